@@ -1,0 +1,55 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
+import { ScheduleModule } from '@nestjs/schedule';
+import { AuthenticationGuard, AuthModule, ScopeGuard, UserEntity } from './auth/index.js';
+import { BillingModule, SubscriptionGuard } from './billing/index.js';
+import { type Configuration, ConfigurationModule } from './config/index.js';
+import { FilesModule } from './files/index.js';
+import { HealthModule } from './health/index.js';
+import { BlobsModule } from './platform/blobs/index.js';
+import { type Clock, ClockModule } from './platform/clock/index.js';
+import { DatabaseModule } from './platform/database/index.js';
+import { ErrorFilter, validation } from './platform/http/index.js';
+import { LimitsModule } from './platform/limits/index.js';
+import { type Log, LogModule } from './platform/log/index.js';
+import { SyncModule } from './sync/index.js';
+import { OwnershipGuard, WorkspaceEntity, WorkspacesModule } from './workspaces/index.js';
+
+export interface AppParts {
+  readonly configuration: Configuration;
+  readonly log: Log;
+  readonly clock: Clock;
+}
+
+/** Who you are (401), what your token may (403), what you have paid for (402), what is yours (404): in this order. */
+const GUARDS = [AuthenticationGuard, ScopeGuard, SubscriptionGuard, OwnershipGuard];
+
+/** The one list of modules. */
+@Module({})
+export class AppModule {
+  static with({ configuration, log, clock }: AppParts): DynamicModule {
+    return {
+      module: AppModule,
+      imports: [
+        ConfigurationModule.with(configuration),
+        LogModule.with(log),
+        ClockModule.with(clock),
+        DatabaseModule.with([UserEntity, WorkspaceEntity]),
+        BlobsModule,
+        LimitsModule,
+        ScheduleModule.forRoot(),
+        AuthModule,
+        BillingModule,
+        WorkspacesModule,
+        FilesModule,
+        SyncModule,
+        HealthModule,
+      ],
+      providers: [
+        ...GUARDS.map((guard) => ({ provide: APP_GUARD, useExisting: guard })),
+        { provide: APP_PIPE, useValue: validation },
+        { provide: APP_FILTER, useClass: ErrorFilter },
+      ],
+    };
+  }
+}

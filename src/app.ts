@@ -1,0 +1,27 @@
+import 'reflect-metadata';
+import { NestFactory } from '@nestjs/core';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { AppModule } from './app.module.js';
+import type { Configuration } from './config/index.js';
+import { Clock } from './platform/clock/index.js';
+import { createAdapter } from './platform/http/index.js';
+import { createLogger, Log, NestLog } from './platform/log/index.js';
+
+export interface AppOptions {
+  readonly clock?: Clock;
+  readonly log?: Log;
+}
+
+/** The whole service, ready to listen; `main` and every test use this one. Close it to release what it holds. */
+export async function createApp(configuration: Configuration, options: AppOptions = {}): Promise<NestFastifyApplication> {
+  const log = options.log ?? new Log(createLogger(configuration.logLevel));
+  const clock = options.clock ?? new Clock();
+  const app = await NestFactory.create<NestFastifyApplication>(
+    AppModule.with({ configuration, log, clock }),
+    createAdapter(log.pino, { trustProxy: configuration.trustProxy }),
+    { bodyParser: false, logger: new NestLog(log.pino), abortOnError: false, forceCloseConnections: true },
+  );
+  await app.init();
+  await app.getHttpAdapter().getInstance().ready();
+  return app;
+}

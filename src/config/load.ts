@@ -1,0 +1,52 @@
+import { validateSync } from 'class-validator';
+import { existsSync } from 'node:fs';
+import { loadEnvFile } from 'node:process';
+import { Configuration } from './configuration.js';
+import { envVariables, type EnvVariable } from './env.decorator.js';
+import { StartupError } from './startup-error.js';
+
+export type Environment = Record<string, string | undefined>;
+
+/** The configuration of this process: its environment, completed by a `.env` file in the working directory. */
+export function configurationOfProcess(): Configuration {
+  if (existsSync('.env')) loadEnvFile('.env');
+  return loadConfiguration(process.env);
+}
+
+/**
+ * Reads and checks the environment. An empty variable counts as unset.
+ * @throws StartupError that names every faulty variable at once, never a value (it may be a secret)
+ */
+export function loadConfiguration(environment: Environment): Configuration {
+  const configuration = new Configuration();
+  const variables = envVariables(Configuration);
+  for (const variable of variables) {
+    const text = environment[variable.name]?.trim() || variable.default;
+    Object.assign(configuration, { [variable.property]: parse(variable, text) });
+  }
+
+  const faults = validateSync(configuration).flatMap((fault) => {
+    const name = variables.find((variable) => variable.property === fault.property)?.name ?? fault.property;
+    return Object.values(fault.constraints ?? {}).map((text) => text.replaceAll(fault.property, name));
+  });
+  faults.push(...faultsOfProduction(configuration));
+  if (faults.length > 0) throw new StartupError(`Bad configuration: ${faults.join('; ')}.`);
+  return configuration;
+}
+
+function parse(variable: EnvVariable, text: string | undefined): unknown {
+  if (variable.type === Array) return (text ?? '').split(',').map((part) => part.trim()).filter(Boolean);
+  if (text === undefined) return undefined;
+  if (variable.type === Number) return /^\d+$/.test(text) ? Number(text) : text;
+  if (variable.type === Boolean) return { true: true, false: false }[text] ?? text;
+  return text;
+}
+
+/** In development these are made or guessed; in production a guess would be a hole. */
+function faultsOfProduction(configuration: Configuration): string[] {
+  if (!configuration.isProduction) return [];
+  const faults = [];
+  if (!configuration.authSecret) faults.push('AUTH_SECRET is required in production');
+  if (!configuration.baseUrl) faults.push('BASE_URL is required in production');
+  return faults;
+}

@@ -1,0 +1,3 @@
+import { envExample } from './env-example.js';
+
+process.stdout.write(envExample());

@@ -1,0 +1,12 @@
+import { Controller, Get } from '@nestjs/common';
+import { Public } from '../auth/index.js';
+
+@Controller('health')
+export class HealthController {
+  /** Liveness: the process answers. */
+  @Get()
+  @Public('liveness says nothing about anybody')
+  health(): { ok: true } {
+    return { ok: true };
+  }
+}

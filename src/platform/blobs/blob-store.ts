@@ -1,0 +1,31 @@
+import type { Readable } from 'node:stream';
+
+/** Inclusive byte positions. */
+export interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Where a blob's bytes are kept. */
+export type BlobLocation = 'inline' | 'disk' | 's3';
+
+/** Bytes that the store said it has but does not: named apart so that it is never taken for an absent file. */
+export class BlobMissing extends Error {
+  constructor(key: string, cause?: unknown) {
+    super(`the bytes of blob ${key} are missing from the store`, { cause });
+  }
+}
+
+/** A place for the bytes of large blobs, under keys that only this service makes. */
+export abstract class BlobStore {
+  abstract readonly location: BlobLocation;
+
+  /** Durable when it resolves; on any error nothing is left under the key. A key is written once in its life. */
+  abstract put(key: string, chunks: AsyncIterable<Buffer>): Promise<void>;
+
+  /** @throws BlobMissing when the key has no bytes */
+  abstract read(key: string, range?: ByteRange): Promise<Readable>;
+
+  /** Removes the bytes; a key that has none is no error. */
+  abstract delete(key: string): Promise<void>;
+}

@@ -1,0 +1,49 @@
+import { createHash } from 'node:crypto';
+
+/** A body that is counted and hashed as it passes by; it can be read once. */
+export class HashedBody implements AsyncIterable<Buffer> {
+  private readonly hash = createHash('sha256');
+  private readonly source: AsyncIterator<Buffer>;
+  private readonly held: Buffer[] = [];
+  private bytes = 0;
+
+  constructor(chunks: AsyncIterable<Buffer>) {
+    this.source = chunks[Symbol.asyncIterator]();
+  }
+
+  /** Bytes that have passed so far. */
+  get size(): number {
+    return this.bytes;
+  }
+
+  /** SHA-256, hex; to be asked once, after the last byte. */
+  sha256(): string {
+    return this.hash.digest('hex');
+  }
+
+  /** The whole body if it has at most `limit` bytes; else null, and iterating yields all of it. */
+  async upTo(limit: number): Promise<Buffer | null> {
+    for (let chunk = await this.next(); chunk; chunk = await this.next()) {
+      this.held.push(chunk);
+      if (this.bytes > limit) return null;
+    }
+    return limit > 0 ? Buffer.concat(this.held) : null;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {
+    yield* this.held.splice(0);
+    try {
+      for (let chunk = await this.next(); chunk; chunk = await this.next()) yield chunk;
+    } finally {
+      await this.source.return?.();
+    }
+  }
+
+  private async next(): Promise<Buffer | undefined> {
+    const { done, value } = await this.source.next();
+    if (done) return undefined;
+    this.bytes += value.length;
+    this.hash.update(value);
+    return value;
+  }
+}

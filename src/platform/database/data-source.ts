@@ -1,0 +1,55 @@
+import pg from 'pg';
+import { DataSource, type EntityTarget, type ObjectLiteral } from 'typeorm';
+import type { ConnectionTarget } from './embedded/index.js';
+import { migrations } from './migrations/index.js';
+
+export interface DataSourceSettings {
+  /** A connection URL, or the embedded server. */
+  target: string | ConnectionTarget;
+  poolSize: number;
+  entities: EntityTarget<ObjectLiteral>[];
+  onPoolError: (error: unknown) => void;
+}
+
+const INT8 = 20;
+
+/** Parses as pg does, except bigint: a cursor as a string would sort "10" before "9". */
+const types = {
+  getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
+    if (oid === INT8 && format !== 'binary') return parseInt8;
+    return pg.types.getTypeParser(oid, format as 'text') as unknown;
+  }) as typeof pg.types.getTypeParser,
+};
+
+function parseInt8(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value)) throw new Error('a bigint is beyond the safe integers');
+  return value;
+}
+
+/** The one data source. The server ends what takes too long: a client-side limit would leave it running. */
+export function createDataSource({ target, poolSize, entities, onPoolError }: DataSourceSettings): DataSource {
+  // The driver reads URLs itself: sockets, sslmode and the like work as its documentation says.
+  const where = typeof target === 'string' ? { connectionString: target } : target;
+  return new DataSource({
+    type: 'postgres',
+    entities: entities as never[],
+    migrations: migrations as never[],
+    migrationsTableName: 'migrations',
+    synchronize: false,
+    logging: false,
+    poolSize,
+    connectTimeoutMS: 5_000,
+    applicationName: 'cloud-sync-service',
+    installExtensions: false,
+    poolErrorHandler: onPoolError,
+    extra: {
+      ...where,
+      types,
+      keepAlive: true,
+      statement_timeout: 10_000,
+      lock_timeout: 3_000,
+      idle_in_transaction_session_timeout: 15_000,
+    },
+  });
+}

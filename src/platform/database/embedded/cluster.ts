@@ -1,0 +1,143 @@
+import { mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { keptSecret, StartupError } from '../../../config/index.js';
+import { giveTo } from './account.js';
+import type { Binaries } from './binaries.js';
+import { type DataDirectory, diskFull, errorCode, syncDirectory } from './data-directory.js';
+import { ending, launch, type Manner } from './launcher.js';
+import { readServerLine } from './server-log.js';
+
+/** The superuser, and the database that is made for the service. */
+export const USER = 'cloudsync';
+export const DATABASE = 'cloudsync';
+
+const UNFINISHED = 'postgres.unfinished-';
+
+/**
+ * Makes the cluster if there is none, and hands it to the server's account. It appears under its name complete and
+ * on disk, or not at all: a crash leaves a directory that the next start removes.
+ * @param version the major version of the programs
+ * @returns the superuser's password, kept in the password file (mode 0600)
+ * @throws StartupError when the cluster is of another major version or without its password, and when the disk is full
+ */
+export async function openCluster(
+  data: DataDirectory,
+  { initdb }: Binaries,
+  manner: Manner,
+  version: string,
+): Promise<{ password: string; isNew: boolean }> {
+  await removeUnfinished(data);
+  const isNew = !(await holdsCluster(data, version));
+  if (isNew) {
+    const password = await newPassword(data);
+    await createCluster(data, initdb, manner, password);
+    return { password, isNew };
+  }
+  await giveTo(manner.account, data.cluster);
+  return { password: await readPassword(data), isNew };
+}
+
+/** @throws StartupError when the password file is missing */
+export async function readPassword({ passwordFile, shown }: DataDirectory): Promise<string> {
+  try {
+    return (await readFile(passwordFile, 'utf8')).trim();
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT') throw error;
+    throw new StartupError(
+      `The password of the database in ${shown} is missing; restore secrets/postgres-password from the same backup.`,
+      { cause: error },
+    );
+  }
+}
+
+/** The name of the password file must be on disk before a cluster is: one without its password is lost. */
+async function newPassword({ path }: DataDirectory): Promise<string> {
+  const password = await keptSecret(path, 'postgres-password');
+  await syncDirectory(join(path, 'secrets'));
+  return password;
+}
+
+async function holdsCluster({ cluster, shown }: DataDirectory, version: string): Promise<boolean> {
+  const entries = await readdir(cluster).catch((error: unknown): string[] => {
+    if (errorCode(error) === 'ENOENT') return [];
+    throw error;
+  });
+  if (entries.length === 0) return false;
+  if (!entries.includes('PG_VERSION')) {
+    throw new StartupError(
+      `${shown}/postgres holds something else than a database; move it away, or set DATA_DIR to another directory.`,
+    );
+  }
+  const found = (await readFile(join(cluster, 'PG_VERSION'), 'utf8')).trim();
+  if (found === version) return true;
+  throw new StartupError(
+    `The database in ${shown} is of PostgreSQL ${found} and this release brings PostgreSQL ${version}; start the release that made it, or dump it there and restore it into a new DATA_DIR.`,
+  );
+}
+
+/** An initdb whose parent was killed may still be writing there; then what it leaves goes at a later start. */
+async function removeUnfinished({ path }: DataDirectory): Promise<void> {
+  const leftovers = (await readdir(path)).filter((name) => name.startsWith(UNFINISHED));
+  for (const name of leftovers) {
+    await rm(join(path, name), { recursive: true, force: true }).catch(() => undefined);
+  }
+}
+
+async function createCluster(
+  data: DataDirectory,
+  initdb: string,
+  manner: Manner,
+  password: string,
+): Promise<void> {
+  const unfinished = await mkdtemp(join(data.path, UNFINISHED));
+  try {
+    await giveTo(manner.account, unfinished);
+    await runInitdb(data, initdb, manner, unfinished, password);
+    await syncDirectory(unfinished);
+    await rename(unfinished, data.cluster);
+    await syncDirectory(data.path);
+  } catch (error) {
+    await rm(unfinished, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/**
+ * The locale is PostgreSQL's own C.UTF-8: it sorts by code point on every machine, so that an update of the system's
+ * C library never leaves an index in the wrong order, and it still knows the letters of all languages.
+ */
+const INITDB_OPTIONS = [
+  `--username=${USER}`,
+  '--pwfile=/dev/stdin',
+  '--auth-local=scram-sha-256',
+  '--auth-host=scram-sha-256',
+  '--data-checksums',
+  '--encoding=UTF8',
+  '--locale=C',
+  '--locale-provider=builtin',
+  '--builtin-locale=C.UTF-8',
+  '--no-instructions',
+];
+
+async function runInitdb(
+  data: DataDirectory,
+  initdb: string,
+  manner: Manner,
+  directory: string,
+  password: string,
+): Promise<void> {
+  // initdb opens its input by name, which a pipe allows and the socket that Node makes of it does not.
+  const command = ['/bin/sh', '-c', 'cat | "$@"', 'sh', initdb, ...INITDB_OPTIONS, directory] as const;
+  const { status, stderr } = await ending(launch(manner, command, { stdio: 'pipe' }), `${password}\n`);
+  if (status === 0) return;
+  if (stderr.includes('No space left on device')) throw diskFull(data.shown);
+  throw new StartupError(
+    `The database in ${data.shown} could not be made (${firstFault(stderr)}); cure that, or set DATABASE_URL to a PostgreSQL of your own.`,
+  );
+}
+
+function firstFault(stderr: string): string {
+  const lines = stderr.split('\n').map((line) => line.trim());
+  const fault = lines.find((line) => /\b(error|fatal|panic):/i.test(line)) ?? lines[0] ?? '';
+  return readServerLine(fault).text.replace(/^initdb: /, '');
+}

@@ -1,0 +1,105 @@
+import { constants } from 'node:fs';
+import { access, chmod, mkdir, open, realpath, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { StartupError } from '../../../config/index.js';
+
+/** Where the embedded database keeps its things under DATA_DIR. */
+export interface DataDirectory {
+  /** DATA_DIR as the operator wrote it, for sentences. */
+  readonly shown: string;
+  /** The real path, so that it stays true when the working directory changes. */
+  readonly path: string;
+  /** The PostgreSQL data directory; it exists only when it is complete. */
+  readonly cluster: string;
+  readonly passwordFile: string;
+}
+
+/** True when this process has no permission check to fear, and PostgreSQL refuses to run as this user. */
+export function isRoot(): boolean {
+  return process.geteuid?.() === 0;
+}
+
+/**
+ * Names the places under an existing DATA_DIR.
+ * @throws the error of realpath, ENOENT when there is no such directory
+ */
+export async function locateDataDirectory(shown: string): Promise<DataDirectory> {
+  const path = await realpath(shown);
+  return {
+    shown,
+    path,
+    cluster: join(path, 'postgres'),
+    passwordFile: join(path, 'secrets', 'postgres-password'),
+  };
+}
+
+/**
+ * Makes DATA_DIR when it is missing. Nobody but this user may enter it, except that root opens the way through it
+ * (not a look into it) for the account that PostgreSQL runs as; what lies in it is protected one by one.
+ * The mode of a directory that already exists is the operator's, and stays.
+ * @throws StartupError when it is a file, cannot be written, or its disk is full
+ */
+export async function openDataDirectory(shown: string): Promise<DataDirectory> {
+  try {
+    await makeDirectory(shown, isRoot() ? 0o711 : 0o700);
+    if (!(await stat(shown)).isDirectory()) throw new StartupError(sentences(shown).ENOTDIR);
+    await access(shown, constants.R_OK | constants.W_OK | constants.X_OK);
+    return await locateDataDirectory(shown);
+  } catch (error) {
+    throw explained(error, shown);
+  }
+}
+
+async function makeDirectory(path: string, mode: number): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  try {
+    await mkdir(path);
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST') return;
+    throw error;
+  }
+  await chmod(path, mode); // mkdir's own mode would pass through the umask
+}
+
+/** Turns a file system error into the sentence with its cure; any other error comes back as it is. */
+export function explained(error: unknown, shown: string): unknown {
+  const known = new Map(Object.entries(sentences(shown)));
+  const sentence = known.get(errorCode(error) ?? '');
+  return sentence === undefined ? error : new StartupError(sentence, { cause: error });
+}
+
+/** The sentence for a full disk, which PostgreSQL reports in words rather than by a code. */
+export function diskFull(shown: string): StartupError {
+  return new StartupError(sentences(shown).ENOSPC);
+}
+
+/** The code of a system or PostgreSQL error, such as ENOENT or 57P03. */
+export function errorCode(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('code' in error)) return undefined;
+  return typeof error.code === 'string' ? error.code : undefined;
+}
+
+/** Makes a created, renamed or removed name in this directory survive a power cut. */
+export async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, 'r');
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
+
+function sentences(shown: string) {
+  const full = `The disk that holds the data directory ${shown} is full; free some space or set DATA_DIR to a directory on another disk.`;
+  const denied = `The data directory ${shown} cannot be written by this user; change its owner, or set DATA_DIR to a directory of your own.`;
+  const file = `The data directory ${shown} is a file or lies below one; set DATA_DIR to a directory.`;
+  return {
+    EACCES: denied,
+    EPERM: denied,
+    ENOTDIR: file,
+    EEXIST: file,
+    ENOSPC: full,
+    EDQUOT: full,
+    EROFS: `The data directory ${shown} is on a read-only file system; set DATA_DIR to a directory that can be written.`,
+  };
+}

@@ -1,0 +1,79 @@
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { StartupError } from '../../../config/index.js';
+import { type DataDirectory, errorCode, explained, openDataDirectory } from './data-directory.js';
+import { type Lock, tryLockFile, tryLockName } from './file-lock.js';
+
+const heldByThisProcess = new Set<string>();
+
+/** How long a loser looks for the name of a winner who has the lock but has not yet signed the file. */
+const LOOK_FOR_OWNER_MS = 500;
+
+/**
+ * Makes DATA_DIR when it is missing, and holds it for this process. The kernel keeps the lock, so of any number of
+ * processes that start at once exactly one has it, it ends with its process (kill -9 as well), and where files can be
+ * locked it also holds between containers that share the directory. Call it before anything else touches DATA_DIR.
+ * @throws StartupError naming the other process when DATA_DIR is in use, and when it cannot be used
+ */
+export async function lockDataDirectory(dataDir: string): Promise<Lock> {
+  const data = await openDataDirectory(dataDir);
+  const file = join(data.path, 'service.lock');
+  const lock = await takeLock(data, file).catch((error: unknown) => {
+    throw explained(error, dataDir);
+  });
+  if (lock === 'busy') throw inUse(dataDir, await findOwner(file));
+  try {
+    await writeFile(file, `${process.pid} ${hostname()}\n`, { mode: 0o600 });
+    heldByThisProcess.add(data.path);
+  } catch (error) {
+    await lock.release();
+    throw explained(error, dataDir);
+  }
+  const release = async (): Promise<void> => {
+    heldByThisProcess.delete(data.path);
+    await lock.release();
+  };
+  return { release };
+}
+
+/** Whether this process has locked the directory and not released it. */
+export async function holdsDataDirectory(dataDir: string): Promise<boolean> {
+  return heldByThisProcess.has((await openDataDirectory(dataDir)).path);
+}
+
+async function takeLock(data: DataDirectory, file: string): Promise<Lock | 'busy'> {
+  const lock = await tryLockFile(file);
+  if (lock !== 'unsupported') return lock;
+
+  const { dev, ino } = await stat(data.path);
+  return await tryLockName(`cloudsync-${dev}-${ino}`);
+}
+
+function inUse(dataDir: string, owner: string | undefined): StartupError {
+  const who = owner === undefined ? '' : ` (${owner})`;
+  return new StartupError(
+    `The data directory ${dataDir} is in use by another running service${who}; stop it, or give this one a DATA_DIR of its own.`,
+  );
+}
+
+/** The signature may still be that of an owner who was killed, until the present one has written its own. */
+async function findOwner(file: string): Promise<string | undefined> {
+  const deadline = performance.now() + LOOK_FOR_OWNER_MS;
+  do {
+    const [pid = '', host = ''] = (await readFile(file, 'utf8')).trim().split(' ');
+    if (host !== '' && host !== hostname()) return `pid ${pid} on ${host}`;
+    if (pid !== '' && isAlive(Number(pid))) return `pid ${pid}`;
+    await delay(10);
+  } while (performance.now() < deadline);
+  return undefined;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return errorCode(error) === 'EPERM';
+  }
+}

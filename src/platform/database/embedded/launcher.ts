@@ -1,0 +1,76 @@
+import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { once } from 'node:events';
+
+/** Where sh, id, flock and setpriv are looked for: children get this and nothing of this process's environment. */
+export const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+/** A user of this machine that PostgreSQL runs as. */
+export interface Account {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/**
+ * The leave that a child of root takes along into its account, so that it can pass directories closed to that
+ * account. Both are less than root: the first only reads, the second also runs files that are closed to others.
+ */
+export type Capability = 'dac_read_search' | 'dac_override';
+
+export interface Manner {
+  /** Undefined: as this process. */
+  readonly account?: Account | undefined;
+  readonly capability?: Capability | undefined;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** Starts a program of PostgreSQL as its account. The options are those of spawn for input, output and session. */
+export function launch(
+  { account, capability, environment }: Manner,
+  [program, ...args]: readonly [string, ...string[]],
+  options: Pick<SpawnOptions, 'stdio' | 'detached'>,
+): ChildProcess {
+  const env = { PATH: SYSTEM_PATH, LC_ALL: 'C', ...environment };
+  if (account === undefined) return spawn(program, args, { ...options, env });
+  const { uid, gid } = account;
+  if (capability === undefined) return spawn(program, args, { ...options, env, uid, gid });
+  return spawn('setpriv', [...privileges(account, capability), '--', program, ...args], { ...options, env });
+}
+
+function privileges({ uid, gid }: Account, capability: Capability): string[] {
+  return [
+    `--reuid=${uid}`,
+    `--regid=${gid}`,
+    '--clear-groups',
+    // PostgreSQL asks access(2) whether it may run its own files, which forgets capabilities without this bit.
+    '--securebits=+no_setuid_fixup',
+    `--bounding-set=-all,+${capability}`,
+    `--inh-caps=-all,+${capability}`,
+    `--ambient-caps=-all,+${capability}`,
+  ];
+}
+
+export interface Ending {
+  /** Null when a signal ended it. */
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/**
+ * Waits for a child whose output is piped.
+ * @throws when it could not be started
+ */
+export async function ending(child: ChildProcess, input = ''): Promise<Ending> {
+  child.stdin?.on('error', () => undefined); // it may end before it has read; its status tells
+  child.stdin?.end(input);
+  const output = Promise.all([read(child.stdout), read(child.stderr)]);
+  const [status] = (await once(child, 'close')) as [number | null];
+  const [stdout, stderr] = await output;
+  return { status, stdout, stderr };
+}
+
+async function read(stream: Readable | null): Promise<string> {
+  return stream === null ? '' : await text(stream);
+}

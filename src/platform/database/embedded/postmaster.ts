@@ -1,0 +1,109 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import type { Writable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import { launch, type Manner } from './launcher.js';
+import { isHeldByAnother, levelOf, type Log, readServerLine } from './server-log.js';
+
+/**
+ * The parent of the server. Its guard waits for words on the input, which are signals for the server; the end of
+ * input, which comes when this process dies however it dies, is a fast shutdown. Signals to the whole service (a
+ * terminal's Ctrl-C, a service manager's SIGTERM) pass it by: the service drains first, and then says so itself.
+ * Descriptor 3 is the cluster's lock, for the server and its children alone.
+ */
+const GUARDED = `
+trap '' HUP INT TERM
+exec 4<&0
+"$@" </dev/null 4<&- &
+server=$!
+exec 2>/dev/null
+{
+  while read -r signal; do kill -s "$signal" "$server"; done
+  kill -s INT "$server"
+} <&4 3<&- 4<&- &
+guard=$!
+exec 3<&- 4<&-
+wait "$server"
+status=$?
+kill -s KILL "$guard"
+exit "$status"
+`;
+
+/** How long the last processes of a server that died may take to notice. */
+const LINGERING_MS = 5_000;
+
+export interface ServerExit {
+  /** The server's exit status, 128 and more for a signal; null when its parent was killed. */
+  readonly status: number | null;
+  /** It did not start because another server has the data directory, or what is left of one. */
+  readonly isRefused: boolean;
+  /** The last fault that it reported; empty when it reported none. */
+  readonly lastFault: string;
+}
+
+/** One run of the server, from its start to its end. */
+export class Postmaster {
+  /** Settles when the run is over: the server has ended and, as far as can be seen, all its processes have. */
+  readonly exit: Promise<ServerExit>;
+  private isRefused = false;
+  private lastFault = '';
+
+  private constructor(
+    private readonly parent: ChildProcess,
+    private readonly words: Writable,
+    private readonly log: Log,
+  ) {
+    words.on('error', () => undefined); // the guard is gone, so the run is over and `exit` says so
+    this.exit = this.waitForEnd();
+  }
+
+  /**
+   * Starts the server, whose lock is passed on by its descriptor: the caller's copy can be closed when this returns.
+   * @throws when there is no shell to start it
+   */
+  static async start(
+    manner: Manner,
+    command: readonly string[],
+    lock: number | undefined,
+    log: Log,
+  ): Promise<Postmaster> {
+    const child = launch(manner, ['/bin/sh', '-c', GUARDED, 'sh', ...command], {
+      stdio: ['pipe', 'ignore', 'pipe', lock ?? 'ignore'],
+      detached: true,
+    });
+    await once(child, 'spawn');
+    const { stdin, stderr } = child;
+    if (stdin === null || stderr === null) throw new Error('a piped child without pipes');
+    const postmaster = new Postmaster(child, stdin, log);
+    createInterface({ input: stderr }).on('line', (line) => postmaster.hear(line));
+    return postmaster;
+  }
+
+  /** INT: disconnect all and shut down cleanly. QUIT: stop at once, to be recovered at the next start. */
+  signal(name: 'INT' | 'QUIT'): void {
+    this.words.write(`${name}\n`);
+  }
+
+  private async waitForEnd(): Promise<ServerExit> {
+    const silence = once(this.parent, 'close'); // no process has the log's pipe any more
+    const [status] = (await once(this.parent, 'exit')) as [number | null];
+    const lingering = new AbortController();
+    await Promise.race([
+      silence,
+      delay(LINGERING_MS, undefined, { signal: lingering.signal }).catch(() => undefined),
+    ]);
+    lingering.abort();
+    return { status, isRefused: this.isRefused, lastFault: this.lastFault };
+  }
+
+  private hear(line: string): void {
+    if (line.startsWith('\t')) return; // the message before goes on
+    const message = readServerLine(line);
+    if (isHeldByAnother(message)) this.isRefused = true;
+    if (['FATAL', 'PANIC'].includes(message.severity) || message.code === '') this.lastFault = message.text;
+    const level = levelOf(message);
+    if (level !== undefined)
+      this.log({ level, message: message.text, source: 'postgres', code: message.code || undefined });
+  }
+}

@@ -1,0 +1,91 @@
+import { readdir, readFile, readlink, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type ConnectionTarget, query } from './connection.js';
+import { type DataDirectory, errorCode } from './data-directory.js';
+
+/** What a server writes of itself into its cluster while it runs. */
+export interface Signature {
+  readonly pid: number;
+  readonly port: number;
+  readonly socketDirectory: string;
+  /** Id of the shared memory segment by which its processes hold the cluster; NaN when it has none. */
+  readonly sharedMemory: number;
+}
+
+/** @returns undefined when no server has signed, or one is only just writing */
+export async function readSignature({ cluster }: DataDirectory): Promise<Signature | undefined> {
+  const text = await readFile(join(cluster, 'postmaster.pid'), 'utf8').catch((error: unknown) => {
+    if (errorCode(error) === 'ENOENT') return '';
+    throw error;
+  });
+  const [pid = '', , , port = '', socketDirectory = '', , memory = ''] = text.split('\n');
+  if (!/^\d+$/.test(pid)) return undefined;
+  const sharedMemory = Number.parseInt(memory.trim().split(/\s+/)[1] ?? '', 10);
+  return { pid: Number(pid), port: Number(port), socketDirectory, sharedMemory };
+}
+
+/**
+ * Ends a server that an earlier run left behind without its guard. Only one that proves to be ours is told to stop:
+ * it takes our password and reads, in its own cluster, the very process id that we signal.
+ * @returns whether a server was told to stop
+ */
+export async function stopLeftBehind(data: DataDirectory, target: ConnectionTarget): Promise<boolean> {
+  const signature = await readSignature(data);
+  if (signature === undefined) return false;
+  const { pid, port, socketDirectory } = signature;
+  try {
+    const [row] = await query<{ signature: string }>(
+      { ...target, host: socketDirectory, port, database: 'postgres' },
+      `SELECT pg_read_file('postmaster.pid') AS signature`,
+    );
+    if (row?.signature.split('\n')[0] !== String(pid)) return false;
+    return process.kill(pid, 'SIGINT');
+  } catch {
+    return false; // it is gone, stopping, or not ours
+  }
+}
+
+/**
+ * Removes what a dead server left in the way of the next one, which a recurring process id or an unreaped zombie
+ * makes look alive. DANGER: two servers on one cluster destroy it. So the caller holds the cluster's lock, which
+ * no process of an earlier server has then, and nothing goes while a living process or a shared memory segment in
+ * use speaks for the old server. Where that cannot be seen (no /proc) everything stays.
+ * @returns whether the way is clear
+ */
+export async function removeDeadSignature(data: DataDirectory, socketDirectory: string): Promise<boolean> {
+  const signature = await readSignature(data);
+  if (signature !== undefined) {
+    if (await mayHold(signature, data.cluster)) return false;
+    await rm(join(data.cluster, 'postmaster.pid'), { force: true });
+  }
+  const sockets = (await readdir(socketDirectory)).filter((name) => name.startsWith('.s.PGSQL.'));
+  for (const name of sockets) await rm(join(socketDirectory, name), { force: true });
+  return true;
+}
+
+async function mayHold({ pid, sharedMemory }: Signature, cluster: string): Promise<boolean> {
+  if (process.platform !== 'linux') return true;
+  return (await isServerOf(cluster, pid)) || (await isAttached(sharedMemory));
+}
+
+/** Every process of a server has the cluster as its working directory. */
+async function isServerOf(cluster: string, pid: number): Promise<boolean> {
+  try {
+    const status = await readFile(`/proc/${pid}/stat`, 'utf8');
+    const [, name, state] = /^\d+ \((.*)\) (\S)/s.exec(status) ?? [];
+    if (state === 'Z' || state === 'X') return false;
+    const directory = await readlink(`/proc/${pid}/cwd`).catch(() => undefined);
+    return directory === undefined ? name === 'postgres' : directory === cluster;
+  } catch (error) {
+    return errorCode(error) !== 'ENOENT' && errorCode(error) !== 'ESRCH';
+  }
+}
+
+/** Reads the kernel's table of segments: key, id, permissions, size, creator, last user, attached processes. */
+async function isAttached(sharedMemory: number): Promise<boolean> {
+  if (Number.isNaN(sharedMemory)) return false;
+  const table = await readFile('/proc/sysvipc/shm', 'utf8').catch(() => undefined);
+  if (table === undefined) return true;
+  const rows = table.split('\n').map((line) => line.trim().split(/\s+/).map(Number));
+  return rows.some((row) => row[1] === sharedMemory && (row[6] ?? 0) > 0);
+}

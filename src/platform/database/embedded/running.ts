@@ -1,0 +1,41 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { StartupError } from '../../../config/index.js';
+import { readPassword } from './cluster.js';
+import { ask, type ConnectionTarget, embeddedTarget } from './connection.js';
+import { errorCode, locateDataDirectory } from './data-directory.js';
+import { readSignature } from './previous-run.js';
+
+/** How long a server that is just starting or shutting down is waited for. */
+const SETTLED_WITHIN_MS = 15_000;
+
+/**
+ * Finds the database of a service that runs beside this process on the same data directory.
+ * @returns null when none runs there
+ * @throws StartupError when this user may not reach it
+ */
+export async function runningEmbeddedPostgres(dataDir: string): Promise<ConnectionTarget | null> {
+  try {
+    return await findRunning(dataDir);
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return null;
+    if (errorCode(error) !== 'EACCES') throw error;
+    throw new StartupError(
+      `The database in ${dataDir} belongs to another user; run this command as the user who runs the service.`,
+      { cause: error },
+    );
+  }
+}
+
+async function findRunning(dataDir: string): Promise<ConnectionTarget | null> {
+  const data = await locateDataDirectory(dataDir);
+  const deadline = performance.now() + SETTLED_WITHIN_MS;
+  for (;;) {
+    const signature = await readSignature(data);
+    if (signature === undefined || signature.socketDirectory === '') return null;
+    const target = embeddedTarget(signature.socketDirectory, await readPassword(data));
+    const answer = await ask(target);
+    if (answer === 'ready') return target;
+    if (answer === 'absent' || performance.now() > deadline) return null;
+    await delay(50);
+  }
+}

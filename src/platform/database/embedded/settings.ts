@@ -1,0 +1,38 @@
+import { PORT } from './socket-directory.js';
+
+/**
+ * Settings of the server, for a machine that it shares with the service. They are given on the command line, where
+ * they win over postgresql.conf and ALTER SYSTEM: an edit there cannot switch off what keeps acknowledged writes.
+ */
+export function serverArguments(socketDirectory: string): string[] {
+  const settings: Record<string, string | number> = {
+    fsync: 'on',
+    full_page_writes: 'on',
+    synchronous_commit: 'on',
+
+    listen_addresses: '', // the socket alone
+    unix_socket_directories: `"${socketDirectory.replaceAll('"', '""')}"`,
+    unix_socket_permissions: '0700',
+    port: PORT,
+    password_encryption: 'scram-sha-256',
+    max_connections: 60,
+
+    shared_buffers: '64MB',
+    max_wal_size: '2GB', // fewer checkpoints, and so fewer full pages in the log
+    wal_compression: 'pglz', // the packaged server is built without lz4
+    jit: 'off',
+    timezone: 'UTC',
+
+    logging_collector: 'off',
+    log_destination: 'stderr',
+    log_timezone: 'UTC',
+    log_line_prefix: '%b|%e|', // read by server-log.ts
+    log_min_messages: 'warning',
+    // Details and statements can hold what users wrote, so they are not logged.
+    log_error_verbosity: 'terse',
+    log_min_error_statement: 'panic',
+    log_checkpoints: 'off',
+    log_autovacuum_min_duration: -1,
+  };
+  return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+}

@@ -1,0 +1,56 @@
+import { createHash } from 'node:crypto';
+import { lstat, mkdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { StartupError } from '../../../config/index.js';
+import { giveTo } from './account.js';
+import { type DataDirectory, errorCode } from './data-directory.js';
+import type { Account } from './launcher.js';
+
+/** Names the socket's file and its lock; there is no such TCP port. */
+export const PORT = 5432;
+
+/** Bytes of a socket's path, by the size of sun_path less its closing zero. */
+const LONGEST_SOCKET_PATH = process.platform === 'darwin' ? 103 : 107;
+
+/**
+ * Makes the directory of the server's socket, which the account alone may enter: under DATA_DIR, or where that path
+ * is too long for a socket, in the directory for temporary files under a name that follows from DATA_DIR.
+ * @throws StartupError when somebody else has made it first, or that too is too long
+ */
+export async function makeSocketDirectory(
+  data: DataDirectory,
+  account: Account | undefined,
+): Promise<string> {
+  const directory = [join(data.path, 'run'), join(tmpdir(), `cloudsync-${shortHash(data.path)}`)].find(fits);
+  if (directory === undefined) {
+    throw new StartupError(
+      `The path of the data directory ${data.shown} is too long for a socket; set DATA_DIR to a shorter one.`,
+    );
+  }
+  await mkdir(directory, { mode: 0o700 }).catch((error: unknown) => {
+    if (errorCode(error) !== 'EEXIST') throw error;
+  });
+  await refuseStrangers(directory, account);
+  await giveTo(account, directory);
+  return directory;
+}
+
+function fits(directory: string): boolean {
+  return Buffer.byteLength(join(directory, `.s.PGSQL.${PORT}`)) <= LONGEST_SOCKET_PATH;
+}
+
+function shortHash(path: string): string {
+  return createHash('sha256').update(path).digest('hex').slice(0, 16);
+}
+
+/** In a directory for all users, somebody else could lie in wait under our name and be told our password. */
+async function refuseStrangers(directory: string, account: Account | undefined): Promise<void> {
+  const found = await lstat(directory);
+  const isOurs = found.uid === process.geteuid?.() || found.uid === account?.uid;
+  const isClosed = (found.mode & 0o022) === 0;
+  if (found.isDirectory() && isOurs && isClosed) return;
+  throw new StartupError(
+    `${directory} is not a private directory of this service; remove it and start again.`,
+  );
+}

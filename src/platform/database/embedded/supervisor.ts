@@ -1,0 +1,129 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { StartupError } from '../../../config/index.js';
+import type { ConnectionTarget } from './connection.js';
+import { explained } from './data-directory.js';
+import { holdsDataDirectory } from './directory-lock.js';
+import type { Postmaster, ServerExit } from './postmaster.js';
+import { endRun, prepareServer, type Server, startRun } from './server.js';
+import type { Log } from './server-log.js';
+
+/** A PostgreSQL server that runs as a child of this process, and is restarted when it dies. */
+export interface EmbeddedPostgres {
+  /** Stays the same over restarts. */
+  readonly target: ConnectionTarget;
+  /** Shuts the server down and waits for its end; calling it again waits for the same end. Never rejects. */
+  stop(): Promise<void>;
+}
+
+export interface EmbeddedPostgresOptions {
+  readonly dataDir: string;
+  readonly log: Log;
+  /** Called once when the server cannot be kept running; there is no database from then on. */
+  readonly onFatal: (error: Error) => void;
+}
+
+/** Restarts within this time before the supervisor gives up. */
+const RESTARTS = 5;
+const RESTARTS_WITHIN_MS = 60_000;
+const FIRST_PAUSE_MS = 100;
+
+/**
+ * Starts the database under DATA_DIR, made when it is missing, and resolves when it takes connections. However this
+ * process ends, the server shuts down with it.
+ * The caller holds the data directory (`lockDataDirectory`): a server found there is then nobody's, and is stopped.
+ * @throws StartupError when the machine or DATA_DIR does not allow it
+ */
+export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const { dataDir, log, onFatal } = options;
+  if (process.platform === 'win32') {
+    throw new StartupError(
+      'There is no embedded PostgreSQL on Windows; set DATABASE_URL to a PostgreSQL of your own.',
+    );
+  }
+  if (!(await holdsDataDirectory(dataDir)))
+    throw new Error('startEmbeddedPostgres without lockDataDirectory');
+  try {
+    const supervisor = new Supervisor(await prepareServer(dataDir, log), onFatal);
+    await supervisor.start();
+    return supervisor;
+  } catch (error) {
+    throw explained(error, dataDir);
+  }
+}
+
+class Supervisor implements EmbeddedPostgres {
+  private readonly stopping = new AbortController();
+  private readonly ends: number[] = [];
+  private postmaster: Postmaster | undefined;
+  private restarting: Promise<void> = Promise.resolve();
+  private stopped: Promise<void> | undefined;
+
+  constructor(
+    private readonly server: Server,
+    private readonly onFatal: (error: Error) => void,
+  ) {}
+
+  get target(): ConnectionTarget {
+    return this.server.target;
+  }
+
+  async start(): Promise<void> {
+    const postmaster = await startRun(this.server, this.stopping.signal);
+    this.postmaster = postmaster;
+    void postmaster.exit.then((exit) => {
+      this.postmaster = undefined;
+      if (this.stopping.signal.aborted) return;
+      this.restarting = this.restart(exit);
+    });
+  }
+
+  stop(): Promise<void> {
+    return (this.stopped ??= this.shutDown());
+  }
+
+  private async shutDown(): Promise<void> {
+    this.stopping.abort();
+    await this.restarting;
+    if (this.postmaster !== undefined) await endRun(this.postmaster, this.server.log);
+  }
+
+  private async restart({ status }: ServerExit): Promise<void> {
+    const { log } = this.server;
+    log({ level: 'warn', message: 'PostgreSQL ended unexpectedly; restarting it', status });
+    const since = performance.now();
+    for (let failure: unknown; ;) {
+      const ends = this.countEnd();
+      if (ends > RESTARTS) {
+        this.giveUp(failure);
+        return;
+      }
+      try {
+        if (ends > 1)
+          await delay(FIRST_PAUSE_MS * 2 ** (ends - 2), undefined, { signal: this.stopping.signal });
+        await this.start();
+        log({
+          level: 'info',
+          message: 'PostgreSQL runs again',
+          milliseconds: Math.round(performance.now() - since),
+        });
+        return;
+      } catch (error) {
+        if (this.stopping.signal.aborted) return;
+        failure = error;
+      }
+    }
+  }
+
+  /** @returns the number of ends within the last minute, with this one */
+  private countEnd(): number {
+    const now = performance.now();
+    this.ends.push(now);
+    while ((this.ends[0] ?? now) < now - RESTARTS_WITHIN_MS) this.ends.shift();
+    return this.ends.length;
+  }
+
+  private giveUp(failure: unknown): void {
+    const times = `PostgreSQL ended ${this.ends.length} times within a minute`;
+    this.onFatal(new Error(times, { cause: failure }));
+  }
+}

@@ -1,0 +1,86 @@
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { randomUUID } from 'node:crypto';
+import { STATUS_CODES, type IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Logger } from 'pino';
+import { messageFor } from './error-filter.js';
+
+const MAX_HEADER_BYTES = 16 * 1024;
+
+/** After an early refusal, so much of the unread body is discarded for the client to get its answer. */
+const LINGER_BYTES = 64 * 1024 * 1024;
+const LINGER_MS = 10_000;
+
+/** Fastify as this service uses it: bodies unread until a handler asks, long path parameters, flat errors. */
+export function createAdapter(logger: Logger, options: { trustProxy: boolean }): FastifyAdapter {
+  const adapter = new FastifyAdapter({
+    trustProxy: options.trustProxy,
+    genReqId: () => randomUUID(),
+    // An encrypted path has up to 4,096 characters and the router's default is 100: longer ones must reach validation.
+    routerOptions: { maxParamLength: MAX_HEADER_BYTES },
+    // Longer than a proxy's idle time-out, so that the proxy never meets a closing connection.
+    keepAliveTimeout: 72_000,
+    // A silent socket is dropped; a slow one may take its time with a large file.
+    connectionTimeout: 60_000,
+    requestTimeout: 15 * 60_000,
+    http: { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: 10_000, connectionsCheckingInterval: 5_000 },
+    multipart: false,
+    frameworkErrors: refuseUnroutable,
+    clientErrorHandler: refuseMalformedRequest,
+  });
+  const fastify = adapter.getInstance();
+  leaveBodiesUnread(fastify);
+  fastify.addHook('onRequest', (request, reply, done) => {
+    reply.header('x-request-id', request.id);
+    done();
+  });
+  fastify.addHook('onResponse', (request, reply, done) => {
+    logRequest(logger, request, reply);
+    if (!request.raw.complete) lingerOver(request.raw);
+    done();
+  });
+  return adapter;
+}
+
+/** Fastify would parse before the guards run, and its limit does not bind streams: routes read for themselves. */
+function leaveBodiesUnread(fastify: FastifyInstance): void {
+  fastify.removeAllContentTypeParsers();
+  fastify.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
+}
+
+function logRequest(logger: Logger, request: FastifyRequest, reply: FastifyReply): void {
+  const { id: requestId, ip } = request;
+  const ms = Math.round(reply.elapsedTime * 10) / 10;
+  logger.info({ requestId, req: request, status: reply.statusCode, ms, ip }, 'request');
+}
+
+/** A reset in mid-upload would cost the client its answer, so the rest is read for a while, and no longer. */
+function lingerOver(request: IncomingMessage): void {
+  let discarded = 0;
+  const end = setTimeout(() => request.socket.destroy(), LINGER_MS);
+  request.once('close', () => clearTimeout(end));
+  request.once('end', () => clearTimeout(end));
+  request.on('data', (chunk: Buffer) => {
+    discarded += chunk.length;
+    if (discarded > LINGER_BYTES) request.socket.destroy();
+  });
+  request.resume();
+}
+
+/** Addresses that the router cannot even read: they meet no hook and no filter. */
+function refuseUnroutable(error: { statusCode?: number }, request: FastifyRequest, reply: FastifyReply): void {
+  const status = error.statusCode ?? 400;
+  void reply.header('x-request-id', request.id).status(status).send({ error: messageFor(status) });
+}
+
+/** Bytes that are no HTTP request never reach the router; they get a flat answer all the same. */
+function refuseMalformedRequest(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return;
+  const status = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 }[error.code ?? ''] ?? 400;
+  const body = JSON.stringify({ error: status === 408 ? 'the request took too long' : messageFor(status) });
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n` +
+      `X-Request-Id: ${randomUUID()}\r\nConnection: close\r\n\r\n${body}`,
+  );
+}

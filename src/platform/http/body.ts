@@ -1,0 +1,78 @@
+import { createParamDecorator, type ExecutionContext, type PipeTransform } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import type { IncomingMessage } from 'node:http';
+import { BadRequest, PayloadTooLarge, RequestTimeout, UnsupportedMediaType } from './errors.js';
+import { parseJsonObject } from './json.js';
+import { validation } from './validation.js';
+
+const JSON_LIMIT = 1024 * 1024;
+const JSON_TIMEOUT_MS = 30_000;
+
+/** The client closed the connection in mid-body: nobody is left to answer. */
+export class ClientGone extends BadRequest {
+  constructor() {
+    super('the request body ended before it was complete');
+  }
+}
+
+/**
+ * The chunks of a request body, as they arrive. Nothing is read before somebody iterates, so guards refuse a
+ * request before its body costs anything.
+ * @throws PayloadTooLarge as soon as more than `limit` bytes are declared or have come
+ * @throws ClientGone when the connection ends first
+ */
+export async function* bodyChunks(request: IncomingMessage, limit: number): AsyncGenerator<Buffer> {
+  if (request.headers['content-encoding'] !== undefined && request.headers['content-encoding'] !== 'identity') {
+    throw new UnsupportedMediaType('content encodings are not accepted');
+  }
+  if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
+
+  let received = 0;
+  try {
+    // destroyOnReturn: an early end of the loop must leave the socket open for the answer
+    for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      received += chunk.length;
+      if (received > limit) throw tooLarge(limit);
+      yield chunk;
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ECONNRESET') throw new ClientGone();
+    throw error;
+  }
+  if (!request.complete) throw new ClientGone();
+}
+
+/** A whole body in memory; `limit` in bytes. Errors as in `bodyChunks`, and RequestTimeout after 30 s. */
+export async function readBody(request: IncomingMessage, limit: number): Promise<Buffer> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new RequestTimeout('the request body took too long')), JSON_TIMEOUT_MS);
+  });
+  try {
+    return await Promise.race([collect(bodyChunks(request, limit)), timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function collect(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for await (const chunk of chunks) parts.push(chunk);
+  return Buffer.concat(parts);
+}
+
+function tooLarge(limit: number): PayloadTooLarge {
+  return new PayloadTooLarge(`the request body is larger than ${limit} bytes`);
+}
+
+const readJsonBody = createParamDecorator((limit: number, context: ExecutionContext) =>
+  readBody(context.switchToHttp().getRequest<FastifyRequest>().raw, limit).then(parseJsonObject),
+);
+
+/**
+ * The validated JSON body of a route, read after the guards have let the request in.
+ * @param limit in bytes; 1 MiB unless told
+ */
+export function JsonBody(limit = JSON_LIMIT): ParameterDecorator {
+  return readJsonBody(limit, validation as PipeTransform);
+}

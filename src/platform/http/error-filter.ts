@@ -1,0 +1,60 @@
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Injectable } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { isTransient } from '../database/index.js';
+import { Log } from '../log/index.js';
+import { ApiError, ServiceUnavailable } from './errors.js';
+
+/** Every error of every layer leaves as `{ error, ...fields }`; what a caller must not see goes to the log. */
+@Catch()
+@Injectable()
+export class ErrorFilter implements ExceptionFilter {
+  constructor(private readonly log: Log) {}
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    const request = host.switchToHttp().getRequest<FastifyRequest>();
+    const reply = host.switchToHttp().getResponse<FastifyReply>();
+    const answer = this.answerTo(error, request.id);
+    if (reply.sent) return;
+    void reply.status(answer.status).headers(answer.headers).type('application/json').send(answer.body);
+  }
+
+  private answerTo(error: unknown, requestId: string): ErrorAnswer {
+    if (error instanceof ApiError) return flat(error);
+    if (isTransient(error)) {
+      this.log.warn({ err: error, requestId }, 'transient fault');
+      return flat(new ServiceUnavailable());
+    }
+    const status = clientErrorStatus(error);
+    if (status) return { status, headers: {}, body: { error: messageFor(status) } };
+    this.log.error({ err: error, requestId }, 'request failed');
+    return { status: 500, headers: {}, body: { error: 'Internal server error' } };
+  }
+}
+
+interface ErrorAnswer {
+  status: number;
+  headers: Record<string, string>;
+  body: Record<string, unknown>;
+}
+
+function flat(error: ApiError): ErrorAnswer {
+  return { status: error.status, headers: error.headers, body: { error: error.message, ...error.fields } };
+}
+
+/** The status of a 4xx that the framework raised: unknown route, malformed URL and the like. */
+function clientErrorStatus(error: unknown): number | undefined {
+  const status = error instanceof HttpException ? error.getStatus() : (error as { statusCode?: unknown }).statusCode;
+  return typeof status === 'number' && status >= 400 && status < 500 ? status : undefined;
+}
+
+/** Never the framework's own text: it repeats the URL, and with it a token in the query. */
+export function messageFor(status: number): string {
+  const messages: Record<number, string> = {
+    404: 'not found',
+    413: 'the request is too large',
+    414: 'the address is too long',
+    415: 'unsupported media type',
+    431: 'the request headers are too large',
+  };
+  return messages[status] ?? 'bad request';
+}

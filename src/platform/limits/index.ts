@@ -1,0 +1,2 @@
+export { LimitsModule } from './limits.module.js';
+export { RateLimiter } from './rate-limiter.js';

@@ -1,0 +1,3 @@
+export { Log } from './log.js';
+export { LogModule } from './log.module.js';
+export { createLogger, describeError, NestLog, redactUrl } from './logger.js';

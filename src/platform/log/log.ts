@@ -1,0 +1,25 @@
+import type { Logger } from 'pino';
+
+/** Injection token and face of the service's log. */
+export class Log {
+  constructor(readonly pino: Logger) {}
+
+  info(fields: object, message: string): void {
+    this.pino.info(fields, message);
+  }
+  warn(fields: object, message: string): void {
+    this.pino.warn(fields, message);
+  }
+  error(fields: object, message: string): void {
+    this.pino.error(fields, message);
+  }
+
+  /** Runs work whose failure must not fail its caller: it is logged, nothing more. */
+  async bestEffort(what: string, work: () => Promise<unknown>): Promise<void> {
+    try {
+      await work();
+    } catch (err) {
+      this.pino.warn({ err }, `could not ${what}`);
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import type { LoggerService } from '@nestjs/common';
+import { pino, type Logger } from 'pino';
+import pretty from 'pino-pretty';
+
+/** A request line without the values of `token` parameters: they are credentials. */
+export function redactUrl(url: string): string {
+  return url.replace(/([?&;](?:token|one-time-token|access_token)=)[^&#;]*/gi, '$1[redacted]');
+}
+
+/**
+ * JSON lines on stdout, pretty on a terminal. Only the fields named here leave a request: no header, no body,
+ * so no credential can be logged by accident.
+ */
+export function createLogger(level: string, destination: NodeJS.WriteStream = process.stdout): Logger {
+  const options = {
+    level,
+    base: undefined,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label: string) => ({ level: label }) },
+    serializers: {
+      req: (request: { method: string; url: string }) => ({ method: request.method, url: redactUrl(request.url) }),
+      res: (reply: { statusCode: number }) => ({ status: reply.statusCode }),
+      err: describeError,
+    },
+  };
+  if (destination.isTTY) return pino(options, pretty({ destination, ignore: 'pid,hostname' }));
+  return pino(options, destination);
+}
+
+/** Name, message, code and stack of an error: not its other fields, which can hold bound parameters. */
+export function describeError(error: unknown): Record<string, unknown> {
+  if (!(error instanceof Error)) return { message: String(error) };
+  const { code } = error as NodeJS.ErrnoException;
+  const cause = error.cause === undefined ? {} : { cause: describeError(error.cause) };
+  return { type: error.name, message: redactUrl(error.message), ...(code ? { code } : {}), stack: error.stack, ...cause };
+}
+
+/** Nest's own messages, through the same log: its start-up chatter at debug. */
+export class NestLog implements LoggerService {
+  constructor(private readonly logger: Logger) {}
+
+  log(message: unknown, context?: unknown): void {
+    this.logger.debug({ context }, String(message));
+  }
+  debug(message: unknown, context?: unknown): void {
+    this.logger.debug({ context }, String(message));
+  }
+  verbose(message: unknown, context?: unknown): void {
+    this.logger.trace({ context }, String(message));
+  }
+  warn(message: unknown, context?: unknown): void {
+    this.logger.warn({ context }, String(message));
+  }
+  error(message: unknown, ...rest: unknown[]): void {
+    this.logger.error({ err: message instanceof Error ? message : undefined, context: rest.at(-1) }, String(message));
+  }
+  fatal(message: unknown, ...rest: unknown[]): void {
+    this.logger.fatal({ context: rest.at(-1) }, String(message));
+  }
+}
