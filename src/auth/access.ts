@@ -1,0 +1,31 @@
+import { applyDecorators, createParamDecorator, type ExecutionContext, SetMetadata } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import type { Principal, Scope } from './principal.js';
+
+/** Access is data on the route: a route without one of these is refused at boot. */
+export const ACCESS = 'access';
+
+export type Access =
+  | { readonly kind: 'public' }
+  /** A bearer that was granted one of the scopes, or everything. */
+  | { readonly kind: 'bearer'; readonly scopes: readonly Scope[] };
+
+/** No bearer; the route has its own checks, named in the reason. */
+export const Public = (_reason: string): MethodDecorator & ClassDecorator =>
+  SetMetadata<string, Access>(ACCESS, { kind: 'public' });
+
+/** Any one of the scopes opens the route; `full` always does. */
+export const Scopes = (...scopes: [Scope, ...Scope[]]): MethodDecorator & ClassDecorator =>
+  SetMetadata<string, Access>(ACCESS, { kind: 'bearer', scopes });
+
+export const SEES_DELETED_USERS = 'sees-deleted-users';
+
+/** The route answers also when the token's user is gone (everywhere else that is 401). */
+export const SeesDeletedUsers = (): MethodDecorator & ClassDecorator => applyDecorators(SetMetadata(SEES_DELETED_USERS, true));
+
+/** A request on which the authentication guard has put its principal. */
+export type AuthenticatedRequest = FastifyRequest & { principal: Principal };
+
+export const CurrentPrincipal = createParamDecorator(
+  (_: unknown, context: ExecutionContext): Principal => context.switchToHttp().getRequest<AuthenticatedRequest>().principal,
+);

@@ -1,0 +1,23 @@
+import { Module } from '@nestjs/common';
+import { DiscoveryModule } from '@nestjs/core';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { AccessCheck } from './access-check.js';
+import { AuthenticationGuard } from './authentication.guard.js';
+import { DevLoginController } from './dev-login.controller.js';
+import { DevLoginGuard } from './dev-login.guard.js';
+import { IdentityController } from './identity.controller.js';
+import { provideIdentity } from './identity.provider.js';
+import { JwtVerifier } from './jwt-verifier.js';
+import { KeySet } from './key-set.js';
+import { MeController } from './me.controller.js';
+import { ScopeGuard } from './scope.guard.js';
+import { UserEntity } from './user.entity.js';
+import { Users } from './users.js';
+
+@Module({
+  imports: [DiscoveryModule, TypeOrmModule.forFeature([UserEntity])],
+  controllers: [IdentityController, DevLoginController, MeController],
+  providers: [AccessCheck, AuthenticationGuard, DevLoginGuard, JwtVerifier, KeySet, provideIdentity, ScopeGuard, Users],
+  exports: [AuthenticationGuard, ScopeGuard, Users],
+})
+export class AuthModule {}

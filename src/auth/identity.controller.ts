@@ -1,0 +1,70 @@
+import { All, Controller, Inject, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Configuration } from '../config/index.js';
+import { BadRequest, NotFound, readBody } from '../platform/http/index.js';
+import { RateLimiter } from '../platform/limits/index.js';
+import { Public } from './access.js';
+import { CLIENT_ADDRESS_HEADER, type Identity } from './identity.js';
+import { IDENTITY } from './identity.provider.js';
+
+const BODY_LIMIT = 64 * 1024;
+const TRIES_PER_MINUTE = 10;
+
+const GUESSABLE = new Set(['sign-in/email', 'sign-up/email', 'change-password']);
+
+/** What of the handler is reachable; it brings more than this service offers. */
+const OFFERED = new Set([
+  'sign-up/email',
+  'sign-in/email',
+  'sign-out',
+  'get-session',
+  'list-sessions',
+  'revoke-session',
+  'revoke-other-sessions',
+  'change-password',
+  'update-user',
+  'one-time-token/generate',
+  'one-time-token/verify',
+  'token',
+  'jwks',
+]);
+
+/** Mounts the identity handler at /api/auth. It checks sessions, cookies and origins itself. */
+@Controller('api/auth')
+@Public('the identity handler has its own session, cookie and origin checks')
+export class IdentityController {
+  constructor(
+    @Inject(IDENTITY) private readonly identity: Identity,
+    private readonly configuration: Configuration,
+    private readonly rateLimiter: RateLimiter,
+  ) {}
+
+  @All('*')
+  async handle(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    const url = new URL(request.url, this.configuration.publicUrl);
+    const action = url.pathname.slice('/api/auth/'.length);
+    if (!OFFERED.has(action)) throw new NotFound('not found');
+    if (GUESSABLE.has(action)) await this.rateLimiter.hit(`${action}:${request.ip}`, TRIES_PER_MINUTE);
+
+    const answer = await this.identity.handler(await toWebRequest(request, url));
+    reply.status(answer.status);
+    answer.headers.forEach((value, name) => {
+      if (name !== 'set-cookie') reply.header(name, value);
+    });
+    for (const cookie of answer.headers.getSetCookie()) reply.header('set-cookie', cookie);
+    await reply.header('cache-control', 'no-store').send(Buffer.from(await answer.arrayBuffer()));
+  }
+}
+
+async function toWebRequest(request: FastifyRequest, url: URL): Promise<Request> {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(request.headers)) {
+    for (const one of [value ?? []].flat()) headers.append(name, one);
+  }
+  headers.set(CLIENT_ADDRESS_HEADER, request.ip);
+  const hasBody = request.method !== 'GET' && request.method !== 'HEAD';
+  const body = hasBody ? await readBody(request.raw, BODY_LIMIT) : undefined;
+  // PostgreSQL's text has no NUL, and the handler would find out too late.
+  if (body?.includes('\\u0000')) throw new BadRequest('NUL characters are not accepted');
+  return new Request(url, { method: request.method, headers, ...(body?.length ? { body: new Uint8Array(body) } : {}) });
+}

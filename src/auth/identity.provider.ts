@@ -1,0 +1,22 @@
+import type { FactoryProvider } from '@nestjs/common';
+import { Configuration, keptSecret } from '../config/index.js';
+import { Database, underStartLock } from '../platform/database/index.js';
+import { Log } from '../platform/log/index.js';
+import { createIdentity, type Identity } from './identity.js';
+
+export const IDENTITY = Symbol('IDENTITY');
+
+/**
+ * The identity handler on a migrated database, its signing key made. The key is made here and under the start
+ * lock: left to the first requests, instances that start together would each make one.
+ */
+export const provideIdentity: FactoryProvider<Identity> = {
+  provide: IDENTITY,
+  inject: [Configuration, Database, Log],
+  useFactory: async (configuration: Configuration, database: Database, log: Log) => {
+    const secret = configuration.authSecret ?? (await keptSecret(configuration.dataDir, 'auth-secret'));
+    const identity = createIdentity(configuration, secret, database.pool, log);
+    await underStartLock(database.dataSource, () => identity.api.getJwks());
+    return identity;
+  },
+};

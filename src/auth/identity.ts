@@ -1,0 +1,79 @@
+import { betterAuth } from 'better-auth';
+import { bearer, jwt, oneTimeToken } from 'better-auth/plugins';
+import type { Pool } from 'pg';
+import { Configuration } from '../config/index.js';
+import type { Log } from '../platform/log/index.js';
+
+/** The header in which the bridge hands over the client's address; a client's own is overwritten. */
+export const CLIENT_ADDRESS_HEADER = 'x-client-address';
+
+const JWT_LIFETIME = '15m';
+const ONE_TIME_TOKEN_MINUTES = 3;
+
+/** The identity handler: email and password, sessions, one-time tokens, service JWTs, on the service's own tables. */
+// eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types -- the library infers its API from the plugins
+export function createIdentity(configuration: Configuration, secret: string, pool: Pool, log: Log) {
+  return betterAuth({
+    database: pool,
+    secret,
+    baseURL: configuration.publicUrl,
+    basePath: '/api/auth',
+    trustedOrigins: configuration.trustedOrigins,
+    telemetry: { enabled: false },
+    logger: { level: 'warn', log: (level, message) => log[level === 'error' ? 'error' : 'warn']({}, message) },
+    rateLimit: { enabled: false }, // the mount counts sign-ins itself, for all instances together
+    emailAndPassword: { enabled: true, disableSignUp: !configuration.signupEnabled, minPasswordLength: 8 },
+    advanced: { database: { generateId: 'uuid' }, ipAddress: { ipAddressHeaders: [CLIENT_ADDRESS_HEADER] } },
+    ...TABLES,
+    plugins: [
+      jwt({
+        jwks: { keyPairConfig: { alg: 'RS256', modulusLength: 2048 } },
+        jwt: {
+          issuer: configuration.publicUrl,
+          audience: configuration.publicUrl,
+          expirationTime: JWT_LIFETIME,
+          definePayload: () => ({}),
+        },
+        disableSettingJwtHeader: true,
+        schema: { jwks: { modelName: 'auth_jwks', fields: JWKS_COLUMNS } },
+      }),
+      bearer(),
+      oneTimeToken({ storeToken: 'hashed', expiresIn: ONE_TIME_TOKEN_MINUTES }),
+    ],
+  });
+}
+
+export type Identity = ReturnType<typeof createIdentity>;
+
+const TIMES = { createdAt: 'created_at', updatedAt: 'updated_at' };
+
+const JWKS_COLUMNS = {
+  publicKey: 'public_key',
+  privateKey: 'private_key',
+  createdAt: 'created_at',
+  expiresAt: 'expires_at',
+};
+
+/** The names of our tables and columns, as the migration made them. */
+const TABLES = {
+  user: { modelName: 'users', fields: { emailVerified: 'email_verified', ...TIMES } },
+  session: {
+    modelName: 'auth_sessions',
+    fields: { userId: 'user_id', expiresAt: 'expires_at', ipAddress: 'ip_address', userAgent: 'user_agent', ...TIMES },
+  },
+  account: {
+    modelName: 'auth_accounts',
+    fields: {
+      userId: 'user_id',
+      accountId: 'account_id',
+      providerId: 'provider_id',
+      accessToken: 'access_token',
+      refreshToken: 'refresh_token',
+      idToken: 'id_token',
+      accessTokenExpiresAt: 'access_token_expires_at',
+      refreshTokenExpiresAt: 'refresh_token_expires_at',
+      ...TIMES,
+    },
+  },
+  verification: { modelName: 'auth_verifications', fields: { expiresAt: 'expires_at', ...TIMES } },
+};

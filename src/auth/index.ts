@@ -1,0 +1,8 @@
+export { type AuthenticatedRequest, CurrentPrincipal, Public, Scopes, SeesDeletedUsers } from './access.js';
+export { AuthModule } from './auth.module.js';
+export { AuthenticationGuard } from './authentication.guard.js';
+export { equalSecrets } from './equal-secrets.js';
+export { type Principal, type Scope, SCOPES } from './principal.js';
+export { ScopeGuard } from './scope.guard.js';
+export { UserEntity } from './user.entity.js';
+export { Users } from './users.js';

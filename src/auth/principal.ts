@@ -1,0 +1,9 @@
+/** What a personal access token may be granted; `full` is everything, and what an interactive session has. */
+export const SCOPES = ['full', 'documents:read', 'documents:write', 'agent:invoke', 'assets:read', 'assets:write'] as const;
+export type Scope = (typeof SCOPES)[number];
+
+/** Who makes a request, as the bearer token proves it. */
+export interface Principal {
+  readonly userId: string;
+  readonly scopes: readonly Scope[];
+}

@@ -1,0 +1,48 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { Repository } from 'typeorm';
+import { Clock } from '../platform/clock/index.js';
+import { Database, statement } from '../platform/database/index.js';
+import type { Identity } from './identity.js';
+import { IDENTITY } from './identity.provider.js';
+import { UserEntity } from './user.entity.js';
+
+const JWT_LIFETIME_S = 15 * 60;
+
+const createUser = statement(
+  'users.create',
+  `INSERT INTO users (email, name, email_verified, created_at, updated_at) VALUES ($1, $2, false, $3, $3)
+   ON CONFLICT (email) DO NOTHING`,
+);
+
+/** The users behind the identity handler. */
+@Injectable()
+export class Users {
+  constructor(
+    @Inject(IDENTITY) private readonly identity: Identity,
+    @InjectRepository(UserEntity) private readonly users: Repository<UserEntity>,
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {}
+
+  find(id: string): Promise<UserEntity | null> {
+    return this.users.findOneBy({ id });
+  }
+
+  findByEmail(email: string): Promise<UserEntity | null> {
+    return this.users.findOneBy({ email: email.toLowerCase() });
+  }
+
+  /** The user with this email, made without a password if there is none. Safe to call twice at once. */
+  async findOrCreate(email: string, name: string): Promise<UserEntity> {
+    await this.database.run(createUser, [email.toLowerCase(), name, this.clock.now()]);
+    return this.users.findOneByOrFail({ email: email.toLowerCase() });
+  }
+
+  /** A service JWT for a user, 15 minutes from now. */
+  async signJwt(userId: string): Promise<string> {
+    const iat = Math.floor(this.clock.now().getTime() / 1000);
+    const { token } = await this.identity.api.signJWT({ body: { payload: { sub: userId, iat, exp: iat + JWT_LIFETIME_S } } });
+    return token;
+  }
+}
