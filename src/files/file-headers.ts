@@ -1,0 +1,60 @@
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { BadRequest } from '../platform/http/index.js';
+
+/** Base64url, opaque, compared exactly. */
+export const ENCRYPTED_PATH = /^(?=.{1,4096}$)[A-Za-z0-9_-]+={0,2}$/;
+/** 1–128 visible ASCII characters. */
+export const DEVICE_ID = /^[\x21-\x7e]{1,128}$/;
+export const CONTENT_HASH = /^[0-9a-f]{64}$/i;
+
+function fromRequest<T>(read: (request: FastifyRequest) => T): () => ParameterDecorator {
+  return createParamDecorator((_: unknown, context: ExecutionContext): T => read(context.switchToHttp().getRequest()));
+}
+
+/** The `:encPath` of the route. */
+export const EncryptedPath = fromRequest((request) => {
+  const { encPath } = request.params as { encPath: string };
+  if (!ENCRYPTED_PATH.test(encPath)) throw new BadRequest('the encrypted path must be 1 to 4096 base64url characters');
+  return encPath;
+});
+
+/** Required `X-Device-Id`. */
+export const DeviceId = fromRequest((request) => {
+  const deviceId = request.headers['x-device-id'];
+  if (typeof deviceId !== 'string' || !DEVICE_ID.test(deviceId)) {
+    throw new BadRequest('X-Device-Id must be 1 to 128 visible ASCII characters');
+  }
+  return deviceId;
+});
+
+/** Required `X-Content-Hash`, lower-cased. */
+export const ContentHash = fromRequest((request) => {
+  const contentHash = request.headers['x-content-hash'];
+  if (typeof contentHash !== 'string' || !CONTENT_HASH.test(contentHash)) {
+    throw new BadRequest('X-Content-Hash must be the SHA-256 of the body in 64 hex characters');
+  }
+  return contentHash.toLowerCase();
+});
+
+/** What an upload demands of the live head; checked under the workspace lock. */
+export interface Precondition {
+  /** Content hashes of which the live head must be one; `*` means any. Null: no demand. */
+  readonly ifMatch: readonly string[] | null;
+  /** There must be no live head. */
+  readonly ifAbsent: boolean;
+}
+
+/** `If-Match: "<content hash>", …` and `If-None-Match: *`. */
+export const UploadPrecondition = fromRequest(({ headers }): Precondition => {
+  const ifMatch = headers['if-match'] === undefined ? null : parseEntityTags(headers['if-match']);
+  if (ifMatch?.length === 0) throw new BadRequest('If-Match must be a list of quoted content hashes or *');
+  return { ifMatch, ifAbsent: headers['if-none-match']?.trim() === '*' };
+});
+
+/** The opaque parts of a list of entity tags; weak ones match no version and are left out unless `weak`. */
+export function parseEntityTags(header: string, weak = false): string[] {
+  if (header.trim() === '*') return ['*'];
+  const tags = header.matchAll(/(W\/)?"([\x21\x23-\x7e]*)"/g);
+  return [...tags].filter(([, isWeak]) => weak || !isWeak).map(([, , tag]) => tag ?? '');
+}

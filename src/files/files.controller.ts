@@ -1,0 +1,68 @@
+import { Controller, Delete, Get, Put, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Scopes } from '../auth/index.js';
+import { RequiresSubscription } from '../billing/index.js';
+import { Configuration } from '../config/index.js';
+import { bodyChunks } from '../platform/http/index.js';
+import { CurrentWorkspace, OwnedWorkspace, type WorkspaceRef } from '../workspaces/index.js';
+import { Download } from './download.js';
+import { ContentHash, DeviceId, EncryptedPath, type Precondition, UploadPrecondition } from './file-headers.js';
+import { Files } from './files.service.js';
+import { fileWire, type FileWire, uploadedWire, type UploadedWire } from './files.wire.js';
+
+@Controller('api/v1/workspaces/:id/files')
+@OwnedWorkspace()
+export class FilesController {
+  constructor(
+    private readonly files: Files,
+    private readonly download: Download,
+    private readonly configuration: Configuration,
+  ) {}
+
+  @Get()
+  @Scopes('documents:read')
+  async list(@CurrentWorkspace() workspace: WorkspaceRef): Promise<{ files: FileWire[] }> {
+    return { files: (await this.files.list(workspace.id)).map(fileWire) };
+  }
+
+  @Put(':encPath')
+  @Scopes('documents:write')
+  @RequiresSubscription()
+  async put(
+    @CurrentWorkspace() workspace: WorkspaceRef,
+    @EncryptedPath() encryptedPath: string,
+    @ContentHash() contentHash: string,
+    @DeviceId() deviceId: string,
+    @UploadPrecondition() precondition: Precondition,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<UploadedWire> {
+    const upload = { workspaceId: workspace.id, encryptedPath, contentHash, deviceId, precondition };
+    const uploaded = await this.files.upload(upload, bodyChunks(request.raw, this.configuration.maxFileBytes));
+    reply.status(uploaded.isNew ? 201 : 200);
+    return uploadedWire(upload, uploaded);
+  }
+
+  @Get(':encPath')
+  @Scopes('documents:read')
+  async get(
+    @CurrentWorkspace() workspace: WorkspaceRef,
+    @EncryptedPath() encryptedPath: string,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    await this.download.send(request, reply, await this.files.content(workspace.id, encryptedPath));
+  }
+
+  @Delete(':encPath')
+  @Scopes('documents:write')
+  @RequiresSubscription()
+  async delete(
+    @CurrentWorkspace() workspace: WorkspaceRef,
+    @EncryptedPath() encryptedPath: string,
+    @DeviceId() deviceId: string,
+  ): Promise<{ ok: true }> {
+    await this.files.delete(workspace.id, encryptedPath, deviceId);
+    return { ok: true };
+  }
+}

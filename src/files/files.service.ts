@@ -1,0 +1,138 @@
+import { Injectable } from '@nestjs/common';
+import { v7 as uuidv7 } from 'uuid';
+import { type BlobReference, Blobs, type StagedBlob } from '../platform/blobs/index.js';
+import { Clock } from '../platform/clock/index.js';
+import { Database, sqlState } from '../platform/database/index.js';
+import { BadRequest, NotFound, PreconditionFailed, ServiceUnavailable } from '../platform/http/index.js';
+import { lockedFilesAt, lockLog, logDeletions } from './change-log.js';
+import type { Precondition } from './file-headers.js';
+import { fileStatements } from './files.queries.js';
+
+const FOREIGN_KEY_VIOLATION = '23503';
+
+export interface Upload {
+  readonly workspaceId: string;
+  readonly encryptedPath: string;
+  /** What the client says the body's SHA-256 is. */
+  readonly contentHash: string;
+  readonly deviceId: string;
+  readonly precondition: Precondition;
+}
+
+export interface Uploaded {
+  readonly isNew: boolean;
+  readonly fileId: string;
+  readonly encryptedSize: number;
+  readonly version: number;
+}
+
+export interface ListedFile {
+  readonly id: string;
+  readonly encryptedPath: string;
+  readonly contentHash: string;
+  readonly encryptedSize: number;
+  readonly version: number;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+/** A version's ciphertext: what its headers say and where its bytes are. */
+export interface Content extends BlobReference {
+  readonly contentHash: string;
+  readonly size: number;
+}
+
+type Outcome = 'created' | 'updated' | 'unchanged' | 'precondition_failed' | 'workspace_gone' | 'blob_gone';
+
+interface PutRow {
+  outcome: Outcome;
+  fileId: string;
+  version: number;
+}
+
+/** The write model: files, their versions and the change log. Nobody else writes the log. */
+@Injectable()
+export class Files {
+  constructor(
+    private readonly database: Database,
+    private readonly blobs: Blobs,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Takes in a new content for a path. Bytes first, rows second: a crash at any point leaves bytes that the sweeper
+   * finds, never a version without bytes. The live head's own content again changes nothing.
+   * @throws BadRequest when the body's hash is another, PreconditionFailed, NotFound when the workspace has gone
+   */
+  async upload(upload: Upload, body: AsyncIterable<Buffer>): Promise<Uploaded> {
+    const blob = await this.stage(upload.workspaceId, body);
+    if (blob.sha256 !== upload.contentHash) {
+      await this.blobs.discard(blob);
+      throw new BadRequest('X-Content-Hash does not match the body');
+    }
+
+    const put = await this.put(upload, blob);
+    if (put.outcome !== 'created' && put.outcome !== 'updated') await this.blobs.discard(blob);
+    switch (put.outcome) {
+      case 'created':
+      case 'updated':
+      case 'unchanged':
+        return { isNew: put.outcome === 'created', fileId: put.fileId, encryptedSize: blob.size, version: put.version };
+      case 'precondition_failed':
+        throw new PreconditionFailed('the file has changed');
+      case 'workspace_gone':
+        throw new NotFound('workspace not found');
+      case 'blob_gone':
+        throw new ServiceUnavailable('the upload took too long');
+    }
+  }
+
+  /** The live files, in the order of their ids, which is that of their creation. */
+  list(workspaceId: string): Promise<ListedFile[]> {
+    return this.database.run<ListedFile>(fileStatements.list, [workspaceId]);
+  }
+
+  /** The live head of a path. @throws NotFound */
+  async content(workspaceId: string, encryptedPath: string): Promise<Content> {
+    const [content] = await this.database.run<Content>(fileStatements.head, [workspaceId, encryptedPath]);
+    if (!content) throw new NotFound('file not found');
+    return content;
+  }
+
+  /** Soft-deletes a live file; all its versions stay. @throws NotFound */
+  async delete(workspaceId: string, encryptedPath: string, deviceId: string): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      await lockLog(tx, workspaceId);
+      const [file] = await lockedFilesAt(tx, workspaceId, [encryptedPath]);
+      if (!file || file.isDeleted) throw new NotFound('file not found');
+      await logDeletions(tx, { workspaceId, deviceId, fileIds: [file.id], now: this.clock.now() });
+    });
+  }
+
+  private async stage(workspaceId: string, body: AsyncIterable<Buffer>): Promise<StagedBlob> {
+    try {
+      return await this.blobs.stage(workspaceId, body);
+    } catch (error) {
+      if (sqlState(error) === FOREIGN_KEY_VIOLATION) throw new NotFound('workspace not found');
+      throw error;
+    }
+  }
+
+  /** One round trip. A lost answer leaves the blob alone: the row may have been committed. */
+  private async put(upload: Upload, blob: StagedBlob): Promise<PutRow> {
+    const { workspaceId, encryptedPath, contentHash, deviceId, precondition } = upload;
+    const ids = [uuidv7(), uuidv7(), blob.id];
+    try {
+      const [row] = await this.database.run<PutRow>(fileStatements.put, [
+        ...[workspaceId, encryptedPath, contentHash, blob.size, deviceId, this.clock.now()],
+        ...ids,
+        ...[blob.bytes, precondition.ifMatch, precondition.ifAbsent],
+      ]);
+      if (!row) throw new Error('put_file returned no row');
+      return row;
+    } catch (error) {
+      if (sqlState(error) !== undefined) await this.blobs.discard(blob);
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,72 @@
+import { Injectable } from '@nestjs/common';
+import { type FileRow, lockedFilesAt, lockLog, logDeletions } from '../files/index.js';
+import { Clock } from '../platform/clock/index.js';
+import { Database, type Tx } from '../platform/database/index.js';
+import { BadRequest } from '../platform/http/index.js';
+import { type ChangesSince, judgeDeletion } from './conflicts.js';
+import { refuseUnknownCursor } from './cursors.js';
+import type { PushRequest } from './sync.dto.js';
+import { syncStatements } from './sync.queries.js';
+
+export interface Pushed {
+  readonly cursor: number;
+  readonly accepted: string[];
+  readonly conflicts: { encryptedPath: string; serverVersion: number; serverContentHash: string }[];
+}
+
+/** Push: deletions alone, all in one transaction. */
+@Injectable()
+export class Push {
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Every path of the request comes back exactly once, as accepted or as a conflict; a conflict changes nothing.
+   * @throws BadRequest for any other action, Conflict when the base cursor is not of this log
+   */
+  async push(workspaceId: string, { deviceId, baseCursor, changes }: PushRequest): Promise<Pushed> {
+    if (changes.some(({ action }) => action !== 'delete')) {
+      throw new BadRequest('push accepts delete rows only; content must be uploaded through the file PUT');
+    }
+    const hashes = new Map(changes.map((row) => [row.encryptedPath, row.contentHash?.toLowerCase() ?? null]));
+
+    return this.database.transaction(async (tx) => {
+      const log = await lockLog(tx, workspaceId);
+      refuseUnknownCursor(baseCursor, log);
+      const files = await lockedFilesAt(tx, workspaceId, [...hashes.keys()]);
+      const live = new Map(files.filter((file) => !file.isDeleted).map((file) => [file.encryptedPath, file]));
+      const since = await changesSince(tx, workspaceId, [...live.values()], baseCursor, deviceId);
+
+      const judged = [...hashes].map(([encryptedPath, hash]) => {
+        const file = live.get(encryptedPath);
+        return { encryptedPath, file, verdict: file ? judgeDeletion(hash, since.get(file.id)) : 'landed' };
+      });
+      const fileIds = judged.flatMap(({ file, verdict }) => (file && verdict === 'apply' ? [file.id] : []));
+      const deletion = { workspaceId, deviceId, fileIds, now: this.clock.now() };
+      return {
+        cursor: fileIds.length > 0 ? await logDeletions(tx, deletion) : log.headCursor,
+        accepted: judged.filter(({ verdict }) => verdict !== 'conflict').map(({ encryptedPath }) => encryptedPath),
+        conflicts: judged.flatMap(({ file, verdict }) => (file && verdict === 'conflict' ? [conflictWith(file)] : [])),
+      };
+    });
+  }
+}
+
+function conflictWith(file: FileRow): Pushed['conflicts'][number] {
+  return { encryptedPath: file.encryptedPath, serverVersion: file.version, serverContentHash: file.contentHash };
+}
+
+async function changesSince(
+  tx: Tx,
+  workspaceId: string,
+  files: FileRow[],
+  baseCursor: number,
+  deviceId: string,
+): Promise<Map<string, ChangesSince>> {
+  if (files.length === 0) return new Map();
+  const values = [workspaceId, files.map(({ id }) => id), baseCursor, deviceId];
+  const rows = await tx.run<ChangesSince>(syncStatements.changesSince, values);
+  return new Map(rows.map((row) => [row.fileId, row]));
+}

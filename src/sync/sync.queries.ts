@@ -1,0 +1,51 @@
+import { statement } from '../platform/database/index.js';
+
+/** Each is one statement, so head and rows come from one snapshot and a cursor never lies about its rows. */
+export const syncStatements = {
+  status: statement(
+    'sync.status',
+    `SELECT head_cursor AS "headCursor", live_files AS "liveFiles" FROM workspaces WHERE id = $1 AND deleted_at IS NULL`,
+  ),
+
+  snapshot: statement(
+    'sync.snapshot',
+    `SELECT w.head_cursor AS "headCursor", f.*
+     FROM workspaces w
+     LEFT JOIN LATERAL (
+       SELECT id, encrypted_path AS "encryptedPath", content_hash AS "contentHash", encrypted_size AS "encryptedSize",
+              version, created_at AS "createdAt", updated_at AS "updatedAt"
+       FROM files
+       WHERE workspace_id = $1 AND NOT is_deleted AND id > $2
+       ORDER BY id LIMIT $3
+     ) f ON true
+     WHERE w.id = $1 AND w.deleted_at IS NULL
+     ORDER BY f.id`,
+  ),
+
+  pull: statement(
+    'sync.pull',
+    `SELECT w.head_cursor AS "headCursor", w.compaction_floor AS "compactionFloor", c.*
+     FROM workspaces w
+     LEFT JOIN LATERAL (
+       SELECT c.cursor, f.encrypted_path AS "encryptedPath", c.action, c.content_hash AS "contentHash",
+              c.encrypted_size AS "encryptedSize", c.version, c.changed_at AS "changedAt",
+              c.changed_by_device AS "changedByDevice"
+       FROM changes c JOIN files f ON f.workspace_id = c.workspace_id AND f.id = c.file_id
+       WHERE c.workspace_id = $1 AND c.cursor > $2
+       ORDER BY c.cursor LIMIT $3
+     ) c ON true
+     WHERE w.id = $1 AND w.deleted_at IS NULL
+     ORDER BY c.cursor`,
+  ),
+
+  /** What has happened to each file above a cursor, seen from one device ($4). */
+  changesSince: statement(
+    'sync.changes_since',
+    `SELECT file_id AS "fileId",
+            bool_or(changed_by_device IS DISTINCT FROM $4) AS "byOthers",
+            (array_agg(action ORDER BY cursor DESC) FILTER (WHERE changed_by_device = $4))[1] AS "ownAction",
+            (array_agg(content_hash ORDER BY cursor DESC) FILTER (WHERE changed_by_device = $4))[1] AS "ownHash"
+     FROM changes WHERE workspace_id = $1 AND file_id = ANY ($2) AND cursor > $3
+     GROUP BY file_id`,
+  ),
+};

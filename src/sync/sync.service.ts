@@ -1,0 +1,79 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../platform/database/index.js';
+import { NotFound } from '../platform/http/index.js';
+import { refuseUnknownCursor } from './cursors.js';
+import { syncStatements } from './sync.queries.js';
+
+const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+
+export interface SnapshotFile {
+  readonly id: string;
+  readonly encryptedPath: string;
+  readonly contentHash: string;
+  readonly encryptedSize: number;
+  readonly version: number;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+export interface Change {
+  readonly cursor: number;
+  readonly encryptedPath: string;
+  readonly action: 'upsert' | 'delete';
+  readonly contentHash: string;
+  readonly encryptedSize: number;
+  readonly version: number;
+  readonly changedAt: Date;
+  readonly changedByDevice: string | null;
+}
+
+interface Head {
+  readonly headCursor: number;
+  readonly compactionFloor: number | null;
+}
+
+/** The read side of sync. */
+@Injectable()
+export class Sync {
+  constructor(private readonly database: Database) {}
+
+  /** The head cursor and the number of live files. */
+  async status(workspaceId: string): Promise<{ cursor: number; fileCount: number }> {
+    const rows = await this.database.run<{ headCursor: number; liveFiles: number }>(syncStatements.status, [workspaceId]);
+    const { headCursor, liveFiles } = first(rows);
+    return { cursor: headCursor, fileCount: liveFiles };
+  }
+
+  /** One page of the live files above an id, with the head that the page is at least as new as. */
+  async snapshot(
+    workspaceId: string,
+    pageCursor: string | undefined,
+    limit: number,
+  ): Promise<{ files: SnapshotFile[]; cursor: number; hasMore: boolean }> {
+    const values = [workspaceId, pageCursor ?? FIRST_ID, limit + 1];
+    const rows = await this.database.run<Head & (SnapshotFile | { id: null })>(syncStatements.snapshot, values);
+    const files = rows.filter((row): row is Head & SnapshotFile => row.id !== null);
+    return { files: files.slice(0, limit), cursor: first(rows).headCursor, hasMore: files.length > limit };
+  }
+
+  /** The changes above a cursor, oldest first, and the cursor to go on from. @throws Conflict needsBootstrap */
+  async pull(
+    workspaceId: string,
+    cursor: number,
+    limit: number,
+  ): Promise<{ changes: Change[]; cursor: number; hasMore: boolean }> {
+    const values = [workspaceId, cursor, limit + 1];
+    const rows = await this.database.run<Head & (Change | { cursor: null })>(syncStatements.pull, values);
+    refuseUnknownCursor(cursor, first(rows));
+    const changes = rows.filter((row): row is Head & Change => row.cursor !== null);
+    const page = changes.slice(0, limit);
+    return { changes: page, cursor: page.at(-1)?.cursor ?? cursor, hasMore: changes.length > limit };
+  }
+}
+
+/** Even an empty answer has one row, with the head; none means that the workspace has gone meanwhile. */
+function first<Row>(rows: Row[]): Row {
+  const [row] = rows;
+  if (row === undefined) throw new NotFound('workspace not found');
+  return row;
+}

@@ -1,0 +1,5 @@
+export { CurrentWorkspace, OwnedWorkspace, OwnershipGuard, type WorkspaceRef } from './ownership.guard.js';
+export { WorkspaceEntity } from './workspace.entity.js';
+export { WorkspacePurge } from './workspace-purge.js';
+export { Workspaces } from './workspaces.service.js';
+export { WorkspacesModule } from './workspaces.module.js';

@@ -1,0 +1,68 @@
+import { Controller, Delete, Get, HttpCode, Post } from '@nestjs/common';
+import { CurrentPrincipal, type Principal, Scopes } from '../auth/index.js';
+import { RequiresSubscription } from '../billing/index.js';
+import { JsonBody } from '../platform/http/index.js';
+import { CurrentWorkspace, OwnedWorkspace, type WorkspaceRef } from './ownership.guard.js';
+import { CreateWorkspaceRequest, SetupEncryptionRequest, VerifyPasswordRequest } from './workspaces.dto.js';
+import { Workspaces } from './workspaces.service.js';
+import { createdWorkspaceWire, type CreatedWorkspaceWire, workspaceWire, type WorkspaceWire } from './workspaces.wire.js';
+
+@Controller('api/v1/workspaces')
+export class WorkspacesController {
+  constructor(private readonly workspaces: Workspaces) {}
+
+  @Get()
+  @Scopes('documents:read')
+  async list(@CurrentPrincipal() principal: Principal): Promise<{ workspaces: WorkspaceWire[] }> {
+    const workspaces = await this.workspaces.list(principal.userId);
+    return { workspaces: workspaces.map(workspaceWire) };
+  }
+
+  @Post()
+  @Scopes('full')
+  @RequiresSubscription()
+  async create(
+    @CurrentPrincipal() principal: Principal,
+    @JsonBody() body: CreateWorkspaceRequest,
+  ): Promise<CreatedWorkspaceWire> {
+    return createdWorkspaceWire(await this.workspaces.create(principal.userId, body.name));
+  }
+
+  @Get(':id')
+  @Scopes('documents:read')
+  @OwnedWorkspace()
+  async get(@CurrentWorkspace() { id }: WorkspaceRef): Promise<WorkspaceWire> {
+    return workspaceWire(await this.workspaces.get(id));
+  }
+
+  @Delete(':id')
+  @Scopes('full')
+  @OwnedWorkspace()
+  async delete(@CurrentWorkspace() { id }: WorkspaceRef): Promise<{ ok: true }> {
+    await this.workspaces.delete(id);
+    return { ok: true };
+  }
+
+  @Post(':id/setup-encryption')
+  @HttpCode(200)
+  @Scopes('full')
+  @OwnedWorkspace()
+  async setUpEncryption(
+    @CurrentWorkspace() { id }: WorkspaceRef,
+    @JsonBody() body: SetupEncryptionRequest,
+  ): Promise<{ ok: true }> {
+    await this.workspaces.setUpEncryption(id, body);
+    return { ok: true };
+  }
+
+  @Post(':id/verify-password')
+  @HttpCode(200)
+  @Scopes('documents:read')
+  @OwnedWorkspace()
+  async verifyPassword(
+    @CurrentWorkspace() { id }: WorkspaceRef,
+    @JsonBody() body: VerifyPasswordRequest,
+  ): Promise<{ valid: boolean }> {
+    return { valid: await this.workspaces.verifyPassword(id, body.verificationHash) };
+  }
+}

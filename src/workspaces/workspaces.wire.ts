@@ -1,0 +1,40 @@
+import type { WorkspaceEntity } from './workspace.entity.js';
+
+/** List and detail are snake_case, creation is camelCase: the contract has it so. */
+export interface WorkspaceWire {
+  id: string;
+  user_id: string;
+  name: string;
+  encryption_salt: string | null;
+  created_at: string;
+  updated_at: string;
+}
+
+export interface CreatedWorkspaceWire {
+  id: string;
+  userId: string;
+  name: string;
+  createdAt: string;
+  updatedAt: string;
+}
+
+export function workspaceWire(workspace: WorkspaceEntity): WorkspaceWire {
+  return {
+    id: workspace.id,
+    user_id: workspace.userId,
+    name: workspace.name,
+    encryption_salt: workspace.encryptionSalt,
+    created_at: workspace.createdAt.toISOString(),
+    updated_at: workspace.updatedAt.toISOString(),
+  };
+}
+
+export function createdWorkspaceWire(workspace: WorkspaceEntity): CreatedWorkspaceWire {
+  return {
+    id: workspace.id,
+    userId: workspace.userId,
+    name: workspace.name,
+    createdAt: workspace.createdAt.toISOString(),
+    updatedAt: workspace.updatedAt.toISOString(),
+  };
+}
