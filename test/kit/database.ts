@@ -1,0 +1,58 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+
+const TEMPLATE = 'template_of_tests';
+
+/** The server of this run, as global-setup found or started it. */
+const server = JSON.parse(process.env.TEST_SERVER ?? '{}') as pg.ClientConfig;
+
+export interface TestDatabase {
+  /** For DATABASE_URL. */
+  readonly url: string;
+  readonly name: string;
+  /** Looks past the service at the rows themselves. */
+  query<Row = Record<string, unknown>>(sql: string, values?: unknown[]): Promise<Row[]>;
+  drop(): Promise<void>;
+}
+
+/** A database of its own for one test file, cloned from the migrated template, or empty. */
+export async function createDatabase({ isEmpty = false } = {}): Promise<TestDatabase> {
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  await asAdmin(`CREATE DATABASE ${name}${isEmpty ? '' : ` TEMPLATE ${TEMPLATE}`}`);
+  const pool = new pg.Pool({ ...connectionTo(name), max: 2 });
+  pool.on('error', () => undefined);
+  return {
+    name,
+    url: urlOf(name),
+    query: async <Row>(sql: string, values: unknown[] = []) => (await pool.query(sql, values)).rows as Row[],
+    drop: async () => {
+      await pool.end();
+      await asAdmin(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+    },
+  };
+}
+
+async function asAdmin(sql: string): Promise<void> {
+  const client = new pg.Client(server);
+  await client.connect();
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
+}
+
+function connectionTo(database: string): pg.ClientConfig {
+  return server.connectionString ? { connectionString: urlOf(database) } : { ...server, database };
+}
+
+function urlOf(database: string): string {
+  if (server.connectionString) {
+    const url = new URL(server.connectionString);
+    url.pathname = `/${database}`;
+    return url.href;
+  }
+  const { user, password, host, port } = server;
+  const credentials = `${encodeURIComponent(String(user))}:${encodeURIComponent(String(password))}`;
+  return `postgres://${credentials}@localhost:${port}/${database}?host=${encodeURIComponent(String(host))}`;
+}

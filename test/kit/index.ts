@@ -1,0 +1,4 @@
+export { createDatabase, type TestDatabase } from './database.js';
+export { BASE_URL, DEV_LOGIN_KEY, type ServiceOptions, startService, type TestService } from './service.js';
+export { TestUser } from './user.js';
+export { bytes, type PulledChange, sha256, TestWorkspace } from './workspace.js';

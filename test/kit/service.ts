@@ -1,0 +1,74 @@
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { createApp } from '../../src/app.js';
+import { loadConfiguration } from '../../src/config/index.js';
+import { createLogger, Log } from '../../src/platform/log/index.js';
+import { createDatabase, type TestDatabase } from './database.js';
+import { MovableClock } from './movable-clock.js';
+import { TestUser } from './user.js';
+
+export const DEV_LOGIN_KEY = 'the-dev-login-key-of-tests';
+export const BASE_URL = 'http://localhost:8787';
+
+/** The real service in this process: real PostgreSQL, real files, real HTTP on a free port. */
+export interface TestService {
+  readonly url: string;
+  readonly app: NestFastifyApplication;
+  readonly database: TestDatabase;
+  readonly dataDir: string;
+  readonly clock: MovableClock;
+  /** Everything that was logged, all levels. */
+  readonly logged: () => string;
+  /** A user with an active trial; the same name is the same user. */
+  user(name: string): Promise<TestUser>;
+  /** A user as sign-up leaves one: on the free plan. */
+  newcomer(name: string): Promise<TestUser>;
+  close(): Promise<void>;
+}
+
+export interface ServiceOptions {
+  readonly env?: Record<string, string>;
+  /** Another instance beside this one: same database, same blobs, same clock. */
+  readonly beside?: TestService;
+}
+
+export async function startService({ env = {}, beside }: ServiceOptions = {}): Promise<TestService> {
+  const database = beside?.database ?? (await createDatabase());
+  const dataDir = beside?.dataDir ?? (await mkdtemp(join(tmpdir(), 'sync-data-')));
+  const clock = beside?.clock ?? new MovableClock();
+  const lines: string[] = [];
+  const sink = new Writable({ write: (chunk, _, done) => done(void lines.push(String(chunk))) });
+
+  const configuration = loadConfiguration({
+    NODE_ENV: 'test',
+    BASE_URL,
+    DATABASE_URL: database.url,
+    DATABASE_POOL_SIZE: '8',
+    DATA_DIR: dataDir,
+    DEV_LOGIN_KEY,
+    RATE_LIMIT_PER_MINUTE: '0',
+    LOG_LEVEL: 'trace',
+    ...env,
+  });
+  const log = new Log(createLogger(configuration.logLevel, sink as unknown as NodeJS.WriteStream));
+  const app = await createApp(configuration, { clock, log });
+  await app.listen({ port: 0, host: '127.0.0.1' });
+
+  const url = (await app.getUrl()).replace('[::1]', '127.0.0.1');
+  const close = async (): Promise<void> => {
+    await app.close();
+    if (beside) return;
+    await database.drop();
+    await rm(dataDir, { recursive: true, force: true });
+  };
+  const newcomer = (name: string): Promise<TestUser> => TestUser.logIn(url, name);
+  const user = async (name: string): Promise<TestUser> => {
+    const found = await newcomer(name);
+    await found.post('/api/v1/subscription/trial');
+    return found;
+  };
+  return { url, app, database, dataDir, clock, logged: () => lines.join(''), user, newcomer, close };
+}
