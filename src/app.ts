@@ -13,7 +13,10 @@ export interface AppOptions {
 }
 
 /** The whole service, ready to listen; `main` and every test use this one. Close it to release what it holds. */
-export async function createApp(configuration: Configuration, options: AppOptions = {}): Promise<NestFastifyApplication> {
+export async function createApp(
+  configuration: Configuration,
+  options: AppOptions = {},
+): Promise<NestFastifyApplication> {
   const log = options.log ?? new Log(createLogger(configuration.logLevel));
   const clock = options.clock ?? new Clock();
   const app = await NestFactory.create<NestFastifyApplication>(

@@ -35,7 +35,7 @@ function availablePort(port: number, host: string): Promise<number> {
   });
 }
 
-function asStartupError(error: unknown, port: number, host: string): unknown {
+function asStartupError(error: unknown, port: number, host: string): Error {
   const sentences: Record<string, string> = {
     EADDRINUSE: `Port ${port} is taken; stop what listens there, or set PORT to another one (0 finds a free one).`,
     EACCES: `Port ${port} needs privileges that this user does not have; set PORT to 1024 or above.`,
@@ -43,5 +43,6 @@ function asStartupError(error: unknown, port: number, host: string): unknown {
     ENOTFOUND: `${host} is no address of this machine; set HOST to 127.0.0.1 or 0.0.0.0.`,
   };
   const sentence = sentences[(error as NodeJS.ErrnoException).code ?? ''];
-  return sentence === undefined ? error : new StartupError(sentence, { cause: error });
+  if (sentence === undefined) return error instanceof Error ? error : new Error(String(error));
+  return new StartupError(sentence, { cause: error });
 }

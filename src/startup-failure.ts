@@ -2,7 +2,12 @@ import { StartupError } from './config/index.js';
 
 /** A fault with a known cure is one sentence; anything else shows where it came from. Exit code 1. */
 export function exitBecause(error: unknown): never {
-  const text = error instanceof StartupError ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const text =
+    error instanceof StartupError
+      ? error.message
+      : error instanceof Error
+        ? (error.stack ?? error.message)
+        : String(error);
   process.stderr.write(`${text}\n`);
   process.exit(1);
 }

@@ -20,7 +20,10 @@ export class AccessCheck implements OnApplicationBootstrap {
         .getAllMethodNames(prototype)
         .map((name) => ({ name: `${metatype.name}.${name}`, handler: prototype[name] }))
         .filter(({ handler }) => handler && Reflect.hasMetadata(PATH_METADATA, handler))
-        .filter(({ handler }) => !this.reflector.getAllAndOverride(ACCESS, [handler as () => unknown, metatype as never]))
+        .filter(
+          ({ handler }) =>
+            !this.reflector.getAllAndOverride(ACCESS, [handler as () => unknown, metatype as never]),
+        )
         .map(({ name }) => name);
     });
     if (open.length > 0) throw new Error(`Routes without an access policy: ${open.join(', ')}`);

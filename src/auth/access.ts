@@ -6,13 +6,13 @@ import type { Principal, Scope } from './principal.js';
 export const ACCESS = 'access';
 
 export type Access =
-  | { readonly kind: 'public' }
+  | { readonly kind: 'public'; readonly reason: string }
   /** A bearer that was granted one of the scopes, or everything. */
   | { readonly kind: 'bearer'; readonly scopes: readonly Scope[] };
 
 /** No bearer; the route has its own checks, named in the reason. */
-export const Public = (_reason: string): MethodDecorator & ClassDecorator =>
-  SetMetadata<string, Access>(ACCESS, { kind: 'public' });
+export const Public = (reason: string): MethodDecorator & ClassDecorator =>
+  SetMetadata<string, Access>(ACCESS, { kind: 'public', reason });
 
 /** Any one of the scopes opens the route; `full` always does. */
 export const Scopes = (...scopes: [Scope, ...Scope[]]): MethodDecorator & ClassDecorator =>
@@ -21,11 +21,13 @@ export const Scopes = (...scopes: [Scope, ...Scope[]]): MethodDecorator & ClassD
 export const SEES_DELETED_USERS = 'sees-deleted-users';
 
 /** The route answers also when the token's user is gone (everywhere else that is 401). */
-export const SeesDeletedUsers = (): MethodDecorator & ClassDecorator => applyDecorators(SetMetadata(SEES_DELETED_USERS, true));
+export const SeesDeletedUsers = (): MethodDecorator & ClassDecorator =>
+  applyDecorators(SetMetadata(SEES_DELETED_USERS, true));
 
 /** A request on which the authentication guard has put its principal. */
 export type AuthenticatedRequest = FastifyRequest & { principal: Principal };
 
 export const CurrentPrincipal = createParamDecorator(
-  (_: unknown, context: ExecutionContext): Principal => context.switchToHttp().getRequest<AuthenticatedRequest>().principal,
+  (_: unknown, context: ExecutionContext): Principal =>
+    context.switchToHttp().getRequest<AuthenticatedRequest>().principal,
 );

@@ -17,7 +17,16 @@ import { Users } from './users.js';
 @Module({
   imports: [DiscoveryModule, TypeOrmModule.forFeature([UserEntity])],
   controllers: [IdentityController, DevLoginController, MeController],
-  providers: [AccessCheck, AuthenticationGuard, DevLoginGuard, JwtVerifier, KeySet, provideIdentity, ScopeGuard, Users],
+  providers: [
+    AccessCheck,
+    AuthenticationGuard,
+    DevLoginGuard,
+    JwtVerifier,
+    KeySet,
+    provideIdentity,
+    ScopeGuard,
+    Users,
+  ],
   exports: [AuthenticationGuard, ScopeGuard, Users],
 })
 export class AuthModule {}

@@ -29,7 +29,10 @@ export class AuthenticationGuard implements CanActivate {
     if (!token) throw new Unauthorized();
 
     request.principal = await this.authenticate(token);
-    const seesDeletedUsers = this.reflector.getAllAndOverride<boolean | undefined>(SEES_DELETED_USERS, targets);
+    const seesDeletedUsers = this.reflector.getAllAndOverride<boolean | undefined>(
+      SEES_DELETED_USERS,
+      targets,
+    );
     if (!seesDeletedUsers && !(await this.userExists(request.principal.userId))) throw new Unauthorized();
     return true;
   }

@@ -22,7 +22,8 @@ export class DevLoginGuard implements CanActivate {
 
     await this.rateLimiter.hit(`dev-login:${request.ip}`, TRIES_PER_MINUTE);
     const key = request.headers['x-dev-login-key'];
-    if (typeof key !== 'string' || !equalSecrets(key, devLoginKey)) throw new Forbidden('wrong dev-login key');
+    if (typeof key !== 'string' || !equalSecrets(key, devLoginKey))
+      throw new Forbidden('wrong dev-login key');
     return true;
   }
 }

@@ -66,5 +66,9 @@ async function toWebRequest(request: FastifyRequest, url: URL): Promise<Request>
   const body = hasBody ? await readBody(request.raw, BODY_LIMIT) : undefined;
   // PostgreSQL's text has no NUL, and the handler would find out too late.
   if (body?.includes('\\u0000')) throw new BadRequest('NUL characters are not accepted');
-  return new Request(url, { method: request.method, headers, ...(body?.length ? { body: new Uint8Array(body) } : {}) });
+  return new Request(url, {
+    method: request.method,
+    headers,
+    ...(body?.length ? { body: new Uint8Array(body) } : {}),
+  });
 }

@@ -20,7 +20,10 @@ export function createIdentity(configuration: Configuration, secret: string, poo
     basePath: '/api/auth',
     trustedOrigins: configuration.trustedOrigins,
     telemetry: { enabled: false },
-    logger: { level: 'warn', log: (level, message) => log[level === 'error' ? 'error' : 'warn']({}, message) },
+    logger: {
+      level: 'warn',
+      log: (level, message) => log[level === 'error' ? 'error' : 'warn']({}, message),
+    },
     rateLimit: { enabled: false }, // the mount counts sign-ins itself, for all instances together
     emailAndPassword: { enabled: true, disableSignUp: !configuration.signupEnabled, minPasswordLength: 8 },
     advanced: { database: { generateId: 'uuid' }, ipAddress: { ipAddressHeaders: [CLIENT_ADDRESS_HEADER] } },
@@ -59,7 +62,13 @@ const TABLES = {
   user: { modelName: 'users', fields: { emailVerified: 'email_verified', ...TIMES } },
   session: {
     modelName: 'auth_sessions',
-    fields: { userId: 'user_id', expiresAt: 'expires_at', ipAddress: 'ip_address', userAgent: 'user_agent', ...TIMES },
+    fields: {
+      userId: 'user_id',
+      expiresAt: 'expires_at',
+      ipAddress: 'ip_address',
+      userAgent: 'user_agent',
+      ...TIMES,
+    },
   },
   account: {
     modelName: 'auth_accounts',

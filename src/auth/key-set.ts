@@ -1,12 +1,15 @@
 import { Injectable } from '@nestjs/common';
-import { createLocalJWKSet, errors, type JSONWebKeySet, type JWK, type JWSHeaderParameters, type LocalJWKSet } from 'jose';
+import { createLocalJWKSet, errors, type JWK, type JWSHeaderParameters, type LocalJWKSet } from 'jose';
 import { Clock } from '../platform/clock/index.js';
 import { Database, statement } from '../platform/database/index.js';
 
 /** A forged token with a made-up kid must not buy a query, so the key set is read again at most so often. */
 const RELOAD_AFTER_MS = 10_000;
 
-const publicKeys = statement('auth.public_keys', 'SELECT id, public_key AS "publicKey" FROM auth_jwks WHERE alg = $1');
+const publicKeys = statement(
+  'auth.public_keys',
+  'SELECT id, public_key AS "publicKey" FROM auth_jwks WHERE alg = $1',
+);
 
 /** The public keys of the service's own JWTs, in memory. */
 @Injectable()
@@ -49,8 +52,12 @@ export class KeySet {
 
   private async load(): Promise<void> {
     const rows = await this.database.run<{ id: string; publicKey: string }>(publicKeys, ['RS256']);
-    const keys = rows.map(({ id, publicKey }) => ({ ...(JSON.parse(publicKey) as JWK), kid: id, alg: 'RS256' }));
-    this.keys = createLocalJWKSet({ keys } as JSONWebKeySet);
+    const keys = rows.map(({ id, publicKey }) => ({
+      ...(JSON.parse(publicKey) as JWK),
+      kid: id,
+      alg: 'RS256',
+    }));
+    this.keys = createLocalJWKSet({ keys });
     this.loadedAt = this.clock.now().getTime();
   }
 }

@@ -1,5 +1,12 @@
 /** What a personal access token may be granted; `full` is everything, and what an interactive session has. */
-export const SCOPES = ['full', 'documents:read', 'documents:write', 'agent:invoke', 'assets:read', 'assets:write'] as const;
+export const SCOPES = [
+  'full',
+  'documents:read',
+  'documents:write',
+  'agent:invoke',
+  'assets:read',
+  'assets:write',
+] as const;
 export type Scope = (typeof SCOPES)[number];
 
 /** Who makes a request, as the bearer token proves it. */

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
 import { Clock } from '../platform/clock/index.js';
+import { Conflict } from '../platform/http/index.js';
 import { Database, statement } from '../platform/database/index.js';
 import type { Identity } from './identity.js';
 import { IDENTITY } from './identity.provider.js';
@@ -39,10 +40,26 @@ export class Users {
     return this.users.findOneByOrFail({ email: email.toLowerCase() });
   }
 
+  /** A new account with email and password. @throws Conflict when the email is taken */
+  async create(email: string, name: string, password: string): Promise<UserEntity> {
+    if (await this.findByEmail(email)) throw new Conflict(`there is an account ${email} already`);
+    const { internalAdapter, password: passwords } = await this.identity.$context;
+    const user = await this.findOrCreate(email, name);
+    await internalAdapter.createAccount({
+      userId: user.id,
+      accountId: user.id,
+      providerId: 'credential',
+      password: await passwords.hash(password),
+    });
+    return user;
+  }
+
   /** A service JWT for a user, 15 minutes from now. */
   async signJwt(userId: string): Promise<string> {
     const iat = Math.floor(this.clock.now().getTime() / 1000);
-    const { token } = await this.identity.api.signJWT({ body: { payload: { sub: userId, iat, exp: iat + JWT_LIFETIME_S } } });
+    const { token } = await this.identity.api.signJWT({
+      body: { payload: { sub: userId, iat, exp: iat + JWT_LIFETIME_S } },
+    });
     return token;
   }
 }

@@ -7,7 +7,8 @@ import { Subscriptions } from './subscriptions.service.js';
 const REQUIRES_SUBSCRIPTION = 'requires-subscription';
 
 /** The route needs an active subscription (402 otherwise). */
-export const RequiresSubscription = (): MethodDecorator & ClassDecorator => SetMetadata(REQUIRES_SUBSCRIPTION, true);
+export const RequiresSubscription = (): MethodDecorator & ClassDecorator =>
+  SetMetadata(REQUIRES_SUBSCRIPTION, true);
 
 /** Third of the global guards. */
 @Injectable()

@@ -21,7 +21,10 @@ export const subscriptionStatements = {
      FROM subscriptions WHERE user_id = $1`,
   ),
 
-  isActive: statement('subscriptions.is_active', `SELECT ${IS_ACTIVE} AS "isActive" FROM subscriptions WHERE user_id = $1`),
+  isActive: statement(
+    'subscriptions.is_active',
+    `SELECT ${IS_ACTIVE} AS "isActive" FROM subscriptions WHERE user_id = $1`,
+  ),
 
   /** Once per user ever: a row that has had a trial, or any other status, stays as it is. */
   startTrial: statement(

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Configuration } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database } from '../platform/database/index.js';
-import { Conflict } from '../platform/http/index.js';
+import { BadRequest, Conflict } from '../platform/http/index.js';
 import { subscriptionStatements } from './subscription.queries.js';
 
 const TRIAL_DAYS = 30;
@@ -43,7 +43,10 @@ export class Subscriptions {
 
   async of(userId: string): Promise<Subscription> {
     if (this.isOff) return UNLIMITED;
-    const [row] = await this.database.run<Subscription>(subscriptionStatements.find, [userId, this.clock.now()]);
+    const [row] = await this.database.run<Subscription>(subscriptionStatements.find, [
+      userId,
+      this.clock.now(),
+    ]);
     return row ?? FREE;
   }
 
@@ -63,12 +66,14 @@ export class Subscriptions {
     const end = new Date(now.getTime() + TRIAL_DAYS * DAY_MS);
     await this.database.run(subscriptionStatements.startTrial, [userId, now, end]);
     const subscription = await this.of(userId);
-    if (subscription.status !== 'trial') throw new Conflict('the trial can be started once, from the free plan');
+    if (subscription.status !== 'trial')
+      throw new Conflict('the trial can be started once, from the free plan');
     return subscription;
   }
 
-  /** Sets a status by hand, for the admin command; `until` ends a trial or a paid period. */
+  /** Sets a status by hand, for the admin command; `until` ends a trial or a paid period. @throws BadRequest */
   async grant(userId: string, status: SubscriptionStatus, until: Date | null): Promise<Subscription> {
+    if (status === 'trial' && until === null) throw new BadRequest('a trial needs an end');
     await this.database.run(subscriptionStatements.grant, [userId, status, until, this.clock.now()]);
     return this.of(userId);
   }

@@ -26,10 +26,15 @@ export class Configuration {
   @MinLength(1)
   host: string;
 
-  @Env('BASE_URL', 'public address: issuer and audience of the JWTs, origin of the cookies; http://localhost:PORT when unset')
+  @Env(
+    'BASE_URL',
+    'public address: issuer and audience of the JWTs, origin of the cookies; http://localhost:PORT when unset',
+  )
   @IsOptional()
   @IsUrl(HTTP_URL)
-  @Matches(/^https?:\/\/[^/?#]+$/, { message: '$property must be an origin such as https://sync.example.org, without a path' })
+  @Matches(/^https?:\/\/[^/?#]+$/, {
+    message: '$property must be an origin such as https://sync.example.org, without a path',
+  })
   baseUrl?: string;
 
   @Env('DATA_DIR', 'embedded database, blobs on disk and development secrets', './data')
@@ -41,13 +46,22 @@ export class Configuration {
   @Matches(/^postgres(ql)?:\/\/\S+$/, { message: '$property must be a postgres:// URL' })
   databaseUrl?: string;
 
-  @Env('DATABASE_POOL_SIZE', 'connections of this instance; all instances together stay below max_connections', '10')
+  @Env(
+    'DATABASE_POOL_SIZE',
+    'connections of this instance; all instances together stay below max_connections',
+    '10',
+  )
   @IsInt()
   @Min(2)
   @Max(200)
   databasePoolSize: number;
 
-  @Env('AUTH_SECRET', 'secret of the identity handler, 32 characters or more; made once under DATA_DIR in development', undefined, { secret: true })
+  @Env(
+    'AUTH_SECRET',
+    'secret of the identity handler, 32 characters or more; made once under DATA_DIR in development',
+    undefined,
+    { secret: true },
+  )
   @IsOptional()
   @MinLength(32)
   authSecret?: string;
@@ -56,13 +70,21 @@ export class Configuration {
   @IsIn([true, false], { message: '$property must be true or false' })
   signupEnabled: boolean;
 
-  @Env('DEV_LOGIN_KEY', 'enables POST /api/v1/auth/dev-login for callers that know it; never in production', undefined, { secret: true })
+  @Env(
+    'DEV_LOGIN_KEY',
+    'enables POST /api/v1/auth/dev-login for callers that know it; never in production',
+    undefined,
+    { secret: true },
+  )
   @IsOptional()
   @MinLength(8)
   devLoginKey?: string;
 
   @Env('TRUSTED_ORIGINS', 'further browser origins, comma-separated')
-  @Matches(/^https?:\/\/[^/?#\s]+$/, { each: true, message: '$property must be origins such as https://notes.example.org, comma-separated' })
+  @Matches(/^https?:\/\/[^/?#\s]+$/, {
+    each: true,
+    message: '$property must be origins such as https://notes.example.org, comma-separated',
+  })
   trustedOrigins: string[];
 
   @Env('TRUST_PROXY', 'true behind a reverse proxy that sets X-Forwarded-For', 'false')
@@ -84,13 +106,21 @@ export class Configuration {
   @Min(0)
   maxFileBytes: number;
 
-  @Env('INLINE_BLOB_BYTES', 'blobs up to this size are kept in PostgreSQL, larger ones in the blob store; 0: all in the store', String(64 * KIB))
+  @Env(
+    'INLINE_BLOB_BYTES',
+    'blobs up to this size are kept in PostgreSQL, larger ones in the blob store; 0: all in the store',
+    String(64 * KIB),
+  )
   @IsInt()
   @Min(0)
   @Max(MIB)
   inlineBlobBytes: number;
 
-  @Env('RATE_LIMIT_PER_MINUTE', '0 switches all rate limits off (tests, benchmarks, a limiter in front)', '1200')
+  @Env(
+    'RATE_LIMIT_PER_MINUTE',
+    '0 switches all rate limits off (tests, benchmarks, a limiter in front)',
+    '1200',
+  )
   @IsInt()
   @Min(0)
   rateLimitPerMinute: number;

@@ -35,7 +35,11 @@ export function loadConfiguration(environment: Environment): Configuration {
 }
 
 function parse(variable: EnvVariable, text: string | undefined): unknown {
-  if (variable.type === Array) return (text ?? '').split(',').map((part) => part.trim()).filter(Boolean);
+  if (variable.type === Array)
+    return (text ?? '')
+      .split(',')
+      .map((part) => part.trim())
+      .filter(Boolean);
   if (text === undefined) return undefined;
   if (variable.type === Number) return /^\d+$/.test(text) ? Number(text) : text;
   if (variable.type === Boolean) return { true: true, false: false }[text] ?? text;

@@ -59,7 +59,11 @@ export async function lockLog(tx: Tx, workspaceId: string): Promise<LockedLog> {
 }
 
 /** The files at these paths, live or deleted; to be called under the lock. */
-export function lockedFilesAt(tx: Tx, workspaceId: string, encryptedPaths: readonly string[]): Promise<FileRow[]> {
+export function lockedFilesAt(
+  tx: Tx,
+  workspaceId: string,
+  encryptedPaths: readonly string[],
+): Promise<FileRow[]> {
   return tx.run<FileRow>(filesAt, [workspaceId, encryptedPaths]);
 }
 

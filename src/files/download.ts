@@ -40,7 +40,11 @@ function rangeOf({ headers }: FastifyRequest, size: number, etag: string): ByteR
   if (headers['if-range'] !== undefined && headers['if-range'] !== etag) return undefined;
   const ranges = parseRange(size, headers.range);
   if (ranges === -1) {
-    throw new RangeNotSatisfiable('the range is outside the file', {}, { 'content-range': `bytes */${size}` });
+    throw new RangeNotSatisfiable(
+      'the range is outside the file',
+      {},
+      { 'content-range': `bytes */${size}` },
+    );
   }
   if (ranges === -2 || ranges.type !== 'bytes' || ranges.length !== 1) return undefined;
   return ranges[0];

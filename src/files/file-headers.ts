@@ -8,14 +8,17 @@ export const ENCRYPTED_PATH = /^(?=.{1,4096}$)[A-Za-z0-9_-]+={0,2}$/;
 export const DEVICE_ID = /^[\x21-\x7e]{1,128}$/;
 export const CONTENT_HASH = /^[0-9a-f]{64}$/i;
 
-function fromRequest<T>(read: (request: FastifyRequest) => T): () => ParameterDecorator {
-  return createParamDecorator((_: unknown, context: ExecutionContext): T => read(context.switchToHttp().getRequest()));
+function fromRequest(read: (request: FastifyRequest) => unknown): () => ParameterDecorator {
+  return createParamDecorator((_: unknown, context: ExecutionContext) =>
+    read(context.switchToHttp().getRequest()),
+  );
 }
 
 /** The `:encPath` of the route. */
 export const EncryptedPath = fromRequest((request) => {
   const { encPath } = request.params as { encPath: string };
-  if (!ENCRYPTED_PATH.test(encPath)) throw new BadRequest('the encrypted path must be 1 to 4096 base64url characters');
+  if (!ENCRYPTED_PATH.test(encPath))
+    throw new BadRequest('the encrypted path must be 1 to 4096 base64url characters');
   return encPath;
 });
 

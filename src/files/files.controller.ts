@@ -6,7 +6,13 @@ import { Configuration } from '../config/index.js';
 import { bodyChunks } from '../platform/http/index.js';
 import { CurrentWorkspace, OwnedWorkspace, type WorkspaceRef } from '../workspaces/index.js';
 import { Download } from './download.js';
-import { ContentHash, DeviceId, EncryptedPath, type Precondition, UploadPrecondition } from './file-headers.js';
+import {
+  ContentHash,
+  DeviceId,
+  EncryptedPath,
+  type Precondition,
+  UploadPrecondition,
+} from './file-headers.js';
 import { Files } from './files.service.js';
 import { fileWire, type FileWire, uploadedWire, type UploadedWire } from './files.wire.js';
 
@@ -38,7 +44,10 @@ export class FilesController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<UploadedWire> {
     const upload = { workspaceId: workspace.id, encryptedPath, contentHash, deviceId, precondition };
-    const uploaded = await this.files.upload(upload, bodyChunks(request.raw, this.configuration.maxFileBytes));
+    const uploaded = await this.files.upload(
+      upload,
+      bodyChunks(request.raw, this.configuration.maxFileBytes),
+    );
     reply.status(uploaded.isNew ? 201 : 200);
     return uploadedWire(upload, uploaded);
   }

@@ -16,7 +16,11 @@ const PURGE_BATCH = 1000;
 })
 export class FilesModule {
   constructor(purge: WorkspacePurge, database: Database) {
-    for (const step of [fileStatements.purgeChanges, fileStatements.purgeVersions, fileStatements.purgeFiles]) {
+    for (const step of [
+      fileStatements.purgeChanges,
+      fileStatements.purgeVersions,
+      fileStatements.purgeFiles,
+    ]) {
       purge.addStep(async (workspaceId) => (await database.run(step, [workspaceId, PURGE_BATCH])).length);
     }
   }

@@ -77,7 +77,12 @@ export class Files {
       case 'created':
       case 'updated':
       case 'unchanged':
-        return { isNew: put.outcome === 'created', fileId: put.fileId, encryptedSize: blob.size, version: put.version };
+        return {
+          isNew: put.outcome === 'created',
+          fileId: put.fileId,
+          encryptedSize: blob.size,
+          version: put.version,
+        };
       case 'precondition_failed':
         throw new PreconditionFailed('the file has changed');
       case 'workspace_gone':

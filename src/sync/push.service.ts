@@ -47,15 +47,23 @@ export class Push {
       const deletion = { workspaceId, deviceId, fileIds, now: this.clock.now() };
       return {
         cursor: fileIds.length > 0 ? await logDeletions(tx, deletion) : log.headCursor,
-        accepted: judged.filter(({ verdict }) => verdict !== 'conflict').map(({ encryptedPath }) => encryptedPath),
-        conflicts: judged.flatMap(({ file, verdict }) => (file && verdict === 'conflict' ? [conflictWith(file)] : [])),
+        accepted: judged
+          .filter(({ verdict }) => verdict !== 'conflict')
+          .map(({ encryptedPath }) => encryptedPath),
+        conflicts: judged.flatMap(({ file, verdict }) =>
+          file && verdict === 'conflict' ? [conflictWith(file)] : [],
+        ),
       };
     });
   }
 }
 
 function conflictWith(file: FileRow): Pushed['conflicts'][number] {
-  return { encryptedPath: file.encryptedPath, serverVersion: file.version, serverContentHash: file.contentHash };
+  return {
+    encryptedPath: file.encryptedPath,
+    serverVersion: file.version,
+    serverContentHash: file.contentHash,
+  };
 }
 
 async function changesSince(

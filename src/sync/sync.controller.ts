@@ -49,7 +49,10 @@ export class SyncController {
   @Post('push')
   @HttpCode(200)
   @Scopes('documents:write')
-  push(@CurrentWorkspace() workspace: WorkspaceRef, @JsonBody(PUSH_BODY_LIMIT) body: PushRequest): Promise<Pushed> {
+  push(
+    @CurrentWorkspace() workspace: WorkspaceRef,
+    @JsonBody(PUSH_BODY_LIMIT) body: PushRequest,
+  ): Promise<Pushed> {
     return this.pushes.push(workspace.id, body);
   }
 

@@ -39,7 +39,9 @@ export class Sync {
 
   /** The head cursor and the number of live files. */
   async status(workspaceId: string): Promise<{ cursor: number; fileCount: number }> {
-    const rows = await this.database.run<{ headCursor: number; liveFiles: number }>(syncStatements.status, [workspaceId]);
+    const rows = await this.database.run<{ headCursor: number; liveFiles: number }>(syncStatements.status, [
+      workspaceId,
+    ]);
     const { headCursor, liveFiles } = first(rows);
     return { cursor: headCursor, fileCount: liveFiles };
   }
@@ -51,7 +53,10 @@ export class Sync {
     limit: number,
   ): Promise<{ files: SnapshotFile[]; cursor: number; hasMore: boolean }> {
     const values = [workspaceId, pageCursor ?? FIRST_ID, limit + 1];
-    const rows = await this.database.run<Head & (SnapshotFile | { id: null })>(syncStatements.snapshot, values);
+    const rows = await this.database.run<Head & (SnapshotFile | { id: null })>(
+      syncStatements.snapshot,
+      values,
+    );
     const files = rows.filter((row): row is Head & SnapshotFile => row.id !== null);
     return { files: files.slice(0, limit), cursor: first(rows).headCursor, hasMore: files.length > limit };
   }

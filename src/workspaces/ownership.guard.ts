@@ -1,4 +1,10 @@
-import { type CanActivate, createParamDecorator, type ExecutionContext, Injectable, SetMetadata } from '@nestjs/common';
+import {
+  type CanActivate,
+  createParamDecorator,
+  type ExecutionContext,
+  Injectable,
+  SetMetadata,
+} from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { isUUID } from 'class-validator';
 import type { AuthenticatedRequest } from '../auth/index.js';
@@ -18,7 +24,8 @@ export interface WorkspaceRef {
 type WorkspaceRequest = AuthenticatedRequest & { workspace: WorkspaceRef; params: { id?: string } };
 
 export const CurrentWorkspace = createParamDecorator(
-  (_: unknown, context: ExecutionContext): WorkspaceRef => context.switchToHttp().getRequest<WorkspaceRequest>().workspace,
+  (_: unknown, context: ExecutionContext): WorkspaceRef =>
+    context.switchToHttp().getRequest<WorkspaceRequest>().workspace,
 );
 
 const owned = statement(
@@ -41,7 +48,10 @@ export class OwnershipGuard implements CanActivate {
     const request = context.switchToHttp().getRequest<WorkspaceRequest>();
     const { id } = request.params;
     if (!isUUID(id)) throw new NotFound('workspace not found');
-    const [workspace] = await this.database.run<WorkspaceRef>(owned, [id as string, request.principal.userId]);
+    const [workspace] = await this.database.run<WorkspaceRef>(owned, [
+      id as string,
+      request.principal.userId,
+    ]);
     if (!workspace) throw new NotFound('workspace not found');
     request.workspace = workspace;
     return true;

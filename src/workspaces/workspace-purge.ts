@@ -10,7 +10,10 @@ export type PurgeStep = (workspaceId: string) => Promise<number>;
 
 const LOOK_AGAIN_MS = 60_000;
 
-const deleted = statement('workspaces.deleted', 'SELECT id FROM workspaces WHERE deleted_at IS NOT NULL ORDER BY deleted_at');
+const deleted = statement(
+  'workspaces.deleted',
+  'SELECT id FROM workspaces WHERE deleted_at IS NOT NULL ORDER BY deleted_at',
+);
 const removeRow = statement(
   'workspaces.remove_row',
   `DELETE FROM workspaces w WHERE id = $1 AND deleted_at IS NOT NULL

@@ -5,7 +5,12 @@ import { JsonBody } from '../platform/http/index.js';
 import { CurrentWorkspace, OwnedWorkspace, type WorkspaceRef } from './ownership.guard.js';
 import { CreateWorkspaceRequest, SetupEncryptionRequest, VerifyPasswordRequest } from './workspaces.dto.js';
 import { Workspaces } from './workspaces.service.js';
-import { createdWorkspaceWire, type CreatedWorkspaceWire, workspaceWire, type WorkspaceWire } from './workspaces.wire.js';
+import {
+  createdWorkspaceWire,
+  type CreatedWorkspaceWire,
+  workspaceWire,
+  type WorkspaceWire,
+} from './workspaces.wire.js';
 
 @Controller('api/v1/workspaces')
 export class WorkspacesController {

@@ -4,8 +4,12 @@ import { IsString, Length, Matches } from 'class-validator';
 const HEX_32_BYTES = /^[0-9a-f]{64}$/i;
 const NO_CONTROL_CHARACTERS = /^\P{Cc}*$/u;
 
-const lowerCase = Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? value.toLowerCase() : value));
-const trimmed = Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? value.trim() : value));
+const lowerCase = Transform(({ value }: { value: unknown }) =>
+  typeof value === 'string' ? value.toLowerCase() : value,
+);
+const trimmed = Transform(({ value }: { value: unknown }) =>
+  typeof value === 'string' ? value.trim() : value,
+);
 
 export class CreateWorkspaceRequest {
   @trimmed

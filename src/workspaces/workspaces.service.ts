@@ -42,7 +42,10 @@ export class Workspaces {
 
   /** Gone for every caller when this resolves; its rows and bytes go in the background. */
   async delete(id: string): Promise<void> {
-    const { affected } = await this.workspaces.update({ id, deletedAt: IsNull() }, { deletedAt: this.clock.now() });
+    const { affected } = await this.workspaces.update(
+      { id, deletedAt: IsNull() },
+      { deletedAt: this.clock.now() },
+    );
     if (!affected) throw new NotFound('workspace not found');
     this.purge.begin(id);
   }

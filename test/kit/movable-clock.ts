@@ -1,14 +1,21 @@
 import { Clock } from '../../src/platform/clock/index.js';
 
-/** Real time plus what a test has moved it by: nothing sleeps. */
+/** Real time plus what a test has moved it by, or standing still: nothing sleeps. */
 export class MovableClock extends Clock {
   private offsetMs = 0;
+  private stoppedAt: number | undefined;
 
   override now(): Date {
-    return new Date(Date.now() + this.offsetMs);
+    return new Date(this.stoppedAt ?? Date.now() + this.offsetMs);
   }
 
   advance(ms: number): void {
     this.offsetMs += ms;
+    if (this.stoppedAt !== undefined) this.stoppedAt += ms;
+  }
+
+  /** From here on the time is this one, to the millisecond, until it is moved again. */
+  stopAt(time: Date): void {
+    this.stoppedAt = time.getTime();
   }
 }

@@ -34,7 +34,6 @@ export class BlobSweeper {
     await this.log.bestEffort('sweep blobs', () => this.sweep(this.clock.now()));
   }
 
-
   /** Takes up what crashed uploads left behind and what is past its grace. Returns how many blobs went. */
   async sweep(now: Date): Promise<number> {
     await this.database.run(blobStatements.condemnStaged, [new Date(now.getTime() - STAGED_FOR_MS), now]);
@@ -53,7 +52,11 @@ export class BlobSweeper {
    */
   async sweepWorkspace(workspaceId: string, now: Date): Promise<number> {
     const before = new Date(now.getTime() - STAGED_FOR_MS);
-    const doomed = await this.database.run<DoomedBlob>(blobStatements.ofDeletedWorkspace, [workspaceId, before, BATCH]);
+    const doomed = await this.database.run<DoomedBlob>(blobStatements.ofDeletedWorkspace, [
+      workspaceId,
+      before,
+      BATCH,
+    ]);
     await this.remove(doomed);
     return doomed.length;
   }

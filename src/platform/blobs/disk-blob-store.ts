@@ -69,7 +69,7 @@ export class DiskBlobStore extends BlobStore {
 }
 
 async function writeFully(file: FileHandle, chunk: Buffer): Promise<void> {
-  for (let written = 0; written < chunk.length; ) {
+  for (let written = 0; written < chunk.length;) {
     written += (await file.write(chunk, written)).bytesWritten;
   }
 }
@@ -78,7 +78,8 @@ async function writeFully(file: FileHandle, chunk: Buffer): Promise<void> {
 async function makeDirectory(directory: string, root: string): Promise<void> {
   const first = await mkdir(directory, { recursive: true, mode: 0o700 });
   if (first === undefined) return;
-  for (let made = directory; made.length > root.length; made = dirname(made)) await syncDirectory(dirname(made));
+  for (let made = directory; made.length > root.length; made = dirname(made))
+    await syncDirectory(dirname(made));
 }
 
 async function syncDirectory(path: string): Promise<void> {

@@ -40,10 +40,10 @@ export class HashedBody implements AsyncIterable<Buffer> {
   }
 
   private async next(): Promise<Buffer | undefined> {
-    const { done, value } = await this.source.next();
-    if (done) return undefined;
-    this.bytes += value.length;
-    this.hash.update(value);
-    return value;
+    const next = await this.source.next();
+    if (next.done) return undefined;
+    this.bytes += next.value.length;
+    this.hash.update(next.value);
+    return next.value;
   }
 }

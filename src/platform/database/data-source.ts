@@ -13,12 +13,12 @@ export interface DataSourceSettings {
 
 const INT8 = 20;
 
+type UntypedLookup = (oid: number, format: 'text' | 'binary') => unknown;
+
 /** Parses as pg does, except bigint: a cursor as a string would sort "10" before "9". */
 const types = {
-  getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
-    if (oid === INT8 && format !== 'binary') return parseInt8;
-    return pg.types.getTypeParser(oid, format as 'text') as unknown;
-  }) as typeof pg.types.getTypeParser,
+  getTypeParser: (oid: number, format: 'text' | 'binary' = 'text'): unknown =>
+    oid === INT8 && format === 'text' ? parseInt8 : (pg.types.getTypeParser as UntypedLookup)(oid, format),
 };
 
 function parseInt8(text: string): number {
@@ -28,7 +28,12 @@ function parseInt8(text: string): number {
 }
 
 /** The one data source. The server ends what takes too long: a client-side limit would leave it running. */
-export function createDataSource({ target, poolSize, entities, onPoolError }: DataSourceSettings): DataSource {
+export function createDataSource({
+  target,
+  poolSize,
+  entities,
+  onPoolError,
+}: DataSourceSettings): DataSource {
   // The driver reads URLs itself: sockets, sslmode and the like work as its documentation says.
   const where = typeof target === 'string' ? { connectionString: target } : target;
   return new DataSource({

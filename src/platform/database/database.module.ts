@@ -24,7 +24,11 @@ export class DatabaseModule implements OnApplicationShutdown {
       useFactory: (configuration: Configuration, log: Log, server: Server) =>
         connect(configuration, log, server, entities),
     };
-    const database = { provide: Database, inject: [DataSource], useFactory: (source: DataSource) => new Database(source) };
+    const database = {
+      provide: Database,
+      inject: [DataSource],
+      useFactory: (source: DataSource) => new Database(source),
+    };
     return {
       module: DatabaseModule,
       providers: [provideServer, dataSource, database],
@@ -66,9 +70,15 @@ function asStartupError(error: unknown): unknown {
   if (state === '28P01' || state === '28000') {
     return new StartupError('PostgreSQL refused the user or password; check DATABASE_URL.', { cause: error });
   }
-  if (state === '3D000') return new StartupError('The database in DATABASE_URL does not exist; create it first.', { cause: error });
+  if (state === '3D000')
+    return new StartupError('The database in DATABASE_URL does not exist; create it first.', {
+      cause: error,
+    });
   if (isConnectionLost(error) || (error as NodeJS.ErrnoException).code === 'ENOTFOUND') {
-    return new StartupError('PostgreSQL does not answer; check that it runs and that DATABASE_URL points at it.', { cause: error });
+    return new StartupError(
+      'PostgreSQL does not answer; check that it runs and that DATABASE_URL points at it.',
+      { cause: error },
+    );
   }
   return error;
 }

@@ -61,7 +61,10 @@ export class Database {
       await client.query(begin);
       let result: T;
       try {
-        result = await work({ manager: runner.manager, run: (statement, values) => runOn(client, statement, values) });
+        result = await work({
+          manager: runner.manager,
+          run: (statement, values) => runOn(client, statement, values),
+        });
       } catch (error) {
         await client.query('ROLLBACK').catch(() => undefined); // a dead connection has rolled back already
         throw error;
@@ -74,7 +77,11 @@ export class Database {
   }
 }
 
-async function runOn<Row>(client: PoolClient, statement: Statement, values: readonly Parameter[]): Promise<Row[]> {
+async function runOn<Row>(
+  client: PoolClient,
+  statement: Statement,
+  values: readonly Parameter[],
+): Promise<Row[]> {
   const result = await client.query({ ...statement, values: [...values] });
   return result.rows as Row[];
 }
@@ -87,7 +94,8 @@ async function commit(client: PoolClient): Promise<void> {
   } catch (error) {
     throw isConnectionLost(error) ? new AmbiguousCommit(error) : error;
   }
-  if (tag !== 'COMMIT') throw new Error(`the transaction ended with ${tag}: an error inside it was swallowed`);
+  if (tag !== 'COMMIT')
+    throw new Error(`the transaction ended with ${tag}: an error inside it was swallowed`);
 }
 
 function mayRetry(error: unknown): boolean {

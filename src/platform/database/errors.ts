@@ -30,7 +30,12 @@ export function sqlState(error: unknown): string | undefined {
 export function isConnectionLost(error: unknown): boolean {
   const code = rawCode(error);
   if (code !== undefined) return CONNECTION_LOST.has(code) || code.startsWith('08') || code.startsWith('57P');
-  return error instanceof Error && /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered)/.test(error.message);
+  return (
+    error instanceof Error &&
+    /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered)/.test(
+      error.message,
+    )
+  );
 }
 
 /** Whether the same request may succeed a moment later. */

@@ -1,3 +1,4 @@
+export { runningServerUrl } from './server.js';
 export { Database, type Tx } from './database.js';
 export { DatabaseModule } from './database.module.js';
 export { createDataSource } from './data-source.js';

@@ -29,7 +29,9 @@ export async function underStartLock<T>(dataSource: DataSource, work: () => Prom
  * @throws StartupError when the server is too old, or the schema is newer than this code
  */
 export async function migrate(dataSource: DataSource): Promise<void> {
-  const [server] = await dataSource.query<{ version: number }[]>(`SELECT current_setting('server_version_num')::int AS version`);
+  const [server] = await dataSource.query<{ version: number }[]>(
+    `SELECT current_setting('server_version_num')::int AS version`,
+  );
   if (!server || server.version < LOWEST_SERVER_VERSION) {
     throw new StartupError('PostgreSQL 15 or later is needed; point DATABASE_URL at a newer server.');
   }
@@ -38,12 +40,16 @@ export async function migrate(dataSource: DataSource): Promise<void> {
 }
 
 async function refuseNewerSchema(dataSource: DataSource): Promise<void> {
-  const [table] = await dataSource.query<{ exists: boolean }[]>(`SELECT to_regclass('migrations') IS NOT NULL AS exists`);
+  const [table] = await dataSource.query<{ exists: boolean }[]>(
+    `SELECT to_regclass('migrations') IS NOT NULL AS exists`,
+  );
   if (!table?.exists) return;
   const known = new Set(dataSource.migrations.map((migration) => migration.name));
   const applied = await dataSource.query<{ name: string }[]>('SELECT name FROM migrations ORDER BY id');
   const unknown = applied.find(({ name }) => !known.has(name));
   if (unknown) {
-    throw new StartupError(`The database was migrated by a newer version (${unknown.name}); start that version or a later one.`);
+    throw new StartupError(
+      `The database was migrated by a newer version (${unknown.name}); start that version or a later one.`,
+    );
   }
 }

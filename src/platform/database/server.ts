@@ -1,7 +1,7 @@
 import type { FactoryProvider } from '@nestjs/common';
 import { Configuration } from '../../config/index.js';
 import { Log } from '../log/index.js';
-import { type ConnectionTarget, lockDataDirectory, startEmbeddedPostgres } from './embedded/index.js';
+import { type ConnectionTarget, lockDataDirectory, runningEmbeddedPostgres, startEmbeddedPostgres } from './embedded/index.js';
 
 export const EMBEDDED_SERVER = Symbol('EMBEDDED_SERVER');
 
@@ -38,3 +38,11 @@ export const provideServer: FactoryProvider<Server> = {
     }
   },
 };
+
+/** A DATABASE_URL for the embedded server that a running service keeps under DATA_DIR; undefined when none runs. */
+export async function runningServerUrl(dataDir: string): Promise<string | undefined> {
+  const target = await runningEmbeddedPostgres(dataDir);
+  if (!target) return undefined;
+  const { user, password, host, port, database } = target;
+  return `postgres://${user}:${encodeURIComponent(password)}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`;
+}

@@ -5,7 +5,8 @@ export interface Statement {
 }
 
 /** A value that the driver can bind. */
-export type Parameter = string | number | boolean | Date | Buffer | null | readonly (string | number | null)[];
+export type Parameter =
+  string | number | boolean | Date | Buffer | null | readonly (string | number | null)[];
 
 export function statement(name: string, text: string): Statement {
   return { name, text };

@@ -69,9 +69,16 @@ function lingerOver(request: IncomingMessage): void {
 }
 
 /** Addresses that the router cannot even read: they meet no hook and no filter. */
-function refuseUnroutable(error: { statusCode?: number }, request: FastifyRequest, reply: FastifyReply): void {
+function refuseUnroutable(
+  error: { statusCode?: number },
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
   const status = error.statusCode ?? 400;
-  void reply.header('x-request-id', request.id).status(status).send({ error: messageFor(status) });
+  void reply
+    .header('x-request-id', request.id)
+    .status(status)
+    .send({ error: messageFor(status) });
 }
 
 /** Bytes that are no HTTP request never reach the router; they get a flat answer all the same. */

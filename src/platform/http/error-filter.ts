@@ -43,7 +43,8 @@ function flat(error: ApiError): ErrorAnswer {
 
 /** The status of a 4xx that the framework raised: unknown route, malformed URL and the like. */
 function clientErrorStatus(error: unknown): number | undefined {
-  const status = error instanceof HttpException ? error.getStatus() : (error as { statusCode?: unknown }).statusCode;
+  const status =
+    error instanceof HttpException ? error.getStatus() : (error as { statusCode?: unknown }).statusCode;
   return typeof status === 'number' && status >= 400 && status < 500 ? status : undefined;
 }
 

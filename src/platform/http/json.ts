@@ -29,7 +29,8 @@ function refuseHostileShapes(root: object): void {
     if (next.depth > MAX_DEPTH) throw new BadRequest('the request body is nested too deeply');
     for (const [key, child] of Object.entries(next.value)) {
       if (FORBIDDEN_KEYS.has(key)) throw new BadRequest(`the request body has a forbidden key`);
-      if (typeof child === 'object' && child !== null) pending.push({ value: child as object, depth: next.depth + 1 });
+      if (typeof child === 'object' && child !== null)
+        pending.push({ value: child as object, depth: next.depth + 1 });
     }
   }
 }

@@ -30,6 +30,7 @@ export class RateLimiter {
     const now = this.clock.now().getTime();
     const windowStart = now - (now % WINDOW_MS);
     const [row] = await this.database.run<{ hits: number }>(hit, [key, new Date(windowStart)]);
-    if (row && row.hits > perMinute) throw new TooManyRequests(Math.ceil((windowStart + WINDOW_MS - now) / 1000));
+    if (row && row.hits > perMinute)
+      throw new TooManyRequests(Math.ceil((windowStart + WINDOW_MS - now) / 1000));
   }
 }

@@ -18,7 +18,10 @@ export function createLogger(level: string, destination: NodeJS.WriteStream = pr
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
     serializers: {
-      req: (request: { method: string; url: string }) => ({ method: request.method, url: redactUrl(request.url) }),
+      req: (request: { method: string; url: string }) => ({
+        method: request.method,
+        url: redactUrl(request.url),
+      }),
       res: (reply: { statusCode: number }) => ({ status: reply.statusCode }),
       err: describeError,
     },
@@ -32,7 +35,13 @@ export function describeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { message: String(error) };
   const { code } = error as NodeJS.ErrnoException;
   const cause = error.cause === undefined ? {} : { cause: describeError(error.cause) };
-  return { type: error.name, message: redactUrl(error.message), ...(code ? { code } : {}), stack: error.stack, ...cause };
+  return {
+    type: error.name,
+    message: redactUrl(error.message),
+    ...(code ? { code } : {}),
+    stack: error.stack,
+    ...cause,
+  };
 }
 
 /** Nest's own messages, through the same log: its start-up chatter at debug. */
@@ -52,7 +61,10 @@ export class NestLog implements LoggerService {
     this.logger.warn({ context }, String(message));
   }
   error(message: unknown, ...rest: unknown[]): void {
-    this.logger.error({ err: message instanceof Error ? message : undefined, context: rest.at(-1) }, String(message));
+    this.logger.error(
+      { err: message instanceof Error ? message : undefined, context: rest.at(-1) },
+      String(message),
+    );
   }
   fatal(message: unknown, ...rest: unknown[]): void {
     this.logger.fatal({ context: rest.at(-1) }, String(message));

@@ -55,14 +55,30 @@ async function idOf(which: string, name: string): Promise<number | undefined> {
   return status === 0 ? Number(stdout) : undefined;
 }
 
-/** Gives a directory to the account alone, with all that is in it where it is not the account's yet. */
+/**
+ * Gives a directory to the account alone, with all that is in it where it is not the account's yet.
+ * @throws StartupError when root may not do that here
+ */
 export async function giveTo(account: Account | undefined, directory: string): Promise<void> {
   if (account !== undefined && (await stat(directory)).uid !== account.uid) {
-    const entries = await readdir(directory, { recursive: true });
-    for (const entry of entries) await lchown(join(directory, entry), account.uid, account.gid);
-    await lchown(directory, account.uid, account.gid);
+    try {
+      for (const entry of await readdir(directory, { recursive: true })) {
+        await lchown(join(directory, entry), account.uid, account.gid);
+      }
+      await lchown(directory, account.uid, account.gid); // last, so that a crash in between repeats it all
+    } catch (error) {
+      throw cannotGive(error);
+    }
   }
   await chmod(directory, 0o700);
+}
+
+function cannotGive(error: unknown): unknown {
+  if (errorCode(error) !== 'EPERM') return error;
+  return new StartupError(
+    'PostgreSQL does not run as root, and root may not give its files to another user here; run the service as an ordinary user, or set DATABASE_URL.',
+    { cause: error },
+  );
 }
 
 /**
@@ -91,14 +107,14 @@ export async function findManner(
   throw cannotRun(account, data, refusal);
 }
 
-const PROBE = 'cd "$1" && cd "$2" && test -r "$3" && exec "$4" --version';
+const PROBE = 'cd "$1" && cd "$2" && test -r "$3" && "$4" --version && exec "$5" --version';
 
 async function tryToRun(
   manner: Manner,
-  { postgres, sample }: Binaries,
+  { initdb, postgres, sample }: Binaries,
   directories: readonly [string, string],
 ): Promise<{ version?: string; refusal: string }> {
-  const child = launch(manner, ['/bin/sh', '-c', PROBE, 'sh', ...directories, sample, postgres], {
+  const child = launch(manner, ['/bin/sh', '-c', PROBE, 'sh', ...directories, sample, initdb, postgres], {
     stdio: 'pipe',
   });
   try {

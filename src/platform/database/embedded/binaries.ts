@@ -10,7 +10,7 @@ export interface Binaries {
   readonly initdb: string;
   /** A file that initdb reads, to see whether an account can read the package. */
   readonly sample: string;
-  /** A directory to search for libraries, when the package itself lacks links and cannot be completed. */
+  /** Directories to search for libraries, when the package itself lacks links and cannot be completed. */
   readonly libraryPath: string | undefined;
 }
 
@@ -34,7 +34,7 @@ export async function findBinaries(fallback: string): Promise<Binaries> {
     postgres: join(native, 'bin', 'postgres'),
     initdb: join(native, 'bin', 'initdb'),
     sample: join(native, 'share', 'postgresql', 'postgres.bki'),
-    libraryPath: isWhole ? undefined : fallback,
+    libraryPath: isWhole ? undefined : `${fallback}:${join(native, 'lib')}`,
   };
 }
 

@@ -32,10 +32,10 @@ export function launch(
   options: Pick<SpawnOptions, 'stdio' | 'detached'>,
 ): ChildProcess {
   const env = { PATH: SYSTEM_PATH, LC_ALL: 'C', ...environment };
-  if (account === undefined) return spawn(program, args, { ...options, env });
-  const { uid, gid } = account;
-  if (capability === undefined) return spawn(program, args, { ...options, env, uid, gid });
-  return spawn('setpriv', [...privileges(account, capability), '--', program, ...args], { ...options, env });
+  const all = { ...options, env, cwd: '/' };
+  if (account === undefined) return spawn(program, args, all);
+  if (capability === undefined) return spawn(program, args, { ...all, uid: account.uid, gid: account.gid });
+  return spawn('setpriv', [...privileges(account, capability), '--', program, ...args], all);
 }
 
 function privileges({ uid, gid }: Account, capability: Capability): string[] {

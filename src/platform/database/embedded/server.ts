@@ -1,27 +1,13 @@
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import { StartupError } from '../../../config/index.js';
 import { findManner, serverAccount } from './account.js';
 import { findBinaries } from './binaries.js';
 import { openCluster } from './cluster.js';
-import { ask, type ConnectionTarget, createDatabase, embeddedTarget } from './connection.js';
-import { type DataDirectory, diskFull, openDataDirectory } from './data-directory.js';
-import { type FileLock, tryLockFile } from './file-lock.js';
+import { type ConnectionTarget, embeddedTarget } from './connection.js';
+import { type DataDirectory, openDataDirectory } from './data-directory.js';
 import type { Manner } from './launcher.js';
-import { Postmaster, type ServerExit } from './postmaster.js';
-import { removeDeadSignature, stopLeftBehind } from './previous-run.js';
 import type { Log } from './server-log.js';
 import { serverArguments } from './settings.js';
 import { makeSocketDirectory } from './socket-directory.js';
-
-/** How long processes of an earlier server may take to leave the cluster. */
-const LEAVE_WITHIN_MS = 15_000;
-/** How long a start is tried again while the server finds its cluster held. */
-const HELD_WITHIN_MS = 20_000;
-const LONGEST_PAUSE_MS = 1_000;
-const ASK_EVERY_MS = 20;
-const CLEAN_END_WITHIN_MS = 10_000;
-const QUICK_END_WITHIN_MS = 10_000;
 
 /** The server on its cluster: all that one run of it needs. */
 export interface Server {
@@ -48,113 +34,4 @@ export async function prepareServer(dataDir: string, log: Log): Promise<Server> 
 
   const command = [binaries.postgres, '-D', data.cluster, ...serverArguments(socketDirectory)];
   return { data, manner, command, socketDirectory, target: embeddedTarget(socketDirectory, password), log };
-}
-
-/**
- * Starts the server and waits until it takes connections, however long its recovery from a crash takes. What is left
- * of an earlier server is waited for, or ended when it is ours and nobody guards it.
- * @throws StartupError when the server does not start; the abort's reason when `signal` ends the wait
- */
-export async function startRun(server: Server, signal: AbortSignal): Promise<Postmaster> {
-  const deadline = performance.now() + HELD_WITHIN_MS;
-  let isRefused = false;
-  for (let pause = 50; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
-    const postmaster = await startPostmaster(server, isRefused, signal);
-    const exit = await untilReady(server, postmaster, signal);
-    if (exit === undefined) return postmaster;
-
-    if (!exit.isRefused || performance.now() > deadline) throw doesNotStart(server, exit);
-    isRefused = true;
-    await delay(pause, undefined, { signal });
-  }
-}
-
-async function startPostmaster(server: Server, isRefused: boolean, signal: AbortSignal): Promise<Postmaster> {
-  const { data, manner, command, socketDirectory, log } = server;
-  const lock = await lockCluster(server, signal);
-  try {
-    if (isRefused && lock !== undefined && (await removeDeadSignature(data, socketDirectory))) {
-      log({ level: 'warn', message: 'removed the lock files of a PostgreSQL that is dead' });
-    }
-    return await Postmaster.start(manner, command, lock?.fd, log);
-  } finally {
-    await lock?.release(); // the server has its own copy: the lock is held as long as any of its processes lives
-  }
-}
-
-/**
- * Waits until no process of an earlier server is left on the cluster.
- * @returns the lock, or undefined where files cannot be locked: PostgreSQL's own interlock must do there
- */
-async function lockCluster(server: Server, signal: AbortSignal): Promise<FileLock | undefined> {
-  const { data, target, log } = server;
-  const deadline = performance.now() + LEAVE_WITHIN_MS;
-  for (let isTold = false; ;) {
-    const lock = await tryLockFile(join(data.path, 'postgres.lock'));
-    if (lock === 'unsupported' && (await ask(target)) === 'absent') return undefined;
-    if (typeof lock === 'object') return lock;
-
-    if (!isTold) {
-      isTold = await stopLeftBehind(data, target);
-      if (isTold) log({ level: 'warn', message: 'stopping a PostgreSQL that an earlier run left behind' });
-    }
-    if (performance.now() > deadline) throw staysBehind(data);
-    await delay(50, undefined, { signal });
-  }
-}
-
-/** @returns undefined when the server takes connections, else how it ended */
-async function untilReady(
-  { target, log }: Server,
-  postmaster: Postmaster,
-  signal: AbortSignal,
-): Promise<ServerExit | undefined> {
-  const ended: ServerExit[] = [];
-  void postmaster.exit.then((exit) => ended.push(exit));
-  try {
-    while (ended.length === 0) {
-      signal.throwIfAborted();
-      const answer = await ask(target);
-      if (answer === 'ready') return undefined;
-      if (answer === 'empty') await createDatabase(target);
-      else await delay(ASK_EVERY_MS, undefined, { signal });
-    }
-    return ended[0];
-  } catch (error) {
-    await endRun(postmaster, log);
-    throw error;
-  }
-}
-
-/** Shuts the server down cleanly, and if that takes too long, at once: what was acknowledged is kept either way. */
-export async function endRun(postmaster: Postmaster, log: Log): Promise<void> {
-  postmaster.signal('INT');
-  if (await endsWithin(postmaster, CLEAN_END_WITHIN_MS)) return;
-  log({ level: 'warn', message: 'PostgreSQL takes too long to shut down; stopping it at once' });
-  postmaster.signal('QUIT');
-  if (await endsWithin(postmaster, QUICK_END_WITHIN_MS)) return;
-  log({ level: 'error', message: 'PostgreSQL does not stop; the next start will deal with it' });
-}
-
-async function endsWithin(postmaster: Postmaster, milliseconds: number): Promise<boolean> {
-  const timer = new AbortController();
-  const timeout = delay(milliseconds, false, { signal: timer.signal }).catch(() => false);
-  const isEnded = await Promise.race([postmaster.exit.then(() => true), timeout]);
-  timer.abort();
-  return isEnded;
-}
-
-function staysBehind({ shown }: DataDirectory): StartupError {
-  return new StartupError(
-    `Another PostgreSQL still holds the database in ${shown}; end the process named in ${shown}/postgres/postmaster.pid and start again.`,
-  );
-}
-
-function doesNotStart({ data }: Server, { isRefused, lastFault, status }: ServerExit): StartupError {
-  if (isRefused) return staysBehind(data);
-  if (lastFault.includes('No space left on device')) return diskFull(data.shown);
-  const reason = lastFault || `exit status ${status ?? 'unknown'}`;
-  return new StartupError(
-    `The database in ${data.shown} does not start (${reason}); cure that, or set DATABASE_URL to a PostgreSQL of your own.`,
-  );
 }

@@ -4,7 +4,8 @@ import type { ConnectionTarget } from './connection.js';
 import { explained } from './data-directory.js';
 import { holdsDataDirectory } from './directory-lock.js';
 import type { Postmaster, ServerExit } from './postmaster.js';
-import { endRun, prepareServer, type Server, startRun } from './server.js';
+import { endRun, startRun } from './run.js';
+import { prepareServer, type Server } from './server.js';
 import type { Log } from './server-log.js';
 
 /** A PostgreSQL server that runs as a child of this process, and is restarted when it dies. */

@@ -95,7 +95,7 @@ const TABLES = `
 const PUT_FILE = `
   CREATE FUNCTION put_file(
     p_workspace uuid, p_path text, p_hash text, p_size bigint, p_device text, p_now timestamptz,
-    p_file uuid, p_version uuid, p_blob uuid, p_bytes bytea, p_if_match text, p_if_absent boolean,
+    p_file uuid, p_version uuid, p_blob uuid, p_bytes bytea, p_if_match text[], p_if_absent boolean,
     OUT outcome text, OUT file_id uuid, OUT file_version integer, OUT change_cursor bigint
   ) LANGUAGE plpgsql AS $$
   DECLARE
@@ -117,7 +117,8 @@ const PUT_FILE = `
       outcome := 'unchanged';
       RETURN;
     END IF;
-    IF (p_if_absent AND is_live) OR (p_if_match IS NOT NULL AND (NOT is_live OR head.content_hash <> p_if_match)) THEN
+    IF (p_if_absent AND is_live)
+       OR (p_if_match IS NOT NULL AND (NOT is_live OR (head.content_hash <> ALL (p_if_match) AND '*' <> ALL (p_if_match)))) THEN
       outcome := 'precondition_failed';
       RETURN;
     END IF;

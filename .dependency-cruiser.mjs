@@ -1,0 +1,75 @@
+/** Imports run one way: each layer sees those before it in this list, and nothing after it. */
+const LAYERS = [
+  ['config'],
+  ['platform'],
+  ['auth'],
+  ['billing'],
+  ['workspaces'],
+  ['files'],
+  ['sync'],
+  ['checkpoints', 'realtime', 'assets', 'devices', 'access-tokens', 'handoff', 'retention'],
+  ['automation'],
+  ['admin', 'health'],
+];
+
+const oneWay = LAYERS.flatMap((names, index) => {
+  const above = LAYERS.slice(index + 1).flat();
+  if (above.length === 0) return [];
+  return [
+    {
+      name: `${names[0]}-sees-nothing-above`,
+      comment: 'design: automation → checkpoints, sync → files → workspaces → billing → auth → platform → config',
+      severity: 'error',
+      from: { path: `^src/(${names.join('|')})/` },
+      to: { path: `^src/(${above.join('|')})/` },
+    },
+  ];
+});
+
+export default {
+  forbidden: [
+    ...oneWay,
+    { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
+    {
+      name: 'enter-a-folder-through-its-index',
+      severity: 'error',
+      from: { path: '^src/([^/]+)/' },
+      to: {
+        path: '^src/(?!platform)([^/]+)/.+',
+        pathNot: ['^src/$1/', '^src/[^/]+/index\\.ts$', '^src/automation/vault-crypto\\.ts$'],
+      },
+    },
+    {
+      name: 'enter-a-platform-folder-through-its-index',
+      severity: 'error',
+      from: { path: '^src/(?:platform/)?([^/]+)/' },
+      to: { path: '^src/platform/([^/]+)/.+', pathNot: ['^src/platform/$1/', '^src/platform/[^/]+/index\\.ts$'] },
+    },
+    {
+      name: 'platform-knows-no-domain',
+      severity: 'error',
+      from: { path: '^src/platform/' },
+      to: { path: '^src/(?!platform/|config/)' },
+    },
+    {
+      name: 'nobody-imports-the-app',
+      severity: 'error',
+      from: { path: '^src/[^/]+/', pathNot: '^src/admin/' },
+      to: { path: '^src/[^/]+\\.ts$' },
+    },
+    { name: 'no-undeclared-packages', severity: 'error', from: {}, to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] } },
+    {
+      name: 'examples-use-cryptography-alone',
+      severity: 'error',
+      from: { path: '^examples/' },
+      to: { path: '^src/', pathNot: '^src/automation/vault-crypto\\.ts$' },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsConfig: { fileName: 'tsconfig.json' },
+    tsPreCompilationDeps: true,
+    enhancedResolveOptions: { extensions: ['.ts', '.js'], conditionNames: ['import', 'types', 'node'] },
+    exclude: { path: '^dist/' },
+  },
+};

@@ -1,0 +1,74 @@
+import { randomBytes } from 'node:crypto';
+import { startService, type TestService, type TestWorkspace } from '../kit/index.js';
+
+const WRITERS = 8;
+const WRITES = 60;
+
+describe('no change ever appears at or below a cursor that was handed out', () => {
+  let first: TestService;
+  let second: TestService;
+
+  beforeAll(async () => {
+    first = await startService();
+    second = await startService({ beside: first });
+  });
+  afterAll(async () => {
+    await second.close();
+    await first.close();
+  });
+
+  it('a follower on either instance sees every change that concurrent writers on both committed', async () => {
+    const missed = await missedByFollowers('steady');
+    expect(missed).toEqual([]);
+  });
+
+  it('this test would notice: with cursors from a sequence, followers miss changes', async () => {
+    await first.database.query('CREATE SEQUENCE leaky');
+    const [{ definition }] = (await first.database.query<{ definition: string }>(
+      `SELECT pg_get_functiondef('put_file'::regproc) AS definition`,
+    )) as [{ definition: string }];
+    const leaky = definition
+      .replace('FOR NO KEY UPDATE', '')
+      .replace(/UPDATE workspaces w\s+SET[\s\S]*?INTO change_cursor;/, `change_cursor := nextval('leaky'); PERFORM pg_sleep(random() / 100);`)
+      .replace(/END\s*\$/, `UPDATE workspaces w SET head_cursor = greatest(w.head_cursor, change_cursor) WHERE w.id = p_workspace; END $`);
+    await first.database.query(leaky);
+    try {
+      expect((await missedByFollowers('leaky')).length).toBeGreaterThan(0);
+    } finally {
+      await first.database.query(definition);
+    }
+  });
+
+  async function missedByFollowers(name: string): Promise<string[]> {
+    const alice = await first.user(`alice-${name}`);
+    const here = await alice.workspace();
+    const there = here.as(alice.at(second.url));
+
+    let isWriting = true;
+    const written = new Set<string>();
+    const writer = async (workspace: TestWorkspace): Promise<void> => {
+      for (let i = 0; i < WRITES; i++) {
+        const path = randomBytes(12).toString('base64url');
+        await workspace.put(path, path).expect(201);
+        written.add(path);
+      }
+    };
+    const follower = async (workspace: TestWorkspace): Promise<Set<string>> => {
+      const seen = new Set<string>();
+      let cursor = 0;
+      for (let isLast = false; ; ) {
+        const { body } = await workspace.pull(cursor).expect(200);
+        for (const change of body.changes) seen.add(change.encryptedPath);
+        cursor = body.cursor;
+        if (isLast && body.changes.length === 0) return seen;
+        isLast = !isWriting;
+      }
+    };
+
+    const followers = [here, there].map(follower);
+    await Promise.all(Array.from({ length: WRITERS }, (_, i) => writer(i % 2 ? here : there)));
+    isWriting = false;
+    const seen = await Promise.all(followers);
+    return [...written].filter((path) => seen.some((one) => !one.has(path)));
+  }
+});

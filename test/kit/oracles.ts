@@ -1,0 +1,77 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { TestDatabase } from './database.js';
+import type { PulledChange, TestWorkspace } from './workspace.js';
+
+/** Folds a log into what is alive at its end: path → content hash and version. */
+export function replay(changes: PulledChange[]): Map<string, { contentHash: string; version: number }> {
+  const live = new Map<string, { contentHash: string; version: number }>();
+  for (const { action, encryptedPath, contentHash, version } of changes) {
+    if (action === 'delete') live.delete(encryptedPath);
+    else live.set(encryptedPath, { contentHash, version });
+  }
+  return live;
+}
+
+/** The replay law: folding the log gives exactly the listing, the file count and the walked snapshot. */
+export async function expectReplayLaw(workspace: TestWorkspace): Promise<void> {
+  const live = replay(await workspace.log());
+  const listed = (await workspace.list()).map((f) => [f.encrypted_path, { contentHash: f.content_hash, version: f.version }]);
+  expect(new Map(listed as [])).toEqual(live);
+  expect((await workspace.status()).fileCount).toBe(live.size);
+  expect(await walkSnapshot(workspace)).toEqual(live);
+}
+
+async function walkSnapshot(workspace: TestWorkspace): Promise<Map<string, { contentHash: string; version: number }>> {
+  const files = new Map<string, { contentHash: string; version: number }>();
+  for (let pageCursor: string | undefined; ; ) {
+    const { body } = await workspace.snapshot({ limit: 7, ...(pageCursor ? { pageCursor } : {}) }).expect(200);
+    for (const { encryptedPath, contentHash, version } of body.files) files.set(encryptedPath, { contentHash, version });
+    if (!body.hasMore) return files;
+    pageCursor = body.nextPageCursor;
+  }
+}
+
+/** Per workspace: cursors are 1..head without gap, one version row per upsert, the counter counts. Past the service. */
+export async function expectDenseLogs(database: TestDatabase): Promise<void> {
+  const wrong = await database.query(`
+    SELECT w.id, w.head_cursor, count(c.cursor) AS rows, max(c.cursor) AS highest
+    FROM workspaces w LEFT JOIN changes c ON c.workspace_id = w.id
+    WHERE w.deleted_at IS NULL
+    GROUP BY w.id HAVING w.head_cursor <> count(c.cursor) OR w.head_cursor <> coalesce(max(c.cursor), 0)`);
+  expect(wrong).toEqual([]);
+  const unmatched = await database.query(`
+    SELECT c.workspace_id, c.cursor FROM changes c
+    LEFT JOIN versions v ON v.workspace_id = c.workspace_id AND v.change_cursor = c.cursor
+      AND v.file_id = c.file_id AND v.version = c.version AND v.content_hash = c.content_hash
+    WHERE (c.action = 'upsert') <> (v.id IS NOT NULL)`);
+  expect(unmatched).toEqual([]);
+  const miscounted = await database.query(`
+    SELECT w.id FROM workspaces w
+    WHERE w.live_files <> (SELECT count(*) FROM files f WHERE f.workspace_id = w.id AND NOT f.is_deleted)`);
+  expect(miscounted).toEqual([]);
+}
+
+/** Every version row has its bytes, with its length and hash: read past the service. Returns how many there are. */
+export async function scrub(database: TestDatabase, dataDir: string): Promise<number> {
+  const versions = await database.query<{
+    workspace_id: string;
+    blob_id: string;
+    content_hash: string;
+    encrypted_size: string;
+    location: string;
+    state: string;
+    bytes: Buffer | null;
+  }>(`SELECT v.workspace_id, v.blob_id, v.content_hash, v.encrypted_size, b.location, b.state, b.bytes
+      FROM versions v JOIN blobs b ON b.workspace_id = v.workspace_id AND b.id = v.blob_id`);
+  for (const version of versions) {
+    const { workspace_id, blob_id } = version;
+    const path = join(dataDir, 'blobs', workspace_id, blob_id.slice(-2), blob_id);
+    const bytes = version.bytes ?? (await readFile(path));
+    expect(version.state).toBe('live');
+    expect(bytes.length).toBe(Number(version.encrypted_size));
+    expect(createHash('sha256').update(bytes).digest('hex')).toBe(version.content_hash);
+  }
+  return versions.length;
+}

@@ -1,0 +1,70 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { BASE_URL, DEV_LOGIN_KEY } from './service.js';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+
+/** The compiled service in a process of its own, to be killed. */
+export interface ServiceProcess {
+  readonly child: ChildProcess;
+  readonly url: string;
+  /** All of stdout and stderr so far. */
+  readonly output: () => string;
+  /** Sends a signal and waits for the end. */
+  end(signal: NodeJS.Signals): Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+}
+
+export type ProcessEnv = Record<string, string>;
+
+export function environment(env: ProcessEnv): ProcessEnv {
+  return {
+    PATH: process.env.PATH ?? '',
+    NODE_ENV: 'test',
+    PORT: '0',
+    BASE_URL,
+    DEV_LOGIN_KEY,
+    RATE_LIMIT_PER_MINUTE: '0',
+    LOG_LEVEL: 'warn',
+    ...env,
+  };
+}
+
+/** Starts the service and resolves when it listens. @throws with its output when it ends instead */
+export async function startProcess(env: ProcessEnv): Promise<ServiceProcess> {
+  const child = spawn(process.execPath, [join(ROOT, 'dist/src/main.js')], { cwd: env.DATA_DIR, env: environment(env) });
+  let text = '';
+  const ended = once(child, 'exit');
+  const listening = new Promise<string>((resolve, reject) => {
+    const read = (chunk: Buffer): void => {
+      text += String(chunk);
+      const port = /curl http:\/\/\S+?:(\d+)\/health/.exec(text)?.[1];
+      if (port) resolve(`http://127.0.0.1:${port}`);
+    };
+    child.stdout.on('data', read);
+    child.stderr.on('data', read);
+    child.once('exit', (code) => reject(new Error(`the service ended with ${code}: ${text}`)));
+  });
+  const url = await listening;
+  return {
+    child,
+    url,
+    output: () => text,
+    end: async (signal) => {
+      child.kill(signal);
+      const [code, by] = (await ended) as [number | null, NodeJS.Signals | null];
+      return { code, signal: by };
+    },
+  };
+}
+
+/** Starts the service and resolves when it has ended. */
+export async function runProcess(env: ProcessEnv, script = 'dist/src/main.js', args: string[] = []): Promise<{ code: number | null; output: string }> {
+  const child = spawn(process.execPath, [join(ROOT, script), ...args], { env: environment(env) });
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => (output += String(chunk)));
+  child.stderr.on('data', (chunk: Buffer) => (output += String(chunk)));
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, output };
+}
+

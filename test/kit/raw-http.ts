@@ -1,0 +1,60 @@
+import { connect, type Socket } from 'node:net';
+
+/** An answer as it came over the wire. Header names are lower-case. */
+export interface RawAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export interface RawRequest {
+  readonly method: string;
+  /** Sent as it stands: no client makes `.` or `%2F` of it what it thinks they should be. */
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer;
+}
+
+/** One request on a connection of its own, with headers and path that no HTTP client would let through. */
+export function sendRaw(url: string, { method, path, headers = {}, body = '' }: RawRequest): Promise<RawAnswer> {
+  const bytes = Buffer.from(body);
+  const all = { Host: new URL(url).host, Connection: 'close', 'Content-Length': String(bytes.length), ...headers };
+  return exchange(url, Buffer.concat([headOf(method, path, all), bytes]));
+}
+
+/** Sends bytes that may be no HTTP at all and reads until the server closes. */
+export async function exchange(url: string, bytes: Buffer | string): Promise<RawAnswer> {
+  const socket = openSocket(url);
+  socket.write(bytes);
+  return answerOf(await received(socket));
+}
+
+export function openSocket(url: string): Socket {
+  const { hostname, port } = new URL(url);
+  return connect({ host: hostname, port: Number(port) });
+}
+
+/** The start of a request, in latin1, so that a header can hold any byte. */
+export function headOf(method: string, path: string, headers: Readonly<Record<string, string>>): Buffer {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`, 'latin1');
+}
+
+/** Everything until the connection ends; a reset ends it too. */
+export function received(socket: Socket): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+  return new Promise((resolve) => {
+    socket.on('error', () => undefined);
+    socket.once('close', () => resolve(Buffer.concat(chunks)));
+  });
+}
+
+/** The first answer of a connection; an interim 100 is skipped. */
+export function answerOf(bytes: Buffer): RawAnswer {
+  const text = bytes.toString('latin1').replace(/^HTTP\/1\.1 100 Continue\r\n\r\n/, '');
+  const end = text.indexOf('\r\n\r\n');
+  const [statusLine = '', ...lines] = text.slice(0, Math.max(end, 0)).split('\r\n');
+  const headers = lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]);
+  return { status: Number(statusLine.split(' ')[1] ?? 0), headers: Object.fromEntries(headers), body: text.slice(end + 4) };
+}
