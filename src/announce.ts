@@ -9,7 +9,9 @@ export function announce(configuration: Configuration): void {
   };
   const { publicUrl: url, host, port } = configuration;
   if (configuration.isProduction) {
-    process.stdout.write(`${JSON.stringify({ level: 'info', message: 'listening', version, url, host, port })}\n`);
+    process.stdout.write(
+      `${JSON.stringify({ level: 'info', message: 'listening', version, url, host, port })}\n`,
+    );
     return;
   }
   const database = configuration.databaseUrl ? 'PostgreSQL of DATABASE_URL' : 'embedded PostgreSQL';

@@ -1,5 +1,5 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
+import { APP_GUARD } from '@nestjs/core';
 import { ScheduleModule } from '@nestjs/schedule';
 import { AuthenticationGuard, AuthModule, ScopeGuard, UserEntity } from './auth/index.js';
 import { BillingModule, SubscriptionGuard } from './billing/index.js';
@@ -9,7 +9,7 @@ import { HealthModule } from './health/index.js';
 import { BlobsModule } from './platform/blobs/index.js';
 import { type Clock, ClockModule } from './platform/clock/index.js';
 import { DatabaseModule } from './platform/database/index.js';
-import { ErrorFilter, validation } from './platform/http/index.js';
+import { HttpModule, type InFlightRequests } from './platform/http/index.js';
 import { LimitsModule } from './platform/limits/index.js';
 import { type Log, LogModule } from './platform/log/index.js';
 import { SyncModule } from './sync/index.js';
@@ -19,6 +19,7 @@ export interface AppParts {
   readonly configuration: Configuration;
   readonly log: Log;
   readonly clock: Clock;
+  readonly inFlight: InFlightRequests;
 }
 
 /** Who you are (401), what your token may (403), what you have paid for (402), what is yours (404): in this order. */
@@ -27,13 +28,14 @@ const GUARDS = [AuthenticationGuard, ScopeGuard, SubscriptionGuard, OwnershipGua
 /** The one list of modules. */
 @Module({})
 export class AppModule {
-  static with({ configuration, log, clock }: AppParts): DynamicModule {
+  static with({ configuration, log, clock, inFlight }: AppParts): DynamicModule {
     return {
       module: AppModule,
       imports: [
         ConfigurationModule.with(configuration),
         LogModule.with(log),
         ClockModule.with(clock),
+        HttpModule.with(inFlight),
         DatabaseModule.with([UserEntity, WorkspaceEntity]),
         BlobsModule,
         LimitsModule,
@@ -45,11 +47,7 @@ export class AppModule {
         SyncModule,
         HealthModule,
       ],
-      providers: [
-        ...GUARDS.map((guard) => ({ provide: APP_GUARD, useExisting: guard })),
-        { provide: APP_PIPE, useValue: validation },
-        { provide: APP_FILTER, useClass: ErrorFilter },
-      ],
+      providers: GUARDS.map((guard) => ({ provide: APP_GUARD, useExisting: guard })),
     };
   }
 }

@@ -4,7 +4,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AppModule } from './app.module.js';
 import type { Configuration } from './config/index.js';
 import { Clock } from './platform/clock/index.js';
-import { createAdapter } from './platform/http/index.js';
+import { createAdapter, InFlightRequests } from './platform/http/index.js';
 import { createLogger, Log, NestLog } from './platform/log/index.js';
 
 export interface AppOptions {
@@ -19,9 +19,10 @@ export async function createApp(
 ): Promise<NestFastifyApplication> {
   const log = options.log ?? new Log(createLogger(configuration.logLevel));
   const clock = options.clock ?? new Clock();
+  const inFlight = new InFlightRequests();
   const app = await NestFactory.create<NestFastifyApplication>(
-    AppModule.with({ configuration, log, clock }),
-    createAdapter(log.pino, { trustProxy: configuration.trustProxy }),
+    AppModule.with({ configuration, log, clock, inFlight }),
+    createAdapter(log.pino, inFlight, { trustProxy: configuration.trustProxy }),
     { bodyParser: false, logger: new NestLog(log.pino), abortOnError: false, forceCloseConnections: true },
   );
   await app.init();

@@ -1,6 +1,7 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 
-const DRAIN_MS = 25_000;
+/** In-flight requests have 25 s of it; nothing may keep a process that was told to end. */
+const GIVE_UP_MS = 35_000;
 
 /** On a signal: no new connection, in-flight requests finish (25 s at most), then pool and database; exit 0. */
 export function drainOn(signals: NodeJS.Signals[], app: NestFastifyApplication): void {
@@ -9,7 +10,7 @@ export function drainOn(signals: NodeJS.Signals[], app: NestFastifyApplication):
     process.on(signal, () => {
       if (isDraining) return;
       isDraining = true;
-      setTimeout(() => process.exit(1), DRAIN_MS + 10_000).unref();
+      setTimeout(() => process.exit(1), GIVE_UP_MS).unref();
       void app.close().then(
         () => process.exit(0),
         () => process.exit(1),

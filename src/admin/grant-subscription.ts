@@ -5,7 +5,11 @@ import type { Report } from './report.js';
 import { withService } from './with-service.js';
 
 /** Sets a user's subscription by hand. @throws NotFound */
-export function grantSubscription(email: string, status: SubscriptionStatus, until: Date | null): Promise<Report> {
+export function grantSubscription(
+  email: string,
+  status: SubscriptionStatus,
+  until: Date | null,
+): Promise<Report> {
   return withService(async (service) => {
     const user = await service.get(Users).findByEmail(email);
     if (!user) throw new NotFound(`there is no account ${email}`);

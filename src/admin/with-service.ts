@@ -5,6 +5,7 @@ import { AppModule } from '../app.module.js';
 import { configurationOfProcess } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { runningServerUrl } from '../platform/database/index.js';
+import { InFlightRequests } from '../platform/http/index.js';
 import { createLogger, Log, NestLog } from '../platform/log/index.js';
 
 /**
@@ -15,10 +16,13 @@ export async function withService<T>(work: (service: INestApplicationContext) =>
   const configuration = configurationOfProcess();
   configuration.databaseUrl ??= await runningServerUrl(configuration.dataDir);
   const log = new Log(createLogger('error', process.stderr));
-  const service = await NestFactory.createApplicationContext(AppModule.with({ configuration, log, clock: new Clock() }), {
-    logger: new NestLog(log.pino),
-    abortOnError: false,
-  });
+  const service = await NestFactory.createApplicationContext(
+    AppModule.with({ configuration, log, clock: new Clock(), inFlight: new InFlightRequests() }),
+    {
+      logger: new NestLog(log.pino),
+      abortOnError: false,
+    },
+  );
   try {
     return await work(service);
   } finally {

@@ -1,7 +1,7 @@
 import { All, Controller, Inject, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Configuration } from '../config/index.js';
-import { BadRequest, NotFound, readBody } from '../platform/http/index.js';
+import { BadRequest, NotFound, parseJsonObject, readBody } from '../platform/http/index.js';
 import { RateLimiter } from '../platform/limits/index.js';
 import { Public } from './access.js';
 import { CLIENT_ADDRESS_HEADER, type Identity } from './identity.js';
@@ -9,6 +9,8 @@ import { IDENTITY } from './identity.provider.js';
 
 const BODY_LIMIT = 64 * 1024;
 const TRIES_PER_MINUTE = 10;
+
+const METHODS = new Set(['GET', 'POST']);
 
 const GUESSABLE = new Set(['sign-in/email', 'sign-up/email', 'change-password']);
 
@@ -41,11 +43,13 @@ export class IdentityController {
 
   @All('*')
   async handle(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    const url = new URL(request.url, this.configuration.publicUrl);
-    const action = url.pathname.slice('/api/auth/'.length);
-    if (!OFFERED.has(action)) throw new NotFound('not found');
+    const { '*': action } = request.params as { '*': string };
+    if (!OFFERED.has(action) || !METHODS.has(request.method)) throw new NotFound('not found');
     if (GUESSABLE.has(action)) await this.rateLimiter.hit(`${action}:${request.ip}`, TRIES_PER_MINUTE);
 
+    // From our own address: a request target may name any host, and the handler would take it for its own.
+    const url = new URL(`/api/auth/${action}`, this.configuration.publicUrl);
+    url.search = queryOf(request.url);
     const answer = await this.identity.handler(await toWebRequest(request, url));
     reply.status(answer.status);
     answer.headers.forEach((value, name) => {
@@ -56,19 +60,29 @@ export class IdentityController {
   }
 }
 
+function queryOf(target: string): string {
+  const start = target.indexOf('?');
+  return start < 0 ? '' : target.slice(start);
+}
+
 async function toWebRequest(request: FastifyRequest, url: URL): Promise<Request> {
   const headers = new Headers();
   for (const [name, value] of Object.entries(request.headers)) {
     for (const one of [value ?? []].flat()) headers.append(name, one);
   }
   headers.set(CLIENT_ADDRESS_HEADER, request.ip);
-  const hasBody = request.method !== 'GET' && request.method !== 'HEAD';
-  const body = hasBody ? await readBody(request.raw, BODY_LIMIT) : undefined;
-  // PostgreSQL's text has no NUL, and the handler would find out too late.
-  if (body?.includes('\\u0000')) throw new BadRequest('NUL characters are not accepted');
+  const body = request.method === 'POST' ? await readBody(request.raw, BODY_LIMIT) : undefined;
+  if (body) refuseUnreadable(body);
   return new Request(url, {
     method: request.method,
     headers,
     ...(body?.length ? { body: new Uint8Array(body) } : {}),
   });
+}
+
+/** JSON alone: a form could be posted by any site, and could carry what the check below does not see. */
+function refuseUnreadable(body: Buffer): void {
+  parseJsonObject(body);
+  // PostgreSQL's text has no NUL, and the handler would find out too late. JSON can hold it in this spelling only.
+  if (body.includes('\\u0000')) throw new BadRequest('NUL characters are not accepted');
 }

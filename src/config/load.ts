@@ -25,7 +25,7 @@ export function loadConfiguration(environment: Environment): Configuration {
     Object.assign(configuration, { [variable.property]: parse(variable, text) });
   }
 
-  const faults = validateSync(configuration).flatMap((fault) => {
+  const faults = validateSync(configuration, { stopAtFirstError: true }).flatMap((fault) => {
     const name = variables.find((variable) => variable.property === fault.property)?.name ?? fault.property;
     return Object.values(fault.constraints ?? {}).map((text) => text.replaceAll(fault.property, name));
   });

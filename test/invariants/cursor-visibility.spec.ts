@@ -29,8 +29,14 @@ describe('no change ever appears at or below a cursor that was handed out', () =
     )) as [{ definition: string }];
     const leaky = definition
       .replace('FOR NO KEY UPDATE', '')
-      .replace(/UPDATE workspaces w\s+SET[\s\S]*?INTO change_cursor;/, `change_cursor := nextval('leaky'); PERFORM pg_sleep(random() / 100);`)
-      .replace(/END\s*\$/, `UPDATE workspaces w SET head_cursor = greatest(w.head_cursor, change_cursor) WHERE w.id = p_workspace; END $`);
+      .replace(
+        /UPDATE workspaces w\s+SET[\s\S]*?INTO change_cursor;/,
+        `change_cursor := nextval('leaky'); PERFORM pg_sleep(random() / 100);`,
+      )
+      .replace(
+        /END\s*\$/,
+        `UPDATE workspaces w SET head_cursor = greatest(w.head_cursor, change_cursor) WHERE w.id = p_workspace; END $`,
+      );
     await first.database.query(leaky);
     try {
       expect((await missedByFollowers('leaky')).length).toBeGreaterThan(0);
@@ -56,7 +62,7 @@ describe('no change ever appears at or below a cursor that was handed out', () =
     const follower = async (workspace: TestWorkspace): Promise<Set<string>> => {
       const seen = new Set<string>();
       let cursor = 0;
-      for (let isLast = false; ; ) {
+      for (let isLast = false; ;) {
         const { body } = await workspace.pull(cursor).expect(200);
         for (const change of body.changes) seen.add(change.encryptedPath);
         cursor = body.cursor;

@@ -53,7 +53,11 @@ describe('a 100 MiB file', () => {
     const hash = createHash('sha256');
     for (let sent = 0; sent < size; sent += block.length) hash.update(block);
     const contentHash = hash.digest('hex');
-    const put = open('PUT', path, { 'Content-Length': size, 'X-Content-Hash': contentHash, 'X-Device-Id': 'laptop' });
+    const put = open('PUT', path, {
+      'Content-Length': size,
+      'X-Content-Hash': contentHash,
+      'X-Device-Id': 'laptop',
+    });
     const answered = once(put, 'response');
     for (let sent = 0; sent < size; sent += block.length) {
       if (!put.write(block)) await once(put, 'drain');

@@ -45,7 +45,9 @@ describe('concurrent uploads', () => {
     ['in the store', 100_000],
   ])('40 different PUTs to one path mint 40 versions, each with its bytes (%s)', async (_, size) => {
     const both = await workspaces();
-    const answers = await times(40, (i) => both[i % 2]!.put('path', Buffer.alloc(size, String(i).padStart(3, '0'))));
+    const answers = await times(40, (i) =>
+      both[i % 2]!.put('path', Buffer.alloc(size, String(i).padStart(3, '0'))),
+    );
     expect(answers.map(({ status }) => status).sort()).toEqual([...Array<number>(39).fill(200), 201]);
     expect(answers.map(({ body }) => body.version as number).sort((a, b) => a - b)).toEqual(
       Array.from({ length: 40 }, (_unused, i) => i + 1),
@@ -61,7 +63,9 @@ describe('concurrent uploads', () => {
   it('of many with the same If-Match one wins, and nothing is left of the others', async () => {
     const both = await workspaces();
     const { body } = await both[0].put('path', 'base').expect(201);
-    const answers = await times(20, (i) => both[i % 2]!.put('path', `edit ${i}`).set('If-Match', `"${body.contentHash}"`));
+    const answers = await times(20, (i) =>
+      both[i % 2]!.put('path', `edit ${i}`).set('If-Match', `"${body.contentHash}"`),
+    );
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
     expect(answers.filter(({ status }) => status === 412)).toHaveLength(19);
     expect(await both[0].log()).toHaveLength(2);
@@ -88,9 +92,13 @@ describe('uploads against deletions of one path', () => {
     const [here, there] = await workspaces();
     const paths = Array.from({ length: 300 }, (_, i) => `p${i}`);
     for (const path of paths) await here.put(path, path).expect(201);
-    const answers = await times(6, (i) => (i % 2 ? here : there).push(300, i % 2 ? paths : [...paths].reverse(), 'phone'));
+    const answers = await times(6, (i) =>
+      (i % 2 ? here : there).push(300, i % 2 ? paths : [...paths].reverse(), 'phone'),
+    );
     expect(answers.map(({ status }) => status)).toEqual(Array(6).fill(200));
-    expect(answers.every(({ body }) => body.accepted.length === 300 && body.conflicts.length === 0)).toBe(true);
+    expect(answers.every(({ body }) => body.accepted.length === 300 && body.conflicts.length === 0)).toBe(
+      true,
+    );
     expect((await here.log()).filter(({ action }) => action === 'delete')).toHaveLength(300);
     await expectDenseLogs(first.database);
   });

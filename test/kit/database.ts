@@ -12,6 +12,8 @@ export interface TestDatabase {
   readonly name: string;
   /** Looks past the service at the rows themselves. */
   query<Row = Record<string, unknown>>(sql: string, values?: unknown[]): Promise<Row[]>;
+  /** Polls until the query has a row. */
+  eventually(sql: string): Promise<void>;
   drop(): Promise<void>;
 }
 
@@ -21,10 +23,16 @@ export async function createDatabase({ isEmpty = false } = {}): Promise<TestData
   await asAdmin(`CREATE DATABASE ${name}${isEmpty ? '' : ` TEMPLATE ${TEMPLATE}`}`);
   const pool = new pg.Pool({ ...connectionTo(name), max: 2 });
   pool.on('error', () => undefined);
+  const query = async <Row>(sql: string, values: unknown[] = []): Promise<Row[]> =>
+    (await pool.query(sql, values)).rows as Row[];
   return {
     name,
     url: urlOf(name),
-    query: async <Row>(sql: string, values: unknown[] = []) => (await pool.query(sql, values)).rows as Row[],
+    query,
+    eventually: async (sql) => {
+      const deadline = Date.now() + 20_000;
+      while ((await query(sql)).length === 0) if (Date.now() > deadline) throw new Error(`never: ${sql}`);
+    },
     drop: async () => {
       await pool.end();
       await asAdmin(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);

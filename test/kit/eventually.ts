@@ -5,7 +5,7 @@ const GIVE_UP_AFTER_MS = 10_000;
 
 /** Resolves as soon as `check` does, with what it gives; for what the service does after its answer. */
 export async function eventually<T>(check: () => T | Promise<T>): Promise<T> {
-  for (const giveUpAt = Date.now() + GIVE_UP_AFTER_MS; ; ) {
+  for (const giveUpAt = Date.now() + GIVE_UP_AFTER_MS; ;) {
     try {
       return await check();
     } catch (error) {

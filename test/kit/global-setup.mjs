@@ -8,7 +8,8 @@ import pg from 'pg';
 export const TEMPLATE = 'template_of_tests';
 
 export default async function globalSetup() {
-  const { lockDataDirectory, startEmbeddedPostgres } = await import('../../dist/src/platform/database/embedded/index.js');
+  const { lockDataDirectory, startEmbeddedPostgres } =
+    await import('../../dist/src/platform/database/embedded/index.js');
   const { createDataSource, migrate } = await import('../../dist/src/platform/database/index.js');
 
   const url = process.env.TEST_DATABASE_URL;

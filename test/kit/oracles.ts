@@ -17,24 +17,32 @@ export function replay(changes: PulledChange[]): Map<string, { contentHash: stri
 /** The replay law: folding the log gives exactly the listing, the file count and the walked snapshot. */
 export async function expectReplayLaw(workspace: TestWorkspace): Promise<void> {
   const live = replay(await workspace.log());
-  const listed = (await workspace.list()).map((f) => [f.encrypted_path, { contentHash: f.content_hash, version: f.version }]);
+  const listed = (await workspace.list()).map((f) => [
+    f.encrypted_path,
+    { contentHash: f.content_hash, version: f.version },
+  ]);
   expect(new Map(listed as [])).toEqual(live);
   expect((await workspace.status()).fileCount).toBe(live.size);
   expect(await walkSnapshot(workspace)).toEqual(live);
 }
 
-async function walkSnapshot(workspace: TestWorkspace): Promise<Map<string, { contentHash: string; version: number }>> {
+async function walkSnapshot(
+  workspace: TestWorkspace,
+): Promise<Map<string, { contentHash: string; version: number }>> {
   const files = new Map<string, { contentHash: string; version: number }>();
-  for (let pageCursor: string | undefined; ; ) {
-    const { body } = await workspace.snapshot({ limit: 7, ...(pageCursor ? { pageCursor } : {}) }).expect(200);
-    for (const { encryptedPath, contentHash, version } of body.files) files.set(encryptedPath, { contentHash, version });
+  for (let pageCursor: string | undefined; ;) {
+    const { body } = await workspace
+      .snapshot({ limit: 7, ...(pageCursor ? { pageCursor } : {}) })
+      .expect(200);
+    for (const { encryptedPath, contentHash, version } of body.files)
+      files.set(encryptedPath, { contentHash, version });
     if (!body.hasMore) return files;
     pageCursor = body.nextPageCursor;
   }
 }
 
 /** Per workspace: cursors are 1..head without gap, one version row per upsert, the counter counts. Past the service. */
-export async function expectDenseLogs(database: TestDatabase): Promise<void> {
+export async function expectDenseLogs(database: Pick<TestDatabase, 'query'>): Promise<void> {
   const wrong = await database.query(`
     SELECT w.id, w.head_cursor, count(c.cursor) AS rows, max(c.cursor) AS highest
     FROM workspaces w LEFT JOIN changes c ON c.workspace_id = w.id
@@ -54,7 +62,7 @@ export async function expectDenseLogs(database: TestDatabase): Promise<void> {
 }
 
 /** Every version row has its bytes, with its length and hash: read past the service. Returns how many there are. */
-export async function scrub(database: TestDatabase, dataDir: string): Promise<number> {
+export async function scrub(database: Pick<TestDatabase, 'query'>, dataDir: string): Promise<number> {
   const versions = await database.query<{
     workspace_id: string;
     blob_id: string;

@@ -32,7 +32,10 @@ export function environment(env: ProcessEnv): ProcessEnv {
 
 /** Starts the service and resolves when it listens. @throws with its output when it ends instead */
 export async function startProcess(env: ProcessEnv): Promise<ServiceProcess> {
-  const child = spawn(process.execPath, [join(ROOT, 'dist/src/main.js')], { cwd: env.DATA_DIR, env: environment(env) });
+  const child = spawn(process.execPath, [join(ROOT, 'dist/src/main.js')], {
+    cwd: env.DATA_DIR,
+    env: environment(env),
+  });
   let text = '';
   const ended = once(child, 'exit');
   const listening = new Promise<string>((resolve, reject) => {
@@ -59,7 +62,11 @@ export async function startProcess(env: ProcessEnv): Promise<ServiceProcess> {
 }
 
 /** Starts the service and resolves when it has ended. */
-export async function runProcess(env: ProcessEnv, script = 'dist/src/main.js', args: string[] = []): Promise<{ code: number | null; output: string }> {
+export async function runProcess(
+  env: ProcessEnv,
+  script = 'dist/src/main.js',
+  args: string[] = [],
+): Promise<{ code: number | null; output: string }> {
   const child = spawn(process.execPath, [join(ROOT, script), ...args], { env: environment(env) });
   let output = '';
   child.stdout.on('data', (chunk: Buffer) => (output += String(chunk)));
@@ -67,4 +74,3 @@ export async function runProcess(env: ProcessEnv, script = 'dist/src/main.js', a
   const [code] = (await once(child, 'close')) as [number | null];
   return { code, output };
 }
-

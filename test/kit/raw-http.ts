@@ -16,9 +16,17 @@ export interface RawRequest {
 }
 
 /** One request on a connection of its own, with headers and path that no HTTP client would let through. */
-export function sendRaw(url: string, { method, path, headers = {}, body = '' }: RawRequest): Promise<RawAnswer> {
+export function sendRaw(
+  url: string,
+  { method, path, headers = {}, body = '' }: RawRequest,
+): Promise<RawAnswer> {
   const bytes = Buffer.from(body);
-  const all = { Host: new URL(url).host, Connection: 'close', 'Content-Length': String(bytes.length), ...headers };
+  const all = {
+    Host: new URL(url).host,
+    Connection: 'close',
+    'Content-Length': String(bytes.length),
+    ...headers,
+  };
   return exchange(url, Buffer.concat([headOf(method, path, all), bytes]));
 }
 
@@ -55,6 +63,13 @@ export function answerOf(bytes: Buffer): RawAnswer {
   const text = bytes.toString('latin1').replace(/^HTTP\/1\.1 100 Continue\r\n\r\n/, '');
   const end = text.indexOf('\r\n\r\n');
   const [statusLine = '', ...lines] = text.slice(0, Math.max(end, 0)).split('\r\n');
-  const headers = lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]);
-  return { status: Number(statusLine.split(' ')[1] ?? 0), headers: Object.fromEntries(headers), body: text.slice(end + 4) };
+  const headers = lines.map((line) => [
+    line.slice(0, line.indexOf(':')).toLowerCase(),
+    line.slice(line.indexOf(':') + 1).trim(),
+  ]);
+  return {
+    status: Number(statusLine.split(' ')[1] ?? 0),
+    headers: Object.fromEntries(headers),
+    body: text.slice(end + 4),
+  };
 }

@@ -75,7 +75,7 @@ export class TestWorkspace {
   /** The whole log, page by page. */
   async log(limit = 1000): Promise<PulledChange[]> {
     const changes: PulledChange[] = [];
-    for (let cursor = 0; ; ) {
+    for (let cursor = 0; ;) {
       const { body } = await this.pull(cursor, limit).expect(200);
       changes.push(...body.changes);
       cursor = body.cursor;

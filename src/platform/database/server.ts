@@ -1,7 +1,12 @@
 import type { FactoryProvider } from '@nestjs/common';
 import { Configuration } from '../../config/index.js';
 import { Log } from '../log/index.js';
-import { type ConnectionTarget, lockDataDirectory, runningEmbeddedPostgres, startEmbeddedPostgres } from './embedded/index.js';
+import {
+  type ConnectionTarget,
+  lockDataDirectory,
+  runningEmbeddedPostgres,
+  startEmbeddedPostgres,
+} from './embedded/index.js';
 
 export const EMBEDDED_SERVER = Symbol('EMBEDDED_SERVER');
 

@@ -5,6 +5,7 @@ import { STATUS_CODES, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { messageFor } from './error-filter.js';
+import type { InFlightRequests } from './in-flight.js';
 
 const MAX_HEADER_BYTES = 16 * 1024;
 
@@ -13,7 +14,11 @@ const LINGER_BYTES = 64 * 1024 * 1024;
 const LINGER_MS = 10_000;
 
 /** Fastify as this service uses it: bodies unread until a handler asks, long path parameters, flat errors. */
-export function createAdapter(logger: Logger, options: { trustProxy: boolean }): FastifyAdapter {
+export function createAdapter(
+  logger: Logger,
+  inFlight: InFlightRequests,
+  options: { trustProxy: boolean },
+): FastifyAdapter {
   const adapter = new FastifyAdapter({
     trustProxy: options.trustProxy,
     genReqId: () => randomUUID(),
@@ -35,6 +40,7 @@ export function createAdapter(logger: Logger, options: { trustProxy: boolean }):
     reply.header('x-request-id', request.id);
     done();
   });
+  inFlight.watch(fastify);
   fastify.addHook('onResponse', (request, reply, done) => {
     logRequest(logger, request, reply);
     if (!request.raw.complete) lingerOver(request.raw);

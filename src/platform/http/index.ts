@@ -1,5 +1,6 @@
 export { createAdapter } from './adapter.js';
 export { bodyChunks, ClientGone, JsonBody, readBody } from './body.js';
 export * from './errors.js';
-export { ErrorFilter } from './error-filter.js';
-export { validation } from './validation.js';
+export { HttpModule } from './http.module.js';
+export { InFlightRequests } from './in-flight.js';
+export { parseJsonObject } from './json.js';

@@ -61,10 +61,9 @@ export class NestLog implements LoggerService {
     this.logger.warn({ context }, String(message));
   }
   error(message: unknown, ...rest: unknown[]): void {
-    this.logger.error(
-      { err: message instanceof Error ? message : undefined, context: rest.at(-1) },
-      String(message),
-    );
+    const context = rest.at(-1);
+    if (context === 'ExceptionHandler') return; // the start has failed, and who started it gets the error itself
+    this.logger.error({ err: message instanceof Error ? message : undefined, context }, String(message));
   }
   fatal(message: unknown, ...rest: unknown[]): void {
     this.logger.fatal({ context: rest.at(-1) }, String(message));

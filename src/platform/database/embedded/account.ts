@@ -3,7 +3,7 @@ import { chmod, lchown, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StartupError } from '../../../config/index.js';
 import type { Binaries } from './binaries.js';
-import { type DataDirectory, errorCode, isRoot } from './data-directory.js';
+import { type DataDirectory, errorCode, errorMessage, isRoot } from './data-directory.js';
 import { type Account, type Capability, ending, launch, type Manner, SYSTEM_PATH } from './launcher.js';
 
 /** Accounts that PostgreSQL may run as when the service runs as root, best first. */
@@ -114,17 +114,15 @@ async function tryToRun(
   { initdb, postgres, sample }: Binaries,
   directories: readonly [string, string],
 ): Promise<{ version?: string; refusal: string }> {
-  const child = launch(manner, ['/bin/sh', '-c', PROBE, 'sh', ...directories, sample, initdb, postgres], {
-    stdio: 'pipe',
-  });
+  const command = ['/bin/sh', '-c', PROBE, 'sh', ...directories, sample, initdb, postgres] as const;
   try {
-    const { status, stdout, stderr } = await ending(child);
+    const { status, stdout, stderr } = await ending(launch(manner, command, { stdio: 'pipe' }));
     const version = /\(PostgreSQL\) (\d+)/.exec(stdout)?.[1];
     // PostgreSQL that may not run its own file says so and goes on, but fails later when it looks for its parts.
     if (status === 0 && stderr === '' && version !== undefined) return { version, refusal: '' };
     return { refusal: stderr.trim().split('\n')[0] ?? '' };
   } catch (error) {
-    return { refusal: error instanceof Error ? error.message : '' };
+    return { refusal: errorMessage(error) };
   }
 }
 
@@ -135,6 +133,6 @@ function cannotRun(account: Account | undefined, data: DataDirectory, refusal: s
     );
   }
   return new StartupError(
-    `PostgreSQL does not run as root, and the user with id ${account.uid} cannot reach ${data.shown} or the installed packages; move them out of private directories, run the service as an ordinary user, or set DATABASE_URL.`,
+    `PostgreSQL does not run as root, and as the user with id ${account.uid} it cannot use ${data.shown} and the installed packages (${refusal}); move them out of private directories, run the service as an ordinary user, or set DATABASE_URL.`,
   );
 }

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { StartupError } from '../../../config/index.js';
 import { DATABASE, USER } from './cluster.js';
-import { errorCode } from './data-directory.js';
+import { errorCode, errorMessage } from './data-directory.js';
 import { PORT } from './socket-directory.js';
 
 /** How to reach a PostgreSQL server. */
@@ -57,7 +57,7 @@ export async function ask(target: ConnectionTarget): Promise<Answer> {
     }
     const answer = ANSWERS.get(code);
     if (answer !== undefined) return answer;
-    if (code === '' && error instanceof Error && /terminated|timeout/i.test(error.message)) return 'starting';
+    if (code === '' && /terminated|timeout/i.test(errorMessage(error))) return 'starting';
     throw error;
   }
 }

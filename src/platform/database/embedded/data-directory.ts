@@ -73,10 +73,20 @@ export function diskFull(shown: string): StartupError {
   return new StartupError(sentences(shown).ENOSPC);
 }
 
-/** The code of a system or PostgreSQL error, such as ENOENT or 57P03. */
+/**
+ * The code of a system or PostgreSQL error, such as ENOENT or 57P03. It looks at the shape: a system error is no
+ * instance of this realm's Error where code runs in a context of its own, as it does under jest.
+ */
 export function errorCode(error: unknown): string | undefined {
-  if (!(error instanceof Error) || !('code' in error)) return undefined;
+  if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
   return typeof error.code === 'string' ? error.code : undefined;
+}
+
+/** The message of an error, of this realm or another. */
+export function errorMessage(error: unknown): string {
+  return typeof error === 'object' && error !== null && 'message' in error
+    ? String(error.message)
+    : String(error);
 }
 
 /** Makes a created, renamed or removed name in this directory survive a power cut. */

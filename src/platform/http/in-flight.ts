@@ -1,0 +1,43 @@
+import type { BeforeApplicationShutdown } from '@nestjs/common';
+import type { FastifyInstance } from 'fastify';
+import { ServiceUnavailable } from './errors.js';
+
+const DRAIN_MS = 25_000;
+
+/**
+ * Counts the requests under way. At shutdown those finish, 25 s at most, while new ones are sent elsewhere (503,
+ * connection closed); only then does the framework close what is left, and the pool after it.
+ */
+export class InFlightRequests implements BeforeApplicationShutdown {
+  private count = 0;
+  private isDraining = false;
+  private whenIdle: (() => void) | undefined;
+
+  watch(fastify: FastifyInstance): void {
+    fastify.addHook('onRequest', (_request, reply, done) => {
+      this.count++;
+      if (!this.isDraining) {
+        done();
+        return;
+      }
+      reply.header('connection', 'close');
+      done(new ServiceUnavailable('the service is shutting down', 5));
+    });
+    fastify.addHook('onResponse', (_request, _reply, done) => {
+      this.count--;
+      if (this.count === 0) this.whenIdle?.();
+      done();
+    });
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    this.isDraining = true;
+    if (this.count === 0) return;
+    let deadline: NodeJS.Timeout | undefined;
+    await new Promise<void>((resolve) => {
+      this.whenIdle = resolve;
+      deadline = setTimeout(resolve, DRAIN_MS);
+    });
+    clearTimeout(deadline);
+  }
+}

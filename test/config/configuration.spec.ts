@@ -1,0 +1,72 @@
+import { loadConfiguration, StartupError } from '../../src/config/index.js';
+
+describe('the configuration', () => {
+  it('has a default for everything in development', () => {
+    const configuration = loadConfiguration({});
+    expect(configuration).toMatchObject({
+      port: 8787,
+      host: '127.0.0.1',
+      dataDir: './data',
+      databaseUrl: undefined,
+      databasePoolSize: 10,
+      signupEnabled: true,
+      trustProxy: false,
+      trustedOrigins: [],
+      subscriptions: 'on',
+      billingGraceDays: 7,
+      maxFileBytes: 100 * 1024 * 1024,
+      inlineBlobBytes: 64 * 1024,
+      rateLimitPerMinute: 1200,
+      logLevel: 'info',
+    });
+    expect(configuration.publicUrl).toBe('http://localhost:8787');
+  });
+
+  it('takes an empty variable for an unset one, and splits lists at commas', () => {
+    const configuration = loadConfiguration({
+      PORT: ' ',
+      TRUSTED_ORIGINS: 'https://a.example, https://b.example',
+    });
+    expect(configuration.port).toBe(8787);
+    expect(configuration.trustedOrigins).toEqual(['https://a.example', 'https://b.example']);
+  });
+
+  it('reports all faults together, by the names of their variables and never with a value', () => {
+    const load = (): unknown =>
+      loadConfiguration({
+        PORT: '99999',
+        DATABASE_URL: 'mysql://root:hunter2@db/x',
+        AUTH_SECRET: 'short-secret',
+        SIGNUP_ENABLED: 'maybe',
+        BASE_URL: 'https://sync.example.org/path',
+        DATABASE_POOL_SIZE: '1e3',
+      });
+    expect(load).toThrow(StartupError);
+    expect(load).toThrow(/PORT .*DATABASE_URL .*AUTH_SECRET .*SIGNUP_ENABLED /s);
+    expect(load).toThrow(/BASE_URL/);
+    expect(load).toThrow(/DATABASE_POOL_SIZE/);
+    expect(load).not.toThrow(/hunter2|short-secret|maybe|99999/);
+  });
+
+  it('leaves no secret to a default in production', () => {
+    expect(() => loadConfiguration({ NODE_ENV: 'production' })).toThrow(/AUTH_SECRET.*BASE_URL/);
+    const production = {
+      NODE_ENV: 'production',
+      AUTH_SECRET: 'x'.repeat(32),
+      BASE_URL: 'https://sync.example.org',
+    };
+    expect(loadConfiguration(production).isProduction).toBe(true);
+  });
+
+  it.each([
+    ['PORT', '-1'],
+    ['PORT', '1.5'],
+    ['INLINE_BLOB_BYTES', String(1024 * 1024 + 1)],
+    ['LOG_LEVEL', 'loud'],
+    ['SUBSCRIPTIONS', 'true'],
+    ['TRUSTED_ORIGINS', 'https://ok.example,not an origin'],
+    ['BILLING_GRACE_DAYS', '-7'],
+  ])('refuses %s=%s', (name, value) => {
+    expect(() => loadConfiguration({ [name]: value })).toThrow(new RegExp(name));
+  });
+});

@@ -1,0 +1,10 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { envExample } from '../../src/config/index.js';
+
+describe('.env.example', () => {
+  it('is what the configuration class says (npm run env writes it)', () => {
+    const file = readFileSync(join(import.meta.dirname, '..', '..', '.env.example'), 'utf8');
+    expect(file).toBe(envExample());
+  });
+});

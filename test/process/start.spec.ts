@@ -1,0 +1,191 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import supertest from 'supertest';
+import { createDatabase, DEV_LOGIN_KEY, sha256, type TestDatabase, TestUser } from '../kit/index.js';
+import { runProcess, startProcess } from '../kit/process.js';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+
+let database: TestDatabase;
+let dataDir: string;
+beforeAll(async () => {
+  database = await createDatabase();
+  dataDir = await mkdtemp(join(tmpdir(), 'sync-start-'));
+});
+afterAll(async () => {
+  await database.drop();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+describe('a start that cannot succeed says one sentence with the cure and exits 1', () => {
+  it('port taken', async () => {
+    const blocker = await listenAnywhere();
+    const { port } = blocker.address() as { port: number };
+    const { code, output } = await runProcess({
+      DATA_DIR: dataDir,
+      DATABASE_URL: database.url,
+      PORT: String(port),
+    });
+    expect(output).toBe(
+      `Port ${port} is taken; stop what listens there, or set PORT to another one (0 finds a free one).\n`,
+    );
+    expect(code).toBe(1);
+    blocker.close();
+  });
+
+  it('bad variables, all at once', async () => {
+    const { code, output } = await runProcess({ DATA_DIR: dataDir, PORT: 'http', SUBSCRIPTIONS: 'maybe' });
+    expect(output).toMatch(/^Bad configuration: PORT .*; SUBSCRIPTIONS .*\.\n$/);
+    expect(code).toBe(1);
+  });
+
+  it('an external PostgreSQL that does not answer', async () => {
+    const url = 'postgres://user:secret-of-db@127.0.0.1:1/nothing';
+    const { code, output } = await runProcess({ DATA_DIR: dataDir, DATABASE_URL: url });
+    expect(output).toBe(
+      'PostgreSQL does not answer; check that it runs and that DATABASE_URL points at it.\n',
+    );
+    expect(code).toBe(1);
+  });
+
+  it('a database that does not exist', async () => {
+    const url = database.url.replace(database.name, 'no_such_database');
+    const { code, output } = await runProcess({ DATA_DIR: dataDir, DATABASE_URL: url });
+    expect(output).toBe('The database in DATABASE_URL does not exist; create it first.\n');
+    expect(code).toBe(1);
+  });
+
+  it('a schema that a newer version has migrated', async () => {
+    const newer = await createDatabase();
+    await newer.query(
+      `INSERT INTO migrations (timestamp, name) VALUES (9999999999999, 'FromTheFuture9999999999999')`,
+    );
+    const { code, output } = await runProcess({ DATA_DIR: dataDir, DATABASE_URL: newer.url });
+    expect(output).toMatch(
+      /^The database was migrated by a newer version \(FromTheFuture9999999999999\); .*\.\n$/,
+    );
+    expect(code).toBe(1);
+    await newer.drop();
+  });
+
+  it('an old Node', async () => {
+    const script = await readFile(join(ROOT, 'scripts/start.mjs'), 'utf8');
+    const pretend = `Object.defineProperty(process.versions, 'node', { value: '18.19.0' });\n${script}`;
+    const old = join(dataDir, 'start.mjs');
+    await writeFile(old, pretend);
+    const child = spawn(process.execPath, [old]);
+    let output = '';
+    child.stderr.on('data', (chunk: Buffer) => (output += String(chunk)));
+    const [code] = (await once(child, 'close')) as [number];
+    expect(output).toBe(
+      'Node.js 20.19 or later is needed, this is 18.19.0; install a current LTS version.\n',
+    );
+    expect(code).toBe(1);
+  });
+
+  it('a data directory that cannot be written', async () => {
+    const file = join(dataDir, 'a-file');
+    await writeFile(file, '');
+    await chmod(file, 0o400);
+    const { code, output } = await runProcess({ DATA_DIR: join(file, 'data') });
+    expect(output.trim().split('\n')).toHaveLength(1);
+    expect(output).toMatch(/DATA_DIR/);
+    expect(code).toBe(1);
+  });
+});
+
+describe('a start that succeeds', () => {
+  it('says in at most 12 lines where it is, and its curl answers 200', async () => {
+    const service = await startProcess({ DATA_DIR: dataDir, DATABASE_URL: database.url, LOG_LEVEL: 'info' });
+    expect(service.output().trim().split('\n').length).toBeLessThanOrEqual(12);
+    expect(service.output()).toContain(dataDir);
+    await supertest(service.url).get('/health').expect(200, { ok: true });
+    expect(await service.end('SIGTERM')).toEqual({ code: 0, signal: null });
+  });
+
+  it('keeps its secrets: a token survives a restart, and the files are for the owner alone', async () => {
+    const env = { DATA_DIR: dataDir, DATABASE_URL: database.url };
+    const before = await startProcess(env);
+    const { body } = await supertest(before.url)
+      .post('/api/v1/auth/dev-login')
+      .set('X-Dev-Login-Key', DEV_LOGIN_KEY)
+      .send({ email: 'alice@example.org', name: 'alice' });
+    await before.end('SIGTERM');
+
+    const after = await startProcess(env);
+    await supertest(after.url)
+      .get('/api/v1/auth/me')
+      .set('Authorization', `Bearer ${body.token}`)
+      .expect(200);
+    await after.end('SIGTERM');
+  });
+
+  it('finishes an upload that is under way when SIGTERM comes, and exits 0', async () => {
+    const service = await startProcess({ DATA_DIR: dataDir, DATABASE_URL: database.url });
+    const alice = await TestUser.logIn(service.url, 'alice');
+    await alice.post('/api/v1/subscription/trial');
+    const workspace = await alice.workspace();
+    const body = Buffer.alloc(200_000, 'x');
+
+    const upload = workspace.user.put(workspace.file('slow')).set({
+      'X-Content-Hash': sha256(body),
+      'X-Device-Id': 'laptop',
+      'Content-Length': String(body.length),
+    });
+    upload.write(body.subarray(0, 100_000));
+    await database.eventually(
+      `SELECT FROM blobs WHERE workspace_id = '${workspace.id}' AND state = 'staged'`,
+    );
+    const ended = service.end('SIGTERM');
+    const { status } = await upload.send(body.subarray(100_000));
+    expect(status).toBe(201);
+    expect(await ended).toEqual({ code: 0, signal: null });
+  });
+});
+
+describe('npm run admin', () => {
+  const admin = (...args: string[]): Promise<{ code: number | null; output: string }> =>
+    runProcess({ DATA_DIR: dataDir, DATABASE_URL: database.url }, 'dist/src/admin/main.js', args);
+
+  it('creates an account that can sign in, also beside a running service', async () => {
+    const service = await startProcess({ DATA_DIR: dataDir, DATABASE_URL: database.url });
+    const { code, output } = await admin('--json', 'user', 'create', 'New@Example.org', '--name', 'New');
+    expect(code).toBe(0);
+    const { email, password } = JSON.parse(output) as { email: string; password: string };
+    await supertest(service.url).post('/api/auth/sign-in/email').send({ email, password }).expect(200);
+    await service.end('SIGTERM');
+  });
+
+  it('grants a subscription', async () => {
+    await admin('user', 'create', 'granted@example.org');
+    const { code, output } = await admin(
+      '--json',
+      'subscription',
+      'grant',
+      'granted@example.org',
+      '--status',
+      'active',
+    );
+    expect(code).toBe(0);
+    expect(JSON.parse(output)).toMatchObject({ email: 'granted@example.org', status: 'active', plan: 'pro' });
+  });
+
+  it('exits 1 when it fails and 2 when it is called wrongly', async () => {
+    expect((await admin('subscription', 'grant', 'nobody@example.org', '--status', 'active')).code).toBe(1);
+    expect((await admin('subscription', 'grant', 'granted@example.org', '--status', 'trial')).code).toBe(1);
+    expect((await admin('subscription', 'grant', 'granted@example.org', '--status', 'gold')).code).toBe(2);
+    expect((await admin('user', 'create', 'not-an-address')).code).toBe(2);
+    expect((await admin()).code).toBe(2);
+  });
+});
+
+async function listenAnywhere(): Promise<Server> {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return server;
+}
