@@ -16,8 +16,12 @@ function newest(path) {
 }
 
 const built = join(root, 'dist', '.tsbuildinfo');
-const isStale = !existsSync(built) || Math.max(...inputs.map((name) => newest(join(root, name)))) > statSync(built).mtimeMs;
+const isStale =
+  !existsSync(built) || Math.max(...inputs.map((name) => newest(join(root, name)))) > statSync(built).mtimeMs;
 if (isStale && existsSync(nest)) {
-  const { status } = spawnSync(process.execPath, [nest, 'build'], { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] });
+  const { status } = spawnSync(process.execPath, [nest, 'build'], {
+    cwd: root,
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
   if (status !== 0) process.exit(1);
 }

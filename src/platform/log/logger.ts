@@ -26,6 +26,7 @@ export function createLogger(level: string, destination: NodeJS.WriteStream = pr
       err: describeError,
     },
   };
+  destination.on('error', () => undefined); // a reader of the log that goes away must not take the service along
   if (destination.isTTY) return pino(options, pretty({ destination, ignore: 'pid,hostname' }));
   return pino(options, destination);
 }
