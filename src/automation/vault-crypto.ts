@@ -1,0 +1,297 @@
+/**
+ * The client's cryptography: how paths, contents, labels and assets become what the service stores.
+ * Pure functions without I/O, so that any client can copy this file. The format is written down in
+ * docs/encryption.md and pinned by test/contract/vectors/vault-crypto.json: changing one byte here
+ * locks users out of what they have stored.
+ */
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, pbkdf2, randomBytes } from 'node:crypto';
+import { promisify } from 'node:util';
+import { aessiv } from '@noble/ciphers/aes.js';
+
+/** How a password becomes the master key, in the form in which a client may be told. */
+export const KDF = {
+  name: 'PBKDF2-HMAC-SHA256',
+  iterations: 600_000,
+  passwordEncoding: 'UTF-8 NFKC',
+  keyBytes: 32,
+} as const;
+
+/** Bytes that an envelope adds to its plaintext: version 1, salt 32, nonce 12, tag 16. */
+export const ENVELOPE_OVERHEAD = 61;
+
+/** Longest encrypted path that the service takes, in characters. That is a path of 3,056 bytes of UTF-8. */
+export const MAX_ENCRYPTED_PATH = 4_096;
+
+/** Longest asset token that the service takes, in characters. That is a name of 752 bytes of UTF-8. */
+export const MAX_ASSET_TOKEN = 1_024;
+
+const VERSION = 0x01;
+const SALT_BYTES = 32;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const HEADER_BYTES = 1 + SALT_BYTES + NONCE_BYTES;
+const NOTHING = Buffer.alloc(0);
+
+/** The five keys of a vault. Whoever holds them reads and writes everything in it. */
+export interface VaultKeys {
+  /** 64 bytes, AES-256-SIV */
+  readonly path: Buffer;
+  /** 32 bytes, from which each envelope derives its own key */
+  readonly content: Buffer;
+  /** 32 bytes, as content */
+  readonly label: Buffer;
+  /** 64 bytes, AES-256-SIV */
+  readonly assetName: Buffer;
+  /** 32 bytes, as content */
+  readonly asset: Buffer;
+}
+
+/** Fixes the random parts of an envelope. For test vectors only: a pair used twice under one key gives both texts away. */
+export interface FixedRandomness {
+  /** 32 bytes */
+  readonly salt: Uint8Array;
+  /** 12 bytes */
+  readonly nonce: Uint8Array;
+}
+
+/** The bytes do not open: wrong key, altered, moved to another path, cut short or of an unknown version. */
+export class DecryptionError extends Error {
+  override readonly name = 'DecryptionError';
+}
+
+/** A path or name that a vault cannot hold. The message says why and does not repeat the path. */
+export class InvalidPathError extends Error {
+  override readonly name = 'InvalidPathError';
+}
+
+/**
+ * The master key of a vault: 32 bytes. Takes a fraction of a second, off the event loop.
+ * Passwords that look alike are alike: they are compared in Unicode NFKC.
+ *
+ * @param encryptionSaltHex 64 hex characters, as the workspace carries them
+ * @throws RangeError when the salt is not 32 bytes in hex
+ */
+export async function deriveMasterKey(password: string, encryptionSaltHex: string): Promise<Buffer> {
+  const salt = bytesOfHex(encryptionSaltHex);
+  if (salt.length !== 32) throw new RangeError('encryptionSalt must be 32 bytes in hex');
+  return pbkdf2Async(password.normalize('NFKC'), salt, KDF.iterations, KDF.keyBytes, 'sha256');
+}
+
+/** The keys of the vault. @throws RangeError when the master key is not 32 bytes */
+export function deriveVaultKeys(masterKey: Uint8Array): VaultKeys {
+  checkMasterKey(masterKey);
+  return {
+    path: hkdf(masterKey, NOTHING, 'path', 64),
+    content: hkdf(masterKey, NOTHING, 'content', 32),
+    label: hkdf(masterKey, NOTHING, 'label', 32),
+    assetName: hkdf(masterKey, NOTHING, 'asset-name', 64),
+    asset: hkdf(masterKey, NOTHING, 'asset', 32),
+  };
+}
+
+/**
+ * What the service compares to tell a right password from a wrong one: 64 lower-case hex characters.
+ * It says nothing about the keys, and it can be computed from a master key without the password.
+ *
+ * @param verificationSaltHex hex, 16 to 64 bytes
+ * @throws RangeError when the salt is no hex or the master key not 32 bytes
+ */
+export function verificationHash(masterKey: Uint8Array, verificationSaltHex: string): string {
+  checkMasterKey(masterKey);
+  return contentHash(hkdf(masterKey, bytesOfHex(verificationSaltHex), 'verification', 32));
+}
+
+/** SHA-256 in lower-case hex: the `X-Content-Hash` of an envelope. */
+export function contentHash(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+/**
+ * The path as the vault knows it: NFC, segments separated by `/`.
+ * A path that passes names something below a folder, on every system whose only separator is `/`.
+ *
+ * @throws InvalidPathError when it is empty, starts or ends with `/`, or has an empty, `.` or `..` segment,
+ *   a control character or half a surrogate pair
+ */
+export function normalizePath(path: string): string {
+  const normal = path.normalize('NFC');
+  if (normal === '') throw new InvalidPathError('the path is empty');
+  if (/\p{Cc}/u.test(normal)) throw new InvalidPathError('the path has a control character');
+  // UTF-8 turns every unpaired surrogate into U+FFFD, so two names would become one.
+  if (/\p{Cs}/u.test(normal)) throw new InvalidPathError('the path is not well-formed Unicode');
+  for (const segment of normal.split('/')) {
+    if (segment === '') throw new InvalidPathError('the path has an empty segment');
+    if (segment === '.' || segment === '..') throw new InvalidPathError('the path has a . or .. segment');
+  }
+  return normal;
+}
+
+/**
+ * The path as the service stores it: base64url without padding. Deterministic, so that a path has one name.
+ *
+ * @throws InvalidPathError as normalizePath, and when the result is longer than MAX_ENCRYPTED_PATH
+ */
+export function encryptPath(keys: VaultKeys, path: string): string {
+  return sealName(keys.path, path, MAX_ENCRYPTED_PATH);
+}
+
+/**
+ * The path behind `encryptedPath`, in NFC. It keeps the rules of normalizePath, and encrypting it gives `encryptedPath` again.
+ *
+ * @throws DecryptionError when it does not open
+ * @throws InvalidPathError when it opens to a path that breaks the rules, as a careless or hostile client may have stored
+ */
+export function decryptPath(keys: VaultKeys, encryptedPath: string): string {
+  return openName(keys.path, encryptedPath);
+}
+
+/**
+ * The envelope of a file's content, ENVELOPE_OVERHEAD bytes longer than `plaintext`. Two calls never give the same bytes.
+ * It opens under this path only, so renaming a file means encrypting it again.
+ *
+ * @throws InvalidPathError when `encryptedPath` is not what encryptPath returns, such as a plaintext path
+ */
+export function encryptContent(
+  keys: VaultKeys,
+  encryptedPath: string,
+  plaintext: Uint8Array,
+  fixed?: FixedRandomness,
+): Buffer {
+  return seal(keys.content, plaintext, boundTo(encryptedPath), fixed);
+}
+
+/**
+ * The content of an envelope that was made for `encryptedPath`.
+ *
+ * @throws DecryptionError when it does not open under this path
+ * @throws InvalidPathError as encryptContent
+ */
+export function decryptContent(keys: VaultKeys, encryptedPath: string, envelope: Uint8Array): Buffer {
+  return open(keys.content, envelope, boundTo(encryptedPath));
+}
+
+/** A checkpoint's label as the service stores it: the envelope in base64. */
+export function encryptLabel(keys: VaultKeys, label: string, fixed?: FixedRandomness): string {
+  return seal(keys.label, Buffer.from(label, 'utf8'), NOTHING, fixed).toString('base64');
+}
+
+/** @throws DecryptionError when it is no base64, does not open or is no UTF-8 */
+export function decryptLabel(keys: VaultKeys, encryptedLabel: string): string {
+  return textOf(open(keys.label, bytesOfBase64(encryptedLabel, 'base64'), NOTHING));
+}
+
+/**
+ * An asset's file name as the service stores it: the token in the asset routes.
+ *
+ * @throws InvalidPathError as encryptPath, and when the result is longer than MAX_ASSET_TOKEN
+ */
+export function encryptAssetName(keys: VaultKeys, name: string): string {
+  return sealName(keys.assetName, name, MAX_ASSET_TOKEN);
+}
+
+/** @throws DecryptionError and InvalidPathError as decryptPath */
+export function decryptAssetName(keys: VaultKeys, token: string): string {
+  return openName(keys.assetName, token);
+}
+
+/** The envelope of an asset. It is not bound to its name, because an asset is renamed without its bytes. */
+export function encryptAsset(keys: VaultKeys, plaintext: Uint8Array, fixed?: FixedRandomness): Buffer {
+  return seal(keys.asset, plaintext, NOTHING, fixed);
+}
+
+/** @throws DecryptionError when the envelope does not open */
+export function decryptAsset(keys: VaultKeys, envelope: Uint8Array): Buffer {
+  return open(keys.asset, envelope, NOTHING);
+}
+
+/** Version, salt, nonce, ciphertext, tag. Each envelope has its own key, so that random nonces never come near their limit. */
+function seal(key: Buffer, plaintext: Uint8Array, associated: Buffer, fixed?: FixedRandomness): Buffer {
+  const salt = fixed?.salt ?? randomBytes(SALT_BYTES);
+  const nonce = fixed?.nonce ?? randomBytes(NONCE_BYTES);
+  if (salt.length !== SALT_BYTES || nonce.length !== NONCE_BYTES) {
+    throw new RangeError('salt must be 32 bytes and nonce 12');
+  }
+
+  const cipher = createCipheriv('aes-256-gcm', hkdf(key, salt, '', 32), nonce, { authTagLength: TAG_BYTES });
+  cipher.setAAD(associated);
+  const ciphertext = cipher.update(plaintext);
+  cipher.final(); // empty in this mode, but the tag is not there before it
+  return Buffer.concat([Buffer.of(VERSION), salt, nonce, ciphertext, cipher.getAuthTag()]);
+}
+
+function open(key: Buffer, envelope: Uint8Array, associated: Buffer): Buffer {
+  if (envelope.length < ENVELOPE_OVERHEAD) throw new DecryptionError('the envelope is too short');
+  if (envelope[0] !== VERSION) throw new DecryptionError('the envelope has an unknown version');
+  const salt = envelope.subarray(1, 1 + SALT_BYTES);
+  const nonce = envelope.subarray(1 + SALT_BYTES, HEADER_BYTES);
+
+  const cipher = createDecipheriv('aes-256-gcm', hkdf(key, salt, '', 32), nonce, {
+    authTagLength: TAG_BYTES,
+  });
+  cipher.setAAD(associated);
+  cipher.setAuthTag(envelope.subarray(-TAG_BYTES));
+  const plaintext = cipher.update(envelope.subarray(HEADER_BYTES, -TAG_BYTES));
+  try {
+    cipher.final(); // checks the tag: nothing may leave here before
+  } catch (cause) {
+    throw new DecryptionError('the envelope does not open: wrong key, altered or of another path', { cause });
+  }
+  return plaintext;
+}
+
+function sealName(key: Buffer, name: string, maxLength: number): string {
+  const plaintext = Buffer.from(normalizePath(name), 'utf8');
+  const sealed = Buffer.from(aessiv(key).encrypt(plaintext)).toString('base64url');
+  if (sealed.length > maxLength) throw new InvalidPathError('the path is too long');
+  return sealed;
+}
+
+function openName(key: Buffer, sealed: string): string {
+  const bytes = bytesOfBase64(sealed, 'base64url');
+  let plaintext: Uint8Array;
+  try {
+    plaintext = aessiv(key).decrypt(bytes);
+  } catch (cause) {
+    throw new DecryptionError('the path does not open: wrong key or altered', { cause });
+  }
+  const name = textOf(plaintext);
+  if (normalizePath(name) !== name) throw new InvalidPathError('the path is not in NFC');
+  return name;
+}
+
+/** The associated data of a content. Refusing anything but base64url catches a plaintext path passed by mistake. */
+function boundTo(encryptedPath: string): Buffer {
+  if (!/^[A-Za-z0-9_-]+$/.test(encryptedPath)) throw new InvalidPathError('not an encrypted path');
+  return Buffer.from(encryptedPath, 'ascii');
+}
+
+function hkdf(key: Uint8Array, salt: Uint8Array, info: string, length: number): Buffer {
+  return Buffer.from(hkdfSync('sha256', key, salt, info, length));
+}
+
+/** Canonical only: Node decodes more than that, and a name must not have two spellings. */
+function bytesOfBase64(text: string, encoding: 'base64' | 'base64url'): Buffer {
+  const bytes = Buffer.from(text, encoding);
+  if (bytes.toString(encoding) !== text) throw new DecryptionError(`not canonical ${encoding}`);
+  return bytes;
+}
+
+function bytesOfHex(hex: string): Buffer {
+  if (!/^([0-9a-f]{2})+$/i.test(hex)) throw new RangeError('not hex');
+  return Buffer.from(hex, 'hex');
+}
+
+function textOf(bytes: Uint8Array): string {
+  try {
+    // ignoreBOM keeps a leading U+FEFF, which would otherwise vanish and change the name.
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (cause) {
+    throw new DecryptionError('the text is not UTF-8', { cause });
+  }
+}
+
+function checkMasterKey(masterKey: Uint8Array): void {
+  if (masterKey.length !== KDF.keyBytes) throw new RangeError('the master key must be 32 bytes');
+}
+
+const pbkdf2Async = promisify(pbkdf2);
