@@ -1,0 +1,101 @@
+import { bodyOf } from './http.js';
+import type { Session } from './session.js';
+
+/** A file as the server knows it: it can neither read the name nor the content. */
+export interface RemoteFile {
+  readonly encryptedPath: string;
+  /** SHA-256 of the envelope */
+  readonly contentHash: string;
+  readonly version: number;
+}
+
+export interface RemoteChange extends RemoteFile {
+  readonly action: 'upsert' | 'delete';
+}
+
+export interface SnapshotPage {
+  readonly files: RemoteFile[];
+  readonly cursor: number;
+  readonly nextPageCursor: string | null;
+}
+
+export interface PulledPage {
+  readonly changes: RemoteChange[];
+  readonly cursor: number;
+  readonly hasMore: boolean;
+}
+
+export interface Upload {
+  readonly encryptedPath: string;
+  readonly contentHash: string;
+  readonly envelope: Uint8Array;
+  /** Content hash of the version that this one was made from; undefined when there was none. */
+  readonly base: string | undefined;
+}
+
+/** The routes that a sync client needs, for one device and one workspace. Each throws ApiError when the server refuses. */
+export class SyncApi {
+  constructor(
+    private readonly session: Session,
+    private readonly workspaceId: string,
+    private readonly deviceId: string,
+  ) {}
+
+  async status(): Promise<{ cursor: number; fileCount: number }> {
+    const answer = await this.session.call({ method: 'GET', path: this.path('sync/status') });
+    return bodyOf(answer) as { cursor: number; fileCount: number };
+  }
+
+  async snapshot(pageCursor: string | null): Promise<SnapshotPage> {
+    const query = pageCursor === null ? '' : `&pageCursor=${pageCursor}`;
+    const path = this.path(`sync/snapshot?limit=1000${query}`);
+    return bodyOf(await this.session.call({ method: 'GET', path })) as SnapshotPage;
+  }
+
+  /** @returns undefined when the server no longer has all changes since `cursor`: start from the snapshot */
+  async pull(cursor: number): Promise<PulledPage | undefined> {
+    const json = { deviceId: this.deviceId, cursor, limit: 1_000 };
+    const answer = await this.session.call({ method: 'POST', path: this.path('sync/pull'), json }, 409);
+    return answer.status === 409 ? undefined : (bodyOf(answer) as PulledPage);
+  }
+
+  /**
+   * Deletes up to 1,000 files, except those that another device changed after `baseCursor`.
+   * @returns the encrypted paths of those exceptions
+   */
+  async pushDeletions(baseCursor: number, files: RemoteFile[]): Promise<string[]> {
+    const changes = files.map(({ encryptedPath, contentHash }) => ({
+      encryptedPath,
+      contentHash,
+      action: 'delete',
+    }));
+    const json = { deviceId: this.deviceId, baseCursor, changes };
+    const answer = await this.session.call({ method: 'POST', path: this.path('sync/push'), json });
+    const { conflicts } = bodyOf(answer) as { conflicts: { encryptedPath: string }[] };
+    return conflicts.map((conflict) => conflict.encryptedPath);
+  }
+
+  /** @returns undefined, with nothing changed, when the server's file is not `base` any more: another device was faster */
+  async upload({ encryptedPath, contentHash, envelope, base }: Upload): Promise<RemoteFile | undefined> {
+    const headers = {
+      'x-content-hash': contentHash,
+      'x-device-id': this.deviceId,
+      ...(base === undefined ? { 'if-none-match': '*' } : { 'if-match': `"${base}"` }),
+    };
+    const path = this.path(`files/${encryptedPath}`);
+    const answer = await this.session.call({ method: 'PUT', path, headers, bytes: envelope }, 412);
+    return answer.status === 412 ? undefined : (bodyOf(answer) as RemoteFile);
+  }
+
+  /** The current envelope and its hash as the server states it. @returns undefined when there is no such file */
+  async download(encryptedPath: string): Promise<{ envelope: Buffer; statedHash: string } | undefined> {
+    const call = { method: 'GET', path: this.path(`files/${encryptedPath}`) } as const;
+    const answer = await this.session.call(call, 404);
+    if (answer.status === 404) return undefined;
+    return { envelope: answer.body, statedHash: answer.headers.get('etag')?.replaceAll('"', '') ?? '' };
+  }
+
+  private path(rest: string): string {
+    return `/api/v1/workspaces/${this.workspaceId}/${rest}`;
+  }
+}

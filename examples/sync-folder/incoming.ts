@@ -1,0 +1,85 @@
+import { contentHash as sha256, decryptContent } from '../../src/automation/vault-crypto.js';
+import type { RemoteChange } from './api.js';
+import { fetchChanges } from './remote-changes.js';
+import type { SyncRun } from './sync-run.js';
+
+/** Brings what other devices did into the folder. A file that was edited in both places is kept twice. */
+export async function takeRemoteChanges(run: SyncRun): Promise<void> {
+  const { api, keys, state } = run.device;
+  const { changes, cursor, isEverything } = await fetchChanges(api, keys, state.cursor);
+  // Behind where it was, the server was put back from a backup. What it lost is in the folders, and must not be deleted there.
+  if (cursor < (state.cursor ?? 0)) state.files.clear();
+
+  const deleted = isEverything
+    ? [...state.files.keys()].filter((path) => changes.get(path)?.action !== 'upsert')
+    : [...changes.keys()].filter((path) => changes.get(path)?.action === 'delete');
+  // Own uploads come back here too, with the hash that is known already.
+  const written = [...changes].filter(
+    ([path, change]) =>
+      change.action === 'upsert' && state.files.get(path)?.contentHash !== change.contentHash,
+  );
+
+  // Deletions first: a directory may come where a file was.
+  for (const path of deleted) await takeDeletion(run, path);
+  await run.forEach('downloading', written, ([path, change]) => takeFile(run, path, change));
+  state.cursor = cursor; // only now: what is not in the folder must be fetched again
+}
+
+async function takeDeletion(run: SyncRun, path: string): Promise<void> {
+  const { folder, state } = run.device;
+  const known = state.files.get(path);
+  if (!known) return;
+  const local = await folder.look(path);
+  if (local && (await run.isAsKnown(local, known))) {
+    await folder.remove(path);
+    run.report.removed.add(path);
+  }
+  // A file that was edited here stays, and is a new one from now on: edits win over deletions.
+  state.files.delete(path);
+}
+
+async function takeFile(run: SyncRun, path: string, change: RemoteChange): Promise<void> {
+  const content = await download(run, path, change);
+  if (!content) return;
+  const draft = await run.device.folder.stage(content);
+  await run.exclusively(() => putInPlace(run, path, change, content, draft));
+}
+
+/** Looks at the folder only now: it may have been edited during the download. */
+async function putInPlace(
+  run: SyncRun,
+  path: string,
+  change: RemoteChange,
+  content: Buffer,
+  draft: string,
+): Promise<void> {
+  const { folder, name, state } = run.device;
+  const known = state.files.get(path);
+  const local = await folder.look(path);
+  const isEdited = local && !(known && (await run.isAsKnown(local, known)));
+  if (isEdited && content.equals(await folder.read(path))) {
+    // Not a conflict: an upload was not noted before a crash, or the state was lost.
+    await folder.discard(draft);
+    run.remember(local, sha256(content), change);
+    return;
+  }
+  const inTheWay = isEdited ? path : await folder.obstacleTo(path);
+  if (inTheWay !== undefined) {
+    run.report.conflicts.push(await folder.moveAside(inTheWay, `conflict from ${name}`));
+  }
+  run.remember(await folder.place(draft, path), sha256(content), change);
+  run.report.downloaded.set(path, content.length);
+}
+
+/** The verified content; undefined when it was replaced or deleted since, which the next pull will tell. */
+async function download(run: SyncRun, path: string, change: RemoteChange): Promise<Buffer | undefined> {
+  const { api, keys } = run.device;
+  const answer = await api.download(change.encryptedPath);
+  const hash = answer && sha256(answer.envelope);
+  if (answer && hash === change.contentHash) {
+    return decryptContent(keys, change.encryptedPath, answer.envelope);
+  }
+  if (answer && hash !== answer.statedHash) throw new Error(`${path} was damaged on its way`);
+  run.overtaken.add(path);
+  return undefined;
+}

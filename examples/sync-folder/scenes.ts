@@ -1,0 +1,92 @@
+import { appendFile, mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { SyncClient } from './sync-client.js';
+
+/** Two devices, and a directory in which the demo may do what it likes. Files are changed as a user would, not through the client. */
+export class Scenes {
+  constructor(
+    private readonly laptop: SyncClient,
+    private readonly phone: SyncClient,
+    private readonly directory: string,
+  ) {}
+
+  /**
+   * Plays the scenes in order, and says what happened in each.
+   * @throws when something else happened
+   */
+  async *play(): AsyncGenerator<[string, string]> {
+    yield ['edit', await this.edit()];
+    yield ['rename', await this.rename()];
+    yield ['delete', await this.delete()];
+    yield ['conflict', await this.conflict()];
+    yield ['cleanup', await this.cleanUp()];
+  }
+
+  private async edit(): Promise<string> {
+    await mkdir(join(this.laptop.root, this.directory), { recursive: true });
+    await writeFile(this.at(this.laptop, 'shopping list.md'), '- bread\n');
+    await writeFile(this.at(this.laptop, 'plan.md'), 'Meet.\n');
+    await this.laptop.sync();
+    await this.phone.sync();
+    await appendFile(this.at(this.phone, 'shopping list.md'), '- coffee\n');
+    await this.phone.sync();
+    await this.laptop.sync();
+    const text = await readFile(this.at(this.laptop, 'shopping list.md'), 'utf8');
+    expect(text === '- bread\n- coffee\n', 'the edited text to arrive');
+    return 'two new files of the laptop are on the phone, and the line that the phone added is on the laptop';
+  }
+
+  private async rename(): Promise<string> {
+    await rename(this.at(this.laptop, 'shopping list.md'), this.at(this.laptop, 'Einkäufe.md'));
+    await this.laptop.sync();
+    await this.phone.sync();
+    expect((await this.names(this.phone)).join() === 'Einkäufe.md,plan.md', 'the new name on the phone');
+    return '"shopping list.md" is "Einkäufe.md" on both devices';
+  }
+
+  private async delete(): Promise<string> {
+    await rm(this.at(this.phone, 'Einkäufe.md'));
+    await this.phone.sync();
+    await this.laptop.sync();
+    expect((await this.names(this.laptop)).join() === 'plan.md', 'the file to be gone from the laptop');
+    return 'what the phone deleted is gone from the laptop';
+  }
+
+  private async conflict(): Promise<string> {
+    await appendFile(this.at(this.laptop, 'plan.md'), 'At noon, says the laptop.\n');
+    await appendFile(this.at(this.phone, 'plan.md'), 'At six, says the phone.\n');
+    await Promise.all([this.laptop.sync(), this.phone.sync()]); // both come online in the same moment
+    await this.laptop.sync();
+    await this.phone.sync();
+
+    for (const device of [this.laptop, this.phone]) {
+      const names = await this.names(device);
+      const texts = await Promise.all(names.map((name) => readFile(this.at(device, name), 'utf8')));
+      const kept = ['noon', 'six'].every((word) => texts.some((text) => text.includes(word)));
+      expect(names.length === 2 && kept, `both versions on the ${device.name}`);
+    }
+    const names = (await this.names(this.phone)).map((name) => `"${name}"`);
+    return `both changed one file while offline; both versions are on both devices: ${names.join(' and ')}`;
+  }
+
+  private async cleanUp(): Promise<string> {
+    await rm(join(this.laptop.root, this.directory), { recursive: true });
+    const { deleted } = await this.laptop.sync();
+    const { removed } = await this.phone.sync();
+    expect(deleted.size === 2 && removed.size === 2, 'both files to be deleted');
+    return 'the files of these scenes are deleted again';
+  }
+
+  private at(device: SyncClient, name: string): string {
+    return join(device.root, this.directory, name);
+  }
+
+  private async names(device: SyncClient): Promise<string[]> {
+    const names = await readdir(join(device.root, this.directory));
+    return names.map((name) => name.normalize('NFC')).sort();
+  }
+}
+
+function expect(isSo: boolean, what: string): void {
+  if (!isSo) throw new Error(`the demo expected ${what}`);
+}

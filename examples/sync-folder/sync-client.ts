@@ -1,0 +1,43 @@
+import { takeRemoteChanges } from './incoming.js';
+import { sendLocalChanges } from './outgoing.js';
+import type { SyncReport } from './report.js';
+import { type Device, SyncRun } from './sync-run.js';
+
+const ROUNDS = 5;
+
+/** Keeps one folder and one workspace alike. README.md has the reason for each rule. */
+export class SyncClient {
+  constructor(private readonly device: Device) {}
+
+  get name(): string {
+    return this.device.name;
+  }
+
+  get root(): string {
+    return this.device.folder.root;
+  }
+
+  /**
+   * Fetches and sends until both sides agree. Safe to repeat after any failure, and not to be called twice at once.
+   * @throws when it cannot be done; what was done until then is kept, and nothing is lost
+   */
+  async sync(): Promise<SyncReport> {
+    const run = new SyncRun(this.device);
+    for (let round = 1; round <= ROUNDS; round++) {
+      // Perhaps it is not the others, but the memory that is wrong, as after a server was put back from a backup.
+      if (round === ROUNDS && run.overtaken.size > 0) this.device.state.forget();
+      run.beginRound();
+      try {
+        await takeRemoteChanges(run);
+        await sendLocalChanges(run);
+      } finally {
+        await this.device.state.save();
+      }
+      if (run.isSettled) break;
+    }
+    if (run.overtaken.size === 0) return run.report.finish();
+    throw new Error(
+      `${this.name}: other devices keep changing ${[...run.overtaken].join(', ')}; sync again later`,
+    );
+  }
+}
