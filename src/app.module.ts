@@ -1,7 +1,8 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { ScheduleModule } from '@nestjs/schedule';
-import { AuthenticationGuard, AuthModule, ScopeGuard, UserEntity } from './auth/index.js';
+import { AccessTokenEntity, AccessTokensModule } from './access-tokens/index.js';
+import { AuthenticationGuard, AuthModule, RateLimitGuard, ScopeGuard, UserEntity } from './auth/index.js';
 import { BillingModule, SubscriptionGuard } from './billing/index.js';
 import { type Configuration, ConfigurationModule } from './config/index.js';
 import { FilesModule } from './files/index.js';
@@ -22,8 +23,8 @@ export interface AppParts {
   readonly inFlight: InFlightRequests;
 }
 
-/** Who you are (401), what your token may (403), what you have paid for (402), what is yours (404): in this order. */
-const GUARDS = [AuthenticationGuard, ScopeGuard, SubscriptionGuard, OwnershipGuard];
+/** Who you are (401), how often (429), what your token may (403), what you have paid for (402), what is yours (404). */
+const GUARDS = [AuthenticationGuard, RateLimitGuard, ScopeGuard, SubscriptionGuard, OwnershipGuard];
 
 /** The one list of modules. */
 @Module({})
@@ -36,13 +37,14 @@ export class AppModule {
         LogModule.with(log),
         ClockModule.with(clock),
         HttpModule.with(inFlight),
-        DatabaseModule.with([UserEntity, WorkspaceEntity]),
+        DatabaseModule.with([UserEntity, WorkspaceEntity, AccessTokenEntity]),
         BlobsModule,
         LimitsModule,
         ScheduleModule.forRoot(),
         AuthModule,
         BillingModule,
         WorkspacesModule,
+        AccessTokensModule,
         FilesModule,
         SyncModule,
         HealthModule,

@@ -2,9 +2,9 @@ import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AppModule } from './app.module.js';
-import type { Configuration } from './config/index.js';
+import { type Configuration, warningsAbout } from './config/index.js';
 import { Clock } from './platform/clock/index.js';
-import { createAdapter, InFlightRequests } from './platform/http/index.js';
+import { corsOptions, createAdapter, InFlightRequests } from './platform/http/index.js';
 import { createLogger, Log, NestLog } from './platform/log/index.js';
 
 export interface AppOptions {
@@ -20,11 +20,16 @@ export async function createApp(
   const log = options.log ?? new Log(createLogger(configuration.logLevel));
   const clock = options.clock ?? new Clock();
   const inFlight = new InFlightRequests();
+  for (const warning of warningsAbout(configuration)) log.warn({}, warning);
   const app = await NestFactory.create<NestFastifyApplication>(
     AppModule.with({ configuration, log, clock, inFlight }),
-    createAdapter(log.pino, inFlight, { trustProxy: configuration.trustProxy }),
+    createAdapter(log.pino, inFlight, {
+      trustProxy: configuration.trustProxy,
+      isHttps: configuration.publicUrl.startsWith('https:'),
+    }),
     { bodyParser: false, logger: new NestLog(log.pino), abortOnError: false, forceCloseConnections: true },
   );
+  app.enableCors(corsOptions(configuration.trustedOrigins));
   await app.init();
   await app.getHttpAdapter().getInstance().ready();
   return app;

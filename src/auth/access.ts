@@ -8,7 +8,9 @@ export const ACCESS = 'access';
 export type Access =
   | { readonly kind: 'public'; readonly reason: string }
   /** A bearer that was granted one of the scopes, or everything. */
-  | { readonly kind: 'bearer'; readonly scopes: readonly Scope[] };
+  | { readonly kind: 'bearer'; readonly scopes: readonly Scope[] }
+  /** A JWT; no personal access token, whatever it was granted. */
+  | { readonly kind: 'interactive' };
 
 /** No bearer; the route has its own checks, named in the reason. */
 export const Public = (reason: string): MethodDecorator & ClassDecorator =>
@@ -17,6 +19,14 @@ export const Public = (reason: string): MethodDecorator & ClassDecorator =>
 /** Any one of the scopes opens the route; `full` always does. */
 export const Scopes = (...scopes: [Scope, ...Scope[]]): MethodDecorator & ClassDecorator =>
   SetMetadata<string, Access>(ACCESS, { kind: 'bearer', scopes });
+
+export const Interactive = (): MethodDecorator & ClassDecorator =>
+  SetMetadata<string, Access>(ACCESS, { kind: 'interactive' });
+
+export const UNBOUND = 'unbound';
+
+/** The route reaches beyond any one workspace, so a token that is bound to one gets 403. */
+export const Unbound = (): MethodDecorator & ClassDecorator => SetMetadata(UNBOUND, true);
 
 export const SEES_DELETED_USERS = 'sees-deleted-users';
 

@@ -5,11 +5,14 @@ import { AccessCheck } from './access-check.js';
 import { AuthenticationGuard } from './authentication.guard.js';
 import { DevLoginController } from './dev-login.controller.js';
 import { DevLoginGuard } from './dev-login.guard.js';
+import { GeneralLimit } from './general-limit.js';
 import { IdentityController } from './identity.controller.js';
 import { provideIdentity } from './identity.provider.js';
 import { JwtVerifier } from './jwt-verifier.js';
 import { KeySet } from './key-set.js';
 import { MeController } from './me.controller.js';
+import { PatVerifier } from './pat-verifier.js';
+import { RateLimitGuard } from './rate-limit.guard.js';
 import { ScopeGuard } from './scope.guard.js';
 import { UserEntity } from './user.entity.js';
 import { Users } from './users.js';
@@ -21,12 +24,15 @@ import { Users } from './users.js';
     AccessCheck,
     AuthenticationGuard,
     DevLoginGuard,
+    GeneralLimit,
     JwtVerifier,
     KeySet,
+    PatVerifier,
     provideIdentity,
+    RateLimitGuard,
     ScopeGuard,
     Users,
   ],
-  exports: [AuthenticationGuard, ScopeGuard, Users],
+  exports: [AuthenticationGuard, RateLimitGuard, ScopeGuard, Users],
 })
 export class AuthModule {}

@@ -2,7 +2,7 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import type { FastifyRequest } from 'fastify';
 import { Configuration } from '../config/index.js';
 import { Forbidden } from '../platform/http/index.js';
-import { RateLimiter } from '../platform/limits/index.js';
+import { addressKey, RateLimiter } from '../platform/limits/index.js';
 import { equalSecrets } from './equal-secrets.js';
 
 const TRIES_PER_MINUTE = 10;
@@ -20,7 +20,7 @@ export class DevLoginGuard implements CanActivate {
     const { devLoginKey } = this.configuration;
     if (!devLoginKey) throw new Forbidden('dev-login is not enabled');
 
-    await this.rateLimiter.hit(`dev-login:${request.ip}`, TRIES_PER_MINUTE);
+    await this.rateLimiter.hit(`dev-login:${addressKey(request.ip)}`, TRIES_PER_MINUTE);
     const key = request.headers['x-dev-login-key'];
     if (typeof key !== 'string' || !equalSecrets(key, devLoginKey))
       throw new Forbidden('wrong dev-login key');

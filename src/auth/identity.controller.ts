@@ -2,7 +2,7 @@ import { All, Controller, Inject, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Configuration } from '../config/index.js';
 import { BadRequest, NotFound, parseJsonObject, readBody } from '../platform/http/index.js';
-import { RateLimiter } from '../platform/limits/index.js';
+import { addressKey, RateLimiter } from '../platform/limits/index.js';
 import { Public } from './access.js';
 import { CLIENT_ADDRESS_HEADER, type Identity } from './identity.js';
 import { IDENTITY } from './identity.provider.js';
@@ -45,7 +45,8 @@ export class IdentityController {
   async handle(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const { '*': action } = request.params as { '*': string };
     if (!OFFERED.has(action) || !METHODS.has(request.method)) throw new NotFound('not found');
-    if (GUESSABLE.has(action)) await this.rateLimiter.hit(`${action}:${request.ip}`, TRIES_PER_MINUTE);
+    if (GUESSABLE.has(action))
+      await this.rateLimiter.hit(`${action}:${addressKey(request.ip)}`, TRIES_PER_MINUTE);
 
     // From our own address: a request target may name any host, and the handler would take it for its own.
     const url = new URL(`/api/auth/${action}`, this.configuration.publicUrl);

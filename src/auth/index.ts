@@ -1,8 +1,18 @@
-export { type AuthenticatedRequest, CurrentPrincipal, Public, Scopes, SeesDeletedUsers } from './access.js';
+export {
+  type AuthenticatedRequest,
+  CurrentPrincipal,
+  Interactive,
+  Public,
+  Scopes,
+  SeesDeletedUsers,
+  Unbound,
+} from './access.js';
 export { AuthModule } from './auth.module.js';
 export { AuthenticationGuard } from './authentication.guard.js';
 export { equalSecrets } from './equal-secrets.js';
+export { generatePat, hashPat } from './pat.js';
 export { type Principal, type Scope, SCOPES } from './principal.js';
+export { RateLimitGuard, Unlimited } from './rate-limit.guard.js';
 export { ScopeGuard } from './scope.guard.js';
 export { UserEntity } from './user.entity.js';
 export { Users } from './users.js';

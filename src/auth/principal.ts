@@ -13,4 +13,8 @@ export type Scope = (typeof SCOPES)[number];
 export interface Principal {
   readonly userId: string;
   readonly scopes: readonly Scope[];
+  /** The personal access token; null for an interactive session's JWT. */
+  readonly tokenId: string | null;
+  /** The one workspace that the token is bound to; null when it is not bound. */
+  readonly workspaceId: string | null;
 }

@@ -1,7 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { Forbidden } from '../platform/http/index.js';
-import { ACCESS, type Access, type AuthenticatedRequest } from './access.js';
+import { ACCESS, type Access, type AuthenticatedRequest, UNBOUND } from './access.js';
 
 /** Second of the global guards: 403 unless the token was granted what the route asks for. */
 @Injectable()
@@ -13,8 +13,17 @@ export class ScopeGuard implements CanActivate {
     const access = this.reflector.getAllAndOverride<Access | undefined>(ACCESS, targets);
     if (access?.kind === 'public') return true;
 
-    const { scopes } = context.switchToHttp().getRequest<AuthenticatedRequest>().principal;
-    const wanted = access?.scopes ?? ['full'];
+    const { scopes, tokenId, workspaceId } = context
+      .switchToHttp()
+      .getRequest<AuthenticatedRequest>().principal;
+    if (access?.kind !== 'bearer') {
+      if (tokenId === null) return true;
+      throw new Forbidden('an interactive session is required');
+    }
+    if (workspaceId !== null && this.reflector.getAllAndOverride<boolean | undefined>(UNBOUND, targets)) {
+      throw new Forbidden('the token is bound to a workspace');
+    }
+    const wanted = access.scopes;
     if (scopes.includes('full') || wanted.some((scope) => scopes.includes(scope))) return true;
     throw new Forbidden(`the token lacks the scope ${wanted.join(' or ')}`);
   }

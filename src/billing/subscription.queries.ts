@@ -3,12 +3,12 @@ import { statement } from '../platform/database/index.js';
 /** $2: the time. A trial that has ended reads as expired before the nightly job has written it. */
 const STATUS_NOW = `CASE WHEN status = 'trial' AND trial_end <= $2 THEN 'expired' ELSE status END`;
 
-/** $2: the time, $3: the grace in days after falling past due. */
+/** $2: the time, $3: the grace in days after falling past due. In hours: a day is not 24 of them in every time zone. */
 const IS_ACTIVE = `
   CASE status
     WHEN 'active' THEN true
     WHEN 'trial' THEN trial_end > $2
-    WHEN 'past_due' THEN past_due_since + make_interval(days => $3) > $2
+    WHEN 'past_due' THEN past_due_since + make_interval(hours => 24 * $3) > $2
     WHEN 'cancelled' THEN coalesce(current_period_end > $2, false)
     ELSE false
   END`;

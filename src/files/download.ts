@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Readable } from 'node:stream';
-import parseRange from 'range-parser';
 import { Blobs, type ByteRange } from '../platform/blobs/index.js';
 import { RangeNotSatisfiable } from '../platform/http/index.js';
+import { parseByteRange } from './byte-range.js';
 import { parseEntityTags } from './file-headers.js';
 import type { Content } from './files.service.js';
 
@@ -14,19 +14,25 @@ export class Download {
 
   async send(request: FastifyRequest, reply: FastifyReply, content: Content): Promise<void> {
     const etag = `"${content.contentHash}"`;
-    reply.headers({ etag, 'accept-ranges': 'bytes', 'cache-control': 'private, no-cache' });
+    const always = { etag, 'accept-ranges': 'bytes', 'cache-control': 'private, no-cache' };
     if (isFresh(request, content.contentHash)) {
-      await reply.status(304).send();
+      await reply.status(304).headers(always).send(nothing());
       return;
     }
 
     const range = rangeOf(request, content.size, etag);
-    const length = range ? range.end - range.start + 1 : content.size;
+    const body = request.method === 'HEAD' ? nothing() : await this.blobs.read(content, range);
+    // Only now: the answer to an error on the way here must not carry them.
+    reply.headers(always).header('content-type', 'application/octet-stream');
+    reply.header('content-length', range ? range.end - range.start + 1 : content.size);
     if (range) reply.status(206).header('content-range', `bytes ${range.start}-${range.end}/${content.size}`);
-    reply.header('content-type', 'application/octet-stream').header('content-length', length);
-    // A stream, because for HEAD the framework would put an empty string's length over ours.
-    await reply.send(request.method === 'HEAD' ? Readable.from([]) : await this.blobs.read(content, range));
+    await reply.send(body);
   }
+}
+
+/** A stream, because to HEAD the framework would answer with the length of an empty text. */
+function nothing(): Readable {
+  return Readable.from([]);
 }
 
 function isFresh({ headers }: FastifyRequest, contentHash: string): boolean {
@@ -34,18 +40,12 @@ function isFresh({ headers }: FastifyRequest, contentHash: string): boolean {
   return tags.includes('*') || tags.includes(contentHash);
 }
 
-/** Undefined means the whole: for no range, one that cannot be read, several, or one of another version (If-Range). */
-function rangeOf({ headers }: FastifyRequest, size: number, etag: string): ByteRange | undefined {
-  if (headers.range === undefined) return undefined;
+/** Undefined means the whole: also for HEAD, which has no ranges, and for one of another version (If-Range). */
+function rangeOf({ method, headers }: FastifyRequest, size: number, etag: string): ByteRange | undefined {
+  if (method !== 'GET' || headers.range === undefined) return undefined;
   if (headers['if-range'] !== undefined && headers['if-range'] !== etag) return undefined;
-  const ranges = parseRange(size, headers.range);
-  if (ranges === -1) {
-    throw new RangeNotSatisfiable(
-      'the range is outside the file',
-      {},
-      { 'content-range': `bytes */${size}` },
-    );
-  }
-  if (ranges === -2 || ranges.type !== 'bytes' || ranges.length !== 1) return undefined;
-  return ranges[0];
+  const range = parseByteRange(headers.range, size);
+  if (range !== 'unsatisfiable') return range;
+  const contentRange = { 'content-range': `bytes */${size}` };
+  throw new RangeNotSatisfiable('the range is outside the file', {}, contentRange);
 }

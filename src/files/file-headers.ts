@@ -52,12 +52,16 @@ export interface Precondition {
 export const UploadPrecondition = fromRequest(({ headers }): Precondition => {
   const ifMatch = headers['if-match'] === undefined ? null : parseEntityTags(headers['if-match']);
   if (ifMatch?.length === 0) throw new BadRequest('If-Match must be a list of quoted content hashes or *');
-  return { ifMatch, ifAbsent: headers['if-none-match']?.trim() === '*' };
+  const ifAbsent = headers['if-none-match'] !== undefined;
+  // A condition that is not understood must not be dropped: the upload would overwrite what it meant to spare.
+  if (ifAbsent && headers['if-none-match']?.trim() !== '*') throw new BadRequest('If-None-Match must be *');
+  return { ifMatch, ifAbsent };
 });
 
 /** The opaque parts of a list of entity tags; weak ones match no version and are left out unless `weak`. */
 export function parseEntityTags(header: string, weak = false): string[] {
   if (header.trim() === '*') return ['*'];
   const tags = header.matchAll(/(W\/)?"([\x21\x23-\x7e]*)"/g);
-  return [...tags].filter(([, isWeak]) => weak || !isWeak).map(([, , tag]) => tag ?? '');
+  const named = [...tags].filter(([, isWeak]) => weak || !isWeak).map(([, , tag]) => tag ?? '');
+  return named.filter((tag) => tag !== '*'); // in quotes it is a name like any other, and no version has it
 }

@@ -7,7 +7,7 @@ import {
 } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { isUUID } from 'class-validator';
-import type { AuthenticatedRequest } from '../auth/index.js';
+import type { AuthenticatedRequest, Principal } from '../auth/index.js';
 import { Database, statement } from '../platform/database/index.js';
 import { NotFound } from '../platform/http/index.js';
 
@@ -46,14 +46,16 @@ export class OwnershipGuard implements CanActivate {
     if (!this.reflector.getAllAndOverride<boolean | undefined>(OWNED_WORKSPACE, targets)) return true;
 
     const request = context.switchToHttp().getRequest<WorkspaceRequest>();
-    const { id } = request.params;
-    if (!isUUID(id)) throw new NotFound('workspace not found');
-    const [workspace] = await this.database.run<WorkspaceRef>(owned, [
-      id as string,
-      request.principal.userId,
-    ]);
+    const workspace = await this.findOwned(request.params.id, request.principal);
     if (!workspace) throw new NotFound('workspace not found');
     request.workspace = workspace;
     return true;
+  }
+
+  private async findOwned(id: string | undefined, principal: Principal): Promise<WorkspaceRef | undefined> {
+    if (id === undefined || !isUUID(id)) return undefined;
+    if (principal.workspaceId !== null && principal.workspaceId !== id.toLowerCase()) return undefined;
+    const [workspace] = await this.database.run<WorkspaceRef>(owned, [id, principal.userId]);
+    return workspace;
   }
 }

@@ -1,5 +1,5 @@
 import { Controller, Delete, Get, HttpCode, Post } from '@nestjs/common';
-import { CurrentPrincipal, type Principal, Scopes } from '../auth/index.js';
+import { CurrentPrincipal, type Principal, Scopes, Unbound } from '../auth/index.js';
 import { RequiresSubscription } from '../billing/index.js';
 import { JsonBody } from '../platform/http/index.js';
 import { CurrentWorkspace, OwnedWorkspace, type WorkspaceRef } from './ownership.guard.js';
@@ -19,12 +19,13 @@ export class WorkspacesController {
   @Get()
   @Scopes('documents:read')
   async list(@CurrentPrincipal() principal: Principal): Promise<{ workspaces: WorkspaceWire[] }> {
-    const workspaces = await this.workspaces.list(principal.userId);
+    const workspaces = await this.workspaces.list(principal);
     return { workspaces: workspaces.map(workspaceWire) };
   }
 
   @Post()
   @Scopes('full')
+  @Unbound()
   @RequiresSubscription()
   async create(
     @CurrentPrincipal() principal: Principal,

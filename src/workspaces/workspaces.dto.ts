@@ -1,8 +1,9 @@
 import { Transform } from 'class-transformer';
-import { IsString, Length, Matches } from 'class-validator';
+import { Matches } from 'class-validator';
 
 const HEX_32_BYTES = /^[0-9a-f]{64}$/i;
-const NO_CONTROL_CHARACTERS = /^\P{Cc}*$/u;
+/** Counts code points, as the table's own constraint does (`@Length` does not); half a surrogate pair is no text. */
+const NAME = /^[^\p{Cc}\p{Cs}]{1,255}$/u;
 
 const lowerCase = Transform(({ value }: { value: unknown }) =>
   typeof value === 'string' ? value.toLowerCase() : value,
@@ -13,9 +14,7 @@ const trimmed = Transform(({ value }: { value: unknown }) =>
 
 export class CreateWorkspaceRequest {
   @trimmed
-  @IsString()
-  @Length(1, 255)
-  @Matches(NO_CONTROL_CHARACTERS, { message: 'name must not contain control characters' })
+  @Matches(NAME, { message: 'name must be 1 to 255 characters, without control characters' })
   name: string;
 }
 

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { IsNull, Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
-import { equalSecrets } from '../auth/index.js';
+import { equalSecrets, type Principal } from '../auth/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Conflict, NotFound } from '../platform/http/index.js';
 import { RateLimiter } from '../platform/limits/index.js';
@@ -21,9 +21,16 @@ export class Workspaces {
     private readonly clock: Clock,
   ) {}
 
-  /** Oldest first. */
-  list(userId: string): Promise<WorkspaceEntity[]> {
-    return this.workspaces.find({ where: { userId, deletedAt: IsNull() }, order: { id: 'ASC' } });
+  /** Oldest first; for a token that is bound to a workspace, that one alone. */
+  list({ userId, workspaceId }: Principal): Promise<WorkspaceEntity[]> {
+    const bound = workspaceId === null ? {} : { id: workspaceId };
+    return this.workspaces.find({ where: { ...bound, userId, deletedAt: IsNull() }, order: { id: 'ASC' } });
+  }
+
+  /** Whether a user owns a workspace, for routes that name it elsewhere than in their path. @throws NotFound */
+  async requireOwned(id: string, userId: string): Promise<void> {
+    const isOwned = await this.workspaces.existsBy({ id, userId, deletedAt: IsNull() });
+    if (!isOwned) throw new NotFound('workspace not found');
   }
 
   /** @throws NotFound */

@@ -5,6 +5,7 @@ import { STATUS_CODES, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { messageFor } from './error-filter.js';
+import { setSecurityHeaders } from './headers.js';
 import type { InFlightRequests } from './in-flight.js';
 
 const MAX_HEADER_BYTES = 16 * 1024;
@@ -17,10 +18,11 @@ const LINGER_MS = 10_000;
 export function createAdapter(
   logger: Logger,
   inFlight: InFlightRequests,
-  options: { trustProxy: boolean },
+  options: { trustProxy: boolean; isHttps: boolean },
 ): FastifyAdapter {
   const adapter = new FastifyAdapter({
-    trustProxy: options.trustProxy,
+    // One proxy: what stands further left in X-Forwarded-For is the client's own word.
+    trustProxy: options.trustProxy ? (_address, hop) => hop === 0 : false,
     genReqId: () => randomUUID(),
     // An encrypted path has up to 4,096 characters and the router's default is 100: longer ones must reach validation.
     routerOptions: { maxParamLength: MAX_HEADER_BYTES },
@@ -40,10 +42,11 @@ export function createAdapter(
     reply.header('x-request-id', request.id);
     done();
   });
+  setSecurityHeaders(fastify, options.isHttps);
   inFlight.watch(fastify);
   fastify.addHook('onResponse', (request, reply, done) => {
     logRequest(logger, request, reply);
-    if (!request.raw.complete) lingerOver(request.raw);
+    if (!request.raw.complete && !request.raw.destroyed) lingerOver(request.raw);
     done();
   });
   return adapter;
@@ -65,7 +68,7 @@ function logRequest(logger: Logger, request: FastifyRequest, reply: FastifyReply
 function lingerOver(request: IncomingMessage): void {
   let discarded = 0;
   const end = setTimeout(() => request.socket.destroy(), LINGER_MS);
-  request.once('close', () => clearTimeout(end));
+  request.socket.once('close', () => clearTimeout(end)); // an answered request has no close of its own any more
   request.once('end', () => clearTimeout(end));
   request.on('data', (chunk: Buffer) => {
     discarded += chunk.length;

@@ -16,17 +16,14 @@ export class InFlightRequests implements BeforeApplicationShutdown {
   watch(fastify: FastifyInstance): void {
     fastify.addHook('onRequest', (_request, reply, done) => {
       this.count++;
+      // Not onResponse: it never comes for a client that has gone, and the drain would wait for it in vain.
+      reply.raw.once('close', () => this.leave());
       if (!this.isDraining) {
         done();
         return;
       }
       reply.header('connection', 'close');
       done(new ServiceUnavailable('the service is shutting down', 5));
-    });
-    fastify.addHook('onResponse', (_request, _reply, done) => {
-      this.count--;
-      if (this.count === 0) this.whenIdle?.();
-      done();
     });
   }
 
@@ -39,5 +36,10 @@ export class InFlightRequests implements BeforeApplicationShutdown {
       deadline = setTimeout(resolve, DRAIN_MS);
     });
     clearTimeout(deadline);
+  }
+
+  private leave(): void {
+    this.count--;
+    if (this.count === 0) this.whenIdle?.();
   }
 }

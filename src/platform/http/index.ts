@@ -1,6 +1,7 @@
 export { createAdapter } from './adapter.js';
 export { bodyChunks, ClientGone, JsonBody, readBody } from './body.js';
 export * from './errors.js';
+export { corsOptions } from './headers.js';
 export { HttpModule } from './http.module.js';
 export { InFlightRequests } from './in-flight.js';
 export { parseJsonObject } from './json.js';

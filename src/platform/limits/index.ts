@@ -1,2 +1,3 @@
+export { addressKey } from './client-address.js';
 export { LimitsModule } from './limits.module.js';
 export { RateLimiter } from './rate-limiter.js';

@@ -1,0 +1,33 @@
+import { Controller, Delete, Get, Param, Post } from '@nestjs/common';
+import { CurrentPrincipal, Interactive, type Principal } from '../auth/index.js';
+import { JsonBody } from '../platform/http/index.js';
+import { MintTokenRequest } from './access-tokens.dto.js';
+import { AccessTokens } from './access-tokens.service.js';
+import { accessTokenWire, type AccessTokenWire } from './access-tokens.wire.js';
+
+/** A token cannot make, see or end tokens: all of this needs an interactive session. */
+@Controller('api/v1/auth/tokens')
+@Interactive()
+export class AccessTokensController {
+  constructor(private readonly accessTokens: AccessTokens) {}
+
+  @Get()
+  async list(@CurrentPrincipal() principal: Principal): Promise<{ tokens: AccessTokenWire[] }> {
+    return { tokens: (await this.accessTokens.list(principal.userId)).map(accessTokenWire) };
+  }
+
+  @Post()
+  async mint(
+    @CurrentPrincipal() principal: Principal,
+    @JsonBody() body: MintTokenRequest,
+  ): Promise<AccessTokenWire & { token: string }> {
+    const { token, raw } = await this.accessTokens.mint(principal.userId, body);
+    return { ...accessTokenWire(token), token: raw };
+  }
+
+  @Delete(':id')
+  async revoke(@CurrentPrincipal() principal: Principal, @Param('id') id: string): Promise<{ ok: true }> {
+    await this.accessTokens.revoke(principal.userId, id);
+    return { ok: true };
+  }
+}

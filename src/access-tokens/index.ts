@@ -1,0 +1,2 @@
+export { AccessTokenEntity } from './access-token.entity.js';
+export { AccessTokensModule } from './access-tokens.module.js';

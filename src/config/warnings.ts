@@ -1,0 +1,14 @@
+import type { Configuration } from './configuration.js';
+
+/** What is allowed in production but hardly meant; said once at start. */
+export function warningsAbout(configuration: Configuration): string[] {
+  if (!configuration.isProduction) return [];
+  const warnings = [];
+  if (configuration.rateLimitPerMinute === 0) {
+    warnings.push('RATE_LIMIT_PER_MINUTE=0: no request is ever refused for coming too often');
+  }
+  if (configuration.devLoginKey) warnings.push('DEV_LOGIN_KEY is set: whoever knows it can be anybody');
+  if (configuration.publicUrl.startsWith('http:'))
+    warnings.push('BASE_URL is not https: tokens travel in the clear');
+  return warnings;
+}
