@@ -4,6 +4,7 @@ import { ScheduleModule } from '@nestjs/schedule';
 import { AccessTokenEntity, AccessTokensModule } from './access-tokens/index.js';
 import { AuthenticationGuard, AuthModule, RateLimitGuard, ScopeGuard, UserEntity } from './auth/index.js';
 import { BillingModule, SubscriptionGuard } from './billing/index.js';
+import { CheckpointsModule } from './checkpoints/index.js';
 import { type Configuration, ConfigurationModule } from './config/index.js';
 import { FilesModule } from './files/index.js';
 import { HealthModule } from './health/index.js';
@@ -47,6 +48,7 @@ export class AppModule {
         AccessTokensModule,
         FilesModule,
         SyncModule,
+        CheckpointsModule,
         HealthModule,
       ],
       providers: GUARDS.map((guard) => ({ provide: APP_GUARD, useExisting: guard })),

@@ -23,13 +23,18 @@ export const EncryptedPath = fromRequest((request) => {
 });
 
 /** Required `X-Device-Id`. */
-export const DeviceId = fromRequest((request) => {
-  const deviceId = request.headers['x-device-id'];
-  if (typeof deviceId !== 'string' || !DEVICE_ID.test(deviceId)) {
-    throw new BadRequest('X-Device-Id must be 1 to 128 visible ASCII characters');
-  }
-  return deviceId;
-});
+export const DeviceId = fromRequest(deviceIdOf);
+
+/** `X-Device-Id`, or null without one. */
+export const OptionalDeviceId = fromRequest((request) =>
+  request.headers['x-device-id'] === undefined ? null : deviceIdOf(request),
+);
+
+function deviceIdOf({ headers }: FastifyRequest): string {
+  const deviceId = headers['x-device-id'];
+  if (typeof deviceId === 'string' && DEVICE_ID.test(deviceId)) return deviceId;
+  throw new BadRequest('X-Device-Id must be 1 to 128 visible ASCII characters');
+}
 
 /** Required `X-Content-Hash`, lower-cased. */
 export const ContentHash = fromRequest((request) => {

@@ -5,14 +5,16 @@ import { Download } from './download.js';
 import { FilesController } from './files.controller.js';
 import { fileStatements } from './files.queries.js';
 import { Files } from './files.service.js';
+import { VersionsController } from './versions.controller.js';
+import { Versions } from './versions.service.js';
 
 const PURGE_BATCH = 1000;
 
 @Module({
   imports: [WorkspacesModule],
-  controllers: [FilesController],
-  providers: [Download, Files],
-  exports: [Download, Files],
+  controllers: [FilesController, VersionsController],
+  providers: [Download, Files, Versions],
+  exports: [Download, Files, Versions],
 })
 export class FilesModule {
   constructor(purge: WorkspacePurge, database: Database) {

@@ -50,8 +50,10 @@ describe('a transaction', () => {
     await database.transaction(async (tx) => {
       await tx.run(insert, ['a']);
       attempts++;
-      if (attempts === 1) await tx.run(statement('test.fail', `DO $$ BEGIN RAISE SQLSTATE '40001'; END $$`), []);
-      if (attempts === 2) await tx.run(statement('test.die', 'SELECT pg_terminate_backend(pg_backend_pid())'), []);
+      if (attempts === 1)
+        await tx.run(statement('test.fail', `DO $$ BEGIN RAISE SQLSTATE '40001'; END $$`), []);
+      if (attempts === 2)
+        await tx.run(statement('test.die', 'SELECT pg_terminate_backend(pg_backend_pid())'), []);
     });
     expect(attempts).toBe(3);
     expect(await notes()).toBe(1);

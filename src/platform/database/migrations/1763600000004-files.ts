@@ -83,7 +83,7 @@ const TABLES = `
     PRIMARY KEY (workspace_id, cursor),
     FOREIGN KEY (workspace_id, file_id) REFERENCES files (workspace_id, id)
   );
-  CREATE INDEX changes_of_file ON changes (workspace_id, file_id, cursor);
+  CREATE INDEX changes_of_file ON changes (workspace_id, file_id, cursor DESC) INCLUDE (action, version);
 `;
 
 /**

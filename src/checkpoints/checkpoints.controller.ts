@@ -1,0 +1,72 @@
+import { Controller, Delete, Get, Param, Post } from '@nestjs/common';
+import { Scopes } from '../auth/index.js';
+import { RequiresSubscription } from '../billing/index.js';
+import { JsonBody } from '../platform/http/index.js';
+import { CurrentWorkspace, OwnedWorkspace, type WorkspaceRef } from '../workspaces/index.js';
+import { CreateCheckpointRequest } from './checkpoints.dto.js';
+import { type Checkpoint, Checkpoints } from './checkpoints.service.js';
+import { EncryptedPathQuery, FromCursor } from './projection-queries.js';
+import { type Manifest, type NoteState, Projections, type Summary } from './projections.js';
+
+@Controller('api/v1/workspaces/:id/checkpoints')
+@OwnedWorkspace()
+export class CheckpointsController {
+  constructor(
+    private readonly checkpoints: Checkpoints,
+    private readonly projections: Projections,
+  ) {}
+
+  @Post()
+  @Scopes('documents:write')
+  @RequiresSubscription()
+  async create(
+    @CurrentWorkspace() workspace: WorkspaceRef,
+    @JsonBody() { encryptedLabel, kind }: CreateCheckpointRequest,
+  ): Promise<Checkpoint & { workspaceId: string }> {
+    const { id, ...rest } = await this.checkpoints.create(workspace.id, encryptedLabel, kind);
+    return { id, workspaceId: workspace.id, ...rest };
+  }
+
+  @Get()
+  @Scopes('documents:read')
+  async list(@CurrentWorkspace() workspace: WorkspaceRef): Promise<{ checkpoints: Checkpoint[] }> {
+    return { checkpoints: await this.checkpoints.list(workspace.id) };
+  }
+
+  @Delete(':cpId')
+  @Scopes('documents:write')
+  @RequiresSubscription()
+  async delete(
+    @CurrentWorkspace() workspace: WorkspaceRef,
+    @Param('cpId') id: string,
+  ): Promise<{ ok: true }> {
+    await this.checkpoints.delete(workspace.id, id);
+    return { ok: true };
+  }
+
+  @Get(':cpId/summary')
+  @Scopes('documents:read')
+  summary(
+    @CurrentWorkspace() workspace: WorkspaceRef,
+    @Param('cpId') id: string,
+    @FromCursor() fromCursor: number | undefined,
+  ): Promise<Summary> {
+    return this.projections.summary(workspace.id, id, fromCursor);
+  }
+
+  @Get(':cpId/restore-manifest')
+  @Scopes('documents:read')
+  restoreManifest(@CurrentWorkspace() workspace: WorkspaceRef, @Param('cpId') id: string): Promise<Manifest> {
+    return this.projections.restoreManifest(workspace.id, id);
+  }
+
+  @Get(':cpId/note-state')
+  @Scopes('documents:read')
+  noteState(
+    @CurrentWorkspace() workspace: WorkspaceRef,
+    @Param('cpId') id: string,
+    @EncryptedPathQuery() encryptedPath: string,
+  ): Promise<NoteState> {
+    return this.projections.noteState(workspace.id, id, encryptedPath);
+  }
+}

@@ -1,0 +1,118 @@
+import { statement } from '../platform/database/index.js';
+
+/** Made in SQL at UTC: the contract's form has no zone, and a local clock would put its own into it. */
+const CREATED_AT = `to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS') AS "createdAt"`;
+
+export const checkpointStatements = {
+  create: statement(
+    'checkpoints.create',
+    `INSERT INTO checkpoints (workspace_id, id, encrypted_label, kind, cursor, created_at) VALUES ($1, $2, $3, $4, $5, $6)
+     RETURNING id, encrypted_label AS "encryptedLabel", kind, cursor, ${CREATED_AT}`,
+  ),
+
+  list: statement(
+    'checkpoints.list',
+    `SELECT id, encrypted_label AS "encryptedLabel", kind, cursor, ${CREATED_AT}
+     FROM checkpoints WHERE workspace_id = $1 ORDER BY cursor DESC, checkpoints.created_at DESC, id DESC`,
+  ),
+
+  delete: statement(
+    'checkpoints.delete',
+    'DELETE FROM checkpoints WHERE workspace_id = $1 AND id = $2 RETURNING id',
+  ),
+
+  /** A checkpoint, the log that it marks, and the cursor of the next one in the list (0 when it is the last). */
+  find: statement(
+    'checkpoints.find',
+    `SELECT c.cursor, w.head_cursor AS "headCursor", w.compaction_floor AS "compactionFloor",
+            coalesce((
+              SELECT older.cursor FROM checkpoints older
+              WHERE older.workspace_id = c.workspace_id
+                AND (older.cursor, older.created_at, older.id) < (c.cursor, c.created_at, c.id)
+              ORDER BY older.cursor DESC, older.created_at DESC, older.id DESC LIMIT 1
+            ), 0) AS "olderCursor"
+     FROM checkpoints c JOIN workspaces w ON w.id = c.workspace_id
+     WHERE c.workspace_id = $1 AND c.id = $2`,
+  ),
+
+  purge: statement(
+    'checkpoints.purge',
+    `DELETE FROM checkpoints WHERE workspace_id = $1 AND id IN (SELECT id FROM checkpoints WHERE workspace_id = $1 LIMIT $2)
+     RETURNING id`,
+  ),
+};
+
+/** The three projections of the log, each one statement. $1 is the workspace. */
+export const projectionStatements = {
+  /** The window ($2, $3]: each path's last row in it, how many rows touch it, whether it was alive when it began. */
+  summary: statement(
+    'checkpoints.summary',
+    `WITH touched AS (
+       SELECT file_id, max(cursor) AS last_cursor, count(*) AS change_count
+       FROM changes WHERE workspace_id = $1 AND cursor > $2 AND cursor <= $3
+       GROUP BY file_id
+     )
+     SELECT f.encrypted_path AS "encryptedPath", touched.change_count AS "changeCount", last.version AS "latestVersion",
+            CASE
+              WHEN last.action = 'delete' THEN 'deleted'
+              WHEN before.action = 'upsert' THEN 'modified'
+              ELSE 'created'
+            END AS action
+     FROM touched
+     JOIN files f ON f.workspace_id = $1 AND f.id = touched.file_id
+     JOIN changes last ON last.workspace_id = $1 AND last.cursor = touched.last_cursor
+     LEFT JOIN LATERAL (
+       SELECT action FROM changes b
+       WHERE b.workspace_id = $1 AND b.file_id = touched.file_id AND b.cursor <= $2
+       ORDER BY b.cursor DESC LIMIT 1
+     ) before ON true
+     ORDER BY touched.last_cursor`,
+  ),
+
+  /**
+   * Every path that is alive now or was at the cursor ($2), each side with its version. Versions of a file are
+   * numbered by its upserts, so the same number is the same version. A side's id is null for a legacy row that has
+   * no version row.
+   */
+  manifest: statement(
+    'checkpoints.manifest',
+    `WITH marked AS (
+       SELECT DISTINCT ON (file_id) file_id, cursor, action, version
+       FROM changes WHERE workspace_id = $1 AND cursor <= $2
+       ORDER BY file_id, cursor DESC
+     ), paths AS (
+       SELECT f.id, f.encrypted_path, f.version, NOT f.is_deleted AS is_alive,
+              coalesce(marked.action = 'upsert', false) AS was_alive, marked.version AS version_then, marked.cursor
+       FROM files f LEFT JOIN marked ON marked.file_id = f.id
+       WHERE f.workspace_id = $1
+     )
+     SELECT p.encrypted_path AS "encryptedPath",
+            CASE
+              WHEN NOT p.was_alive THEN 'delete'
+              WHEN p.is_alive AND p.version = p.version_then THEN 'noop'
+              ELSE 'restore'
+            END AS op,
+            now.id AS "beforeVersionId",
+            CASE WHEN p.is_alive AND p.was_alive AND p.version = p.version_then THEN now.id ELSE past.id END AS "afterVersionId"
+     FROM paths p
+     LEFT JOIN versions now ON p.is_alive AND now.workspace_id = $1 AND now.file_id = p.id AND now.version = p.version
+     LEFT JOIN versions past ON p.was_alive AND past.workspace_id = $1 AND past.file_id = p.id
+       AND past.version = p.version_then AND past.change_cursor = p.cursor
+     WHERE p.is_alive OR p.was_alive
+     ORDER BY p.id`,
+  ),
+
+  /** A path's last row at or below the cursor ($3), with its version's id; no row when it had none yet. */
+  noteState: statement(
+    'checkpoints.note_state',
+    `SELECT c.action, v.id AS "versionId"
+     FROM files f
+     JOIN LATERAL (
+       SELECT cursor, action, version FROM changes c
+       WHERE c.workspace_id = $1 AND c.file_id = f.id AND c.cursor <= $3
+       ORDER BY c.cursor DESC LIMIT 1
+     ) c ON true
+     LEFT JOIN versions v ON v.workspace_id = $1 AND v.file_id = f.id AND v.version = c.version AND v.change_cursor = c.cursor
+     WHERE f.workspace_id = $1 AND f.path_hash = sha256($2::text::bytea)`,
+  ),
+};

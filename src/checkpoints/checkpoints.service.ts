@@ -1,0 +1,55 @@
+import { Injectable } from '@nestjs/common';
+import { isUUID } from 'class-validator';
+import { v7 as uuidv7 } from 'uuid';
+import { lockLog } from '../files/index.js';
+import { Clock } from '../platform/clock/index.js';
+import { Database } from '../platform/database/index.js';
+import { NotFound } from '../platform/http/index.js';
+import { checkpointStatements } from './checkpoints.queries.js';
+
+export type CheckpointKind = 'manual' | 'auto';
+
+export interface Checkpoint {
+  readonly id: string;
+  readonly encryptedLabel: string;
+  readonly kind: CheckpointKind;
+  /** Head of the change log when it was made. */
+  readonly cursor: number;
+  /** `YYYY-MM-DD HH:MM:SS`, UTC. */
+  readonly createdAt: string;
+}
+
+/** Named markers into the change log. */
+@Injectable()
+export class Checkpoints {
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Marks the head, read under the log's lock: what is pinned is settled before the next write or thinning. */
+  create(workspaceId: string, encryptedLabel: string, kind: CheckpointKind): Promise<Checkpoint> {
+    return this.database.transaction(async (tx) => {
+      const { headCursor } = await lockLog(tx, workspaceId);
+      const values = [workspaceId, uuidv7(), encryptedLabel, kind, headCursor, this.clock.now()];
+      const [checkpoint] = await tx.run<Checkpoint>(checkpointStatements.create, values);
+      if (!checkpoint) throw new Error('the checkpoint was not created');
+      return checkpoint;
+    });
+  }
+
+  /** Highest cursor first; of equal ones the newest first. */
+  list(workspaceId: string): Promise<Checkpoint[]> {
+    return this.database.run<Checkpoint>(checkpointStatements.list, [workspaceId]);
+  }
+
+  /** Removes the marker alone. Under the log's lock, like every change of what is pinned. @throws NotFound */
+  async delete(workspaceId: string, id: string): Promise<void> {
+    if (!isUUID(id)) throw new NotFound('checkpoint not found');
+    await this.database.transaction(async (tx) => {
+      await lockLog(tx, workspaceId);
+      const deleted = await tx.run(checkpointStatements.delete, [workspaceId, id]);
+      if (deleted.length === 0) throw new NotFound('checkpoint not found');
+    });
+  }
+}

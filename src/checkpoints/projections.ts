@@ -1,0 +1,107 @@
+import { Injectable } from '@nestjs/common';
+import { isUUID } from 'class-validator';
+import { Database, type Tx } from '../platform/database/index.js';
+import { BadRequest, Conflict, NotFound } from '../platform/http/index.js';
+import { checkpointStatements, projectionStatements } from './checkpoints.queries.js';
+
+export interface SummaryEntry {
+  readonly encryptedPath: string;
+  readonly action: 'created' | 'modified' | 'deleted';
+  /** Rows of the log that touch the path in the window. */
+  readonly changeCount: number;
+  readonly latestVersion: number;
+}
+
+export interface Summary {
+  readonly fromCursor: number;
+  readonly toCursor: number;
+  readonly entries: SummaryEntry[];
+}
+
+export interface ManifestEntry {
+  readonly encryptedPath: string;
+  readonly op: 'restore' | 'delete' | 'noop';
+  readonly beforeVersionId: string | null;
+  readonly afterVersionId: string | null;
+}
+
+export interface Manifest {
+  /** The head that the diff was computed against. */
+  readonly expectedHeadCursor: number;
+  readonly entries: ManifestEntry[];
+}
+
+/** `versionId` is null for a legacy change row without a version row. */
+export type NoteState = { readonly versionId: string | null } | { readonly absent: true };
+
+interface Mark {
+  readonly cursor: number;
+  readonly olderCursor: number;
+  readonly headCursor: number;
+  readonly compactionFloor: number | null;
+}
+
+/**
+ * What a checkpoint says about the log: three read-only projections, each on one snapshot of the database, so that
+ * head and rows never tear. All @throws NotFound without the checkpoint, Conflict once the log has been compacted.
+ */
+@Injectable()
+export class Projections {
+  constructor(private readonly database: Database) {}
+
+  /**
+   * What changed in the window (fromCursor, checkpoint.cursor]; from the next-older checkpoint on unless told.
+   * @throws BadRequest when `fromCursor` is above the checkpoint's cursor
+   */
+  summary(workspaceId: string, checkpointId: string, fromCursor?: number): Promise<Summary> {
+    return this.onSnapshot(workspaceId, checkpointId, async (tx, mark) => {
+      const from = fromCursor ?? mark.olderCursor;
+      if (from > mark.cursor) throw new BadRequest('fromCursor is above the cursor of the checkpoint');
+      refuseCompacted(mark);
+      const values = [workspaceId, from, mark.cursor];
+      const entries = await tx.run<SummaryEntry>(projectionStatements.summary, values);
+      return { fromCursor: from, toCursor: mark.cursor, entries };
+    });
+  }
+
+  /** What a client has to do to bring every path to the checkpoint; paths absent on both sides are left out. */
+  restoreManifest(workspaceId: string, checkpointId: string): Promise<Manifest> {
+    return this.onSnapshot(workspaceId, checkpointId, async (tx, mark) => {
+      refuseCompacted(mark);
+      const entries = await tx.run<ManifestEntry>(projectionStatements.manifest, [workspaceId, mark.cursor]);
+      return { expectedHeadCursor: mark.headCursor, entries };
+    });
+  }
+
+  /** The version that a path had at the checkpoint; absent when it was deleted or not yet created. */
+  noteState(workspaceId: string, checkpointId: string, encryptedPath: string): Promise<NoteState> {
+    return this.onSnapshot(workspaceId, checkpointId, async (tx, mark) => {
+      refuseCompacted(mark);
+      const values = [workspaceId, encryptedPath, mark.cursor];
+      const [row] = await tx.run<{ action: string; versionId: string | null }>(
+        projectionStatements.noteState,
+        values,
+      );
+      return row?.action === 'upsert' ? { versionId: row.versionId } : { absent: true };
+    });
+  }
+
+  private async onSnapshot<T>(
+    workspaceId: string,
+    checkpointId: string,
+    project: (tx: Tx, mark: Mark) => Promise<T>,
+  ): Promise<T> {
+    if (!isUUID(checkpointId)) throw new NotFound('checkpoint not found');
+    return this.database.snapshot(async (tx) => {
+      const [mark] = await tx.run<Mark>(checkpointStatements.find, [workspaceId, checkpointId]);
+      if (!mark) throw new NotFound('checkpoint not found');
+      return project(tx, mark);
+    });
+  }
+}
+
+/** Whatever the floor is: rows that a projection needs may be below it (checkpoint rule 7). */
+function refuseCompacted({ compactionFloor }: Mark): void {
+  if (compactionFloor === null) return;
+  throw new Conflict('the change log has been compacted', { compactionFloor });
+}

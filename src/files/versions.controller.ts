@@ -1,0 +1,51 @@
+import { Controller, Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Scopes } from '../auth/index.js';
+import { CurrentWorkspace, OwnedWorkspace, type WorkspaceRef } from '../workspaces/index.js';
+import { Download } from './download.js';
+import { EncryptedPath, OptionalDeviceId } from './file-headers.js';
+import { Versions } from './versions.service.js';
+import { restoredWire, type RestoredWire, versionWire, type VersionWire } from './versions.wire.js';
+
+@Controller('api/v1/workspaces/:id/files/:encPath')
+@OwnedWorkspace()
+export class VersionsController {
+  constructor(
+    private readonly versions: Versions,
+    private readonly download: Download,
+  ) {}
+
+  @Get('versions')
+  @Scopes('documents:read')
+  async list(
+    @CurrentWorkspace() workspace: WorkspaceRef,
+    @EncryptedPath() encryptedPath: string,
+  ): Promise<{ versions: VersionWire[] }> {
+    return { versions: (await this.versions.list(workspace.id, encryptedPath)).map(versionWire) };
+  }
+
+  @Get('versions/:vid')
+  @Scopes('documents:read')
+  async get(
+    @CurrentWorkspace() workspace: WorkspaceRef,
+    @EncryptedPath() encryptedPath: string,
+    @Param('vid') versionId: string,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    const content = await this.versions.content(workspace.id, encryptedPath, versionId);
+    await this.download.send(request, reply, content);
+  }
+
+  @Post('restore/:vid')
+  @HttpCode(200)
+  @Scopes('documents:write')
+  async restore(
+    @CurrentWorkspace() workspace: WorkspaceRef,
+    @EncryptedPath() encryptedPath: string,
+    @Param('vid') versionId: string,
+    @OptionalDeviceId() deviceId: string | null,
+  ): Promise<RestoredWire> {
+    return restoredWire(await this.versions.restore(workspace.id, encryptedPath, versionId, deviceId));
+  }
+}

@@ -1,0 +1,125 @@
+import { Checkpoints, Projections } from '../../src/checkpoints/index.js';
+import { Files } from '../../src/files/index.js';
+import { Versions } from '../../src/files/versions.service.js';
+import { sha256, startService, type TestService, type TestWorkspace } from '../kit/index.js';
+import { Random } from '../kit/random.js';
+import {
+  type LoggedChange,
+  naiveManifest,
+  naiveNoteState,
+  naiveSummary,
+  type VersionIds,
+} from './naive-projections.js';
+
+const HISTORIES = 500;
+const OPERATIONS = 60;
+const AT_ONCE = 8;
+const PATHS = ['a', 'b', 'c', 'd', 'e'];
+const FIRST_SEED = Number(process.env['SEED'] ?? 1);
+
+let service: TestService;
+let files: Files;
+let versions: Versions;
+let checkpoints: Checkpoints;
+let projections: Projections;
+
+beforeAll(async () => {
+  service = await startService({ env: { DATABASE_POOL_SIZE: '10', LOG_LEVEL: 'silent' } });
+  files = service.app.get(Files);
+  versions = service.app.get(Versions);
+  checkpoints = service.app.get(Checkpoints);
+  projections = service.app.get(Projections);
+});
+afterAll(() => service.close());
+
+describe('the three projections', () => {
+  it(`agree with a naive recomputation over ${HISTORIES} random histories of ${OPERATIONS} operations`, async () => {
+    const alice = await service.user('alice');
+    let next = 0;
+    const lane = async (): Promise<void> => {
+      while (next < HISTORIES) {
+        const seed = FIRST_SEED + next++;
+        const workspace = await alice.workspace(`seed ${seed}`);
+        try {
+          await live(workspace.id, new Random(seed));
+          await compare(workspace);
+        } catch (error) {
+          throw new Error(`seed ${seed}: ${(error as Error).message}`, { cause: error });
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, lane));
+  }, 300_000);
+});
+
+/** Uploads, deletions, restores and checkpoints, as several devices would make them. */
+async function live(workspaceId: string, random: Random): Promise<void> {
+  const precondition = { ifMatch: null, ifAbsent: false };
+  for (let i = 0; i < OPERATIONS; i++) {
+    const [path, deviceId, kind] = [random.pick(PATHS), random.pick(['laptop', 'phone']), random.next()];
+    if (kind < 0.5) {
+      const content = Buffer.from(`content ${random.below(4)}`); // few contents, so that some uploads change nothing
+      const upload = {
+        workspaceId,
+        encryptedPath: path,
+        contentHash: sha256(content),
+        deviceId,
+        precondition,
+      };
+      await files.upload(upload, once(content));
+    } else if (kind < 0.75) {
+      await files.delete(workspaceId, path, deviceId).catch(ignoreMissing);
+    } else if (kind < 0.92) {
+      const known = await versions.list(workspaceId, path).catch(ignoreMissing);
+      if (known)
+        await versions.restore(workspaceId, path, random.pick(known).id, random.pick([null, deviceId]));
+    } else {
+      await checkpoints.create(workspaceId, 'bGFiZWw', 'manual');
+    }
+  }
+}
+
+/** Every checkpoint and every `fromCursor` against the log as pull gives it. */
+async function compare(workspace: TestWorkspace): Promise<void> {
+  const log = (await workspace.log()).map((change, i): LoggedChange => ({ ...change, cursor: i + 1 }));
+  const ids: VersionIds = new Map();
+  for (const path of PATHS) {
+    for (const { changeCursor, id } of (await versions.list(workspace.id, path).catch(ignoreMissing)) ?? []) {
+      ids.set(changeCursor ?? 0, id);
+    }
+  }
+  const list = await checkpoints.list(workspace.id);
+  for (const [i, { id, cursor }] of list.entries()) {
+    const older = list[i + 1]?.cursor ?? 0;
+    expect(inOrder(await projections.summary(workspace.id, id))).toEqual(
+      inOrder(naiveSummary(log, older, cursor)),
+    );
+    for (let from = 0; from <= cursor; from++) {
+      expect(inOrder(await projections.summary(workspace.id, id, from))).toEqual(
+        inOrder(naiveSummary(log, from, cursor)),
+      );
+    }
+    expect(inOrder(await projections.restoreManifest(workspace.id, id))).toEqual(
+      inOrder(naiveManifest(log, ids, cursor)),
+    );
+    for (const path of [...PATHS, 'never']) {
+      expect(await projections.noteState(workspace.id, id, path)).toEqual(
+        naiveNoteState(log, ids, cursor, path),
+      );
+    }
+  }
+}
+
+function inOrder<T extends { entries: { encryptedPath: string }[] }>(projection: T): T {
+  const entries = projection.entries.toSorted((a, b) => a.encryptedPath.localeCompare(b.encryptedPath));
+  return { ...projection, entries };
+}
+
+async function* once(content: Buffer): AsyncGenerator<Buffer> {
+  yield content;
+  await Promise.resolve();
+}
+
+function ignoreMissing(error: unknown): undefined {
+  if ((error as { status?: number }).status !== 404) throw error;
+}
