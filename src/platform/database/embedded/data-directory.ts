@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { access, chmod, mkdir, open, realpath, stat } from 'node:fs/promises';
+import { access, chmod, mkdir, open, readdir, realpath, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { StartupError } from '../../../config/index.js';
 
@@ -36,12 +36,12 @@ export async function locateDataDirectory(shown: string): Promise<DataDirectory>
 /**
  * Makes DATA_DIR when it is missing. Nobody but this user may enter it, except that root opens the way through it
  * (not a look into it) for the account that PostgreSQL runs as; what lies in it is protected one by one.
- * The mode of a directory that already exists is the operator's, and stays.
+ * So it does with an empty directory; the mode of one that holds something is the operator's, and stays.
  * @throws StartupError when it is a file, cannot be written, or its disk is full
  */
 export async function openDataDirectory(shown: string): Promise<DataDirectory> {
   try {
-    await makeDirectory(shown, isRoot() ? 0o711 : 0o700);
+    await makeDirectory(shown);
     if (!(await stat(shown)).isDirectory()) throw new StartupError(sentences(shown).ENOTDIR);
     await access(shown, constants.R_OK | constants.W_OK | constants.X_OK);
     return await locateDataDirectory(shown);
@@ -50,18 +50,24 @@ export async function openDataDirectory(shown: string): Promise<DataDirectory> {
   }
 }
 
-async function makeDirectory(path: string, mode: number): Promise<void> {
+async function makeDirectory(path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   try {
     await mkdir(path);
+    await chmod(path, isRoot() ? 0o711 : 0o700); // mkdir's own mode would pass through the umask
   } catch (error) {
-    if (errorCode(error) === 'EEXIST') return;
-    throw error;
+    if (errorCode(error) !== 'EEXIST') throw error;
+    if (isRoot()) await openUnused(path);
   }
-  await chmod(path, mode); // mkdir's own mode would pass through the umask
 }
 
-/** Turns a file system error into the sentence with its cure; any other error comes back as it is. */
+async function openUnused(path: string): Promise<void> {
+  const found = await stat(path);
+  if (!found.isDirectory() || found.uid !== 0 || (await readdir(path)).length > 0) return;
+  await chmod(path, found.mode | 0o011);
+}
+
+/** Turns an error of the file system into the sentence with its cure; any other error comes back as it is. */
 export function explained(error: unknown, shown: string): unknown {
   const known = new Map(Object.entries(sentences(shown)));
   const sentence = known.get(errorCode(error) ?? '');
@@ -110,6 +116,7 @@ function sentences(shown: string) {
     EEXIST: file,
     ENOSPC: full,
     EDQUOT: full,
+    '53100': full, // by PostgreSQL
     EROFS: `The data directory ${shown} is on a read-only file system; set DATA_DIR to a directory that can be written.`,
   };
 }

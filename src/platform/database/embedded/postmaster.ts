@@ -88,12 +88,10 @@ export class Postmaster {
   private async waitForEnd(): Promise<ServerExit> {
     const silence = once(this.parent, 'close'); // no process has the log's pipe any more
     const [status] = (await once(this.parent, 'exit')) as [number | null];
-    const lingering = new AbortController();
-    await Promise.race([
-      silence,
-      delay(LINGERING_MS, undefined, { signal: lingering.signal }).catch(() => undefined),
-    ]);
-    lingering.abort();
+    const timer = new AbortController();
+    const patience = delay(LINGERING_MS, undefined, { signal: timer.signal }).catch(() => undefined);
+    await Promise.race([silence, patience]);
+    timer.abort();
     return { status, isRefused: this.isRefused, lastFault: this.lastFault };
   }
 
@@ -103,7 +101,7 @@ export class Postmaster {
     if (isHeldByAnother(message)) this.isRefused = true;
     if (['FATAL', 'PANIC'].includes(message.severity) || message.code === '') this.lastFault = message.text;
     const level = levelOf(message);
-    if (level !== undefined)
-      this.log({ level, message: message.text, source: 'postgres', code: message.code || undefined });
+    if (level === undefined) return;
+    this.log({ level, message: message.text, source: 'postgres', code: message.code || undefined });
   }
 }

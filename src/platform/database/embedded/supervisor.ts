@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { StartupError } from '../../../config/index.js';
 import type { ConnectionTarget } from './connection.js';
-import { explained } from './data-directory.js';
+import { errorMessage, explained } from './data-directory.js';
 import { holdsDataDirectory } from './directory-lock.js';
 import type { Postmaster, ServerExit } from './postmaster.js';
 import { endRun, startRun } from './run.js';
@@ -41,8 +41,8 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
       'There is no embedded PostgreSQL on Windows; set DATABASE_URL to a PostgreSQL of your own.',
     );
   }
-  if (!(await holdsDataDirectory(dataDir)))
-    throw new Error('startEmbeddedPostgres without lockDataDirectory');
+  const isHeld = await holdsDataDirectory(dataDir);
+  if (!isHeld) throw new Error('startEmbeddedPostgres without lockDataDirectory');
   try {
     const supervisor = new Supervisor(await prepareServer(dataDir, log), onFatal);
     await supervisor.start();
@@ -99,18 +99,16 @@ class Supervisor implements EmbeddedPostgres {
         return;
       }
       try {
-        if (ends > 1)
-          await delay(FIRST_PAUSE_MS * 2 ** (ends - 2), undefined, { signal: this.stopping.signal });
+        const pause = ends === 1 ? 0 : FIRST_PAUSE_MS * 2 ** (ends - 2);
+        await delay(pause, undefined, { signal: this.stopping.signal });
         await this.start();
-        log({
-          level: 'info',
-          message: 'PostgreSQL runs again',
-          milliseconds: Math.round(performance.now() - since),
-        });
+        const milliseconds = Math.round(performance.now() - since);
+        log({ level: 'info', message: 'PostgreSQL runs again', milliseconds });
         return;
       } catch (error) {
         if (this.stopping.signal.aborted) return;
         failure = error;
+        log({ level: 'warn', message: 'PostgreSQL did not come back', reason: errorMessage(error) });
       }
     }
   }
