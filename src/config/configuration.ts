@@ -81,7 +81,7 @@ export class Configuration {
   devLoginKey?: string;
 
   @Env('TRUSTED_ORIGINS', 'further browser origins, comma-separated')
-  @Matches(/^https?:\/\/[^/?#\s]+$/, {
+  @Matches(/^https?:\/\/[^/?#\s*]+$/, {
     each: true,
     message: '$property must be origins such as https://notes.example.org, comma-separated',
   })

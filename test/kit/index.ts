@@ -1,4 +1,11 @@
 export { createDatabase, type TestDatabase } from './database.js';
 export { BASE_URL, DEV_LOGIN_KEY, type ServiceOptions, startService, type TestService } from './service.js';
 export { TestUser } from './user.js';
-export { bytes, type PulledChange, sha256, TestWorkspace } from './workspace.js';
+export {
+  bytes,
+  type ListedCheckpoint,
+  type ListedVersion,
+  type PulledChange,
+  sha256,
+  TestWorkspace,
+} from './workspace.js';

@@ -1,5 +1,7 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
@@ -31,11 +33,18 @@ export interface TestService {
 
 export interface ServiceOptions {
   readonly env?: Record<string, string>;
+  /** BASE_URL is where it really listens, for clients that send it as their Origin. */
+  readonly isAtBaseUrl?: boolean;
   /** Another instance beside this one: same database, same blobs, same clock. */
   readonly beside?: TestService;
 }
 
-export async function startService({ env = {}, beside }: ServiceOptions = {}): Promise<TestService> {
+export async function startService({
+  env = {},
+  isAtBaseUrl,
+  beside,
+}: ServiceOptions = {}): Promise<TestService> {
+  const port = isAtBaseUrl ? await freePort() : 0;
   const database = beside?.database ?? (await createDatabase());
   const dataDir = beside?.dataDir ?? (await mkdtemp(join(tmpdir(), 'sync-data-')));
   const clock = beside?.clock ?? new MovableClock();
@@ -44,7 +53,7 @@ export async function startService({ env = {}, beside }: ServiceOptions = {}): P
 
   const configuration = loadConfiguration({
     NODE_ENV: 'test',
-    BASE_URL,
+    BASE_URL: isAtBaseUrl ? `http://127.0.0.1:${port}` : BASE_URL,
     DATABASE_URL: database.url,
     DATABASE_POOL_SIZE: '8',
     DATA_DIR: dataDir,
@@ -55,7 +64,7 @@ export async function startService({ env = {}, beside }: ServiceOptions = {}): P
   });
   const log = new Log(createLogger(configuration.logLevel, sink as unknown as NodeJS.WriteStream));
   const app = await createApp(configuration, { clock, log });
-  await app.listen({ port: 0, host: '127.0.0.1' });
+  await app.listen({ port, host: '127.0.0.1' });
 
   const url = (await app.getUrl()).replace('[::1]', '127.0.0.1');
   const close = async (): Promise<void> => {
@@ -71,4 +80,13 @@ export async function startService({ env = {}, beside }: ServiceOptions = {}): P
     return found;
   };
   return { url, app, database, dataDir, clock, logged: () => lines.join(''), user, newcomer, close };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
 }

@@ -13,8 +13,7 @@ export class TestUser {
     readonly token: string,
   ) {}
 
-  static async logIn(url: string, name: string): Promise<TestUser> {
-    const email = `${name}@example.org`;
+  static async logIn(url: string, name: string, email = `${name}@example.org`): Promise<TestUser> {
     const { body } = await supertest(url)
       .post('/api/v1/auth/dev-login')
       .set('X-Dev-Login-Key', DEV_LOGIN_KEY)

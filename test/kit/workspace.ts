@@ -14,6 +14,24 @@ export interface PulledChange {
   changedByDevice: string | null;
 }
 
+export interface ListedVersion {
+  id: string;
+  version: number;
+  content_hash: string;
+  encrypted_size: number;
+  device_id: string | null;
+  created_at: string;
+  changeCursor: number | null;
+}
+
+export interface ListedCheckpoint {
+  id: string;
+  encryptedLabel: string;
+  kind: string;
+  cursor: number;
+  createdAt: string;
+}
+
 /** A workspace through the eyes of a client. `device` defaults to `laptop`. */
 export class TestWorkspace {
   constructor(
@@ -49,6 +67,33 @@ export class TestWorkspace {
 
   delete(encryptedPath: string, device = 'laptop'): supertest.Test {
     return this.user.delete(this.file(encryptedPath)).set('X-Device-Id', device);
+  }
+
+  /** The versions of a path, newest first. */
+  async versions(encryptedPath: string): Promise<ListedVersion[]> {
+    return (await this.user.get(`${this.file(encryptedPath)}/versions`).expect(200)).body.versions;
+  }
+
+  version(encryptedPath: string, versionId: string): supertest.Test {
+    return this.user
+      .get(`${this.file(encryptedPath)}/versions/${versionId}`)
+      .buffer(true)
+      .parse(bytes);
+  }
+
+  /** @param device null: the request does not say which one it is */
+  restore(encryptedPath: string, versionId: string, device: string | null = 'laptop'): supertest.Test {
+    const request = this.user.post(`${this.file(encryptedPath)}/restore/${versionId}`);
+    return device === null ? request : request.set('X-Device-Id', device);
+  }
+
+  async checkpoint(encryptedLabel = 'bGFiZWw'): Promise<ListedCheckpoint> {
+    const request = this.user.post(`${this.path}/checkpoints`).send({ encryptedLabel, kind: 'manual' });
+    return (await request.expect(201)).body;
+  }
+
+  async checkpoints(): Promise<ListedCheckpoint[]> {
+    return (await this.user.get(`${this.path}/checkpoints`).expect(200)).body.checkpoints;
   }
 
   push(baseCursor: number, encryptedPaths: string[], device = 'laptop'): supertest.Test {

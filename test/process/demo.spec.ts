@@ -1,0 +1,63 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+const DEMO = join(import.meta.dirname, '..', '..', 'dist', 'examples', 'sync-folder', 'demo.js');
+
+const NOTES: Record<string, string> = {
+  'plain.md': '# A note\n',
+  'empty.md': '',
+  'Ünïcode – naïve café.md': 'naïve\n',
+  'with spaces/and a deeper/path.md': 'deep\n',
+  'large.bin': 'x'.repeat(3_000_000),
+  ...Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`many/${i}.md`, `note ${i}\n`])),
+};
+
+describe('npm run demo', () => {
+  let home: string;
+  let folder: string;
+
+  beforeAll(async () => {
+    home = await mkdtemp(join(tmpdir(), 'sync-demo-'));
+    folder = join(home, 'notes');
+    for (const [path, text] of Object.entries(NOTES)) {
+      await mkdir(dirname(join(folder, path)), { recursive: true });
+      await writeFile(join(folder, path), text);
+    }
+  });
+  afterAll(() => rm(home, { recursive: true, force: true }));
+
+  const demo = (...args: string[]): Promise<{ code: number; output: string }> =>
+    new Promise((resolve) => {
+      const env = { PATH: process.env['PATH'], DATA_DIR: join(home, 'data') };
+      execFile(process.execPath, [DEMO, ...args], { cwd: home, env }, (error, stdout, stderr) => {
+        resolve({ code: Number(error?.code ?? 0), output: stdout + stderr });
+      });
+    });
+
+  it('syncs a folder between two devices, and does nothing again the second time', async () => {
+    const count = Object.keys(NOTES).length;
+    const first = await demo(folder);
+    expect(first.output).toContain(`${count} files, ${count} uploaded`);
+    expect(first.output).toContain(`${count} files, ${count} downloaded`);
+    expect(first.output).toMatch(/identical, byte for byte/);
+    expect(first.code).toBe(0);
+
+    const second = await demo(folder);
+    expect(second.output).toContain(`${count} files, 0 uploaded, ${count} unchanged`);
+    expect(second.output).toContain(`${count} files, 0 downloaded, ${count} unchanged`);
+    expect(second.code).toBe(0);
+  });
+
+  it('only reads the folder it is given', async () => {
+    for (const [path, text] of Object.entries(NOTES))
+      expect(await readFile(join(folder, path), 'utf8')).toBe(text);
+  });
+
+  it('says in a sentence what is wrong, and exits 1', async () => {
+    const { code, output } = await demo(join(home, 'no such folder'));
+    expect(output).toContain('no such folder is not a folder');
+    expect(code).toBe(1);
+  });
+});
