@@ -87,7 +87,7 @@ export class Configuration {
   })
   trustedOrigins: string[];
 
-  @Env('TRUST_PROXY', 'true behind a reverse proxy that sets X-Forwarded-For', 'false')
+  @Env('TRUST_PROXY', 'true behind a reverse proxy: the last address in X-Forwarded-For is the client', 'false')
   @IsIn([true, false], { message: '$property must be true or false' })
   trustProxy: boolean;
 
