@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { Configuration } from '../config/index.js';
 import { addressKey, RateLimiter } from '../platform/limits/index.js';
 
-/** An instance reserves so many of the limit at a time: one round trip in fifty requests. */
-const LEASE = 50;
+/** An instance reserves a 24th of the limit at a time: one round trip in fifty requests, where 1,200 are allowed. */
+const LEASES = 24;
 
 /** The general limit: so many requests a minute for a user, or for the address of somebody who is none. */
 @Injectable()
@@ -17,6 +17,6 @@ export class GeneralLimit {
   count(client: { userId: string } | { ip: string }): Promise<void> {
     const { rateLimitPerMinute } = this.configuration;
     const key = 'userId' in client ? `user:${client.userId}` : addressKey(client.ip);
-    return this.rateLimiter.hit(key, rateLimitPerMinute, Math.min(LEASE, rateLimitPerMinute));
+    return this.rateLimiter.hit(key, rateLimitPerMinute, Math.ceil(rateLimitPerMinute / LEASES));
   }
 }

@@ -3,6 +3,7 @@ import { Configuration, keptSecret } from '../config/index.js';
 import { Database, underStartLock } from '../platform/database/index.js';
 import { Log } from '../platform/log/index.js';
 import { createIdentity, type Identity } from './identity.js';
+import { WatchedPool } from './watched-pool.js';
 
 export const IDENTITY = Symbol('IDENTITY');
 
@@ -15,8 +16,9 @@ export const provideIdentity: FactoryProvider<Identity> = {
   inject: [Configuration, Database, Log],
   useFactory: async (configuration: Configuration, database: Database, log: Log) => {
     const secret = configuration.authSecret ?? (await keptSecret(configuration.dataDir, 'auth-secret'));
-    const identity = createIdentity(configuration, secret, database.pool, log);
+    const pool = new WatchedPool(database.pool);
+    const identity = createIdentity(configuration, secret, pool, log);
     await underStartLock(database.dataSource, () => identity.api.getJwks());
-    return identity;
+    return { ...identity, handler: (request) => pool.watch(() => identity.handler(request)) };
   },
 };

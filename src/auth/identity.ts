@@ -1,9 +1,9 @@
 import { betterAuth } from 'better-auth';
 import { isAPIError } from 'better-auth/api';
 import { bearer, jwt, oneTimeToken } from 'better-auth/plugins';
-import type { Pool } from 'pg';
 import { Configuration } from '../config/index.js';
-import type { Log } from '../platform/log/index.js';
+import { type Log, redactUrl } from '../platform/log/index.js';
+import type { WatchedPool } from './watched-pool.js';
 
 /** The header in which the bridge hands over the client's address; a client's own is overwritten. */
 export const CLIENT_ADDRESS_HEADER = 'x-client-address';
@@ -13,7 +13,7 @@ const ONE_TIME_TOKEN_MINUTES = 3;
 
 /** The identity handler: email and password, sessions, one-time tokens, service JWTs, on the service's own tables. */
 // eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types -- the library infers its API from the plugins
-export function createIdentity(configuration: Configuration, secret: string, pool: Pool, log: Log) {
+export function createIdentity(configuration: Configuration, secret: string, pool: WatchedPool, log: Log) {
   return betterAuth({
     database: pool,
     secret,
@@ -23,7 +23,8 @@ export function createIdentity(configuration: Configuration, secret: string, poo
     telemetry: { enabled: false },
     logger: {
       level: 'warn',
-      log: (level, message) => log[level === 'error' ? 'error' : 'warn']({}, message),
+      // What it calls errors are a client's mistakes for the most part, and it repeats what the client has sent.
+      log: (_level, message) => log.warn({}, redactUrl(message)),
     },
     rateLimit: { enabled: false }, // the mount counts sign-ins itself, for all instances together
     emailAndPassword: { enabled: true, disableSignUp: !configuration.signupEnabled, minPasswordLength: 8 },

@@ -18,4 +18,9 @@ export class MovableClock extends Clock {
   stopAt(time: Date): void {
     this.stoppedAt = time.getTime();
   }
+
+  /** Time runs again: the real one, and what it has been moved by. */
+  resume(): void {
+    this.stoppedAt = undefined;
+  }
 }

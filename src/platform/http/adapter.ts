@@ -1,11 +1,12 @@
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { randomUUID } from 'node:crypto';
-import { STATUS_CODES, type IncomingMessage } from 'node:http';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { messageFor } from './error-filter.js';
-import { setSecurityHeaders } from './headers.js';
+import { BadRequest } from './errors.js';
+import { securityHeaders } from './headers.js';
 import type { InFlightRequests } from './in-flight.js';
 
 const MAX_HEADER_BYTES = 16 * 1024;
@@ -20,6 +21,7 @@ export function createAdapter(
   inFlight: InFlightRequests,
   options: { trustProxy: boolean; isHttps: boolean },
 ): FastifyAdapter {
+  const headers = securityHeaders(options.isHttps);
   const adapter = new FastifyAdapter({
     // One proxy: what stands further left in X-Forwarded-For is the client's own word.
     trustProxy: options.trustProxy ? (_address, hop) => hop === 0 : false,
@@ -31,18 +33,23 @@ export function createAdapter(
     // A silent socket is dropped; a slow one may take its time with a large file.
     connectionTimeout: 60_000,
     requestTimeout: 15 * 60_000,
-    http: { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: 10_000, connectionsCheckingInterval: 5_000 },
+    http: {
+      maxHeaderSize: MAX_HEADER_BYTES,
+      headersTimeout: 10_000,
+      connectionsCheckingInterval: 5_000,
+      requireHostHeader: false, // checked below: Node's own refusal has no body and no request id
+    },
     multipart: false,
-    frameworkErrors: refuseUnroutable,
+    frameworkErrors: refuseUnroutable(headers),
     clientErrorHandler: refuseMalformedRequest,
   });
   const fastify = adapter.getInstance();
   leaveBodiesUnread(fastify);
   fastify.addHook('onRequest', (request, reply, done) => {
-    reply.header('x-request-id', request.id);
-    done();
+    reply.headers(headers).header('x-request-id', request.id);
+    done(isHostless(request.raw) ? new BadRequest('a Host header is required') : undefined);
   });
-  setSecurityHeaders(fastify, options.isHttps);
+  fastify.server.on('checkExpectation', refuseExpectation);
   inFlight.watch(fastify);
   fastify.addHook('onResponse', (request, reply, done) => {
     logRequest(logger, request, reply);
@@ -66,28 +73,47 @@ function logRequest(logger: Logger, request: FastifyRequest, reply: FastifyReply
 
 /** A reset in mid-upload would cost the client its answer, so the rest is read for a while, and no longer. */
 function lingerOver(request: IncomingMessage): void {
+  const { socket } = request;
   let discarded = 0;
-  const end = setTimeout(() => request.socket.destroy(), LINGER_MS);
-  request.socket.once('close', () => clearTimeout(end)); // an answered request has no close of its own any more
-  request.once('end', () => clearTimeout(end));
+  const end = setTimeout(() => socket.destroy(), LINGER_MS);
+  const stop = (): void => {
+    clearTimeout(end);
+    socket.off('close', stop);
+  };
+  socket.once('close', stop); // an answered request has no close of its own any more
+  request.once('end', stop);
   request.on('data', (chunk: Buffer) => {
     discarded += chunk.length;
-    if (discarded > LINGER_BYTES) request.socket.destroy();
+    if (discarded > LINGER_BYTES) socket.destroy();
   });
   request.resume();
 }
 
+function isHostless({ headers, httpVersion }: IncomingMessage): boolean {
+  return headers.host === undefined && httpVersion !== '1.0';
+}
+
+/** `Expect` with anything but 100-continue; Node would answer without a body and a request id. */
+function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
+  const body = JSON.stringify({ error: 'the expectation cannot be met' });
+  response.writeHead(417, {
+    'content-type': 'application/json',
+    'content-length': body.length,
+    'x-request-id': randomUUID(),
+    connection: 'close',
+  });
+  response.end(body);
+}
+
 /** Addresses that the router cannot even read: they meet no hook and no filter. */
-function refuseUnroutable(
-  error: { statusCode?: number },
-  request: FastifyRequest,
-  reply: FastifyReply,
-): void {
-  const status = error.statusCode ?? 400;
-  void reply
-    .header('x-request-id', request.id)
-    .status(status)
-    .send({ error: messageFor(status) });
+function refuseUnroutable(headers: Readonly<Record<string, string>>) {
+  return (error: { statusCode?: number }, request: FastifyRequest, reply: FastifyReply): void => {
+    const status = error.statusCode ?? 400;
+    void reply
+      .headers({ ...headers, 'x-request-id': request.id })
+      .status(status)
+      .send({ error: messageFor(status) });
+  };
 }
 
 /** Bytes that are no HTTP request never reach the router; they get a flat answer all the same. */

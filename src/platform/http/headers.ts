@@ -1,5 +1,3 @@
-import type { FastifyInstance } from 'fastify';
-
 /** What every answer carries unless its handler says otherwise: an API is never a page, a frame or a cached thing. */
 const HEADERS = {
   'cache-control': 'no-store',
@@ -13,25 +11,29 @@ const HEADERS = {
 const HSTS = { 'strict-transport-security': 'max-age=31536000' };
 
 /** @param isHttps whether the public address is https, so that browsers may be told to stay there */
-export function setSecurityHeaders(fastify: FastifyInstance, isHttps: boolean): void {
-  const headers = isHttps ? { ...HEADERS, ...HSTS } : HEADERS;
-  fastify.addHook('onRequest', (_request, reply, done) => {
-    reply.headers(headers);
-    done();
-  });
+export function securityHeaders(isHttps: boolean): Readonly<Record<string, string>> {
+  return isHttps ? { ...HEADERS, ...HSTS } : HEADERS;
 }
 
-/** For `enableCors`: the listed origins and no other; nothing at all when there are none. */
+type LetIn = (error: null, isLetIn: boolean) => void;
+
+/** For `enableCors`: the listed origins and no other, to whom no header is given; nothing at all when there are none. */
 export function corsOptions(origins: string[]): {
-  origin: string[] | false;
+  origin: false | ((origin: string | undefined, letIn: LetIn) => void);
+  hook: 'preParsing';
+  strictPreflight: false;
   credentials: boolean;
   methods: string[];
   allowedHeaders: string[];
   exposedHeaders: string[];
   maxAge: number;
 } {
+  const isListed = (origin: string | undefined): boolean => origin !== undefined && origins.includes(origin);
   return {
-    origin: origins.length > 0 ? origins : false,
+    origin: origins.length > 0 ? (origin, letIn) => letIn(null, isListed(origin)) : false,
+    // Not onRequest: that one would answer preflights before they have a request id and the headers above.
+    hook: 'preParsing',
+    strictPreflight: false, // the plugin's own refusal is plain text
     credentials: true,
     methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
     allowedHeaders: [

@@ -12,12 +12,18 @@ const FORGET_EVERY_MS = 10 * 60_000;
 /** Keys remembered at once; beyond, the oldest are forgotten, which is lenient but bounded. */
 const MAX_BUCKETS = 50_000;
 
+/**
+ * An instance whose clock is behind counts into the minute that another has begun already: were that taken for an old
+ * one, the two would wipe out each other's counts.
+ */
+const IS_THIS_MINUTE = `r.window_start - excluded.window_start IN (interval '0', interval '1 minute')`;
+
 const reserve = statement(
   'rate_limits.reserve',
   `INSERT INTO rate_limits AS r (key, window_start, hits) VALUES ($1, $2, $3)
    ON CONFLICT (key) DO UPDATE
-   SET hits = CASE WHEN r.window_start = excluded.window_start THEN r.hits ELSE 0 END + excluded.hits,
-       window_start = excluded.window_start
+   SET hits = CASE WHEN ${IS_THIS_MINUTE} THEN r.hits ELSE 0 END + excluded.hits,
+       window_start = CASE WHEN ${IS_THIS_MINUTE} THEN r.window_start ELSE excluded.window_start END
    RETURNING hits`,
 );
 
@@ -27,6 +33,8 @@ const forget = statement('rate_limits.forget', 'DELETE FROM rate_limits WHERE wi
 interface Bucket {
   left: number;
   isExhausted: boolean;
+  /** The reservation under way. One at a time: a burst would reserve a lease for each of its requests. */
+  refilling?: Promise<void> | undefined;
 }
 
 /**
@@ -52,7 +60,12 @@ export class RateLimiter {
   async hit(key: string, perMinute: number, lease = 1): Promise<void> {
     if (this.configuration.rateLimitPerMinute === 0) return;
     const bucket = this.bucketOf(key);
-    if (bucket.left === 0 && !bucket.isExhausted) await this.refill(bucket, key, perMinute, lease);
+    while (bucket.left === 0 && !bucket.isExhausted) {
+      bucket.refilling ??= this.refill(bucket, key, perMinute, lease).finally(
+        () => (bucket.refilling = undefined),
+      );
+      await bucket.refilling;
+    }
     if (bucket.left === 0) throw new TooManyRequests(this.secondsLeft());
     bucket.left--;
   }

@@ -2,9 +2,14 @@ import type { LoggerService } from '@nestjs/common';
 import { pino, type Logger } from 'pino';
 import pretty from 'pino-pretty';
 
-/** A request line without the values of `token` parameters: they are credentials. */
+const CREDENTIAL = /token|key|secret|password/i;
+
+/** A request line without the values of parameters that are credentials by their name, however it is escaped. */
 export function redactUrl(url: string): string {
-  return url.replace(/([?&;](?:token|one-time-token|access_token)=)[^&#;]*/gi, '$1[redacted]');
+  return url.replace(/([?&;])([^?&;#=\s]*)=[^&;#\s]*/g, (parameter, mark: string, name: string) => {
+    const [decoded = ''] = new URLSearchParams(name).keys();
+    return CREDENTIAL.test(decoded) ? `${mark}${name}=[redacted]` : parameter;
+  });
 }
 
 /**
@@ -40,7 +45,7 @@ export function describeError(error: unknown): Record<string, unknown> {
     type: error.name,
     message: redactUrl(error.message),
     ...(code ? { code } : {}),
-    stack: error.stack,
+    ...(error.stack ? { stack: redactUrl(error.stack) } : {}),
     ...cause,
   };
 }

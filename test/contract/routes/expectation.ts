@@ -1,0 +1,55 @@
+import { type Bearer, type Credential, isActive, isOwner } from './credentials.js';
+import { type Match, serving, type Spelling } from './forms.js';
+import type { Example, Route, Target } from './route-table.js';
+
+/** One request of the matrix, and what the specification says it answers. */
+export interface Cell {
+  readonly form: string;
+  readonly spelling: Spelling;
+  readonly example: Example;
+  readonly status: number;
+}
+
+export interface Asked {
+  readonly spelling: Spelling;
+  readonly example: Example;
+  readonly target: Target;
+  readonly isBroken: boolean;
+}
+
+/** The order of checks: unknown route, bearer, scope, subscription, ownership, validation, the operation's own. */
+export function expectedStatus(credential: Credential, asked: Asked): number {
+  const match = serving(asked.spelling);
+  if (!match || (match.route.hasNoHead && asked.spelling.method === 'HEAD')) return 404;
+  const { route } = match;
+  if (route.access === 'public') return ownAnswer(match, asked);
+
+  const { bearer } = credential;
+  if (!bearer) return 401;
+  if (bearer.user === 'gone') return route.seesDeletedUsers ? 404 : 401;
+  if (!isGranted(route, bearer)) return 403;
+  if (route.needsSubscription && !isActive(bearer)) return 402;
+  if (route.ownsWorkspace && !isLetIn(match, bearer, asked.target)) return 404;
+  const answer = ownAnswer(match, asked);
+  if (answer >= 400) return answer;
+  if (route.ownsItem && !isOwner(bearer)) return 404;
+  return isActive(bearer) ? answer : (route.statusWhenLapsed ?? answer);
+}
+
+function isGranted({ access, isUnbound }: Route, { pat }: Bearer): boolean {
+  if (!pat) return true;
+  if (!Array.isArray(access) || (isUnbound && pat.bound)) return false;
+  return pat.scopes.includes('full') || pat.scopes.some((scope) => access.includes(scope));
+}
+
+function isLetIn({ params }: Match, bearer: Bearer, { workspaceId }: Target): boolean {
+  return params.id?.toLowerCase() === workspaceId && isOwner(bearer) && bearer.pat?.bound !== 'elsewhere';
+}
+
+/** What is left when nobody is refused: a parameter that the spelling has spoilt, a fault put in, or success. */
+function ownAnswer({ route, params }: Match, { example, isBroken }: Asked): number {
+  const isWorkspace = (name: string): boolean => name === 'id' && route.ownsWorkspace === true;
+  const names = Object.keys(params).filter((name) => !isWorkspace(name));
+  if (names.some((name) => params[name] !== example.params?.[name])) return route.malformed ?? 404;
+  return isBroken ? 400 : (route.status ?? 200);
+}

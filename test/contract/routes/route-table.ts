@@ -1,0 +1,338 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { type Scope, SCOPES } from '../../../src/auth/index.js';
+import { DEV_LOGIN_KEY, sha256 } from '../../kit/index.js';
+
+/**
+ * A route of the contract as data: who may use it, and one request that is in order. routes.spec.ts holds the router
+ * and the declared policies to this table; access-matrix.spec.ts sends every route every credential.
+ *
+ * A new route is one more row. Take its access and flags from the specification, never from the controller, which is
+ * what is checked here; give an example that answers `status`, and name the tables that it may write. A new kind of
+ * thing in a path (a device, an asset) becomes a part of `Target` and is made in scene.ts.
+ */
+export interface Route {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'ALL';
+  /** As the router has it. */
+  readonly path: string;
+  /** The scopes, any of which opens it to a personal access token (`full` always does); or `interactive`: a JWT alone. */
+  readonly access: 'public' | 'interactive' | readonly Scope[];
+  /** 402 without an active subscription. */
+  readonly needsSubscription?: true;
+  /** 404 unless `:id` is a workspace of the caller. */
+  readonly ownsWorkspace?: true;
+  /** 404 unless the thing in the path is the caller's; for what belongs to a user and to no workspace. */
+  readonly ownsItem?: true;
+  /** 403 for a token that is bound to a workspace. */
+  readonly isUnbound?: true;
+  /** Never 429. */
+  readonly isUnlimited?: true;
+  /** 404, not 401, for the JWT of a user who is gone. */
+  readonly seesDeletedUsers?: true;
+  /** A GET without the HEAD that every other GET has. */
+  readonly hasNoHead?: true;
+
+  /** A request that is in order; the plain method and path when there is none. */
+  readonly example?: (target: Target) => Example;
+  /** What the example answers when all is in order: 200 unless said. */
+  readonly status?: number;
+  /** What it answers to somebody whose subscription has ended, where that is neither `status` nor 402. */
+  readonly statusWhenLapsed?: number;
+  /** What changes the example into one that is 400, which comes after every other refusal. */
+  readonly broken?: Example;
+  /** What a malformed parameter other than the workspace answers: 404 unless said. */
+  readonly malformed?: 400;
+  /** Tables that the example may write; none unless said. */
+  readonly writes?: readonly string[];
+  /** What the example uses up, so that each request that succeeds needs another one. */
+  readonly uses?: 'workspace' | 'file' | 'checkpoint';
+}
+
+/** Things of one user that are there to be aimed at. */
+export interface Target {
+  readonly workspaceId: string;
+  /** A live file in it, and a version of another file. */
+  readonly encryptedPath: string;
+  readonly versionedPath: string;
+  readonly versionId: string;
+  readonly checkpointId: string;
+  /** A personal access token of the user. */
+  readonly tokenId: string;
+}
+
+export interface Example {
+  /** Values of the path's parameters; `:id` is the workspace unless said. */
+  readonly params?: Readonly<Record<string, string>>;
+  readonly query?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as JSON unless it is text. */
+  readonly body?: object | string;
+}
+
+const READ: readonly Scope[] = ['documents:read'];
+const WRITE: readonly Scope[] = ['documents:write'];
+const EITHER: readonly Scope[] = ['documents:read', 'documents:write'];
+/** Nothing less than everything. */
+const FULL: readonly Scope[] = ['full'];
+
+const WORKSPACE = '/api/v1/workspaces/:id';
+const FILE = `${WORKSPACE}/files/:encPath`;
+const SYNC = `${WORKSPACE}/sync`;
+const CHECKPOINT = `${WORKSPACE}/checkpoints/:cpId`;
+
+const NOT_JSON = { body: '{"broken":' };
+const FROM_A_DEVICE = { 'X-Device-Id': 'laptop' };
+const CONTENT = ['workspaces', 'files', 'versions', 'changes', 'blobs'];
+
+const ofFile = ({ encryptedPath }: Target): Example => ({ params: { encPath: encryptedPath } });
+const ofVersion = ({ versionedPath, versionId }: Target): Example => ({
+  params: { encPath: versionedPath, vid: versionId },
+});
+const ofCheckpoint = ({ checkpointId }: Target): Example => ({ params: { cpId: checkpointId } });
+
+export const ROUTES: readonly Route[] = [
+  { method: 'GET', path: '/health', access: 'public', isUnlimited: true },
+  {
+    method: 'ALL',
+    path: '/api/auth/*',
+    access: 'public',
+    hasNoHead: true,
+    example: () => ({ params: { '*': 'jwks' } }),
+  },
+  {
+    method: 'POST',
+    path: '/api/v1/auth/dev-login',
+    access: 'public',
+    example: () => ({
+      headers: { 'X-Dev-Login-Key': DEV_LOGIN_KEY },
+      body: { email: 'logged-in@example.org', name: 'Logged in' },
+    }),
+    broken: NOT_JSON,
+    writes: ['users'],
+  },
+
+  { method: 'GET', path: '/api/v1/auth/me', access: SCOPES, seesDeletedUsers: true },
+  { method: 'GET', path: '/api/v1/auth/tokens', access: 'interactive' },
+  {
+    method: 'POST',
+    path: '/api/v1/auth/tokens',
+    access: 'interactive',
+    example: () => ({ body: { name: 'minted' } }),
+    status: 201,
+    broken: NOT_JSON,
+    writes: ['access_tokens'],
+  },
+  {
+    method: 'DELETE',
+    path: '/api/v1/auth/tokens/:id',
+    access: 'interactive',
+    ownsItem: true,
+    example: ({ tokenId }) => ({ params: { id: tokenId } }),
+    writes: ['access_tokens'],
+  },
+
+  { method: 'GET', path: '/api/v1/subscription', access: EITHER },
+  {
+    method: 'POST',
+    path: '/api/v1/subscription/trial',
+    access: FULL,
+    statusWhenLapsed: 409,
+    writes: ['subscriptions'],
+  },
+
+  { method: 'GET', path: '/api/v1/workspaces', access: READ },
+  {
+    method: 'POST',
+    path: '/api/v1/workspaces',
+    access: FULL,
+    needsSubscription: true,
+    isUnbound: true,
+    example: () => ({ body: { name: 'created' } }),
+    status: 201,
+    broken: NOT_JSON,
+    writes: ['workspaces'],
+  },
+  { method: 'GET', path: WORKSPACE, access: READ, ownsWorkspace: true },
+  {
+    method: 'DELETE',
+    path: WORKSPACE,
+    access: FULL,
+    ownsWorkspace: true,
+    writes: [...CONTENT, 'checkpoints', 'access_tokens'], // whatever is in it goes with it
+    uses: 'workspace',
+  },
+  {
+    method: 'POST',
+    path: `${WORKSPACE}/setup-encryption`,
+    access: FULL,
+    ownsWorkspace: true,
+    example: () => ({
+      body: {
+        encryptionSalt: 'ab'.repeat(32),
+        verificationHash: sha256('password'),
+        verificationSalt: 'cd'.repeat(16),
+      },
+    }),
+    broken: NOT_JSON,
+    writes: ['workspaces'],
+    uses: 'workspace',
+  },
+  {
+    method: 'POST',
+    path: `${WORKSPACE}/verify-password`,
+    access: READ,
+    ownsWorkspace: true,
+    example: () => ({ body: { verificationHash: sha256('password') } }),
+    broken: NOT_JSON,
+  },
+
+  { method: 'GET', path: `${WORKSPACE}/files`, access: READ, ownsWorkspace: true },
+  {
+    method: 'PUT',
+    path: FILE,
+    access: WRITE,
+    needsSubscription: true,
+    ownsWorkspace: true,
+    example: () => ({
+      params: { encPath: randomBytes(9).toString('base64url') },
+      headers: {
+        ...FROM_A_DEVICE,
+        'X-Content-Hash': sha256('new'),
+        'Content-Type': 'application/octet-stream',
+      },
+      body: 'new',
+    }),
+    status: 201,
+    broken: { headers: FROM_A_DEVICE },
+    malformed: 400,
+    writes: CONTENT,
+  },
+  { method: 'GET', path: FILE, access: READ, ownsWorkspace: true, example: ofFile, malformed: 400 },
+  {
+    method: 'DELETE',
+    path: FILE,
+    access: WRITE,
+    needsSubscription: true,
+    ownsWorkspace: true,
+    example: (target) => ({ ...ofFile(target), headers: FROM_A_DEVICE }),
+    broken: { headers: {} },
+    malformed: 400,
+    writes: ['workspaces', 'files', 'changes'],
+    uses: 'file',
+  },
+
+  {
+    method: 'GET',
+    path: `${FILE}/versions`,
+    access: READ,
+    ownsWorkspace: true,
+    example: ofFile,
+    malformed: 400,
+  },
+  { method: 'GET', path: `${FILE}/versions/:vid`, access: READ, ownsWorkspace: true, example: ofVersion },
+  {
+    method: 'POST',
+    path: `${FILE}/restore/:vid`,
+    access: WRITE,
+    ownsWorkspace: true,
+    example: ofVersion,
+    broken: { headers: { 'X-Device-Id': 'two words' } },
+    writes: CONTENT,
+  },
+
+  {
+    method: 'GET',
+    path: `${SYNC}/status`,
+    access: READ,
+    needsSubscription: true,
+    ownsWorkspace: true,
+  },
+  {
+    method: 'GET',
+    path: `${SYNC}/snapshot`,
+    access: READ,
+    needsSubscription: true,
+    ownsWorkspace: true,
+    broken: { query: 'pageCursor=x' },
+  },
+  {
+    method: 'POST',
+    path: `${SYNC}/push`,
+    access: WRITE,
+    needsSubscription: true,
+    ownsWorkspace: true,
+    example: ({ encryptedPath }) => ({
+      body: { deviceId: 'laptop', baseCursor: 0, changes: [{ encryptedPath, action: 'delete' }] },
+    }),
+    broken: NOT_JSON,
+    writes: ['workspaces', 'files', 'changes'],
+    uses: 'file',
+  },
+  {
+    method: 'POST',
+    path: `${SYNC}/pull`,
+    access: READ,
+    needsSubscription: true,
+    ownsWorkspace: true,
+    example: () => ({ body: { deviceId: 'laptop', cursor: 0 } }),
+    broken: NOT_JSON,
+  },
+
+  {
+    method: 'POST',
+    path: `${WORKSPACE}/checkpoints`,
+    access: WRITE,
+    needsSubscription: true,
+    ownsWorkspace: true,
+    example: () => ({ body: { encryptedLabel: 'bGFiZWw', kind: 'manual' } }),
+    status: 201,
+    broken: NOT_JSON,
+    writes: ['checkpoints'],
+  },
+  { method: 'GET', path: `${WORKSPACE}/checkpoints`, access: READ, ownsWorkspace: true },
+  {
+    method: 'DELETE',
+    path: CHECKPOINT,
+    access: WRITE,
+    needsSubscription: true,
+    ownsWorkspace: true,
+    example: ofCheckpoint,
+    writes: ['checkpoints'],
+    uses: 'checkpoint',
+  },
+  {
+    method: 'GET',
+    path: `${CHECKPOINT}/summary`,
+    access: READ,
+    ownsWorkspace: true,
+    example: ofCheckpoint,
+    broken: { query: 'fromCursor=x' },
+  },
+  {
+    method: 'GET',
+    path: `${CHECKPOINT}/restore-manifest`,
+    access: READ,
+    ownsWorkspace: true,
+    example: ofCheckpoint,
+  },
+  {
+    method: 'GET',
+    path: `${CHECKPOINT}/note-state`,
+    access: READ,
+    ownsWorkspace: true,
+    example: (target) => ({ ...ofCheckpoint(target), query: `encPath=${target.encryptedPath}` }),
+    broken: { query: '' },
+  },
+];
+
+/** `GET /api/v1/workspaces`: what a route is called. */
+export const nameOf = ({ method, path }: Pick<Route, 'method' | 'path'>): string => `${method} ${path}`;
+
+/** Where nothing is: well-formed all the same. */
+export const absentTarget = (): Target => ({
+  workspaceId: randomUUID(),
+  encryptedPath: 'YWJzZW50',
+  versionedPath: 'YWJzZW50',
+  versionId: randomUUID(),
+  checkpointId: randomUUID(),
+  tokenId: randomUUID(),
+});

@@ -1,0 +1,95 @@
+import { RequestMethod } from '@nestjs/common';
+import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
+import { DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyInstance } from 'fastify';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { ACCESS, type Access, SEES_DELETED_USERS, UNBOUND } from '../../../src/auth/access.js';
+import { Unlimited } from '../../../src/auth/index.js';
+import { RequiresSubscription } from '../../../src/billing/index.js';
+import { OwnedWorkspace } from '../../../src/workspaces/index.js';
+import type { Route } from './route-table.js';
+
+export interface RouterEntry {
+  readonly method: string;
+  readonly path: string;
+}
+
+/**
+ * Everything that a Fastify server started by `start` will route, whoever registered it: a route beside Nest and its
+ * guards is in here too. Fastify announces its instances before they have any route.
+ */
+export async function routesOf<T>(start: () => Promise<T>): Promise<{ started: T; entries: RouterEntry[] }> {
+  const entries: RouterEntry[] = [];
+  const watch = (message: unknown): void => {
+    const { fastify } = message as { fastify: FastifyInstance };
+    fastify.addHook('onRoute', ({ method, url }) => {
+      for (const one of [method].flat()) entries.push({ method: one, path: url });
+    });
+  };
+  subscribe('fastify.initialization', watch);
+  try {
+    return { started: await start(), entries };
+  } finally {
+    unsubscribe('fastify.initialization', watch);
+  }
+}
+
+export type Policy = Pick<
+  Route,
+  | 'method'
+  | 'path'
+  | 'access'
+  | 'needsSubscription'
+  | 'ownsWorkspace'
+  | 'isUnbound'
+  | 'isUnlimited'
+  | 'seesDeletedUsers'
+>;
+
+/** What the handlers declare, as rows of the table. */
+export function declaredPolicies(app: NestFastifyApplication): Policy[] {
+  const scanner = app.get(MetadataScanner, { strict: false });
+  const controllers = app.get(DiscoveryService, { strict: false }).getControllers();
+  return controllers.flatMap(({ instance, metatype }) => {
+    const prototype = Object.getPrototypeOf(instance) as Record<string, Handler>;
+    return scanner
+      .getAllMethodNames(prototype)
+      .map((name) => prototype[name]!)
+      .filter((handler) => Reflect.hasMetadata(PATH_METADATA, handler))
+      .map((handler) => policyOf(handler, metatype as Handler));
+  });
+}
+
+type Handler = () => unknown;
+
+const reflector = new Reflector();
+
+function policyOf(handler: Handler, controller: Handler): Policy {
+  const read = <T>(key: string): T | undefined => reflector.getAllAndOverride<T>(key, [handler, controller]);
+  const access = read<Access>(ACCESS);
+  const flags = {
+    needsSubscription: read<true>(keyOf(RequiresSubscription())),
+    ownsWorkspace: read<true>(keyOf(OwnedWorkspace())),
+    isUnlimited: read<true>(keyOf(Unlimited())),
+    isUnbound: read<true>(UNBOUND),
+    seesDeletedUsers: read<true>(SEES_DELETED_USERS),
+  };
+  return {
+    method: RequestMethod[Reflect.getMetadata(METHOD_METADATA, handler) as number] as Route['method'],
+    path: joined(pathOf(controller), pathOf(handler)),
+    access: access?.kind === 'bearer' ? access.scopes : (access?.kind as Route['access']),
+    ...(Object.fromEntries(Object.entries(flags).filter(([, isSet]) => isSet)) as Partial<Policy>),
+  };
+}
+
+const pathOf = (target: Handler): string => Reflect.getMetadata(PATH_METADATA, target) as string;
+
+const joined = (...parts: string[]): string => `/${parts.join('/').split('/').filter(Boolean).join('/')}`;
+
+/** Under which key a decorator leaves its mark. */
+function keyOf(decorator: ClassDecorator): string {
+  class Probe {}
+  decorator(Probe);
+  return Reflect.getMetadataKeys(Probe)[0] as string;
+}

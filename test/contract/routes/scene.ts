@@ -1,0 +1,132 @@
+import { generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto';
+import supertest from 'supertest';
+import { Subscriptions } from '../../../src/billing/index.js';
+import { Workspaces } from '../../../src/workspaces/index.js';
+import { BASE_URL, startService, type TestService, type TestUser, TestWorkspace } from '../../kit/index.js';
+import type { Target } from './route-table.js';
+
+/** Everybody in it, and what each of them has. */
+export interface Scene {
+  readonly service: TestService;
+  /** A user with all that can be aimed at, and a subscription. */
+  readonly owner: Household;
+  /** Another such user, who aims at the owner's things. */
+  readonly stranger: Household;
+  /** The same two, but their subscriptions have ended. */
+  readonly lapsed: Household;
+  readonly lapsedStranger: Household;
+  /** A user who is no more, with tokens from before. */
+  readonly gone: { readonly jwt: string; readonly pat: string };
+  /** Tokens of the owner that are no good any more. */
+  readonly revokedPat: string;
+  readonly expiredPat: string;
+  readonly ownerSession: { readonly token: string; readonly cookie: string };
+  /** A signing key that the service trusts, so that a forged token has no fault but the one under test. */
+  readonly key: { readonly id: string; readonly privateKey: KeyObject; readonly publicKey: KeyObject };
+}
+
+/** A user and what stands in one of their workspaces; `elsewhere` is another one of theirs. */
+export interface Household {
+  readonly user: TestUser;
+  readonly target: Target;
+  readonly elsewhereId: string;
+}
+
+export async function setScene(): Promise<Scene> {
+  const service = await startService({ env: { LOG_LEVEL: 'warn' } });
+  const key = await trustedKey(service);
+  const expiredPat = await expiredPatOf(service, 'owner');
+  const ownerSession = await sessionOf(service, 'session-owner');
+
+  const scene = {
+    ...{ service, key, expiredPat, ownerSession },
+    owner: await household(service, 'owner'),
+    stranger: await household(service, 'stranger'),
+    lapsed: await household(service, 'lapsed'),
+    lapsedStranger: await household(service, 'lapsed-stranger'),
+    gone: await goneUser(service),
+  };
+  const revoked = await mint(scene.owner.user, { name: 'revoked' });
+  await scene.owner.user.delete(`/api/v1/auth/tokens/${revoked.id}`).expect(200);
+  for (const { user } of [scene.lapsed, scene.lapsedStranger]) {
+    await service.app.get(Subscriptions).grant(user.id, 'expired', null);
+  }
+  return { ...scene, revokedPat: revoked.token };
+}
+
+export async function mint(user: TestUser, body: object): Promise<{ id: string; token: string }> {
+  return (await user.post('/api/v1/auth/tokens').send(body).expect(201)).body;
+}
+
+/** A workspace with nothing in it, whatever the user's subscription says. */
+export async function bareWorkspace({ app }: TestService, userId: string): Promise<string> {
+  return (await app.get(Workspaces).create(userId, 'bare')).id;
+}
+
+/** What a household has, with another file or checkpoint in the place of the one that was used up. */
+export async function renewed(household: Household, what: 'file' | 'checkpoint'): Promise<Target> {
+  const workspace = new TestWorkspace(household.user, household.target.workspaceId);
+  if (what === 'checkpoint') return { ...household.target, checkpointId: await checkpointIn(workspace) };
+  await workspace.put(household.target.encryptedPath, `content ${randomUUID()}`);
+  return household.target;
+}
+
+async function household(service: TestService, name: string): Promise<Household> {
+  const user = await service.user(name);
+  const workspace = await user.workspace();
+  await workspace.put('YQ', 'content').expect(201);
+  await workspace.put('Yg', 'content with versions').expect(201);
+  const { body } = await user.get(`${workspace.file('Yg')}/versions`).expect(200);
+  return {
+    user,
+    target: {
+      workspaceId: workspace.id,
+      encryptedPath: 'YQ',
+      versionedPath: 'Yg',
+      versionId: body.versions[0].id,
+      checkpointId: await checkpointIn(workspace),
+      tokenId: (await mint(user, { name: 'to be revoked' })).id,
+    },
+    elsewhereId: (await user.workspace('elsewhere')).id,
+  };
+}
+
+async function checkpointIn(workspace: TestWorkspace): Promise<string> {
+  const checkpoint = { encryptedLabel: 'bGFiZWw', kind: 'manual' };
+  return (await workspace.user.post(`${workspace.path}/checkpoints`).send(checkpoint).expect(201)).body.id;
+}
+
+async function expiredPatOf(service: TestService, name: string): Promise<string> {
+  const expiresAt = new Date(service.clock.now().getTime() + 60_000).toISOString();
+  const { token } = await mint(await service.user(name), { name: 'expired', expiresAt });
+  service.clock.advance(120_000);
+  return token;
+}
+
+async function goneUser({ newcomer, database }: TestService): Promise<Scene['gone']> {
+  const user = await newcomer('gone');
+  const { token } = await mint(user, { name: 'left behind' });
+  await database.query('DELETE FROM users WHERE id = $1', [user.id]);
+  return { jwt: user.token, pat: token };
+}
+
+async function sessionOf({ url }: TestService, name: string): Promise<Scene['ownerSession']> {
+  const answer = await supertest(url)
+    .post('/api/auth/sign-up/email')
+    .set('Origin', BASE_URL)
+    .send({ email: `${name}@example.org`, name, password: 'correct horse battery staple' })
+    .expect(200);
+  const cookie = (answer.get('Set-Cookie') ?? []).map((one) => one.split(';')[0]).join('; ');
+  return { token: answer.body.token, cookie };
+}
+
+/** Before the first token is verified, so that the service reads it along with its own. */
+async function trustedKey({ database }: TestService): Promise<Scene['key']> {
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const id = randomUUID();
+  await database.query(
+    `INSERT INTO auth_jwks (id, public_key, private_key, alg, created_at) VALUES ($1, $2, 'none', 'RS256', '2001-01-01')`,
+    [id, JSON.stringify(publicKey.export({ format: 'jwk' }))],
+  );
+  return { id, privateKey, publicKey };
+}

@@ -1,0 +1,41 @@
+import { Agent, request } from 'node:http';
+import type { Proof } from './credentials.js';
+import type { Spelling } from './forms.js';
+import type { Example } from './route-table.js';
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly body: string;
+}
+
+const agent = new Agent({ keepAlive: true, maxSockets: 16 });
+
+/** Closes the connections that are kept for the next request. */
+export const hangUp = (): void => agent.destroy();
+
+/** Sends a request with its path as it is spelt: nothing on the way makes `//` or `%61` into what it thinks it means. */
+export function send(url: string, { method, path }: Spelling, example: Example, proof: Proof): Promise<Answer> {
+  const query = [example.query, proof.query].filter(Boolean).join('&');
+  const { hostname, port } = new URL(url);
+  const body = typeof example.body === 'object' ? JSON.stringify(example.body) : (example.body ?? '');
+  const headers = {
+    'Content-Type': 'application/json',
+    'Content-Length': Buffer.byteLength(body),
+    ...example.headers,
+    ...proof.headers,
+  };
+  const target = query ? `${path}?${query}` : path;
+  return new Promise((resolve, reject) => {
+    const sent = request({ agent, hostname, port, method, path: target, headers }, (answer) => {
+      const chunks: Buffer[] = [];
+      answer.on('data', (chunk: Buffer) => chunks.push(chunk));
+      answer.on('error', reject);
+      answer.on('end', () =>
+        resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: Buffer.concat(chunks).toString() }),
+      );
+    });
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}
