@@ -5,6 +5,7 @@ import { IsNull, Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { generatePat, hashPat } from '../auth/index.js';
 import { Clock } from '../platform/clock/index.js';
+import { sqlState } from '../platform/database/index.js';
 import { BadRequest, NotFound } from '../platform/http/index.js';
 import { RateLimiter } from '../platform/limits/index.js';
 import { Workspaces } from '../workspaces/index.js';
@@ -12,6 +13,7 @@ import { AccessTokenEntity } from './access-token.entity.js';
 import type { MintTokenRequest } from './access-tokens.dto.js';
 
 const MINTS_PER_MINUTE = 20;
+const FOREIGN_KEY_VIOLATION = '23503';
 
 /** Personal access tokens, as their owner manages them. Verifying one is the business of auth. */
 @Injectable()
@@ -42,12 +44,13 @@ export class AccessTokens {
     if (workspaceId) await this.workspaces.requireOwned(workspaceId, userId);
 
     const raw = generatePat();
-    const id = uuidv7();
-    await this.tokens.insert({
-      ...{ id, userId, name: request.name, tokenHash: hashPat(raw), createdAt: now, expiresAt, workspaceId },
+    const token = {
+      ...{ id: uuidv7(), userId, name: request.name, tokenHash: hashPat(raw), workspaceId },
+      ...{ createdAt: now, lastUsedAt: null, expiresAt, revokedAt: null },
       scopes: [...new Set(request.scopes ?? ['full' as const])],
-    });
-    return { token: await this.tokens.findOneByOrFail({ id }), raw };
+    };
+    await this.insert(token);
+    return { token, raw };
   }
 
   /** Takes effect with the next request on every instance; the row stays listed. Again: no change. @throws NotFound */
@@ -55,6 +58,15 @@ export class AccessTokens {
     const token = isUUID(id) ? await this.tokens.findOneBy({ id, userId }) : null;
     if (!token) throw new NotFound('token not found');
     await this.tokens.update({ id, userId, revokedAt: IsNull() }, { revokedAt: this.clock.now() });
+  }
+
+  private async insert(token: AccessTokenEntity): Promise<void> {
+    try {
+      await this.tokens.insert(token);
+    } catch (error) {
+      const hasGone = token.workspaceId !== null && sqlState(error) === FOREIGN_KEY_VIOLATION;
+      throw hasGone ? new NotFound('workspace not found') : error; // purged since it was looked for
+    }
   }
 }
 

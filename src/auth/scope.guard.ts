@@ -3,7 +3,7 @@ import { Reflector } from '@nestjs/core';
 import { Forbidden } from '../platform/http/index.js';
 import { ACCESS, type Access, type AuthenticatedRequest, UNBOUND } from './access.js';
 
-/** Second of the global guards: 403 unless the token was granted what the route asks for. */
+/** Third of the global guards: 403 unless the token was granted what the route asks for. */
 @Injectable()
 export class ScopeGuard implements CanActivate {
   constructor(private readonly reflector: Reflector) {}

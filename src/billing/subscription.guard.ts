@@ -10,7 +10,7 @@ const REQUIRES_SUBSCRIPTION = 'requires-subscription';
 export const RequiresSubscription = (): MethodDecorator & ClassDecorator =>
   SetMetadata(REQUIRES_SUBSCRIPTION, true);
 
-/** Third of the global guards. */
+/** Fourth of the global guards. */
 @Injectable()
 export class SubscriptionGuard implements CanActivate {
   constructor(

@@ -6,7 +6,14 @@ import { Database } from '../../src/platform/database/index.js';
 import { TooManyRequests } from '../../src/platform/http/errors.js';
 import { addressKey, RateLimiter } from '../../src/platform/limits/index.js';
 import { Log } from '../../src/platform/log/index.js';
-import { BASE_URL, DEV_LOGIN_KEY, sha256, startService, type TestService, type TestUser } from '../kit/index.js';
+import {
+  BASE_URL,
+  DEV_LOGIN_KEY,
+  sha256,
+  startService,
+  type TestService,
+  type TestUser,
+} from '../kit/index.js';
 import { MovableClock } from '../kit/movable-clock.js';
 import { type RawAnswer, sendRaw } from '../kit/raw-http.js';
 
@@ -34,7 +41,10 @@ function times<T>(count: number, make: (n: number) => T): T[] {
 }
 
 function expectTooMany(answer: supertest.Response, retryAfter?: number): void {
-  expect({ status: answer.status, body: answer.body }).toEqual({ status: 429, body: { error: 'too many requests' } });
+  expect({ status: answer.status, body: answer.body }).toEqual({
+    status: 429,
+    body: { error: 'too many requests' },
+  });
   expect(answer.headers['retry-after']).toMatch(/^[1-9]\d?$/);
   if (retryAfter !== undefined) expect(answer.headers['retry-after']).toBe(String(retryAfter));
 }
@@ -126,7 +136,8 @@ describe('the general limit', () => {
     expect(await letThrough(times(5 * LIMIT, () => supertest(service.url).get('/health')))).toBe(5 * LIMIT);
     await jwks(service).expect(200);
     await letThrough(times(LIMIT, () => jwks(service)));
-    for (const method of ['get', 'head'] as const) await supertest(service.url)[method]('/health').expect(200);
+    for (const method of ['get', 'head'] as const)
+      await supertest(service.url)[method]('/health').expect(200);
   });
 
   it('cannot be stepped around by another spelling of the path or another method', async () => {
@@ -209,13 +220,16 @@ describe('two instances', () => {
     return passed(times(count, (n) => at[n % at.length]!.app.get(RateLimiter).hit(key, limit, lease)));
   }
 
-  it.each([1, 2, 30, 100, LIMIT])('together let no more through than the limit of %i, in any burst', async (limit) => {
-    const key = randomUUID();
-    const first = await hits(limit, key, limit);
-    const rest = await hits(2 * limit, key, limit);
-    expect(first + rest).toBe(limit);
-    expect(await hits(10, key, limit)).toBe(0);
-  });
+  it.each([1, 2, 30, 100, LIMIT])(
+    'together let no more through than the limit of %i, in any burst',
+    async (limit) => {
+      const key = randomUUID();
+      const first = await hits(limit, key, limit);
+      const rest = await hits(2 * limit, key, limit);
+      expect(first + rest).toBe(limit);
+      expect(await hits(10, key, limit)).toBe(0);
+    },
+  );
 
   it('count one user together', async () => {
     const alice = await one.newcomer('alice');
@@ -235,7 +249,10 @@ describe('two instances', () => {
 
   it('leave each other the rest of a small limit too', async () => {
     const env = { RATE_LIMIT_PER_MINUTE: '40' };
-    const [small, other] = [await startService({ env, beside: one }), await startService({ env, beside: one })];
+    const [small, other] = [
+      await startService({ env, beside: one }),
+      await startService({ env, beside: one }),
+    ];
     try {
       const alice = await one.newcomer('small');
       expect(await letThrough(times(3, () => alice.at(small.url).get(ME)))).toBe(3);
@@ -246,7 +263,10 @@ describe('two instances', () => {
   });
 
   it.each([
-    ['sign-in', ({ url }: TestService) => identity(url, 'sign-in/email', { email: 'x@example.org', password: 'guess' })],
+    [
+      'sign-in',
+      ({ url }: TestService) => identity(url, 'sign-in/email', { email: 'x@example.org', password: 'guess' }),
+    ],
     ['sign-up', ({ url }: TestService) => identity(url, 'sign-up/email', { email: 'x' })],
     ['dev-login', ({ url }: TestService) => devLogin(url, 'a wrong key')],
   ])('share the ten tries a minute and an address of %s', async (_, attempt) => {
@@ -277,7 +297,8 @@ describe('two instances', () => {
   it('forget the minutes that are over', async () => {
     const key = randomUUID();
     await hits(1, key, 10);
-    const rows = (): Promise<unknown[]> => one.database.query('SELECT FROM rate_limits WHERE key = $1', [key]);
+    const rows = (): Promise<unknown[]> =>
+      one.database.query('SELECT FROM rate_limits WHERE key = $1', [key]);
     await one.app.get(RateLimiter).forgetOldWindows();
     expect(await rows()).toHaveLength(1);
     one.clock.advance(3 * 60_000);
@@ -344,14 +365,26 @@ describe('ten tries a minute and an address', () => {
   });
 
   it('are the same tries however the path is spelt', async () => {
-    const spellings = ['sign-in/email', '%73ign-in/email', 'sign-in%2Femail', 'sign-in%2femail?x=1', 'sign%2Din/email'];
-    const all = times(20, (n) => identity(service.url, spellings[n % spellings.length]!, { email: 'x', password: 'x' }));
+    const spellings = [
+      'sign-in/email',
+      '%73ign-in/email',
+      'sign-in%2Femail',
+      'sign-in%2femail?x=1',
+      'sign%2Din/email',
+    ];
+    const all = times(20, (n) =>
+      identity(service.url, spellings[n % spellings.length]!, { email: 'x', password: 'x' }),
+    );
     expect(await letThrough(all)).toBe(10);
   });
 
   it('are counted before the password is looked at, and do not slow down who has a session', async () => {
     const email = 'signed-in@example.org';
-    const signUp = await identity(service.url, 'sign-up/email', { email, name: 'S', password: PASSWORD }).expect(200);
+    const signUp = await identity(service.url, 'sign-up/email', {
+      email,
+      name: 'S',
+      password: PASSWORD,
+    }).expect(200);
     const cookie = (signUp.get('Set-Cookie') ?? []).map((one) => one.split(';')[0]).join('; ');
     await letThrough(times(12, () => identity(service.url, 'sign-in/email', { email, password: 'guess' })));
     expectTooMany(await identity(service.url, 'sign-in/email', { email, password: PASSWORD }));
@@ -401,7 +434,10 @@ describe('a service with a database of its own', () => {
   it('begins anew with each minute', async () => {
     expect(await passed(times(3, () => limiter.hit('key', 2)))).toBe(2);
     clock.advance(39_999);
-    await expect(limiter.hit('key', 2)).rejects.toMatchObject({ status: 429, headers: { 'retry-after': '1' } });
+    await expect(limiter.hit('key', 2)).rejects.toMatchObject({
+      status: 429,
+      headers: { 'retry-after': '1' },
+    });
     clock.advance(1);
     expect(await passed(times(3, () => limiter.hit('key', 2)))).toBe(2);
   });
@@ -521,7 +557,12 @@ describe('security headers', () => {
 
   function encodedBody(): Promise<RawAnswer> {
     const headers = { Authorization: `Bearer ${alice.token}`, 'Content-Encoding': 'gzip' };
-    return sendRaw(service.url, { method: 'POST', path: '/api/v1/workspaces', headers, body: '{"name":"x"}' });
+    return sendRaw(service.url, {
+      method: 'POST',
+      path: '/api/v1/workspaces',
+      headers,
+      body: '{"name":"x"}',
+    });
   }
 });
 
@@ -564,19 +605,22 @@ describe('CORS', () => {
     '',
   ];
 
-  it.each([[ORIGIN], ['http://localhost:3000']])('lets %s read answers and errors, with credentials', async (origin) => {
-    for (const [path, status] of [
-      ['/health', 200],
-      [ME, 401],
-      ['/nope', 404],
-      ['/api/auth/jwks', 200],
-    ] as const) {
-      const answer = await supertest(service.url).get(path).set('Origin', origin).expect(status);
-      expect(answer.headers['access-control-allow-origin']).toBe(origin);
-      expect(answer.headers['access-control-allow-credentials']).toBe('true');
-      expect(list(answer.headers.vary)).toContain('origin');
-    }
-  });
+  it.each([[ORIGIN], ['http://localhost:3000']])(
+    'lets %s read answers and errors, with credentials',
+    async (origin) => {
+      for (const [path, status] of [
+        ['/health', 200],
+        [ME, 401],
+        ['/nope', 404],
+        ['/api/auth/jwks', 200],
+      ] as const) {
+        const answer = await supertest(service.url).get(path).set('Origin', origin).expect(status);
+        expect(answer.headers['access-control-allow-origin']).toBe(origin);
+        expect(answer.headers['access-control-allow-credentials']).toBe('true');
+        expect(list(answer.headers.vary)).toContain('origin');
+      }
+    },
+  );
 
   it('lets scripts see the headers that the contract speaks of', async () => {
     const { headers } = await supertest(service.url).get('/health').set('Origin', ORIGIN).expect(200);
@@ -610,7 +654,9 @@ describe('CORS', () => {
 
   it('answers preflights without a bearer, and no other request', async () => {
     const workspace = await alice.workspace();
-    await preflight(workspace.path, { Origin: ORIGIN, 'Access-Control-Request-Method': 'DELETE' }).expect(204);
+    await preflight(workspace.path, { Origin: ORIGIN, 'Access-Control-Request-Method': 'DELETE' }).expect(
+      204,
+    );
     await supertest(service.url).delete(workspace.path).set('Origin', ORIGIN).expect(401);
     await alice.get(workspace.path).expect(200);
   });
@@ -657,7 +703,9 @@ describe('the start in production', () => {
     const service = await startService({ env: { DEV_LOGIN_KEY: '', RATE_LIMIT_PER_MINUTE: '1200', ...env } });
     await service.close();
     const lines = service.logged().split('\n').filter(Boolean);
-    return lines.map((line) => JSON.parse(line)).flatMap(({ level, msg }) => (level === 'warn' ? [String(msg)] : []));
+    return lines
+      .map((line) => JSON.parse(line))
+      .flatMap(({ level, msg }) => (level === 'warn' ? [String(msg)] : []));
   }
 
   it.each([
@@ -671,7 +719,11 @@ describe('the start in production', () => {
   });
 
   it('warns of all of them together, and of nothing when nothing is amiss', async () => {
-    const all = { RATE_LIMIT_PER_MINUTE: '0', DEV_LOGIN_KEY: 'the key itself', BASE_URL: 'http://sync.example.org' };
+    const all = {
+      RATE_LIMIT_PER_MINUTE: '0',
+      DEV_LOGIN_KEY: 'the key itself',
+      BASE_URL: 'http://sync.example.org',
+    };
     expect(await warningsOf({ ...SAFE, ...all })).toHaveLength(3);
     expect(await warningsOf(SAFE)).toEqual([]);
   });

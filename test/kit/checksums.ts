@@ -7,8 +7,8 @@ export type Checksums = Readonly<Record<string, string>>;
  * Looks at the whole database in one statement. `last_used_at`, which the mere use of a token moves, is left out.
  * New tables are in it without being named.
  */
-export async function checksums({ query }: TestDatabase): Promise<Checksums> {
-  const tables = await query<{ name: string }>(
+export async function checksums(database: TestDatabase): Promise<Checksums> {
+  const tables = await database.query<{ name: string }>(
     `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' ORDER BY 1`,
   );
   const each = tables.map(
@@ -16,7 +16,7 @@ export async function checksums({ query }: TestDatabase): Promise<Checksums> {
       `SELECT '${name}' AS name, format('%s rows, %s', count(*),
          sum(hashtextextended((to_jsonb(t) - 'last_used_at')::text, 0)::numeric)) AS sum FROM ${name} t`,
   );
-  const rows = await query<{ name: string; sum: string }>(each.join(' UNION ALL '));
+  const rows = await database.query<{ name: string; sum: string }>(each.join(' UNION ALL '));
   return Object.fromEntries(rows.map(({ name, sum }) => [name, sum]));
 }
 

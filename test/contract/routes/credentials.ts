@@ -1,5 +1,5 @@
 import { generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto';
-import { exportSPKI, type JWK, type JWTHeaderParameters, SignJWT } from 'jose';
+import { exportSPKI, type JWTHeaderParameters, SignJWT } from 'jose';
 import { generatePat, type Scope, SCOPES } from '../../../src/auth/index.js';
 import { BASE_URL } from '../../kit/index.js';
 import { type Household, mint, type Scene } from './scene.js';
@@ -42,17 +42,23 @@ const WORTHLESS: Readonly<Record<string, (scene: Scene) => Proof | Promise<Proof
   'an empty bearer': () => ({ headers: { Authorization: 'Bearer ' } }),
   'a malformed token': () => bearerHeader('a.b.c'),
   'a JWT under another scheme': ({ owner }) => ({ headers: { Authorization: `Basic ${owner.user.token}` } }),
-  'a JWT in the query': ({ owner }) => ({ query: `token=${owner.user.token}&access_token=${owner.user.token}` }),
+  'a JWT in the query': ({ owner }) => ({
+    query: `token=${owner.user.token}&access_token=${owner.user.token}`,
+  }),
   'a session token': ({ ownerSession }) => bearerHeader(ownerSession.token),
   'a session cookie': ({ ownerSession }) => ({ headers: { Cookie: ownerSession.cookie, Origin: BASE_URL } }),
 
   "a stranger's JWT with the owner put in": ({ stranger, owner }) =>
     bearerHeader(withClaims(stranger.user.token, { sub: owner.user.id })),
-  'a JWT with a byte of its signature changed': ({ owner }) => bearerHeader(withOtherSignature(owner.user.token)),
+  'a JWT with a byte of its signature changed': ({ owner }) =>
+    bearerHeader(withOtherSignature(owner.user.token)),
   'a JWT without its signature': ({ owner }) => bearerHeader(owner.user.token.replace(/[^.]+$/, '')),
   'signed by another key under our kid': (scene) => forged(scene, { key: STRANGERS.privateKey }),
   'signed by a key that it brings along': (scene) =>
-    forged(scene, { key: STRANGERS.privateKey, header: { jwk: STRANGERS.publicKey.export({ format: 'jwk' }) as JWK } }),
+    forged(scene, {
+      key: STRANGERS.privateKey,
+      header: { jwk: STRANGERS.publicKey.export({ format: 'jwk' }) },
+    }),
   'alg none': (scene) => unsigned(scene, 'none'),
   'alg RS256 and no signature': (scene) => unsigned(scene, 'RS256'),
   'HS256 under the public key': async (scene) => {
@@ -100,13 +106,19 @@ const WORTHY: Readonly<Record<string, Bearer>> = {
   'the JWT of another user': { user: 'stranger' },
   'a full PAT of another user': { user: 'stranger', pat: FULL },
   'a reading PAT of another user': { user: 'stranger', pat: READ },
-  'a full PAT of another user bound to their workspace': { user: 'stranger', pat: { ...FULL, bound: 'here' } },
+  'a full PAT of another user bound to their workspace': {
+    user: 'stranger',
+    pat: { ...FULL, bound: 'here' },
+  },
   'the JWT of a deleted user': { user: 'gone' },
   'a JWT without a subscription': { user: 'lapsed' },
   'a full PAT without a subscription': { user: 'lapsed', pat: FULL },
   'a reading PAT without a subscription': { user: 'lapsed', pat: READ },
   'a writing PAT without a subscription': { user: 'lapsed', pat: WRITE },
-  'a full PAT bound elsewhere without a subscription': { user: 'lapsed', pat: { ...FULL, bound: 'elsewhere' } },
+  'a full PAT bound elsewhere without a subscription': {
+    user: 'lapsed',
+    pat: { ...FULL, bound: 'elsewhere' },
+  },
   'the JWT of another user without a subscription': { user: 'lapsedStranger' },
 };
 

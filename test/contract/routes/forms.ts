@@ -42,7 +42,8 @@ export const FORMS: readonly Form[] = [
   { name: 'upper case', spell: respelt((path) => path.toUpperCase()) },
   {
     name: 'the workspace in capitals',
-    spell: (route, path) => (route.ownsWorkspace ? { method: methodOf(route), path: withCapitalId(path) } : undefined),
+    spell: (route, path) =>
+      route.ownsWorkspace ? { method: methodOf(route), path: withCapitalId(path) } : undefined,
   },
   { name: 'behind a semicolon', spell: respelt((path) => `${path};jsessionid=1`) },
   { name: 'a dot segment', spell: respelt((path) => path.replace(/\/(?=[^/]+$)/, '/./')) },
@@ -83,12 +84,10 @@ export function serving({ method, path }: Spelling): Match | undefined {
     .replace(/^https?:\/\/[^/]+/, '')
     .split('/')
     .map(decodeURIComponent);
-  const matches = ROUTES
-    .filter((route) => isServed(route, method))
-    .flatMap((route) => {
-      const params = paramsOf(route.path, segments);
-      return params ? [{ route, params }] : [];
-    });
+  const matches = ROUTES.filter((route) => isServed(route, method)).flatMap((route) => {
+    const params = paramsOf(route.path, segments);
+    return params ? [{ route, params }] : [];
+  });
   return matches.sort((a, b) => Object.keys(a.params).length - Object.keys(b.params).length)[0];
 }
 

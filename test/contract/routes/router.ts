@@ -35,17 +35,14 @@ export async function routesOf<T>(start: () => Promise<T>): Promise<{ started: T
   }
 }
 
-export type Policy = Pick<
-  Route,
-  | 'method'
-  | 'path'
-  | 'access'
-  | 'needsSubscription'
-  | 'ownsWorkspace'
-  | 'isUnbound'
-  | 'isUnlimited'
-  | 'seesDeletedUsers'
->;
+/** What of a row a handler declares by its decorators. */
+export interface Policy extends Pick<Route, 'method' | 'path' | 'access'> {
+  readonly needsSubscription: true | undefined;
+  readonly ownsWorkspace: true | undefined;
+  readonly isUnbound: true | undefined;
+  readonly isUnlimited: true | undefined;
+  readonly seesDeletedUsers: true | undefined;
+}
 
 /** What the handlers declare, as rows of the table. */
 export function declaredPolicies(app: NestFastifyApplication): Policy[] {
@@ -66,20 +63,18 @@ type Handler = () => unknown;
 const reflector = new Reflector();
 
 function policyOf(handler: Handler, controller: Handler): Policy {
-  const read = <T>(key: string): T | undefined => reflector.getAllAndOverride<T>(key, [handler, controller]);
-  const access = read<Access>(ACCESS);
-  const flags = {
-    needsSubscription: read<true>(keyOf(RequiresSubscription())),
-    ownsWorkspace: read<true>(keyOf(OwnedWorkspace())),
-    isUnlimited: read<true>(keyOf(Unlimited())),
-    isUnbound: read<true>(UNBOUND),
-    seesDeletedUsers: read<true>(SEES_DELETED_USERS),
-  };
+  const targets = [handler, controller];
+  const flag = (key: string): true | undefined => reflector.getAllAndOverride(key, targets);
+  const access = reflector.getAllAndOverride<Access | undefined>(ACCESS, targets);
   return {
     method: RequestMethod[Reflect.getMetadata(METHOD_METADATA, handler) as number] as Route['method'],
     path: joined(pathOf(controller), pathOf(handler)),
     access: access?.kind === 'bearer' ? access.scopes : (access?.kind as Route['access']),
-    ...(Object.fromEntries(Object.entries(flags).filter(([, isSet]) => isSet)) as Partial<Policy>),
+    needsSubscription: flag(keyOf(RequiresSubscription())),
+    ownsWorkspace: flag(keyOf(OwnedWorkspace())),
+    isUnbound: flag(UNBOUND),
+    isUnlimited: flag(keyOf(Unlimited())),
+    seesDeletedUsers: flag(SEES_DELETED_USERS),
   };
 }
 

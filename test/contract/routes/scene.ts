@@ -3,7 +3,7 @@ import supertest from 'supertest';
 import { Subscriptions } from '../../../src/billing/index.js';
 import { Workspaces } from '../../../src/workspaces/index.js';
 import { BASE_URL, startService, type TestService, type TestUser, TestWorkspace } from '../../kit/index.js';
-import type { Target } from './route-table.js';
+import type { Route, Target } from './route-table.js';
 
 /** Everybody in it, and what each of them has. */
 export interface Scene {
@@ -63,12 +63,17 @@ export async function bareWorkspace({ app }: TestService, userId: string): Promi
   return (await app.get(Workspaces).create(userId, 'bare')).id;
 }
 
-/** What a household has, with another file or checkpoint in the place of the one that was used up. */
-export async function renewed(household: Household, what: 'file' | 'checkpoint'): Promise<Target> {
-  const workspace = new TestWorkspace(household.user, household.target.workspaceId);
-  if (what === 'checkpoint') return { ...household.target, checkpointId: await checkpointIn(workspace) };
-  await workspace.put(household.target.encryptedPath, `content ${randomUUID()}`);
-  return household.target;
+/** What a household has, with another one of what a request uses up. */
+export async function targetFor(
+  service: TestService,
+  { user, target }: Household,
+  uses: Route['uses'],
+): Promise<Target> {
+  const workspace = new TestWorkspace(user, target.workspaceId);
+  if (uses === 'workspace') return { ...target, workspaceId: await bareWorkspace(service, user.id) };
+  if (uses === 'checkpoint') return { ...target, checkpointId: await checkpointIn(workspace) };
+  if (uses === 'file') await workspace.put(target.encryptedPath, `content ${randomUUID()}`).expect(200);
+  return target;
 }
 
 async function household(service: TestService, name: string): Promise<Household> {
@@ -103,10 +108,10 @@ async function expiredPatOf(service: TestService, name: string): Promise<string>
   return token;
 }
 
-async function goneUser({ newcomer, database }: TestService): Promise<Scene['gone']> {
-  const user = await newcomer('gone');
+async function goneUser(service: TestService): Promise<Scene['gone']> {
+  const user = await service.newcomer('gone');
   const { token } = await mint(user, { name: 'left behind' });
-  await database.query('DELETE FROM users WHERE id = $1', [user.id]);
+  await service.database.query('DELETE FROM users WHERE id = $1', [user.id]);
   return { jwt: user.token, pat: token };
 }
 

@@ -15,7 +15,12 @@ const agent = new Agent({ keepAlive: true, maxSockets: 16 });
 export const hangUp = (): void => agent.destroy();
 
 /** Sends a request with its path as it is spelt: nothing on the way makes `//` or `%61` into what it thinks it means. */
-export function send(url: string, { method, path }: Spelling, example: Example, proof: Proof): Promise<Answer> {
+export function send(
+  url: string,
+  { method, path }: Spelling,
+  example: Example,
+  proof: Proof,
+): Promise<Answer> {
   const query = [example.query, proof.query].filter(Boolean).join('&');
   const { hostname, port } = new URL(url);
   const body = typeof example.body === 'object' ? JSON.stringify(example.body) : (example.body ?? '');
@@ -32,7 +37,11 @@ export function send(url: string, { method, path }: Spelling, example: Example, 
       answer.on('data', (chunk: Buffer) => chunks.push(chunk));
       answer.on('error', reject);
       answer.on('end', () =>
-        resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: Buffer.concat(chunks).toString() }),
+        resolve({
+          status: answer.statusCode ?? 0,
+          headers: answer.headers,
+          body: Buffer.concat(chunks).toString(),
+        }),
       );
     });
     sent.on('error', reject);
