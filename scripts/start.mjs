@@ -6,5 +6,6 @@ if (found[0] < 20 || (found[0] === 20 && found[1] < 19)) {
   );
   process.exit(1);
 }
-await import('./build-if-needed.mjs');
-await import('../dist/src/main.js');
+import('./build-if-needed.mjs').then(function () {
+  return import('../dist/src/main.js');
+});

@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AppModule } from './app.module.js';
+import { SigningKeys } from './auth/index.js';
 import { type Configuration, warningsAbout } from './config/index.js';
 import { Clock } from './platform/clock/index.js';
 import { corsOptions, createAdapter, InFlightRequests } from './platform/http/index.js';
@@ -31,6 +32,17 @@ export async function createApp(
   );
   app.enableCors(corsOptions(configuration.trustedOrigins));
   await app.init();
+  await checkOrClose(app);
   await app.getHttpAdapter().getInstance().ready();
   return app;
+}
+
+/** Better not to start than to let people sign in and then give them no token. */
+async function checkOrClose(app: NestFastifyApplication): Promise<void> {
+  try {
+    await app.get(SigningKeys, { strict: false }).check();
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
 }

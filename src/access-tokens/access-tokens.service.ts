@@ -4,7 +4,7 @@ import { isUUID } from 'class-validator';
 import { IsNull, Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { generatePat, hashPat } from '../auth/index.js';
-import { Clock } from '../platform/clock/index.js';
+import { Clock, parseInstant } from '../platform/clock/index.js';
 import { sqlState } from '../platform/database/index.js';
 import { BadRequest, NotFound } from '../platform/http/index.js';
 import { RateLimiter } from '../platform/limits/index.js';
@@ -37,7 +37,7 @@ export class AccessTokens {
   async mint(userId: string, request: MintTokenRequest): Promise<{ token: AccessTokenEntity; raw: string }> {
     await this.rateLimiter.hit(`mint:${userId}`, MINTS_PER_MINUTE);
     const now = this.clock.now();
-    const expiresAt = request.expiresAt ? instant(request.expiresAt) : null;
+    const expiresAt = request.expiresAt ? parseInstant(request.expiresAt) : null;
     if (expiresAt && !(expiresAt > now))
       throw new BadRequest('expiresAt must be an ISO 8601 time in the future');
     const workspaceId = request.workspaceId?.toLowerCase() ?? null;
@@ -68,10 +68,4 @@ export class AccessTokens {
       throw hasGone ? new NotFound('workspace not found') : error; // purged since it was looked for
     }
   }
-}
-
-/** A time without a zone is UTC: the machine's own zone must not decide when a token ends. */
-function instant(text: string): Date {
-  const hasZone = !text.includes('T') || /(?:Z|[+-]\d{2}:?\d{2})$/i.test(text);
-  return new Date(hasZone ? text : `${text}Z`);
 }

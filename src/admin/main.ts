@@ -1,9 +1,11 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { isEmail, isISO8601 } from 'class-validator';
+import { isEmail } from 'class-validator';
 import { STATUSES, type SubscriptionStatus } from '../billing/index.js';
 import { StartupError } from '../config/index.js';
+import { isInstant, parseInstant } from '../platform/clock/index.js';
 import { createUser } from './create-user.js';
 import { grantSubscription } from './grant-subscription.js';
+import { renewSigningKeys } from './renew-signing-keys.js';
 import type { Report } from './report.js';
 
 const FAILED = 1;
@@ -31,11 +33,18 @@ program
   .command('grant')
   .argument('<email>', 'address of the account', email)
   .addOption(new Option('--status <status>', 'status to set').choices(STATUSES).makeOptionMandatory())
-  .option('--until <time>', 'end of the trial or the paid period, ISO 8601', time)
+  .option('--until <time>', 'end of the trial or the paid period, ISO 8601, UTC without a zone', time)
   .description('set a subscription by hand')
   .action((address: string, options: { status: SubscriptionStatus; until?: Date }) =>
     run(() => grantSubscription(address, options.status, options.until ?? null)),
   );
+
+program
+  .command('signing-keys')
+  .description('the keys of the JWTs')
+  .command('renew')
+  .description('make a new key, after AUTH_SECRET has changed')
+  .action(() => run(renewSigningKeys));
 
 try {
   await program.parseAsync();
@@ -62,6 +71,6 @@ function email(text: string): string {
 }
 
 function time(text: string): Date {
-  if (isISO8601(text, { strict: true })) return new Date(text);
+  if (isInstant(text)) return parseInstant(text);
   throw new InvalidArgumentError('It must be an ISO 8601 time.');
 }

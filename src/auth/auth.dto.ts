@@ -1,10 +1,10 @@
-import { IsEmail, Length, Matches } from 'class-validator';
+import { IsEmail } from 'class-validator';
+import { IsName } from '../platform/http/index.js';
 
 export class DevLoginRequest {
   @IsEmail()
   email: string;
 
-  @Matches(/^\P{Cc}*$/u, { message: 'name must be text without control characters' })
-  @Length(1, 255)
+  @IsName()
   name: string;
 }

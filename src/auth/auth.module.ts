@@ -14,6 +14,7 @@ import { MeController } from './me.controller.js';
 import { PatVerifier } from './pat-verifier.js';
 import { RateLimitGuard } from './rate-limit.guard.js';
 import { ScopeGuard } from './scope.guard.js';
+import { SigningKeys } from './signing-keys.js';
 import { UserEntity } from './user.entity.js';
 import { Users } from './users.js';
 
@@ -31,8 +32,9 @@ import { Users } from './users.js';
     provideIdentity,
     RateLimitGuard,
     ScopeGuard,
+    SigningKeys,
     Users,
   ],
-  exports: [AuthenticationGuard, RateLimitGuard, ScopeGuard, Users],
+  exports: [AuthenticationGuard, RateLimitGuard, ScopeGuard, SigningKeys, Users],
 })
 export class AuthModule {}

@@ -1,5 +1,5 @@
 import { betterAuth } from 'better-auth';
-import { isAPIError } from 'better-auth/api';
+import { APIError, isAPIError } from 'better-auth/api';
 import { bearer, jwt, oneTimeToken } from 'better-auth/plugins';
 import { Configuration } from '../config/index.js';
 import { type Log, redactUrl } from '../platform/log/index.js';
@@ -36,6 +36,7 @@ export function createIdentity(configuration: Configuration, secret: string, poo
       disableCSRFCheck: false,
     },
     onAPIError: { onError: leaveFaultsToTheFilter },
+    databaseHooks: { user: { create: { before: refuseUnfit }, update: { before: refuseUnfit } } },
     ...TABLES,
     plugins: [
       jwt({
@@ -52,6 +53,18 @@ export function createIdentity(configuration: Configuration, secret: string, poo
       bearer(),
       oneTimeToken({ storeToken: 'hashed', expiresIn: ONE_TIME_TOKEN_MINUTES }),
     ],
+  });
+}
+
+/** Longer ones would not fit the index, and the library bounds neither. */
+const MAX_EMAIL = 254;
+const NAME = /^[^\p{Cc}\p{Cs}]{1,255}$/u;
+
+function refuseUnfit(user: { email?: string | undefined; name?: string | undefined }): Promise<void> {
+  const isFit = (user.email?.length ?? 0) <= MAX_EMAIL && (user.name === undefined || NAME.test(user.name));
+  if (isFit) return Promise.resolve();
+  throw new APIError('BAD_REQUEST', {
+    message: 'email must have at most 254 characters, name 1 to 255 without control characters',
   });
 }
 

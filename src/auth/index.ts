@@ -14,5 +14,6 @@ export { generatePat, hashPat } from './pat.js';
 export { type Principal, type Scope, SCOPES } from './principal.js';
 export { RateLimitGuard, Unlimited } from './rate-limit.guard.js';
 export { ScopeGuard } from './scope.guard.js';
+export { SigningKeys } from './signing-keys.js';
 export { UserEntity } from './user.entity.js';
 export { Users } from './users.js';

@@ -40,11 +40,17 @@ export class Users {
     return this.users.findOneByOrFail({ email: email.toLowerCase() });
   }
 
-  /** A new account with email and password. @throws Conflict when the email is taken */
+  /**
+   * An account with email and password; a user that has none yet, from dev-login or a crash between the two steps, gets
+   * this one. @throws Conflict when there is a password already
+   */
   async create(email: string, name: string, password: string): Promise<UserEntity> {
-    if (await this.findByEmail(email)) throw new Conflict(`there is an account ${email} already`);
     const { internalAdapter, password: passwords } = await this.identity.$context;
     const user = await this.findOrCreate(email, name);
+    const accounts = await internalAdapter.findAccounts(user.id);
+    if (accounts.some(({ providerId }) => providerId === 'credential')) {
+      throw new Conflict(`there is an account ${email} already`);
+    }
     await internalAdapter.createAccount({
       userId: user.id,
       accountId: user.id,

@@ -2,6 +2,8 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Pool } from 'pg';
 import { sqlState } from '../platform/database/index.js';
 
+const LENT_AT_ONCE = 3;
+
 interface Watched {
   fault?: Error;
 }
@@ -18,6 +20,7 @@ interface Connection {
  */
 export class WatchedPool {
   private readonly requests = new AsyncLocalStorage<Watched>();
+  private readonly lendable = new Permits(LENT_AT_ONCE);
 
   constructor(private readonly pool: Pool) {}
 
@@ -29,12 +32,24 @@ export class WatchedPool {
     return result;
   }
 
+  /** Lends a few connections alone: the handler holds one while it hashes a password, and others need the pool too. */
   async connect(): Promise<Connection> {
-    const client = await this.noting(() => this.pool.connect());
+    await this.lendable.acquire();
+    const client = await this.noting(() => this.pool.connect()).catch((error: unknown) => {
+      this.lendable.release();
+      throw error;
+    });
+    // A connection that dies between two queries says so by an event, which would end the process unheard.
+    const onError = (error: Error): void => this.note(error);
+    client.on('error', onError);
     const query = client.query.bind(client) as Connection['query'];
     return {
       query: (...parts) => this.noting(() => query(...parts)),
-      release: () => client.release(),
+      release: () => {
+        client.off('error', onError);
+        client.release();
+        this.lendable.release();
+      },
     };
   }
 
@@ -47,10 +62,32 @@ export class WatchedPool {
     try {
       return await work();
     } catch (error) {
-      const request = this.requests.getStore();
-      if (request && !isRefusal(error)) request.fault ??= error as Error;
+      this.note(error);
       throw error;
     }
+  }
+
+  private note(error: unknown): void {
+    const request = this.requests.getStore();
+    if (request && !isRefusal(error)) request.fault ??= error as Error;
+  }
+}
+
+/** So many at a time; the others wait their turn. */
+class Permits {
+  private readonly waiting: (() => void)[] = [];
+
+  constructor(private left: number) {}
+
+  async acquire(): Promise<void> {
+    if (this.left > 0) this.left--;
+    else await new Promise<void>((resolve) => this.waiting.push(resolve));
+  }
+
+  release(): void {
+    const next = this.waiting.shift();
+    if (next) next();
+    else this.left++;
   }
 }
 

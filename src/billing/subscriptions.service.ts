@@ -73,8 +73,10 @@ export class Subscriptions {
 
   /** Sets a status by hand, for the admin command; `until` ends a trial or a paid period. @throws BadRequest */
   async grant(userId: string, status: SubscriptionStatus, until: Date | null): Promise<Subscription> {
-    if (status === 'trial' && until === null) throw new BadRequest('a trial needs an end');
-    await this.database.run(subscriptionStatements.grant, [userId, status, until, this.clock.now()]);
+    const now = this.clock.now();
+    if (status === 'trial' && !(until && until > now))
+      throw new BadRequest('a trial needs an end in the future');
+    await this.database.run(subscriptionStatements.grant, [userId, status, until, now]);
     return this.of(userId);
   }
 

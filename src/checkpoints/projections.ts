@@ -58,6 +58,7 @@ export class Projections {
       const from = fromCursor ?? mark.olderCursor;
       if (from > mark.cursor) throw new BadRequest('fromCursor is above the cursor of the checkpoint');
       refuseCompacted(mark);
+      await tx.run(projectionStatements.planForMany, []);
       const values = [workspaceId, from, mark.cursor];
       const entries = await tx.run<SummaryEntry>(projectionStatements.summary, values);
       return { fromCursor: from, toCursor: mark.cursor, entries };
@@ -68,6 +69,7 @@ export class Projections {
   restoreManifest(workspaceId: string, checkpointId: string): Promise<Manifest> {
     return this.onSnapshot(workspaceId, checkpointId, async (tx, mark) => {
       refuseCompacted(mark);
+      await tx.run(projectionStatements.planForMany, []);
       const entries = await tx.run<ManifestEntry>(projectionStatements.manifest, [workspaceId, mark.cursor]);
       return { expectedHeadCursor: mark.headCursor, entries };
     });

@@ -9,7 +9,7 @@ const HTTP_URL = { require_tld: false, require_protocol: true, protocols: ['http
 
 /**
  * Everything the environment can set, read once at start. A property's `@Env` names its variable and says
- * what it means; `.env.example` is printed from here. Source of the names: the operation manual in README.md.
+ * what it means; `.env.example` is printed from here.
  */
 export class Configuration {
   @Env('NODE_ENV', 'production: no secret has a default, errors of set-up stop the start', 'development')
@@ -87,7 +87,11 @@ export class Configuration {
   })
   trustedOrigins: string[];
 
-  @Env('TRUST_PROXY', 'true behind a reverse proxy: the last address in X-Forwarded-For is the client', 'false')
+  @Env(
+    'TRUST_PROXY',
+    'true behind a reverse proxy: the last address in X-Forwarded-For is the client',
+    'false',
+  )
   @IsIn([true, false], { message: '$property must be true or false' })
   trustProxy: boolean;
 

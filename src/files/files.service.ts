@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
 import { type BlobReference, Blobs, type StagedBlob } from '../platform/blobs/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, sqlState } from '../platform/database/index.js';
+import { Database, isConnectionLost, sqlState } from '../platform/database/index.js';
 import { BadRequest, NotFound, PreconditionFailed, ServiceUnavailable } from '../platform/http/index.js';
 import { lockedFilesAt, lockLog, logDeletions } from './change-log.js';
 import type { Precondition } from './file-headers.js';
@@ -136,7 +136,7 @@ export class Files {
       if (!row) throw new Error('put_file returned no row');
       return row;
     } catch (error) {
-      if (sqlState(error) !== undefined) await this.blobs.discard(blob);
+      if (sqlState(error) !== undefined && !isConnectionLost(error)) await this.blobs.discard(blob);
       throw error;
     }
   }

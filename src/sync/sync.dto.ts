@@ -17,6 +17,8 @@ import { CONTENT_HASH, DEVICE_ID, ENCRYPTED_PATH } from '../files/index.js';
 
 const DEVICE_ID_RULE = { message: 'deviceId must be 1 to 128 visible ASCII characters' };
 
+/** The last decorator of a property is checked first, so its type stands nearest to it. */
+
 export class PushedChange {
   @Matches(ENCRYPTED_PATH, { message: 'encryptedPath must be 1 to 4096 base64url characters' })
   encryptedPath: string;
@@ -29,9 +31,9 @@ export class PushedChange {
   contentHash?: string | null;
 
   @IsOptional()
-  @IsInt()
-  @Min(0)
   @Max(Number.MAX_SAFE_INTEGER)
+  @Min(0)
+  @IsInt()
   encryptedSize?: number | null;
 }
 
@@ -39,17 +41,17 @@ export class PushRequest {
   @Matches(DEVICE_ID, DEVICE_ID_RULE)
   deviceId: string;
 
-  @IsInt()
-  @Min(0)
   @Max(Number.MAX_SAFE_INTEGER)
+  @Min(0)
+  @IsInt()
   baseCursor: number;
 
-  @IsArray()
-  @ArrayMinSize(1)
-  @ArrayMaxSize(1000)
-  @IsObject({ each: true }) // a null row would pass the nested validation
-  @ValidateNested({ each: true })
   @Type(() => PushedChange)
+  @ValidateNested({ each: true })
+  @IsObject({ each: true }) // a null row would pass the nested validation
+  @ArrayMaxSize(1000)
+  @ArrayMinSize(1)
+  @IsArray()
   changes: PushedChange[];
 }
 
@@ -57,9 +59,9 @@ export class PullRequest {
   @Matches(DEVICE_ID, DEVICE_ID_RULE)
   deviceId: string;
 
-  @IsInt()
-  @Min(0)
   @Max(Number.MAX_SAFE_INTEGER)
+  @Min(0)
+  @IsInt()
   cursor: number;
 
   @IsOptional()

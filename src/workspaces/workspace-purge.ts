@@ -9,10 +9,11 @@ import { Log } from '../platform/log/index.js';
 export type PurgeStep = (workspaceId: string) => Promise<number>;
 
 const LOOK_AGAIN_MS = 60_000;
+const TAKEN_UP_AT_ONCE = 1000;
 
 const deleted = statement(
   'workspaces.deleted',
-  'SELECT id FROM workspaces WHERE deleted_at IS NOT NULL ORDER BY deleted_at',
+  'SELECT id FROM workspaces WHERE deleted_at IS NOT NULL ORDER BY deleted_at LIMIT $1',
 );
 const removeRow = statement(
   'workspaces.remove_row',
@@ -22,13 +23,15 @@ const removeRow = statement(
 );
 
 /**
- * Empties deleted workspaces in the background, in bounded batches. The mark `deleted_at` is the whole of its memory:
+ * Empties deleted workspaces in the background: one bounded batch at a time, in turns, so that many deletions cannot
+ * starve the pool and a small workspace does not wait for a large one. The mark `deleted_at` is the whole of its memory:
  * after a crash the next start, or any other instance, goes on where this one stopped. Running twice at once is safe.
  */
 @Injectable()
 export class WorkspacePurge implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly steps: PurgeStep[] = [];
-  private readonly running = new Map<string, Promise<void>>();
+  private readonly waiting = new Set<string>();
+  private working: Promise<void> | undefined;
   private isStopping = false;
 
   constructor(
@@ -45,28 +48,27 @@ export class WorkspacePurge implements OnApplicationBootstrap, BeforeApplication
 
   /** Starts emptying a workspace; returns at once. */
   begin(workspaceId: string): void {
-    if (this.isStopping || this.running.has(workspaceId)) return;
-    const run = this.log
-      .bestEffort('purge a deleted workspace', () => this.purge(workspaceId))
-      .finally(() => this.running.delete(workspaceId));
-    this.running.set(workspaceId, run);
+    if (this.isStopping) return;
+    this.waiting.add(workspaceId);
+    this.working ??= this.work().finally(() => (this.working = undefined));
   }
 
   onApplicationBootstrap(): Promise<void> {
     return this.resume();
   }
 
-  /** Takes up every deleted workspace that is still there. */
+  /** Takes up the deleted workspaces that are still there. */
   @Interval(LOOK_AGAIN_MS)
   async resume(): Promise<void> {
     await this.log.bestEffort('look for deleted workspaces', async () => {
-      for (const { id } of await this.database.run<{ id: string }>(deleted, [])) this.begin(id);
+      for (const { id } of await this.database.run<{ id: string }>(deleted, [TAKEN_UP_AT_ONCE]))
+        this.begin(id);
     });
   }
 
   /** Resolves when no purge is under way. */
   async idle(): Promise<void> {
-    await Promise.all(this.running.values());
+    while (this.working) await this.working;
   }
 
   async beforeApplicationShutdown(): Promise<void> {
@@ -74,11 +76,21 @@ export class WorkspacePurge implements OnApplicationBootstrap, BeforeApplication
     await this.idle();
   }
 
-  private async purge(workspaceId: string): Promise<void> {
-    const sweepBlobs: PurgeStep = (id) => this.sweeper.sweepWorkspace(id, this.clock.now());
-    for (const step of [...this.steps, sweepBlobs]) {
-      while ((await step(workspaceId)) > 0) if (this.isStopping) return;
+  private async work(): Promise<void> {
+    for (let [id] = this.waiting; id !== undefined && !this.isStopping; [id] = this.waiting) {
+      const workspaceId = id;
+      this.waiting.delete(workspaceId);
+      await this.log.bestEffort('purge a deleted workspace', async () => {
+        if (await this.purgeBatch(workspaceId)) this.waiting.add(workspaceId);
+      });
     }
+  }
+
+  /** One batch of the first step that still finds something; whether there may be more. */
+  private async purgeBatch(workspaceId: string): Promise<boolean> {
+    for (const step of this.steps) if ((await step(workspaceId)) > 0) return true;
+    if ((await this.sweeper.sweepWorkspace(workspaceId, this.clock.now())) > 0) return true;
     await this.database.run(removeRow, [workspaceId]);
+    return false;
   }
 }

@@ -1,20 +1,15 @@
 import { Transform } from 'class-transformer';
 import { Matches } from 'class-validator';
+import { IsName } from '../platform/http/index.js';
 
 const HEX_32_BYTES = /^[0-9a-f]{64}$/i;
-/** Counts code points, as the table's own constraint does (`@Length` does not); half a surrogate pair is no text. */
-const NAME = /^[^\p{Cc}\p{Cs}]{1,255}$/u;
 
 const lowerCase = Transform(({ value }: { value: unknown }) =>
   typeof value === 'string' ? value.toLowerCase() : value,
 );
-const trimmed = Transform(({ value }: { value: unknown }) =>
-  typeof value === 'string' ? value.trim() : value,
-);
 
 export class CreateWorkspaceRequest {
-  @trimmed
-  @Matches(NAME, { message: 'name must be 1 to 255 characters, without control characters' })
+  @IsName()
   name: string;
 }
 

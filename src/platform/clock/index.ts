@@ -1,2 +1,3 @@
 export { Clock } from './clock.js';
+export { isInstant, parseInstant } from './instant.js';
 export { ClockModule } from './clock.module.js';

@@ -9,7 +9,16 @@ export interface DataSourceSettings {
   poolSize: number;
   entities: EntityTarget<ObjectLiteral>[];
   onPoolError: (error: unknown) => void;
+  /** For migrations, which may wait and work for as long as it takes. */
+  isUnhurried?: boolean;
 }
+
+/** The server ends what takes too long: a client-side limit would leave it running. In ms. */
+const LIMITS = {
+  statement_timeout: 10_000,
+  lock_timeout: 3_000,
+  idle_in_transaction_session_timeout: 15_000,
+};
 
 const INT8 = 20;
 
@@ -27,12 +36,13 @@ function parseInt8(text: string): number {
   return value;
 }
 
-/** The one data source. The server ends what takes too long: a client-side limit would leave it running. */
+/** The service's data source, or one for its migrations. */
 export function createDataSource({
   target,
   poolSize,
   entities,
   onPoolError,
+  isUnhurried = false,
 }: DataSourceSettings): DataSource {
   // The driver reads URLs itself: sockets, sslmode and the like work as its documentation says.
   const where = typeof target === 'string' ? { connectionString: target } : target;
@@ -52,9 +62,7 @@ export function createDataSource({
       ...where,
       types,
       keepAlive: true,
-      statement_timeout: 10_000,
-      lock_timeout: 3_000,
-      idle_in_transaction_session_timeout: 15_000,
+      ...(isUnhurried ? {} : LIMITS),
     },
   });
 }

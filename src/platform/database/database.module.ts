@@ -2,7 +2,7 @@ import { type DynamicModule, Global, Inject, Module, type OnApplicationShutdown 
 import { DataSource, type EntityTarget, type ObjectLiteral } from 'typeorm';
 import { Configuration, StartupError } from '../../config/index.js';
 import { Log } from '../log/index.js';
-import { createDataSource } from './data-source.js';
+import { createDataSource, type DataSourceSettings } from './data-source.js';
 import { Database } from './database.js';
 import { EMBEDDED_SERVER, provideServer, type Server } from './server.js';
 import { isConnectionLost, sqlState } from './errors.js';
@@ -48,20 +48,28 @@ async function connect(
   server: Server,
   entities: EntityTarget<ObjectLiteral>[],
 ): Promise<DataSource> {
-  const dataSource = createDataSource({
+  const settings = {
     target: server.target,
     poolSize: configuration.databasePoolSize,
     entities,
-    onPoolError: (err) => log.warn({ err }, 'a database connection was lost'),
-  });
+    onPoolError: (err: unknown) => log.warn({ err }, 'a database connection was lost'),
+  };
   try {
-    await dataSource.initialize();
-    await underStartLock(dataSource, () => migrate(dataSource));
-    return dataSource;
+    await migrateOnce({ ...settings, poolSize: 2, isUnhurried: true });
+    return await createDataSource(settings).initialize();
   } catch (error) {
-    if (dataSource.isInitialized) await dataSource.destroy();
     await server.stop();
     throw asStartupError(error);
+  }
+}
+
+/** On connections of its own: the pool's end a statement after seconds, and a migration may take longer. */
+async function migrateOnce(settings: DataSourceSettings): Promise<void> {
+  const dataSource = await createDataSource(settings).initialize();
+  try {
+    await underStartLock(dataSource, () => migrate(dataSource));
+  } finally {
+    await dataSource.destroy();
   }
 }
 
@@ -69,6 +77,14 @@ function asStartupError(error: unknown): unknown {
   const state = sqlState(error);
   if (state === '28P01' || state === '28000') {
     return new StartupError('PostgreSQL refused the user or password; check DATABASE_URL.', { cause: error });
+  }
+  if (state === '53300') {
+    return new StartupError(
+      'PostgreSQL has no connection left; raise its max_connections or lower DATABASE_POOL_SIZE.',
+      {
+        cause: error,
+      },
+    );
   }
   if (state === '3D000')
     return new StartupError('The database in DATABASE_URL does not exist; create it first.', {

@@ -10,32 +10,38 @@ export class AmbiguousCommit extends Error {
 const TRANSIENT = new Set([
   '40001', // serialization failure
   '40P01', // deadlock
+  '25006', // read only, as after a failover to a standby
+  '25P03', // idle in a transaction for too long
+  '53100', // disk full
+  '53200', // out of memory
   '53300', // too many connections
   '55P03', // lock timeout
   '57014', // statement timeout
   '57P01', // terminated by an administrator
   '57P02', // crash shutdown
   '57P03', // cannot connect now
-  '58P01', // the socket directory is gone
+  '57P05', // idle session ended
+  '58030', // input or output error
 ]);
-const CONNECTION_LOST = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOENT', 'ETIMEDOUT', 'EAI_AGAIN']);
+const CONNECTION_LOST = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EAI_AGAIN']);
+
+/** The driver's own errors have no code. */
+const LOST_MESSAGE =
+  /^(?:Connection terminated|timeout exceeded when trying to connect|Client has encountered)/;
 
 /** The SQLSTATE of a failed statement: the server answered, so the statement did not happen. */
 export function sqlState(error: unknown): string | undefined {
   const code = rawCode(error);
-  return code !== undefined && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
+  // Every SQLSTATE has a digit; EPIPE and its like have none.
+  return code !== undefined && /^(?=.*\d)[0-9A-Z]{5}$/.test(code) ? code : undefined;
 }
 
 /** Whether the connection went away, so that the fate of the last statement is unknown. */
 export function isConnectionLost(error: unknown): boolean {
-  const code = rawCode(error);
-  if (code !== undefined) return CONNECTION_LOST.has(code) || code.startsWith('08') || code.startsWith('57P');
-  return (
-    error instanceof Error &&
-    /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered)/.test(
-      error.message,
-    )
-  );
+  const { code, syscall } = driverError(error) as NodeJS.ErrnoException;
+  if (code === 'ENOENT') return syscall === 'connect'; // the server's socket; any other missing file is no such thing
+  if (typeof code === 'string') return CONNECTION_LOST.has(code) || /^(?:08|57P)/.test(code);
+  return error instanceof Error && LOST_MESSAGE.test(error.message);
 }
 
 /** Whether the same request may succeed a moment later. */
@@ -43,11 +49,6 @@ export function isTransient(error: unknown): boolean {
   if (error instanceof AmbiguousCommit) return true;
   const state = sqlState(error);
   return (state !== undefined && TRANSIENT.has(state)) || isConnectionLost(error);
-}
-
-export function isUniqueViolation(error: unknown, constraint?: string): boolean {
-  const source = driverError(error) as { constraint?: string };
-  return sqlState(error) === '23505' && (constraint === undefined || source.constraint === constraint);
 }
 
 function rawCode(error: unknown): string | undefined {

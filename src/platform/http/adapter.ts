@@ -11,6 +11,8 @@ import type { InFlightRequests } from './in-flight.js';
 
 const MAX_HEADER_BYTES = 16 * 1024;
 
+const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+\s*(?:;.*)?$/;
+
 /** After an early refusal, so much of the unread body is discarded for the client to get its answer. */
 const LINGER_BYTES = 64 * 1024 * 1024;
 const LINGER_MS = 10_000;
@@ -47,6 +49,7 @@ export function createAdapter(
   leaveBodiesUnread(fastify);
   fastify.addHook('onRequest', (request, reply, done) => {
     reply.headers(headers).header('x-request-id', request.id);
+    forgetUnreadableContentType(request.raw);
     done(isHostless(request.raw) ? new BadRequest('a Host header is required') : undefined);
   });
   fastify.server.on('checkExpectation', refuseExpectation);
@@ -87,6 +90,11 @@ function lingerOver(request: IncomingMessage): void {
     if (discarded > LINGER_BYTES) socket.destroy();
   });
   request.resume();
+}
+
+/** The framework would refuse it before anybody has asked who is asking (401); no route looks at it. */
+function forgetUnreadableContentType({ headers }: IncomingMessage): void {
+  if (!MEDIA_TYPE.test(headers['content-type'] ?? '')) delete headers['content-type'];
 }
 
 function isHostless({ headers, httpVersion }: IncomingMessage): boolean {

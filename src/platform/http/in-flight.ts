@@ -4,6 +4,9 @@ import { ServiceUnavailable } from './errors.js';
 
 const DRAIN_MS = 25_000;
 
+/** A process that drains is alive: who would kill it for a 503 here would cut its requests off. */
+const LIVENESS = '/health';
+
 /**
  * Counts the requests under way. At shutdown those finish, 25 s at most, while new ones are sent elsewhere (503,
  * connection closed); only then does the framework close what is left, and the pool after it.
@@ -14,11 +17,11 @@ export class InFlightRequests implements BeforeApplicationShutdown {
   private whenIdle: (() => void) | undefined;
 
   watch(fastify: FastifyInstance): void {
-    fastify.addHook('onRequest', (_request, reply, done) => {
+    fastify.addHook('onRequest', (request, reply, done) => {
       this.count++;
       // Not onResponse: it never comes for a client that has gone, and the drain would wait for it in vain.
       reply.raw.once('close', () => this.leave());
-      if (!this.isDraining) {
+      if (!this.isDraining || request.url === LIVENESS) {
         done();
         return;
       }

@@ -3,5 +3,6 @@ export { bodyChunks, ClientGone, JsonBody, readBody } from './body.js';
 export * from './errors.js';
 export { corsOptions } from './headers.js';
 export { HttpModule } from './http.module.js';
+export { IsInstant, IsName } from './text.js';
 export { InFlightRequests } from './in-flight.js';
 export { parseJsonObject } from './json.js';

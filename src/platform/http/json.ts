@@ -1,14 +1,16 @@
 import { BadRequest } from './errors.js';
 
 const MAX_DEPTH = 32;
+/** A full push has 5,000 values. Validation visits each one, so a body of millions would stop the service. */
+const MAX_VALUES = 20_000;
 const FORBIDDEN_KEYS = new Set(['__proto__', 'constructor', 'prototype']);
 /** JSON can escape one half alone; no UTF-8, so no column, can hold it, and validators fall over it. */
 const HALF_SURROGATE_PAIR = /\p{Cs}/u;
 
 /**
  * The JSON object in a request body; an empty body is an empty object, so that validation names what is missing.
- * @throws BadRequest on broken JSON, another type at the top, nesting deeper than 32, keys that reach for
- * prototypes, halves of surrogate pairs
+ * @throws BadRequest on broken JSON, another type at the top, more than 20,000 values, nesting deeper than 32, keys
+ * that reach for prototypes, halves of surrogate pairs
  */
 export function parseJsonObject(body: Buffer): Record<string, unknown> {
   if (body.length === 0) return {};
@@ -25,17 +27,24 @@ export function parseJsonObject(body: Buffer): Record<string, unknown> {
   return value as Record<string, unknown>;
 }
 
-/** Iterative on purpose: recursion over a hostile depth would overflow the stack. */
+/** Iterative on purpose: recursion over a hostile depth would overflow the stack. Counts before it looks. */
 function refuseHostileShapes(root: object): void {
   const pending: { value: object; depth: number }[] = [{ value: root, depth: 1 }];
+  let values = 0;
   for (let next = pending.pop(); next; next = pending.pop()) {
     if (next.depth > MAX_DEPTH) throw new BadRequest('the request body is nested too deeply');
+    values += Array.isArray(next.value) ? next.value.length : Object.keys(next.value).length;
+    if (values > MAX_VALUES) throw new BadRequest('the request body has too many values');
     for (const [key, child] of Object.entries(next.value)) {
-      if (FORBIDDEN_KEYS.has(key)) throw new BadRequest(`the request body has a forbidden key`);
-      if (typeof child === 'string' && HALF_SURROGATE_PAIR.test(child))
-        throw new BadRequest('the request body has a text that is no Unicode');
+      refuseKeyAndText(key, child);
       if (typeof child === 'object' && child !== null)
         pending.push({ value: child as object, depth: next.depth + 1 });
     }
   }
+}
+
+function refuseKeyAndText(key: string, value: unknown): void {
+  if (FORBIDDEN_KEYS.has(key)) throw new BadRequest('the request body has a forbidden key');
+  if (typeof value === 'string' && HALF_SURROGATE_PAIR.test(value))
+    throw new BadRequest('the request body has a text that is no Unicode');
 }

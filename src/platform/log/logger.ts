@@ -27,7 +27,6 @@ export function createLogger(level: string, destination: NodeJS.WriteStream = pr
         method: request.method,
         url: redactUrl(request.url),
       }),
-      res: (reply: { statusCode: number }) => ({ status: reply.statusCode }),
       err: describeError,
     },
   };

@@ -6,10 +6,7 @@ import { RateLimits1763600000005 } from './1763600000005-rate-limits.js';
 import { AccessTokens1763600000006 } from './1763600000006-access-tokens.js';
 import { Checkpoints1763600000007 } from './1763600000007-checkpoints.js';
 
-/**
- * In the order in which they run. Hand-written; never edited once landed. One that may take long begins with
- * `SET LOCAL statement_timeout = 0`: the pool's connections end a statement after 10 s.
- */
+/** In the order in which they run. Hand-written; never edited once landed. */
 export const migrations = [
   Identity1763600000001,
   Subscriptions1763600000002,

@@ -1,0 +1,38 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { StartupError } from '../config/index.js';
+import { Database, isTransient, statement, underStartLock } from '../platform/database/index.js';
+import type { Identity } from './identity.js';
+import { IDENTITY } from './identity.provider.js';
+
+const removeAll = statement('auth.remove_signing_keys', 'DELETE FROM auth_jwks');
+
+/** The keys that sign the service's JWTs; their private halves are encrypted with AUTH_SECRET. */
+@Injectable()
+export class SigningKeys {
+  constructor(
+    @Inject(IDENTITY) private readonly identity: Identity,
+    private readonly database: Database,
+  ) {}
+
+  /** @throws StartupError when AUTH_SECRET is not the one that the key was made with: nobody could get a token */
+  async check(): Promise<void> {
+    try {
+      await this.identity.api.signJWT({ body: { payload: { sub: 'nobody' } } });
+    } catch (cause) {
+      if (isTransient(cause)) throw cause;
+      throw new StartupError(
+        'AUTH_SECRET is not the one that the signing keys are encrypted with; set that one again (in development it is ' +
+          'kept in DATA_DIR/secrets/auth-secret), or run `npm run admin -- signing-keys renew` once.',
+        { cause },
+      );
+    }
+  }
+
+  /** Makes a new key under the present secret. Every JWT so far is refused from then on; sessions stay. */
+  async renew(): Promise<void> {
+    await underStartLock(this.database.dataSource, async () => {
+      await this.database.run(removeAll, []);
+      await this.identity.api.getJwks();
+    });
+  }
+}

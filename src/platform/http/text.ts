@@ -1,0 +1,28 @@
+import { Transform } from 'class-transformer';
+import { Matches, ValidateBy } from 'class-validator';
+import { isInstant } from '../clock/index.js';
+
+/** Counts code points, as the tables' own constraints do (`@Length` does not); half a surrogate pair is no text. */
+const NAME = /^[^\p{Cc}\p{Cs}]{1,255}$/u;
+
+/** A name that people give: trimmed, 1 to 255 characters, none of them control characters. */
+export function IsName(): PropertyDecorator {
+  const trim = Transform(({ value }: { value: unknown }) =>
+    typeof value === 'string' ? value.trim() : value,
+  );
+  const matches = Matches(NAME, {
+    message: '$property must be 1 to 255 characters, without control characters',
+  });
+  return (target, property) => {
+    trim(target, property);
+    matches(target, property);
+  };
+}
+
+/** A calendar date, or a date with a time, in ISO 8601; for `parseInstant`. */
+export function IsInstant(): PropertyDecorator {
+  return ValidateBy(
+    { name: 'isInstant', validator: { validate: isInstant } },
+    { message: '$property must be an ISO 8601 time' },
+  );
+}

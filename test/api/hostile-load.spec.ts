@@ -1,0 +1,101 @@
+import { WorkspacePurge } from '../../src/workspaces/index.js';
+import { startService, type TestService } from '../kit/index.js';
+import supertest from 'supertest';
+
+/** What one user, or one fault, must not be able to do to all others. */
+describe('one of many', () => {
+  let service: TestService;
+  beforeEach(async () => {
+    service = await startService();
+  });
+  afterEach(() => service.close());
+
+  it('a database connection that dies in the middle of sign-ups ends no process and signs nobody out', async () => {
+    for (let round = 0; round < 5; round++) {
+      const signUps = Array.from({ length: 8 }, (_, i) =>
+        supertest(service.url)
+          .post('/api/auth/sign-up/email')
+          .send({ email: `round${round}-${i}@example.org`, password: 'a long password', name: 'Somebody' })
+          .then(({ status }) => status),
+      );
+      await service.database.eventually(
+        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'`,
+      );
+      await service.database.query(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+         WHERE datname = current_database() AND application_name = 'cloud-sync-service'`,
+      );
+      for (const status of await Promise.all(signUps)) expect([200, 503]).toContain(status);
+    }
+    await supertest(service.url).get('/health').expect(200);
+    const alice = await service.user('alice');
+    await alice.workspace();
+  });
+
+  it('a body of millions of values is refused before each of them is looked at', async () => {
+    const alice = await service.user('alice');
+    const workspace = await alice.workspace();
+    const values = `[${'{},'.repeat(2_500_000)}{}]`;
+    const push = (body: string): supertest.Test =>
+      alice.post(`${workspace.path}/sync/push`).set('Content-Type', 'application/json').send(body);
+    const { body } = await push(`{"deviceId":"d","baseCursor":0,"changes":${values}}`).expect(400);
+    expect(body).toEqual({ error: 'the request body has too many values' });
+    await push(`{"deviceId":"d","baseCursor":0,"changes":[],"undeclared":${values}}`).expect(400);
+    const full = Array.from({ length: 1000 }, (_, i) => ({ encryptedPath: `p${i}`, action: 'delete' }));
+    await push(JSON.stringify({ deviceId: 'd', baseCursor: 0, changes: full })).expect(200);
+  });
+
+  it('many deleted workspaces are emptied one batch at a time', async () => {
+    const alice = await service.user('alice');
+    const purge = service.app.get(WorkspacePurge);
+    let underWay = 0;
+    let most = 0;
+    purge.addStep(async () => {
+      most = Math.max(most, ++underWay);
+      await new Promise(setImmediate);
+      underWay--;
+      return 0;
+    });
+    const workspaces = await Promise.all(Array.from({ length: 20 }, () => alice.workspace()));
+    await Promise.all(workspaces.map((workspace) => alice.delete(workspace.path).expect(200)));
+    await purge.idle();
+    expect(most).toBe(1);
+    expect(await service.database.query('SELECT id FROM workspaces')).toEqual([]);
+  });
+
+  it('a database that has become read-only is a moment to wait for, not a fault of ours', async () => {
+    const alice = await service.user('alice');
+    const workspace = await alice.workspace();
+    const readOnly = (value: string): Promise<unknown> =>
+      service.database.query(`ALTER ROLE CURRENT_USER IN DATABASE ${service.database.name} SET default_transaction_read_only = ${value}`);
+    await readOnly('on');
+    await service.database.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+       WHERE datname = current_database() AND application_name = 'cloud-sync-service'`,
+    );
+    const { headers, body } = await workspace.put('path', 'content').expect(503);
+    expect(headers['retry-after']).toMatch(/^\d+$/);
+    expect(body).toEqual({ error: expect.any(String) });
+  });
+});
+
+describe('what the identity handler takes', () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await startService();
+  });
+  afterAll(() => service.close());
+
+  it.each([
+    ['an email longer than 254 characters', { email: `${'a'.repeat(60)}@${'b'.repeat(200)}.org`, name: 'A' }],
+    ['an email of thousands', { email: `a@${'b.'.repeat(4000)}org`, name: 'A' }],
+    ['a name of thousands', { email: 'long@example.org', name: 'a'.repeat(60_000) }],
+    ['a name with control characters', { email: 'control@example.org', name: 'a\u0007b' }],
+  ])('refuses %s with 400 and stores nothing', async (_, { email, name }) => {
+    const { status } = await supertest(service.url)
+      .post('/api/auth/sign-up/email')
+      .send({ email, name, password: 'a long password' });
+    expect(status).toBe(400);
+    expect(await service.database.query('SELECT id FROM users WHERE email = $1', [email])).toEqual([]);
+  });
+});
