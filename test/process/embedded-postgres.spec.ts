@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync, type SpawnOptions } from 'node:child_process';
-import { chmodSync, chownSync, cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
-import { rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, closeSync, cpSync, mkdirSync, mkdtempSync, openSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -338,6 +338,29 @@ describe('the embedded PostgreSQL', () => {
   });
 });
 
+/**
+ * Kills a backend, and the service while the server recovers from that: told to shut down then, it waits for ever. The
+ * recovery lasts as long as this wants, because it begins by reading a file that is a pipe here.
+ */
+async function hangInShutdown({ child, dataDir, ended, postmaster }: Service): Promise<void> {
+  const children = () => processes().filter(({ parent }) => parent === postmaster);
+  const find = (kind: string) => children().find(({ command }) => command.includes(`postgres: ${kind}`));
+  const pipe = join(dataDir, 'postgres/backup_label');
+  execFileSync('mkfifo', [pipe]);
+  chmodSync(pipe, 0o666); // the server may be another user
+  process.kill(find('walwriter')!.pid, 'SIGKILL');
+  await until('a recovery', () => find('startup') && find('checkpointer'));
+  child.kill('SIGKILL');
+  await ended;
+  const signature = join(dataDir, 'postgres/postmaster.pid');
+  await until('a shutdown', () => readFileSync(signature, 'utf8').includes('stopping'));
+  const writer = openSync(pipe, 'r+'); // open while the pipe goes, so that the recovery cannot miss its end
+  rmSync(pipe);
+  closeSync(writer);
+  await until('the end of the recovery', () => children().length === 1);
+  expect(find('checkpointer')).toBeDefined();
+}
+
 function readable(directory: string): string[] {
   try {
     return readdirSync(directory);
@@ -424,6 +447,36 @@ describe('kill -9', () => {
     const next = await running(service.dataDir);
     expect(isAlive(postmaster)).toBe(false);
     expect(next.warnings).toEqual(['stopping a PostgreSQL that an earlier run left behind']);
+    expect(await notes(next)).toEqual(['acknowledged']);
+  });
+
+  it('of a backend and then of the service: the server, which hangs in its shutdown, is stopped at once', async () => {
+    const service = await running(freshDataDir());
+    await note(service, 'acknowledged');
+    const { postmaster, shell } = service;
+    await hangInShutdown(service);
+    const since = performance.now();
+    for (const pid of [postmaster, shell.parent, shell.guard]) {
+      await until('an end of all that belongs to the server', () => !isAlive(pid));
+    }
+    expect(performance.now() - since).toBeLessThan(20_000);
+
+    const next = await running(service.dataDir);
+    expect(next.warnings).toEqual([]);
+    expect(await notes(next)).toEqual(['acknowledged']);
+  });
+
+  it('of a backend, the service and the guard: the next start stops the server that hangs', async () => {
+    const service = await running(freshDataDir());
+    await note(service, 'acknowledged');
+    const { postmaster, shell } = service;
+    await hangInShutdown(service);
+    for (const pid of [shell.guard, shell.parent]) process.kill(pid, 'SIGKILL');
+    expect(isAlive(postmaster)).toBe(true);
+
+    const next = await running(service.dataDir);
+    expect(isAlive(postmaster)).toBe(false);
+    expect(next.warnings).toEqual(['stopping at once a PostgreSQL that does not shut down']);
     expect(await notes(next)).toEqual(['acknowledged']);
   });
 

@@ -6,11 +6,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { launch, type Manner } from './launcher.js';
 import { isHeldByAnother, levelOf, type Log, readServerLine } from './server-log.js';
 
+/** How long a server may take to shut down cleanly before it is stopped at once, whoever stops it. */
+export const CLEAN_END_WITHIN_MS = 10_000;
+
 /**
  * The parent of the server. Its guard waits for words on the input, which are signals for the server; the end of
  * input, which comes when this process dies however it dies, is a fast shutdown. Signals to the whole service (a
  * terminal's Ctrl-C, a service manager's SIGTERM) pass it by: the service drains first, and then says so itself.
  * Descriptor 3 is the cluster's lock, for the server and its children alone.
+ * DANGER: PostgreSQL that is told to shut down while it restarts after the crash of a backend waits for ever for its
+ * checkpointer, which nobody tells. So a fast shutdown that takes longer than CLEAN_END_WITHIN_MS becomes an immediate
+ * one. The guard looks every second whether its server lives, since it may outlive it when their parent was killed.
  */
 const GUARDED = `
 trap '' HUP INT TERM
@@ -21,6 +27,13 @@ exec 2>/dev/null
 {
   while read -r signal; do kill -s "$signal" "$server"; done
   kill -s INT "$server"
+  seconds=${CLEAN_END_WITHIN_MS / 1_000}
+  while [ "$seconds" -gt 0 ]; do
+    sleep 1
+    kill -0 "$server" || exit
+    seconds=$((seconds - 1))
+  done
+  kill -s QUIT "$server"
 } <&4 3<&- 4<&- &
 guard=$!
 exec 3<&- 4<&-

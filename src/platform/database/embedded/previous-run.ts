@@ -46,6 +46,24 @@ export async function stopLeftBehind(data: DataDirectory, target: ConnectionTarg
 }
 
 /**
+ * Stops at once a server that an earlier run left behind and that does not shut down: it takes no connection then, so
+ * the kernel must prove that it is ours. What it acknowledged is kept, and recovered by the next start.
+ * DANGER: the process id may be another's by now. So the caller holds DATA_DIR and has seen the cluster held, and where
+ * the process cannot be seen (no /proc) nothing is signalled.
+ * @returns whether a server was told to stop
+ */
+export async function quitLeftBehind(data: DataDirectory): Promise<boolean> {
+  const signature = await readSignature(data);
+  if (signature === undefined || process.platform !== 'linux') return false;
+  try {
+    if ((await standingOf(signature.pid, data.cluster)) !== 'server') return false;
+    return process.kill(signature.pid, 'SIGQUIT');
+  } catch {
+    return false; // it is gone, or another user's
+  }
+}
+
+/**
  * Removes what a dead server left in the way of the next one, which a recurring process id or an unreaped zombie
  * makes look alive. DANGER: two servers on one cluster destroy it. So the caller holds the cluster's lock, which
  * no process of an earlier server has then, and nothing goes while a living process or a shared memory segment in
@@ -65,19 +83,25 @@ export async function removeDeadSignature(data: DataDirectory, socketDirectory: 
 
 async function mayHold({ pid, sharedMemory }: Signature, cluster: string): Promise<boolean> {
   if (process.platform !== 'linux') return true;
-  return (await isServerOf(cluster, pid)) || (await isAttached(sharedMemory));
+  return (await standingOf(pid, cluster)) !== 'none' || (await isAttached(sharedMemory));
 }
 
-/** Every process of a server has the cluster as its working directory. */
-async function isServerOf(cluster: string, pid: number): Promise<boolean> {
+/** server: a living process of the cluster's server; none: certainly not one; unclear: neither can be seen. */
+type Standing = 'server' | 'unclear' | 'none';
+
+async function standingOf(pid: number, cluster: string): Promise<Standing> {
   try {
     const status = await readFile(`/proc/${pid}/stat`, 'utf8');
     const [, name, state] = /^\d+ \((.*)\) (\S)/s.exec(status) ?? [];
-    if (state === 'Z' || state === 'X') return false;
+    if (state === 'Z' || state === 'X') return 'none';
+    // Every process of a server has the cluster as its working directory; a container's root may not see that.
     const directory = await readlink(`/proc/${pid}/cwd`).catch(() => undefined);
-    return directory === undefined ? name === 'postgres' : directory === cluster;
+    if (directory !== undefined) return directory === cluster ? 'server' : 'none';
+    if (name !== 'postgres') return 'none';
+    const command = await readFile(`/proc/${pid}/cmdline`, 'utf8');
+    return command.includes(`\0-D\0${cluster}\0`) ? 'server' : 'unclear';
   } catch (error) {
-    return errorCode(error) !== 'ENOENT' && errorCode(error) !== 'ESRCH';
+    return errorCode(error) === 'ENOENT' || errorCode(error) === 'ESRCH' ? 'none' : 'unclear';
   }
 }
 

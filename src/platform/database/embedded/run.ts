@@ -4,18 +4,17 @@ import { StartupError } from '../../../config/index.js';
 import { ask, createDatabase } from './connection.js';
 import { type DataDirectory, diskFull } from './data-directory.js';
 import { type FileLock, tryLockFile } from './file-lock.js';
-import { Postmaster, type ServerExit } from './postmaster.js';
-import { removeDeadSignature, stopLeftBehind } from './previous-run.js';
+import { CLEAN_END_WITHIN_MS, Postmaster, type ServerExit } from './postmaster.js';
+import { quitLeftBehind, removeDeadSignature, stopLeftBehind } from './previous-run.js';
 import type { Server } from './server.js';
 import type { Log } from './server-log.js';
 
-/** How long processes of an earlier server may take to leave the cluster. */
-const LEAVE_WITHIN_MS = 15_000;
+/** How long processes of an earlier server may take to leave the cluster, stopped at once if need be. */
+const LEAVE_WITHIN_MS = 25_000;
 /** How long a start is tried again while the server finds its cluster held. */
 const HELD_WITHIN_MS = 20_000;
 const LONGEST_PAUSE_MS = 1_000;
 const ASK_EVERY_MS = 20;
-const CLEAN_END_WITHIN_MS = 10_000;
 const QUICK_END_WITHIN_MS = 10_000;
 
 /**
@@ -24,15 +23,14 @@ const QUICK_END_WITHIN_MS = 10_000;
  * @throws StartupError when the server does not start; the abort's reason when `signal` ends the wait
  */
 export async function startRun(server: Server, signal: AbortSignal): Promise<Postmaster> {
-  const deadline = performance.now() + HELD_WITHIN_MS;
-  let isRefused = false;
+  let refusedAt: number | undefined;
   for (let pause = 50; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
-    const postmaster = await startPostmaster(server, isRefused, signal);
+    const postmaster = await startPostmaster(server, refusedAt !== undefined, signal);
     const exit = await untilReady(server, postmaster, signal);
     if (exit === undefined) return postmaster;
 
-    if (!exit.isRefused || performance.now() > deadline) throw doesNotStart(server, exit);
-    isRefused = true;
+    refusedAt ??= performance.now();
+    if (!exit.isRefused || performance.now() - refusedAt > HELD_WITHIN_MS) throw doesNotStart(server, exit);
     await delay(pause, undefined, { signal });
   }
 }
@@ -51,22 +49,31 @@ async function startPostmaster(server: Server, isRefused: boolean, signal: Abort
 }
 
 /**
- * Waits until no process of an earlier server is left on the cluster.
+ * Waits until no process of an earlier server is left on the cluster. One that is left behind is told to shut down, and
+ * if it takes too long, whoever told it, to stop at once.
  * @returns the lock, or undefined where files cannot be locked: PostgreSQL's own interlock must do there
  */
 async function lockCluster(server: Server, signal: AbortSignal): Promise<FileLock | undefined> {
   const { data, target, log } = server;
-  const deadline = performance.now() + LEAVE_WITHIN_MS;
-  for (let isTold = false; ;) {
+  const since = performance.now();
+  let isTold = false;
+  let isToldToQuit = false;
+  for (;;) {
     const lock = await tryLockFile(join(data.path, 'postgres.lock'));
     if (lock === 'unsupported' && (await ask(target)) === 'absent') return undefined;
     if (typeof lock === 'object') return lock;
 
+    const waited = performance.now() - since;
+    if (waited > LEAVE_WITHIN_MS) throw staysBehind(data);
     if (!isTold) {
       isTold = await stopLeftBehind(data, target);
       if (isTold) log({ level: 'warn', message: 'stopping a PostgreSQL that an earlier run left behind' });
     }
-    if (performance.now() > deadline) throw staysBehind(data);
+    if (!isToldToQuit && waited > CLEAN_END_WITHIN_MS) {
+      isToldToQuit = await quitLeftBehind(data);
+      if (isToldToQuit)
+        log({ level: 'warn', message: 'stopping at once a PostgreSQL that does not shut down' });
+    }
     await delay(50, undefined, { signal });
   }
 }
@@ -114,7 +121,7 @@ async function endsWithin(postmaster: Postmaster, milliseconds: number): Promise
 
 function staysBehind({ shown }: DataDirectory): StartupError {
   return new StartupError(
-    `Another PostgreSQL still holds the database in ${shown}; end the process named in ${shown}/postgres/postmaster.pid and start again.`,
+    `Another PostgreSQL still holds the database in ${shown}; send SIGQUIT (kill -QUIT, never -9) to the process whose id is the first line of ${shown}/postgres/postmaster.pid, and start again.`,
   );
 }
 
