@@ -1,5 +1,6 @@
 import { Controller, Delete, Get, Put, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Readable } from 'node:stream';
 import { Scopes } from '../auth/index.js';
 import { RequiresSubscription } from '../billing/index.js';
 import { Configuration } from '../config/index.js';
@@ -14,7 +15,8 @@ import {
   UploadPrecondition,
 } from './file-headers.js';
 import { Files } from './files.service.js';
-import { fileWire, type FileWire, uploadedWire, type UploadedWire } from './files.wire.js';
+import { uploadedWire, type UploadedWire } from './files.wire.js';
+import { listing } from './listing.js';
 
 @Controller('api/v1/workspaces/:id/files')
 @OwnedWorkspace()
@@ -27,8 +29,13 @@ export class FilesController {
 
   @Get()
   @Scopes('documents:read')
-  async list(@CurrentWorkspace() workspace: WorkspaceRef): Promise<{ files: FileWire[] }> {
-    return { files: (await this.files.list(workspace.id)).map(fileWire) };
+  async list(
+    @CurrentWorkspace() workspace: WorkspaceRef,
+    @Req() { method }: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    const body = method === 'HEAD' ? Readable.from([]) : await listing(this.files.list(workspace.id));
+    await reply.header('content-type', 'application/json; charset=utf-8').send(body);
   }
 
   @Put(':encPath')

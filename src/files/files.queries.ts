@@ -8,11 +8,12 @@ export const fileStatements = {
      FROM put_file($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
   ),
 
-  list: statement(
-    'files.list',
+  /** Up to $3 live files whose ids come after $2. */
+  page: statement(
+    'files.page',
     `SELECT id, encrypted_path AS "encryptedPath", content_hash AS "contentHash", encrypted_size AS "encryptedSize",
             version, created_at AS "createdAt", updated_at AS "updatedAt"
-     FROM files WHERE workspace_id = $1 AND NOT is_deleted ORDER BY id`,
+     FROM files WHERE workspace_id = $1 AND NOT is_deleted AND id > $2 ORDER BY id LIMIT $3`,
   ),
 
   /** The live head of a path with where its bytes are. */

@@ -9,6 +9,8 @@ import type { Precondition } from './file-headers.js';
 import { fileStatements } from './files.queries.js';
 
 const FOREIGN_KEY_VIOLATION = '23503';
+const PAGE = 1000;
+const BEFORE_ALL_IDS = '00000000-0000-0000-0000-000000000000';
 
 export interface Upload {
   readonly workspaceId: string;
@@ -39,7 +41,6 @@ export interface ListedFile {
 /** A version's ciphertext: what its headers say and where its bytes are. */
 export interface Content extends BlobReference {
   readonly contentHash: string;
-  readonly size: number;
 }
 
 type Outcome = 'created' | 'updated' | 'unchanged' | 'precondition_failed' | 'workspace_gone' | 'blob_gone';
@@ -92,9 +93,17 @@ export class Files {
     }
   }
 
-  /** The live files, in the order of their ids, which is that of their creation. */
-  list(workspaceId: string): Promise<ListedFile[]> {
-    return this.database.run<ListedFile>(fileStatements.list, [workspaceId]);
+  /**
+   * The live files page by page, in the order of their ids, which is that of their creation. Each row is true when it
+   * is read, not all of them at one instant: no transaction is held while a slow client takes its time. A client that
+   * needs one instant has snapshot and pull.
+   */
+  async *list(workspaceId: string): AsyncGenerator<ListedFile[], void> {
+    for (let after: string | undefined = BEFORE_ALL_IDS; after !== undefined;) {
+      const page: ListedFile[] = await this.database.run(fileStatements.page, [workspaceId, after, PAGE]);
+      yield page;
+      after = page[PAGE - 1]?.id;
+    }
   }
 
   /** The live head of a path. @throws NotFound */

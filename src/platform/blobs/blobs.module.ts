@@ -1,10 +1,10 @@
 import { Global, Module } from '@nestjs/common';
-import { join } from 'node:path';
 import { Configuration } from '../../config/index.js';
+import { Database } from '../database/index.js';
 import { BlobSweeper } from './blob-sweeper.js';
 import { BlobStore } from './blob-store.js';
 import { Blobs } from './blobs.js';
-import { DiskBlobStore } from './disk-blob-store.js';
+import { openDiskStore } from './open-disk-store.js';
 
 @Global()
 @Module({
@@ -13,8 +13,9 @@ import { DiskBlobStore } from './disk-blob-store.js';
     BlobSweeper,
     {
       provide: BlobStore,
-      inject: [Configuration],
-      useFactory: ({ dataDir }: Configuration) => new DiskBlobStore(join(dataDir, 'blobs')),
+      // The database comes first: with an embedded one it is that which makes DATA_DIR, and gives it its mode.
+      inject: [Configuration, Database],
+      useFactory: ({ dataDir }: Configuration, database: Database) => openDiskStore(dataDir, database),
     },
   ],
   exports: [Blobs, BlobSweeper],

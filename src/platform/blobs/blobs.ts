@@ -27,6 +27,8 @@ export interface StagedBlob {
 export interface BlobReference {
   readonly workspaceId: string;
   readonly id: string;
+  /** In bytes. */
+  readonly size: number;
   readonly location: BlobLocation;
   /** The bytes of an inline blob. */
   readonly bytes: Buffer | null;
@@ -61,7 +63,7 @@ export class Blobs {
       await this.store.put(keyOf(workspaceId, id), body);
     } catch (error) {
       await this.forget(workspaceId, id);
-      throw this.asUnavailable(error);
+      throw this.asUnavailable(error, 'write');
     }
     return { workspaceId, id, size: body.size, sha256: body.sha256(), bytes: null };
   }
@@ -71,17 +73,21 @@ export class Blobs {
     if (blob.bytes === null) await this.forget(blob.workspaceId, blob.id);
   }
 
-  /** The bytes of a live blob, or a range of them. @throws BlobMissing */
+  /** The bytes of a live blob, or a range of them: all of those or an error. @throws BlobMissing, ServiceUnavailable */
   async read(blob: BlobReference, range?: ByteRange): Promise<Readable | Buffer> {
     if (blob.bytes) return range ? blob.bytes.subarray(range.start, range.end + 1) : blob.bytes;
-    return this.store.read(keyOf(blob.workspaceId, blob.id), range);
+    try {
+      return await this.store.read(keyOf(blob.workspaceId, blob.id), blob.size, range);
+    } catch (error) {
+      throw this.asUnavailable(error, 'read');
+    }
   }
 
   /** A full or failing disk is the operator's to cure, and the client's to wait for. */
-  private asUnavailable(error: unknown): unknown {
+  private asUnavailable(error: unknown, what: 'read' | 'write'): unknown {
     if (!DISK_FAULTS.has((error as NodeJS.ErrnoException).code ?? '')) return error;
-    this.log.error({ err: error }, 'the blob store cannot write');
-    return new ServiceUnavailable('the blob store cannot write', 60);
+    this.log.error({ err: error }, `the blob store cannot ${what}`);
+    return new ServiceUnavailable(`the blob store cannot ${what}`, 60);
   }
 
   private async forget(workspaceId: string, id: string): Promise<void> {

@@ -1,11 +1,18 @@
+import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { mkdir, open, rename, rm, unlink, type FileHandle } from 'node:fs/promises';
+import { open, readdir, rename, rm, rmdir, unlink, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { syncDirectory } from '../../config/index.js';
 import { BlobMissing, BlobStore, type ByteRange } from './blob-store.js';
+import { DurableDirectories } from './durable-directories.js';
+import { exactly } from './exact-read.js';
 
 const KEY = /^[0-9a-f-]{36}\/[0-9a-f-]{36}$/;
-const READ_CHUNK_BYTES = 64 * 1024;
+const WORKSPACE = /^[0-9a-f-]{36}$/;
+
+/** What rmdir says of a directory that is in use, gone, or none. */
+const NOT_TO_REMOVE = new Set(['ENOTEMPTY', 'EEXIST', 'ENOENT', 'ENOTDIR']);
 
 /**
  * Blobs as files under one directory. A file appears complete under its final name or not at all: temporary file,
@@ -14,22 +21,36 @@ const READ_CHUNK_BYTES = 64 * 1024;
 export class DiskBlobStore extends BlobStore {
   readonly location = 'disk';
 
-  constructor(private readonly root: string) {
+  private constructor(
+    private readonly root: string,
+    private readonly directories: DurableDirectories,
+  ) {
     super();
+  }
+
+  /**
+   * Opens the store, and makes its directory if need be. A file is written to it, so that what cannot be written is
+   * found out at start and not by the first upload.
+   * @param root absolute
+   * @throws the error of the file system
+   */
+  static async open(root: string): Promise<DiskBlobStore> {
+    const directories = await DurableDirectories.under(root);
+    const probe = join(root, `probe.${randomBytes(6).toString('hex')}`);
+    try {
+      await writeFile(probe, [Buffer.from('probe')]);
+    } finally {
+      await rm(probe, { force: true });
+    }
+    return new DiskBlobStore(root, directories);
   }
 
   async put(key: string, chunks: AsyncIterable<Buffer>): Promise<void> {
     const path = this.pathOf(key);
     const draft = `${path}.tmp`;
-    await makeDirectory(dirname(path), this.root);
+    await this.directories.make(dirname(path));
     try {
-      const file = await open(draft, 'wx', 0o600);
-      try {
-        for await (const chunk of chunks) await writeFully(file, chunk);
-        await file.sync();
-      } finally {
-        await file.close();
-      }
+      await writeFile(draft, chunks);
       await rename(draft, path);
       await syncDirectory(dirname(path));
     } catch (error) {
@@ -39,14 +60,16 @@ export class DiskBlobStore extends BlobStore {
     }
   }
 
-  async read(key: string, range?: ByteRange): Promise<Readable> {
+  async read(key: string, size: number, range?: ByteRange): Promise<Readable> {
+    const file = await this.openForReading(key);
     try {
-      const file = await open(this.pathOf(key), constants.O_RDONLY | constants.O_NOFOLLOW);
-      return file.createReadStream({ ...range, highWaterMark: READ_CHUNK_BYTES });
+      const found = (await file.stat()).size;
+      if (found !== size) throw new BlobMissing(key, new Error(`it has ${found} bytes instead of ${size}`));
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new BlobMissing(key, error);
+      await file.close();
       throw error;
     }
+    return exactly(file, range ?? { start: 0, end: size - 1 }, key);
   }
 
   async delete(key: string): Promise<void> {
@@ -60,11 +83,38 @@ export class DiskBlobStore extends BlobStore {
     }
   }
 
+  async tidy(workspaceId: string): Promise<void> {
+    if (!WORKSPACE.test(workspaceId)) throw new Error('not a workspace id');
+    const directory = join(this.root, workspaceId);
+    const entries = await readdir(directory).catch(() => []);
+    for (const path of [...entries.map((name) => join(directory, name)), directory]) await removeEmpty(path);
+  }
+
+  private async openForReading(key: string): Promise<FileHandle> {
+    try {
+      return await open(this.pathOf(key), constants.O_RDONLY | constants.O_NOFOLLOW);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new BlobMissing(key, error);
+      throw error;
+    }
+  }
+
   private pathOf(key: string): string {
     const [workspace, blob] = key.split('/');
     if (!KEY.test(key) || !workspace || !blob) throw new Error('not a blob key');
     // The end of a time-ordered id is its random part, so files spread evenly over 256 directories.
     return join(this.root, workspace, blob.slice(-2), blob);
+  }
+}
+
+/** Makes a file and syncs its bytes; its name is not durable yet. */
+async function writeFile(path: string, chunks: AsyncIterable<Buffer> | Iterable<Buffer>): Promise<void> {
+  const file = await open(path, 'wx', 0o600);
+  try {
+    for await (const chunk of chunks) await writeFully(file, chunk);
+    await file.sync();
+  } finally {
+    await file.close();
   }
 }
 
@@ -74,19 +124,10 @@ async function writeFully(file: FileHandle, chunk: Buffer): Promise<void> {
   }
 }
 
-/** A new directory survives a crash only once its parent has been synced too. */
-async function makeDirectory(directory: string, root: string): Promise<void> {
-  const first = await mkdir(directory, { recursive: true, mode: 0o700 });
-  if (first === undefined) return;
-  for (let made = directory; made.length > root.length; made = dirname(made))
-    await syncDirectory(dirname(made));
-}
-
-async function syncDirectory(path: string): Promise<void> {
-  const directory = await open(path, constants.O_RDONLY | constants.O_DIRECTORY);
+async function removeEmpty(path: string): Promise<void> {
   try {
-    await directory.sync();
-  } finally {
-    await directory.close();
+    await rmdir(path);
+  } catch (error) {
+    if (!NOT_TO_REMOVE.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
   }
 }

@@ -13,11 +13,16 @@ export class Files1763600000004 implements MigrationInterface {
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    await runner.query('DROP FUNCTION put_file; DROP TABLE changes, versions, files, blobs');
+    await runner.query('DROP FUNCTION put_file; DROP TABLE changes, versions, files, blobs, blob_stores');
   }
 }
 
 const TABLES = `
+  CREATE TABLE blob_stores (
+    location text PRIMARY KEY CHECK (location IN ('disk', 's3')),
+    id uuid NOT NULL
+  );
+
   CREATE TABLE blobs (
     workspace_id uuid NOT NULL REFERENCES workspaces (id),
     id uuid NOT NULL,
@@ -34,7 +39,8 @@ const TABLES = `
     CHECK (state <> 'dying' OR not_before IS NOT NULL)
   );
   ALTER TABLE blobs ALTER COLUMN bytes SET STORAGE EXTERNAL;
-  CREATE INDEX blobs_not_live ON blobs (state, created_at) WHERE state <> 'live';
+  CREATE INDEX blobs_staged ON blobs (created_at) WHERE state = 'staged';
+  CREATE INDEX blobs_dying ON blobs (not_before) WHERE state = 'dying';
 
   CREATE TABLE files (
     workspace_id uuid NOT NULL REFERENCES workspaces (id),
