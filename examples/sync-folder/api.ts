@@ -25,6 +25,25 @@ export interface PulledPage {
   readonly hasMore: boolean;
 }
 
+export interface Checkpoint {
+  readonly id: string;
+  readonly encryptedLabel: string;
+}
+
+/** What brings one path to a checkpoint. */
+export interface ManifestEntry {
+  readonly encryptedPath: string;
+  readonly op: 'restore' | 'delete' | 'noop';
+  /** null: the server does not know the version any more */
+  readonly afterVersionId: string | null;
+}
+
+export interface Manifest {
+  /** The manifest holds as long as this is the head. */
+  readonly expectedHeadCursor: number;
+  readonly entries: ManifestEntry[];
+}
+
 export interface Upload {
   readonly encryptedPath: string;
   readonly contentHash: string;
@@ -63,7 +82,10 @@ export class SyncApi {
    * Deletes up to 1,000 files, except those that another device changed after `baseCursor`.
    * @returns the encrypted paths of those exceptions
    */
-  async pushDeletions(baseCursor: number, files: RemoteFile[]): Promise<string[]> {
+  async pushDeletions(
+    baseCursor: number,
+    files: { encryptedPath: string; contentHash?: string }[],
+  ): Promise<string[]> {
     const changes = files.map(({ encryptedPath, contentHash }) => ({
       encryptedPath,
       contentHash,
@@ -93,6 +115,43 @@ export class SyncApi {
     const answer = await this.session.call(call, 404);
     if (answer.status === 404) return undefined;
     return { envelope: answer.body, statedHash: answer.headers.get('etag')?.replaceAll('"', '') ?? '' };
+  }
+
+  /** Marks the server's head. Not repeated: a second one would be made. @returns its id */
+  async createCheckpoint(encryptedLabel: string): Promise<string> {
+    const json = { encryptedLabel, kind: 'manual' };
+    const call = { method: 'POST', path: this.path('checkpoints'), json, repeatable: false } as const;
+    return (bodyOf(await this.session.call(call)) as { id: string }).id;
+  }
+
+  /** Newest first. */
+  async checkpoints(): Promise<Checkpoint[]> {
+    const answer = await this.session.call({ method: 'GET', path: this.path('checkpoints') });
+    return (bodyOf(answer) as { checkpoints: Checkpoint[] }).checkpoints;
+  }
+
+  /** Removes the marker alone; the history stays. */
+  async deleteCheckpoint(id: string): Promise<void> {
+    const call = { method: 'DELETE', path: this.path(`checkpoints/${id}`) } as const;
+    await this.session.call(call, 404); // 404: a retry of one that landed
+  }
+
+  async restoreManifest(checkpointId: string): Promise<Manifest> {
+    const path = this.path(`checkpoints/${checkpointId}/restore-manifest`);
+    return bodyOf(await this.session.call({ method: 'GET', path })) as Manifest;
+  }
+
+  /** Makes an old version the newest. Not repeated: each time makes one more. */
+  async restore(encryptedPath: string, versionId: string): Promise<RemoteFile> {
+    const path = this.path(`files/${encryptedPath}/restore/${versionId}`);
+    const headers = { 'x-device-id': this.deviceId };
+    const answer = await this.session.call({ method: 'POST', path, headers, repeatable: false });
+    return { ...(bodyOf(answer) as { contentHash: string; version: number }), encryptedPath };
+  }
+
+  async downloadVersion(encryptedPath: string, versionId: string): Promise<Buffer> {
+    const path = this.path(`files/${encryptedPath}/versions/${versionId}`);
+    return (await this.session.call({ method: 'GET', path })).body;
   }
 
   private path(rest: string): string {

@@ -1,5 +1,5 @@
 import { contentHash as sha256, decryptContent } from '../../src/automation/vault-crypto.js';
-import type { RemoteChange } from './api.js';
+import type { RemoteChange, RemoteFile } from './api.js';
 import { fetchChanges } from './remote-changes.js';
 import type { SyncRun } from './sync-run.js';
 
@@ -25,7 +25,8 @@ export async function takeRemoteChanges(run: SyncRun): Promise<void> {
   state.cursor = cursor; // only now: what is not in the folder must be fetched again
 }
 
-async function takeDeletion(run: SyncRun, path: string): Promise<void> {
+/** Removes a file that the server does not have any more. */
+export async function takeDeletion(run: SyncRun, path: string): Promise<void> {
   const { folder, state } = run.device;
   const known = state.files.get(path);
   if (!known) return;
@@ -40,16 +41,25 @@ async function takeDeletion(run: SyncRun, path: string): Promise<void> {
 
 async function takeFile(run: SyncRun, path: string, change: RemoteChange): Promise<void> {
   const content = await download(run, path, change);
-  if (!content) return;
+  if (content) await takeContent(run, path, change, content);
+}
+
+/** Writes what the server has, and remembers that it has it: so it is not sent back. */
+export async function takeContent(
+  run: SyncRun,
+  path: string,
+  remote: RemoteFile,
+  content: Buffer,
+): Promise<void> {
   const draft = await run.device.folder.stage(content);
-  await run.exclusively(() => putInPlace(run, path, change, content, draft));
+  await run.exclusively(() => putInPlace(run, path, remote, content, draft));
 }
 
 /** Looks at the folder only now: it may have been edited during the download. */
 async function putInPlace(
   run: SyncRun,
   path: string,
-  change: RemoteChange,
+  remote: RemoteFile,
   content: Buffer,
   draft: string,
 ): Promise<void> {
@@ -60,14 +70,14 @@ async function putInPlace(
   if (isEdited && content.equals(await folder.read(path))) {
     // Not a conflict: an upload was not noted before a crash, or the state was lost.
     await folder.discard(draft);
-    run.remember(local, sha256(content), change);
+    run.remember(local, sha256(content), remote);
     return;
   }
   const inTheWay = isEdited ? path : await folder.obstacleTo(path);
   if (inTheWay !== undefined) {
     run.report.conflicts.push(await folder.moveAside(inTheWay, `conflict from ${name}`));
   }
-  run.remember(await folder.place(draft, path), sha256(content), change);
+  run.remember(await folder.place(draft, path), sha256(content), remote);
   run.report.downloaded.set(path, content.length);
 }
 

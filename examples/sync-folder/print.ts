@@ -1,4 +1,4 @@
-const LABEL_WIDTH = 9;
+const LABEL_WIDTH = 10;
 const REDRAW_MS = 100;
 
 let drawnAt = Date.now();

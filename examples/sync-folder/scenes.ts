@@ -1,15 +1,9 @@
-import { appendFile, mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import type { SyncClient } from './sync-client.js';
+import { appendFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { CheckpointScene } from './checkpoint-scene.js';
+import { expect, Stage } from './stage.js';
 
-/** Two devices, and a directory in which the demo may do what it likes. Files are changed as a user would, not through the client. */
-export class Scenes {
-  constructor(
-    private readonly laptop: SyncClient,
-    private readonly phone: SyncClient,
-    private readonly directory: string,
-  ) {}
-
+/** What the two devices go through together. */
+export class Scenes extends Stage {
   /**
    * Plays the scenes in order, and says what happened in each.
    * @throws when something else happened
@@ -19,11 +13,12 @@ export class Scenes {
     yield ['rename', await this.rename()];
     yield ['delete', await this.delete()];
     yield ['conflict', await this.conflict()];
+    yield* new CheckpointScene(this).play();
     yield ['cleanup', await this.cleanUp()];
   }
 
   private async edit(): Promise<string> {
-    await mkdir(join(this.laptop.root, this.directory), { recursive: true });
+    await mkdir(this.at(this.laptop, '.'), { recursive: true });
     await writeFile(this.at(this.laptop, 'shopping list.md'), '- bread\n');
     await writeFile(this.at(this.laptop, 'plan.md'), 'Meet.\n');
     await this.laptop.sync();
@@ -70,23 +65,10 @@ export class Scenes {
   }
 
   private async cleanUp(): Promise<string> {
-    await rm(join(this.laptop.root, this.directory), { recursive: true });
+    await rm(this.at(this.laptop, '.'), { recursive: true });
     const { deleted } = await this.laptop.sync();
     const { removed } = await this.phone.sync();
     expect(deleted.size === 2 && removed.size === 2, 'both files to be deleted');
     return 'the files of these scenes are deleted again';
   }
-
-  private at(device: SyncClient, name: string): string {
-    return join(device.root, this.directory, name);
-  }
-
-  private async names(device: SyncClient): Promise<string[]> {
-    const names = await readdir(join(device.root, this.directory));
-    return names.map((name) => name.normalize('NFC')).sort();
-  }
-}
-
-function expect(isSo: boolean, what: string): void {
-  if (!isSo) throw new Error(`the demo expected ${what}`);
 }

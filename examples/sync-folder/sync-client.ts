@@ -1,6 +1,9 @@
+import { decryptLabel, encryptLabel } from '../../src/automation/vault-crypto.js';
+import type { Manifest } from './api.js';
 import { takeRemoteChanges } from './incoming.js';
 import { sendLocalChanges } from './outgoing.js';
 import type { SyncReport } from './report.js';
+import { applyRestore, type Restored } from './restore.js';
 import { type Device, SyncRun } from './sync-run.js';
 
 const ROUNDS = 5;
@@ -39,5 +42,38 @@ export class SyncClient {
     throw new Error(
       `${this.name}: other devices keep changing ${[...run.overtaken].join(', ')}; sync again later`,
     );
+  }
+
+  /** Marks what all devices can go back to. @returns its id */
+  async checkpoint(label: string): Promise<string> {
+    const { api, keys } = this.device;
+    await this.sync();
+    return api.createCheckpoint(encryptLabel(keys, label));
+  }
+
+  /** Labels by id, the newest first. */
+  async checkpoints(): Promise<Map<string, string>> {
+    const { api, keys } = this.device;
+    const checkpoints = await api.checkpoints();
+    return new Map(checkpoints.map(({ id, encryptedLabel }) => [id, decryptLabel(keys, encryptedLabel)]));
+  }
+
+  /** What a restore would do, for the user to look at. Syncs first: what the server does not have would not be in the history. */
+  async planRestore(checkpointId: string): Promise<Manifest> {
+    await this.sync();
+    return this.device.api.restoreManifest(checkpointId);
+  }
+
+  async restore(checkpointId: string, plan: Manifest): Promise<Restored> {
+    try {
+      return await applyRestore(new SyncRun(this.device), checkpointId, plan);
+    } finally {
+      await this.device.state.save();
+    }
+  }
+
+  /** The history stays. */
+  deleteCheckpoint(checkpointId: string): Promise<void> {
+    return this.device.api.deleteCheckpoint(checkpointId);
   }
 }

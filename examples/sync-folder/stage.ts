@@ -1,0 +1,34 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { SyncClient } from './sync-client.js';
+import { walk } from './walk.js';
+
+/** Two devices, and a directory in which the demo may do what it likes. Files are changed as a user would, not through the client. */
+export class Stage {
+  constructor(
+    readonly laptop: SyncClient,
+    readonly phone: SyncClient,
+    readonly directory: string,
+  ) {}
+
+  at(device: SyncClient, name: string): string {
+    return join(device.root, this.directory, name);
+  }
+
+  async names(device: SyncClient): Promise<string[]> {
+    const names = await readdir(this.at(device, '.'));
+    return names.map((name) => name.normalize('NFC')).sort();
+  }
+
+  /** Every file below the directory with its text, as one string that can be compared. */
+  async contents(device: SyncClient): Promise<string> {
+    const { files } = await walk(this.at(device, '.'));
+    const texts = files.map(async ({ path, onDisk }) => [path, await readFile(onDisk, 'utf8')]);
+    return JSON.stringify(await Promise.all(texts));
+  }
+}
+
+/** @throws when it is not so */
+export function expect(isSo: boolean, what: string): void {
+  if (!isSo) throw new Error(`the demo expected ${what}`);
+}
