@@ -3,12 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { cases } from './cases.js';
 import { prepare } from './prepare.js';
+import { measureProjections } from './projections.js';
 
 const ROUNDS = 5;
 
 /**
  * Each case runs against the service and against a bare server that does the same with the least code, in turns in one
- * run: machines are noisy, ratios are not. Prints one JSON line per case, medians of five.
+ * run: machines are noisy, ratios are not. The large projections run beside a count of the same rows. Prints one JSON
+ * line per case, medians.
  */
 const directory = await mkdtemp(join(tmpdir(), 'sync-bench-'));
 const bench = await prepare(directory);
@@ -31,6 +33,7 @@ try {
       }),
     );
   }
+  for (const result of await measureProjections(bench)) console.log(JSON.stringify(result));
 } finally {
   await bench.stop();
   await rm(directory, { recursive: true, force: true });

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { runningServerUrl } from '../src/platform/database/index.js';
 import { send } from './load.js';
 
 const WORKSPACES = 50;
@@ -14,6 +15,9 @@ export interface Bench {
   readonly workspaces: string[];
   /** A workspace with a log to pull. */
   readonly readWorkspace: string;
+  /** A workspace to be filled past the service. */
+  readonly emptyWorkspace: string;
+  readonly databaseUrl: string;
   stop(): Promise<void>;
 }
 
@@ -41,12 +45,13 @@ export async function prepare(dataDir: string): Promise<Bench> {
   const headers = { authorization: `Bearer ${token}` };
   await post(`${service.url}/api/v1/subscription/trial`, {}, headers);
   const workspaces: string[] = [];
-  for (let i = 0; i <= WORKSPACES; i++) {
+  for (let i = 0; i < WORKSPACES + 2; i++) {
     workspaces.push(
       String((await post(`${service.url}/api/v1/workspaces`, { name: `bench ${i}` }, headers)).id),
     );
   }
   const readWorkspace = workspaces.pop() ?? '';
+  const emptyWorkspace = workspaces.pop() ?? '';
   for (let i = 0; i < CHANGES_TO_PULL; i++) {
     await send(`${service.url}/api/v1/workspaces/${readWorkspace}/files/note-${i}`, 'PUT', {
       headers: { ...headers, 'x-device-id': 'bench', 'x-content-hash': EMPTY_HASH },
@@ -57,7 +62,16 @@ export async function prepare(dataDir: string): Promise<Bench> {
     await end(reference.child);
     await end(service.child);
   };
-  return { serviceUrl: service.url, referenceUrl: reference.url, token, workspaces, readWorkspace, stop };
+  return {
+    serviceUrl: service.url,
+    referenceUrl: reference.url,
+    token,
+    workspaces,
+    readWorkspace,
+    emptyWorkspace,
+    databaseUrl: (await runningServerUrl(dataDir)) ?? '',
+    stop,
+  };
 }
 
 const EMPTY_HASH = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';

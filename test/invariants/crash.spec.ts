@@ -98,7 +98,10 @@ async function withDatabase(
 async function expectNothingUnnamed(database: Pick<TestDatabase, 'query'>, dataDir: string): Promise<void> {
   const rows = await database.query<{ id: string }>(`SELECT id FROM blobs WHERE location = 'disk'`);
   const named = new Set(rows.map(({ id }) => id));
-  const entries = await readdir(join(dataDir, 'blobs'), { recursive: true, withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile()).map(({ name }) => name.replace(/\.tmp$/, ''));
+  const root = join(dataDir, 'blobs');
+  const entries = await readdir(root, { recursive: true, withFileTypes: true });
+  const files = entries
+    .filter((entry) => entry.isFile() && entry.parentPath !== root) // there the store's own id
+    .map(({ name }) => name.replace(/\.tmp$/, ''));
   expect(files.filter((name) => !named.has(name))).toEqual([]);
 }

@@ -1,0 +1,126 @@
+import { insertLargeLog } from '../../bench/large-log.js';
+import type { Manifest, Summary } from '../../src/checkpoints/projections.js';
+import { Database } from '../../src/platform/database/index.js';
+import { syncStatements } from '../../src/sync/sync.queries.js';
+import { startService, type TestService, type TestUser, type TestWorkspace } from '../kit/index.js';
+
+const SMALL = { files: 10, changes: 20 };
+const LARGE = { files: 20_000, changes: 40_000 };
+const LIVE = LARGE.files * 0.9;
+const SETTLED_AFTER = 8;
+
+/**
+ * PostgreSQL keeps a prepared statement's plan after five runs, made from statistics that know small workspaces alone.
+ * To compare rows with rows is then the cheapest, and takes minutes in a large workspace: the service ends a statement
+ * after ten seconds, with 503.
+ */
+describe.each(['never analyzed', 'analyzed'])('a workspace that outgrows its tables (%s)', (state) => {
+  let service: TestService;
+  let alice: TestUser;
+  beforeAll(async () => {
+    service = await startService({ env: { DATABASE_POOL_SIZE: '2', LOG_LEVEL: 'silent' } });
+    alice = await service.user('alice');
+  });
+  afterAll(() => service.close());
+
+  it('is projected in time, whatever plans were made before', async () => {
+    const large = await alice.workspace('large');
+    const beginning = await large.checkpoint();
+    for (let i = 0; i < 3; i++) await projectOften(await filled(alice, service, SMALL), state);
+    await fill(large, service, LARGE);
+    const now = await large.checkpoint();
+    expect(await manifest(large, now.id)).toEqual({ expectedHeadCursor: LARGE.changes, ops: { noop: LIVE } });
+    expect((await manifest(large, beginning.id)).ops).toEqual({ delete: LIVE });
+    const deleted = LARGE.files - LIVE;
+    expect(await summary(large, now.id)).toEqual({ created: LIVE, deleted });
+    expect(await summary(large, now.id, LARGE.changes / 2)).toEqual({ modified: LIVE, deleted });
+    expect(await summary(large, now.id, LARGE.changes - 10)).toEqual({ modified: 9, deleted: 1 });
+  });
+
+  /** On both connections, until their plans are settled. */
+  async function projectOften(small: TestWorkspace, tables: string): Promise<void> {
+    if (tables === 'analyzed') await service.database.query('ANALYZE');
+    const { id } = await small.checkpoint();
+    const settle = async (): Promise<void> => {
+      for (let i = 0; i < SETTLED_AFTER; i++) {
+        await manifest(small, id);
+        await summary(small, id);
+      }
+    };
+    await Promise.all([settle(), settle()]);
+  }
+});
+
+describe('a large workspace among many small ones', () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await startService({ env: { LOG_LEVEL: 'silent' } });
+  });
+  afterAll(() => service.close());
+
+  it('costs a pull as many rows as the page has, by the plan made for the small ones', async () => {
+    const alice = await service.user('alice');
+    for (let i = 0; i < 200; i++) await filled(alice, service, SMALL);
+    await service.database.query('ANALYZE');
+    const large = await filled(alice, service, LARGE);
+
+    await service.app.get(Database).transaction(async ({ manager }) => {
+      await manager.query('SET LOCAL plan_cache_mode = force_generic_plan');
+      await manager.query(`PREPARE pull (uuid, bigint, integer) AS ${syncStatements.pull.text}`);
+      const [{ 'QUERY PLAN': plans }] = await manager.query<[{ 'QUERY PLAN': [{ Plan: PlanNode }] }]>(
+        `EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE pull ('${large.id}', ${LARGE.changes / 2}, 1001)`,
+      );
+      expect(rowsTouched(plans[0].Plan)).toBeLessThan(10 * 1001);
+    });
+  });
+});
+
+interface PlanNode {
+  readonly 'Actual Rows': number;
+  readonly 'Actual Loops': number;
+  readonly 'Rows Removed by Filter'?: number;
+  readonly 'Rows Removed by Join Filter'?: number;
+  readonly Plans?: PlanNode[];
+}
+
+/** All rows that any part of a plan has produced or thrown away. */
+function rowsTouched(node: PlanNode): number {
+  const each =
+    node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Join Filter'] ?? 0);
+  return (node.Plans ?? []).reduce((sum, child) => sum + rowsTouched(child), each * node['Actual Loops']);
+}
+
+async function filled(user: TestUser, service: TestService, size: typeof LARGE): Promise<TestWorkspace> {
+  const workspace = await user.workspace();
+  await fill(workspace, service, size);
+  return workspace;
+}
+
+function fill({ id }: TestWorkspace, { database }: TestService, size: typeof LARGE): Promise<void> {
+  return insertLargeLog((sql, values) => database.query(sql, values), id, size);
+}
+
+async function manifest(
+  { user, path }: TestWorkspace,
+  id: string,
+): Promise<{ expectedHeadCursor: number; ops: Record<string, number> }> {
+  const { body } = await user.get(`${path}/checkpoints/${id}/restore-manifest`).expect(200);
+  const { expectedHeadCursor, entries } = body as Manifest;
+  return { expectedHeadCursor, ops: tally(entries.map(({ op }) => op)) };
+}
+
+async function summary(
+  { user, path }: TestWorkspace,
+  id: string,
+  fromCursor = 0,
+): Promise<Record<string, number>> {
+  const request = user.get(`${path}/checkpoints/${id}/summary`).query({ fromCursor });
+  const { entries } = (await request.expect(200)).body as Summary;
+  return tally(entries.map(({ action }) => action));
+}
+
+function tally(names: string[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
+  return counts;
+}
