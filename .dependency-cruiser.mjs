@@ -18,7 +18,8 @@ const oneWay = LAYERS.flatMap((names, index) => {
   return [
     {
       name: `${names[0]}-sees-nothing-above`,
-      comment: 'design: automation → checkpoints, sync → files → workspaces → billing → auth → platform → config',
+      comment:
+        'design: automation → checkpoints, sync → files → workspaces → billing → auth → platform → config',
       severity: 'error',
       from: { path: `^src/(${names.join('|')})/` },
       to: { path: `^src/(${above.join('|')})/` },
@@ -43,7 +44,10 @@ export default {
       name: 'enter-a-platform-folder-through-its-index',
       severity: 'error',
       from: { path: '^src/(?:platform/)?([^/]+)/' },
-      to: { path: '^src/platform/([^/]+)/.+', pathNot: ['^src/platform/$1/', '^src/platform/[^/]+/index\\.ts$'] },
+      to: {
+        path: '^src/platform/([^/]+)/.+',
+        pathNot: ['^src/platform/$1/', '^src/platform/[^/]+/index\\.ts$'],
+      },
     },
     {
       name: 'platform-knows-no-domain',
@@ -57,7 +61,12 @@ export default {
       from: { path: '^src/[^/]+/', pathNot: '^src/admin/' },
       to: { path: '^src/[^/]+\\.ts$' },
     },
-    { name: 'no-undeclared-packages', severity: 'error', from: {}, to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] } },
+    {
+      name: 'no-undeclared-packages',
+      severity: 'error',
+      from: {},
+      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] },
+    },
     {
       name: 'examples-use-cryptography-alone',
       severity: 'error',

@@ -8,6 +8,7 @@ export default {
   globalSetup: '<rootDir>/test/kit/global-setup.mjs',
   globalTeardown: '<rootDir>/test/kit/global-teardown.mjs',
   maxWorkers: 2,
+  workerIdleMemoryLimit: '1GB',
   testTimeout: 60_000,
   transform: {
     '^.+\\.ts$': [

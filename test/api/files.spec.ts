@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { join } from 'node:path';
 import supertest from 'supertest';
+import { Database } from '../../src/platform/database/index.js';
 import { eventually } from '../kit/eventually.js';
 import { footprint } from '../kit/footprint.js';
 import { bytes, sha256, startService, type TestService, type TestWorkspace } from '../kit/index.js';
@@ -400,12 +401,12 @@ describe('the headers of an upload', () => {
   });
 
   it.each(['nonsense', 'application/', '/', ';', ''])(
-    'with "%s" for a Content-Type are 415',
+    'with "%s" for a Content-Type are taken: nobody looks at it',
     async (type) => {
       const notes = await workspace();
-      await expectNothingStored(notes, async () =>
-        expectFlat(await putRaw(notes, 'YQ', 'a', { 'Content-Type': type }), 415),
-      );
+      expect((await putRaw(notes, 'YQ', 'a', { 'Content-Type': type })).status).toBe(201);
+      const got = await notes.get('YQ').expect(200);
+      expect(got.headers['content-type']).toBe('application/octet-stream');
     },
   );
 });
@@ -872,6 +873,102 @@ describe('GET files', () => {
     expect(await notes.list()).toEqual([
       { ...before, content_hash: sha256('two'), version: 2, updated_at: expect.stringMatching(TIME) },
     ]);
+  });
+});
+
+describe('GET files, many of them', () => {
+  /** Rows as uploads leave them, every tenth deleted; in an order of ids that is not that of their paths. */
+  async function withFiles(count: number, pathLength: number): Promise<TestWorkspace> {
+    const notes = await workspace();
+    await service.database.query(
+      `INSERT INTO files (workspace_id, id, encrypted_path, content_hash, encrypted_size, version, is_deleted, created_at, updated_at)
+       SELECT $1, gen_random_uuid(), rpad(n::text, $3, 'A'), repeat('a', 64), n, 1 + n % 3, n % 10 = 0, now(), now()
+       FROM generate_series(1, $2::int) n`,
+      [notes.id, count, pathLength],
+    );
+    return notes;
+  }
+
+  /** How often a page is read, from here on. */
+  function countPages(): { count: number; stop: () => void } {
+    const database = service.app.get(Database);
+    const run = database.run.bind(database);
+    const pages = { count: 0, stop: () => void Object.assign(database, { run }) };
+    database.run = (statement, values) => {
+      if (statement.name === 'files.page') pages.count++;
+      return run(statement, values);
+    };
+    return pages;
+  }
+
+  it.each([999, 1000, 1111, 3333])('has each live one of %d once, in the order of the ids', async (count) => {
+    const notes = await withFiles(count, 8);
+    const rows = await service.database.query<
+      Record<string, unknown> & { created_at: Date; updated_at: Date }
+    >(
+      `SELECT id, encrypted_path, content_hash, encrypted_size::int, version, created_at, updated_at
+       FROM files WHERE workspace_id = $1 AND NOT is_deleted ORDER BY id`,
+      [notes.id],
+    );
+    const files = rows.map((row) => ({
+      ...row,
+      created_at: row.created_at.toISOString(),
+      updated_at: row.updated_at.toISOString(),
+    }));
+    expect(files).toHaveLength(count - Math.floor(count / 10));
+    const pages = countPages();
+    const { text, headers } = await notes.user.get(`${notes.path}/files`).expect(200);
+    pages.stop();
+    expect(pages.count).toBe(1 + Math.floor(files.length / 1000));
+    expect(headers['content-type']).toBe('application/json; charset=utf-8');
+    expect(text === JSON.stringify({ files })).toBe(true);
+  });
+
+  it('waits for a client that does not read, and stops when it goes', async () => {
+    const notes = await withFiles(20_000, 4000); // 18 pages, 80 MB: more than the sockets' buffers take
+    const pages = countPages();
+    const socket = openSocket(service.url);
+    const Authorization = `Bearer ${notes.user.token}`;
+    socket.write(headOf('GET', `${notes.path}/files`, { Host: 'x', Authorization }));
+    await new Promise((resolve) => socket.once('readable', resolve));
+    let before = -1;
+    while (before !== pages.count) {
+      before = pages.count;
+      for (let n = 0; n < 10; n++) await notes.status();
+    }
+    expect(pages.count).toBeLessThan(10);
+    socket.destroy();
+    for (let n = 0; n < 20; n++) await notes.status();
+    pages.stop();
+    expect(pages.count).toBeLessThanOrEqual(before + 1);
+  });
+
+  it('ends the connection when the database fails between two pages, and answers flatly when it fails before', async () => {
+    const notes = await withFiles(2500, 8);
+    const database = service.app.get(Database);
+    const run = database.run.bind(database);
+    const failAt = (page: number): void => {
+      let pages = 0;
+      database.run = (statement, values) =>
+        statement.name === 'files.page' && ++pages === page
+          ? Promise.reject(new Error('the database is away'))
+          : run(statement, values);
+    };
+    try {
+      failAt(2);
+      await expect(notes.user.get(`${notes.path}/files`)).rejects.toThrow('aborted');
+      failAt(1);
+      expectFlat(await notes.user.get(`${notes.path}/files`), 500);
+    } finally {
+      Object.assign(database, { run });
+    }
+  });
+
+  it('answers HEAD with the type and no body', async () => {
+    const notes = await withFiles(10, 8);
+    const answer = await notes.user.request('head', `${notes.path}/files`).expect(200);
+    expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
+    expect(answer.text).toBeFalsy();
   });
 });
 

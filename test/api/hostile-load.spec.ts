@@ -67,7 +67,9 @@ describe('one of many', () => {
     const alice = await service.user('alice');
     const workspace = await alice.workspace();
     const readOnly = (value: string): Promise<unknown> =>
-      service.database.query(`ALTER ROLE CURRENT_USER IN DATABASE ${service.database.name} SET default_transaction_read_only = ${value}`);
+      service.database.query(
+        `ALTER ROLE CURRENT_USER IN DATABASE ${service.database.name} SET default_transaction_read_only = ${value}`,
+      );
     await readOnly('on');
     await service.database.query(
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity

@@ -1,4 +1,7 @@
 import { generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { decodeJwt, decodeProtectedHeader, exportSPKI, importJWK, type JWK, SignJWT } from 'jose';
 import supertest from 'supertest';
 import { Database } from '../../src/platform/database/index.js';
@@ -896,7 +899,9 @@ describe('a bearer token', () => {
 describe('two instances', () => {
   it('that start at once on an empty database migrate it once and make one key', async () => {
     const empty = await createDatabase({ isEmpty: true });
-    const env = { DATABASE_URL: empty.url, AUTH_SECRET: 'a secret that both instances share, long enough' };
+    const dataDir = await mkdtemp(join(tmpdir(), 'sync-shared-'));
+    const secret = 'a secret that both instances share, long enough';
+    const env = { DATABASE_URL: empty.url, DATA_DIR: dataDir, AUTH_SECRET: secret };
     const [one, two] = await Promise.all([startService({ env }), startService({ env })]);
     try {
       const names = await empty.query<{ name: string }>('SELECT name FROM migrations');
@@ -912,6 +917,7 @@ describe('two instances', () => {
     } finally {
       await Promise.all([one.close(), two.close()]);
       await empty.drop();
+      await rm(dataDir, { recursive: true });
     }
   });
 });

@@ -40,7 +40,10 @@ class Forgotten {
 async function boot(...controllers: (new () => unknown)[]): Promise<void> {
   class TestModule {}
   Module({ imports: [DiscoveryModule], controllers, providers: [AccessCheck] })(TestModule);
-  const app = await NestFactory.create(TestModule, new FastifyAdapter(), { logger: false, abortOnError: false });
+  const app = await NestFactory.create(TestModule, new FastifyAdapter(), {
+    logger: false,
+    abortOnError: false,
+  });
   try {
     await app.init();
   } finally {

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -85,6 +86,34 @@ describe('a start that cannot succeed says one sentence with the cure and exits 
       'Node.js 20.19 or later is needed, this is 18.19.0; install a current LTS version.\n',
     );
     expect(code).toBe(1);
+  });
+
+  it.each([
+    [
+      'a file',
+      (place: string) => writeFile(place, ''),
+      '',
+      /^\S+\/blobs is a file or lies below one; set DATA_DIR/,
+    ],
+    ['below a file', (place: string) => writeFile(place, ''), 'data', /lies below one; set DATA_DIR/],
+    ['a link to nowhere', (place: string) => symlink('/nowhere/at-all', place), '', /; set DATA_DIR/],
+  ])('beside an external PostgreSQL, a DATA_DIR that is %s', async (_, make, below, sentence) => {
+    const place = join(dataDir, randomUUID());
+    await make(place);
+    const { code, output } = await runProcess({ DATA_DIR: join(place, below), DATABASE_URL: database.url });
+    expect(output.trim().split('\n')).toHaveLength(1);
+    expect(output).toMatch(sentence);
+    expect(code).toBe(1);
+  });
+
+  it.each(['blobs', 'secrets'])('a DATA_DIR whose %s cannot be used', async (name) => {
+    const own = await mkdtemp(join(dataDir, 'unusable-'));
+    const fresh = await createDatabase();
+    await writeFile(join(own, name), '');
+    const { code, output } = await runProcess({ DATA_DIR: own, DATABASE_URL: fresh.url });
+    expect(output).toBe(`${join(own, name)} is a file or lies below one; set DATA_DIR to a directory.\n`);
+    expect(code).toBe(1);
+    await fresh.drop();
   });
 
   it('a data directory that cannot be written', async () => {
@@ -189,3 +218,90 @@ async function listenAnywhere(): Promise<Server> {
   await once(server, 'listening');
   return server;
 }
+
+describe('a changed AUTH_SECRET', () => {
+  it('stops the start with its cure, and the cure works', async () => {
+    const own = await createDatabase();
+    const env = { DATA_DIR: dataDir, DATABASE_URL: own.url };
+    const first = await startProcess({ ...env, AUTH_SECRET: 'the first secret of thirty-two characters' });
+    await first.end('SIGTERM');
+
+    const changed = { ...env, AUTH_SECRET: 'another secret of thirty-two characters' };
+    const { code, output } = await runProcess(changed);
+    expect(output).toMatch(/^AUTH_SECRET is not the one .*signing-keys renew` once\.\n$/);
+    expect(code).toBe(1);
+
+    const renewed = await runProcess(changed, 'dist/src/admin/main.js', ['signing-keys', 'renew']);
+    expect(renewed.code).toBe(0);
+    const service = await startProcess(changed);
+    const alice = await TestUser.logIn(service.url, 'alice');
+    await alice.get('/api/v1/auth/me').expect(200);
+    await service.end('SIGTERM');
+    await own.drop();
+  });
+});
+
+describe('a database and its blob directory', () => {
+  const FOREIGN =
+    /^\S+\/blobs is not the blob directory that this database belongs to; set DATA_DIR to that one, .*\.\n$/;
+  let own: TestDatabase;
+  let first: string;
+  let second: string;
+  beforeEach(async () => {
+    own = await createDatabase();
+    first = await mkdtemp(join(dataDir, 'first-'));
+    second = await mkdtemp(join(dataDir, 'second-'));
+  });
+  afterEach(() => own.drop());
+
+  const start = async (dir: string): Promise<void> => {
+    const service = await startProcess({ DATA_DIR: dir, DATABASE_URL: own.url });
+    await service.end('SIGTERM');
+  };
+  const idIn = (dir: string): Promise<string> => readFile(join(dir, 'blobs', 'store-id'), 'utf8');
+  const registered = (): Promise<{ id: string }[]> => own.query('SELECT id FROM blob_stores');
+
+  it('belong together from the first start on; with another one neither service nor admin command starts', async () => {
+    await start(first);
+    const id = await idIn(first);
+    expect(await registered()).toEqual([{ id }]);
+
+    const env = { DATA_DIR: second, DATABASE_URL: own.url };
+    for (const answer of [
+      await runProcess(env),
+      await runProcess(env, 'dist/src/admin/main.js', ['user', 'create', 'elsewhere@example.org']),
+    ]) {
+      expect(answer.output).toMatch(FOREIGN);
+      expect(answer.output).toContain(second);
+      expect(answer.code).toBe(1);
+    }
+    expect(await own.query(`SELECT FROM users WHERE email = 'elsewhere@example.org'`)).toEqual([]);
+    expect(await readdir(join(second, 'blobs'))).toEqual([]);
+
+    await start(first);
+    expect(await idIn(first)).toBe(id);
+    expect(await registered()).toEqual([{ id }]);
+  });
+
+  it('are found apart also when the directory has an id of another database, or has lost its own', async () => {
+    const other = await createDatabase();
+    await (await startProcess({ DATA_DIR: second, DATABASE_URL: other.url })).end('SIGTERM');
+    await start(first);
+    expect((await runProcess({ DATA_DIR: second, DATABASE_URL: own.url })).output).toMatch(FOREIGN);
+    await rm(join(first, 'blobs'), { recursive: true });
+    expect((await runProcess({ DATA_DIR: first, DATABASE_URL: own.url })).output).toMatch(FOREIGN);
+    await other.drop();
+  });
+
+  it('instances that start at once on one directory agree', async () => {
+    await Promise.all([start(first), start(first), start(first)]);
+    expect(await registered()).toEqual([{ id: await idIn(first) }]);
+    expect((await readdir(join(first, 'blobs'))).sort()).toEqual(['store-id']);
+  });
+
+  it('of two directories that start at once one wins', async () => {
+    const starts = await Promise.allSettled([start(first), start(second)]);
+    expect(starts.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    expect(await registered()).toHaveLength(1);
+  });
+});

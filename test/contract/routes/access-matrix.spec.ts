@@ -16,6 +16,9 @@ import { absentTarget, type Route, ROUTES, type Target } from './route-table.js'
 import { bareWorkspace, type Scene, setScene, targetFor } from './scene.js';
 import { type Answer, hangUp, send } from './send.js';
 
+/** One takes seconds, and so many holes are enough to see where they are. */
+let newScenes = 20;
+
 let scene: Scene;
 const proofs = new Map<Credential, Proof>();
 beforeAll(raiseCurtain);
@@ -59,12 +62,12 @@ async function ask(cell: Cell, proof: Proof): Promise<[string, number | string]>
 const expected = (cells: Cell[]): Record<string, number> =>
   Object.fromEntries(cells.map(({ form, status }) => [form, status]));
 
-/** Refuses one and all: the answers are as expected, and no row has changed. */
-async function expectRefusals(cells: Cell[], proof: Proof): Promise<void> {
+/** The answers are as expected, and no row has changed. */
+async function expectNoTrace(cells: Cell[], proof: Proof): Promise<void> {
   const before = await checksums(scene.service.database);
   const answers = Object.fromEntries(await Promise.all(cells.map((cell) => ask(cell, proof))));
   const changed = changedTables(before, await checksums(scene.service.database));
-  if (changed.length > 0) {
+  if (changed.length > 0 && newScenes-- > 0) {
     // A hole has spoilt the scene; on a new one it cannot make the tests after this one fail.
     await dropCurtain();
     await raiseCurtain();
@@ -101,13 +104,12 @@ describe(`the access matrix: ${CELLS} cells, ${ROUTES.length} routes by ${CREDEN
   describe.each(ROUTES)('$method $path', (route) => {
     it.each(CREDENTIALS)('$name', async (credential) => {
       const cells = cellsOf(route, credential, householdAimedAt(scene, credential).target);
-      await expectRefusals(
-        cells.filter(({ status }) => status >= 400),
+      const mayWrite = ({ status }: Cell): boolean => status < 400 && route.writes !== undefined;
+      await expectNoTrace(
+        cells.filter((cell) => !mayWrite(cell)),
         proofs.get(credential)!,
       );
-      for (const cell of cells.filter(({ status }) => status < 400)) {
-        await expectSuccess(route, credential, cell);
-      }
+      for (const cell of cells.filter(mayWrite)) await expectSuccess(route, credential, cell);
     });
   });
 });
@@ -125,7 +127,7 @@ describe('a method that a path does not have', () => {
     );
     for (const proof of [{}, bearerHeader(user.token)]) {
       const cells = spellings.map((spelling) => ({ form: spelling.method, spelling, example, status: 404 }));
-      await expectRefusals(cells, proof);
+      await expectNoTrace(cells, proof);
     }
   });
 
@@ -138,7 +140,7 @@ describe('a method that a path does not have', () => {
       'X-Method-Override': 'DELETE',
     };
     const example = { headers, query: '_method=DELETE', body: { _method: 'DELETE' } };
-    await expectRefusals([{ form: 'overridden', spelling, example, status: 404 }], bearerHeader(user.token));
+    await expectNoTrace([{ form: 'overridden', spelling, example, status: 404 }], bearerHeader(user.token));
   });
 });
 
