@@ -15,9 +15,9 @@ const server = Fastify({ routerOptions: { maxParamLength: 4096 } });
 
 const put = 'SELECT * FROM put_file($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)';
 const pull = `
-  SELECT c.cursor, f.encrypted_path, c.action, c.content_hash, c.encrypted_size, c.version, c.changed_at, c.changed_by_device
-  FROM changes c JOIN files f ON f.workspace_id = c.workspace_id AND f.id = c.file_id
-  WHERE c.workspace_id = $1 AND c.cursor > $2 ORDER BY c.cursor LIMIT $3`;
+  SELECT c.cursor, c.action, c.content_hash, c.encrypted_size, c.version, c.changed_at, c.changed_by_device,
+         (SELECT f.encrypted_path FROM files f WHERE f.workspace_id = $1 AND f.id = c.file_id)
+  FROM changes c WHERE c.workspace_id = $1 AND c.cursor > $2 ORDER BY c.cursor LIMIT $3`;
 
 server.addContentTypeParser('application/octet-stream', { parseAs: 'buffer' }, (_request, body, done) =>
   done(null, body),
