@@ -5,7 +5,7 @@ import { IsNull, Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { generatePat, hashPat } from '../auth/index.js';
 import { Clock, parseInstant } from '../platform/clock/index.js';
-import { sqlState } from '../platform/database/index.js';
+import { isForeignKeyViolation } from '../platform/database/index.js';
 import { BadRequest, NotFound } from '../platform/http/index.js';
 import { RateLimiter } from '../platform/limits/index.js';
 import { Workspaces } from '../workspaces/index.js';
@@ -13,7 +13,6 @@ import { AccessTokenEntity } from './access-token.entity.js';
 import type { MintTokenRequest } from './access-tokens.dto.js';
 
 const MINTS_PER_MINUTE = 20;
-const FOREIGN_KEY_VIOLATION = '23503';
 
 /** Personal access tokens, as their owner manages them. Verifying one is the business of auth. */
 @Injectable()
@@ -64,7 +63,7 @@ export class AccessTokens {
     try {
       await this.tokens.insert(token);
     } catch (error) {
-      const hasGone = token.workspaceId !== null && sqlState(error) === FOREIGN_KEY_VIOLATION;
+      const hasGone = token.workspaceId !== null && isForeignKeyViolation(error);
       throw hasGone ? new NotFound('workspace not found') : error; // purged since it was looked for
     }
   }

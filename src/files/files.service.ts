@@ -2,13 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
 import { type BlobReference, Blobs, type StagedBlob } from '../platform/blobs/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, isConnectionLost, sqlState } from '../platform/database/index.js';
+import { Database, isConnectionLost, isForeignKeyViolation, sqlState } from '../platform/database/index.js';
 import { BadRequest, NotFound, PreconditionFailed, ServiceUnavailable } from '../platform/http/index.js';
 import { lockedFilesAt, lockLog, logDeletions } from './change-log.js';
 import type { Precondition } from './file-headers.js';
 import { fileStatements } from './files.queries.js';
 
-const FOREIGN_KEY_VIOLATION = '23503';
 const PAGE = 1000;
 const BEFORE_ALL_IDS = '00000000-0000-0000-0000-000000000000';
 
@@ -127,7 +126,7 @@ export class Files {
     try {
       return await this.blobs.stage(workspaceId, body);
     } catch (error) {
-      if (sqlState(error) === FOREIGN_KEY_VIOLATION) throw new NotFound('workspace not found');
+      if (isForeignKeyViolation(error)) throw new NotFound('workspace not found');
       throw error;
     }
   }

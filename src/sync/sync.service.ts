@@ -1,20 +1,11 @@
 import { Injectable } from '@nestjs/common';
+import type { ListedFile } from '../files/index.js';
 import { Database } from '../platform/database/index.js';
 import { NotFound } from '../platform/http/index.js';
 import { refuseUnknownCursor } from './cursors.js';
 import { syncStatements } from './sync.queries.js';
 
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
-
-export interface SnapshotFile {
-  readonly id: string;
-  readonly encryptedPath: string;
-  readonly contentHash: string;
-  readonly encryptedSize: number;
-  readonly version: number;
-  readonly createdAt: Date;
-  readonly updatedAt: Date;
-}
 
 export interface Change {
   readonly cursor: number;
@@ -51,13 +42,10 @@ export class Sync {
     workspaceId: string,
     pageCursor: string | undefined,
     limit: number,
-  ): Promise<{ files: SnapshotFile[]; cursor: number; hasMore: boolean }> {
+  ): Promise<{ files: ListedFile[]; cursor: number; hasMore: boolean }> {
     const values = [workspaceId, pageCursor ?? FIRST_ID, limit + 1];
-    const rows = await this.database.run<Head & (SnapshotFile | { id: null })>(
-      syncStatements.snapshot,
-      values,
-    );
-    const files = rows.filter((row): row is Head & SnapshotFile => row.id !== null);
+    const rows = await this.database.run<Head & (ListedFile | { id: null })>(syncStatements.snapshot, values);
+    const files = rows.filter((row): row is Head & ListedFile => row.id !== null);
     return { files: files.slice(0, limit), cursor: first(rows).headCursor, hasMore: files.length > limit };
   }
 

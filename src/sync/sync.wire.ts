@@ -1,4 +1,5 @@
-import type { Change, SnapshotFile } from './sync.service.js';
+import type { ListedFile } from '../files/index.js';
+import type { Change } from './sync.service.js';
 
 export interface SnapshotFileWire {
   id: string;
@@ -20,7 +21,7 @@ export interface ChangeWire {
   changedByDevice: string | null;
 }
 
-export function snapshotFileWire(file: SnapshotFile): SnapshotFileWire {
+export function snapshotFileWire(file: ListedFile): SnapshotFileWire {
   return {
     id: file.id,
     encryptedPath: file.encryptedPath,

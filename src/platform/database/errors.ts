@@ -36,6 +36,11 @@ export function sqlState(error: unknown): string | undefined {
   return code !== undefined && /^(?=.*\d)[0-9A-Z]{5}$/.test(code) ? code : undefined;
 }
 
+/** Whether a row that the statement refers to is gone. */
+export function isForeignKeyViolation(error: unknown): boolean {
+  return sqlState(error) === '23503';
+}
+
 /** Whether the connection went away, so that the fate of the last statement is unknown. */
 export function isConnectionLost(error: unknown): boolean {
   const { code, syscall } = driverError(error) as NodeJS.ErrnoException;
