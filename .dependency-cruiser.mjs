@@ -5,9 +5,10 @@ const LAYERS = [
   ['auth'],
   ['billing'],
   ['workspaces'],
+  ['devices'],
   ['files'],
   ['sync'],
-  ['checkpoints', 'realtime', 'assets', 'devices', 'access-tokens', 'handoff', 'retention'],
+  ['checkpoints', 'realtime', 'assets', 'access-tokens', 'handoff', 'retention'],
   ['automation'],
   ['admin', 'health'],
 ];

@@ -4,6 +4,7 @@ import { Env } from './env.decorator.js';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
+const GIB = 1024 * MIB;
 
 const HTTP_URL = { require_tld: false, require_protocol: true, protocols: ['http', 'https'] };
 
@@ -56,6 +57,38 @@ export class Configuration {
   @Max(200)
   databasePoolSize: number;
 
+  @Env('REDIS_URL', 'event bus and rate limits across instances; unset: PostgreSQL carries them', undefined, {
+    secret: true,
+  })
+  @IsOptional()
+  @Matches(/^rediss?:\/\/\S+$/, { message: '$property must be a redis:// or rediss:// URL' })
+  redisUrl?: string;
+
+  @Env('S3_ENDPOINT', 'any S3-compatible store, such as https://s3.example.org; unset: blobs on disk')
+  @IsOptional()
+  @IsUrl(HTTP_URL)
+  @Matches(/^https?:\/\/[^/?#]+\/?$/, {
+    message: '$property must be an origin such as https://s3.example.org, without a path',
+  })
+  s3Endpoint?: string;
+
+  @Env('S3_ACCESS_KEY', 'access key of the S3 store')
+  @IsOptional()
+  s3AccessKey?: string;
+
+  @Env('S3_SECRET_KEY', 'secret key of the S3 store', undefined, { secret: true })
+  @IsOptional()
+  s3SecretKey?: string;
+
+  @Env('S3_BUCKET', 'bucket for the blobs; made when absent')
+  @IsOptional()
+  @Matches(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, { message: '$property must be the name of a bucket' })
+  s3Bucket?: string;
+
+  @Env('S3_REGION', 'region of the bucket', 'us-east-1')
+  @MinLength(1)
+  s3Region: string;
+
   @Env(
     'AUTH_SECRET',
     'secret of the identity handler, 32 characters or more; made once under DATA_DIR in development',
@@ -105,6 +138,60 @@ export class Configuration {
   @Max(365)
   billingGraceDays: number;
 
+  @Env(
+    'PAYMENT_WEBHOOK_SECRET',
+    'verifies payment events; several, comma-separated, while one is being replaced',
+    undefined,
+    { secret: true },
+  )
+  paymentWebhookSecrets: string[];
+
+  @Env('STRIPE_SECRET_KEY', 'key of the payment provider: opens portal-url and checkout-url', undefined, {
+    secret: true,
+  })
+  @IsOptional()
+  stripeSecretKey?: string;
+
+  @Env('STRIPE_API_BASE', "the payment provider's address, for tests", 'https://api.stripe.com')
+  @IsUrl(HTTP_URL)
+  stripeApiBase: string;
+
+  @Env('STRIPE_PRICE_ID', 'the price that checkout-url sells')
+  @IsOptional()
+  stripePriceId?: string;
+
+  @Env('BILLING_RETURN_URL', 'where portal and checkout lead back to; BASE_URL when unset')
+  @IsOptional()
+  @IsUrl(HTTP_URL)
+  billingReturnUrl?: string;
+
+  @Env('VAPID_PUBLIC_KEY', 'Web Push, made by `npm run admin -- vapid generate`; unset: no Web Push')
+  @IsOptional()
+  @Matches(/^[A-Za-z0-9_-]{87}$/, { message: '$property must be 87 base64url characters' })
+  vapidPublicKey?: string;
+
+  @Env('VAPID_PRIVATE_KEY', 'the private half of it', undefined, { secret: true })
+  @IsOptional()
+  @Matches(/^[A-Za-z0-9_-]{43}$/, { message: '$property must be 43 base64url characters' })
+  vapidPrivateKey?: string;
+
+  @Env('VAPID_SUBJECT', 'whom a push service may write to: mailto:you@example.org or an https address')
+  @IsOptional()
+  @Matches(/^(?:mailto:[^\s@]+@[^\s@]+|https:\/\/\S+)$/, {
+    message: '$property must be a mailto: or https: address',
+  })
+  vapidSubject?: string;
+
+  @Env('ASSET_QUOTA_FREE_BYTES', 'assets of an account without an active subscription', String(GIB))
+  @IsInt()
+  @Min(0)
+  assetQuotaFreeBytes: number;
+
+  @Env('ASSET_QUOTA_PRO_BYTES', 'assets of an account with one', String(50 * GIB))
+  @IsInt()
+  @Min(0)
+  assetQuotaProBytes: number;
+
   @Env('MAX_FILE_BYTES', 'largest file body in bytes', String(100 * MIB))
   @IsInt()
   @Min(0)
@@ -136,6 +223,16 @@ export class Configuration {
   /** Public address, without a trailing slash. */
   get publicUrl(): string {
     return this.baseUrl ?? `http://localhost:${this.port}`;
+  }
+
+  /** Whether blobs go to an S3 store. */
+  get hasS3(): boolean {
+    return this.s3Endpoint !== undefined;
+  }
+
+  /** Whether devices can be woken by Web Push. */
+  get hasWebPush(): boolean {
+    return this.vapidPublicKey !== undefined;
   }
 
   get isProduction(): boolean {

@@ -29,7 +29,7 @@ export function loadConfiguration(environment: Environment): Configuration {
     const name = variables.find((variable) => variable.property === fault.property)?.name ?? fault.property;
     return Object.values(fault.constraints ?? {}).map((text) => text.replaceAll(fault.property, name));
   });
-  faults.push(...faultsOfProduction(configuration));
+  faults.push(...faultsOfProduction(configuration), ...halfSet(configuration));
   if (faults.length > 0) throw new StartupError(`Bad configuration: ${faults.join('; ')}.`);
   return configuration;
 }
@@ -53,4 +53,28 @@ function faultsOfProduction(configuration: Configuration): string[] {
   if (!configuration.authSecret) faults.push('AUTH_SECRET is required in production');
   if (!configuration.baseUrl) faults.push('BASE_URL is required in production');
   return faults;
+}
+
+/** Variables that mean something only together. */
+const TOGETHER: readonly (readonly [property: keyof Configuration, name: string])[][] = [
+  [
+    ['s3Endpoint', 'S3_ENDPOINT'],
+    ['s3AccessKey', 'S3_ACCESS_KEY'],
+    ['s3SecretKey', 'S3_SECRET_KEY'],
+    ['s3Bucket', 'S3_BUCKET'],
+  ],
+  [
+    ['vapidPublicKey', 'VAPID_PUBLIC_KEY'],
+    ['vapidPrivateKey', 'VAPID_PRIVATE_KEY'],
+    ['vapidSubject', 'VAPID_SUBJECT'],
+  ],
+];
+
+function halfSet(configuration: Configuration): string[] {
+  return TOGETHER.flatMap((variables) => {
+    const missing = variables.filter(([property]) => configuration[property] === undefined);
+    if (missing.length === 0 || missing.length === variables.length) return [];
+    const all = variables.map(([, name]) => name).join(', ');
+    return [`${missing.map(([, name]) => name).join(', ')} is missing: set all of ${all}, or none`];
+  });
 }

@@ -1,0 +1,12 @@
+import type { BusEvent } from './event-bus.js';
+
+/** What takes events to the other instances. It may lose them, and then says so by `onGap` once it works again. */
+export abstract class EventCarrier {
+  /** Connects; a link that breaks later is mended in the background. */
+  abstract open(onEvent: (event: BusEvent) => void, onGap: () => void): Promise<void>;
+
+  /** Never throws, never waits; equal events that wait to be sent become one. */
+  abstract send(event: BusEvent): void;
+
+  abstract close(): Promise<void>;
+}
