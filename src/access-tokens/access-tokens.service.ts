@@ -3,9 +3,10 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { isUUID } from 'class-validator';
 import { IsNull, Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
-import { generatePat, hashPat } from '../auth/index.js';
+import { generatePat, hashPat, TOKEN_REVOKED } from '../auth/index.js';
 import { Clock, parseInstant } from '../platform/clock/index.js';
 import { isForeignKeyViolation } from '../platform/database/index.js';
+import { EventBus } from '../platform/events/index.js';
 import { BadRequest, NotFound } from '../platform/http/index.js';
 import { RateLimiter } from '../platform/limits/index.js';
 import { Workspaces } from '../workspaces/index.js';
@@ -22,6 +23,7 @@ export class AccessTokens {
     private readonly workspaces: Workspaces,
     private readonly rateLimiter: RateLimiter,
     private readonly clock: Clock,
+    private readonly bus: EventBus,
   ) {}
 
   /** Newest first, revoked and expired ones included; never the tokens themselves. */
@@ -57,6 +59,7 @@ export class AccessTokens {
     const token = isUUID(id) ? await this.tokens.findOneBy({ id, userId }) : null;
     if (!token) throw new NotFound('token not found');
     await this.tokens.update({ id, userId, revokedAt: IsNull() }, { revokedAt: this.clock.now() });
+    this.bus.publish({ topic: TOKEN_REVOKED, key: id });
   }
 
   private async insert(token: AccessTokenEntity): Promise<void> {

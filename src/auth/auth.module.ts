@@ -3,6 +3,7 @@ import { DiscoveryModule } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AccessCheck } from './access-check.js';
 import { AuthenticationGuard } from './authentication.guard.js';
+import { Authenticator } from './authenticator.js';
 import { DevLoginController } from './dev-login.controller.js';
 import { DevLoginGuard } from './dev-login.guard.js';
 import { GeneralLimit } from './general-limit.js';
@@ -24,6 +25,7 @@ import { Users } from './users.js';
   providers: [
     AccessCheck,
     AuthenticationGuard,
+    Authenticator,
     DevLoginGuard,
     GeneralLimit,
     JwtVerifier,
@@ -35,6 +37,6 @@ import { Users } from './users.js';
     SigningKeys,
     Users,
   ],
-  exports: [AuthenticationGuard, RateLimitGuard, ScopeGuard, SigningKeys, Users],
+  exports: [AuthenticationGuard, Authenticator, GeneralLimit, RateLimitGuard, ScopeGuard, SigningKeys, Users],
 })
 export class AuthModule {}

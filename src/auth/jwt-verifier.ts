@@ -15,8 +15,8 @@ export class JwtVerifier {
     private readonly clock: Clock,
   ) {}
 
-  /** The user that the token names. @throws Unauthorized for every token that is not wholly in order */
-  async verify(token: string): Promise<{ userId: string }> {
+  /** The user that the token names, and its end. @throws Unauthorized for every token that is not wholly in order */
+  async verify(token: string): Promise<{ userId: string; expiresAt: Date }> {
     try {
       const { payload } = await jwtVerify(token, (header) => this.keySet.find(header), {
         algorithms: ['RS256'],
@@ -26,7 +26,7 @@ export class JwtVerifier {
         currentDate: this.clock.now(),
       });
       if (!isUUID(payload.sub)) throw new Unauthorized();
-      return { userId: payload.sub as string };
+      return { userId: payload.sub as string, expiresAt: new Date((payload.exp ?? 0) * 1000) };
     } catch (error) {
       if (error instanceof errors.JOSEError || error instanceof TypeError) throw new Unauthorized();
       throw error;

@@ -13,12 +13,14 @@ interface PatRow {
   userId: string;
   scopes: Scope[];
   workspaceId: string | null;
+  expiresAt: Date | null;
   lastUsedAt: Date | null;
 }
 
 const findActive = statement(
   'auth.find_active_pat',
-  `SELECT id, user_id AS "userId", scopes, workspace_id AS "workspaceId", last_used_at AS "lastUsedAt"
+  `SELECT id, user_id AS "userId", scopes, workspace_id AS "workspaceId", expires_at AS "expiresAt",
+          last_used_at AS "lastUsedAt"
    FROM access_tokens WHERE token_hash = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`,
 );
 
@@ -44,7 +46,8 @@ export class PatVerifier {
     const [row] = await this.database.run<PatRow>(findActive, [hashPat(token), now]);
     if (!row) throw new Unauthorized();
     await this.noteUse(row, now);
-    return { userId: row.userId, scopes: row.scopes, tokenId: row.id, workspaceId: row.workspaceId };
+    const { id: tokenId, userId, scopes, workspaceId, expiresAt } = row;
+    return { userId, scopes, tokenId, workspaceId, expiresAt };
   }
 
   /** At most once a minute per token. */

@@ -3,6 +3,9 @@ import { createHash, randomBytes } from 'node:crypto';
 /** `pat_` and 43 base64url characters. */
 export const PAT = /^pat_[A-Za-z0-9_-]{43}$/;
 
+/** Topic of the event bus: a personal access token was revoked; the key is its id. */
+export const TOKEN_REVOKED = 'token-revoked';
+
 /** A new personal access token: 32 random bytes behind the prefix by which scanners know it. */
 export function generatePat(): string {
   return `pat_${randomBytes(32).toString('base64url')}`;

@@ -17,4 +17,6 @@ export interface Principal {
   readonly tokenId: string | null;
   /** The one workspace that the token is bound to; null when it is not bound. */
   readonly workspaceId: string | null;
+  /** When the token ends by itself; null: never. */
+  readonly expiresAt: Date | null;
 }

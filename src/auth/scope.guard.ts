@@ -2,6 +2,12 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import { Reflector } from '@nestjs/core';
 import { Forbidden } from '../platform/http/index.js';
 import { ACCESS, type Access, type AuthenticatedRequest, UNBOUND } from './access.js';
+import type { Scope } from './principal.js';
+
+/** Whether any one of the wanted scopes is among the granted ones; `full` is all of them. */
+export function isGranted(granted: readonly Scope[], wanted: readonly Scope[]): boolean {
+  return granted.includes('full') || wanted.some((scope) => granted.includes(scope));
+}
 
 /** Third of the global guards: 403 unless the token was granted what the route asks for. */
 @Injectable()
@@ -23,8 +29,7 @@ export class ScopeGuard implements CanActivate {
     if (workspaceId !== null && this.reflector.getAllAndOverride<boolean | undefined>(UNBOUND, targets)) {
       throw new Forbidden('the token is bound to a workspace');
     }
-    const wanted = access.scopes;
-    if (scopes.includes('full') || wanted.some((scope) => scopes.includes(scope))) return true;
-    throw new Forbidden(`the token lacks the scope ${wanted.join(' or ')}`);
+    if (isGranted(scopes, access.scopes)) return true;
+    throw new Forbidden(`the token lacks the scope ${access.scopes.join(' or ')}`);
   }
 }

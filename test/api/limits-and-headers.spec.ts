@@ -4,6 +4,7 @@ import { Users } from '../../src/auth/index.js';
 import { loadConfiguration } from '../../src/config/index.js';
 import { Database } from '../../src/platform/database/index.js';
 import { TooManyRequests } from '../../src/platform/http/errors.js';
+import { PostgresHitCounter } from '../../src/platform/limits/hit-counter.js';
 import { addressKey, RateLimiter } from '../../src/platform/limits/index.js';
 import { Log } from '../../src/platform/log/index.js';
 import {
@@ -310,7 +311,7 @@ describe('two instances', () => {
     const clock = new MovableClock();
     clock.stopAt(time);
     const configuration = loadConfiguration({ DATABASE_URL: one.database.url });
-    return new RateLimiter(configuration, one.app.get(Database), clock, one.app.get(Log));
+    return new RateLimiter(configuration, new PostgresHitCounter(one.app.get(Database)), clock, one.app.get(Log));
   }
 });
 
@@ -420,7 +421,7 @@ describe('RATE_LIMIT_PER_MINUTE=0', () => {
 describe('a service with a database of its own', () => {
   const clock = new MovableClock();
   const untouchable = undefined as unknown as Database;
-  const limiter = new RateLimiter(loadConfiguration({}), untouchable, clock, undefined as unknown as Log);
+  const limiter = new RateLimiter(loadConfiguration({}), new PostgresHitCounter(untouchable), clock, undefined as unknown as Log);
   beforeEach(() => newMinute({ clock }));
 
   it('counts in memory, to the hit, whatever the lease', async () => {

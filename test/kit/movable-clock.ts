@@ -9,6 +9,10 @@ export class MovableClock extends Clock {
     return new Date(this.stoppedAt ?? Date.now() + this.offsetMs);
   }
 
+  override elapsed(): number {
+    return performance.now() + this.offsetMs;
+  }
+
   advance(ms: number): void {
     this.offsetMs += ms;
     if (this.stoppedAt !== undefined) this.stoppedAt += ms;

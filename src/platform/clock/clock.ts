@@ -6,4 +6,9 @@ export class Clock {
   now(): Date {
     return new Date();
   }
+
+  /** Milliseconds since some moment: for how long ago something was. Unlike the time it never jumps. */
+  elapsed(): number {
+    return performance.now();
+  }
 }

@@ -1,4 +1,4 @@
-import type { Pool, PoolClient } from 'pg';
+import pg, { type Pool, type PoolClient } from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
 import { AmbiguousCommit, isConnectionLost, sqlState } from './errors.js';
 import type { Parameter, Statement } from './statement.js';
@@ -28,6 +28,20 @@ export class Database {
   async run<Row>(statement: Statement, values: readonly Parameter[]): Promise<Row[]> {
     const result = await this.pool.query({ ...statement, values: [...values] });
     return result.rows as Row[];
+  }
+
+  /**
+   * A connection of its own, outside the pool and without its limits, not connected yet. Its owner ends it.
+   * @param purpose for those who look at the server's list of connections
+   * @param answerWithinMs a statement that takes longer fails here; the connection is then of no use any more
+   */
+  dedicatedClient(purpose: string, answerWithinMs: number): pg.Client {
+    const { options } = this.pool as unknown as { options: pg.ClientConfig };
+    return new pg.Client({
+      ...options,
+      application_name: `cloud-sync-service ${purpose}`,
+      query_timeout: answerWithinMs,
+    });
   }
 
   /**

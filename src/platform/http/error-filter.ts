@@ -13,28 +13,29 @@ export class ErrorFilter implements ExceptionFilter {
   catch(error: unknown, host: ArgumentsHost): void {
     const request = host.switchToHttp().getRequest<FastifyRequest>();
     const reply = host.switchToHttp().getResponse<FastifyReply>();
-    const answer = this.answerTo(error, request.id);
+    const answer = errorAnswer(error, request.id, this.log);
     if (reply.sent) return;
     void reply.status(answer.status).headers(answer.headers).type('application/json').send(answer.body);
   }
-
-  private answerTo(error: unknown, requestId: string): ErrorAnswer {
-    if (error instanceof ApiError) return flat(error);
-    if (isTransient(error)) {
-      this.log.warn({ err: error, requestId }, 'transient fault');
-      return flat(new ServiceUnavailable());
-    }
-    const status = clientErrorStatus(error);
-    if (status) return { status, headers: {}, body: { error: messageFor(status) } };
-    this.log.error({ err: error, requestId }, 'request failed');
-    return { status: 500, headers: {}, body: { error: 'Internal server error' } };
-  }
 }
 
-interface ErrorAnswer {
-  status: number;
-  headers: Record<string, string>;
-  body: Record<string, unknown>;
+export interface ErrorAnswer {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  readonly body: Record<string, unknown>;
+}
+
+/** What a caller gets to see of an error, and logs the rest of it. */
+export function errorAnswer(error: unknown, requestId: string, log: Log): ErrorAnswer {
+  if (error instanceof ApiError) return flat(error);
+  if (isTransient(error)) {
+    log.warn({ err: error, requestId }, 'transient fault');
+    return flat(new ServiceUnavailable());
+  }
+  const status = clientErrorStatus(error);
+  if (status) return { status, headers: {}, body: { error: messageFor(status) } };
+  log.error({ err: error, requestId }, 'request failed');
+  return { status: 500, headers: {}, body: { error: 'Internal server error' } };
 }
 
 function flat(error: ApiError): ErrorAnswer {

@@ -64,6 +64,14 @@ export class RangeNotSatisfiable extends ApiError {
   readonly status = 416;
 }
 
+/** The address answers to the WebSocket protocol alone. */
+export class UpgradeRequired extends ApiError {
+  readonly status = 426;
+  constructor() {
+    super('a WebSocket upgrade is required', {}, { upgrade: 'websocket' });
+  }
+}
+
 export class TooManyRequests extends ApiError {
   readonly status = 429;
   constructor(retryAfterSeconds: number) {
@@ -77,4 +85,9 @@ export class ServiceUnavailable extends ApiError {
   constructor(message = 'the service is temporarily unavailable', retryAfterSeconds = 2) {
     super(message, {}, { 'retry-after': String(retryAfterSeconds) });
   }
+}
+
+/** What was to be stored has no room in the account. */
+export class InsufficientStorage extends ApiError {
+  readonly status = 507;
 }

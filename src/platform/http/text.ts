@@ -2,16 +2,17 @@ import { Transform } from 'class-transformer';
 import { Matches, ValidateBy } from 'class-validator';
 import { isInstant } from '../clock/index.js';
 
-/** Counts code points, as the tables' own constraints do (`@Length` does not); half a surrogate pair is no text. */
-const NAME = /^[^\p{Cc}\p{Cs}]{1,255}$/u;
-
-/** A name that people give: trimmed, 1 to 255 characters, none of them control characters. */
-export function IsName(): PropertyDecorator {
+/**
+ * A name that people give: trimmed, 1 to `max` characters, none of them control characters. Counts code points, as the
+ * tables' own constraints do (`@Length` does not); half a surrogate pair is no text.
+ */
+export function IsName(max = 255): PropertyDecorator {
+  const name = new RegExp(`^[^\\p{Cc}\\p{Cs}]{1,${max}}$`, 'u');
   const trim = Transform(({ value }: { value: unknown }) =>
     typeof value === 'string' ? value.trim() : value,
   );
-  const matches = Matches(NAME, {
-    message: '$property must be 1 to 255 characters, without control characters',
+  const matches = Matches(name, {
+    message: `$property must be 1 to ${max} characters, without control characters`,
   });
   return (target, property) => {
     trim(target, property);

@@ -1,6 +1,24 @@
 import { Global, Module } from '@nestjs/common';
+import type { Redis } from 'ioredis';
+import { Database } from '../database/index.js';
+import { Log } from '../log/index.js';
+import { REDIS } from '../redis/index.js';
+import { HitCounter, PostgresHitCounter, RedisHitCounter } from './hit-counter.js';
 import { RateLimiter } from './rate-limiter.js';
 
 @Global()
-@Module({ providers: [RateLimiter], exports: [RateLimiter] })
+@Module({
+  providers: [
+    RateLimiter,
+    {
+      provide: HitCounter,
+      inject: [REDIS, Database, Log],
+      useFactory: (redis: Redis | null, database: Database, log: Log): HitCounter => {
+        const counter = new PostgresHitCounter(database);
+        return redis ? new RedisHitCounter(redis, counter, log) : counter;
+      },
+    },
+  ],
+  exports: [RateLimiter],
+})
 export class LimitsModule {}

@@ -2,32 +2,14 @@ import { Injectable } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { Configuration } from '../../config/index.js';
 import { Clock } from '../clock/index.js';
-import { Database, statement } from '../database/index.js';
 import { TooManyRequests } from '../http/index.js';
 import { Log } from '../log/index.js';
+import { HitCounter, WINDOW_MS } from './hit-counter.js';
 
-const WINDOW_MS = 60_000;
 const FORGET_EVERY_MS = 10 * 60_000;
 
 /** Keys remembered at once; beyond, the oldest are forgotten, which is lenient but bounded. */
 const MAX_BUCKETS = 50_000;
-
-/**
- * An instance whose clock is behind counts into the minute that another has begun already: were that taken for an old
- * one, the two would wipe out each other's counts.
- */
-const IS_THIS_MINUTE = `r.window_start - excluded.window_start IN (interval '0', interval '1 minute')`;
-
-const reserve = statement(
-  'rate_limits.reserve',
-  `INSERT INTO rate_limits AS r (key, window_start, hits) VALUES ($1, $2, $3)
-   ON CONFLICT (key) DO UPDATE
-   SET hits = CASE WHEN ${IS_THIS_MINUTE} THEN r.hits ELSE 0 END + excluded.hits,
-       window_start = CASE WHEN ${IS_THIS_MINUTE} THEN r.window_start ELSE excluded.window_start END
-   RETURNING hits`,
-);
-
-const forget = statement('rate_limits.forget', 'DELETE FROM rate_limits WHERE window_start < $1');
 
 /** What this instance may still let through of a key in this minute. */
 interface Bucket {
@@ -38,7 +20,7 @@ interface Bucket {
 }
 
 /**
- * Counts per clock minute. All instances of one database count together: each reserves hits there, one by one or by
+ * Counts per clock minute. All instances count together, in Redis or in their database: each reserves hits there, one by one or by
  * the lease, so together they never let more through. A service with a database of its own counts in memory.
  */
 @Injectable()
@@ -48,7 +30,7 @@ export class RateLimiter {
 
   constructor(
     private readonly configuration: Configuration,
-    private readonly database: Database,
+    private readonly counter: HitCounter,
     private readonly clock: Clock,
     private readonly log: Log,
   ) {}
@@ -73,21 +55,16 @@ export class RateLimiter {
   @Interval(FORGET_EVERY_MS)
   async forgetOldWindows(): Promise<void> {
     const before = new Date(this.clock.now().getTime() - 2 * WINDOW_MS);
-    await this.log.bestEffort('forget old rate limits', () => this.database.run(forget, [before]));
+    await this.log.bestEffort('forget old rate limits', () => this.counter.forget(before));
   }
 
   private async refill(bucket: Bucket, key: string, perMinute: number, lease: number): Promise<void> {
-    if (!this.configuration.databaseUrl) {
+    if (!this.configuration.databaseUrl && !this.configuration.redisUrl) {
       bucket.left = perMinute;
       bucket.isExhausted = true;
       return;
     }
-    const [row] = await this.database.run<{ hits: number }>(reserve, [
-      key,
-      new Date(this.windowStart),
-      lease,
-    ]);
-    const before = (row?.hits ?? 0) - lease;
+    const before = (await this.counter.add(key, this.windowStart, lease)) - lease;
     bucket.left += Math.min(Math.max(perMinute - before, 0), lease);
     bucket.isExhausted = before + lease >= perMinute;
   }

@@ -5,6 +5,11 @@ import { Files1763600000004 } from './1763600000004-files.js';
 import { RateLimits1763600000005 } from './1763600000005-rate-limits.js';
 import { AccessTokens1763600000006 } from './1763600000006-access-tokens.js';
 import { Checkpoints1763600000007 } from './1763600000007-checkpoints.js';
+import { Devices1763600000008 } from './1763600000008-devices.js';
+import { Presence1763600000009 } from './1763600000009-presence.js';
+import { Assets1763600000010 } from './1763600000010-assets.js';
+import { Billing1763600000011 } from './1763600000011-billing.js';
+import { BlobUpkeep1763600000012 } from './1763600000012-blob-upkeep.js';
 
 /** In the order in which they run. Hand-written; never edited once landed. */
 export const migrations = [
@@ -15,4 +20,9 @@ export const migrations = [
   RateLimits1763600000005,
   AccessTokens1763600000006,
   Checkpoints1763600000007,
+  Devices1763600000008,
+  Presence1763600000009,
+  Assets1763600000010,
+  Billing1763600000011,
+  BlobUpkeep1763600000012,
 ];

@@ -1,0 +1,71 @@
+import { Injectable } from '@nestjs/common';
+import { Clock } from '../platform/clock/index.js';
+import { Database, statement } from '../platform/database/index.js';
+import { Unauthorized } from '../platform/http/index.js';
+import { JwtVerifier } from './jwt-verifier.js';
+import { PatVerifier } from './pat-verifier.js';
+import type { Principal } from './principal.js';
+
+const usersAmong = statement('auth.users_among', 'SELECT id FROM users WHERE id = ANY ($1)');
+
+const activePatsAmong = statement(
+  'auth.active_pats_among',
+  `SELECT id FROM access_tokens
+   WHERE id = ANY ($1) AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`,
+);
+
+/** Proves whom a bearer token stands for. */
+@Injectable()
+export class Authenticator {
+  constructor(
+    private readonly jwtVerifier: JwtVerifier,
+    private readonly patVerifier: PatVerifier,
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * A JWT stands for an interactive session, so it may do everything its user may.
+   * @throws Unauthorized for every token that is not wholly in order, and for one whose user is gone
+   */
+  async authenticate(token: string, seesDeletedUsers = false): Promise<Principal> {
+    const principal = await this.verify(token);
+    if (!seesDeletedUsers && (await this.idsAmong(usersAmong, [principal.userId])).size === 0) {
+      throw new Unauthorized();
+    }
+    return principal;
+  }
+
+  /** Those of the principals whose token is good no longer: revoked, expired, or its user gone. */
+  async lapsed(principals: readonly Principal[]): Promise<Principal[]> {
+    const now = this.clock.now();
+    const pats = principals.flatMap(({ tokenId }) => (tokenId === null ? [] : [tokenId]));
+    const active = await this.idsAmong(activePatsAmong, pats, now);
+    const users = await this.idsAmong(
+      usersAmong,
+      principals.map(({ userId }) => userId),
+    );
+    return principals.filter(
+      ({ userId, tokenId, expiresAt }) =>
+        !users.has(userId) ||
+        (tokenId !== null && !active.has(tokenId)) ||
+        (expiresAt !== null && expiresAt <= now),
+    );
+  }
+
+  private async verify(token: string): Promise<Principal> {
+    if (token.startsWith('pat_')) return this.patVerifier.verify(token);
+    const { userId, expiresAt } = await this.jwtVerifier.verify(token);
+    return { userId, scopes: ['full'], tokenId: null, workspaceId: null, expiresAt };
+  }
+
+  private async idsAmong(
+    query: typeof usersAmong,
+    ids: readonly string[],
+    ...more: Date[]
+  ): Promise<Set<string>> {
+    if (ids.length === 0) return new Set();
+    const rows = await this.database.run<{ id: string }>(query, [[...new Set(ids)], ...more]);
+    return new Set(rows.map(({ id }) => id));
+  }
+}

@@ -1,0 +1,51 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+/**
+ * Assets, what their owners may store, and the keys of uploads that may be repeated. Every writer of `assets` holds
+ * the workspace's row lock, then the account's; `assets_revision` counts the commits that clients must hear of.
+ */
+export class Assets1763600000010 implements MigrationInterface {
+  readonly name = 'Assets1763600000010';
+
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      ALTER TABLE workspaces ADD COLUMN assets_revision bigint NOT NULL DEFAULT 0 CHECK (assets_revision >= 0);
+
+      CREATE TABLE storage_accounts (
+        user_id uuid PRIMARY KEY REFERENCES users (id) ON DELETE CASCADE,
+        used_bytes bigint NOT NULL DEFAULT 0 CHECK (used_bytes >= 0),
+        addon_bytes bigint NOT NULL DEFAULT 0 CHECK (addon_bytes >= 0),
+        locked boolean NOT NULL DEFAULT false
+      ) WITH (fillfactor = 50);
+
+      CREATE TABLE assets (
+        workspace_id uuid NOT NULL REFERENCES workspaces (id),
+        token text COLLATE "C" NOT NULL CHECK (token ~ '^[A-Za-z0-9_-]+$' AND length(token) <= 1024),
+        blob_id uuid NOT NULL,
+        size bigint NOT NULL CHECK (size BETWEEN 61 AND 26214461),
+        revision bigint NOT NULL,
+        uploaded_at timestamptz NOT NULL,
+        PRIMARY KEY (workspace_id, token),
+        CONSTRAINT assets_blob_unique UNIQUE (workspace_id, blob_id),
+        FOREIGN KEY (workspace_id, blob_id) REFERENCES blobs (workspace_id, id)
+      );
+      CREATE INDEX assets_newest ON assets (workspace_id, uploaded_at DESC, revision DESC);
+
+      CREATE TABLE asset_idempotency_keys (
+        workspace_id uuid NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
+        key text COLLATE "C" NOT NULL CHECK (length(key) BETWEEN 1 AND 128),
+        token text NOT NULL,
+        created_at timestamptz NOT NULL,
+        PRIMARY KEY (workspace_id, key)
+      );
+      CREATE INDEX asset_idempotency_keys_age ON asset_idempotency_keys (created_at);
+    `);
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      DROP TABLE asset_idempotency_keys, assets, storage_accounts;
+      ALTER TABLE workspaces DROP COLUMN assets_revision;
+    `);
+  }
+}

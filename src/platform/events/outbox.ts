@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto';
+import { Log } from '../log/index.js';
+import type { BusEvent } from './event-bus.js';
+
+/** PostgreSQL takes 7,999 bytes. */
+const MAX_PAYLOAD_BYTES = 7_000;
+
+/** Beyond, what waits is dropped: listeners look for themselves, so this costs seconds and no change. */
+const MAX_WAITING = 10_000;
+
+const RETRY_MS = 500;
+
+type Envelope = readonly [origin: string, events: readonly (readonly [topic: string, key: string])[]];
+
+/**
+ * Events on their way out. The first goes at once; what comes while it is being sent goes with the next message, each
+ * event once. So there are as many messages as the link takes, and no event waits for a timer.
+ */
+export class Outbox {
+  private readonly origin = randomUUID();
+  private readonly waiting = new Map<string, BusEvent>();
+  private sending: Promise<void> | undefined;
+  private isClosed = false;
+
+  constructor(
+    private readonly post: (payload: string) => Promise<unknown>,
+    private readonly log: Log,
+  ) {}
+
+  add(event: BusEvent): void {
+    if (this.isClosed || this.waiting.size >= MAX_WAITING) return;
+    this.waiting.set(`${event.topic} ${event.key}`, event);
+    this.sending ??= this.sendAll().finally(() => (this.sending = undefined));
+  }
+
+  /** What a payload of another instance says; nothing for our own, which has been heard here already. */
+  read(payload: string): BusEvent[] {
+    try {
+      const [origin, events] = JSON.parse(payload) as Envelope;
+      return origin === this.origin ? [] : events.map(([topic, key]) => ({ topic, key }));
+    } catch {
+      return []; // not of this service, or of another version of it
+    }
+  }
+
+  /** Sends what is waiting, unless the link is down. */
+  async close(): Promise<void> {
+    this.isClosed = true;
+    await this.sending;
+  }
+
+  private async sendAll(): Promise<void> {
+    while (this.waiting.size > 0) {
+      const events = this.nextBatch();
+      try {
+        await this.post(JSON.stringify([this.origin, events.map(({ topic, key }) => [topic, key])]));
+      } catch (err) {
+        if (this.isClosed) return;
+        this.log.warn({ err }, 'could not tell the other instances; trying again');
+        for (const event of events) this.waiting.set(`${event.topic} ${event.key}`, event);
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      }
+    }
+  }
+
+  private nextBatch(): BusEvent[] {
+    const batch: BusEvent[] = [];
+    let bytes = this.origin.length + 8;
+    for (const [key, event] of this.waiting) {
+      bytes += Buffer.byteLength(key) + 8;
+      if (bytes > MAX_PAYLOAD_BYTES && batch.length > 0) break;
+      this.waiting.delete(key);
+      batch.push(event);
+    }
+    return batch;
+  }
+}

@@ -1,0 +1,52 @@
+import type { Redis } from 'ioredis';
+import { Log } from '../log/index.js';
+import type { BusEvent } from './event-bus.js';
+import { EventCarrier } from './event-carrier.js';
+import { Outbox } from './outbox.js';
+
+const CHANNEL = 'cloud-sync:events';
+
+/** Redis publish and subscribe, where REDIS_URL is set. */
+export class RedisCarrier extends EventCarrier {
+  private readonly outbox: Outbox;
+  private readonly subscriber: Redis;
+
+  constructor(
+    redis: Redis,
+    private readonly log: Log,
+  ) {
+    super();
+    this.outbox = new Outbox((payload) => redis.publish(CHANNEL, payload), log);
+    // Subscribes again by itself after each reconnection.
+    this.subscriber = redis.duplicate({
+      maxRetriesPerRequest: null,
+      enableOfflineQueue: true,
+      lazyConnect: true,
+    });
+    this.subscriber.on('error', (err) => log.warn({ err }, 'the connection to Redis failed'));
+  }
+
+  async open(onEvent: (event: BusEvent) => void, onGap: () => void): Promise<void> {
+    this.subscriber.on('message', (_channel, payload: string) => this.outbox.read(payload).forEach(onEvent));
+    await this.log.bestEffort('subscribe to Redis', async () => {
+      await this.subscriber.connect();
+      await this.subscriber.subscribe(CHANNEL);
+    });
+    this.subscriber.on('ready', () => void this.resubscribed(onGap));
+    onGap();
+  }
+
+  send(event: BusEvent): void {
+    this.outbox.add(event);
+  }
+
+  async close(): Promise<void> {
+    await this.outbox.close();
+    this.subscriber.disconnect();
+  }
+
+  private async resubscribed(onGap: () => void): Promise<void> {
+    await this.log.bestEffort('subscribe to Redis', () => this.subscriber.subscribe(CHANNEL));
+    onGap();
+  }
+}

@@ -1,0 +1,78 @@
+import type { Redis } from 'ioredis';
+import { Database, statement } from '../database/index.js';
+import type { Log } from '../log/index.js';
+
+export const WINDOW_MS = 60_000;
+
+/** What all instances have counted of a key in a minute. */
+export abstract class HitCounter {
+  /** Adds hits to those of the minute that begins at `windowStart`; returns how many they are now. */
+  abstract add(key: string, windowStart: number, hits: number): Promise<number>;
+
+  /** Drops minutes that are over. */
+  abstract forget(before: Date): Promise<void>;
+}
+
+/**
+ * An instance whose clock is behind counts into the minute that another has begun already: were that taken for an old
+ * one, the two would wipe out each other's counts.
+ */
+const IS_THIS_MINUTE = `r.window_start - excluded.window_start IN (interval '0', interval '1 minute')`;
+
+const add = statement(
+  'rate_limits.reserve',
+  `INSERT INTO rate_limits AS r (key, window_start, hits) VALUES ($1, $2, $3)
+   ON CONFLICT (key) DO UPDATE
+   SET hits = CASE WHEN ${IS_THIS_MINUTE} THEN r.hits ELSE 0 END + excluded.hits,
+       window_start = CASE WHEN ${IS_THIS_MINUTE} THEN r.window_start ELSE excluded.window_start END
+   RETURNING hits`,
+);
+
+const forget = statement('rate_limits.forget', 'DELETE FROM rate_limits WHERE window_start < $1');
+
+export class PostgresHitCounter extends HitCounter {
+  constructor(private readonly database: Database) {
+    super();
+  }
+
+  async add(key: string, windowStart: number, hits: number): Promise<number> {
+    const [row] = await this.database.run<{ hits: number }>(add, [key, new Date(windowStart), hits]);
+    return row?.hits ?? hits;
+  }
+
+  async forget(before: Date): Promise<void> {
+    await this.database.run(forget, [before]);
+  }
+}
+
+/** Counts in Redis; while that is away, in PostgreSQL, so that a limit is never simply off. */
+export class RedisHitCounter extends HitCounter {
+  constructor(
+    private readonly redis: Redis,
+    private readonly fallback: HitCounter,
+    private readonly log: Log,
+  ) {
+    super();
+  }
+
+  async add(key: string, windowStart: number, hits: number): Promise<number> {
+    const name = `cloud-sync:hits:${windowStart}:${key}`;
+    try {
+      const results = await this.redis
+        .multi()
+        .incrby(name, hits)
+        .pexpire(name, 2 * WINDOW_MS)
+        .exec();
+      const [error, count] = results?.[0] ?? [new Error('Redis gave no answer'), undefined];
+      if (error) throw error;
+      return Number(count);
+    } catch (err) {
+      this.log.warn({ err }, 'cannot count in Redis; counting in PostgreSQL');
+      return this.fallback.add(key, windowStart, hits);
+    }
+  }
+
+  forget(before: Date): Promise<void> {
+    return this.fallback.forget(before);
+  }
+}
