@@ -2,18 +2,24 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { ScheduleModule } from '@nestjs/schedule';
 import { AccessTokenEntity, AccessTokensModule } from './access-tokens/index.js';
+import { AssetsModule } from './assets/index.js';
 import { AuthenticationGuard, AuthModule, RateLimitGuard, ScopeGuard, UserEntity } from './auth/index.js';
 import { BillingModule, SubscriptionGuard } from './billing/index.js';
 import { CheckpointsModule } from './checkpoints/index.js';
 import { type Configuration, ConfigurationModule } from './config/index.js';
+import { DevicesModule } from './devices/index.js';
 import { FilesModule } from './files/index.js';
 import { HealthModule } from './health/index.js';
 import { BlobsModule } from './platform/blobs/index.js';
 import { type Clock, ClockModule } from './platform/clock/index.js';
 import { DatabaseModule } from './platform/database/index.js';
+import { EventsModule } from './platform/events/index.js';
 import { HttpModule, type InFlightRequests } from './platform/http/index.js';
 import { LimitsModule } from './platform/limits/index.js';
 import { type Log, LogModule } from './platform/log/index.js';
+import { Outbound, OutboundModule } from './platform/outbound/index.js';
+import { RedisModule } from './platform/redis/index.js';
+import { RealtimeModule } from './realtime/index.js';
 import { SyncModule } from './sync/index.js';
 import { OwnershipGuard, WorkspaceEntity, WorkspacesModule } from './workspaces/index.js';
 
@@ -22,6 +28,8 @@ export interface AppParts {
   readonly log: Log;
   readonly clock: Clock;
   readonly inFlight: InFlightRequests;
+  /** The machine's own network unless told. */
+  readonly outbound?: Outbound | undefined;
 }
 
 /** Who you are (401), how often (429), what your token may (403), what you have paid for (402), what is yours (404). */
@@ -30,7 +38,7 @@ const GUARDS = [AuthenticationGuard, RateLimitGuard, ScopeGuard, SubscriptionGua
 /** The one list of modules. */
 @Module({})
 export class AppModule {
-  static with({ configuration, log, clock, inFlight }: AppParts): DynamicModule {
+  static with({ configuration, log, clock, inFlight, outbound = new Outbound() }: AppParts): DynamicModule {
     return {
       module: AppModule,
       imports: [
@@ -39,16 +47,22 @@ export class AppModule {
         ClockModule.with(clock),
         HttpModule.with(inFlight),
         DatabaseModule.with([UserEntity, WorkspaceEntity, AccessTokenEntity]),
+        RedisModule,
+        EventsModule,
         BlobsModule,
         LimitsModule,
+        OutboundModule.with(outbound),
         ScheduleModule.forRoot(),
         AuthModule,
         BillingModule,
         WorkspacesModule,
         AccessTokensModule,
+        DevicesModule,
         FilesModule,
         SyncModule,
         CheckpointsModule,
+        AssetsModule,
+        RealtimeModule,
         HealthModule,
       ],
       providers: GUARDS.map((guard) => ({ provide: APP_GUARD, useExisting: guard })),

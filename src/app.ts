@@ -5,12 +5,15 @@ import { AppModule } from './app.module.js';
 import { SigningKeys } from './auth/index.js';
 import { type Configuration, warningsAbout } from './config/index.js';
 import { Clock } from './platform/clock/index.js';
-import { corsOptions, createAdapter, InFlightRequests } from './platform/http/index.js';
+import { corsOptions, createAdapter, InFlightRequests, securityHeaders } from './platform/http/index.js';
 import { createLogger, Log, NestLog } from './platform/log/index.js';
+import type { Outbound } from './platform/outbound/index.js';
+import { Doorkeeper, SocketAdapter } from './realtime/index.js';
 
 export interface AppOptions {
   readonly clock?: Clock;
   readonly log?: Log;
+  readonly outbound?: Outbound | undefined;
 }
 
 /** The whole service, ready to listen; `main` and every test use this one. Close it to release what it holds. */
@@ -20,15 +23,21 @@ export async function createApp(
 ): Promise<NestFastifyApplication> {
   const log = options.log ?? new Log(createLogger(configuration.logLevel));
   const clock = options.clock ?? new Clock();
+  const isHttps = configuration.publicUrl.startsWith('https:');
   const inFlight = new InFlightRequests();
   for (const warning of warningsAbout(configuration)) log.warn({}, warning);
   const app = await NestFactory.create<NestFastifyApplication>(
-    AppModule.with({ configuration, log, clock, inFlight }),
+    AppModule.with({ configuration, log, clock, inFlight, outbound: options.outbound }),
     createAdapter(log.pino, inFlight, {
       trustProxy: configuration.trustProxy,
-      isHttps: configuration.publicUrl.startsWith('https:'),
+      isHttps,
     }),
     { bodyParser: false, logger: new NestLog(log.pino), abortOnError: false, forceCloseConnections: true },
+  );
+  const headers = securityHeaders(isHttps);
+  const doorkeeper = app.get(Doorkeeper, { strict: false });
+  app.useWebSocketAdapter(
+    new SocketAdapter(app, (request, query, id) => doorkeeper.admit(request, query, id), headers),
   );
   app.enableCors(corsOptions(configuration.trustedOrigins));
   await app.init();

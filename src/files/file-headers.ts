@@ -1,11 +1,10 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
+import { DEVICE_ID } from '../devices/index.js';
 import { BadRequest } from '../platform/http/index.js';
 
 /** Base64url, opaque, compared exactly. */
 export const ENCRYPTED_PATH = /^(?=.{1,4096}$)[A-Za-z0-9_-]+={0,2}$/;
-/** 1–128 visible ASCII characters. */
-export const DEVICE_ID = /^[\x21-\x7e]{1,128}$/;
 export const CONTENT_HASH = /^[0-9a-f]{64}$/i;
 
 function fromRequest(read: (request: FastifyRequest) => unknown): () => ParameterDecorator {

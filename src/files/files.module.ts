@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { Database } from '../platform/database/index.js';
 import { WorkspacePurge, WorkspacesModule } from '../workspaces/index.js';
+import { Announcements } from './announcements.js';
 import { Download } from './download.js';
 import { FilesController } from './files.controller.js';
 import { fileStatements } from './files.queries.js';
@@ -13,8 +14,8 @@ const PURGE_BATCH = 1000;
 @Module({
   imports: [WorkspacesModule],
   controllers: [FilesController, VersionsController],
-  providers: [Download, Files, Versions],
-  exports: [Download, Files, Versions],
+  providers: [Announcements, Download, Files, Versions],
+  exports: [Announcements, Download, Files, Versions],
 })
 export class FilesModule {
   constructor(purge: WorkspacePurge, database: Database) {

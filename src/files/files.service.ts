@@ -4,6 +4,7 @@ import { type BlobReference, Blobs, type StagedBlob } from '../platform/blobs/in
 import { Clock } from '../platform/clock/index.js';
 import { Database, isConnectionLost, isForeignKeyViolation, sqlState } from '../platform/database/index.js';
 import { BadRequest, NotFound, PreconditionFailed, ServiceUnavailable } from '../platform/http/index.js';
+import { Announcements } from './announcements.js';
 import { lockedFilesAt, lockLog, logDeletions } from './change-log.js';
 import type { Precondition } from './file-headers.js';
 import { fileStatements } from './files.queries.js';
@@ -57,6 +58,7 @@ export class Files {
     private readonly database: Database,
     private readonly blobs: Blobs,
     private readonly clock: Clock,
+    private readonly announcements: Announcements,
   ) {}
 
   /**
@@ -72,7 +74,9 @@ export class Files {
     }
 
     const put = await this.put(upload, blob);
-    if (put.outcome !== 'created' && put.outcome !== 'updated') await this.blobs.discard(blob);
+    if (put.outcome === 'created' || put.outcome === 'updated')
+      this.announcements.changed(upload.workspaceId, upload.deviceId);
+    else await this.blobs.discard(blob);
     switch (put.outcome) {
       case 'created':
       case 'updated':
@@ -120,6 +124,7 @@ export class Files {
       if (!file || file.isDeleted) throw new NotFound('file not found');
       await logDeletions(tx, { workspaceId, deviceId, fileIds: [file.id], now: this.clock.now() });
     });
+    this.announcements.changed(workspaceId, deviceId);
   }
 
   private async stage(workspaceId: string, body: AsyncIterable<Buffer>): Promise<StagedBlob> {

@@ -4,6 +4,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { Clock } from '../platform/clock/index.js';
 import { Database } from '../platform/database/index.js';
 import { NotFound } from '../platform/http/index.js';
+import { Announcements } from './announcements.js';
 import { lockLog } from './change-log.js';
 import type { Content } from './files.service.js';
 import { versionStatements } from './versions.queries.js';
@@ -32,6 +33,7 @@ export class Versions {
   constructor(
     private readonly database: Database,
     private readonly clock: Clock,
+    private readonly announcements: Announcements,
   ) {}
 
   /** Newest first. @throws NotFound for a path that was never seen */
@@ -61,14 +63,16 @@ export class Versions {
     deviceId: string | null,
   ): Promise<Restored> {
     if (!isUUID(versionId)) throw new NotFound('version not found');
-    return this.database.transaction(async (tx) => {
+    const restored = await this.database.transaction(async (tx) => {
       await lockLog(tx, workspaceId);
-      const [restored] = await tx.run<Restored>(versionStatements.restore, [
+      const [row] = await tx.run<Restored>(versionStatements.restore, [
         ...[workspaceId, encryptedPath, versionId],
         ...[uuidv7(), deviceId, this.clock.now()],
       ]);
-      if (!restored) throw new NotFound('version not found');
-      return restored;
+      if (!row) throw new NotFound('version not found');
+      return row;
     });
+    this.announcements.changed(workspaceId, deviceId);
+    return restored;
   }
 }

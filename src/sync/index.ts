@@ -1,1 +1,2 @@
+export { type Change, Sync } from './sync.service.js';
 export { SyncModule } from './sync.module.js';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type FileRow, lockedFilesAt, lockLog, logDeletions } from '../files/index.js';
+import { Announcements, type FileRow, lockedFilesAt, lockLog, logDeletions } from '../files/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, type Tx } from '../platform/database/index.js';
 import { BadRequest } from '../platform/http/index.js';
@@ -20,6 +20,7 @@ export class Push {
   constructor(
     private readonly database: Database,
     private readonly clock: Clock,
+    private readonly announcements: Announcements,
   ) {}
 
   /**
@@ -32,7 +33,7 @@ export class Push {
     }
     const hashes = new Map(changes.map((row) => [row.encryptedPath, row.contentHash?.toLowerCase() ?? null]));
 
-    return this.database.transaction(async (tx) => {
+    const { hasChanged, ...pushed } = await this.database.transaction(async (tx) => {
       const log = await lockLog(tx, workspaceId);
       refuseUnknownCursor(baseCursor, log);
       const files = await lockedFilesAt(tx, workspaceId, [...hashes.keys()]);
@@ -46,6 +47,7 @@ export class Push {
       const fileIds = judged.flatMap(({ file, verdict }) => (file && verdict === 'apply' ? [file.id] : []));
       const deletion = { workspaceId, deviceId, fileIds, now: this.clock.now() };
       return {
+        hasChanged: fileIds.length > 0,
         cursor: fileIds.length > 0 ? await logDeletions(tx, deletion) : log.headCursor,
         accepted: judged
           .filter(({ verdict }) => verdict !== 'conflict')
@@ -55,6 +57,8 @@ export class Push {
         ),
       };
     });
+    if (hasChanged) this.announcements.changed(workspaceId, deviceId);
+    return pushed;
   }
 }
 

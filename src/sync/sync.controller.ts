@@ -1,7 +1,8 @@
 import { Controller, Get, HttpCode, Post, Query } from '@nestjs/common';
 import { isUUID } from 'class-validator';
-import { Scopes } from '../auth/index.js';
+import { CurrentPrincipal, type Principal, Scopes } from '../auth/index.js';
 import { RequiresSubscription } from '../billing/index.js';
+import { Devices } from '../devices/index.js';
 import { BadRequest, JsonBody } from '../platform/http/index.js';
 import { CurrentWorkspace, OwnedWorkspace, type WorkspaceRef } from '../workspaces/index.js';
 import { clampLimit, clampTextLimit } from './limits.js';
@@ -20,6 +21,7 @@ export class SyncController {
   constructor(
     private readonly sync: Sync,
     private readonly pushes: Push,
+    private readonly devices: Devices,
   ) {}
 
   @Get('status')
@@ -50,16 +52,23 @@ export class SyncController {
   @HttpCode(200)
   @Scopes('documents:write')
   push(
+    @CurrentPrincipal() { userId }: Principal,
     @CurrentWorkspace() workspace: WorkspaceRef,
     @JsonBody(PUSH_BODY_LIMIT) body: PushRequest,
   ): Promise<Pushed> {
+    void this.devices.seen(userId, body.deviceId);
     return this.pushes.push(workspace.id, body);
   }
 
   @Post('pull')
   @HttpCode(200)
   @Scopes('documents:read')
-  async pull(@CurrentWorkspace() workspace: WorkspaceRef, @JsonBody() body: PullRequest): Promise<PullWire> {
+  async pull(
+    @CurrentPrincipal() { userId }: Principal,
+    @CurrentWorkspace() workspace: WorkspaceRef,
+    @JsonBody() body: PullRequest,
+  ): Promise<PullWire> {
+    void this.devices.seen(userId, body.deviceId);
     const page = await this.sync.pull(workspace.id, body.cursor, clampLimit(body.limit));
     return { changes: page.changes.map(changeWire), cursor: page.cursor, hasMore: page.hasMore };
   }

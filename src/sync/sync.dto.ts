@@ -13,7 +13,8 @@ import {
   Min,
   ValidateNested,
 } from 'class-validator';
-import { CONTENT_HASH, DEVICE_ID, ENCRYPTED_PATH } from '../files/index.js';
+import { DEVICE_ID } from '../devices/index.js';
+import { CONTENT_HASH, ENCRYPTED_PATH } from '../files/index.js';
 
 const DEVICE_ID_RULE = { message: 'deviceId must be 1 to 128 visible ASCII characters' };
 

@@ -1,7 +1,14 @@
 import { Module } from '@nestjs/common';
+import { DevicesModule } from '../devices/index.js';
+import { FilesModule } from '../files/index.js';
 import { Push } from './push.service.js';
 import { SyncController } from './sync.controller.js';
 import { Sync } from './sync.service.js';
 
-@Module({ controllers: [SyncController], providers: [Push, Sync] })
+@Module({
+  imports: [DevicesModule, FilesModule],
+  controllers: [SyncController],
+  providers: [Push, Sync],
+  exports: [Sync],
+})
 export class SyncModule {}

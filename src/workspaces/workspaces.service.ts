@@ -4,10 +4,12 @@ import { IsNull, Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { equalSecrets, type Principal } from '../auth/index.js';
 import { Clock } from '../platform/clock/index.js';
+import { EventBus } from '../platform/events/index.js';
 import { Conflict, NotFound } from '../platform/http/index.js';
 import { RateLimiter } from '../platform/limits/index.js';
 import { WorkspaceEntity } from './workspace.entity.js';
 import type { SetupEncryptionRequest } from './workspaces.dto.js';
+import { WORKSPACE_DELETED } from './topics.js';
 import { WorkspacePurge } from './workspace-purge.js';
 
 const PASSWORD_TRIES_PER_MINUTE = 10;
@@ -19,6 +21,7 @@ export class Workspaces {
     private readonly purge: WorkspacePurge,
     private readonly rateLimiter: RateLimiter,
     private readonly clock: Clock,
+    private readonly bus: EventBus,
   ) {}
 
   /** Oldest first; for a token that is bound to a workspace, that one alone. */
@@ -54,6 +57,7 @@ export class Workspaces {
       { deletedAt: this.clock.now() },
     );
     if (!affected) throw new NotFound('workspace not found');
+    this.bus.publish({ topic: WORKSPACE_DELETED, key: id });
     this.purge.begin(id);
   }
 

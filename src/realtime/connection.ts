@@ -1,0 +1,90 @@
+import type { WebSocket } from 'ws';
+import type { Principal } from '../auth/index.js';
+import { CloseCode } from './close-codes.js';
+import { encode, type ErrorCode, type ServerMessage } from './messages.js';
+
+const MAX_BUFFERED_BYTES = 1024 * 1024;
+const MESSAGES_PER_WINDOW = 30;
+const WINDOW_MS = 10_000;
+
+/** A peer that does not answer a close is cut off after this. */
+const CLOSE_WITHIN_MS = 5_000;
+
+/** One socket: who opened it, for which workspace, and what it may still do. */
+export class Connection {
+  /** As the client said hello; undefined before. */
+  deviceId: string | undefined;
+
+  /** When the peer was last heard of and last pinged, in the clock's elapsed milliseconds. */
+  lastHeard: number;
+  lastPinged: number;
+
+  private readonly arrivals: number[] = [];
+  private isOpenFlag = true;
+
+  constructor(
+    private readonly socket: WebSocket,
+    readonly principal: Principal,
+    readonly workspaceId: string,
+    now: number,
+  ) {
+    this.lastHeard = now;
+    this.lastPinged = now;
+    socket.once('close', () => (this.isOpenFlag = false));
+  }
+
+  /** False from the moment on at which the service or the peer ends it. */
+  get isOpen(): boolean {
+    return this.isOpenFlag;
+  }
+
+  /** Whether what was sent is still waiting here for the peer to read. */
+  get isBehind(): boolean {
+    return this.isOpenFlag && this.socket.bufferedAmount > 0;
+  }
+
+  send(message: ServerMessage): void {
+    this.sendEncoded(encode(message));
+  }
+
+  /** A peer that does not read is closed rather than remembered for: it pulls when it is back. */
+  sendEncoded(bytes: Buffer): void {
+    if (!this.isOpenFlag) return;
+    this.socket.send(bytes, { binary: false });
+    if (this.socket.bufferedAmount > MAX_BUFFERED_BYTES) this.close(CloseCode.tooSlow);
+  }
+
+  sendError(code: ErrorCode, message: string): void {
+    this.send({ type: 'error', code, message });
+  }
+
+  /** Whether a message that arrives now is within the limit of 30 in 10 s. */
+  mayReceive(now: number): boolean {
+    this.arrivals.push(now);
+    if (this.arrivals.length <= MESSAGES_PER_WINDOW) return true;
+    const thirtyAgo = this.arrivals.shift() ?? now;
+    return now - thirtyAgo >= WINDOW_MS;
+  }
+
+  ping(now: number): void {
+    if (!this.isOpenFlag) return;
+    this.lastPinged = now;
+    this.socket.ping();
+  }
+
+  /** Closes with a code; the peer has 5 s to agree. Nothing is sent after it. */
+  close(code: CloseCode): void {
+    if (!this.isOpenFlag) return;
+    this.isOpenFlag = false;
+    this.socket.close(code);
+    const cut = setTimeout(() => this.socket.terminate(), CLOSE_WITHIN_MS);
+    cut.unref();
+    this.socket.once('close', () => clearTimeout(cut));
+  }
+
+  /** Cuts it off at once: for a peer that cannot be reached any more. */
+  cut(): void {
+    this.isOpenFlag = false;
+    this.socket.terminate();
+  }
+}

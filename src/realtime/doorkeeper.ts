@@ -1,0 +1,83 @@
+import { Injectable } from '@nestjs/common';
+import { isUUID } from 'class-validator';
+import type { IncomingMessage } from 'node:http';
+import { Authenticator, GeneralLimit, isGranted, type Principal } from '../auth/index.js';
+import { Configuration } from '../config/index.js';
+import {
+  Forbidden,
+  NotFound,
+  ServiceUnavailable,
+  TooManyRequests,
+  Unauthorized,
+} from '../platform/http/index.js';
+import { Workspaces } from '../workspaces/index.js';
+import { Connections } from './connections.js';
+
+const SCOPE = 'documents:read';
+
+/** Of one user on one instance; a client that reconnects in a loop must not take the service with it. */
+const SOCKETS_PER_USER = 5_000;
+const ASK_AGAIN_AFTER_S = 10;
+
+export interface Admission {
+  readonly principal: Principal;
+  readonly workspaceId: string;
+}
+
+/** Lets upgrades in, or refuses them before the 101: the same checks in the same order as for any other request. */
+@Injectable()
+export class Doorkeeper {
+  private isClosed = false;
+
+  constructor(
+    private readonly authenticator: Authenticator,
+    private readonly limit: GeneralLimit,
+    private readonly workspaces: Workspaces,
+    private readonly connections: Connections,
+    private readonly configuration: Configuration,
+  ) {}
+
+  /** @throws Unauthorized, TooManyRequests, Forbidden, NotFound, ServiceUnavailable */
+  async admit(request: IncomingMessage, query: URLSearchParams, workspaceId: string): Promise<Admission> {
+    if (this.isClosed) throw new ServiceUnavailable('the service is shutting down', 5);
+    const principal = await this.authenticate(query, this.addressOf(request));
+    await this.limit.count(principal);
+    if (this.connections.countOf(principal.userId) >= SOCKETS_PER_USER) {
+      throw new TooManyRequests(ASK_AGAIN_AFTER_S);
+    }
+    if (!isGranted(principal.scopes, [SCOPE])) throw new Forbidden(`the token lacks the scope ${SCOPE}`);
+    return { principal, workspaceId: await this.owned(workspaceId, principal) };
+  }
+
+  /** Nobody is let in any more. */
+  close(): void {
+    this.isClosed = true;
+  }
+
+  private async authenticate(query: URLSearchParams, ip: string): Promise<Principal> {
+    try {
+      const [token, ...more] = query.getAll('token');
+      if (!token || more.length > 0) throw new Unauthorized();
+      return await this.authenticator.authenticate(token);
+    } catch (error) {
+      if (error instanceof Unauthorized) await this.limit.count({ ip });
+      throw error;
+    }
+  }
+
+  private async owned(id: string, { userId, workspaceId }: Principal): Promise<string> {
+    const wanted = id.toLowerCase();
+    if (!isUUID(wanted) || (workspaceId !== null && workspaceId !== wanted)) {
+      throw new NotFound('workspace not found');
+    }
+    await this.workspaces.requireOwned(wanted, userId);
+    return wanted;
+  }
+
+  /** Behind a proxy the last entry is the proxy's own word; what stands left of it is the client's. */
+  private addressOf({ headers, socket }: IncomingMessage): string {
+    const forwarded = this.configuration.trustProxy ? headers['x-forwarded-for'] : undefined;
+    const last = forwarded?.toString().split(',').at(-1)?.trim();
+    return last || (socket.remoteAddress ?? 'unknown');
+  }
+}

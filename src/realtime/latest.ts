@@ -1,0 +1,29 @@
+/**
+ * Runs the same work one at a time, and at most once more for however many calls came meanwhile. A call resolves after
+ * a run that began after the call: what was true before it has been seen.
+ */
+export class Latest {
+  private running: Promise<void> | undefined;
+  private next: Promise<void> | undefined;
+
+  constructor(private readonly work: () => Promise<void>) {}
+
+  run(): Promise<void> {
+    if (this.next) return this.next;
+    if (!this.running) return this.start();
+    this.next = this.running.then(
+      () => this.start(),
+      () => this.start(),
+    );
+    return this.next;
+  }
+
+  private start(): Promise<void> {
+    this.next = undefined;
+    const run = this.work().finally(() => {
+      if (this.running === run) this.running = undefined;
+    });
+    this.running = run;
+    return run;
+  }
+}

@@ -1,0 +1,57 @@
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Interval } from '@nestjs/schedule';
+import { EventBus } from '../platform/events/index.js';
+import { Log } from '../platform/log/index.js';
+import { Connections } from './connections.js';
+import { Latest } from './latest.js';
+import { RoomEvents } from './room-events.js';
+import { type Head, Rooms } from './rooms.js';
+
+const EVERY_MS = 3_000;
+
+/**
+ * Makes up for events that were lost: every few seconds, and at once when the link to the other instances is back, it
+ * compares what the rooms have been told with what the database says. Two statements, however many rooms there are.
+ */
+@Injectable()
+export class LookAround implements OnApplicationBootstrap {
+  private readonly latest = new Latest(() => this.look());
+
+  constructor(
+    private readonly rooms: Rooms,
+    private readonly connections: Connections,
+    private readonly roomEvents: RoomEvents,
+    private readonly bus: EventBus,
+    private readonly log: Log,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.bus.onGap(() => void this.now());
+  }
+
+  @Interval(EVERY_MS)
+  async now(): Promise<void> {
+    if (this.connections.size === 0) return;
+    await this.log.bestEffort('look after the live rooms', () => this.latest.run());
+  }
+
+  private async look(): Promise<void> {
+    const workspaceIds = this.connections.workspaceIds();
+    const heads = await this.rooms.heads(workspaceIds);
+    const elsewhere = await this.rooms.devicesElsewhere(workspaceIds);
+    const found = new Set(heads.map(({ id }) => id));
+    workspaceIds.filter((id) => !found.has(id)).forEach((id) => this.roomEvents.end(id));
+    for (const head of heads) {
+      // One room's fault must not leave the others behind.
+      await this.log.bestEffort('bring a room up to date', () => this.refresh(head, elsewhere.get(head.id)));
+    }
+  }
+
+  private async refresh(head: Head, elsewhere: readonly string[] = []): Promise<void> {
+    const room = this.rooms.get(head.id);
+    if (!room) return;
+    if (head.headCursor !== room.changes.cursor) await room.changes.catchUp();
+    if (room.assets.differsFrom(head.assetsRevision)) await room.assets.catchUp();
+    if (room.devices.differsWith(elsewhere)) await room.devices.catchUp();
+  }
+}

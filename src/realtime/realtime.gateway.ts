@@ -1,0 +1,99 @@
+import { type OnGatewayConnection, WebSocketGateway } from '@nestjs/websockets';
+import type { RawData, WebSocket } from 'ws';
+import { Devices } from '../devices/index.js';
+import { Clock } from '../platform/clock/index.js';
+import { NotFound } from '../platform/http/index.js';
+import { Log } from '../platform/log/index.js';
+import { CloseCode } from './close-codes.js';
+import { Connection } from './connection.js';
+import { Connections } from './connections.js';
+import type { Admission } from './doorkeeper.js';
+import { type ClientMessage, InvalidMessage, parseMessage } from './messages.js';
+import { Rooms } from './rooms.js';
+
+const MAX_FRAME_BYTES = 64 * 1024;
+
+/** The live room of a workspace, as its sockets see it. What a frame may be is in docs/realtime.md. */
+@WebSocketGateway({
+  path: '/api/v1/workspaces/:id/ws',
+  maxPayload: MAX_FRAME_BYTES,
+  // Tiny fragments cost far more memory than their bytes.
+  maxFragments: 64,
+  maxBufferedChunks: 4096,
+  // Ciphertext does not compress, and a compressor per socket costs more than all else together.
+  perMessageDeflate: false,
+})
+export class RealtimeGateway implements OnGatewayConnection {
+  constructor(
+    private readonly connections: Connections,
+    private readonly rooms: Rooms,
+    private readonly devices: Devices,
+    private readonly clock: Clock,
+    private readonly log: Log,
+  ) {}
+
+  handleConnection(socket: WebSocket, { principal, workspaceId }: Admission): void {
+    const connection = new Connection(socket, principal, workspaceId, this.clock.elapsed());
+    this.connections.add(connection);
+    const heard = (): void => void (connection.lastHeard = this.clock.elapsed());
+    socket.on('ping', heard);
+    socket.on('pong', heard);
+    socket.on('message', (data, isBinary) => {
+      heard();
+      this.receive(connection, data, isBinary);
+    });
+    socket.once('close', () => {
+      this.connections.remove(connection);
+      void this.log.bestEffort('take a socket out of its room', () => this.rooms.leave(connection));
+    });
+  }
+
+  private receive(connection: Connection, data: RawData, isBinary: boolean): void {
+    if (!connection.isOpen) return;
+    if (!connection.mayReceive(this.clock.elapsed())) {
+      connection.sendError('rate_limited', 'more than 30 messages in 10 seconds');
+      connection.close(CloseCode.rateLimited);
+      return;
+    }
+    try {
+      if (isBinary) throw new InvalidMessage('a message must be text');
+      this.answer(connection, parseMessage((data as Buffer).toString('utf8')));
+    } catch (error) {
+      if (!(error instanceof InvalidMessage)) throw error;
+      connection.sendError('invalid_message', error.message);
+    }
+  }
+
+  private answer(connection: Connection, message: ClientMessage): void {
+    if (message.type === 'ping') {
+      connection.send({ type: 'pong' });
+      return;
+    }
+    const { deviceId } = message;
+    if (connection.deviceId !== undefined && connection.deviceId !== deviceId) {
+      throw new InvalidMessage('hello was said already, by another device');
+    }
+    void this.welcome(connection, deviceId);
+  }
+
+  private async welcome(connection: Connection, deviceId: string): Promise<void> {
+    try {
+      if (connection.deviceId === deviceId) {
+        await this.rooms.get(connection.workspaceId)?.welcome(connection);
+        return;
+      }
+      connection.deviceId = deviceId;
+      void this.devices.seen(connection.principal.userId, deviceId);
+      await this.rooms.join(connection, deviceId);
+    } catch (err) {
+      if (err instanceof NotFound) {
+        connection.sendError('workspace_not_found', 'the workspace was deleted');
+        connection.close(CloseCode.workspaceNotFound);
+        return;
+      }
+      this.log.warn({ err }, 'could not let a socket into its room');
+      connection.sendError('unavailable', 'the service is temporarily unavailable');
+      connection.close(CloseCode.tryAgainLater);
+    }
+  }
+}

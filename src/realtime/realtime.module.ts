@@ -1,0 +1,39 @@
+import { Module } from '@nestjs/common';
+import { AuthModule } from '../auth/index.js';
+import { DevicesModule, WebPush } from '../devices/index.js';
+import { SyncModule } from '../sync/index.js';
+import { WorkspacesModule } from '../workspaces/index.js';
+import { Connections } from './connections.js';
+import { Doorkeeper } from './doorkeeper.js';
+import { Heartbeat } from './heartbeat.js';
+import { LookAround } from './look-around.js';
+import { Presence } from './presence.js';
+import { RealtimeGateway } from './realtime.gateway.js';
+import { RoomEvents } from './room-events.js';
+import { Rooms } from './rooms.js';
+import { SocketShutdown } from './socket-shutdown.js';
+import { TokenWatch } from './token-watch.js';
+import { UpgradeController } from './upgrade.controller.js';
+
+@Module({
+  imports: [AuthModule, DevicesModule, SyncModule, WorkspacesModule],
+  controllers: [UpgradeController],
+  providers: [
+    Connections,
+    Doorkeeper,
+    Heartbeat,
+    LookAround,
+    Presence,
+    RealtimeGateway,
+    RoomEvents,
+    Rooms,
+    SocketShutdown,
+    TokenWatch,
+  ],
+  exports: [Doorkeeper],
+})
+export class RealtimeModule {
+  constructor(presence: Presence, webPush: WebPush) {
+    webPush.skipWhen((workspaceId, deviceIds) => presence.presentAmong(workspaceId, deviceIds));
+  }
+}

@@ -1,0 +1,42 @@
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { EventBus } from '../platform/events/index.js';
+import { Log } from '../platform/log/index.js';
+import { ASSETS, CHANGES, WORKSPACE_DELETED } from '../workspaces/index.js';
+import { CloseCode } from './close-codes.js';
+import { Connections } from './connections.js';
+import type { Room } from './room.js';
+import { PRESENCE, Rooms } from './rooms.js';
+
+/** What the bus says, brought to the rooms of this instance. */
+@Injectable()
+export class RoomEvents implements OnApplicationBootstrap {
+  constructor(
+    private readonly bus: EventBus,
+    private readonly rooms: Rooms,
+    private readonly connections: Connections,
+    private readonly log: Log,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.bus.on(CHANGES, (id) => this.refresh(id, ({ changes }) => changes.catchUp()));
+    this.bus.on(ASSETS, (id) => this.refresh(id, ({ assets }) => assets.catchUp()));
+    this.bus.on(PRESENCE, (id, origin) => {
+      if (origin === 'elsewhere') this.refresh(id, ({ devices }) => devices.catchUp());
+    });
+    this.bus.on(WORKSPACE_DELETED, (id) => this.end(id));
+  }
+
+  /** The workspace is gone: everybody in it is told and sent away. */
+  end(workspaceId: string): void {
+    for (const connection of this.connections) {
+      if (connection.workspaceId !== workspaceId) continue;
+      connection.sendError('workspace_not_found', 'the workspace was deleted');
+      connection.close(CloseCode.workspaceNotFound);
+    }
+  }
+
+  private refresh(workspaceId: string, what: (room: Room) => Promise<void>): void {
+    const room = this.rooms.get(workspaceId);
+    if (room) void this.log.bestEffort('bring a room up to date', () => what(room));
+  }
+}

@@ -1,0 +1,104 @@
+import { Injectable } from '@nestjs/common';
+import { Devices } from '../devices/index.js';
+import { Database } from '../platform/database/index.js';
+import { EventBus } from '../platform/events/index.js';
+import { NotFound } from '../platform/http/index.js';
+import { Sync } from '../sync/index.js';
+import { AssetFeed } from './asset-feed.js';
+import { ChangeFeed } from './change-feed.js';
+import type { Connection } from './connection.js';
+import { DeviceFeed } from './device-feed.js';
+import { Presence } from './presence.js';
+import { realtimeStatements } from './realtime.queries.js';
+import { Room } from './room.js';
+
+/** Topic of the event bus: devices of a workspace have come or gone; the key is its id. */
+export const PRESENCE = 'presence';
+
+export interface Head {
+  readonly id: string;
+  readonly headCursor: number;
+  readonly assetsRevision: number;
+}
+
+/** The rooms of this instance: one for each workspace of which a socket here has said hello. */
+@Injectable()
+export class Rooms {
+  private readonly rooms = new Map<string, Room>();
+
+  constructor(
+    private readonly database: Database,
+    private readonly sync: Sync,
+    private readonly presence: Presence,
+    private readonly devices: Devices,
+    private readonly bus: EventBus,
+  ) {}
+
+  get(workspaceId: string): Room | undefined {
+    return this.rooms.get(workspaceId);
+  }
+
+  all(): Room[] {
+    return [...this.rooms.values()];
+  }
+
+  /** Lets in a connection that has said hello. @throws NotFound when the workspace has gone */
+  async join(connection: Connection, deviceId: string): Promise<void> {
+    const { workspaceId, principal } = connection;
+    const room = this.rooms.get(workspaceId) ?? this.open(workspaceId, principal.userId);
+    room.devices.add(deviceId);
+    await room.welcome(connection);
+  }
+
+  /** Takes out a connection that has joined, or has begun to. */
+  async leave(connection: Connection): Promise<void> {
+    const { workspaceId, deviceId } = connection;
+    const room = this.rooms.get(workspaceId);
+    if (!room || deviceId === undefined) return;
+    room.members.delete(connection);
+    room.devices.remove(deviceId);
+    try {
+      await room.devices.catchUp();
+    } finally {
+      if (room.devices.isEmptyHere && this.rooms.get(workspaceId) === room) this.rooms.delete(workspaceId);
+    }
+  }
+
+  /** Heads of those of the workspaces that still are. */
+  heads(workspaceIds: readonly string[]): Promise<Head[]> {
+    return this.database.run<Head>(realtimeStatements.heads, [workspaceIds]);
+  }
+
+  /** Per workspace the devices that it has on other instances. */
+  devicesElsewhere(workspaceIds: readonly string[]): Promise<Map<string, string[]>> {
+    return this.presence.elsewhere(workspaceIds);
+  }
+
+  private open(workspaceId: string, ownerId: string): Room {
+    const members = new Set<Connection>();
+    const room = new Room(
+      members,
+      new ChangeFeed(workspaceId, this.sync, members),
+      new DeviceFeed(
+        {
+          set: async (deviceIds) => {
+            await this.presence.set(workspaceId, deviceIds);
+            this.bus.publish({ topic: PRESENCE, key: workspaceId });
+          },
+          elsewhere: async () => (await this.presence.elsewhere([workspaceId])).get(workspaceId) ?? [],
+          names: (deviceIds) => this.devices.names(ownerId, deviceIds),
+        },
+        members,
+      ),
+      new AssetFeed(() => this.assetsRevision(workspaceId), members),
+    );
+    this.rooms.set(workspaceId, room);
+    return room;
+  }
+
+  private async assetsRevision(workspaceId: string): Promise<number> {
+    const [head] = await this.heads([workspaceId]);
+    if (!head) throw new NotFound('workspace not found');
+    return head.assetsRevision;
+  }
+}

@@ -1,0 +1,116 @@
+import type { INestApplicationContext } from '@nestjs/common';
+import { WsAdapter } from '@nestjs/platform-ws';
+import { randomUUID } from 'node:crypto';
+import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { WebSocket, WebSocketServer } from 'ws';
+import { type ErrorAnswer, errorAnswer, NotFound, UpgradeRequired } from '../platform/http/index.js';
+import { Log } from '../platform/log/index.js';
+import type { Admission } from './doorkeeper.js';
+
+/** Decides on an upgrade before it happens. @throws ApiError, which becomes the answer instead of the 101 */
+export type Admit = (
+  request: IncomingMessage,
+  query: URLSearchParams,
+  workspaceId: string,
+) => Promise<Admission>;
+
+interface Route {
+  readonly pattern: RegExp;
+  readonly server: WebSocketServer;
+}
+
+/**
+ * Nest's adapter for `ws`, which matches paths as fixed texts and lets everybody in, with a path parameter and with a
+ * decision before the 101. Gateways read the frames themselves: the guards, pipes and filters of HTTP routes do not fit.
+ */
+export class SocketAdapter extends WsAdapter {
+  private readonly routes: Route[] = [];
+  private readonly log: Log;
+
+  constructor(
+    app: INestApplicationContext,
+    private readonly admit: Admit,
+    private readonly headers: Readonly<Record<string, string>>,
+  ) {
+    super(app);
+    this.log = app.get(Log);
+  }
+
+  override bindMessageHandlers(): void {
+    // The gateway reads the frames.
+  }
+
+  /** A fault of one client's frames is its own: it is closed by the protocol, and nothing goes to the log. */
+  override bindErrorHandler(server: WebSocketServer): WebSocketServer {
+    server.on('connection', (socket: WebSocket) => socket.on('error', () => undefined));
+    return server;
+  }
+
+  protected override addWsServerToRegistry(server: Record<'path', string>, port: number, path: string): void {
+    super.addWsServerToRegistry(server, port, path);
+    const pattern = new RegExp(`^${path.replace(/:[A-Za-z]+/, '([^/]+)')}$`);
+    this.routes.push({ pattern, server: server as unknown as WebSocketServer });
+  }
+
+  protected override ensureHttpServerExists(port: number, httpServer?: Server): undefined {
+    if (!httpServer || this.httpServersRegistry.has(port)) return;
+    this.httpServersRegistry.set(port, httpServer);
+    httpServer.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+      // Without a listener a connection that breaks now would end the process.
+      socket.on('error', () => socket.destroy());
+      void this.upgrade(request, socket, head);
+    });
+  }
+
+  private async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const requestId = randomUUID();
+    try {
+      const { server, query, workspaceId } = this.routeOf(request);
+      const admission = await this.admit(request, query, workspaceId);
+      if (socket.destroyed) return;
+      this.note(request, requestId, 101);
+      server.handleUpgrade(request, socket, head, (client) => {
+        server.emit('connection', client, admission);
+      });
+    } catch (error) {
+      const answer = errorAnswer(error, requestId, this.log);
+      this.note(request, requestId, answer.status);
+      this.refuse(socket, answer, requestId);
+    }
+  }
+
+  /** @throws NotFound for any other address, UpgradeRequired for an upgrade to something else */
+  private routeOf(request: IncomingMessage): {
+    server: WebSocketServer;
+    query: URLSearchParams;
+    workspaceId: string;
+  } {
+    const [path = '', ...query] = (request.url ?? '').split('?');
+    for (const { pattern, server } of this.routes) {
+      const workspaceId = pattern.exec(path)?.[1];
+      if (workspaceId === undefined) continue;
+      if (request.headers.upgrade?.toLowerCase() !== 'websocket') throw new UpgradeRequired();
+      return { server, query: new URLSearchParams(query.join('?')), workspaceId };
+    }
+    throw new NotFound('not found');
+  }
+
+  private refuse(socket: Duplex, { status, headers, body }: ErrorAnswer, requestId: string): void {
+    if (socket.destroyed) return;
+    const text = JSON.stringify(body);
+    const lines = Object.entries({
+      ...this.headers,
+      ...headers,
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(text),
+      'x-request-id': requestId,
+      connection: 'close',
+    }).map(([name, value]) => `${name}: ${value}`);
+    socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('\r\n')}\r\n\r\n${text}`);
+  }
+
+  private note(request: IncomingMessage, requestId: string, status: number): void {
+    this.log.info({ requestId, req: request, status, ip: request.socket.remoteAddress }, 'upgrade');
+  }
+}

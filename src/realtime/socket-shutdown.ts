@@ -1,0 +1,30 @@
+import { Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { Log } from '../platform/log/index.js';
+import { CloseCode } from './close-codes.js';
+import { Connections } from './connections.js';
+import { Doorkeeper } from './doorkeeper.js';
+import { Presence } from './presence.js';
+
+const GOODBYE_MS = 2_000;
+
+/** At shutdown the sockets go first, with a close code that says to connect again; requests under way finish after. */
+@Injectable()
+export class SocketShutdown implements OnModuleDestroy {
+  constructor(
+    private readonly doorkeeper: Doorkeeper,
+    private readonly connections: Connections,
+    private readonly presence: Presence,
+    private readonly log: Log,
+  ) {}
+
+  async onModuleDestroy(): Promise<void> {
+    this.doorkeeper.close();
+    this.connections.closeWhere(() => true, CloseCode.goingAway);
+    const deadline = performance.now() + GOODBYE_MS;
+    while (this.connections.size > 0 && performance.now() < deadline) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    for (const connection of this.connections) connection.cut();
+    await this.log.bestEffort('end the lease', () => this.presence.endLease());
+  }
+}

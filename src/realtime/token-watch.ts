@@ -1,0 +1,36 @@
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Interval } from '@nestjs/schedule';
+import { Authenticator, TOKEN_REVOKED } from '../auth/index.js';
+import { EventBus } from '../platform/events/index.js';
+import { Log } from '../platform/log/index.js';
+import { CloseCode } from './close-codes.js';
+import { Connections } from './connections.js';
+
+const EVERY_MS = 3_000;
+
+/** Closes the sockets whose token is good no longer: at once when the bus says so, within seconds in any case. */
+@Injectable()
+export class TokenWatch implements OnApplicationBootstrap {
+  constructor(
+    private readonly connections: Connections,
+    private readonly authenticator: Authenticator,
+    private readonly bus: EventBus,
+    private readonly log: Log,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.bus.on(TOKEN_REVOKED, (tokenId) => {
+      this.connections.closeWhere(({ principal }) => principal.tokenId === tokenId, CloseCode.unauthorized);
+    });
+  }
+
+  @Interval(EVERY_MS)
+  async closeLapsed(): Promise<void> {
+    if (this.connections.size === 0) return;
+    await this.log.bestEffort('check the tokens of live sockets', async () => {
+      const principals = [...this.connections].map(({ principal }) => principal);
+      const lapsed = new Set(await this.authenticator.lapsed(principals));
+      this.connections.closeWhere(({ principal }) => lapsed.has(principal), CloseCode.unauthorized);
+    });
+  }
+}

@@ -1,0 +1,16 @@
+import { Controller, Get } from '@nestjs/common';
+import { Scopes } from '../auth/index.js';
+import { UpgradeRequired } from '../platform/http/index.js';
+import { OwnedWorkspace } from '../workspaces/index.js';
+
+/** The live room's address, asked for as if it were a page. The upgrade itself never comes here. */
+@Controller('api/v1/workspaces/:id/ws')
+export class UpgradeController {
+  /** @throws UpgradeRequired always */
+  @Get()
+  @Scopes('documents:read')
+  @OwnedWorkspace()
+  get(): never {
+    throw new UpgradeRequired();
+  }
+}

@@ -1,0 +1,570 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { Heartbeat } from '../../src/realtime/heartbeat.js';
+import { Connections } from '../../src/realtime/connections.js';
+import { TokenWatch } from '../../src/realtime/token-watch.js';
+import {
+  eventually,
+  startService,
+  TestSocket,
+  type TestService,
+  type TestUser,
+  type TestWorkspace,
+} from '../kit/index.js';
+
+const MINUTE = 60_000;
+
+let service: TestService;
+let alice: TestUser;
+let workspace: TestWorkspace;
+const sockets: TestSocket[] = [];
+
+beforeAll(async () => {
+  service = await startService();
+  alice = await service.user('alice');
+});
+
+beforeEach(async () => {
+  workspace = await alice.workspace();
+});
+
+afterEach(async () => {
+  await Promise.all(sockets.splice(0).map((socket) => socket.close()));
+});
+
+afterAll(() => service.close());
+
+const join = async (deviceId: string, room = workspace): Promise<TestSocket> => {
+  const socket = await TestSocket.join(room, deviceId);
+  sockets.push(socket);
+  return socket;
+};
+
+const open = async (room = workspace): Promise<TestSocket> => {
+  const socket = await TestSocket.open(service.url, room.id, room.user.token);
+  sockets.push(socket);
+  return socket;
+};
+
+async function mint(scopes: string[], more: object = {}): Promise<{ id: string; token: string }> {
+  const request = alice.post('/api/v1/auth/tokens').send({ name: 'cli', scopes, ...more });
+  return (await request.expect(201)).body;
+}
+
+describe('the upgrade', () => {
+  it('is refused before the 101, as a flat error with a request id', async () => {
+    const bob = await service.user('bob');
+    const assetsOnly = (await mint(['assets:read'])).token;
+    const bound = (await mint(['documents:read'], { workspaceId: (await alice.workspace()).id })).token;
+    const refusals = [
+      [undefined, workspace.id, 401],
+      ['nonsense', workspace.id, 401],
+      [`pat_${'x'.repeat(43)}`, workspace.id, 401],
+      [assetsOnly, workspace.id, 403],
+      [bob.token, workspace.id, 404],
+      [bound, workspace.id, 404],
+      [alice.token, '01890000-0000-7000-8000-000000000000', 404],
+      [alice.token, 'no-uuid', 404],
+      [alice.token, '%E0%A4%A', 404],
+    ] as const;
+    for (const [token, id, status] of refusals) {
+      const answer = await upgrade(`/api/v1/workspaces/${id}/ws${token ? `?token=${token}` : ''}`);
+      expect(answer.status).toBe(status);
+      expect(Object.keys(answer.body)).toEqual(['error']);
+      expect(answer.head).toMatch(/x-request-id: [0-9a-f-]{36}/i);
+      expect(answer.head).toMatch(/connection: close/i);
+      if (status === 401) expect(answer.head).toMatch(/www-authenticate: Bearer/i);
+    }
+  });
+
+  it('does not say whether somebody else has the workspace', async () => {
+    const bob = await service.user('bob');
+    const foreign = await upgrade(`/api/v1/workspaces/${workspace.id}/ws?token=${bob.token}`);
+    const absent = await upgrade(
+      `/api/v1/workspaces/01890000-0000-7000-8000-000000000000/ws?token=${bob.token}`,
+    );
+    expect(foreign.body).toEqual(absent.body);
+  });
+
+  it('takes one token, and from the query alone', async () => {
+    const twice = `/api/v1/workspaces/${workspace.id}/ws?token=${alice.token}&token=${alice.token}`;
+    expect((await upgrade(twice)).status).toBe(401);
+    const header = await upgrade(
+      `/api/v1/workspaces/${workspace.id}/ws`,
+      `Authorization: Bearer ${alice.token}`,
+    );
+    expect(header.status).toBe(401);
+  });
+
+  it('is for WebSockets, and at this address alone', async () => {
+    const path = `/api/v1/workspaces/${workspace.id}`;
+    expect((await upgrade(`${path}/ws/?token=${alice.token}`)).status).toBe(404);
+    expect((await upgrade(`${path}/files?token=${alice.token}`)).status).toBe(404);
+    expect((await upgrade(`${path}/ws?token=${alice.token}`, '', 'h2c')).status).toBe(426);
+    await alice.get(`${path}/ws`).expect(426, { error: 'a WebSocket upgrade is required' });
+  });
+
+  it('opens for a token that may read, and has no compression', async () => {
+    const { token } = await mint(['documents:read'], { workspaceId: workspace.id });
+    const socket = await TestSocket.open(service.url, workspace.id, token);
+    sockets.push(socket);
+    expect(socket.raw.extensions).toBe('');
+  });
+
+  it('leaves no token in the log', async () => {
+    const { token } = await mint(['documents:read']);
+    await TestSocket.open(service.url, workspace.id, token).then((socket) => sockets.push(socket));
+    await upgrade(`/api/v1/workspaces/${workspace.id}/ws?token=pat_wrong-but-secret`);
+    await eventually(() => expect(service.logged()).toContain('token=[redacted]'));
+    expect(service.logged()).not.toContain(token);
+    expect(service.logged()).not.toContain('wrong-but-secret');
+  });
+
+  it('outlives a client that breaks off in the middle of it', async () => {
+    for (let i = 0; i < 20; i++) {
+      const socket = await connected();
+      socket.write(request(`/api/v1/workspaces/${workspace.id}/ws?token=${alice.token}`));
+      socket.resetAndDestroy();
+    }
+    await join('after');
+  });
+
+  it('counts towards the rate limit of the user', async () => {
+    const limited = await startService({ env: { RATE_LIMIT_PER_MINUTE: '24' } });
+    limited.clock.stopAt(new Date('2027-01-01T00:00:00Z'));
+    const { id, token } = await limited.newcomer('eve');
+    expect(id).toBeDefined();
+    const statuses = [];
+    for (let i = 0; i < 26; i++) {
+      const path = `/api/v1/workspaces/01890000-0000-7000-8000-000000000000/ws?token=${token}`;
+      statuses.push((await upgrade(path, '', 'websocket', limited.url)).status);
+    }
+    expect(statuses.at(0)).toBe(404);
+    expect(statuses.at(-1)).toBe(429);
+    await limited.close();
+  });
+});
+
+describe('hello', () => {
+  it('is answered by welcome with the head and the number of devices', async () => {
+    await workspace.put('a', 'one').expect(201);
+    await workspace.put('b', 'two').expect(201);
+    const laptop = await join('laptop');
+    expect(laptop.frames).toEqual([{ type: 'welcome', cursor: 2, deviceCount: 1 }]);
+    const phone = await join('phone');
+    expect(phone.frames).toEqual([{ type: 'welcome', cursor: 2, deviceCount: 2 }]);
+  });
+
+  it('counts a second socket of a device as no new one', async () => {
+    const first = await join('laptop');
+    const second = await join('laptop');
+    expect(second.of('welcome')).toEqual([{ type: 'welcome', cursor: 0, deviceCount: 1 }]);
+    await first.settled();
+    expect(first.of('device_connected')).toEqual([]);
+  });
+
+  it('may be said again, but not as somebody else', async () => {
+    const socket = await join('laptop');
+    await workspace.put('a', 'one').expect(201);
+    socket.say({ type: 'hello', cursor: 0, deviceId: 'laptop' });
+    expect(await socket.frame('welcome', 1)).toEqual({ type: 'welcome', cursor: 1, deviceCount: 1 });
+    socket.say({ type: 'hello', cursor: 0, deviceId: 'phone' });
+    expect(await socket.frame('error')).toMatchObject({ code: 'invalid_message' });
+    expect((await join('tablet')).of('welcome')).toMatchObject([{ deviceCount: 2 }]);
+  });
+
+  it('notes when a registered device was seen', async () => {
+    const created = await alice.post('/api/v1/devices').send({ name: 'Desk', platform: 'linux' }).expect(201);
+    await join(created.body.id);
+    await eventually(async () => {
+      const { body } = await alice.get('/api/v1/devices').expect(200);
+      const device = (body.devices as { id: string; last_seen_at: string | null }[]).find(
+        ({ id }) => id === created.body.id,
+      );
+      expect(device?.last_seen_at).toBeTruthy();
+    });
+  });
+});
+
+describe('messages', () => {
+  it('answers ping with pong, before hello too', async () => {
+    const socket = await open();
+    socket.say({ type: 'ping' });
+    expect(await socket.frame('pong')).toEqual({ type: 'pong' });
+  });
+
+  it.each([
+    ['no JSON', '{'],
+    ['no object', '[]'],
+    ['null', 'null'],
+    ['no type', '{}'],
+    ['an unknown type', { type: 'shout' }],
+    ['a type of every object', { type: 'constructor' }],
+    ['hello without a cursor', { type: 'hello', deviceId: 'laptop' }],
+    ['hello with a text as cursor', { type: 'hello', cursor: '1', deviceId: 'laptop' }],
+    ['hello with a negative cursor', { type: 'hello', cursor: -1, deviceId: 'laptop' }],
+    ['hello with a fraction', { type: 'hello', cursor: 1.5, deviceId: 'laptop' }],
+    ['hello without a device', { type: 'hello', cursor: 0 }],
+    ['hello with an empty device', { type: 'hello', cursor: 0, deviceId: '' }],
+    ['hello with a space in its device', { type: 'hello', cursor: 0, deviceId: 'my laptop' }],
+    ['hello with too long a device', { type: 'hello', cursor: 0, deviceId: 'x'.repeat(129) }],
+  ])('answers %s with invalid_message and goes on', async (_, message) => {
+    const socket = await open();
+    socket.say(message);
+    expect(await socket.frame('error')).toMatchObject({ code: 'invalid_message' });
+    socket.say({ type: 'hello', cursor: 0, deviceId: 'laptop' });
+    await socket.frame('welcome');
+  });
+
+  it('answers a binary frame with invalid_message', async () => {
+    const socket = await open();
+    socket.raw.send(Buffer.from('{"type":"ping"}'));
+    expect(await socket.frame('error')).toMatchObject({ code: 'invalid_message' });
+  });
+
+  it('takes 64 KiB and closes with 1009 beyond', async () => {
+    const socket = await open();
+    const padded = (bytes: number): string => `{"type":"ping","x":"${'x'.repeat(bytes - 22)}"}`;
+    socket.say(padded(64 * 1024));
+    await socket.frame('pong');
+    socket.say(padded(64 * 1024 + 1));
+    expect(await socket.closed()).toBe(1009);
+  });
+
+  it('closes with 4429 at the 31st message in ten seconds', async () => {
+    const socket = await open();
+    for (let i = 0; i < 30; i++) socket.say({ type: 'ping' });
+    await socket.frame('pong', 29);
+    socket.say({ type: 'ping' });
+    expect(await socket.frame('error')).toMatchObject({ code: 'rate_limited' });
+    expect(await socket.closed()).toBe(4429);
+    expect(socket.of('pong')).toHaveLength(30);
+  });
+
+  it('counts the ten seconds from each message', async () => {
+    const socket = await open();
+    for (let i = 0; i < 30; i++) socket.say({ type: 'ping' });
+    await socket.frame('pong', 29);
+    service.clock.advance(10_000);
+    for (let i = 0; i < 30; i++) socket.say({ type: 'ping' });
+    await socket.frame('pong', 59);
+  });
+});
+
+describe('changes', () => {
+  it('tells every other device of an upload, once', async () => {
+    const [laptop, phone, tablet] = [await join('laptop'), await join('phone'), await join('tablet')];
+    const { body } = await workspace.put('bm90ZQ', 'one', 'laptop').expect(201);
+    const { contentHash, encryptedSize, version } = body;
+    const change = { encryptedPath: 'bm90ZQ', action: 'upsert', contentHash, encryptedSize, version };
+    for (const other of [phone, tablet]) {
+      expect(await other.frame('changes')).toEqual({ type: 'changes', changes: [change], cursor: 1 });
+      await other.settled();
+      expect(other.of('changes')).toHaveLength(1);
+    }
+    await laptop.settled();
+    expect(laptop.of('changes')).toEqual([]);
+  });
+
+  it('leaves out every socket of the device that made the change', async () => {
+    const [first, second, phone] = [await join('laptop'), await join('laptop'), await join('phone')];
+    await workspace.put('a', 'one', 'laptop').expect(201);
+    await phone.frame('changes');
+    await first.settled();
+    await second.settled();
+    expect([...first.of('changes'), ...second.of('changes')]).toEqual([]);
+  });
+
+  it('tells of a deletion, a push and a restore', async () => {
+    const phone = await join('phone');
+    await workspace.put('a', 'one').expect(201);
+    await workspace.put('b', 'two').expect(201);
+    await workspace.delete('a').expect(200);
+    await workspace.push(3, ['b']).expect(200);
+    const [version] = await workspace.versions('a');
+    await workspace.restore('a', version?.id ?? '').expect(200);
+    await eventually(() => expect(phone.of('changes').at(-1)?.['cursor']).toBe(5));
+    const changes = phone.of('changes').flatMap((frame) => frame['changes'] as { action: string }[]);
+    expect(changes).toMatchObject([
+      { encryptedPath: 'a', action: 'upsert', version: 1 },
+      { encryptedPath: 'b', action: 'upsert', version: 1 },
+      { encryptedPath: 'a', action: 'delete', version: 1 },
+      { encryptedPath: 'b', action: 'delete', version: 1 },
+      { encryptedPath: 'a', action: 'upsert', version: 2 },
+    ]);
+  });
+
+  it('tells one committed push in one message', async () => {
+    const phone = await join('phone');
+    const paths = Array.from({ length: 40 }, (_, index) => `note-${index}`);
+    for (const path of paths) await workspace.put(path, path, 'phone').expect(201);
+    await workspace.push(40, paths, 'laptop').expect(200);
+    const { cursor, changes } = await phone.frame('changes');
+    expect(cursor).toBe(80);
+    expect(changes).toHaveLength(40);
+    await phone.settled();
+    expect(phone.of('changes')).toHaveLength(1);
+  });
+
+  it('tells everybody of a restore that names no device', async () => {
+    await workspace.put('a', 'one').expect(201);
+    const laptop = await join('laptop');
+    const [version] = await workspace.versions('a');
+    await workspace.restore('a', version?.id ?? '', null).expect(200);
+    expect(await laptop.frame('changes')).toMatchObject({ cursor: 2 });
+  });
+
+  it('tells nothing of what changed nothing', async () => {
+    await workspace.put('a', 'one').expect(201);
+    const phone = await join('phone');
+    await workspace.put('a', 'one').expect(200);
+    await workspace.delete('absent').expect(404);
+    await workspace.push(1, ['absent']).expect(200);
+    await workspace
+      .put('a', 'two')
+      .set('If-Match', `"${'0'.repeat(64)}"`)
+      .expect(412);
+    await workspace.put('a', 'two').set('X-Content-Hash', '0'.repeat(64)).expect(400);
+    await workspace.put('b', 'end').expect(201);
+    await eventually(() => expect(phone.of('changes')).toMatchObject([{ cursor: 2 }]));
+  });
+
+  it('tells nothing before hello', async () => {
+    const silent = await open();
+    const phone = await join('phone');
+    await workspace.put('a', 'one').expect(201);
+    await phone.frame('changes');
+    await silent.settled();
+    expect(silent.of('changes')).toEqual([]);
+  });
+
+  it('stays within its workspace', async () => {
+    const other = await alice.workspace('other');
+    const [here, there] = [await join('phone'), await join('phone', other)];
+    await other.put('a', 'one').expect(201);
+    await there.frame('changes');
+    await here.settled();
+    expect(here.of('changes')).toEqual([]);
+  });
+
+  it('misses none that is committed while a device says hello', async () => {
+    for (let round = 0; round < 20; round++) {
+      const writes = Array.from({ length: 5 }, (_, i) => workspace.put(`p${round}-${i}`, 'x').expect(201));
+      const phone = await join(`phone-${round}`);
+      await Promise.all(writes);
+      const welcomed = phone.of('welcome')[0]?.['cursor'] as number;
+      const head = (round + 1) * 5;
+      const told = (): number[] => phone.of('changes').map((frame) => (frame['changes'] as object[]).length);
+      await eventually(() => expect(welcomed + told().reduce((sum, n) => sum + n, 0)).toBe(head));
+    }
+  });
+});
+
+describe('presence', () => {
+  it('tells the others that a device came, by its registered name, and that it went', async () => {
+    const { body } = await alice
+      .post('/api/v1/devices')
+      .send({ name: 'My phone', platform: 'ios' })
+      .expect(201);
+    const laptop = await join('laptop');
+    const phone = await join(body.id);
+    expect(await laptop.frame('device_connected')).toEqual({
+      type: 'device_connected',
+      deviceId: body.id,
+      deviceName: 'My phone',
+    });
+    const tablet = await join('tablet');
+    expect(await laptop.frame('device_connected', 1)).toMatchObject({
+      deviceId: 'tablet',
+      deviceName: 'tablet',
+    });
+    await phone.close();
+    expect(await laptop.frame('device_disconnected')).toEqual({
+      type: 'device_disconnected',
+      deviceId: body.id,
+    });
+    expect(await tablet.frame('device_disconnected')).toMatchObject({ deviceId: body.id });
+    expect(phone.of('device_connected')).toMatchObject([{ deviceId: 'tablet' }]);
+  });
+
+  it('says that a device went when its last socket has gone', async () => {
+    const laptop = await join('laptop');
+    const [first, second] = [await join('phone'), await join('phone')];
+    await first.close();
+    await laptop.settled();
+    expect(laptop.of('device_disconnected')).toEqual([]);
+    await second.close();
+    await laptop.frame('device_disconnected');
+  });
+
+  it('does not count a socket that has not said hello', async () => {
+    await open();
+    expect((await join('laptop')).of('welcome')).toMatchObject([{ deviceCount: 1 }]);
+  });
+
+  it('never shows the name of a device of somebody else', async () => {
+    const bob = await service.user('bob');
+    const { body } = await bob.post('/api/v1/devices').send({ name: 'Bob', platform: 'ios' }).expect(201);
+    const laptop = await join('laptop');
+    await join(body.id);
+    expect(await laptop.frame('device_connected')).toMatchObject({ deviceName: body.id });
+  });
+
+  it('leaves no row behind', async () => {
+    for (const socket of [await join('laptop'), await join('phone')]) await socket.close();
+    await eventually(async () => {
+      const rows = await service.database.query('SELECT FROM presence WHERE workspace_id = $1', [
+        workspace.id,
+      ]);
+      expect(rows).toEqual([]);
+    });
+  });
+});
+
+describe('the end of a socket', () => {
+  it('comes with the workspace: an error, then 4404, for those without hello too', async () => {
+    const [laptop, silent] = [await join('laptop'), await open()];
+    await alice.delete(workspace.path).expect(200);
+    for (const socket of [laptop, silent]) {
+      expect(await socket.closed()).toBe(4404);
+      expect(socket.of('error')).toMatchObject([{ code: 'workspace_not_found' }]);
+    }
+  });
+
+  it('comes with the revocation of the token that opened it, and of no other', async () => {
+    const [revoked, kept] = [await mint(['documents:read']), await mint(['documents:read'])];
+    const lost = await TestSocket.open(service.url, workspace.id, revoked.token);
+    const stays = await TestSocket.open(service.url, workspace.id, kept.token);
+    sockets.push(stays);
+    await alice.delete(`/api/v1/auth/tokens/${revoked.id}`).expect(200);
+    expect(await lost.closed()).toBe(4401);
+    await stays.settled();
+  });
+
+  it('comes with the end of its token: a JWT, or a personal one that expires', async () => {
+    const expiresAt = new Date(service.clock.now().getTime() + 5 * MINUTE).toISOString();
+    const { token } = await mint(['documents:read'], { expiresAt });
+    const byPat = await TestSocket.open(service.url, workspace.id, token);
+    const eve = await service.user('eve');
+    const byJwt = await TestSocket.join(await eve.workspace(), 'laptop');
+    service.clock.advance(5 * MINUTE);
+    await service.app.get(TokenWatch, { strict: false }).closeLapsed();
+    expect(await byPat.closed()).toBe(4401);
+    await byJwt.settled();
+    service.clock.advance(10 * MINUTE);
+    await service.app.get(TokenWatch, { strict: false }).closeLapsed();
+    expect(await byJwt.closed()).toBe(4401);
+    service.clock.advance(-15 * MINUTE);
+  });
+
+  it('comes to a peer that is silent for 60 seconds, not to one that answers pings', async () => {
+    const heartbeat = service.app.get(Heartbeat, { strict: false });
+    const answering = await join('laptop');
+    const silent = await silentPeer();
+    const pinged = once(answering.raw, 'ping');
+    service.clock.advance(31_000);
+    await heartbeat.beat();
+    await pinged;
+    await answering.settled();
+    service.clock.advance(30_000);
+    await heartbeat.beat();
+    await silent.closed;
+    await answering.settled();
+  });
+});
+
+describe('a client that does not read', () => {
+  it('is closed once a MiB waits for it, and forgotten', async () => {
+    const peer = await silentPeer({ hello: 'frozen' });
+    await eventually(() => expect(peer.received()).toContain('"welcome"'));
+    peer.socket.pause();
+    const phone = await join('phone');
+    const paths = Array.from({ length: 700 }, (_, index) => `${index}-`.padEnd(4_000, 'x'));
+    for (let round = 0; round < 2; round++) {
+      await inTurns(paths, (path) => workspace.put(path, `${round}`, 'laptop'));
+      const { cursor } = await workspace.status();
+      await workspace.push(cursor, paths, 'laptop').expect(200);
+    }
+    const { cursor } = await workspace.status();
+    await eventually(() => expect(phone.of('changes').at(-1)?.['cursor']).toBe(cursor));
+    expect(await phone.frame('device_disconnected')).toMatchObject({ deviceId: 'frozen' });
+    await eventually(() => expect(service.app.get(Connections, { strict: false }).size).toBe(1));
+    peer.socket.resume();
+    await peer.closed;
+  });
+});
+
+describe('shutdown', () => {
+  it('closes every socket with 1001 and lets nobody in', async () => {
+    const other = await startService();
+    const eve = await other.user('eve');
+    const room = await eve.workspace();
+    const joined = await TestSocket.join(room, 'laptop');
+    const silent = await TestSocket.open(other.url, room.id, eve.token);
+    await other.close();
+    expect([joined.closeCode, silent.closeCode]).toEqual([1001, 1001]);
+  });
+});
+
+function request(path: string, header = '', protocol = 'websocket'): string {
+  return [
+    `GET ${path} HTTP/1.1`,
+    'Host: localhost',
+    'Connection: Upgrade',
+    `Upgrade: ${protocol}`,
+    'Sec-WebSocket-Version: 13',
+    'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+    ...(header ? [header] : []),
+    '\r\n',
+  ].join('\r\n');
+}
+
+async function connected(url = service.url): Promise<Socket> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  socket.on('error', () => undefined);
+  await once(socket, 'connect');
+  return socket;
+}
+
+async function upgrade(
+  path: string,
+  header = '',
+  protocol = 'websocket',
+  url = service.url,
+): Promise<{ status: number; head: string; body: Record<string, unknown> }> {
+  const socket = await connected(url);
+  socket.write(request(path, header, protocol));
+  let text = '';
+  for await (const chunk of socket) text += String(chunk);
+  const [head = '', body = ''] = text.split('\r\n\r\n');
+  return { status: Number(head.split(' ')[1]), head, body: JSON.parse(body) as Record<string, unknown> };
+}
+
+/** A peer of bytes: it upgrades, may say hello, and answers no ping. */
+async function silentPeer({ hello }: { hello?: string } = {}): Promise<{
+  socket: Socket;
+  received: () => string;
+  closed: Promise<unknown>;
+}> {
+  const socket = await connected();
+  let received = '';
+  socket.on('data', (chunk) => (received += chunk.toString('latin1')));
+  const closed = once(socket, 'close');
+  socket.write(request(`/api/v1/workspaces/${workspace.id}/ws?token=${alice.token}`));
+  await eventually(() => expect(received).toContain('101 Switching Protocols'));
+  if (hello) {
+    const text = Buffer.from(JSON.stringify({ type: 'hello', cursor: 0, deviceId: hello }));
+    socket.write(Buffer.concat([Buffer.from([0x81, 0x80 | text.length, 0, 0, 0, 0]), text]));
+  }
+  return { socket, received: () => received, closed };
+}
+
+async function inTurns<T>(items: readonly T[], work: (item: T) => PromiseLike<unknown>): Promise<void> {
+  const waiting = items[Symbol.iterator]();
+  await Promise.all(
+    Array.from({ length: 16 }, async () => {
+      for (const item of waiting) await work(item);
+    }),
+  );
+}

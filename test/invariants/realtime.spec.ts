@@ -1,0 +1,295 @@
+import { jest } from '@jest/globals';
+import pg from 'pg';
+import { EventBus } from '../../src/platform/events/index.js';
+import { EventCarrier } from '../../src/platform/events/event-carrier.js';
+import { REDIS } from '../../src/platform/redis/index.js';
+import { Heartbeat } from '../../src/realtime/heartbeat.js';
+import { LookAround } from '../../src/realtime/look-around.js';
+import { TokenWatch } from '../../src/realtime/token-watch.js';
+import {
+  eventually,
+  type PulledChange,
+  startService,
+  TestSocket,
+  type TestService,
+  type TestUser,
+  type TestWorkspace,
+} from '../kit/index.js';
+import { startProcess } from '../kit/process.js';
+import { describeWithTestServers, startRedis, type TestRedis } from '../kit/redis.js';
+
+const WRITES = 2_000;
+const CUTS = 10;
+
+let redis: TestRedis | undefined;
+let here: TestService;
+let there: TestService;
+let alice: TestUser;
+let workspace: TestWorkspace;
+const sockets: TestSocket[] = [];
+
+async function start(env: Record<string, string>): Promise<void> {
+  here = await startService({ env });
+  there = await startService({ env, beside: here });
+  alice = await here.user('alice');
+}
+
+beforeEach(async () => {
+  workspace = await alice.workspace();
+});
+
+afterEach(async () => {
+  await Promise.all(sockets.splice(0).map((socket) => socket.close()));
+});
+
+async function stop(): Promise<void> {
+  await there.close();
+  await here.close();
+}
+
+async function join(service: TestService, deviceId: string): Promise<TestSocket> {
+  const socket = await TestSocket.join(workspace.as(alice.at(service.url)), deviceId);
+  sockets.push(socket);
+  return socket;
+}
+
+/** Every write goes on, and the events are lost: nothing but the looking around is left. */
+function deafen(service: TestService): () => void {
+  const carrier = service.app.get(EventCarrier, { strict: false });
+  const bus = service.app.get(EventBus, { strict: false });
+  const deaf = [jest.spyOn(carrier, 'send'), jest.spyOn(bus, 'publish')];
+  for (const spy of deaf) spy.mockImplementation(() => undefined);
+  return () => deaf.forEach((spy) => spy.mockRestore());
+}
+
+const listenersOf = `application_name = 'cloud-sync-service listen' AND datname = current_database()`;
+
+function tests(cut: () => Promise<void>): void {
+  it('a change written through one instance reaches the sockets of the other', async () => {
+    const [near, far] = [await join(here, 'near'), await join(there, 'far')];
+    await workspace.put('a', 'one', 'laptop').expect(201);
+    for (const socket of [near, far]) expect(await socket.frame('changes')).toMatchObject({ cursor: 1 });
+    await workspace.as(alice.at(there.url)).put('b', 'two', 'laptop').expect(201);
+    for (const socket of [near, far]) expect(await socket.frame('changes', 1)).toMatchObject({ cursor: 2 });
+  });
+
+  it(`none of ${WRITES} writes is missed or told twice while the link is cut ${CUTS} times`, async () => {
+    const listeners = [await join(here, 'near'), await join(there, 'far'), await join(there, 'writer-1')];
+    let written = 0;
+    const cuts: Promise<void>[] = [];
+    const write = async (writer: number): Promise<void> => {
+      const own = workspace.as(alice.at(writer % 2 ? here.url : there.url));
+      while (written < WRITES) {
+        const index = written++;
+        if (index % (WRITES / CUTS) === WRITES / CUTS / 2) cuts.push(cut());
+        await own.put(`note-${index % 300}`, `${index}`, `writer-${writer}`);
+      }
+    };
+    await Promise.all(Array.from({ length: 8 }, (_, writer) => write(writer)));
+    await Promise.all(cuts);
+    expect(cuts).toHaveLength(CUTS);
+
+    const log = await workspace.log();
+    expect(log).toHaveLength(WRITES);
+    for (const [index, socket] of listeners.entries()) {
+      const own = index === 2 ? 'writer-1' : undefined;
+      const expected = log.filter(({ changedByDevice }) => changedByDevice !== own);
+      await eventually(() => expect(toldBy(socket).length).toBeGreaterThanOrEqual(expected.length));
+      await socket.settled();
+      expect(toldBy(socket)).toEqual(expected.map(wire));
+      expect(ascends(socket.of('changes').map((frame) => frame['cursor'] as number))).toBe(true);
+    }
+  });
+
+  it('devices of both instances see each other come and go', async () => {
+    const near = await join(here, 'near');
+    const far = await join(there, 'far');
+    expect(far.of('welcome')).toMatchObject([{ deviceCount: 2 }]);
+    expect(await near.frame('device_connected')).toMatchObject({ deviceId: 'far' });
+    const again = await join(there, 'near');
+    expect(again.of('welcome')).toMatchObject([{ deviceCount: 2 }]);
+    await far.close();
+    for (const socket of [near, again]) {
+      expect(await socket.frame('device_disconnected')).toMatchObject({ deviceId: 'far' });
+    }
+    await near.close();
+    const third = await join(here, 'third');
+    expect(third.of('welcome')).toMatchObject([{ deviceCount: 2 }]);
+    expect(again.of('device_disconnected')).toHaveLength(1);
+  });
+
+  it('a revoked token and a deleted workspace end the sockets of the other instance', async () => {
+    const { body } = await alice.post('/api/v1/auth/tokens').send({ name: 'cli' }).expect(201);
+    const revoked = await TestSocket.open(there.url, workspace.id, body.token);
+    const stays = await join(there, 'stays');
+    await alice.delete(`/api/v1/auth/tokens/${body.id}`).expect(200);
+    expect(await revoked.closed()).toBe(4401);
+    await stays.settled();
+    await alice.delete(workspace.path).expect(200);
+    expect(await stays.closed()).toBe(4404);
+    expect(stays.of('error')).toMatchObject([{ code: 'workspace_not_found' }]);
+  });
+}
+
+describe('two instances on one PostgreSQL', () => {
+  beforeAll(() => start({}));
+  afterAll(stop);
+
+  tests(async () => {
+    await here.database.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${listenersOf}`);
+  });
+
+  it('what is committed while no event arrives is told all the same, at the next look', async () => {
+    const [near, far] = [await join(here, 'near'), await join(there, 'far')];
+    const undeafen = deafen(here);
+    try {
+      await workspace.put('a', 'one', 'laptop').expect(201);
+      await workspace.put('b', 'two', 'laptop').expect(201);
+      for (const service of [here, there]) await service.app.get(LookAround, { strict: false }).now();
+      for (const socket of [near, far]) {
+        await eventually(() => expect(lastCursor(socket)).toBe(2));
+        expect(toldBy(socket)).toHaveLength(2);
+      }
+    } finally {
+      undeafen();
+    }
+  });
+
+  it('a revoked token and a deleted workspace end sockets also when no event arrives', async () => {
+    const { body } = await alice.post('/api/v1/auth/tokens').send({ name: 'cli' }).expect(201);
+    const revoked = await TestSocket.open(there.url, workspace.id, body.token);
+    const stays = await join(there, 'stays');
+    const undeafen = deafen(here);
+    try {
+      await alice.delete(`/api/v1/auth/tokens/${body.id}`).expect(200);
+      await there.app.get(TokenWatch, { strict: false }).closeLapsed();
+      expect(await revoked.closed()).toBe(4401);
+      await alice.delete(workspace.path).expect(200);
+      await there.app.get(LookAround, { strict: false }).now();
+      expect(await stays.closed()).toBe(4404);
+    } finally {
+      undeafen();
+    }
+  });
+
+  it('an event of a write that is rolled back, or of none at all, tells nothing', async () => {
+    const far = await join(there, 'far');
+    await workspace.put('a', 'one', 'laptop').expect(201);
+    await far.frame('changes');
+    const client = new pg.Client(here.database.url);
+    await client.connect();
+    await client.query('BEGIN');
+    await client.query('UPDATE workspaces SET head_cursor = head_cursor + 1 WHERE id = $1', [workspace.id]);
+    await client.query(
+      `INSERT INTO changes (workspace_id, cursor, file_id, action, content_hash, encrypted_size, version, changed_at)
+       SELECT workspace_id, 2, id, 'upsert', content_hash, 1, 2, updated_at FROM files WHERE workspace_id = $1`,
+      [workspace.id],
+    );
+    here.app.get(EventBus, { strict: false }).publish({ topic: 'changes', key: workspace.id });
+    await there.app.get(LookAround, { strict: false }).now();
+    await client.query('ROLLBACK');
+    await client.end();
+    await there.app.get(LookAround, { strict: false }).now();
+    await workspace.put('b', 'two', 'laptop').expect(201);
+    await eventually(() => expect(lastCursor(far)).toBe(2));
+    expect(toldBy(far).map(({ encryptedPath }) => encryptedPath)).toEqual(['a', 'b']);
+  });
+
+  it('the devices of an instance that was killed are gone when its lease ends', async () => {
+    const near = await join(here, 'near');
+    const doomed = await startProcess({ DATA_DIR: here.dataDir, DATABASE_URL: here.database.url });
+    const lost = await TestSocket.join(workspace.as(alice.at(doomed.url)), 'lost');
+    expect(lost.of('welcome')).toMatchObject([{ deviceCount: 2 }]);
+    await near.frame('device_connected');
+    await doomed.end('SIGKILL');
+    const [{ lease }] = (await here.database.query<{ lease: number }>(
+      `SELECT extract(epoch FROM max(alive_until) - statement_timestamp())::float8 AS lease
+       FROM instances JOIN presence ON instance_id = id WHERE device_id = 'lost'`,
+    )) as [{ lease: number }];
+    expect(lease).toBeLessThanOrEqual(20); // and others look every 3 s
+    expect(near.of('device_disconnected')).toEqual([]);
+    await here.database.query(
+      `UPDATE instances SET alive_until = statement_timestamp()
+       WHERE id IN (SELECT instance_id FROM presence WHERE device_id = 'lost')`,
+    );
+    await here.app.get(LookAround, { strict: false }).now();
+    expect(await near.frame('device_disconnected')).toMatchObject({ deviceId: 'lost' });
+    expect((await join(there, 'far')).of('welcome')).toMatchObject([{ deviceCount: 2 }]);
+  });
+
+  it('an instance that was taken for dead comes back with its devices', async () => {
+    const [near, far] = [await join(here, 'near'), await join(there, 'far')];
+    await here.database.query(
+      `DELETE FROM instances WHERE id IN (SELECT instance_id FROM presence WHERE device_id = 'far')`,
+    );
+    await here.app.get(LookAround, { strict: false }).now();
+    await near.frame('device_disconnected');
+    await there.app.get(Heartbeat, { strict: false }).beat();
+    expect(await near.frame('device_connected', 1)).toMatchObject({ deviceId: 'far' });
+    await far.settled();
+    expect(far.of('device_disconnected')).toEqual([]);
+  });
+});
+
+describeWithTestServers('two instances on one Redis', () => {
+  beforeAll(async () => {
+    redis = await startRedis();
+    await start({ REDIS_URL: redis.url });
+  });
+  afterAll(async () => {
+    await stop();
+    await redis?.stop();
+  });
+
+  tests(() => redis!.restart());
+
+  it('count hits of a limit together, also while Redis is away', async () => {
+    const limits = { REDIS_URL: redis!.url, RATE_LIMIT_PER_MINUTE: '1200' };
+    const one = await startService({ env: limits });
+    const two = await startService({ env: limits, beside: one });
+    one.clock.stopAt(new Date('2027-01-01T00:00:00Z'));
+    const eve = await one.newcomer('eve');
+    const mint = (url: string): Promise<number> =>
+      eve
+        .at(url)
+        .post('/api/v1/auth/tokens')
+        .send({ name: 'cli' })
+        .then(({ status }) => status);
+    const minted = [];
+    for (let i = 0; i < 22; i++) minted.push(await mint(i % 2 ? one.url : two.url));
+    expect(minted.filter((status) => status === 201)).toHaveLength(20);
+    expect(minted.slice(20)).toEqual([429, 429]);
+
+    one.clock.advance(60_000);
+    await redis!.kill();
+    const without = [];
+    for (let i = 0; i < 22; i++) without.push(await mint(i % 2 ? one.url : two.url));
+    expect(without.filter((status) => status === 201)).toHaveLength(20);
+    await redis!.restart();
+    for (const service of [one, two, here, there]) {
+      await eventually(() => expect(service.app.get<{ status: string }>(REDIS).status).toBe('ready'));
+    }
+    await two.close();
+    await one.close();
+  });
+});
+
+interface Told {
+  readonly encryptedPath: string;
+}
+
+function toldBy(socket: TestSocket): Told[] {
+  return socket.of('changes').flatMap((frame) => frame['changes'] as Told[]);
+}
+
+function lastCursor(socket: TestSocket): number {
+  return (socket.of('changes').at(-1)?.['cursor'] ?? 0) as number;
+}
+
+function ascends(cursors: number[]): boolean {
+  return cursors.every((cursor, index) => index === 0 || cursor > (cursors[index - 1] ?? 0));
+}
+
+function wire({ encryptedPath, action, contentHash, encryptedSize, version }: PulledChange): object {
+  return { encryptedPath, action, contentHash, encryptedSize, version };
+}
