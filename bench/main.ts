@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { cases } from './cases.js';
 import { prepare } from './prepare.js';
 import { measureProjections } from './projections.js';
+import { measureRealtime } from './realtime.js';
 
 const ROUNDS = 5;
 
@@ -33,6 +34,7 @@ try {
       }),
     );
   }
+  for (const result of await measureRealtime(bench)) console.log(JSON.stringify(result));
   for (const result of await measureProjections(bench)) console.log(JSON.stringify(result));
 } finally {
   await bench.stop();

@@ -2,6 +2,7 @@ import Fastify from 'fastify';
 import { createHash } from 'node:crypto';
 import pg from 'pg';
 import { v7 as uuidv7 } from 'uuid';
+import { type WebSocket, WebSocketServer } from 'ws';
 import { configurationOfProcess } from '../src/config/index.js';
 import { runningServerUrl } from '../src/platform/database/index.js';
 
@@ -34,6 +35,7 @@ server.put<{ Params: { id: string; encPath: string }; Body: Buffer }>(
       text: put,
       values: [...values, ...ids, body, null, false],
     });
+    broadcast(params.id, params.encPath, hash, body.length);
     return rows[0] as unknown;
   },
 );
@@ -49,6 +51,23 @@ server.post<{ Params: { id: string }; Body: { cursor: number; limit: number } }>
     return { changes: rows };
   },
 );
+
+/** The least that tells all listeners of a workspace: no token, no order, no other instance. */
+const rooms = new Map<string, Set<WebSocket>>();
+const sockets = new WebSocketServer({ server: server.server, perMessageDeflate: false });
+sockets.on('connection', (socket, request) => {
+  const id = /workspaces\/([^/]+)\/ws/.exec(request.url ?? '')?.[1] ?? '';
+  const room = rooms.get(id) ?? new Set();
+  rooms.set(id, room.add(socket));
+  socket.on('message', () => socket.send('{"type":"welcome"}'));
+  socket.on('close', () => room.delete(socket));
+});
+
+function broadcast(id: string, encryptedPath: string, contentHash: string, encryptedSize: number): void {
+  const change = { encryptedPath, action: 'upsert', contentHash, encryptedSize, version: 1 };
+  const message = Buffer.from(JSON.stringify({ type: 'changes', changes: [change], cursor: 1 }));
+  for (const socket of rooms.get(id) ?? []) socket.send(message, { binary: false });
+}
 
 console.log(await server.listen({ port: 0, host: '127.0.0.1' }));
 process.on('SIGTERM', () => void server.close().then(() => pool.end()));

@@ -1,4 +1,5 @@
 import { bodyOf } from './http.js';
+import { LiveRoom } from './live-room.js';
 import type { Session } from './session.js';
 
 /** A file as the server knows it: it can neither read the name nor the content. */
@@ -152,6 +153,12 @@ export class SyncApi {
   async downloadVersion(encryptedPath: string, versionId: string): Promise<Buffer> {
     const path = this.path(`files/${encryptedPath}/versions/${versionId}`);
     return (await this.session.call({ method: 'GET', path })).body;
+  }
+
+  /** Opens the live room. @param cursor says where this device is in the change log */
+  listen(cursor: () => number): Promise<LiveRoom> {
+    const address = (): Promise<string> => this.session.socketAddress(this.path('ws'));
+    return LiveRoom.open({ address, deviceId: this.deviceId, cursor });
   }
 
   private path(rest: string): string {

@@ -23,12 +23,18 @@ export class Scenes extends Stage {
     await writeFile(this.at(this.laptop, 'plan.md'), 'Meet.\n');
     await this.laptop.sync();
     await this.phone.sync();
+
+    const room = await this.laptop.listen();
     await appendFile(this.at(this.phone, 'shopping list.md'), '- coffee\n');
+    const startedAt = performance.now();
     await this.phone.sync();
+    await room.news();
     await this.laptop.sync();
+    const took = Math.round(performance.now() - startedAt);
+    room.close();
     const text = await readFile(this.at(this.laptop, 'shopping list.md'), 'utf8');
     expect(text === '- bread\n- coffee\n', 'the edited text to arrive');
-    return 'two new files of the laptop are on the phone, and the line that the phone added is on the laptop';
+    return `a line that the phone added is on the laptop, which heard of it over the WebSocket: ${took} ms in all`;
   }
 
   private async rename(): Promise<string> {

@@ -42,6 +42,13 @@ export class Session {
     throw new ApiError(answer.status, call, reasonOf(answer));
   }
 
+  /** Where something of this service is for a WebSocket. The token is in it, for a socket cannot send headers. */
+  async socketAddress(path: string): Promise<string> {
+    // Fresh: a socket ends with its token, and the one that is kept may have a minute left.
+    this.serviceToken = undefined;
+    return `${this.baseUrl.replace(/^http/, 'ws')}${path}?token=${await this.token()}`;
+  }
+
   private callWith(token: string, call: Call): Promise<Answer> {
     return send(this.baseUrl, { ...call, headers: { ...call.headers, authorization: `Bearer ${token}` } });
   }

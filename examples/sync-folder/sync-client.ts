@@ -1,6 +1,7 @@
 import { decryptLabel, encryptLabel } from '../../src/automation/vault-crypto.js';
 import type { Manifest } from './api.js';
 import { takeRemoteChanges } from './incoming.js';
+import type { LiveRoom } from './live-room.js';
 import { sendLocalChanges } from './outgoing.js';
 import type { SyncReport } from './report.js';
 import { applyRestore, type Restored } from './restore.js';
@@ -42,6 +43,11 @@ export class SyncClient {
     throw new Error(
       `${this.name}: other devices keep changing ${[...run.overtaken].join(', ')}; sync again later`,
     );
+  }
+
+  /** Hears of what other devices do; `sync` after each news. */
+  listen(): Promise<LiveRoom> {
+    return this.device.api.listen(() => this.device.state.cursor ?? 0);
   }
 
   /** Marks what all devices can go back to. @returns its id */
