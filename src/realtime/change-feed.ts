@@ -8,7 +8,7 @@ const PAGE = 1000;
 /** Of encrypted paths in one message: well below what a socket may have waiting. */
 const MESSAGE_BYTES = 256 * 1024;
 const ROW_BYTES = 200;
-const FLUSH_MS = 1_000;
+const FLUSH_MS = 100;
 
 /**
  * Tells a room of the changes in its log. It reads them from the log itself, above the last one told: an event that is
