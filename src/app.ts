@@ -6,6 +6,7 @@ import { SigningKeys } from './auth/index.js';
 import { type Configuration, warningsAbout } from './config/index.js';
 import { Clock } from './platform/clock/index.js';
 import { corsOptions, createAdapter, InFlightRequests, securityHeaders } from './platform/http/index.js';
+import { KillSwitch } from './platform/kill-switch/index.js';
 import { createLogger, Log, NestLog } from './platform/log/index.js';
 import type { Outbound } from './platform/outbound/index.js';
 import { Doorkeeper, SocketAdapter } from './realtime/index.js';
@@ -34,10 +35,20 @@ export async function createApp(
     }),
     { bodyParser: false, logger: new NestLog(log.pino), abortOnError: false, forceCloseConnections: true },
   );
+  const killSwitch = app.get(KillSwitch);
+  killSwitch.watch(app.getHttpAdapter().getInstance());
   const headers = securityHeaders(isHttps);
   const doorkeeper = app.get(Doorkeeper, { strict: false });
   app.useWebSocketAdapter(
-    new SocketAdapter(app, (request, query, id) => doorkeeper.admit(request, query, id), headers),
+    new SocketAdapter(
+      app,
+      (request, query, id) => {
+        const refusal = killSwitch.refusal('down');
+        if (refusal) throw refusal;
+        return doorkeeper.admit(request, query, id);
+      },
+      headers,
+    ),
   );
   app.enableCors(corsOptions(configuration.trustedOrigins));
   await app.init();

@@ -78,7 +78,9 @@ async function exchange(baseUrl: string, call: Call): Promise<Answer> {
   const response = await fetch(baseUrl + call.path, {
     method: call.method,
     headers,
-    body: call.bytes ?? (call.json === undefined ? undefined : JSON.stringify(call.json)),
+    body:
+      (call.bytes as Uint8Array<ArrayBuffer> | undefined) ??
+      (call.json === undefined ? null : JSON.stringify(call.json)),
     signal: AbortSignal.timeout(TIMEOUT_MS),
   });
   return {

@@ -4,6 +4,7 @@ import { Public } from './access.js';
 import { DevLoginRequest } from './auth.dto.js';
 import { DevLoginGuard } from './dev-login.guard.js';
 import { Users } from './users.js';
+import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
 
 /** A JWT for any email, for tests and development alone. */
 @Controller('api/v1/auth/dev-login')
@@ -11,6 +12,7 @@ export class DevLoginController {
   constructor(private readonly users: Users) {}
 
   @Post()
+  @OpenWhenReadOnly('signs in')
   @HttpCode(200)
   @Public('X-Dev-Login-Key is checked by DevLoginGuard')
   @UseGuards(DevLoginGuard)

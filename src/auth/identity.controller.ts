@@ -2,6 +2,7 @@ import { All, Controller, Inject, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Configuration } from '../config/index.js';
 import { BadRequest, NotFound, parseJsonObject, readBody } from '../platform/http/index.js';
+import { KillSwitch, OpenWhenReadOnly } from '../platform/kill-switch/index.js';
 import { addressKey, RateLimiter } from '../platform/limits/index.js';
 import { Public } from './access.js';
 import { CLIENT_ADDRESS_HEADER, type Identity } from './identity.js';
@@ -9,6 +10,9 @@ import { IDENTITY } from './identity.provider.js';
 
 const BODY_LIMIT = 64 * 1024;
 const TRIES_PER_MINUTE = 10;
+
+/** Makes or changes an account. */
+const WRITES = new Set(['sign-up/email', 'change-password', 'update-user']);
 
 const METHODS = new Set(['GET', 'POST']);
 
@@ -34,17 +38,21 @@ const OFFERED = new Set([
 /** Mounts the identity handler at /api/auth. It checks sessions, cookies and origins itself. */
 @Controller('api/auth')
 @Public('the identity handler has its own session, cookie and origin checks')
+@OpenWhenReadOnly('people can sign in and out; what writes more is refused below')
 export class IdentityController {
   constructor(
     @Inject(IDENTITY) private readonly identity: Identity,
     private readonly configuration: Configuration,
     private readonly rateLimiter: RateLimiter,
+    private readonly killSwitch: KillSwitch,
   ) {}
 
   @All('*')
   async handle(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const { '*': action } = request.params as { '*': string };
     if (!OFFERED.has(action) || !METHODS.has(request.method)) throw new NotFound('not found');
+    const refusal = WRITES.has(action) && this.killSwitch.refusal('read-only');
+    if (refusal) throw refusal;
     if (GUESSABLE.has(action))
       await this.rateLimiter.hit(`${action}:${addressKey(request.ip)}`, TRIES_PER_MINUTE);
 

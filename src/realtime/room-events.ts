@@ -1,5 +1,6 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { EventBus } from '../platform/events/index.js';
+import { KillSwitch } from '../platform/kill-switch/index.js';
 import { Log } from '../platform/log/index.js';
 import { ASSETS, CHANGES, WORKSPACE_DELETED } from '../workspaces/index.js';
 import { CloseCode } from './close-codes.js';
@@ -14,6 +15,7 @@ export class RoomEvents implements OnApplicationBootstrap {
     private readonly bus: EventBus,
     private readonly rooms: Rooms,
     private readonly connections: Connections,
+    private readonly killSwitch: KillSwitch,
     private readonly log: Log,
   ) {}
 
@@ -22,6 +24,9 @@ export class RoomEvents implements OnApplicationBootstrap {
     this.bus.on(ASSETS, (id) => this.refresh(id, ({ assets }) => assets.catchUp()));
     this.bus.on(PRESENCE, (id, origin) => {
       if (origin === 'elsewhere') this.refresh(id, ({ devices }) => devices.catchUp());
+    });
+    this.killSwitch.onChange((mode) => {
+      if (mode === 'down') this.connections.closeWhere(() => true, CloseCode.tryAgainLater);
     });
     this.bus.on(WORKSPACE_DELETED, (id) => this.end(id));
   }

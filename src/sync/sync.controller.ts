@@ -10,6 +10,7 @@ import { Push, type Pushed } from './push.service.js';
 import { PullRequest, PushRequest } from './sync.dto.js';
 import { Sync } from './sync.service.js';
 import { changeWire, type ChangeWire, snapshotFileWire, type SnapshotFileWire } from './sync.wire.js';
+import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
 
 /** 1,000 rows with the longest paths. */
 const PUSH_BODY_LIMIT = 8 * 1024 * 1024;
@@ -61,6 +62,7 @@ export class SyncController {
   }
 
   @Post('pull')
+  @OpenWhenReadOnly('only reads')
   @HttpCode(200)
   @Scopes('documents:read')
   async pull(

@@ -11,6 +11,7 @@ import {
   workspaceWire,
   type WorkspaceWire,
 } from './workspaces.wire.js';
+import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
 
 @Controller('api/v1/workspaces')
 export class WorkspacesController {
@@ -62,6 +63,7 @@ export class WorkspacesController {
   }
 
   @Post(':id/verify-password')
+  @OpenWhenReadOnly('only compares')
   @HttpCode(200)
   @Scopes('documents:read')
   @OwnedWorkspace()

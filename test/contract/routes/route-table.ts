@@ -18,10 +18,14 @@ export interface Route {
   readonly access: 'public' | 'interactive' | readonly Scope[];
   /** 402 without an active subscription. */
   readonly needsSubscription?: true;
-  /** 404 unless `:id` is a workspace of the caller. */
+  /** 404 unless `:id`, or what the example names it by where the path has none, is a workspace of the caller. */
   readonly ownsWorkspace?: true;
+  /** The same where no guard sees to it, because the body names the workspace, or the path under another name. */
+  readonly namesWorkspace?: true;
   /** 404 unless the thing in the path is the caller's; for what belongs to a user and to no workspace. */
   readonly ownsItem?: true;
+  /** Succeeds as well when what it is about is not there. */
+  readonly isIdempotent?: true;
   /** 403 for a token that is bound to a workspace. */
   readonly isUnbound?: true;
   /** Never 429. */
@@ -40,11 +44,11 @@ export interface Route {
   /** What changes the example into one that is 400, which comes after every other refusal. */
   readonly broken?: Example;
   /** What a malformed parameter other than the workspace answers: 404 unless said. */
-  readonly malformed?: 400;
+  readonly malformed?: 200 | 400;
   /** Tables that the example may write; none unless said. */
   readonly writes?: readonly string[];
   /** What the example uses up, so that each request that succeeds needs another one. */
-  readonly uses?: 'workspace' | 'file' | 'checkpoint';
+  readonly uses?: 'workspace' | 'file' | 'checkpoint' | 'asset' | 'device';
 }
 
 /** Things of one user that are there to be aimed at. */
@@ -55,6 +59,9 @@ export interface Target {
   readonly versionedPath: string;
   readonly versionId: string;
   readonly checkpointId: string;
+  readonly assetToken: string;
+  /** A registered device of the user. */
+  readonly deviceId: string;
   /** A personal access token of the user. */
   readonly tokenId: string;
 }
@@ -77,17 +84,32 @@ const FULL: readonly Scope[] = ['full'];
 const WORKSPACE = '/api/v1/workspaces/:id';
 const FILE = `${WORKSPACE}/files/:encPath`;
 const SYNC = `${WORKSPACE}/sync`;
+const ASSETS = '/api/assets';
 const CHECKPOINT = `${WORKSPACE}/checkpoints/:cpId`;
+const DEVICES = '/api/v1/devices';
 
 const NOT_JSON = { body: '{"broken":' };
 const FROM_A_DEVICE = { 'X-Device-Id': 'laptop' };
 const CONTENT = ['workspaces', 'files', 'versions', 'changes', 'blobs'];
+const STORED = ['workspaces', 'assets', 'blobs', 'storage_accounts'];
 
 const ofFile = ({ encryptedPath }: Target): Example => ({ params: { encPath: encryptedPath } });
 const ofVersion = ({ versionedPath, versionId }: Target): Example => ({
   params: { encPath: versionedPath, vid: versionId },
 });
 const ofCheckpoint = ({ checkpointId }: Target): Example => ({ params: { cpId: checkpointId } });
+const byHeader = ({ workspaceId }: Target): Example => ({ headers: { 'X-Workspace-Id': workspaceId } });
+const ofAsset = (target: Target): Example => ({ ...byHeader(target), params: { token: target.assetToken } });
+const pushSubscription = ({ workspaceId, deviceId }: Target): object => ({
+  workspaceId,
+  deviceId,
+  endpoint: 'https://push.example.org/subscription',
+  keys: {
+    p256dh: 'BL00bDYeLUn03mz20KY9ZlxPdltOpNHJvdVXJYaoNYHQg3Vocz7gyb1rugY2RL1koRs3iuNkaysXAq6dX7qN2kI',
+    auth: 'xrMrGo8P6rKVmRN-MHeJAw',
+  },
+});
+const newToken = (): string => randomBytes(18).toString('base64url');
 
 export const ROUTES: readonly Route[] = [
   { method: 'GET', path: '/health', access: 'public', isUnlimited: true },
@@ -138,6 +160,22 @@ export const ROUTES: readonly Route[] = [
     statusWhenLapsed: 409,
     writes: ['subscriptions'],
   },
+  { method: 'GET', path: '/api/v1/subscription/portal-url', access: FULL, status: 503 }, // no provider is configured
+  { method: 'POST', path: '/api/v1/subscription/checkout-url', access: FULL, status: 503 },
+  {
+    method: 'POST',
+    path: '/api/v1/webhooks/payment',
+    access: 'public',
+    isUnlimited: true,
+    example: () => ({
+      body: {
+        id: 'evt_about_nobody',
+        type: 'customer.subscription.updated',
+        data: { object: { id: 'sub_of_nobody', customer: 'cus_of_nobody', status: 'active' } },
+      },
+    }),
+    broken: NOT_JSON,
+  },
 
   { method: 'GET', path: '/api/v1/workspaces', access: READ },
   {
@@ -157,7 +195,7 @@ export const ROUTES: readonly Route[] = [
     path: WORKSPACE,
     access: FULL,
     ownsWorkspace: true,
-    writes: [...CONTENT, 'checkpoints', 'access_tokens'], // whatever is in it goes with it
+    writes: [...CONTENT, 'checkpoints', 'access_tokens', 'push_subscriptions'], // whatever is in it goes with it
     uses: 'workspace',
   },
   {
@@ -241,6 +279,13 @@ export const ROUTES: readonly Route[] = [
 
   {
     method: 'GET',
+    path: `${WORKSPACE}/ws`,
+    access: READ,
+    ownsWorkspace: true,
+    status: 426,
+  },
+  {
+    method: 'GET',
     path: `${SYNC}/status`,
     access: READ,
     needsSubscription: true,
@@ -322,6 +367,109 @@ export const ROUTES: readonly Route[] = [
     example: (target) => ({ ...ofCheckpoint(target), query: `encPath=${target.encryptedPath}` }),
     broken: { query: '' },
   },
+
+  { method: 'GET', path: `${ASSETS}/list`, access: ['assets:read'], ownsWorkspace: true, example: byHeader },
+  {
+    method: 'GET',
+    path: `${ASSETS}/usage`,
+    access: ['assets:read'],
+    ownsWorkspace: true,
+    example: ({ workspaceId }) => ({ query: `workspaceId=${workspaceId}` }),
+  },
+  {
+    method: 'POST',
+    path: ASSETS,
+    access: ['assets:write'],
+    ownsWorkspace: true,
+    example: (target) => ({
+      ...byHeader(target),
+      body: { encryptedFilename: newToken(), data: randomBytes(61).toString('base64') },
+    }),
+    status: 201,
+    broken: NOT_JSON,
+    writes: STORED,
+  },
+  {
+    method: 'GET',
+    path: `${ASSETS}/:token`,
+    access: ['assets:read'],
+    ownsWorkspace: true,
+    example: ofAsset,
+    malformed: 400,
+  },
+  {
+    method: 'PATCH',
+    path: `${ASSETS}/:token`,
+    access: FULL,
+    ownsWorkspace: true,
+    example: (target) => ({ ...ofAsset(target), body: { newEncryptedFilename: newToken() } }),
+    broken: NOT_JSON,
+    malformed: 400,
+    writes: ['workspaces', 'assets'],
+    uses: 'asset',
+  },
+  {
+    method: 'DELETE',
+    path: `${ASSETS}/:token`,
+    access: FULL,
+    ownsWorkspace: true,
+    isIdempotent: true,
+    example: ofAsset,
+    malformed: 400,
+    writes: STORED,
+    uses: 'asset',
+  },
+  {
+    method: 'POST',
+    path: `${ASSETS}/batch-delete`,
+    access: FULL,
+    ownsWorkspace: true,
+    example: (target) => ({ ...byHeader(target), body: { tokens: [target.assetToken] } }),
+    broken: NOT_JSON,
+    writes: STORED,
+    uses: 'asset',
+  },
+  { method: 'POST', path: `${ASSETS}/import`, access: SCOPES, status: 400 },
+
+  { method: 'GET', path: DEVICES, access: EITHER },
+  {
+    method: 'POST',
+    path: DEVICES,
+    access: EITHER,
+    example: () => ({ body: { name: 'Laptop', platform: 'linux' } }),
+    status: 201,
+    broken: NOT_JSON,
+    writes: ['devices'],
+  },
+  {
+    method: 'DELETE',
+    path: `${DEVICES}/:id`,
+    access: FULL,
+    ownsItem: true,
+    example: ({ deviceId }) => ({ params: { id: deviceId } }),
+    writes: ['devices', 'push_subscriptions'],
+    uses: 'device',
+  },
+  { method: 'GET', path: `${DEVICES}/vapid-public-key`, access: EITHER },
+  {
+    method: 'POST',
+    path: `${DEVICES}/push-subscription`,
+    access: EITHER,
+    namesWorkspace: true,
+    example: (target) => ({ body: pushSubscription(target) }),
+    status: 201,
+    broken: NOT_JSON,
+    writes: ['push_subscriptions'],
+  },
+  {
+    method: 'DELETE',
+    path: `${DEVICES}/push-subscription/:workspaceId/:deviceId`,
+    access: EITHER,
+    namesWorkspace: true,
+    example: ({ workspaceId, deviceId }) => ({ params: { workspaceId, deviceId } }),
+    malformed: 200, // whatever it is, it is not subscribed
+    writes: ['push_subscriptions'],
+  },
 ];
 
 /** `GET /api/v1/workspaces`: what a route is called. */
@@ -334,5 +482,7 @@ export const absentTarget = (): Target => ({
   versionedPath: 'YWJzZW50',
   versionId: randomUUID(),
   checkpointId: randomUUID(),
+  assetToken: newToken(),
+  deviceId: randomUUID(),
   tokenId: randomUUID(),
 });

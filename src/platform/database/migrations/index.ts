@@ -10,6 +10,9 @@ import { Presence1763600000009 } from './1763600000009-presence.js';
 import { Assets1763600000010 } from './1763600000010-assets.js';
 import { Billing1763600000011 } from './1763600000011-billing.js';
 import { BlobUpkeep1763600000012 } from './1763600000012-blob-upkeep.js';
+import { Retention1763600000013 } from './1763600000013-retention.js';
+import { Jobs1763600000014 } from './1763600000014-jobs.js';
+import { KillSwitch1763600000016 } from './1763600000016-kill-switch.js';
 
 /** In the order in which they run. Hand-written; never edited once landed. */
 export const migrations = [
@@ -25,4 +28,7 @@ export const migrations = [
   Assets1763600000010,
   Billing1763600000011,
   BlobUpkeep1763600000012,
+  Retention1763600000013,
+  Jobs1763600000014,
+  KillSwitch1763600000016,
 ];

@@ -1,0 +1,31 @@
+import { type CanActivate, type ExecutionContext, Injectable, SetMetadata } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import type { FastifyRequest } from 'fastify';
+import { KillSwitch } from './kill-switch.js';
+
+const OPEN = 'open-when-read-only';
+
+/** The route goes on while the service is read-only, although its method could write: say why it may. */
+export const OpenWhenReadOnly = (reason: string): MethodDecorator & ClassDecorator =>
+  SetMetadata(OPEN, reason);
+
+const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/** Before all other guards: 503 for what writes, while the service is read-only. */
+@Injectable()
+export class KillSwitchGuard implements CanActivate {
+  constructor(
+    private readonly reflector: Reflector,
+    private readonly killSwitch: KillSwitch,
+  ) {}
+
+  canActivate(context: ExecutionContext): boolean {
+    const refusal = this.killSwitch.refusal('read-only');
+    if (!refusal) return true;
+    const { method } = context.switchToHttp().getRequest<FastifyRequest>();
+    const targets = [context.getHandler(), context.getClass()];
+    if (READS.has(method) || this.reflector.getAllAndOverride<unknown>(OPEN, targets) !== undefined)
+      return true;
+    throw refusal;
+  }
+}

@@ -1,0 +1,94 @@
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Interval } from '@nestjs/schedule';
+import type { FastifyInstance } from 'fastify';
+import { Clock } from '../clock/index.js';
+import { Database, statement } from '../database/index.js';
+import { EventBus } from '../events/index.js';
+import { ServiceUnavailable } from '../http/index.js';
+import { Log } from '../log/index.js';
+
+export const MODES = ['off', 'read-only', 'down'] as const;
+
+/** `read-only` refuses what writes content, settings or tokens; `down` everything but health. */
+export type Mode = (typeof MODES)[number];
+
+const TOPIC = 'kill-switch';
+const LOOK_EVERY_MS = 2_000;
+const RETRY_AFTER_S = 30;
+const HEALTH = /^\/health(?:\/|\?|$)/;
+
+const find = statement('kill_switch.find', 'SELECT mode FROM kill_switch');
+
+const set = statement(
+  'kill_switch.set',
+  `INSERT INTO kill_switch (mode, set_at) VALUES ($1, $2)
+   ON CONFLICT (id) DO UPDATE SET mode = excluded.mode, set_at = excluded.set_at`,
+);
+
+/**
+ * Holds off requests while the operator works on what is below. The database has the mode, so it outlives restarts and
+ * is one for all instances; each knows it at once by the bus, in any case within 2 s.
+ */
+@Injectable()
+export class KillSwitch implements OnApplicationBootstrap {
+  private current: Mode = 'off';
+  private readonly listeners: ((mode: Mode) => void)[] = [];
+
+  constructor(
+    private readonly database: Database,
+    private readonly bus: EventBus,
+    private readonly clock: Clock,
+    private readonly log: Log,
+  ) {}
+
+  get mode(): Mode {
+    return this.current;
+  }
+
+  /** Called with each new mode. */
+  onChange(listener: (mode: Mode) => void): void {
+    this.listeners.push(listener);
+  }
+
+  /** For all instances, until it is set again. */
+  async set(mode: Mode): Promise<void> {
+    await this.database.run(set, [mode, this.clock.now()]);
+    this.bus.publish({ topic: TOPIC, key: mode });
+  }
+
+  async onApplicationBootstrap(): Promise<void> {
+    this.bus.on(TOPIC, () => void this.look());
+    await this.look();
+  }
+
+  /** A database that does not answer leaves the mode as it is. */
+  @Interval(LOOK_EVERY_MS)
+  async look(): Promise<void> {
+    await this.log.bestEffort('look at the kill switch', async () => {
+      const [row] = await this.database.run<{ mode: Mode }>(find, []);
+      const mode = row?.mode ?? 'off';
+      if (mode === this.current) return;
+      this.current = mode;
+      this.log.warn({ mode }, 'the kill switch was set');
+      for (const listener of this.listeners) listener(mode);
+    });
+  }
+
+  /** While down, no request gets any further than this. */
+  watch(fastify: FastifyInstance): void {
+    fastify.addHook('onRequest', (request, _reply, done) => {
+      if (HEALTH.test(request.url)) done();
+      else done(this.refusal('down'));
+    });
+  }
+
+  /** The answer to a request that is held off in these modes, if it is now. */
+  refusal(...modes: Mode[]): ServiceUnavailable | undefined {
+    if (!modes.includes(this.current)) return undefined;
+    const isDown = this.current === 'down';
+    const message = isDown
+      ? 'the service is down for maintenance'
+      : 'the service is read-only for maintenance';
+    return new ServiceUnavailable(message, RETRY_AFTER_S);
+  }
+}

@@ -1,0 +1,170 @@
+import { EventBus } from '../../src/platform/events/index.js';
+import { KillSwitch, type Mode } from '../../src/platform/kill-switch/index.js';
+import { type Route, ROUTES } from '../contract/routes/route-table.js';
+import { changedTables, checksums } from '../kit/checksums.js';
+import {
+  eventually,
+  startService,
+  TestSocket,
+  type TestService,
+  type TestUser,
+  type TestWorkspace,
+} from '../kit/index.js';
+import { runProcess } from '../kit/process.js';
+
+/** What goes on while the service is read-only, besides every GET. */
+const OPEN = [
+  'ALL /api/auth/*',
+  'POST /api/v1/auth/dev-login',
+  'POST /api/v1/webhooks/payment',
+  'POST /api/v1/workspaces/:id/sync/pull',
+  'POST /api/v1/workspaces/:id/verify-password',
+];
+
+/** Extensions that write nothing, or only what a reader needs. */
+const OPEN_EXTENSIONS = [
+  'POST /api/assets/import',
+  'POST /api/v1/automation/workspaces/:id/key-sessions',
+  'DELETE /api/v1/automation/workspaces/:id/key-sessions/current',
+];
+
+const nameOf = ({ method, path }: Route): string => `${method} ${path}`;
+const isOpen = (route: Route): boolean =>
+  route.method === 'GET' || [...OPEN, ...OPEN_EXTENSIONS].includes(nameOf(route));
+
+let service: TestService;
+let other: TestService;
+let alice: TestUser;
+let workspace: TestWorkspace;
+
+beforeAll(async () => {
+  service = await startService();
+  other = await startService({ beside: service });
+  alice = await service.user('alice');
+  workspace = await alice.workspace();
+  await workspace.put('a', 'one').expect(201);
+});
+afterEach(() => set('off'));
+afterAll(async () => {
+  await other.close();
+  await service.close();
+});
+
+async function set(mode: Mode): Promise<void> {
+  await service.app.get(KillSwitch).set(mode);
+  for (const { app } of [service, other]) await eventually(() => expect(app.get(KillSwitch).mode).toBe(mode));
+}
+
+function ask(route: Route, url = service.url): ReturnType<TestUser['get']> {
+  const path = route.path.replace(':id', workspace.id).replace('*', 'get-session');
+  const method = route.method === 'ALL' ? 'get' : route.method.toLowerCase();
+  return alice.at(url).request(method as 'get', path.replaceAll(/:\w+/g, 'a'));
+}
+
+describe('read-only', () => {
+  beforeEach(() => set('read-only'));
+
+  it.each(ROUTES.filter((route) => !isOpen(route)).map((route) => [nameOf(route), route]))(
+    '%s is 503 with Retry-After',
+    async (_, route) => {
+      const { body, headers } = await ask(route as Route)
+        .send({})
+        .expect(503);
+      expect(body).toEqual({ error: 'the service is read-only for maintenance' });
+      expect(Number(headers['retry-after'])).toBeGreaterThan(0);
+    },
+  );
+
+  it.each(ROUTES.filter(isOpen).map((route) => [nameOf(route), route]))('%s goes on', async (_, route) => {
+    const { body } = await ask(route as Route);
+    expect(body.error).not.toBe('the service is read-only for maintenance');
+  });
+
+  it('reads go on and writes change nothing', async () => {
+    const before = await checksums(service.database);
+    await workspace.put('b', 'two').expect(503);
+    await workspace.delete('a').expect(503);
+    await alice.post('/api/v1/auth/tokens').send({ name: 'cli' }).expect(503);
+    await alice.post('/api/v1/workspaces').send({ name: 'new' }).expect(503);
+    expect(changedTables(before, await checksums(service.database))).toEqual([]);
+    expect((await workspace.pull(0).expect(200)).body.changes).toHaveLength(1);
+    await workspace.get('a').expect(200);
+  });
+
+  it('people sign in, and nobody signs up', async () => {
+    await set('off');
+    const credentials = { email: 'carol@example.org', password: 'a long password', name: 'Carol' };
+    const sign = (action: string): Promise<Response> =>
+      fetch(`${service.url}/api/auth/${action}/email`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', origin: 'http://localhost:8787' },
+        body: JSON.stringify(credentials),
+      });
+    expect((await sign('sign-up')).status).toBe(200);
+    await set('read-only');
+    expect((await sign('sign-in')).status).toBe(200);
+    expect((await sign('sign-up')).status).toBe(503);
+  });
+});
+
+describe('down', () => {
+  it('is 503 for everything but health, unknown addresses and upgrades included', async () => {
+    const socket = await TestSocket.join(workspace.as(alice.at(other.url)), 'laptop');
+    await set('down');
+    for (const route of ROUTES) {
+      const { status, body } = await ask(route);
+      if (route.path.startsWith('/health')) expect(status).toBe(200);
+      else expect([nameOf(route), status, body.error]).toEqual([nameOf(route), 503, expect.any(String)]);
+    }
+    await alice.get('/no/such/route').expect(503);
+    await expect(TestSocket.open(other.url, workspace.id, alice.token)).rejects.toThrow('503');
+    expect(await socket.closed()).toBe(1013);
+  });
+
+  it('is over as soon as it is switched off', async () => {
+    await set('down');
+    await set('off');
+    await workspace.get('a').expect(200);
+    await TestSocket.join(workspace, 'laptop').then((socket) => socket.close());
+  });
+});
+
+describe('the mode', () => {
+  it('is one for all instances', async () => {
+    await set('read-only');
+    await workspace.as(alice.at(other.url)).put('b', 'two').expect(503);
+  });
+
+  it('is known to an instance that heard nothing, at its next look', async () => {
+    const mine = service.app.get(EventBus);
+    const publish = mine.publish;
+    mine.publish = () => undefined;
+    try {
+      await service.app.get(KillSwitch).set('read-only');
+    } finally {
+      mine.publish = publish;
+    }
+    await other.app.get(KillSwitch).look();
+    expect(other.app.get(KillSwitch).mode).toBe('read-only');
+  });
+
+  it('outlives a restart', async () => {
+    await set('read-only');
+    const restarted = await startService({ beside: service });
+    await workspace.as(alice.at(restarted.url)).put('b', 'two').expect(503);
+    await restarted.close();
+  });
+
+  it('is set by the admin command, beside a running service', async () => {
+    const env = { DATA_DIR: service.dataDir, DATABASE_URL: service.database.url };
+    const admin = (...args: string[]): ReturnType<typeof runProcess> =>
+      runProcess(env, 'dist/src/admin/main.js', args);
+    expect(await admin('kill-switch', 'read-only', '--json')).toEqual({
+      code: 0,
+      output: '{"mode":"read-only"}\n',
+    });
+    await eventually(() => workspace.put('b', 'two').expect(503));
+    expect(await admin('kill-switch', 'off')).toMatchObject({ code: 0 });
+    await eventually(() => workspace.put('b', 'two').expect(201));
+  });
+});
