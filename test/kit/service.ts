@@ -8,6 +8,7 @@ import { Writable } from 'node:stream';
 import { createApp } from '../../src/app.js';
 import { loadConfiguration } from '../../src/config/index.js';
 import { createLogger, Log } from '../../src/platform/log/index.js';
+import type { Outbound } from '../../src/platform/outbound/index.js';
 import { createDatabase, type TestDatabase } from './database.js';
 import { MovableClock } from './movable-clock.js';
 import { TestUser } from './user.js';
@@ -37,12 +38,15 @@ export interface ServiceOptions {
   readonly isAtBaseUrl?: boolean;
   /** Another instance beside this one: same database, same blobs, same clock. */
   readonly beside?: TestService;
+  /** The network that it sends to; the machine's own unless told. */
+  readonly outbound?: Outbound;
 }
 
 export async function startService({
   env = {},
   isAtBaseUrl,
   beside,
+  outbound,
 }: ServiceOptions = {}): Promise<TestService> {
   const port = isAtBaseUrl ? await freePort() : 0;
   const database = beside?.database ?? (await createDatabase());
@@ -63,7 +67,7 @@ export async function startService({
     ...env,
   });
   const log = new Log(createLogger(configuration.logLevel, sink as unknown as NodeJS.WriteStream));
-  const app = await createApp(configuration, { clock, log });
+  const app = await createApp(configuration, { clock, log, outbound });
   await app.listen({ port, host: '127.0.0.1' });
 
   const url = (await app.getUrl()).replace('[::1]', '127.0.0.1');

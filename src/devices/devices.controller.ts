@@ -1,0 +1,45 @@
+import { Controller, Delete, Get, Param, Post } from '@nestjs/common';
+import { CurrentPrincipal, type Principal, Scopes } from '../auth/index.js';
+import { Configuration } from '../config/index.js';
+import { JsonBody } from '../platform/http/index.js';
+import { CreateDeviceRequest } from './devices.dto.js';
+import { Devices } from './devices.service.js';
+import { createdDeviceWire, type CreatedDeviceWire, deviceWire, type DeviceWire } from './devices.wire.js';
+
+@Controller('api/v1/devices')
+export class DevicesController {
+  constructor(
+    private readonly devices: Devices,
+    private readonly configuration: Configuration,
+  ) {}
+
+  @Get()
+  @Scopes('documents:read', 'documents:write')
+  async list(@CurrentPrincipal() { userId }: Principal): Promise<{ devices: DeviceWire[] }> {
+    return { devices: (await this.devices.list(userId)).map(deviceWire) };
+  }
+
+  @Post()
+  @Scopes('documents:read', 'documents:write')
+  async create(
+    @CurrentPrincipal() { userId }: Principal,
+    @JsonBody() { name, platform }: CreateDeviceRequest,
+  ): Promise<CreatedDeviceWire> {
+    return createdDeviceWire(userId, await this.devices.create(userId, name, platform));
+  }
+
+  /** What a browser needs to subscribe. */
+  @Get('vapid-public-key')
+  @Scopes('documents:read', 'documents:write')
+  vapidPublicKey(): { publicKey: string; enabled: true } | { enabled: false } {
+    const { vapidPublicKey } = this.configuration;
+    return vapidPublicKey === undefined ? { enabled: false } : { publicKey: vapidPublicKey, enabled: true };
+  }
+
+  @Delete(':id')
+  @Scopes('full')
+  async delete(@CurrentPrincipal() { userId }: Principal, @Param('id') id: string): Promise<{ ok: true }> {
+    await this.devices.delete(userId, id);
+    return { ok: true };
+  }
+}

@@ -1,0 +1,37 @@
+import { Module } from '@nestjs/common';
+import { Database } from '../platform/database/index.js';
+import { WorkspacePurge, WorkspacesModule } from '../workspaces/index.js';
+import { DevicesController } from './devices.controller.js';
+import { Devices } from './devices.service.js';
+import { HttpsPushSender } from './https-push-sender.js';
+import { PushCourier } from './push-courier.js';
+import { PushQueue } from './push-queue.js';
+import { PushSender } from './push-sender.js';
+import { PushSubscriptionsController } from './push-subscriptions.controller.js';
+import { subscriptionStatements } from './push-subscriptions.queries.js';
+import { PushSubscriptions } from './push-subscriptions.service.js';
+import { WebPush } from './web-push.service.js';
+
+const PURGE_BATCH = 1000;
+
+@Module({
+  imports: [WorkspacesModule],
+  controllers: [DevicesController, PushSubscriptionsController],
+  providers: [
+    Devices,
+    PushCourier,
+    PushQueue,
+    PushSubscriptions,
+    { provide: PushSender, useClass: HttpsPushSender },
+    WebPush,
+  ],
+  exports: [Devices, WebPush],
+})
+export class DevicesModule {
+  constructor(purge: WorkspacePurge, database: Database) {
+    purge.addStep(
+      async (workspaceId) =>
+        (await database.run(subscriptionStatements.purge, [workspaceId, PURGE_BATCH])).length,
+    );
+  }
+}

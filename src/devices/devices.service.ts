@@ -1,0 +1,83 @@
+import { Injectable } from '@nestjs/common';
+import { isUUID } from 'class-validator';
+import { v7 as uuidv7 } from 'uuid';
+import { Clock } from '../platform/clock/index.js';
+import { Database } from '../platform/database/index.js';
+import { NotFound } from '../platform/http/index.js';
+import { Log } from '../platform/log/index.js';
+import { deviceStatements } from './devices.queries.js';
+
+const NOTE_EVERY_MS = 60_000;
+
+/** Devices remembered as noted; beyond, the oldest are forgotten, which costs them a statement. */
+const MAX_NOTED = 10_000;
+
+export interface Device {
+  readonly id: string;
+  readonly name: string;
+  readonly platform: string;
+  /** Null until it has said hello, pulled or pushed. */
+  readonly lastSeenAt: Date | null;
+  readonly createdAt: Date;
+}
+
+/** The devices that a user has registered; they belong to the user and to no workspace. */
+@Injectable()
+export class Devices {
+  /** Whom this instance has tried to note, and when: a device that pulls all the time costs one statement a minute. */
+  private readonly noted = new Map<string, number>();
+
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock,
+    private readonly log: Log,
+  ) {}
+
+  /** In the order of their registration. */
+  list(userId: string): Promise<Device[]> {
+    return this.database.run<Device>(deviceStatements.list, [userId]);
+  }
+
+  async create(userId: string, name: string, platform: string): Promise<Device> {
+    const device = { id: uuidv7(), name, platform, lastSeenAt: null, createdAt: this.clock.now() };
+    await this.database.run(deviceStatements.create, [device.id, userId, name, platform, device.createdAt]);
+    return device;
+  }
+
+  /** Removes it with its push subscriptions. @throws NotFound for what is no device of this user */
+  async delete(userId: string, id: string): Promise<void> {
+    const gone = isUUID(id) ? await this.database.run(deviceStatements.delete, [id, userId]) : [];
+    if (gone.length === 0) throw new NotFound('device not found');
+  }
+
+  /**
+   * Notes that a device has been here, at most once a minute; never fails. Whatever is no registered device of this
+   * user is no news.
+   */
+  async seen(userId: string, deviceId: string): Promise<void> {
+    const now = this.clock.now();
+    if (!isUUID(deviceId) || this.isNoted(`${userId} ${deviceId}`, now.getTime())) return;
+    const due = new Date(now.getTime() - NOTE_EVERY_MS);
+    await this.log.bestEffort('note that a device was seen', () =>
+      this.database.run(deviceStatements.seen, [deviceId, userId, now, due]),
+    );
+  }
+
+  /** The names of those that are registered devices of this user, by their ids. */
+  async names(userId: string, deviceIds: readonly string[]): Promise<Map<string, string>> {
+    const ids = deviceIds.filter((id) => isUUID(id));
+    if (ids.length === 0) return new Map();
+    const rows = await this.database.run<{ id: string; name: string }>(deviceStatements.names, [userId, ids]);
+    return new Map(rows.map(({ id, name }) => [id, name]));
+  }
+
+  private isNoted(key: string, now: number): boolean {
+    const at = this.noted.get(key);
+    if (at !== undefined && Math.abs(now - at) < NOTE_EVERY_MS) return true;
+    this.noted.delete(key); // so that it comes last in the order of insertion
+    this.noted.set(key, now);
+    const [oldest] = this.noted.keys();
+    if (this.noted.size > MAX_NOTED && oldest !== undefined) this.noted.delete(oldest);
+    return false;
+  }
+}

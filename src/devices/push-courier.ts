@@ -1,0 +1,107 @@
+import { Injectable } from '@nestjs/common';
+import { Log } from '../platform/log/index.js';
+import { type ClaimedPush, PushQueue } from './push-queue.js';
+import { PushSender } from './push-sender.js';
+
+const MAX_AT_ONCE = 32;
+
+/** What pushes that are under way get at shutdown. */
+const GRACE_MS = 1_000;
+
+/** Those of the devices that have a live socket in the workspace. */
+export type LiveCheck = (workspaceId: string, deviceIds: readonly string[]) => Promise<ReadonlySet<string>>;
+
+/** Claims what is due and sends it, so many at once and no more; a push service that hangs holds up one of them. */
+@Injectable()
+export class PushCourier {
+  private readonly liveChecks: LiveCheck[] = [];
+  private readonly sending = new Set<Promise<void>>();
+  /** Something may be due that there was no room for; `onRoom` says when there is. */
+  private hasBacklog = false;
+  private isStopped = false;
+  private onRoom: () => void = () => undefined;
+
+  constructor(
+    private readonly queue: PushQueue,
+    private readonly sender: PushSender,
+    private readonly log: Log,
+  ) {}
+
+  skipWhen(check: LiveCheck): void {
+    this.liveChecks.push(check);
+  }
+
+  /** @param onRoom called when pushes that are due can be started after all */
+  whenRoom(onRoom: () => void): void {
+    this.onRoom = onRoom;
+  }
+
+  /** Starts what is due, as far as there is room. Not to be called while it runs. */
+  async startDue(): Promise<void> {
+    this.hasBacklog = false;
+    while (!this.isStopped) {
+      const room = MAX_AT_ONCE - this.sending.size;
+      this.hasBacklog = room === 0;
+      if (this.hasBacklog) return;
+      const due = await this.queue.claim(room);
+      for (const push of await this.withoutLive(due)) this.start(push);
+      if (due.length < room) return;
+    }
+  }
+
+  /** Resolves when all that was started has been tried; whether there was no room for some. */
+  async finish(): Promise<{ hasBacklog: boolean }> {
+    await Promise.all(this.sending);
+    return { hasBacklog: this.hasBacklog };
+  }
+
+  /** Starts nothing any more. What is not done in a moment is cut off and counts as failed: it will be tried again. */
+  async stop(): Promise<void> {
+    this.isStopped = true;
+    this.hasBacklog = false;
+    const cutOff = setTimeout(() => this.sender.stop(), GRACE_MS);
+    await Promise.all(this.sending);
+    clearTimeout(cutOff);
+  }
+
+  private start(push: ClaimedPush): void {
+    const sent = this.log
+      .bestEffort('settle a push', () => this.deliver(push))
+      .then(() => {
+        this.sending.delete(sent);
+        if (this.hasBacklog) this.onRoom();
+      });
+    this.sending.add(sent);
+  }
+
+  private async deliver(push: ClaimedPush): Promise<void> {
+    const result = await this.sender.send(push);
+    if (result.outcome === 'failed') {
+      const { workspaceId, deviceId } = push;
+      this.log.warn({ workspaceId, deviceId, reason: result.reason }, 'a push was not delivered');
+    }
+    await this.queue.settle(push, result);
+  }
+
+  private async withoutLive(pushes: ClaimedPush[]): Promise<ClaimedPush[]> {
+    const asleep: ClaimedPush[] = [];
+    for (const workspaceId of new Set(pushes.map((push) => push.workspaceId))) {
+      const concerned = pushes.filter((push) => push.workspaceId === workspaceId);
+      const deviceIds = concerned.map(({ deviceId }) => deviceId);
+      const live = await this.liveAmong(workspaceId, deviceIds);
+      asleep.push(...concerned.filter(({ deviceId }) => !live.has(deviceId)));
+    }
+    return asleep;
+  }
+
+  /** When it cannot be found out, none: a push too many is better than one too few. */
+  private async liveAmong(workspaceId: string, deviceIds: string[]): Promise<ReadonlySet<string>> {
+    const live = new Set<string>();
+    await this.log.bestEffort('find out which devices are connected', async () => {
+      for (const check of this.liveChecks)
+        for (const deviceId of await check(workspaceId, deviceIds)) live.add(deviceId);
+      if (live.size > 0) await this.queue.release(workspaceId, [...live]);
+    });
+    return live;
+  }
+}

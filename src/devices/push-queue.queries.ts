@@ -1,0 +1,76 @@
+import { statement } from '../platform/database/index.js';
+
+/** The subscription is still the one that was used. */
+const IS_SAME = 'workspace_id = $1 AND device_id = $2 AND endpoint = $3 AND p256dh = $4 AND auth = $5';
+
+export const queueStatements = {
+  /**
+   * Makes the subscriptions of changed workspaces wait for their push, but for the device that made the change; what
+   * waits for one of this kind already is not written again. In one order, so that two instances cannot lock each
+   * other out. $1, $2, $3: workspaces, kinds and devices; $4: the time.
+   */
+  mark: statement(
+    'push_queue.mark',
+    `WITH concerned AS (
+       SELECT s.workspace_id, s.device_id,
+              bool_or(a.type = 'changes') AS has_changes, bool_or(a.type = 'assets-changed') AS has_assets
+       FROM unnest($1::uuid[], $2::text[], $3::text[]) AS a (workspace_id, type, by_device)
+       JOIN push_subscriptions s ON s.workspace_id = a.workspace_id AND s.device_id IS DISTINCT FROM a.by_device
+       WHERE NOT CASE a.type WHEN 'changes' THEN s.pending_changes ELSE s.pending_assets END
+       GROUP BY s.workspace_id, s.device_id
+     ), locked AS (
+       SELECT s.workspace_id, s.device_id FROM push_subscriptions s JOIN concerned USING (workspace_id, device_id)
+       ORDER BY s.workspace_id, s.device_id FOR NO KEY UPDATE OF s
+     )
+     UPDATE push_subscriptions s
+     SET pending_changes = s.pending_changes OR c.has_changes,
+         pending_assets = s.pending_assets OR c.has_assets,
+         due_at = coalesce(s.due_at, greatest($4, s.not_before))
+     FROM concerned c JOIN locked USING (workspace_id, device_id)
+     WHERE s.workspace_id = c.workspace_id AND s.device_id = c.device_id`,
+  ),
+
+  /**
+   * Takes what is due at $1 for whoever runs this, so that of several instances one sends. A subscription that waits
+   * for both kinds gets the changes now and the other no sooner than $3, like everything that comes later. $2: how many.
+   */
+  claim: statement(
+    'push_queue.claim',
+    `WITH due AS (
+       SELECT s.workspace_id, s.device_id, s.pending_changes, s.pending_changes AND s.pending_assets AS has_both
+       FROM push_subscriptions s
+       WHERE s.due_at <= $1
+         AND EXISTS (SELECT FROM workspaces w WHERE w.id = s.workspace_id AND w.deleted_at IS NULL)
+       ORDER BY s.due_at LIMIT $2
+       FOR UPDATE OF s SKIP LOCKED
+     )
+     UPDATE push_subscriptions s
+     SET pending_changes = false, pending_assets = due.has_both, not_before = $3,
+         due_at = CASE WHEN due.has_both THEN $3::timestamptz END
+     FROM due WHERE s.workspace_id = due.workspace_id AND s.device_id = due.device_id
+     RETURNING s.workspace_id AS "workspaceId", s.device_id AS "deviceId", s.endpoint, s.p256dh, s.auth, s.failures,
+               CASE WHEN due.pending_changes THEN 'changes' ELSE 'assets-changed' END AS type`,
+  ),
+
+  /** Nothing was sent to these devices, so the next push need not wait. $3: the time. */
+  release: statement(
+    'push_queue.release',
+    `UPDATE push_subscriptions SET not_before = NULL, due_at = CASE WHEN due_at IS NOT NULL THEN $3::timestamptz END
+     WHERE workspace_id = $1 AND device_id = ANY ($2::text[])`,
+  ),
+
+  delivered: statement('push_queue.delivered', `UPDATE push_subscriptions SET failures = 0 WHERE ${IS_SAME}`),
+
+  gone: statement('push_queue.gone', `DELETE FROM push_subscriptions WHERE ${IS_SAME}`),
+
+  /** $6: the kind to be tried again, if it is to be; $7: no sooner than then. */
+  failed: statement(
+    'push_queue.failed',
+    `UPDATE push_subscriptions
+     SET failures = failures + 1, not_before = $7,
+         pending_changes = pending_changes OR coalesce($6 = 'changes', false),
+         pending_assets = pending_assets OR coalesce($6 = 'assets-changed', false),
+         due_at = CASE WHEN due_at IS NOT NULL OR $6::text IS NOT NULL THEN $7::timestamptz END
+     WHERE ${IS_SAME}`,
+  ),
+};

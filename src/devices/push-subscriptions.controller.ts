@@ -1,0 +1,30 @@
+import { Controller, Delete, Param, Post } from '@nestjs/common';
+import { CurrentPrincipal, type Principal, Scopes } from '../auth/index.js';
+import { JsonBody } from '../platform/http/index.js';
+import { SubscribeRequest } from './devices.dto.js';
+import { PushSubscriptions } from './push-subscriptions.service.js';
+
+@Controller('api/v1/devices/push-subscription')
+@Scopes('documents:read', 'documents:write')
+export class PushSubscriptionsController {
+  constructor(private readonly subscriptions: PushSubscriptions) {}
+
+  @Post()
+  async subscribe(
+    @CurrentPrincipal() principal: Principal,
+    @JsonBody() body: SubscribeRequest,
+  ): Promise<{ ok: true }> {
+    await this.subscriptions.subscribe(principal, body);
+    return { ok: true };
+  }
+
+  @Delete(':workspaceId/:deviceId')
+  async unsubscribe(
+    @CurrentPrincipal() principal: Principal,
+    @Param('workspaceId') workspaceId: string,
+    @Param('deviceId') deviceId: string,
+  ): Promise<{ ok: true }> {
+    await this.subscriptions.unsubscribe(principal, workspaceId, deviceId);
+    return { ok: true };
+  }
+}

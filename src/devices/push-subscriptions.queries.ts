@@ -1,0 +1,36 @@
+import { statement } from '../platform/database/index.js';
+
+export const subscriptionStatements = {
+  /**
+   * One per workspace and device. What the replaced one was waiting for is kept, and so is when the next push may
+   * leave; what its endpoint has failed at is not. $7: how many a workspace may have.
+   */
+  put: statement(
+    'push_subscriptions.put',
+    `WITH crowded_out AS (
+       DELETE FROM push_subscriptions WHERE workspace_id = $1 AND device_id IN (
+         SELECT device_id FROM push_subscriptions WHERE workspace_id = $1 AND device_id <> $2
+         ORDER BY updated_at DESC, device_id OFFSET $7::integer - 1
+       )
+     )
+     INSERT INTO push_subscriptions AS s (workspace_id, device_id, endpoint, p256dh, auth, updated_at)
+     VALUES ($1, $2, $3, $4, $5, $6)
+     ON CONFLICT (workspace_id, device_id) DO UPDATE
+     SET endpoint = excluded.endpoint, p256dh = excluded.p256dh, auth = excluded.auth, updated_at = excluded.updated_at,
+         failures = 0,
+         not_before = CASE WHEN s.failures = 0 THEN s.not_before END,
+         due_at = CASE WHEN s.failures > 0 AND s.due_at IS NOT NULL THEN excluded.updated_at ELSE s.due_at END`,
+  ),
+
+  remove: statement(
+    'push_subscriptions.remove',
+    'DELETE FROM push_subscriptions WHERE workspace_id = $1 AND device_id = $2',
+  ),
+
+  purge: statement(
+    'push_subscriptions.purge',
+    `DELETE FROM push_subscriptions WHERE workspace_id = $1
+       AND device_id IN (SELECT device_id FROM push_subscriptions WHERE workspace_id = $1 LIMIT $2)
+     RETURNING device_id`,
+  ),
+};

@@ -1,0 +1,49 @@
+import { Injectable } from '@nestjs/common';
+import { isUUID } from 'class-validator';
+import type { Principal } from '../auth/index.js';
+import { Clock } from '../platform/clock/index.js';
+import { Database, isForeignKeyViolation } from '../platform/database/index.js';
+import { NotFound } from '../platform/http/index.js';
+import { Workspaces } from '../workspaces/index.js';
+import { DEVICE_ID } from './device-id.js';
+import type { SubscribeRequest } from './devices.dto.js';
+import { parsePushSubscription } from './push-subscription.js';
+import { subscriptionStatements } from './push-subscriptions.queries.js';
+
+/** Beyond, the one that was renewed longest ago goes: a change must not make this service flood somebody with pushes. */
+const MAX_PER_WORKSPACE = 100;
+
+/** Which devices want to be woken for a workspace; one subscription each. Kept also while Web Push is off. */
+@Injectable()
+export class PushSubscriptions {
+  constructor(
+    private readonly workspaces: Workspaces,
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {}
+
+  /** A device's second subscription replaces its first. @throws NotFound for another's workspace, then BadRequest */
+  async subscribe(principal: Principal, request: SubscribeRequest): Promise<void> {
+    const workspaceId = await this.owned(principal, request.workspaceId);
+    const { deviceId, endpoint, p256dh, auth } = parsePushSubscription(request);
+    const values = [workspaceId, deviceId, endpoint, p256dh, auth, this.clock.now(), MAX_PER_WORKSPACE];
+    try {
+      await this.database.run(subscriptionStatements.put, values);
+    } catch (error) {
+      throw isForeignKeyViolation(error) ? new NotFound('workspace not found') : error; // purged since it was looked for
+    }
+  }
+
+  /** Also when there is none. @throws NotFound for another's workspace */
+  async unsubscribe(principal: Principal, workspaceId: string, deviceId: string): Promise<void> {
+    const id = await this.owned(principal, workspaceId);
+    if (DEVICE_ID.test(deviceId)) await this.database.run(subscriptionStatements.remove, [id, deviceId]);
+  }
+
+  private async owned({ userId, workspaceId: bound }: Principal, workspaceId: string): Promise<string> {
+    const id = workspaceId.toLowerCase();
+    if (!isUUID(id) || (bound !== null && bound !== id)) throw new NotFound('workspace not found');
+    await this.workspaces.requireOwned(id, userId);
+    return id;
+  }
+}

@@ -1,0 +1,117 @@
+import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Interval } from '@nestjs/schedule';
+import { Configuration } from '../config/index.js';
+import { EventBus } from '../platform/events/index.js';
+import { Log } from '../platform/log/index.js';
+import { ASSETS, CHANGES } from '../workspaces/index.js';
+import { type LiveCheck, PushCourier } from './push-courier.js';
+import { type Announcement, PushQueue } from './push-queue.js';
+import type { PushType } from './push-sender.js';
+import { isVapidKeyPair } from './vapid-keys.js';
+
+const LOOK_EVERY_MS = 1_000;
+
+/** Writes that follow one another this fast are noted in one statement. */
+const GATHER_MS = 50;
+
+/** Kept in memory while the database cannot take them; beyond, they are dropped. */
+const MAX_ANNOUNCED = 10_000;
+
+/**
+ * Wakes the devices of a workspace after a change, off the path of the request that made it: whatever fails here, the
+ * write was committed and answered. Does nothing without VAPID keys.
+ */
+@Injectable()
+export class WebPush implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly announced = new Map<string, Announcement>();
+  private gathering: NodeJS.Timeout | undefined;
+  private working: Promise<void> | undefined;
+  private isWanted = false;
+
+  constructor(
+    private readonly configuration: Configuration,
+    private readonly bus: EventBus,
+    private readonly queue: PushQueue,
+    private readonly courier: PushCourier,
+    private readonly log: Log,
+  ) {}
+
+  /** Devices that the check finds are not pushed to: they hear it over their socket. Asked right before sending. */
+  skipWhen(check: LiveCheck): void {
+    this.courier.skipWhen(check);
+  }
+
+  onApplicationBootstrap(): void {
+    const { hasWebPush, vapidPublicKey, vapidPrivateKey } = this.configuration;
+    if (!hasWebPush) return;
+    if (!isVapidKeyPair(vapidPublicKey, vapidPrivateKey))
+      this.log.warn(
+        {},
+        'VAPID_PUBLIC_KEY does not belong to VAPID_PRIVATE_KEY: push services will refuse us',
+      );
+    this.courier.whenRoom(() => void this.work());
+    this.listen(CHANGES, 'changes');
+    this.listen(ASSETS, 'assets-changed');
+  }
+
+  /** Finds what has become due, also what another instance has left behind. */
+  @Interval(LOOK_EVERY_MS)
+  async look(): Promise<void> {
+    if (this.configuration.hasWebPush) await this.work();
+  }
+
+  /** Sends what is due now, and resolves when all of it has been tried; it would also happen by itself. */
+  async sendDue(): Promise<void> {
+    if (!this.configuration.hasWebPush) return;
+    do await this.work();
+    while ((await this.courier.finish()).hasBacklog);
+  }
+
+  /** What was announced is written down, for another instance or the next start to send. */
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.courier.stop();
+    await this.sendDue();
+  }
+
+  /** The instance that made a change alone acts on it: it knows the device that did, and others would repeat it. */
+  private listen(topic: string, type: PushType): void {
+    this.bus.on(topic, (workspaceId, origin, by) => {
+      if (origin === 'here') this.announce({ workspaceId, type, by });
+    });
+  }
+
+  private announce(announcement: Announcement): void {
+    if (this.announced.size >= MAX_ANNOUNCED) return;
+    const { workspaceId, type, by = '' } = announcement;
+    this.announced.set(`${type} ${workspaceId} ${by}`, announcement);
+    this.gathering ??= setTimeout(() => void this.work(), GATHER_MS).unref();
+  }
+
+  /** One round at a time; a call during one makes another follow. */
+  private work(): Promise<void> {
+    clearTimeout(this.gathering);
+    this.gathering = undefined;
+    this.isWanted = true;
+    this.working ??= this.rounds();
+    return this.working;
+  }
+
+  private async rounds(): Promise<void> {
+    while (this.isWanted) {
+      this.isWanted = false;
+      await this.log.bestEffort('send pushes', async () => {
+        await this.noteAnnounced();
+        await this.courier.startDue();
+      });
+    }
+    this.working = undefined;
+  }
+
+  private async noteAnnounced(): Promise<void> {
+    const noted = [...this.announced];
+    if (noted.length === 0) return;
+    await this.queue.mark(noted.map(([, announcement]) => announcement));
+    for (const [key, announcement] of noted)
+      if (this.announced.get(key) === announcement) this.announced.delete(key);
+  }
+}

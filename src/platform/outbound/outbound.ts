@@ -1,0 +1,126 @@
+import { Resolver } from 'node:dns/promises';
+import { request } from 'node:https';
+import { isIP, type LookupFunction } from 'node:net';
+import { isPublicAddress } from './public-address.js';
+import { hostOf, NotPublic } from './public-url.js';
+
+export interface OutboundOptions {
+  /** `address:port` of the name servers; those of the machine unless told. */
+  readonly dnsServers?: readonly string[];
+  /** Certificate authorities instead of those that Node.js trusts. */
+  readonly ca?: string;
+  /** Where a connection to a public address, which has been checked, really leads: there, unless told. */
+  readonly dial?: (address: string) => string;
+  /** For everything together, from the name to the answer. */
+  readonly timeoutMs?: number;
+}
+
+export interface Letter {
+  readonly headers: Record<string, string>;
+  readonly body: Buffer;
+}
+
+/** The head of an answer. */
+export interface Receipt {
+  readonly status: number;
+  /** `Retry-After`, as it came. */
+  readonly retryAfter: string | undefined;
+}
+
+const TIMEOUT_MS = 5_000;
+
+/** A name server that does not answer is asked twice, within the time for the whole. */
+const DNS_LIMITS = { timeout: 1_000, tries: 2 };
+
+/**
+ * Requests to addresses that clients have given: to the public internet alone. Only a test makes one with options, a
+ * network of its own in place of the world; what is checked is the same.
+ */
+export class Outbound {
+  private readonly underWay = new Set<AbortController>();
+  private isStopped = false;
+
+  constructor(private readonly options: OutboundOptions = {}) {}
+
+  /**
+   * One POST. The name is resolved once, every address that it has must be public, and the connection goes to one of
+   * exactly these: a name that leads elsewhere a moment later gains nothing. Redirects are not followed, and of the
+   * answer nothing but its head is read. All of it takes 5 s at most.
+   * @throws NotPublic, or whatever went wrong on the way
+   */
+  async post(url: URL, letter: Letter): Promise<Receipt> {
+    const deadline = new AbortController();
+    const timer = setTimeout(() => deadline.abort(), this.options.timeoutMs ?? TIMEOUT_MS);
+    this.underWay.add(deadline);
+    if (this.isStopped) deadline.abort();
+    try {
+      const addresses = await this.publicAddressesOf(hostOf(url), deadline.signal);
+      return await this.ask(url, addresses, letter, deadline.signal);
+    } finally {
+      clearTimeout(timer);
+      this.underWay.delete(deadline);
+    }
+  }
+
+  /** Ends what is under way, and all that is asked for later, at once. */
+  stop(): void {
+    this.isStopped = true;
+    for (const deadline of this.underWay) deadline.abort();
+  }
+
+  private async publicAddressesOf(host: string, signal: AbortSignal): Promise<string[]> {
+    const addresses = isIP(host) ? [host] : await this.resolve(host, signal);
+    if (!addresses.every(isPublicAddress)) throw new NotPublic('the host has an address that is not public');
+    return addresses;
+  }
+
+  /** Asks the name servers itself: the machine's resolver would wait in the few threads that files need too. */
+  private async resolve(host: string, signal: AbortSignal): Promise<string[]> {
+    signal.throwIfAborted();
+    const resolver = new Resolver(DNS_LIMITS);
+    if (this.options.dnsServers) resolver.setServers(this.options.dnsServers);
+    signal.addEventListener('abort', () => resolver.cancel(), { once: true });
+    const answers = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
+    const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
+    if (addresses.length > 0) return addresses;
+    const [failure] = answers.flatMap((answer) =>
+      answer.status === 'rejected' ? [answer.reason as Error] : [],
+    );
+    throw failure ?? new Error('the host has no address');
+  }
+
+  private ask(url: URL, addresses: string[], letter: Letter, signal: AbortSignal): Promise<Receipt> {
+    const { ca, dial = (address: string) => address } = this.options;
+    return new Promise((resolve, reject) => {
+      const sent = request({
+        method: 'POST',
+        host: hostOf(url),
+        port: url.port || 443,
+        path: `${url.pathname}${url.search}`,
+        headers: letter.headers,
+        lookup: lookupOf(addresses.map(dial)),
+        agent: false, // a connection that is kept would have been checked for an earlier request
+        rejectUnauthorized: true, // whatever the environment says
+        signal,
+        ...(ca === undefined ? {} : { ca }),
+      });
+      sent.on('error', reject);
+      sent.on('response', (response) => {
+        resolve({ status: response.statusCode ?? 0, retryAfter: response.headers['retry-after'] });
+        response.on('error', () => undefined);
+        response.destroy();
+      });
+      sent.end(letter.body);
+    });
+  }
+}
+
+/** Answers a connection's question for the addresses of its host with these. */
+function lookupOf(addresses: string[]): LookupFunction {
+  const known = addresses.map((address) => ({ address, family: isIP(address) }));
+  return (_host, options, done) => {
+    const [first] = known;
+    if (options.all) done(null, known);
+    else done(null, first?.address ?? '', first?.family);
+  };
+}

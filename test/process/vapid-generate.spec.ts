@@ -1,0 +1,59 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadConfiguration } from '../../src/config/index.js';
+import { isVapidKeyPair } from '../../src/devices/vapid-keys.js';
+import { runProcess } from '../kit/process.js';
+
+let dataDir: string;
+beforeAll(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'sync-vapid-'));
+});
+afterAll(() => rm(dataDir, { recursive: true, force: true }));
+
+/** Where no database could be reached. */
+const admin = (...args: string[]): Promise<{ code: number | null; output: string }> =>
+  runProcess(
+    { DATA_DIR: dataDir, DATABASE_URL: 'postgres://127.0.0.1:1/none' },
+    'dist/src/admin/main.js',
+    args,
+  );
+
+const asEnvironment = (lines: string): Record<string, string> =>
+  Object.fromEntries(
+    lines
+      .trim()
+      .split('\n')
+      .map((line) => line.split(/=(.*)/s).slice(0, 2) as [string, string]),
+  );
+
+describe('npm run admin -- vapid generate', () => {
+  it('prints the three variables as the service takes them, without a database and leaving nothing behind', async () => {
+    const { code, output } = await admin('vapid', 'generate', '--subject', 'mailto:ops@example.org');
+    expect(code).toBe(0);
+    const environment = asEnvironment(output);
+    expect(Object.keys(environment)).toEqual(['VAPID_PUBLIC_KEY', 'VAPID_PRIVATE_KEY', 'VAPID_SUBJECT']);
+    const { vapidPublicKey, vapidPrivateKey, vapidSubject } = loadConfiguration(environment);
+    expect(vapidSubject).toBe('mailto:ops@example.org');
+    expect(isVapidKeyPair(vapidPublicKey, vapidPrivateKey)).toBe(true);
+    expect(await readdir(dataDir)).toEqual([]);
+  });
+
+  it('prints them as JSON, another pair each time', async () => {
+    const all = await Promise.all([
+      admin('--json', 'vapid', 'generate'),
+      admin('vapid', 'generate', '--json'),
+    ]);
+    const pairs = all.map(({ output }) => JSON.parse(output) as Record<string, string>);
+    for (const pair of pairs) {
+      expect(loadConfiguration(pair).hasWebPush).toBe(true);
+      expect(isVapidKeyPair(pair.VAPID_PUBLIC_KEY, pair.VAPID_PRIVATE_KEY)).toBe(true);
+    }
+    expect(pairs[0]?.VAPID_PRIVATE_KEY).not.toBe(pairs[1]?.VAPID_PRIVATE_KEY);
+  });
+
+  it('exits 2 for a subject that is no address', async () => {
+    expect((await admin('vapid', 'generate', '--subject', 'me')).code).toBe(2);
+    expect((await admin('vapid')).code).toBe(2);
+  });
+});
