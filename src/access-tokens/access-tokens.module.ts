@@ -9,5 +9,6 @@ import { AccessTokens } from './access-tokens.service.js';
   imports: [TypeOrmModule.forFeature([AccessTokenEntity]), WorkspacesModule],
   controllers: [AccessTokensController],
   providers: [AccessTokens],
+  exports: [AccessTokens],
 })
 export class AccessTokensModule {}

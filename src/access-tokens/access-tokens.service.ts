@@ -42,7 +42,7 @@ export class AccessTokens {
     if (expiresAt && !(expiresAt > now))
       throw new BadRequest('expiresAt must be an ISO 8601 time in the future');
     const workspaceId = request.workspaceId?.toLowerCase() ?? null;
-    if (workspaceId) await this.workspaces.requireOwned(workspaceId, userId);
+    if (workspaceId) await this.workspaces.requireOwned(workspaceId, { userId, workspaceId: null });
 
     const raw = generatePat();
     const token = {

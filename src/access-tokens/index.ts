@@ -1,2 +1,3 @@
 export { AccessTokenEntity } from './access-token.entity.js';
 export { AccessTokensModule } from './access-tokens.module.js';
+export { AccessTokens } from './access-tokens.service.js';

@@ -25,7 +25,8 @@ export class HttpsPushSender extends PushSender {
     try {
       const url = parseEndpoint(push.endpoint);
       const payload = JSON.stringify({ type: push.type, workspaceId: push.workspaceId });
-      const { cipherText } = webPush.encrypt(push.p256dh, push.auth, payload, ENCODING);
+      const cipherText = encrypted(push, payload);
+      if (!cipherText) return { outcome: 'failed', reason: 'the keys are no keys', mayRetry: false };
       const headers = this.headers(url, push, cipherText);
       return judge(await this.outbound.post(url, { headers, body: cipherText }));
     } catch (error) {
@@ -49,6 +50,15 @@ export class HttpsPushSender extends PushSender {
       Urgency: 'normal',
       Topic: topicOf(push, vapidPrivateKey),
     };
+  }
+}
+
+/** Undefined when the device's key is no point of the curve. */
+function encrypted({ p256dh, auth }: Push, payload: string): Buffer | undefined {
+  try {
+    return webPush.encrypt(p256dh, auth, payload, ENCODING).cipherText;
+  } catch {
+    return undefined;
   }
 }
 

@@ -39,7 +39,7 @@ export const queueStatements = {
     `WITH due AS (
        SELECT s.workspace_id, s.device_id, s.pending_changes, s.pending_changes AND s.pending_assets AS has_both
        FROM push_subscriptions s
-       WHERE s.due_at <= $1
+       WHERE (s.due_at <= $1 OR s.due_at > $4) -- beyond any wait: written under a clock that was wrong
          AND EXISTS (SELECT FROM workspaces w WHERE w.id = s.workspace_id AND w.deleted_at IS NULL)
        ORDER BY s.due_at LIMIT $2
        FOR UPDATE OF s SKIP LOCKED

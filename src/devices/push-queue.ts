@@ -50,7 +50,12 @@ export class PushQueue {
   /** Up to `limit` pushes that are due, for the caller alone to send. */
   claim(limit: number): Promise<ClaimedPush[]> {
     const now = this.clock.now();
-    return this.database.run<ClaimedPush>(queueStatements.claim, [now, limit, later(now, WINDOW_MS)]);
+    return this.database.run<ClaimedPush>(queueStatements.claim, [
+      now,
+      limit,
+      later(now, WINDOW_MS),
+      later(now, LONGEST_WAIT_MS + WINDOW_MS),
+    ]);
   }
 
   /** Claimed pushes that turned out not to be needed. */

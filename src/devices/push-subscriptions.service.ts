@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { isUUID } from 'class-validator';
 import type { Principal } from '../auth/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, isForeignKeyViolation } from '../platform/database/index.js';
@@ -24,7 +23,7 @@ export class PushSubscriptions {
 
   /** A device's second subscription replaces its first. @throws NotFound for another's workspace, then BadRequest */
   async subscribe(principal: Principal, request: SubscribeRequest): Promise<void> {
-    const workspaceId = await this.owned(principal, request.workspaceId);
+    const workspaceId = await this.workspaces.requireOwned(request.workspaceId, principal);
     const { deviceId, endpoint, p256dh, auth } = parsePushSubscription(request);
     const values = [workspaceId, deviceId, endpoint, p256dh, auth, this.clock.now(), MAX_PER_WORKSPACE];
     try {
@@ -36,14 +35,7 @@ export class PushSubscriptions {
 
   /** Also when there is none. @throws NotFound for another's workspace */
   async unsubscribe(principal: Principal, workspaceId: string, deviceId: string): Promise<void> {
-    const id = await this.owned(principal, workspaceId);
+    const id = await this.workspaces.requireOwned(workspaceId, principal);
     if (DEVICE_ID.test(deviceId)) await this.database.run(subscriptionStatements.remove, [id, deviceId]);
-  }
-
-  private async owned({ userId, workspaceId: bound }: Principal, workspaceId: string): Promise<string> {
-    const id = workspaceId.toLowerCase();
-    if (!isUUID(id) || (bound !== null && bound !== id)) throw new NotFound('workspace not found');
-    await this.workspaces.requireOwned(id, userId);
-    return id;
   }
 }

@@ -1,4 +1,6 @@
 import type { Change, Sync } from '../sync/index.js';
+import { Conflict } from '../platform/http/index.js';
+import { CloseCode } from './close-codes.js';
 import type { Connection } from './connection.js';
 import { Latest } from './latest.js';
 import { changesMessage, encode } from './messages.js';
@@ -40,9 +42,25 @@ export class ChangeFeed {
       return;
     }
     for (let hasMore = true; hasMore;) {
-      const page = await this.sync.pull(this.workspaceId, this.told, PAGE);
+      const page = await this.pull(this.told);
+      if (!page) return;
       for (const part of inMessages(page.changes)) await this.tell(part);
       hasMore = page.hasMore;
+    }
+  }
+
+  /**
+   * A log that is behind what was told was put back from a backup, or a standby has taken over: everybody is sent away
+   * to pull, which says what to do. Undefined then.
+   */
+  private async pull(told: number): Promise<Awaited<ReturnType<Sync['pull']>> | undefined> {
+    try {
+      return await this.sync.pull(this.workspaceId, told, PAGE);
+    } catch (error) {
+      if (!(error instanceof Conflict)) throw error;
+      for (const member of this.members) member.close(CloseCode.tryAgainLater);
+      this.told = (await this.sync.status(this.workspaceId)).cursor;
+      return undefined;
     }
   }
 
@@ -51,8 +69,10 @@ export class ChangeFeed {
     if (cursor === undefined) return;
     const forAll = encode(changesMessage(changes, cursor));
     const forAuthors = new Map<string, Buffer | null>();
+    // Of the authors those who are here: a thousand writes may come from a thousand devices.
+    const here = new Set([...this.members].map(({ deviceId }) => deviceId ?? null));
     for (const author of new Set(changes.map(({ changedByDevice }) => changedByDevice))) {
-      if (author === null) continue;
+      if (author === null || !here.has(author)) continue;
       const others = changes.filter(({ changedByDevice }) => changedByDevice !== author);
       forAuthors.set(author, others.length > 0 ? encode(changesMessage(others, cursor)) : null);
     }

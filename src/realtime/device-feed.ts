@@ -16,7 +16,8 @@ export class DeviceFeed {
   private readonly latest = new Latest(() => this.read());
   /** Devices here, with the number of their sockets. */
   private readonly here = new Map<string, number>();
-  private written = '';
+  /** What the others can read of this instance; undefined when that is not known. */
+  private written: string | undefined = '';
   private told: ReadonlySet<string> = new Set();
 
   constructor(
@@ -52,7 +53,7 @@ export class DeviceFeed {
 
   /** What was written of this instance has been lost: it is written again. */
   forgetWritten(): void {
-    this.written = '';
+    this.written = undefined;
   }
 
   catchUp(): Promise<void> {
@@ -62,6 +63,7 @@ export class DeviceFeed {
   private async read(): Promise<void> {
     const here = [...this.here.keys()].sort();
     if (here.join(' ') !== this.written) {
+      this.written = undefined; // an answer that is lost leaves it open
       await this.sources.set(here);
       this.written = here.join(' ');
     }

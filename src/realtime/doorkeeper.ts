@@ -1,15 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { isUUID } from 'class-validator';
 import type { IncomingMessage } from 'node:http';
 import { Authenticator, GeneralLimit, isGranted, type Principal } from '../auth/index.js';
 import { Configuration } from '../config/index.js';
-import {
-  Forbidden,
-  NotFound,
-  ServiceUnavailable,
-  TooManyRequests,
-  Unauthorized,
-} from '../platform/http/index.js';
+import { Forbidden, ServiceUnavailable, TooManyRequests, Unauthorized } from '../platform/http/index.js';
 import { Workspaces } from '../workspaces/index.js';
 import { Connections } from './connections.js';
 
@@ -37,7 +30,7 @@ export class Doorkeeper {
     private readonly configuration: Configuration,
   ) {}
 
-  /** @throws Unauthorized, TooManyRequests, Forbidden, NotFound, ServiceUnavailable */
+  /** @throws Unauthorized, TooManyRequests, Forbidden, ServiceUnavailable */
   async admit(request: IncomingMessage, query: URLSearchParams, workspaceId: string): Promise<Admission> {
     if (this.isClosed) throw new ServiceUnavailable('the service is shutting down', 5);
     const principal = await this.authenticate(query, this.addressOf(request));
@@ -46,7 +39,7 @@ export class Doorkeeper {
       throw new TooManyRequests(ASK_AGAIN_AFTER_S);
     }
     if (!isGranted(principal.scopes, [SCOPE])) throw new Forbidden(`the token lacks the scope ${SCOPE}`);
-    return { principal, workspaceId: await this.owned(workspaceId, principal) };
+    return { principal, workspaceId: await this.workspaces.requireOwned(workspaceId, principal) };
   }
 
   /** Nobody is let in any more. */
@@ -63,15 +56,6 @@ export class Doorkeeper {
       if (error instanceof Unauthorized) await this.limit.count({ ip });
       throw error;
     }
-  }
-
-  private async owned(id: string, { userId, workspaceId }: Principal): Promise<string> {
-    const wanted = id.toLowerCase();
-    if (!isUUID(wanted) || (workspaceId !== null && workspaceId !== wanted)) {
-      throw new NotFound('workspace not found');
-    }
-    await this.workspaces.requireOwned(wanted, userId);
-    return wanted;
   }
 
   /** Behind a proxy the last entry is the proxy's own word; what stands left of it is the client's. */

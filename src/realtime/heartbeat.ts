@@ -13,6 +13,8 @@ const SILENT_FOR_MS = 60_000;
 /** Tells the living from the dead: peers of this instance by pings, this instance for the others by its lease. */
 @Injectable()
 export class Heartbeat {
+  private lastBeat = 0;
+
   constructor(
     private readonly connections: Connections,
     private readonly presence: Presence,
@@ -23,20 +25,22 @@ export class Heartbeat {
 
   @Interval(BEAT_EVERY_MS)
   async beat(): Promise<void> {
-    const now = this.clock.elapsed();
-    for (const connection of this.connections) {
-      if (now - connection.lastHeard >= SILENT_FOR_MS) connection.cut();
-      else if (now - connection.lastPinged >= PING_EVERY_MS) connection.ping(now);
-    }
-    if (this.rooms.all().length > 0) await this.log.bestEffort('renew the lease', () => this.renewLease());
+    this.ping(this.clock.elapsed());
+    const rooms = this.rooms.all();
+    if (rooms.length === 0) return;
+    await this.log.bestEffort('renew the lease', () => this.presence.renewLease());
+    if (this.presence.takeForgotten()) for (const { devices } of rooms) devices.forgetWritten();
+    await this.rooms.settleAll();
   }
 
-  /** A process that was stopped for longer than its lease has been taken for dead: its devices are written again. */
-  private async renewLease(): Promise<void> {
-    if (!(await this.presence.renewLease())) return;
-    for (const room of this.rooms.all()) {
-      room.devices.forgetWritten();
-      await room.devices.catchUp();
+  /** After a beat that comes late, as in a process that was stopped, what the peers sent meanwhile is still to be read. */
+  private ping(now: number): void {
+    const isLate = now - this.lastBeat > 3 * BEAT_EVERY_MS;
+    this.lastBeat = now;
+    for (const connection of this.connections) {
+      if (isLate) connection.lastHeard = now;
+      if (now - connection.lastHeard >= SILENT_FOR_MS) connection.cut();
+      else if (isLate || now - connection.lastPinged >= PING_EVERY_MS) connection.ping(now);
     }
   }
 }

@@ -1,4 +1,4 @@
-import { DEVICE_ID } from '../files/index.js';
+import { DEVICE_ID } from '../devices/index.js';
 import type { Change } from '../sync/index.js';
 
 export interface ChangeMessage {

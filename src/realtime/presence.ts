@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { Database, isForeignKeyViolation } from '../platform/database/index.js';
 import { realtimeStatements } from './realtime.queries.js';
 
-/** Renewed every 5 s (see RealtimeUpkeep), so three renewals may fail; others look every 3 s: a killed instance's devices are gone within 30 s. */
+/** Renewed every 5 s, so three renewals may fail; the others look every 3 s: a killed instance's devices are gone within 30 s. */
 const LEASE_S = 20;
 
 /** Which devices have a live socket, across all instances. */
@@ -12,16 +12,25 @@ export class Presence {
   /** This process, as long as it lives. */
   private readonly instanceId = uuidv7();
 
+  private isForgotten = false;
+
   constructor(private readonly database: Database) {}
 
-  /** Says that this instance is alive. Returns whether the others had given it up, and with it its devices. */
-  async renewLease(): Promise<boolean> {
+  /** Whether the others had given this instance up since this was asked last, so that its devices are to be written anew. */
+  takeForgotten(): boolean {
+    const wasForgotten = this.isForgotten;
+    this.isForgotten = false;
+    return wasForgotten;
+  }
+
+  /** Says that this instance is alive. */
+  async renewLease(): Promise<void> {
     const [row] = await this.database.run<{ isNew: boolean }>(realtimeStatements.renewLease, [
       this.instanceId,
       LEASE_S,
     ]);
+    if (row?.isNew) this.isForgotten = true;
     await this.database.run(realtimeStatements.removeDeadInstances, []);
-    return row?.isNew ?? true;
   }
 
   /** This instance and its devices are gone for all. */

@@ -3,6 +3,7 @@ import { Devices } from '../devices/index.js';
 import { Database } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
 import { NotFound } from '../platform/http/index.js';
+import { Log } from '../platform/log/index.js';
 import { Sync } from '../sync/index.js';
 import { AssetFeed } from './asset-feed.js';
 import { ChangeFeed } from './change-feed.js';
@@ -32,6 +33,7 @@ export class Rooms {
     private readonly presence: Presence,
     private readonly devices: Devices,
     private readonly bus: EventBus,
+    private readonly log: Log,
   ) {}
 
   get(workspaceId: string): Room | undefined {
@@ -57,11 +59,22 @@ export class Rooms {
     if (!room || deviceId === undefined) return;
     room.members.delete(connection);
     room.devices.remove(deviceId);
-    try {
-      await room.devices.catchUp();
-    } finally {
-      if (room.devices.isEmptyHere && this.rooms.get(workspaceId) === room) this.rooms.delete(workspaceId);
+    await this.settle(workspaceId, room);
+  }
+
+  /** Brings the devices of all rooms up to date, each on its own; also of those that everybody has left. */
+  async settleAll(): Promise<void> {
+    for (const [workspaceId, room] of this.rooms) {
+      await this.log.bestEffort('bring the devices of a room up to date', () =>
+        this.settle(workspaceId, room),
+      );
     }
+  }
+
+  /** An empty room stays until the others know that it is: its devices would be taken for live. */
+  private async settle(workspaceId: string, room: Room): Promise<void> {
+    await room.devices.catchUp();
+    if (room.devices.isEmptyHere && this.rooms.get(workspaceId) === room) this.rooms.delete(workspaceId);
   }
 
   /** Heads of those of the workspaces that still are. */

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { WebSocket, WebSocketServer } from 'ws';
-import { type ErrorAnswer, errorAnswer, NotFound, UpgradeRequired } from '../platform/http/index.js';
+import { BadRequest, type ErrorAnswer, errorAnswer, NotFound } from '../platform/http/index.js';
 import { Log } from '../platform/log/index.js';
 import type { Admission } from './doorkeeper.js';
 
@@ -50,7 +50,19 @@ export class SocketAdapter extends WsAdapter {
   protected override addWsServerToRegistry(server: Record<'path', string>, port: number, path: string): void {
     super.addWsServerToRegistry(server, port, path);
     const pattern = new RegExp(`^${path.replace(/:[A-Za-z]+/, '([^/]+)')}$`);
-    this.routes.push({ pattern, server: server as unknown as WebSocketServer });
+    const sockets = server as unknown as WebSocketServer;
+    // Instead of the library's own answer, which is a page.
+    sockets.on('wsClientError', (error, socket, request) => {
+      const requestId = randomUUID();
+      const answer = errorAnswer(
+        new BadRequest(`the upgrade is not in order: ${error.message}`),
+        requestId,
+        this.log,
+      );
+      this.note(request, requestId, answer.status);
+      this.refuse(socket, answer, requestId);
+    });
+    this.routes.push({ pattern, server: sockets });
   }
 
   protected override ensureHttpServerExists(port: number, httpServer?: Server): undefined {
@@ -69,8 +81,8 @@ export class SocketAdapter extends WsAdapter {
       const { server, query, workspaceId } = this.routeOf(request);
       const admission = await this.admit(request, query, workspaceId);
       if (socket.destroyed) return;
-      this.note(request, requestId, 101);
       server.handleUpgrade(request, socket, head, (client) => {
+        this.note(request, requestId, 101);
         server.emit('connection', client, admission);
       });
     } catch (error) {
@@ -80,7 +92,7 @@ export class SocketAdapter extends WsAdapter {
     }
   }
 
-  /** @throws NotFound for any other address, UpgradeRequired for an upgrade to something else */
+  /** @throws NotFound for any other address */
   private routeOf(request: IncomingMessage): {
     server: WebSocketServer;
     query: URLSearchParams;
@@ -90,7 +102,6 @@ export class SocketAdapter extends WsAdapter {
     for (const { pattern, server } of this.routes) {
       const workspaceId = pattern.exec(path)?.[1];
       if (workspaceId === undefined) continue;
-      if (request.headers.upgrade?.toLowerCase() !== 'websocket') throw new UpgradeRequired();
       return { server, query: new URLSearchParams(query.join('?')), workspaceId };
     }
     throw new NotFound('not found');
@@ -107,6 +118,7 @@ export class SocketAdapter extends WsAdapter {
       'x-request-id': requestId,
       connection: 'close',
     }).map(([name, value]) => `${name}: ${value}`);
+    socket.once('finish', () => socket.destroy()); // the other half could stay open for ever
     socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('\r\n')}\r\n\r\n${text}`);
   }
 

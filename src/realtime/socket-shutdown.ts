@@ -19,11 +19,11 @@ export class SocketShutdown implements OnModuleDestroy {
 
   async onModuleDestroy(): Promise<void> {
     this.doorkeeper.close();
-    this.connections.closeWhere(() => true, CloseCode.goingAway);
     const deadline = performance.now() + GOODBYE_MS;
-    while (this.connections.size > 0 && performance.now() < deadline) {
+    do {
+      this.connections.closeWhere(() => true, CloseCode.goingAway); // those too that were just being let in
       await new Promise((resolve) => setTimeout(resolve, 10));
-    }
+    } while (this.connections.size > 0 && performance.now() < deadline);
     for (const connection of this.connections) connection.cut();
     await this.log.bestEffort('end the lease', () => this.presence.endLease());
   }

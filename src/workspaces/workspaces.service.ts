@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
+import { isUUID } from 'class-validator';
 import { IsNull, Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { equalSecrets, type Principal } from '../auth/index.js';
@@ -13,6 +14,8 @@ import { WORKSPACE_DELETED } from './topics.js';
 import { WorkspacePurge } from './workspace-purge.js';
 
 const PASSWORD_TRIES_PER_MINUTE = 10;
+
+type Owner = Pick<Principal, 'userId' | 'workspaceId'>;
 
 @Injectable()
 export class Workspaces {
@@ -30,10 +33,17 @@ export class Workspaces {
     return this.workspaces.find({ where: { ...bound, userId, deletedAt: IsNull() }, order: { id: 'ASC' } });
   }
 
-  /** Whether a user owns a workspace, for routes that name it elsewhere than in their path. @throws NotFound */
-  async requireOwned(id: string, userId: string): Promise<void> {
-    const isOwned = await this.workspaces.existsBy({ id, userId, deletedAt: IsNull() });
+  /**
+   * The id as its row has it, for routes that no guard does this for.
+   * @throws NotFound unless it is a workspace of the caller, and the one that the caller's token is bound to
+   */
+  async requireOwned(id: string, { userId, workspaceId }: Owner): Promise<string> {
+    const wanted = id.toLowerCase();
+    const isInReach = isUUID(wanted) && (workspaceId === null || workspaceId === wanted);
+    const isOwned =
+      isInReach && (await this.workspaces.existsBy({ id: wanted, userId, deletedAt: IsNull() }));
     if (!isOwned) throw new NotFound('workspace not found');
+    return wanted;
   }
 
   /** @throws NotFound */

@@ -167,9 +167,6 @@ describe('POST /api/v1/devices/push-subscription', () => {
 
   describe('a field that is missing or wrong is 400', () => {
     const { p256dh, auth } = newKeys();
-    const offTheCurve = Buffer.from(p256dh, 'base64url');
-    offTheCurve[64]! ^= 1;
-    const compressed = Buffer.concat([Buffer.from([2]), Buffer.from(p256dh, 'base64url').subarray(1)]);
 
     it.each<[string, Body, RegExp]>([
       ['no deviceId', { deviceId: undefined }, /^deviceId/],
@@ -187,17 +184,6 @@ describe('POST /api/v1/devices/push-subscription', () => {
       ['no auth', { keys: { p256dh } }, /^keys\.auth/],
       ['a p256dh of 64 bytes', { keys: { p256dh: p256dh.slice(0, -2), auth } }, /^keys\.p256dh/],
       ['a p256dh of 66 bytes', { keys: { p256dh: `${p256dh}A`, auth } }, /^keys\.p256dh/],
-      [
-        'a p256dh that is no uncompressed point',
-        { keys: { p256dh: compressed.toString('base64url'), auth } },
-        /^keys\.p256dh/,
-      ],
-      [
-        'a p256dh that is not on the curve',
-        { keys: { p256dh: offTheCurve.toString('base64url'), auth } },
-        /^keys\.p256dh/,
-      ],
-      ['a p256dh of zeros', { keys: { p256dh: `B${'A'.repeat(86)}`, auth } }, /^keys\.p256dh/],
       [
         'a p256dh in other characters',
         { keys: { p256dh: `${p256dh.slice(0, -1)}*`, auth } },

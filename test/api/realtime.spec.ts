@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { Heartbeat } from '../../src/realtime/heartbeat.js';
 import { Connections } from '../../src/realtime/connections.js';
@@ -104,8 +105,49 @@ describe('the upgrade', () => {
     const path = `/api/v1/workspaces/${workspace.id}`;
     expect((await upgrade(`${path}/ws/?token=${alice.token}`)).status).toBe(404);
     expect((await upgrade(`${path}/files?token=${alice.token}`)).status).toBe(404);
-    expect((await upgrade(`${path}/ws?token=${alice.token}`, '', 'h2c')).status).toBe(426);
     await alice.get(`${path}/ws`).expect(426, { error: 'a WebSocket upgrade is required' });
+  });
+
+  it('to anything else is ignored, as by a server that knows no upgrades', async () => {
+    const asked = {
+      Connection: 'Upgrade, HTTP2-Settings',
+      Upgrade: 'h2c',
+      'HTTP2-Settings': 'AAMAAABkAAQAAP__',
+    };
+    await alice.get('/health').set(asked).expect(200, { ok: true });
+    await workspace.put('a', 'one').set(asked).expect(201);
+    await alice.get(`${workspace.path}/ws`).set(asked).expect(426);
+  });
+
+  it('that is not in order is refused as a flat error too', async () => {
+    const answer = await upgrade(
+      `/api/v1/workspaces/${workspace.id}/ws?token=${alice.token}`,
+      'Sec-WebSocket-Protocol: ,',
+    );
+    expect(answer.status).toBe(400);
+    expect(Object.keys(answer.body)).toEqual(['error']);
+    expect(answer.head).toMatch(/x-request-id/i);
+  });
+
+  it('that is refused leaves no connection behind, though the client keeps its half', async () => {
+    const server = service.app.getHttpServer() as Server;
+    const count = (): Promise<number> =>
+      new Promise((resolve, reject) =>
+        server.getConnections((error, n) => (error ? reject(error) : resolve(n))),
+      );
+    const before = await count();
+    const { port } = new URL(service.url);
+    const halves = Array.from({ length: 20 }, () =>
+      connect({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true }),
+    );
+    for (const half of halves) {
+      half.on('error', () => undefined);
+      half.resume();
+      half.write(request(`/api/v1/workspaces/${workspace.id}/ws?token=nonsense`));
+    }
+    await Promise.all(halves.map((half) => once(half, 'end')));
+    await eventually(async () => expect(await count()).toBeLessThanOrEqual(before));
+    for (const half of halves) half.destroy();
   });
 
   it('opens for a token that may read, and has no compression', async () => {
@@ -466,14 +508,22 @@ describe('the end of a socket', () => {
     const answering = await join('laptop');
     const silent = await silentPeer();
     const pinged = once(answering.raw, 'ping');
-    service.clock.advance(31_000);
-    await heartbeat.beat();
-    await pinged;
-    await answering.settled();
-    service.clock.advance(30_000);
-    await heartbeat.beat();
+    for (let seconds = 0; seconds < 60; seconds += 5) {
+      service.clock.advance(5_000);
+      await heartbeat.beat();
+      if (seconds === 30) await pinged;
+      await answering.settled();
+    }
     await silent.closed;
     await answering.settled();
+  });
+
+  it('does not come to everybody when the process itself was stopped for a while', async () => {
+    const socket = await join('laptop');
+    await service.app.get(Heartbeat, { strict: false }).beat();
+    service.clock.advance(10 * MINUTE);
+    await service.app.get(Heartbeat, { strict: false }).beat();
+    await socket.settled();
   });
 });
 

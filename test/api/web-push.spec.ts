@@ -467,6 +467,18 @@ describe('the answer of the push service', () => {
     expect(typesOf(after)).toEqual(['changes']);
   });
 
+  it('101 ends the push like any other answer, and holds up nobody', async () => {
+    const workspace = await newWorkspace();
+    const evil = await subscribe(workspace, 'evil');
+    evil.respond = (response: ServerResponse) => {
+      response.socket?.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n');
+    };
+    const phone = await subscribe(workspace, 'phone');
+    await changeAndSend(workspace);
+    expect(typesOf(phone)).toEqual(['changes']);
+    expect(service.logged()).toContain('"deviceId":"evil","reason":"status 101"');
+  });
+
   it.each([500, 503, 429])('%d: the push is tried again after a minute', async (status) => {
     const workspace = await newWorkspace();
     const phone = await subscribe(workspace, 'phone');

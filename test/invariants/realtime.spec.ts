@@ -4,6 +4,7 @@ import { EventBus } from '../../src/platform/events/index.js';
 import { EventCarrier } from '../../src/platform/events/event-carrier.js';
 import { REDIS } from '../../src/platform/redis/index.js';
 import { Heartbeat } from '../../src/realtime/heartbeat.js';
+import { Presence } from '../../src/realtime/presence.js';
 import { LookAround } from '../../src/realtime/look-around.js';
 import { TokenWatch } from '../../src/realtime/token-watch.js';
 import {
@@ -215,6 +216,49 @@ describe('two instances on one PostgreSQL', () => {
     await here.app.get(LookAround, { strict: false }).now();
     expect(await near.frame('device_disconnected')).toMatchObject({ deviceId: 'lost' });
     expect((await join(there, 'far')).of('welcome')).toMatchObject([{ deviceCount: 2 }]);
+  });
+
+  it('a device that leaves while the database is away is gone for all once it is back', async () => {
+    const near = await join(here, 'near');
+    const ghost = await TestSocket.join(workspace.as(alice.at(there.url)), 'ghost');
+    await near.frame('device_connected');
+    const away = jest
+      .spyOn(there.app.get(Presence, { strict: false }), 'set')
+      .mockRejectedValueOnce(new Error('the database is away'));
+    await ghost.close();
+    await eventually(() => expect(away).toHaveBeenCalled());
+    away.mockRestore();
+    await there.app.get(Heartbeat, { strict: false }).beat();
+    expect(await near.frame('device_disconnected')).toMatchObject({ deviceId: 'ghost' });
+  });
+
+  it('an instance that was taken for dead writes all its rooms again, though a hello comes first', async () => {
+    const near = await join(here, 'near');
+    const far = await join(there, 'far');
+    await near.frame('device_connected');
+    await here.database.query(
+      `DELETE FROM instances WHERE id IN (SELECT instance_id FROM presence WHERE device_id = 'far')`,
+    );
+    await here.app.get(LookAround, { strict: false }).now();
+    await near.frame('device_disconnected');
+    const elsewhere = await alice.workspace();
+    const late = await TestSocket.join(elsewhere.as(alice.at(there.url)), 'late');
+    await there.app.get(Heartbeat, { strict: false }).beat();
+    expect(await near.frame('device_connected', 1)).toMatchObject({ deviceId: 'far' });
+    await late.close();
+    await far.settled();
+  });
+
+  it('a log that has gone back sends everybody away to pull, and welcomes them again', async () => {
+    for (const path of ['a', 'b', 'c']) await workspace.put(path, path).expect(201);
+    const far = await join(there, 'far');
+    await here.database.query('DELETE FROM changes WHERE workspace_id = $1 AND cursor > 1', [workspace.id]);
+    await here.database.query('UPDATE workspaces SET head_cursor = 1 WHERE id = $1', [workspace.id]);
+    await there.app.get(LookAround, { strict: false }).now();
+    expect(await far.closed()).toBe(1013);
+    const again = await join(there, 'far');
+    expect(again.of('welcome')).toMatchObject([{ cursor: 1 }]);
+    await workspace.pull(3).expect(409);
   });
 
   it('an instance that was taken for dead comes back with its devices', async () => {

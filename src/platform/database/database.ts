@@ -39,6 +39,7 @@ export class Database {
     const { options } = this.pool as unknown as { options: pg.ClientConfig };
     return new pg.Client({
       ...options,
+      password: options.password, // the pool hides it from being copied
       application_name: `cloud-sync-service ${purpose}`,
       query_timeout: answerWithinMs,
     });

@@ -8,7 +8,8 @@ const MAX_PAYLOAD_BYTES = 7_000;
 /** Beyond, what waits is dropped: listeners look for themselves, so this costs seconds and no change. */
 const MAX_WAITING = 10_000;
 
-const RETRY_MS = 500;
+const FIRST_RETRY_MS = 250;
+const LAST_RETRY_MS = 10_000;
 
 type Envelope = readonly [origin: string, events: readonly (readonly [topic: string, key: string])[]];
 
@@ -21,6 +22,8 @@ export class Outbox {
   private readonly waiting = new Map<string, BusEvent>();
   private sending: Promise<void> | undefined;
   private isClosed = false;
+  private retryMs = FIRST_RETRY_MS;
+  private endPause: () => void = () => undefined;
 
   constructor(
     private readonly post: (payload: string) => Promise<unknown>,
@@ -46,6 +49,7 @@ export class Outbox {
   /** Sends what is waiting, unless the link is down. */
   async close(): Promise<void> {
     this.isClosed = true;
+    this.endPause();
     await this.sending;
   }
 
@@ -54,13 +58,27 @@ export class Outbox {
       const events = this.nextBatch();
       try {
         await this.post(JSON.stringify([this.origin, events.map(({ topic, key }) => [topic, key])]));
+        this.retryMs = FIRST_RETRY_MS;
       } catch (err) {
         if (this.isClosed) return;
-        this.log.warn({ err }, 'could not tell the other instances; trying again');
+        // Once an outage: it may last.
+        if (this.retryMs === FIRST_RETRY_MS) this.log.warn({ err }, 'cannot tell the other instances');
         for (const event of events) this.waiting.set(`${event.topic} ${event.key}`, event);
-        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+        await this.pause();
       }
     }
+  }
+
+  /** Ended by `close`: a shutdown does not wait for a link that is down. */
+  private async pause(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, this.retryMs);
+      this.endPause = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.retryMs = Math.min(this.retryMs * 2, LAST_RETRY_MS);
   }
 
   private nextBatch(): BusEvent[] {

@@ -67,7 +67,8 @@ export class PostgresCarrier extends EventCarrier {
       // Also after the first time: what was committed before this moment was not heard.
       this.onGap();
     } catch (err) {
-      this.log.warn({ err }, 'cannot listen to the other instances; trying again');
+      // Once an outage: it may last.
+      if (this.retryMs === FIRST_RETRY_MS) this.log.warn({ err }, 'cannot listen to the other instances');
       this.lose(client);
     }
   }

@@ -8,6 +8,7 @@ import { messageFor } from './error-filter.js';
 import { BadRequest } from './errors.js';
 import { securityHeaders } from './headers.js';
 import type { InFlightRequests } from './in-flight.js';
+import { UpgradableRequest } from './upgradable-request.js';
 
 const MAX_HEADER_BYTES = 16 * 1024;
 
@@ -36,6 +37,7 @@ export function createAdapter(
     connectionTimeout: 60_000,
     requestTimeout: 15 * 60_000,
     http: {
+      IncomingMessage: UpgradableRequest,
       maxHeaderSize: MAX_HEADER_BYTES,
       headersTimeout: 10_000,
       connectionsCheckingInterval: 5_000,

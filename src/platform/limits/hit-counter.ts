@@ -1,8 +1,12 @@
 import type { Redis } from 'ioredis';
+import type { Clock } from '../clock/index.js';
 import { Database, statement } from '../database/index.js';
 import type { Log } from '../log/index.js';
 
 export const WINDOW_MS = 60_000;
+
+/** A Redis that does not answer is let alone for so long, so that requests do not wait for it one by one. */
+const ASK_AGAIN_AFTER_MS = 5_000;
 
 /** What all instances have counted of a key in a minute. */
 export abstract class HitCounter {
@@ -47,15 +51,19 @@ export class PostgresHitCounter extends HitCounter {
 
 /** Counts in Redis; while that is away, in PostgreSQL, so that a limit is never simply off. */
 export class RedisHitCounter extends HitCounter {
+  private awayUntil = 0;
+
   constructor(
     private readonly redis: Redis,
     private readonly fallback: HitCounter,
+    private readonly clock: Clock,
     private readonly log: Log,
   ) {
     super();
   }
 
   async add(key: string, windowStart: number, hits: number): Promise<number> {
+    if (this.clock.elapsed() < this.awayUntil) return this.fallback.add(key, windowStart, hits);
     const name = `cloud-sync:hits:${windowStart}:${key}`;
     try {
       const results = await this.redis
@@ -67,6 +75,7 @@ export class RedisHitCounter extends HitCounter {
       if (error) throw error;
       return Number(count);
     } catch (err) {
+      this.awayUntil = this.clock.elapsed() + ASK_AGAIN_AFTER_MS;
       this.log.warn({ err }, 'cannot count in Redis; counting in PostgreSQL');
       return this.fallback.add(key, windowStart, hits);
     }

@@ -1,5 +1,6 @@
 import { Global, Module } from '@nestjs/common';
 import type { Redis } from 'ioredis';
+import { Clock } from '../clock/index.js';
 import { Database } from '../database/index.js';
 import { Log } from '../log/index.js';
 import { REDIS } from '../redis/index.js';
@@ -12,10 +13,10 @@ import { RateLimiter } from './rate-limiter.js';
     RateLimiter,
     {
       provide: HitCounter,
-      inject: [REDIS, Database, Log],
-      useFactory: (redis: Redis | null, database: Database, log: Log): HitCounter => {
+      inject: [REDIS, Database, Clock, Log],
+      useFactory: (redis: Redis | null, database: Database, clock: Clock, log: Log): HitCounter => {
         const counter = new PostgresHitCounter(database);
-        return redis ? new RedisHitCounter(redis, counter, log) : counter;
+        return redis ? new RedisHitCounter(redis, counter, clock, log) : counter;
       },
     },
   ],

@@ -105,6 +105,13 @@ export class Outbound {
         ...(ca === undefined ? {} : { ca }),
       });
       sent.on('error', reject);
+      // Whatever an answer is made of, this ends: an upgrade would be neither a response nor an error.
+      sent.on('upgrade', (response, socket) => {
+        socket.destroy();
+        resolve({ status: response.statusCode ?? 0, retryAfter: undefined });
+      });
+      sent.on('close', () => reject(new Error('the connection was closed without an answer')));
+      signal.addEventListener('abort', () => reject(noAnswer()), { once: true });
       sent.on('response', (response) => {
         resolve({ status: response.statusCode ?? 0, retryAfter: response.headers['retry-after'] });
         response.on('error', () => undefined);
@@ -113,6 +120,11 @@ export class Outbound {
       sent.end(letter.body);
     });
   }
+}
+
+/** As Node.js calls it when it notices by itself. */
+function noAnswer(): Error {
+  return Object.assign(new Error('no answer in time'), { code: 'ABORT_ERR' });
 }
 
 /** Answers a connection's question for the addresses of its host with these. */
