@@ -1,0 +1,25 @@
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { BadRequest } from '../platform/http/index.js';
+
+/** Base64url without padding, opaque, compared exactly. */
+export const ASSET_TOKEN = /^[A-Za-z0-9_-]{1,1024}$/;
+export const ASSET_TOKEN_RULE = 'must be 1 to 1024 base64url characters';
+
+/** 1–128 visible ASCII characters. */
+const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,128}$/;
+
+/** The `:token` of the route. */
+export const AssetToken = createParamDecorator((_: unknown, context: ExecutionContext): string => {
+  const { token } = context.switchToHttp().getRequest<FastifyRequest<{ Params: { token: string } }>>().params;
+  if (!ASSET_TOKEN.test(token)) throw new BadRequest(`the asset token ${ASSET_TOKEN_RULE}`);
+  return token;
+});
+
+/** `Idempotency-Key`, or null without one. */
+export const IdempotencyKey = createParamDecorator((_: unknown, context: ExecutionContext): string | null => {
+  const key = context.switchToHttp().getRequest<FastifyRequest>().headers['idempotency-key'];
+  if (key === undefined) return null;
+  if (typeof key === 'string' && IDEMPOTENCY_KEY.test(key)) return key;
+  throw new BadRequest('Idempotency-Key must be 1 to 128 visible ASCII characters');
+});

@@ -1,0 +1,123 @@
+import { Injectable } from '@nestjs/common';
+import { Blobs, type StagedBlob } from '../platform/blobs/index.js';
+import { Clock } from '../platform/clock/index.js';
+import { AmbiguousCommit, Database, isForeignKeyViolation, type Tx } from '../platform/database/index.js';
+import { EventBus } from '../platform/events/index.js';
+import { Conflict, NotFound, ServiceUnavailable } from '../platform/http/index.js';
+import { ASSETS } from '../workspaces/index.js';
+import { assetStatements } from './assets.queries.js';
+import { oldestValidKey } from './idempotency-keys.js';
+import { lockWorkspace } from './locked-workspace.js';
+import { StorageQuota } from './storage-quota.js';
+import type { UploadBody } from './upload-body.js';
+
+/** An upload without its bytes. */
+export interface AssetUpload {
+  readonly workspaceId: string;
+  readonly ownerId: string;
+  readonly idempotencyKey: string | null;
+}
+
+interface Standing {
+  readonly tokenOfKey: string | null;
+  readonly isTaken: boolean;
+}
+
+type Verdict = 'new' | 'replay' | 'other token' | 'taken';
+
+/** Creates assets: bytes first, then blob, row, quota and key in one transaction. */
+@Injectable()
+export class AssetUploads {
+  constructor(
+    private readonly database: Database,
+    private readonly blobs: Blobs,
+    private readonly quota: StorageQuota,
+    private readonly clock: Clock,
+    private readonly bus: EventBus,
+  ) {}
+
+  /**
+   * Takes in an asset and returns its token; a repeated upload returns it too and changes nothing.
+   * @throws BadRequest, Conflict (asset rule 3), InsufficientStorage, NotFound when the workspace has gone
+   */
+  async upload(upload: AssetUpload, body: UploadBody): Promise<string> {
+    try {
+      const token = await body.open();
+      const verdict = token === undefined ? 'new' : await this.foresee(upload, token);
+      if (verdict === 'new') return await this.create(upload, body);
+      // Nothing is to be stored, but what is wrong with the body still comes before what is wrong with the token.
+      await body.skip();
+      return settled(verdict, body.encryptedFilename());
+    } finally {
+      body.close();
+    }
+  }
+
+  private async create(upload: AssetUpload, body: UploadBody): Promise<string> {
+    const blob = await this.stage(upload.workspaceId, body);
+    const token = body.encryptedFilename();
+    let verdict: Verdict;
+    try {
+      const allowance = await this.quota.allowance(upload.ownerId);
+      verdict = await this.database.transaction((tx) => this.commit(tx, upload, { token, blob, allowance }));
+    } catch (error) {
+      // After a COMMIT without an answer the asset may be there, and these may be its bytes.
+      if (!(error instanceof AmbiguousCommit)) await this.blobs.discard(blob);
+      throw error;
+    }
+    if (verdict === 'new') this.bus.publish({ topic: ASSETS, key: upload.workspaceId });
+    else await this.blobs.discard(blob);
+    return settled(verdict, token);
+  }
+
+  private async stage(workspaceId: string, body: UploadBody): Promise<StagedBlob> {
+    try {
+      return await this.blobs.stage(workspaceId, body.envelope());
+    } catch (error) {
+      if (isForeignKeyViolation(error)) throw new NotFound('workspace not found');
+      throw error;
+    }
+  }
+
+  /** What will be decided, most likely: it spares storing what comes again. */
+  private async foresee({ workspaceId, idempotencyKey }: AssetUpload, token: string): Promise<Verdict> {
+    const values = [workspaceId, token, idempotencyKey, oldestValidKey(this.clock.now())];
+    const [standing] = await this.database.run<Standing>(assetStatements.standing, values);
+    return judge(standing, token);
+  }
+
+  private async commit(
+    tx: Tx,
+    { workspaceId, idempotencyKey }: AssetUpload,
+    { token, blob, allowance }: { token: string; blob: StagedBlob; allowance: number },
+  ): Promise<Verdict> {
+    const ownerId = await lockWorkspace(tx, workspaceId);
+    const now = this.clock.now();
+    const values = [workspaceId, token, idempotencyKey, oldestValidKey(now)];
+    const [standing] = await tx.run<Standing>(assetStatements.standing, values);
+    const verdict = judge(standing, token);
+    if (verdict !== 'new') return verdict;
+
+    await this.quota.reserve(tx, ownerId, blob.size, allowance);
+    const created = await tx.run(assetStatements.create, [
+      ...[workspaceId, token, idempotencyKey],
+      ...[blob.id, blob.size, blob.sha256, blob.bytes, now],
+    ]);
+    if (created.length === 0) throw new ServiceUnavailable('the upload took too long');
+    return 'new';
+  }
+}
+
+/** Asset rule 3; the key comes first, as a repeated upload finds its own token taken. */
+function judge(standing: Standing | undefined, token: string): Verdict {
+  if (standing?.tokenOfKey === token) return 'replay';
+  if (typeof standing?.tokenOfKey === 'string') return 'other token';
+  return standing?.isTaken ? 'taken' : 'new';
+}
+
+/** @throws Conflict */
+function settled(verdict: Verdict, token: string): string {
+  if (verdict === 'taken') throw new Conflict('an asset with this token exists');
+  if (verdict === 'other token') throw new Conflict('the Idempotency-Key was used for another token');
+  return token;
+}

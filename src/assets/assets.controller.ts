@@ -1,0 +1,125 @@
+import { Controller, Delete, Get, HttpCode, Patch, Post, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Readable } from 'node:stream';
+import { CurrentPrincipal, type Principal, Scopes, SCOPES } from '../auth/index.js';
+import { BadRequest, bodyChunks, JsonBody } from '../platform/http/index.js';
+import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
+import { CurrentWorkspace, NamedWorkspace, type WorkspaceRef } from '../workspaces/index.js';
+import { AssetDownload } from './asset-download.js';
+import { AssetToken, IdempotencyKey } from './asset-headers.js';
+import { AssetUploads } from './asset-uploads.js';
+import { DeleteAssetsRequest, RenameAssetRequest } from './assets.dto.js';
+import { Assets } from './assets.service.js';
+import {
+  type DeletedAssetWire,
+  deletedAssetsWire,
+  storageUsageWire,
+  type StorageUsageWire,
+} from './assets.wire.js';
+import { DecodeSlots } from './decode-slots.js';
+import { UPLOAD_BODY_LIMIT } from './envelope.js';
+import { listing } from './listing.js';
+import { StorageQuota } from './storage-quota.js';
+import { UploadBody } from './upload-body.js';
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+@Controller('api/assets')
+export class AssetsController {
+  constructor(
+    private readonly assets: Assets,
+    private readonly uploads: AssetUploads,
+    private readonly download: AssetDownload,
+    private readonly quota: StorageQuota,
+    private readonly slots: DecodeSlots,
+  ) {}
+
+  @Get('list')
+  @Scopes('assets:read')
+  @NamedWorkspace()
+  async list(
+    @CurrentWorkspace() workspace: WorkspaceRef,
+    @Req() { method }: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    const body = method === 'HEAD' ? Readable.from([]) : await listing(this.assets.list(workspace.id));
+    await reply.header('content-type', JSON_TYPE).send(body);
+  }
+
+  @Get('usage')
+  @Scopes('assets:read')
+  @NamedWorkspace()
+  async usage(@CurrentPrincipal() owner: Principal): Promise<StorageUsageWire> {
+    return storageUsageWire(await this.quota.usage(owner.userId));
+  }
+
+  @Post()
+  @Scopes('assets:write')
+  @NamedWorkspace()
+  async upload(
+    @CurrentWorkspace() workspace: WorkspaceRef,
+    @CurrentPrincipal() owner: Principal,
+    @IdempotencyKey() idempotencyKey: string | null,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    const upload = { workspaceId: workspace.id, ownerId: owner.userId, idempotencyKey };
+    const body = new UploadBody(bodyChunks(request.raw, UPLOAD_BODY_LIMIT), this.slots);
+    const token = await this.uploads.upload(upload, body);
+    await reply.status(201).header('content-type', JSON_TYPE).send(JSON.stringify(token));
+  }
+
+  @Get(':token')
+  @Scopes('assets:read')
+  @NamedWorkspace()
+  async get(
+    @CurrentWorkspace() workspace: WorkspaceRef,
+    @AssetToken() token: string,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    await this.download.send(request, reply, { workspaceId: workspace.id, token });
+  }
+
+  @Patch(':token')
+  @Scopes('full')
+  @NamedWorkspace()
+  async rename(
+    @CurrentWorkspace() workspace: WorkspaceRef,
+    @AssetToken() token: string,
+    @JsonBody() body: RenameAssetRequest,
+  ): Promise<{ ok: true }> {
+    await this.assets.rename(workspace.id, token, body.newEncryptedFilename);
+    return { ok: true };
+  }
+
+  @Delete(':token')
+  @Scopes('full')
+  @NamedWorkspace()
+  async delete(
+    @CurrentWorkspace() workspace: WorkspaceRef,
+    @AssetToken() token: string,
+  ): Promise<{ ok: true }> {
+    await this.assets.delete(workspace.id, [token]);
+    return { ok: true };
+  }
+
+  @Post('batch-delete')
+  @HttpCode(200)
+  @Scopes('full')
+  @NamedWorkspace()
+  async deleteBatch(
+    @CurrentWorkspace() workspace: WorkspaceRef,
+    @JsonBody() { tokens }: DeleteAssetsRequest,
+  ): Promise<{ results: DeletedAssetWire[] }> {
+    return { results: deletedAssetsWire(tokens, await this.assets.delete(workspace.id, tokens)) };
+  }
+
+  /** There is no file system of the user's here; clients that have one offer the same route. */
+  @Post('import')
+  @OpenWhenReadOnly('always refused')
+  @Scopes(...SCOPES)
+  import(): never {
+    throw new BadRequest('assets cannot be imported here: there is no local file system');
+  }
+}

@@ -1,0 +1,113 @@
+import { statement } from '../platform/database/index.js';
+
+export const assetStatements = {
+  /** A deleted workspace has its row until it is empty. */
+  lockWorkspace: statement(
+    'assets.lock_workspace',
+    `SELECT user_id AS "ownerId", deleted_at IS NOT NULL AS "isDeleted" FROM workspaces WHERE id = $1 FOR NO KEY UPDATE`,
+  ),
+
+  /** Up to $4 assets that come after the one of $2 and $3, newest first. */
+  page: statement(
+    'assets.page',
+    `SELECT token, size, uploaded_at AS "uploadedAt", revision
+     FROM assets WHERE workspace_id = $1 AND (uploaded_at, revision) < ($2::timestamptz, $3::bigint)
+     ORDER BY uploaded_at DESC, revision DESC
+     LIMIT $4`,
+  ),
+
+  /** An asset with where its bytes are. */
+  envelope: statement(
+    'assets.envelope',
+    `SELECT a.size, b.workspace_id AS "workspaceId", b.id, b.location, b.bytes
+     FROM assets a JOIN blobs b ON b.workspace_id = a.workspace_id AND b.id = a.blob_id
+     WHERE a.workspace_id = $1 AND a.token = $2`,
+  ),
+
+  /** What stands against an upload: the token that a key, not used before $4, was used for; an asset of that token. */
+  standing: statement(
+    'assets.standing',
+    `SELECT (SELECT token FROM asset_idempotency_keys
+             WHERE workspace_id = $1 AND key = $3::text AND created_at > $4) AS "tokenOfKey",
+            EXISTS (SELECT FROM assets WHERE workspace_id = $1 AND token = $2) AS "isTaken"`,
+  ),
+
+  /**
+   * Blob, asset, key and revision. The bytes are in $7 or in the store, where their row was staged before. No row
+   * comes back when the sweeper has taken that one.
+   */
+  create: statement(
+    'assets.create',
+    `WITH stored AS (
+       UPDATE blobs SET state = 'live', size = $5, sha256 = $6
+       WHERE workspace_id = $1 AND id = $4 AND state = 'staged'
+       RETURNING id
+     ), inline AS (
+       INSERT INTO blobs (workspace_id, id, state, location, size, sha256, bytes, created_at)
+       SELECT $1, $4, 'live', 'inline', $5, $6, $7, $8 WHERE $7::bytea IS NOT NULL
+       RETURNING id
+     ), blob AS (
+       SELECT id FROM stored UNION ALL SELECT id FROM inline
+     ), revised AS (
+       UPDATE workspaces w SET assets_revision = w.assets_revision + 1 FROM blob WHERE w.id = $1
+       RETURNING w.assets_revision AS revision
+     ), remembered AS (
+       INSERT INTO asset_idempotency_keys (workspace_id, key, token, created_at)
+       SELECT $1, $3, $2, $8 FROM blob WHERE $3::text IS NOT NULL
+       ON CONFLICT (workspace_id, key) DO UPDATE SET token = excluded.token, created_at = excluded.created_at
+     )
+     INSERT INTO assets (workspace_id, token, blob_id, size, revision, uploaded_at)
+     SELECT $1, $2, blob.id, $5, revised.revision, $8 FROM blob, revised
+     RETURNING token`,
+  ),
+
+  /** Which of these tokens there are. */
+  present: statement(
+    'assets.present',
+    `SELECT token FROM assets WHERE workspace_id = $1 AND token = ANY ($2::text[])`,
+  ),
+
+  /** The name, and nothing else of the asset. */
+  rename: statement(
+    'assets.rename',
+    `WITH revised AS (
+       UPDATE workspaces SET assets_revision = assets_revision + 1 WHERE id = $1
+     )
+     UPDATE assets SET token = $3 WHERE workspace_id = $1 AND token = $2`,
+  ),
+
+  /** Removes those of the tokens that there are, gives their owner $3 the quota back and condemns their bytes. */
+  remove: statement(
+    'assets.remove',
+    `WITH gone AS (
+       DELETE FROM assets WHERE workspace_id = $1 AND token = ANY ($2::text[]) RETURNING token, blob_id, size
+     ), freed AS (
+       UPDATE storage_accounts SET used_bytes = used_bytes - (SELECT sum(size) FROM gone)
+       WHERE user_id = $3 AND EXISTS (SELECT FROM gone)
+     ), revised AS (
+       UPDATE workspaces SET assets_revision = assets_revision + 1 WHERE id = $1 AND EXISTS (SELECT FROM gone)
+     ), dying AS (
+       UPDATE blobs b SET state = 'dying', not_before = $4 FROM gone WHERE b.workspace_id = $1 AND b.id = gone.blob_id
+     )
+     SELECT gone.token, b.location FROM gone JOIN blobs b ON b.workspace_id = $1 AND b.id = gone.blob_id`,
+  ),
+
+  /** Any $2 of a workspace's assets. */
+  some: statement('assets.some', `SELECT token FROM assets WHERE workspace_id = $1 LIMIT $2`),
+
+  purgeKeys: statement(
+    'assets.purge_keys',
+    `DELETE FROM asset_idempotency_keys
+     WHERE workspace_id = $1 AND key IN (SELECT key FROM asset_idempotency_keys WHERE workspace_id = $1 LIMIT $2)
+     RETURNING key`,
+  ),
+
+  /** Looks at the age once more: a key that is used anew meanwhile must stay. */
+  forgetKeys: statement(
+    'assets.forget_keys',
+    `DELETE FROM asset_idempotency_keys
+     WHERE created_at <= $1
+       AND (workspace_id, key) IN (SELECT workspace_id, key FROM asset_idempotency_keys WHERE created_at <= $1 LIMIT $2)
+     RETURNING key`,
+  ),
+};

@@ -1,0 +1,121 @@
+import { Injectable } from '@nestjs/common';
+import { type BlobLocation, type BlobReference, BlobSweeper } from '../platform/blobs/index.js';
+import { Clock } from '../platform/clock/index.js';
+import { Database, type Tx } from '../platform/database/index.js';
+import { EventBus } from '../platform/events/index.js';
+import { Conflict, NotFound } from '../platform/http/index.js';
+import { Log } from '../platform/log/index.js';
+import { ASSETS } from '../workspaces/index.js';
+import { assetStatements } from './assets.queries.js';
+import { lockDeletedWorkspace, lockWorkspace } from './locked-workspace.js';
+
+const PAGE = 1000;
+const PURGE_BATCH = 1000;
+
+/** Before the newest asset, in the order of the listing. */
+const TOP = { uploadedAt: 'infinity', revision: Number.MAX_SAFE_INTEGER };
+
+export interface ListedAsset {
+  readonly token: string;
+  /** Of the envelope. */
+  readonly size: number;
+  readonly uploadedAt: Date;
+  /** The workspace's count of asset commits when it was uploaded: what orders uploads of one millisecond. */
+  readonly revision: number;
+}
+
+interface Removed {
+  readonly token: string;
+  readonly location: BlobLocation;
+}
+
+/** The assets of a workspace, but for their creation. */
+@Injectable()
+export class Assets {
+  private sweeping: Promise<void> | undefined;
+
+  constructor(
+    private readonly database: Database,
+    private readonly sweeper: BlobSweeper,
+    private readonly clock: Clock,
+    private readonly bus: EventBus,
+    private readonly log: Log,
+  ) {}
+
+  /** Newest first, page by page. Each page is true when it is read, not all of them at one instant. */
+  async *list(workspaceId: string): AsyncGenerator<ListedAsset[], void> {
+    for (let after: ListedAsset | typeof TOP | undefined = TOP; after !== undefined;) {
+      const values = [workspaceId, after.uploadedAt, after.revision, PAGE];
+      const page: ListedAsset[] = await this.database.run(assetStatements.page, values);
+      yield page;
+      after = page[PAGE - 1];
+    }
+  }
+
+  /** Where an asset's bytes are. @throws NotFound */
+  async envelope(workspaceId: string, token: string): Promise<BlobReference> {
+    const [blob] = await this.database.run<BlobReference>(assetStatements.envelope, [workspaceId, token]);
+    if (!blob) throw new NotFound('asset not found');
+    return blob;
+  }
+
+  /** Object, size, time and accounting stay as they are; onto itself nothing happens. @throws NotFound, Conflict */
+  async rename(workspaceId: string, token: string, newToken: string): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      await lockWorkspace(tx, workspaceId);
+      const present = await tx.run<{ token: string }>(assetStatements.present, [
+        workspaceId,
+        [token, newToken],
+      ]);
+      if (!present.some((asset) => asset.token === token)) throw new NotFound('asset not found');
+      if (token === newToken) return;
+      if (present.length > 1) throw new Conflict('an asset with the new token exists');
+      await tx.run(assetStatements.rename, [workspaceId, token, newToken]);
+    });
+    if (token !== newToken) this.announce(workspaceId);
+  }
+
+  /** Removes those of the assets that there are, and returns their tokens; their objects go afterwards. */
+  async delete(workspaceId: string, tokens: readonly string[]): Promise<Set<string>> {
+    if (tokens.length === 0) return new Set();
+    const removed = await this.database.transaction(async (tx) =>
+      this.remove(tx, workspaceId, await lockWorkspace(tx, workspaceId), tokens),
+    );
+    if (removed.length > 0) this.announce(workspaceId);
+    if (removed.some(({ location }) => location !== 'inline')) this.sweepSoon();
+    return new Set(removed.map(({ token }) => token));
+  }
+
+  /** Removes up to a batch of a deleted workspace's assets and frees their quota. Returns how many went. */
+  async purge(workspaceId: string): Promise<number> {
+    return this.database.transaction(async (tx) => {
+      const ownerId = await lockDeletedWorkspace(tx, workspaceId);
+      if (ownerId === undefined) return 0;
+      const some = await tx.run<{ token: string }>(assetStatements.some, [workspaceId, PURGE_BATCH]);
+      const tokens = some.map(({ token }) => token);
+      return (await this.remove(tx, workspaceId, ownerId, tokens)).length;
+    });
+  }
+
+  private remove(
+    tx: Tx,
+    workspaceId: string,
+    ownerId: string,
+    tokens: readonly string[],
+  ): Promise<Removed[]> {
+    const values = [workspaceId, tokens, ownerId, this.clock.now()];
+    return tx.run<Removed>(assetStatements.remove, values);
+  }
+
+  private announce(workspaceId: string): void {
+    this.bus.publish({ topic: ASSETS, key: workspaceId });
+  }
+
+  /** Not waited for; what is condemned while a sweep is under way may stay until the next one. */
+  private sweepSoon(): void {
+    const sweep = (): Promise<number> => this.sweeper.sweep(this.clock.now());
+    this.sweeping ??= this.log
+      .bestEffort('remove the objects of deleted assets', sweep)
+      .finally(() => (this.sweeping = undefined));
+  }
+}

@@ -1,0 +1,40 @@
+import { Injectable } from '@nestjs/common';
+import { Interval } from '@nestjs/schedule';
+import { Clock } from '../platform/clock/index.js';
+import { Database } from '../platform/database/index.js';
+import { Log } from '../platform/log/index.js';
+import { assetStatements } from './assets.queries.js';
+
+const WINDOW_MS = 24 * 60 * 60_000;
+const FORGET_EVERY_MS = 10 * 60_000;
+const BATCH = 1000;
+
+/** A key that was first used then, or before, is as good as never used. */
+export function oldestValidKey(now: Date): Date {
+  return new Date(now.getTime() - WINDOW_MS);
+}
+
+/** Removes keys of uploads that can no longer be repeated. */
+@Injectable()
+export class IdempotencyKeys {
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock,
+    private readonly log: Log,
+  ) {}
+
+  @Interval(FORGET_EVERY_MS)
+  async forgetNow(): Promise<void> {
+    await this.log.bestEffort('forget idempotency keys', () => this.forgetExpiredKeys(this.clock.now()));
+  }
+
+  /** In bounded batches; may run on several instances at once. Returns how many went. */
+  async forgetExpiredKeys(now: Date): Promise<number> {
+    let forgotten = 0;
+    for (;;) {
+      const batch = await this.database.run(assetStatements.forgetKeys, [oldestValidKey(now), BATCH]);
+      forgotten += batch.length;
+      if (batch.length < BATCH) return forgotten;
+    }
+  }
+}

@@ -1,0 +1,25 @@
+import type { Tx } from '../platform/database/index.js';
+import { NotFound } from '../platform/http/index.js';
+import { assetStatements } from './assets.queries.js';
+
+interface WorkspaceRow {
+  readonly ownerId: string;
+  readonly isDeleted: boolean;
+}
+
+/**
+ * Locks a workspace until the transaction ends; every writer of its assets does so first, and then the account. So they
+ * come one after the other, none deadlocks with another, and none brings a deleted workspace back to life.
+ * @returns whose quota its assets count to. @throws NotFound when it has been deleted
+ */
+export async function lockWorkspace(tx: Tx, workspaceId: string): Promise<string> {
+  const [workspace] = await tx.run<WorkspaceRow>(assetStatements.lockWorkspace, [workspaceId]);
+  if (!workspace || workspace.isDeleted) throw new NotFound('workspace not found');
+  return workspace.ownerId;
+}
+
+/** The same for the purge, which alone still works on a deleted workspace; undefined when there is none. */
+export async function lockDeletedWorkspace(tx: Tx, workspaceId: string): Promise<string | undefined> {
+  const [workspace] = await tx.run<WorkspaceRow>(assetStatements.lockWorkspace, [workspaceId]);
+  return workspace?.ownerId;
+}

@@ -1,0 +1,102 @@
+import { BadRequest } from '../platform/http/index.js';
+import { ASSET_TOKEN, ASSET_TOKEN_RULE } from './asset-headers.js';
+import { notBase64 } from './base64-decoder.js';
+import type { DecodeSlots } from './decode-slots.js';
+import { MAX_ENVELOPE_BYTES, MIN_ENVELOPE_BYTES } from './envelope.js';
+import { UploadScanner } from './upload-scanner.js';
+
+/**
+ * The body of an upload, `{ encryptedFilename, data }`, decoded while it comes: at no time is more of it in memory than
+ * a piece. Whatever is wrong with it, whoever reads on gets it as a BadRequest. To be closed in any case.
+ */
+export class UploadBody {
+  private readonly scanner = new UploadScanner();
+  private readonly chunks: AsyncIterator<Buffer>;
+  private readonly decoded: AsyncGenerator<Buffer, void>;
+  private first: Buffer | undefined;
+  private size = 0;
+
+  constructor(
+    chunks: AsyncIterable<Buffer>,
+    private readonly slots: DecodeSlots,
+  ) {
+    this.chunks = chunks[Symbol.asyncIterator]();
+    this.decoded = this.decode();
+  }
+
+  /** Reads to where `data` begins. The token if it stands before that; what comes behind is known in the end. */
+  async open(): Promise<string | undefined> {
+    while (!this.scanner.hasData) {
+      const next = await this.chunks.next();
+      if (next.done) return undefined;
+      const giveBack = await this.slots.take();
+      try {
+        this.first = this.scanner.feed(next.value);
+      } finally {
+        giveBack();
+      }
+    }
+    const { encryptedFilename } = this.scanner.membersBefore();
+    return encryptedFilename === undefined ? undefined : tokenOf(encryptedFilename);
+  }
+
+  /** The bytes of the envelope, to be read once, after `open`. They end only if all of the body is in order. */
+  envelope(): AsyncIterable<Buffer> {
+    return this.decoded;
+  }
+
+  /** Reads the rest and finds out whether it is in order; instead of `envelope`. */
+  async skip(): Promise<void> {
+    while (!(await this.decoded.next()).done);
+  }
+
+  /** The asset token; after the last byte of the envelope. */
+  encryptedFilename(): string {
+    return tokenOf(this.scanner.members().encryptedFilename);
+  }
+
+  /** Gives back what is held, however far the body was read; what is left of it can be discarded by others then. */
+  close(): void {
+    // Not awaited: whoever reads ahead would make this wait for the client.
+    void this.end().catch(() => undefined);
+  }
+
+  private async end(): Promise<void> {
+    await this.decoded.return();
+    await this.chunks.return?.();
+  }
+
+  private async *decode(): AsyncGenerator<Buffer, void> {
+    if (this.first) yield this.counted(this.first);
+    for (let next = await this.chunks.next(); !next.done; next = await this.chunks.next()) {
+      const giveBack = await this.slots.take();
+      try {
+        yield this.counted(this.scanner.feed(next.value)); // held until the reader has dealt with it
+      } finally {
+        giveBack();
+      }
+    }
+    this.expectWhole();
+  }
+
+  private counted(bytes: Buffer): Buffer {
+    this.size += bytes.length;
+    if (this.size > MAX_ENVELOPE_BYTES) throw wrongSize();
+    return bytes;
+  }
+
+  private expectWhole(): void {
+    this.encryptedFilename();
+    if (!this.scanner.hasData) throw notBase64();
+    if (this.size < MIN_ENVELOPE_BYTES) throw wrongSize();
+  }
+}
+
+function tokenOf(value: unknown): string {
+  if (typeof value === 'string' && ASSET_TOKEN.test(value)) return value;
+  throw new BadRequest(`encryptedFilename ${ASSET_TOKEN_RULE}`);
+}
+
+function wrongSize(): BadRequest {
+  return new BadRequest(`data must hold ${MIN_ENVELOPE_BYTES} to ${MAX_ENVELOPE_BYTES} bytes`);
+}
