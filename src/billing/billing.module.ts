@@ -1,11 +1,27 @@
 import { Module } from '@nestjs/common';
+import { AuthModule } from '../auth/index.js';
+import { Customers } from './customers.js';
+import { PaymentEvents } from './payment-events.service.js';
+import { PaymentProvider } from './payment-provider.js';
+import { Purchases } from './purchases.service.js';
 import { SubscriptionController } from './subscription.controller.js';
 import { SubscriptionGuard } from './subscription.guard.js';
 import { Subscriptions } from './subscriptions.service.js';
+import { WebhookController } from './webhook.controller.js';
+import { WebhookSignature } from './webhook-signature.js';
 
 @Module({
-  controllers: [SubscriptionController],
-  providers: [SubscriptionGuard, Subscriptions],
-  exports: [SubscriptionGuard, Subscriptions],
+  imports: [AuthModule],
+  controllers: [SubscriptionController, WebhookController],
+  providers: [
+    SubscriptionGuard,
+    Subscriptions,
+    PaymentEvents,
+    WebhookSignature,
+    PaymentProvider,
+    Customers,
+    Purchases,
+  ],
+  exports: [SubscriptionGuard, Subscriptions, PaymentEvents, Purchases, Customers],
 })
 export class BillingModule {}

@@ -1,8 +1,10 @@
 export { BillingModule } from './billing.module.js';
+export { Customers } from './customers.js';
+export { PaymentEvents } from './payment-events.service.js';
+export { EVENT_TYPES, type EventType } from './provider-event.js';
+export { type SampleEvent, sampleEvent } from './sample-event.js';
+export { Purchases } from './purchases.service.js';
 export { RequiresSubscription, SubscriptionGuard } from './subscription.guard.js';
-export {
-  STATUSES,
-  type Subscription,
-  Subscriptions,
-  type SubscriptionStatus,
-} from './subscriptions.service.js';
+export { type Subscription, type SubscriptionDetails, Subscriptions } from './subscriptions.service.js';
+export { STATUSES, type SubscriptionStatus } from './transitions.js';
+export { signatureFor } from './webhook-signature.js';

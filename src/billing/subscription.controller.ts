@@ -1,11 +1,15 @@
 import { Controller, Get, HttpCode, Post } from '@nestjs/common';
 import { CurrentPrincipal, type Principal, Scopes } from '../auth/index.js';
+import { Purchases } from './purchases.service.js';
 import { subscriptionWire, type SubscriptionWire } from './subscription.wire.js';
 import { Subscriptions } from './subscriptions.service.js';
 
 @Controller('api/v1/subscription')
 export class SubscriptionController {
-  constructor(private readonly subscriptions: Subscriptions) {}
+  constructor(
+    private readonly subscriptions: Subscriptions,
+    private readonly purchases: Purchases,
+  ) {}
 
   @Get()
   @Scopes('documents:read', 'documents:write')
@@ -18,5 +22,18 @@ export class SubscriptionController {
   @Scopes('full')
   async startTrial(@CurrentPrincipal() principal: Principal): Promise<SubscriptionWire> {
     return subscriptionWire(await this.subscriptions.startTrial(principal.userId));
+  }
+
+  @Get('portal-url')
+  @Scopes('full')
+  async portalUrl(@CurrentPrincipal() principal: Principal): Promise<{ url: string }> {
+    return { url: await this.purchases.portalUrl(principal.userId) };
+  }
+
+  @Post('checkout-url')
+  @HttpCode(200)
+  @Scopes('full')
+  async checkoutUrl(@CurrentPrincipal() principal: Principal): Promise<{ url: string }> {
+    return { url: await this.purchases.checkoutUrl(principal.userId) };
   }
 }

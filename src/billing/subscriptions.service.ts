@@ -2,36 +2,26 @@ import { Injectable } from '@nestjs/common';
 import { Configuration } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database } from '../platform/database/index.js';
-import { BadRequest, Conflict } from '../platform/http/index.js';
+import { BadRequest, Conflict, NotFound } from '../platform/http/index.js';
+import { currentState, lockUser, overwrite } from './event-log.js';
 import { subscriptionStatements } from './subscription.queries.js';
+import { FREE, type SubscriptionState } from './subscription-state.js';
+import { type SubscriptionStatus, transition } from './transitions.js';
 
 const TRIAL_DAYS = 30;
 const DAY_MS = 24 * 60 * 60_000;
 
-export const STATUSES = ['free', 'trial', 'active', 'past_due', 'cancelled', 'expired'] as const;
-export type SubscriptionStatus = (typeof STATUSES)[number];
-
 /** A user's subscription as it stands now. */
-export interface Subscription {
-  readonly plan: string;
-  readonly status: SubscriptionStatus;
-  readonly trialStart: Date | null;
-  readonly trialEnd: Date | null;
-  readonly currentPeriodEnd: Date | null;
-  readonly cancelAtPeriodEnd: boolean;
+export type Subscription = Omit<SubscriptionState, 'pastDueSince' | 'subscriptionId'>;
+
+/** The same for those who look after the service. */
+export interface SubscriptionDetails extends SubscriptionState {
+  /** Whether the user may use what needs an active subscription. */
+  readonly isActive: boolean;
 }
 
-const FREE: Subscription = {
-  plan: 'free',
-  status: 'free',
-  trialStart: null,
-  trialEnd: null,
-  currentPeriodEnd: null,
-  cancelAtPeriodEnd: false,
-};
-
 /** With SUBSCRIPTIONS=off everybody has this one. */
-const UNLIMITED: Subscription = { ...FREE, plan: 'pro', status: 'active' };
+const UNLIMITED: SubscriptionState = { ...FREE, plan: 'pro', status: 'active' };
 
 @Injectable()
 export class Subscriptions {
@@ -43,28 +33,42 @@ export class Subscriptions {
 
   async of(userId: string): Promise<Subscription> {
     if (this.isOff) return UNLIMITED;
-    const [row] = await this.database.run<Subscription>(subscriptionStatements.find, [
-      userId,
-      this.clock.now(),
-    ]);
+    const values = [userId, this.clock.now()];
+    const [row] = await this.database.run<Subscription>(subscriptionStatements.find, values);
     return row ?? FREE;
   }
 
-  /** Whether the user may use what needs an active subscription. */
+  async describe(userId: string): Promise<SubscriptionDetails> {
+    if (this.isOff) return { ...UNLIMITED, isActive: true };
+    const values = [userId, this.clock.now(), this.configuration.billingGraceDays];
+    const [row] = await this.database.run<SubscriptionDetails>(subscriptionStatements.describe, values);
+    return row ?? { ...FREE, isActive: false };
+  }
+
+  /** Whether the user may use what needs an active subscription. Asked anew each time: every instance knows at once. */
   async isActive(userId: string): Promise<boolean> {
     if (this.isOff) return true;
-    const { billingGraceDays } = this.configuration;
-    const values = [userId, this.clock.now(), billingGraceDays];
+    const values = [userId, this.clock.now(), this.configuration.billingGraceDays];
     const [row] = await this.database.run<{ isActive: boolean }>(subscriptionStatements.isActive, values);
     return row?.isActive ?? false;
+  }
+
+  /** Whether the user has bought a subscription that goes on. */
+  async isBought(userId: string): Promise<boolean> {
+    const values = [userId, this.clock.now()];
+    const [row] = await this.database.run<{ isBought: boolean }>(subscriptionStatements.isBought, values);
+    return row?.isBought ?? false;
   }
 
   /** Starts the 30-day trial, once per user ever; during the trial it answers the same again. @throws Conflict */
   async startTrial(userId: string): Promise<Subscription> {
     if (this.isOff) throw new Conflict('subscriptions are switched off: every user is active');
     const now = this.clock.now();
-    const end = new Date(now.getTime() + TRIAL_DAYS * DAY_MS);
-    await this.database.run(subscriptionStatements.startTrial, [userId, now, end]);
+    const trialEnd = new Date(now.getTime() + TRIAL_DAYS * DAY_MS);
+    await this.change(userId, now, (state) => {
+      const status = state.trialStart ? undefined : transition(state.status, 'trial_started');
+      return status && { ...state, plan: 'pro', status, trialStart: now, trialEnd };
+    });
     const subscription = await this.of(userId);
     if (subscription.status !== 'trial')
       throw new Conflict('the trial can be started once, from the free plan');
@@ -76,8 +80,34 @@ export class Subscriptions {
     const now = this.clock.now();
     if (status === 'trial' && !(until && until > now))
       throw new BadRequest('a trial needs an end in the future');
-    await this.database.run(subscriptionStatements.grant, [userId, status, until, now]);
+    await this.change(userId, now, (state) => ({
+      ...state,
+      ...(status === 'trial' ? { trialStart: now, trialEnd: until } : {}),
+      plan: status === 'free' ? 'free' : 'pro',
+      status,
+      currentPeriodEnd: until,
+      cancelAtPeriodEnd: false,
+      pastDueSince: status === 'past_due' ? now : null,
+    }));
     return this.of(userId);
+  }
+
+  /** Writes `expired` where a trial has ended, which reads so already. Returns how many there were. */
+  async expire(now: Date): Promise<number> {
+    return (await this.database.run(subscriptionStatements.expire, [now])).length;
+  }
+
+  /** Sets what `decide` makes of the subscription, if anything, while no event can come in between. @throws NotFound */
+  private change(
+    userId: string,
+    now: Date,
+    decide: (state: SubscriptionState) => SubscriptionState | undefined,
+  ): Promise<void> {
+    return this.database.transaction(async (tx) => {
+      if (!(await lockUser(tx, { customerId: null, userId }))) throw new NotFound('user not found');
+      const state = decide(await currentState(tx, userId));
+      if (state) await overwrite(tx, userId, state, now);
+    });
   }
 
   private get isOff(): boolean {

@@ -154,6 +154,7 @@ export class Configuration {
 
   @Env('STRIPE_API_BASE', "the payment provider's address, for tests", 'https://api.stripe.com')
   @IsUrl(HTTP_URL)
+  @Matches(/^https?:\/\/[^/?#]+\/?$/, { message: '$property must be an origin, without a path' })
   stripeApiBase: string;
 
   @Env('STRIPE_PRICE_ID', 'the price that checkout-url sells')

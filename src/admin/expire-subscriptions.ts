@@ -1,0 +1,12 @@
+import { Subscriptions } from '../billing/index.js';
+import { Clock } from '../platform/clock/index.js';
+import type { Report } from './report.js';
+import { withService } from './with-service.js';
+
+/** Writes down which trials have ended by `now`. */
+export function expireSubscriptions(now: Date | undefined): Promise<Report> {
+  return withService(async (service) => {
+    const expired = await service.get(Subscriptions).expire(now ?? service.get(Clock).now());
+    return { expired, text: `${expired} ${expired === 1 ? 'trial has' : 'trials have'} ended` };
+  });
+}

@@ -1,0 +1,86 @@
+import { statement } from '../platform/database/index.js';
+
+const STATE = `plan, status, trial_start AS "trialStart", trial_end AS "trialEnd", current_period_end AS "currentPeriodEnd",
+               cancel_at_period_end AS "cancelAtPeriodEnd", past_due_since AS "pastDueSince",
+               provider_subscription_id AS "subscriptionId"`;
+
+export const eventLogStatements = {
+  /** By the stored customer, else by id. The user's row, because there may be no subscription's row to lock yet. */
+  lockUser: statement(
+    'event_log.lock_user',
+    `SELECT id FROM users
+     WHERE id = coalesce((SELECT user_id FROM payment_customers WHERE customer_id = $1), $2::uuid)
+     FOR NO KEY UPDATE`,
+  ),
+
+  /** An id that is known stays as it is; what is older than what was applied for good comes too late. */
+  record: statement(
+    'event_log.record',
+    `INSERT INTO payment_events (event_id, user_id, subscription_id, kind, cause, terms, occurred_at, received_at, fate)
+     SELECT $1, $2, $3, $4, $5, $6::jsonb, $7, $8, CASE WHEN EXISTS (
+       SELECT FROM payment_events e
+       WHERE e.user_id = $2 AND e.subscription_id = $3 AND e.fate = 'applied' AND e.occurred_at > $7
+     ) THEN 'ignored' ELSE 'open' END
+     ON CONFLICT (event_id) DO NOTHING
+     RETURNING fate`,
+  ),
+
+  /** Those that say that nothing was paid yet change nothing wherever they stand, but later ones are read by them. */
+  open: statement(
+    'event_log.open',
+    `SELECT event_id AS id, kind, cause, occurred_at AS "occurredAt", received_at AS "receivedAt",
+            subscription_id AS "subscriptionId", terms
+     FROM payment_events WHERE user_id = $1 AND (fate = 'open' OR cause = 'incomplete') ORDER BY arrival`,
+  ),
+
+  state: statement('event_log.state', `SELECT ${STATE}, base FROM subscriptions WHERE user_id = $1`),
+
+  save: statement(
+    'event_log.save',
+    `INSERT INTO subscriptions (user_id, plan, status, trial_start, trial_end, current_period_end, cancel_at_period_end,
+                                past_due_since, provider_subscription_id, base, updated_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10::jsonb, $11)
+     ON CONFLICT (user_id) DO UPDATE
+     SET plan = excluded.plan, status = excluded.status, trial_start = excluded.trial_start,
+         trial_end = excluded.trial_end, current_period_end = excluded.current_period_end,
+         cancel_at_period_end = excluded.cancel_at_period_end, past_due_since = excluded.past_due_since,
+         provider_subscription_id = excluded.provider_subscription_id, base = excluded.base,
+         updated_at = excluded.updated_at`,
+  ),
+
+  /** $2: the events, $3: those of them that were applied. */
+  close: statement(
+    'event_log.close',
+    `UPDATE payment_events SET fate = CASE WHEN event_id = ANY ($3::text[]) THEN 'applied' ELSE 'ignored' END
+     WHERE user_id = $1 AND event_id = ANY ($2::text[])`,
+  ),
+
+  setBase: statement('event_log.set_base', 'UPDATE subscriptions SET base = $2::jsonb WHERE user_id = $1'),
+
+  /** A customer is one user's, and a user has one. */
+  adoptCustomer: statement(
+    'event_log.adopt_customer',
+    `INSERT INTO payment_customers (user_id, customer_id, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
+  ),
+
+  /** Users above $2 with open events from before $1. */
+  usersWithOld: statement(
+    'event_log.users_with_old',
+    `SELECT DISTINCT user_id AS id FROM payment_events
+     WHERE received_at < $1 AND fate = 'open' AND user_id > $2 ORDER BY user_id LIMIT $3`,
+  ),
+
+  /** The last applied ones of each subscription stay for good: late events are measured against them. */
+  forget: statement(
+    'event_log.forget',
+    `DELETE FROM payment_events WHERE event_id IN (
+       SELECT e.event_id FROM payment_events e
+       WHERE e.received_at < $1 AND (e.fate = 'ignored' OR e.fate = 'applied' AND EXISTS (
+         SELECT FROM payment_events n
+         WHERE n.user_id = e.user_id AND n.subscription_id = e.subscription_id AND n.fate = 'applied'
+           AND n.occurred_at > e.occurred_at
+       ))
+       LIMIT $2
+     ) RETURNING event_id`,
+  ),
+};

@@ -1,0 +1,122 @@
+import type { Tx } from '../platform/database/index.js';
+import { eventLogStatements } from './event-log.queries.js';
+import { fold, type PaymentEvent } from './fold.js';
+import type { News } from './provider-event.js';
+import {
+  FREE,
+  isSameState,
+  stateFromJson,
+  type StoredState,
+  type SubscriptionState,
+} from './subscription-state.js';
+
+/** What the log has of an event. */
+interface LoggedEvent extends PaymentEvent {
+  readonly receivedAt: Date;
+}
+
+interface Standing {
+  /** As the row has it. */
+  readonly now: SubscriptionState;
+  /** Before the open events. */
+  readonly base: SubscriptionState;
+}
+
+type StandingRow = SubscriptionState & { base: StoredState | null };
+
+/**
+ * Locks a user's billing until the transaction ends: whatever changes a subscription comes through here, on every
+ * instance. Found by the stored customer, else by id; undefined when there is no such user.
+ */
+export async function lockUser(
+  tx: Tx,
+  { customerId, userId }: Pick<News, 'customerId' | 'userId'>,
+): Promise<string | undefined> {
+  const [user] = await tx.run<{ id: string }>(eventLogStatements.lockUser, [customerId, userId]);
+  return user?.id;
+}
+
+/** Puts an event into the log of a locked user; false when it is there already. */
+export async function record(tx: Tx, userId: string, event: PaymentEvent, now: Date): Promise<boolean> {
+  const { id, subscriptionId, kind, cause, terms, occurredAt } = event;
+  const values = [id, userId, subscriptionId, kind, cause, terms && JSON.stringify(terms), occurredAt, now];
+  return (await tx.run(eventLogStatements.record, values)).length > 0;
+}
+
+/**
+ * Brings a locked user's subscription to what its base and all open events make of it, after one was recorded; false
+ * when that one makes no difference, and then the row stays untouched.
+ */
+export async function refold(tx: Tx, userId: string, added: string, now: Date): Promise<boolean> {
+  const { base } = await standing(tx, userId);
+  const events = await openEvents(tx, userId);
+  const after = fold(base, events).state;
+  const before = fold(
+    base,
+    events.filter(({ id }) => id !== added),
+  ).state;
+  if (isSameState(before, after)) return false;
+  await save(tx, userId, { state: after, base, now });
+  return true;
+}
+
+/** Of a locked user. */
+export async function currentState(tx: Tx, userId: string): Promise<SubscriptionState> {
+  return (await standing(tx, userId)).now;
+}
+
+/** Sets a locked user's subscription from our side. What was open is decided for good: it cannot undo this. */
+export async function overwrite(tx: Tx, userId: string, state: SubscriptionState, now: Date): Promise<void> {
+  const { base } = await standing(tx, userId);
+  await close(tx, userId, base, await openEvents(tx, userId));
+  await save(tx, userId, { state, base: null, now });
+}
+
+/**
+ * Decides for good what a locked user's events from before `cutoff` have made, as far as no younger one stands among
+ * them. The subscription stays as it is.
+ */
+export async function closeOld(tx: Tx, userId: string, cutoff: Date): Promise<void> {
+  const { base } = await standing(tx, userId);
+  const events = await openEvents(tx, userId);
+  const young = events.filter(({ receivedAt }) => receivedAt >= cutoff);
+  const firstYoung = Math.min(...young.map(({ occurredAt }) => occurredAt.getTime()));
+  const old = events.filter(({ occurredAt }) => occurredAt.getTime() < firstYoung);
+  const state = await close(tx, userId, base, old);
+  const rest = young.length > 0 ? JSON.stringify(state) : null;
+  await tx.run(eventLogStatements.setBase, [userId, rest]);
+}
+
+async function standing(tx: Tx, userId: string): Promise<Standing> {
+  const [row] = await tx.run<StandingRow>(eventLogStatements.state, [userId]);
+  if (!row) return { now: FREE, base: FREE };
+  const { base, ...now } = row;
+  return { now, base: base ? stateFromJson(base) : now };
+}
+
+const openEvents = (tx: Tx, userId: string): Promise<LoggedEvent[]> =>
+  tx.run<LoggedEvent>(eventLogStatements.open, [userId]);
+
+async function close(
+  tx: Tx,
+  userId: string,
+  base: SubscriptionState,
+  events: readonly PaymentEvent[],
+): Promise<SubscriptionState> {
+  const { state, applied } = fold(base, events);
+  await tx.run(eventLogStatements.close, [userId, events.map(({ id }) => id), applied]);
+  return state;
+}
+
+interface Saving {
+  readonly state: SubscriptionState;
+  readonly base: SubscriptionState | null;
+  readonly now: Date;
+}
+
+async function save(tx: Tx, userId: string, { state, base, now }: Saving): Promise<void> {
+  await tx.run(eventLogStatements.save, [
+    ...[userId, state.plan, state.status, state.trialStart, state.trialEnd, state.currentPeriodEnd],
+    ...[state.cancelAtPeriodEnd, state.pastDueSince, state.subscriptionId, base && JSON.stringify(base), now],
+  ]);
+}

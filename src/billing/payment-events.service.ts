@@ -1,0 +1,78 @@
+import { Injectable } from '@nestjs/common';
+import { Clock } from '../platform/clock/index.js';
+import { Database } from '../platform/database/index.js';
+import { Log } from '../platform/log/index.js';
+import { eventLogStatements } from './event-log.queries.js';
+import { closeOld, lockUser, record, refold } from './event-log.js';
+import { type News, readDelivery } from './provider-event.js';
+
+const DAY_MS = 24 * 60 * 60_000;
+const KEPT_DAYS = 90;
+const BATCH = 500;
+const LOWEST_ID = '00000000-0000-0000-0000-000000000000';
+
+type Outcome =
+  'applied' | 'without effect' | 'known already' | 'about nobody we know' | 'nothing to act upon';
+
+/** What the payment provider tells. Each event counts once, whenever and however often it is delivered. */
+@Injectable()
+export class PaymentEvents {
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock,
+    private readonly log: Log,
+  ) {}
+
+  /**
+   * Takes a verified event. When this resolves, the event and its effect are committed, or there is none.
+   * @throws BadRequest when it lacks what every event has
+   */
+  async receive(body: Record<string, unknown>): Promise<void> {
+    const { id, type, news } = readDelivery(body, this.clock.now());
+    const outcome = news ? await this.take(news) : 'nothing to act upon';
+    this.log.info({ eventId: id, type, outcome }, 'payment event');
+  }
+
+  /**
+   * Forgets what has been processed 90 days ago; the provider repeats a delivery for three. What the subscriptions
+   * are does not change by it, and the last events of each stay. Returns how many events went.
+   */
+  async forgetOldEvents(now: Date): Promise<number> {
+    const cutoff = new Date(now.getTime() - KEPT_DAYS * DAY_MS);
+    await this.closeBefore(cutoff);
+    let forgotten = 0;
+    for (let last = BATCH; last === BATCH; forgotten += last) {
+      last = (await this.database.run(eventLogStatements.forget, [cutoff, BATCH])).length;
+    }
+    return forgotten;
+  }
+
+  private take({ event, customerId, userId }: News): Promise<Outcome> {
+    const now = this.clock.now();
+    return this.database.transaction(async (tx) => {
+      const user = await lockUser(tx, { customerId, userId });
+      if (!user) return 'about nobody we know';
+      if (!(await record(tx, user, event, now))) return 'known already';
+      if (!(await refold(tx, user, event.id, now))) return 'without effect';
+      if (customerId) await tx.run(eventLogStatements.adoptCustomer, [user, customerId, now]);
+      return 'applied';
+    });
+  }
+
+  /** User by user, each in a transaction of its own. */
+  private async closeBefore(cutoff: Date): Promise<void> {
+    for (let above: string | undefined = LOWEST_ID; above;) {
+      const users: { id: string }[] = await this.database.run(eventLogStatements.usersWithOld, [
+        cutoff,
+        above,
+        BATCH,
+      ]);
+      for (const { id } of users) {
+        await this.database.transaction(async (tx) => {
+          if (await lockUser(tx, { customerId: null, userId: id })) await closeOld(tx, id, cutoff);
+        });
+      }
+      above = users.at(-1)?.id;
+    }
+  }
+}

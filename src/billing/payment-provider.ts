@@ -1,0 +1,109 @@
+import { Injectable } from '@nestjs/common';
+import Stripe from 'stripe';
+import { Configuration } from '../config/index.js';
+import { NotFound, ServiceUnavailable } from '../platform/http/index.js';
+import { Log } from '../platform/log/index.js';
+
+/** For one attempt, body included. With two more attempts a caller waits for a quarter of a minute at most. */
+const TIMEOUT_MS = 4_000;
+const RETRIES = 2;
+
+export interface Purchase {
+  readonly userId: string;
+  readonly customerId: string;
+  readonly priceId: string;
+}
+
+/**
+ * The payment provider's API, through its own library. A fault there is a 503 here, and nothing that the provider has
+ * said leaves the service.
+ */
+@Injectable()
+export class PaymentProvider {
+  private readonly stripe: Stripe | undefined;
+
+  constructor(
+    private readonly configuration: Configuration,
+    private readonly log: Log,
+  ) {
+    const { stripeSecretKey, stripeApiBase } = configuration;
+    if (stripeSecretKey) this.stripe = clientOf(stripeSecretKey, stripeApiBase);
+  }
+
+  /** @throws ServiceUnavailable when no provider is configured */
+  requireConfigured(): void {
+    this.client();
+  }
+
+  /** A new customer's id; for a while the same `idempotencyKey` gives the same customer. */
+  createCustomer(userId: string, email: string, idempotencyKey: string): Promise<string> {
+    const { customers } = this.client();
+    const customer = { email, metadata: { userId } };
+    return this.ask(
+      'create a customer',
+      async () => (await customers.create(customer, { idempotencyKey })).id,
+    );
+  }
+
+  /** Where a customer manages what has been bought; to be used once, soon. @throws NotFound for a customer that is gone */
+  portalUrl(customerId: string): Promise<string> {
+    const { billingPortal } = this.client();
+    const session = { customer: customerId, return_url: this.returnUrl };
+    return this.ask('open the portal', async () => (await billingPortal.sessions.create(session)).url);
+  }
+
+  /** Where a customer buys a subscription. @throws NotFound for a customer that is gone */
+  checkoutUrl({ userId, customerId, priceId }: Purchase): Promise<string> {
+    const { checkout } = this.client();
+    const session: Stripe.Checkout.SessionCreateParams = {
+      mode: 'subscription',
+      customer: customerId,
+      client_reference_id: userId,
+      line_items: [{ price: priceId, quantity: 1 }],
+      // The events that follow are about the subscription, and name the user by this.
+      subscription_data: { metadata: { userId } },
+      success_url: this.returnUrl,
+      cancel_url: this.returnUrl,
+    };
+    return this.ask('open a checkout', async () => (await checkout.sessions.create(session)).url);
+  }
+
+  private get returnUrl(): string {
+    return this.configuration.billingReturnUrl ?? this.configuration.publicUrl;
+  }
+
+  private client(): Stripe {
+    if (!this.stripe) throw new ServiceUnavailable('no payment provider is configured', 3600);
+    return this.stripe;
+  }
+
+  /** The one text that matters of an answer. Whatever goes wrong on the way to it is the provider's fault. */
+  private async ask(what: string, request: () => Promise<unknown>): Promise<string> {
+    let fault: Partial<Stripe.errors.StripeError> & Partial<Error> = { name: 'an unusable answer' };
+    try {
+      const answer = await request();
+      if (typeof answer === 'string' && answer !== '') return answer;
+    } catch (error) {
+      fault = error as Error;
+    }
+    const { name, type, code, statusCode, requestId, param } = fault;
+    this.log.warn({ name, type, code, statusCode, providerRequestId: requestId }, `could not ${what}`);
+    if (code === 'resource_missing' && param === 'customer') throw new NotFound('the customer is gone');
+    throw new ServiceUnavailable('the payment provider is not available', 30);
+  }
+}
+
+function clientOf(secretKey: string, apiBase: string): Stripe {
+  const { protocol, hostname, port } = new URL(apiBase);
+  const isHttp = protocol === 'http:';
+  return new Stripe(secretKey, {
+    protocol: isHttp ? 'http' : 'https',
+    host: hostname,
+    port: port || (isHttp ? 80 : 443),
+    timeout: TIMEOUT_MS,
+    maxNetworkRetries: RETRIES,
+    telemetry: false,
+    // This client's time limit spans the whole answer. A redirect would carry the key to somebody else.
+    httpClient: Stripe.createFetchHttpClient((url, init) => fetch(url, { ...init, redirect: 'error' })),
+  });
+}

@@ -1,0 +1,3 @@
+import { statesDocument } from './states-document.js';
+
+process.stdout.write(statesDocument());

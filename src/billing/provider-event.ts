@@ -1,0 +1,66 @@
+import { BadRequest } from '../platform/http/index.js';
+import type { EventKind, PaymentEvent } from './fold.js';
+import { idOf, secondsAt, valueAt } from './provider-fields.js';
+import {
+  type About,
+  ofEndedSubscription,
+  ofSubscription,
+  ofUnpaidInvoice,
+  userOf,
+} from './provider-objects.js';
+
+/** The events that are acted upon; every other type is let pass. */
+export const EVENT_TYPES = {
+  'customer.subscription.created': 'created',
+  'customer.subscription.updated': 'updated',
+  'customer.subscription.deleted': 'deleted',
+  'invoice.payment_failed': 'payment_failed',
+} as const satisfies Record<string, EventKind>;
+export type EventType = keyof typeof EVENT_TYPES;
+
+const READERS: Readonly<Record<EventKind, (object: object) => About | undefined>> = {
+  created: ofSubscription,
+  updated: ofSubscription,
+  deleted: ofEndedSubscription,
+  payment_failed: ofUnpaidInvoice,
+};
+
+/** An event as it was delivered. */
+export interface Delivery {
+  readonly id: string;
+  readonly type: string;
+  /** Undefined when there is nothing in it to act upon. */
+  readonly news?: News;
+}
+
+export interface News {
+  readonly event: PaymentEvent;
+  /** Who it is about: the provider's name for the user, and ours, as far as the object says. */
+  readonly customerId: string | null;
+  readonly userId: string | null;
+}
+
+/**
+ * Reads what the provider has sent, in the shapes of its API versions before and after billing periods moved to the
+ * subscription's items. Unknown fields are not looked at.
+ * @param receivedAt stands in for the time of an event that has none
+ * @throws BadRequest when a field is missing or is not what it must be
+ */
+export function readDelivery(body: Record<string, unknown>, receivedAt: Date): Delivery {
+  const id = idOf(body.id);
+  if (!id) throw new BadRequest('the event has no id');
+  const { type } = body;
+  if (typeof type !== 'string') throw new BadRequest('the event has no type');
+  if (!isKnown(type)) return { id, type };
+
+  const object = valueAt(body, 'data', 'object');
+  if (typeof object !== 'object' || object === null) throw new BadRequest('the event has no object');
+  const kind = EVENT_TYPES[type];
+  const created = secondsAt(body, 'created') ?? Math.floor(receivedAt.getTime() / 1000);
+  const about = READERS[kind](object);
+  if (!about) return { id, type };
+  const event = { id, kind, occurredAt: new Date(created * 1000), ...about };
+  return { id, type, news: { event, customerId: idOf(valueAt(object, 'customer')), userId: userOf(object) } };
+}
+
+const isKnown = (type: string): type is EventType => Object.hasOwn(EVENT_TYPES, type);

@@ -1,0 +1,96 @@
+import { isUUID } from 'class-validator';
+import { BadRequest } from '../platform/http/index.js';
+import type { PaymentEvent, Terms } from './fold.js';
+import { firstId, idOf, secondsAt, valueAt } from './provider-fields.js';
+import { PROVIDER_STATUSES, type ProviderStatus } from './transitions.js';
+
+/** What an object says about a subscription. */
+export type About = Pick<PaymentEvent, 'cause' | 'subscriptionId' | 'terms'>;
+
+const PLAN = /^[^\p{Cc}]{1,255}$/u;
+
+/** Where the API versions have put it, the newest after the oldest. */
+const SUBSCRIPTION_OF_INVOICE = [
+  ['subscription'],
+  ['parent', 'subscription_details', 'subscription'],
+  ['lines', 'data', 0, 'parent', 'subscription_item_details', 'subscription'],
+  ['lines', 'data', 0, 'subscription'],
+];
+const USER = [
+  ['metadata', 'userId'],
+  ['parent', 'subscription_details', 'metadata', 'userId'],
+  ['subscription_details', 'metadata', 'userId'],
+];
+
+/** An invoice that could not be paid; undefined for one that is about no subscription. */
+export function ofUnpaidInvoice(invoice: object): About | undefined {
+  const subscriptionId = firstId(invoice, SUBSCRIPTION_OF_INVOICE);
+  return subscriptionId ? { cause: 'payment_failed', subscriptionId, terms: null } : undefined;
+}
+
+/** A subscription as it was at its end. @throws BadRequest */
+export function ofEndedSubscription(subscription: object): About {
+  const subscriptionId = subscriptionIdOf(subscription);
+  return { cause: 'deleted', subscriptionId, terms: termsOf(subscription, 'canceled') };
+}
+
+/** A subscription as it is; undefined for a status that we do not know. @throws BadRequest */
+export function ofSubscription(subscription: object): About | undefined {
+  const subscriptionId = subscriptionIdOf(subscription);
+  const status = valueAt(subscription, 'status');
+  if (typeof status !== 'string') throw new BadRequest('the subscription has no status');
+  const cause = PROVIDER_STATUSES.find((known) => known === status);
+  return cause && { cause, subscriptionId, terms: termsOf(subscription, cause) };
+}
+
+/** Our user's id, if the object has it. */
+export function userOf(object: object): string | null {
+  const userId = firstId(object, USER);
+  return isUUID(userId) ? userId : null;
+}
+
+function subscriptionIdOf(subscription: object): string {
+  const id = idOf(valueAt(subscription, 'id'));
+  if (!id) throw new BadRequest('the subscription has no id');
+  return id;
+}
+
+function termsOf(subscription: object, status: ProviderStatus): Terms {
+  const periodEnd = periodEndOf(subscription);
+  const key = valueAt(subscription, 'items', 'data', 0, 'price', 'lookup_key');
+  return {
+    plan: typeof key === 'string' && PLAN.test(key) ? key : 'pro',
+    periodEnd,
+    cancelAtPeriodEnd: isCancelledAtPeriodEnd(subscription, periodEnd),
+    ...trialOf(subscription, status, periodEnd),
+  };
+}
+
+/** Of the subscription itself, or of that one of its items that lasts longest. */
+function periodEndOf(subscription: object): number | null {
+  const own = secondsAt(subscription, 'current_period_end');
+  if (own !== null) return own;
+  const items = valueAt(subscription, 'items', 'data');
+  const ends = (Array.isArray(items) ? items : []).flatMap(
+    (item) => secondsAt(item, 'current_period_end') ?? [],
+  );
+  return ends.length > 0 ? Math.max(...ends) : null;
+}
+
+/** With flexible billing the portal sets the time and not the mark. */
+function isCancelledAtPeriodEnd(subscription: object, periodEnd: number | null): boolean {
+  const cancelAt = secondsAt(subscription, 'cancel_at');
+  const isInTime = cancelAt !== null && periodEnd !== null && cancelAt <= periodEnd;
+  return isInTime || valueAt(subscription, 'cancel_at_period_end') === true;
+}
+
+function trialOf(
+  subscription: object,
+  status: ProviderStatus,
+  periodEnd: number | null,
+): Pick<Terms, 'trialStart' | 'trialEnd'> {
+  const start = secondsAt(subscription, 'trial_start');
+  const trialEnd = secondsAt(subscription, 'trial_end') ?? (status === 'trialing' ? periodEnd : null);
+  if (status === 'trialing' && trialEnd === null) throw new BadRequest('the trial has no end');
+  return { trialStart: start !== null && trialEnd !== null && start < trialEnd ? start : null, trialEnd };
+}

@@ -1,0 +1,69 @@
+import { type Cause, CAUSES, STATUSES, type SubscriptionStatus, TRANSITIONS } from './transitions.js';
+
+const MEANING: Readonly<Record<Cause, string>> = {
+  trial_started: '`POST /api/v1/subscription/trial`, once per user ever',
+  trial_ended: 'the end of the trial passes',
+  trialing: 'created or updated: `trialing`',
+  active: 'created or updated: `active`',
+  past_due: 'created or updated: `past_due`',
+  unpaid: 'created or updated: `unpaid`',
+  canceled: 'created or updated: `canceled`',
+  incomplete: 'created or updated: `incomplete`',
+  incomplete_expired: 'created or updated: `incomplete_expired`',
+  paused: 'created or updated: `paused`',
+  deleted: '`customer.subscription.deleted`',
+  payment_failed: '`invoice.payment_failed`',
+};
+
+const HEAD = `# Subscription states
+
+Printed from \`src/billing/transitions.ts\` by \`node dist/src/billing/print-states.js > docs/states.md\`; a test holds this
+page to the code. "Created or updated" stands for the events \`customer.subscription.created\` and \`.updated\`, and the
+word after it for the status that the provider's object has.
+`;
+
+const TAIL = `Events are applied in the order in which they happened, in whatever order they come ([ADR 10](adr/0010-billing.md)).
+
+One more condition stands beside the table: an event about another subscription than the one that counts changes nothing,
+unless it is a creation or an update that leads to \`trial\`, \`active\` or \`past_due\`; then that subscription is the one
+that counts from there on. While the service's own trial runs, a subscription that was never paid for is another one too.
+
+Active, that is not 402: \`trial\` before its end, \`active\`, \`past_due\` for \`BILLING_GRACE_DAYS\` since it became so,
+\`cancelled\` until the end of the paid period. It is computed on each request; the status of a trial that has ended reads as
+\`expired\` at once and is written by \`admin subscriptions expire\`.
+`;
+
+/** The text of docs/states.md. */
+export function statesDocument(): string {
+  return [HEAD, diagram(), table(), TAIL].join('\n');
+}
+
+function diagram(): string {
+  const arrows = new Map<string, Cause[]>();
+  for (const cause of CAUSES) {
+    for (const [from, to] of edgesOf(cause)) {
+      const arrow = `${from} --> ${to}`;
+      arrows.set(arrow, [...(arrows.get(arrow) ?? []), cause]);
+    }
+  }
+  const lines = [...arrows].map(([arrow, causes]) => `  ${arrow}: ${causes.join(', ')}`);
+  return ['```mermaid', 'stateDiagram-v2', '  [*] --> free', ...lines, '```', ''].join('\n');
+}
+
+/** One arrow from `any` instead of six that lead to the same place. */
+function edgesOf(cause: Cause): [from: string, to: SubscriptionStatus][] {
+  const edges = Object.entries(TRANSITIONS[cause]);
+  const [first] = edges;
+  const isFromAny = edges.length === STATUSES.length && new Set(edges.map(([, to]) => to)).size === 1;
+  return isFromAny && first ? [['any', first[1]]] : edges;
+}
+
+function table(): string {
+  const head = `| event | ${STATUSES.join(' | ')} |`;
+  const rule = `|---|${STATUSES.map(() => '---|').join('')}`;
+  const rows = CAUSES.map((cause) => {
+    const cells = STATUSES.map((from) => TRANSITIONS[cause][from] ?? '–');
+    return `| ${MEANING[cause]} | ${cells.join(' | ')} |`;
+  });
+  return ['Each cell is the status afterwards; – changes nothing.', '', head, rule, ...rows, ''].join('\n');
+}

@@ -1,0 +1,55 @@
+export const STATUSES = ['free', 'trial', 'active', 'past_due', 'cancelled', 'expired'] as const;
+export type SubscriptionStatus = (typeof STATUSES)[number];
+
+/** What the payment provider says of a subscription that it has created or updated. */
+export const PROVIDER_STATUSES = [
+  'trialing',
+  'active',
+  'past_due',
+  'unpaid',
+  'canceled',
+  'incomplete',
+  'incomplete_expired',
+  'paused',
+] as const;
+export type ProviderStatus = (typeof PROVIDER_STATUSES)[number];
+
+/** What an event of the payment provider says: the status after creation or update, the end, a payment that failed. */
+export type ProviderCause = ProviderStatus | 'deleted' | 'payment_failed';
+
+/** What moves a subscription: our own trial, or an event of the payment provider. */
+export type Cause = 'trial_started' | 'trial_ended' | ProviderCause;
+
+const fromAny = (to: SubscriptionStatus): Record<SubscriptionStatus, SubscriptionStatus> => ({
+  free: to,
+  trial: to,
+  active: to,
+  past_due: to,
+  cancelled: to,
+  expired: to,
+});
+
+/** The whole state table; where it has no entry, the cause changes nothing. docs/states.md is printed from it. */
+export const TRANSITIONS: Readonly<
+  Record<Cause, Readonly<Partial<Record<SubscriptionStatus, SubscriptionStatus>>>>
+> = {
+  trial_started: { free: 'trial' },
+  trial_ended: { trial: 'expired' },
+  trialing: fromAny('trial'),
+  active: fromAny('active'),
+  past_due: fromAny('past_due'),
+  unpaid: fromAny('past_due'),
+  canceled: fromAny('cancelled'),
+  incomplete: {},
+  incomplete_expired: fromAny('expired'),
+  paused: fromAny('expired'),
+  deleted: fromAny('cancelled'),
+  payment_failed: { trial: 'past_due', active: 'past_due', past_due: 'past_due' },
+};
+
+export const CAUSES = Object.keys(TRANSITIONS) as Cause[];
+
+/** The status after `cause`; undefined when it changes nothing. */
+export function transition(from: SubscriptionStatus, cause: Cause): SubscriptionStatus | undefined {
+  return TRANSITIONS[cause][from];
+}

@@ -1,0 +1,81 @@
+import { Injectable } from '@nestjs/common';
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import Stripe from 'stripe';
+import { Configuration } from '../config/index.js';
+import { Clock } from '../platform/clock/index.js';
+import { BadRequest, ServiceUnavailable } from '../platform/http/index.js';
+
+const TOLERANCE_S = 300;
+const HEADERS = ['payment-signature', 'stripe-signature'] as const;
+
+/** `t=…,v1=…[,v1=…]`: nothing that the provider's library could stumble over comes through. */
+const TIMED = /^\w+=\w+(?:,\w+=\w+)*$/;
+const TIME = /(?:^|,)t=(\d{1,12})(?:,|$)/;
+const BARE = /^[0-9a-f]{64}$/i;
+
+/** The library would verify a repaired copy of what is no UTF-8, not what was sent. */
+const utf8 = new TextDecoder('utf8', { fatal: true, ignoreBOM: true });
+
+/** Who may tell us about payments: whoever signs with one of the secrets. */
+@Injectable()
+export class WebhookSignature {
+  constructor(
+    private readonly configuration: Configuration,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Before anything is read. @throws ServiceUnavailable in production without a secret: nobody could be believed */
+  requireSecret(): void {
+    const { paymentWebhookSecrets, isProduction } = this.configuration;
+    if (paymentWebhookSecrets.length === 0 && isProduction)
+      throw new ServiceUnavailable('payment events are not configured', 3600);
+  }
+
+  /** Without a secret, in development, everybody is believed. @throws BadRequest unless `body` was signed */
+  check(headers: IncomingHttpHeaders, body: Buffer): void {
+    this.requireSecret();
+    const { paymentWebhookSecrets: secrets } = this.configuration;
+    if (secrets.length === 0) return;
+    const signature = HEADERS.map((name) => headers[name]).find((value) => value !== undefined);
+    if (typeof signature !== 'string') throw new BadRequest('the event is not signed');
+    const text = textOf(body);
+    const isSigned = secrets.some((secret) =>
+      BARE.test(signature) ? isBareHmac(signature, body, secret) : this.isTimed(signature, text, secret),
+    );
+    if (!isSigned) throw new BadRequest('the signature is not valid, or too old');
+  }
+
+  /** The provider's own form. Its library lets times ahead of ours pass; five minutes count in both directions. */
+  private isTimed(signature: string, body: string, secret: string): boolean {
+    const receivedAt = this.clock.now().getTime();
+    const time = TIMED.test(signature) ? TIME.exec(signature)?.[1] : undefined;
+    if (time === undefined || Number(time) - receivedAt / 1000 > TOLERANCE_S) return false;
+    try {
+      const { signature: verifier } = Stripe.webhooks;
+      return verifier?.verifyHeader(body, signature, secret, TOLERANCE_S, undefined, receivedAt) ?? false;
+    } catch (error) {
+      if (error instanceof Stripe.errors.StripeSignatureVerificationError) return false;
+      throw error;
+    }
+  }
+}
+
+/** @throws BadRequest */
+function textOf(body: Buffer): string {
+  try {
+    return utf8.decode(body);
+  } catch {
+    throw new BadRequest('the event is not UTF-8');
+  }
+}
+
+function isBareHmac(signature: string, body: Buffer, secret: string): boolean {
+  return timingSafeEqual(Buffer.from(signature, 'hex'), createHmac('sha256', secret).update(body).digest());
+}
+
+/** The header by which the provider would sign `payload` at `now`. */
+export function signatureFor(payload: string, secret: string, now: Date): string {
+  const timestamp = Math.floor(now.getTime() / 1000);
+  return Stripe.webhooks.generateTestHeaderString({ payload, secret, timestamp });
+}

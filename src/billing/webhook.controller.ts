@@ -1,0 +1,34 @@
+import { Controller, HttpCode, Post, Req } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { Public, Unlimited } from '../auth/index.js';
+import { parseJsonObject, readBody } from '../platform/http/index.js';
+import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
+import { PaymentEvents } from './payment-events.service.js';
+import { WebhookSignature } from './webhook-signature.js';
+
+const EVENT_LIMIT = 256 * 1024;
+
+@Controller('api/v1/webhooks/payment')
+export class WebhookController {
+  constructor(
+    private readonly signature: WebhookSignature,
+    private readonly events: PaymentEvents,
+  ) {}
+
+  /**
+   * Not limited: the provider delivers in bursts from a few addresses, and what it is refused comes back for days. A
+   * stranger costs one HMAC over at most 256 KiB, and no query.
+   */
+  @Post()
+  @HttpCode(200)
+  @Public('the signature over the raw body is checked by WebhookSignature')
+  @OpenWhenReadOnly('what has been paid for counts, and what is refused comes late')
+  @Unlimited()
+  async receive(@Req() request: FastifyRequest): Promise<{ received: true }> {
+    this.signature.requireSecret();
+    const body = await readBody(request.raw, EVENT_LIMIT);
+    this.signature.check(request.headers, body);
+    await this.events.receive(parseJsonObject(body));
+    return { received: true };
+  }
+}

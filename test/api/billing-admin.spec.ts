@@ -1,0 +1,139 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expireSubscriptions } from '../../src/admin/expire-subscriptions.js';
+import { sendWebhook } from '../../src/admin/send-webhook.js';
+import { showSubscription } from '../../src/admin/show-subscription.js';
+import type { EventType } from '../../src/billing/index.js';
+import { startService, type TestService } from '../kit/index.js';
+import { ProviderSubscription, WEBHOOK_SECRET } from '../kit/payment-provider.js';
+import { environment, runProcess } from '../kit/process.js';
+
+type Env = Record<string, string>;
+
+const before = { ...process.env };
+let service: TestService;
+let directory: string;
+let beside: Env;
+beforeAll(async () => {
+  service = await startService({ isAtBaseUrl: true, env: { PAYMENT_WEBHOOK_SECRET: WEBHOOK_SECRET } });
+  directory = await mkdtemp(join(tmpdir(), 'billing-admin-'));
+  beside = {
+    DATA_DIR: service.dataDir,
+    DATABASE_URL: service.database.url,
+    BASE_URL: service.url,
+    PAYMENT_WEBHOOK_SECRET: WEBHOOK_SECRET,
+  };
+});
+afterAll(async () => {
+  await service.close();
+  await rm(directory, { recursive: true });
+});
+beforeEach(() => Object.assign(process.env, environment(beside)));
+afterEach(() => {
+  process.env = { ...before };
+});
+
+/** The command in a process of its own, as somebody runs it beside the service. */
+async function admin(...args: string[]): Promise<{ code: number | null; output: string }> {
+  return runProcess(beside, 'dist/src/admin/main.js', args);
+}
+
+async function json(...args: string[]): Promise<Record<string, unknown>> {
+  const { code, output } = await admin('--json', ...args);
+  expect({ code, output }).toEqual({ code: 0, output: expect.stringMatching(/^\{.*\}\n$/) });
+  return JSON.parse(output) as Record<string, unknown>;
+}
+
+describe('admin webhook send', () => {
+  it('makes a user active, as subscription show tells', async () => {
+    const alice = await service.newcomer('active');
+    expect(await showSubscription(alice.email)).toMatchObject({ status: 'free', isActive: false });
+    const type = 'customer.subscription.created';
+    const sent = await json('webhook', 'send', type, '--user', alice.email);
+    expect(sent).toEqual({
+      ...{ event: expect.stringMatching(/^evt_sample_/), type, email: alice.email, status: 'active' },
+    });
+    expect(await json('subscription', 'show', alice.email)).toEqual({
+      ...{ email: alice.email, userId: alice.id, plan: 'pro', status: 'active', isActive: true },
+      ...{ trialStart: null, trialEnd: null, cancelAtPeriodEnd: false, pastDueSince: null, customerId: null },
+      currentPeriodEnd: expect.stringMatching(/Z$/),
+      subscriptionId: expect.stringMatching(/^sub_sample_/),
+    });
+  });
+
+  it('leads through a whole life', async () => {
+    const alice = await service.newcomer('life');
+    const steps: [EventType, string][] = [
+      ['customer.subscription.created', 'active'],
+      ['invoice.payment_failed', 'past_due'],
+      ['customer.subscription.updated', 'active'],
+      ['customer.subscription.deleted', 'cancelled'],
+    ];
+    for (const [type, status] of steps) {
+      const { text, ...fields } = await sendWebhook(type, alice.email, undefined);
+      expect(fields).toMatchObject({ type, email: alice.email, status });
+      expect(text).toMatch(new RegExp(`^Sent ${type} \\(evt_sample_.*\\): ${alice.email} is ${status}$`));
+    }
+  });
+
+  it('sends what a file has, an event or the object in it, about the user who is named', async () => {
+    const event = new ProviderSubscription('somebody-else').created(new Date(), { lookupKey: 'team' });
+    for (const [name, content] of Object.entries({ event, object: event.data.object })) {
+      const alice = await service.newcomer(`from-${name}`);
+      const file = join(directory, `${name}.json`);
+      await writeFile(file, JSON.stringify(content));
+      await sendWebhook('customer.subscription.created', alice.email, file);
+      const { body } = await alice.get('/api/v1/subscription').expect(200);
+      expect(body).toMatchObject({ plan: 'team', status: 'active' });
+    }
+  });
+
+  it('says in one sentence what is wrong', async () => {
+    const { email } = await service.newcomer('wrong');
+    const broken = join(directory, 'broken.json');
+    await writeFile(broken, '{');
+    const send = (file?: string, user = email): Promise<unknown> =>
+      sendWebhook('customer.subscription.created', user, file);
+    await expect(send(undefined, 'nobody@example.org')).rejects.toThrow(
+      'there is no account nobody@example.org',
+    );
+    await expect(send(broken)).rejects.toThrow(/broken\.json cannot be used: .*JSON/);
+    await expect(send(join(directory, 'none.json'))).rejects.toThrow(/none\.json cannot be used: ENOENT/);
+    process.env.PAYMENT_WEBHOOK_SECRET = 'another';
+    await expect(send()).rejects.toThrow(/^the service answers 400: .*signature/);
+    process.env.BASE_URL = 'http://127.0.0.1:1';
+    await expect(send()).rejects.toThrow(/^no service answers at http:\/\/127\.0\.0\.1:1; /);
+    expect(service.logged()).not.toContain(WEBHOOK_SECRET);
+  });
+
+  it('exits 1 when it has failed and 2 when it was used wrongly', async () => {
+    const nobody = await admin('webhook', 'send', 'invoice.payment_failed', '--user', 'nobody@example.org');
+    expect(nobody).toEqual({ code: 1, output: 'there is no account nobody@example.org\n' });
+    const unknown = await admin('webhook', 'send', 'invoice.exploded', '--user', 'nobody@example.org');
+    expect(unknown).toEqual({ code: 2, output: expect.stringContaining("'invoice.exploded' is invalid") });
+  });
+});
+
+describe('admin subscriptions expire', () => {
+  it('writes which trials have ended, as of now or of another time', async () => {
+    const alice = await service.user('trial');
+    const status = async (): Promise<unknown> =>
+      (await service.database.query('SELECT status FROM subscriptions WHERE user_id = $1', [alice.id]))[0]
+        ?.status;
+    expect(await expireSubscriptions(undefined)).toEqual({ expired: 0, text: '0 trials have ended' });
+    expect(await status()).toBe('trial');
+    const later = new Date(Date.now() + 31 * 24 * 3600_000).toISOString();
+    expect(await json('subscriptions', 'expire', '--now', later)).toEqual({ expired: 1 });
+    expect(await status()).toBe('expired');
+  });
+});
+
+describe('admin subscription show', () => {
+  it('has one line for each thing there is to know', async () => {
+    const alice = await service.user('shown');
+    const { text } = await showSubscription(alice.email);
+    expect(text).toMatch(/^email: shown@example\.org\n[^]*\nstatus: trial\n[^]*\nisActive: true\n/);
+    await expect(showSubscription('nobody@example.org')).rejects.toThrow('there is no account');
+  });
+});
