@@ -2,24 +2,30 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { ScheduleModule } from '@nestjs/schedule';
 import { AccessTokenEntity, AccessTokensModule } from './access-tokens/index.js';
+import { AccountModule } from './account/index.js';
 import { AssetsModule } from './assets/index.js';
 import { AuthenticationGuard, AuthModule, RateLimitGuard, ScopeGuard, UserEntity } from './auth/index.js';
+import { AutomationModule } from './automation/index.js';
 import { BillingModule, SubscriptionGuard } from './billing/index.js';
 import { CheckpointsModule } from './checkpoints/index.js';
 import { type Configuration, ConfigurationModule } from './config/index.js';
 import { DevicesModule } from './devices/index.js';
 import { FilesModule } from './files/index.js';
+import { HandoffModule } from './handoff/index.js';
 import { HealthModule } from './health/index.js';
 import { BlobsModule } from './platform/blobs/index.js';
 import { type Clock, ClockModule } from './platform/clock/index.js';
 import { DatabaseModule } from './platform/database/index.js';
 import { EventsModule } from './platform/events/index.js';
 import { HttpModule, type InFlightRequests } from './platform/http/index.js';
+import { JobsModule } from './platform/jobs/index.js';
+import { KillSwitchGuard, KillSwitchModule } from './platform/kill-switch/index.js';
 import { LimitsModule } from './platform/limits/index.js';
 import { type Log, LogModule } from './platform/log/index.js';
 import { Outbound, OutboundModule } from './platform/outbound/index.js';
 import { RedisModule } from './platform/redis/index.js';
 import { RealtimeModule } from './realtime/index.js';
+import { RetentionModule } from './retention/index.js';
 import { SyncModule } from './sync/index.js';
 import { OwnershipGuard, WorkspaceEntity, WorkspacesModule } from './workspaces/index.js';
 
@@ -32,8 +38,15 @@ export interface AppParts {
   readonly outbound?: Outbound | undefined;
 }
 
-/** Who you are (401), how often (429), what your token may (403), what you have paid for (402), what is yours (404). */
-const GUARDS = [AuthenticationGuard, RateLimitGuard, ScopeGuard, SubscriptionGuard, OwnershipGuard];
+/** Whether the service is at work (503), who you are (401), how often (429), what your token may (403), what you have paid for (402), what is yours (404). */
+const GUARDS = [
+  KillSwitchGuard,
+  AuthenticationGuard,
+  RateLimitGuard,
+  ScopeGuard,
+  SubscriptionGuard,
+  OwnershipGuard,
+];
 
 /** The one list of modules. */
 @Module({})
@@ -49,10 +62,12 @@ export class AppModule {
         DatabaseModule.with([UserEntity, WorkspaceEntity, AccessTokenEntity]),
         RedisModule,
         EventsModule,
+        KillSwitchModule,
         BlobsModule,
         LimitsModule,
         OutboundModule.with(outbound),
         ScheduleModule.forRoot(),
+        JobsModule.with(configuration.retentionCron),
         AuthModule,
         BillingModule,
         WorkspacesModule,
@@ -63,6 +78,10 @@ export class AppModule {
         CheckpointsModule,
         AssetsModule,
         RealtimeModule,
+        RetentionModule,
+        AccountModule,
+        AutomationModule,
+        HandoffModule,
         HealthModule,
       ],
       providers: GUARDS.map((guard) => ({ provide: APP_GUARD, useExisting: guard })),

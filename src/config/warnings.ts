@@ -11,7 +11,9 @@ export function warningsAbout(configuration: Configuration): string[] {
   if (configuration.publicUrl.startsWith('http:'))
     warnings.push('BASE_URL is not https: tokens travel in the clear');
   if (configuration.subscriptions === 'on' && configuration.paymentWebhookSecrets.length === 0) {
-    warnings.push('PAYMENT_WEBHOOK_SECRET is not set: payment events are refused; without payments set SUBSCRIPTIONS=off');
+    warnings.push(
+      'PAYMENT_WEBHOOK_SECRET is not set: payment events are refused; without payments set SUBSCRIPTIONS=off',
+    );
   }
   if (configuration.stripeSecretKey && !configuration.stripePriceId)
     warnings.push('STRIPE_PRICE_ID is not set: nothing can be bought');

@@ -311,7 +311,12 @@ describe('two instances', () => {
     const clock = new MovableClock();
     clock.stopAt(time);
     const configuration = loadConfiguration({ DATABASE_URL: one.database.url });
-    return new RateLimiter(configuration, new PostgresHitCounter(one.app.get(Database)), clock, one.app.get(Log));
+    return new RateLimiter(
+      configuration,
+      new PostgresHitCounter(one.app.get(Database)),
+      clock,
+      one.app.get(Log),
+    );
   }
 });
 
@@ -421,7 +426,12 @@ describe('RATE_LIMIT_PER_MINUTE=0', () => {
 describe('a service with a database of its own', () => {
   const clock = new MovableClock();
   const untouchable = undefined as unknown as Database;
-  const limiter = new RateLimiter(loadConfiguration({}), new PostgresHitCounter(untouchable), clock, undefined as unknown as Log);
+  const limiter = new RateLimiter(
+    loadConfiguration({}),
+    new PostgresHitCounter(untouchable),
+    clock,
+    undefined as unknown as Log,
+  );
   beforeEach(() => newMinute({ clock }));
 
   it('counts in memory, to the hit, whatever the lease', async () => {

@@ -1,14 +1,7 @@
 import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { Log } from '../log/index.js';
+import type { BusEvent } from './bus-event.js';
 import { EventCarrier } from './event-carrier.js';
-
-/** That something about `key` has changed, never what: listeners read the truth from the database. */
-export interface BusEvent {
-  /** The kind of change; a domain module owns the word. */
-  readonly topic: string;
-  /** What it is about, such as a workspace's id. */
-  readonly key: string;
-}
 
 /** @param by who caused it, where the publisher has said so; always undefined for events of other instances */
 export type Listener = (key: string, origin: 'here' | 'elsewhere', by?: string) => void;

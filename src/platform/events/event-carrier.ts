@@ -1,4 +1,4 @@
-import type { BusEvent } from './event-bus.js';
+import type { BusEvent } from './bus-event.js';
 
 /** What takes events to the other instances. It may lose them, and then says so by `onGap` once it works again. */
 export abstract class EventCarrier {

@@ -1,2 +1,3 @@
-export { type BusEvent, EventBus, type Listener } from './event-bus.js';
+export type { BusEvent } from './bus-event.js';
+export { EventBus, type Listener } from './event-bus.js';
 export { EventsModule } from './events.module.js';

@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
 import { Database } from '../database/index.js';
 import { Log } from '../log/index.js';
-import type { BusEvent } from './event-bus.js';
+import type { BusEvent } from './bus-event.js';
 import { EventCarrier } from './event-carrier.js';
 import { Outbox } from './outbox.js';
 

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { Log } from '../log/index.js';
-import type { BusEvent } from './event-bus.js';
+import type { BusEvent } from './bus-event.js';
 import { EventCarrier } from './event-carrier.js';
 import { Outbox } from './outbox.js';
 
