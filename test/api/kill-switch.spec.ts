@@ -67,16 +67,14 @@ describe('read-only', () => {
   it.each(ROUTES.filter((route) => !isOpen(route)).map((route) => [nameOf(route), route]))(
     '%s is 503 with Retry-After',
     async (_, route) => {
-      const { body, headers } = await ask(route as Route)
-        .send({})
-        .expect(503);
+      const { body, headers } = await ask(route).send({}).expect(503);
       expect(body).toEqual({ error: 'the service is read-only for maintenance' });
       expect(Number(headers['retry-after'])).toBeGreaterThan(0);
     },
   );
 
   it.each(ROUTES.filter(isOpen).map((route) => [nameOf(route), route]))('%s goes on', async (_, route) => {
-    const { body } = await ask(route as Route);
+    const { body } = await ask(route);
     expect(body.error).not.toBe('the service is read-only for maintenance');
   });
 

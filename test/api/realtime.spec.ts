@@ -130,7 +130,7 @@ describe('the upgrade', () => {
   });
 
   it('that is refused leaves no connection behind, though the client keeps its half', async () => {
-    const server = service.app.getHttpServer() as Server;
+    const server = service.app.getHttpServer();
     const count = (): Promise<number> =>
       new Promise((resolve, reject) =>
         server.getConnections((error, n) => (error ? reject(error) : resolve(n))),
