@@ -1,9 +1,12 @@
-import { BadRequest } from '../platform/http/index.js';
+import { BadRequest, PayloadTooLarge } from '../platform/http/index.js';
 import { ASSET_TOKEN, ASSET_TOKEN_RULE } from './asset-headers.js';
 import { notBase64 } from './base64-decoder.js';
 import type { DecodeSlots } from './decode-slots.js';
 import { MAX_ENVELOPE_BYTES, MIN_ENVELOPE_BYTES } from './envelope.js';
 import { UploadScanner } from './upload-scanner.js';
+
+/** One byte too many takes no more base64 than none; beyond, the body is longer than any upload needs. */
+const SAME_LENGTH = 1;
 
 /**
  * The body of an upload, `{ encryptedFilename, data }`, decoded while it comes: at no time is more of it in memory than
@@ -81,6 +84,7 @@ export class UploadBody {
 
   private counted(bytes: Buffer): Buffer {
     this.size += bytes.length;
+    if (this.size > MAX_ENVELOPE_BYTES + SAME_LENGTH) throw new PayloadTooLarge('the envelope is too large');
     if (this.size > MAX_ENVELOPE_BYTES) throw wrongSize();
     return bytes;
   }

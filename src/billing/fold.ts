@@ -32,9 +32,6 @@ export interface Folded {
   readonly applied: readonly string[];
 }
 
-/** Of one second: a subscription is created before anything else happens to it, and nothing happens after its end. */
-const RANK: Readonly<Record<EventKind, number>> = { created: 0, updated: 1, payment_failed: 1, deleted: 2 };
-
 /** What makes the subscription in the event the one that counts, whichever counted before. */
 const TAKES_OVER: ReadonlySet<SubscriptionStatus> = new Set(['trial', 'active', 'past_due']);
 
@@ -58,7 +55,7 @@ export function fold(base: SubscriptionState, events: readonly PaymentEvent[]): 
 }
 
 function inOrder(a: PaymentEvent, b: PaymentEvent): number {
-  return a.occurredAt.getTime() - b.occurredAt.getTime() || RANK[a.kind] - RANK[b.kind];
+  return a.occurredAt.getTime() - b.occurredAt.getTime();
 }
 
 /** The state after one event; undefined when it changes nothing. */

@@ -3,7 +3,7 @@ import { Clock } from '../platform/clock/index.js';
 import { Database } from '../platform/database/index.js';
 import { Log } from '../platform/log/index.js';
 import { eventLogStatements } from './event-log.queries.js';
-import { closeOld, lockUser, record, refold } from './event-log.js';
+import { closeOld, currentState, lockUser, record, refold } from './event-log.js';
 import { type News, readDelivery } from './provider-event.js';
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -52,7 +52,9 @@ export class PaymentEvents {
     return this.database.transaction(async (tx) => {
       const user = await lockUser(tx, { customerId, userId });
       if (!user) return 'about nobody we know';
-      if (!(await record(tx, user, event, now))) return 'known already';
+      const subscriptionId = event.subscriptionId ?? (await currentState(tx, user)).subscriptionId;
+      if (subscriptionId === null) return 'nothing to act upon';
+      if (!(await record(tx, user, { ...event, subscriptionId }, now))) return 'known already';
       if (!(await refold(tx, user, event.id, now))) return 'without effect';
       if (customerId) await tx.run(eventLogStatements.adoptCustomer, [user, customerId, now]);
       return 'applied';

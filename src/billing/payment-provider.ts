@@ -82,7 +82,7 @@ export class PaymentProvider {
     let fault: Partial<Stripe.errors.StripeError> & Partial<Error> = { name: 'an unusable answer' };
     try {
       const answer = await request();
-      if (typeof answer === 'string' && answer !== '') return answer;
+      if (typeof answer === 'string' && USABLE.test(answer)) return answer;
     } catch (error) {
       fault = error as Error;
     }
@@ -92,6 +92,9 @@ export class PaymentProvider {
     throw new ServiceUnavailable('the payment provider is not available', 30);
   }
 }
+
+/** An id or an address: nothing that a database or a browser would choke on. */
+const USABLE = /^(?:https?:\/\/|[\w-]+$)[^\p{Cc}\s]*$/u;
 
 function clientOf(secretKey: string, apiBase: string): Stripe {
   const { protocol, hostname, port } = new URL(apiBase);

@@ -18,7 +18,7 @@ export const EVENT_TYPES = {
 } as const satisfies Record<string, EventKind>;
 export type EventType = keyof typeof EVENT_TYPES;
 
-const READERS: Readonly<Record<EventKind, (object: object) => About | undefined>> = {
+const READERS: Readonly<Record<EventKind, (object: object, created: number) => About | undefined>> = {
   created: ofSubscription,
   updated: ofSubscription,
   deleted: ofEndedSubscription,
@@ -34,7 +34,7 @@ export interface Delivery {
 }
 
 export interface News {
-  readonly event: PaymentEvent;
+  readonly event: Omit<PaymentEvent, 'subscriptionId'> & About;
   /** Who it is about: the provider's name for the user, and ours, as far as the object says. */
   readonly customerId: string | null;
   readonly userId: string | null;
@@ -57,7 +57,7 @@ export function readDelivery(body: Record<string, unknown>, receivedAt: Date): D
   if (typeof object !== 'object' || object === null) throw new BadRequest('the event has no object');
   const kind = EVENT_TYPES[type];
   const created = secondsAt(body, 'created') ?? Math.floor(receivedAt.getTime() / 1000);
-  const about = READERS[kind](object);
+  const about = READERS[kind](object, created);
   if (!about) return { id, type };
   const event = { id, kind, occurredAt: new Date(created * 1000), ...about };
   return { id, type, news: { event, customerId: idOf(valueAt(object, 'customer')), userId: userOf(object) } };

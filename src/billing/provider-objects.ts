@@ -5,7 +5,13 @@ import { firstId, idOf, secondsAt, valueAt } from './provider-fields.js';
 import { PROVIDER_STATUSES, type ProviderStatus } from './transitions.js';
 
 /** What an object says about a subscription. */
-export type About = Pick<PaymentEvent, 'cause' | 'subscriptionId' | 'terms'>;
+export interface About extends Pick<PaymentEvent, 'cause' | 'terms'> {
+  /** Null: the one that counts, whichever that is. */
+  readonly subscriptionId: string | null;
+}
+
+/** Of a trial whose end the provider does not say: as long as our own. */
+const TRIAL_S = 30 * 24 * 60 * 60;
 
 const PLAN = /^[^\p{Cc}]{1,255}$/u;
 
@@ -25,22 +31,23 @@ const USER = [
 /** An invoice that could not be paid; undefined for one that is about no subscription. */
 export function ofUnpaidInvoice(invoice: object): About | undefined {
   const subscriptionId = firstId(invoice, SUBSCRIPTION_OF_INVOICE);
-  return subscriptionId ? { cause: 'payment_failed', subscriptionId, terms: null } : undefined;
+  const isOneOff = ['billing_reason', 'parent', 'lines'].some((key) => valueAt(invoice, key) !== undefined);
+  return subscriptionId || !isOneOff ? { cause: 'payment_failed', subscriptionId, terms: null } : undefined;
 }
 
 /** A subscription as it was at its end. @throws BadRequest */
-export function ofEndedSubscription(subscription: object): About {
+export function ofEndedSubscription(subscription: object, created: number): About {
   const subscriptionId = subscriptionIdOf(subscription);
-  return { cause: 'deleted', subscriptionId, terms: termsOf(subscription, 'canceled') };
+  return { cause: 'deleted', subscriptionId, terms: termsOf(subscription, 'canceled', created) };
 }
 
 /** A subscription as it is; undefined for a status that we do not know. @throws BadRequest */
-export function ofSubscription(subscription: object): About | undefined {
+export function ofSubscription(subscription: object, created: number): About | undefined {
   const subscriptionId = subscriptionIdOf(subscription);
   const status = valueAt(subscription, 'status');
   if (typeof status !== 'string') throw new BadRequest('the subscription has no status');
   const cause = PROVIDER_STATUSES.find((known) => known === status);
-  return cause && { cause, subscriptionId, terms: termsOf(subscription, cause) };
+  return cause && { cause, subscriptionId, terms: termsOf(subscription, cause, created) };
 }
 
 /** Our user's id, if the object has it. */
@@ -55,14 +62,14 @@ function subscriptionIdOf(subscription: object): string {
   return id;
 }
 
-function termsOf(subscription: object, status: ProviderStatus): Terms {
+function termsOf(subscription: object, status: ProviderStatus, created: number): Terms {
   const periodEnd = periodEndOf(subscription);
   const key = valueAt(subscription, 'items', 'data', 0, 'price', 'lookup_key');
   return {
     plan: typeof key === 'string' && PLAN.test(key) ? key : 'pro',
     periodEnd,
     cancelAtPeriodEnd: isCancelledAtPeriodEnd(subscription, periodEnd),
-    ...trialOf(subscription, status, periodEnd),
+    ...trialOf(subscription, status, { periodEnd, fallback: created + TRIAL_S }),
   };
 }
 
@@ -87,10 +94,10 @@ function isCancelledAtPeriodEnd(subscription: object, periodEnd: number | null):
 function trialOf(
   subscription: object,
   status: ProviderStatus,
-  periodEnd: number | null,
+  { periodEnd, fallback }: { periodEnd: number | null; fallback: number },
 ): Pick<Terms, 'trialStart' | 'trialEnd'> {
   const start = secondsAt(subscription, 'trial_start');
-  const trialEnd = secondsAt(subscription, 'trial_end') ?? (status === 'trialing' ? periodEnd : null);
-  if (status === 'trialing' && trialEnd === null) throw new BadRequest('the trial has no end');
+  const trialEnd =
+    secondsAt(subscription, 'trial_end') ?? (status === 'trialing' ? (periodEnd ?? fallback) : null);
   return { trialStart: start !== null && trialEnd !== null && start < trialEnd ? start : null, trialEnd };
 }

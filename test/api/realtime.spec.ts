@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import type { Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { Heartbeat } from '../../src/realtime/heartbeat.js';
 import { Connections } from '../../src/realtime/connections.js';

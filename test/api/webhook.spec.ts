@@ -286,7 +286,6 @@ describe('the body of an event', () => {
     ['a status that is no text', { status: 1 }],
     ['a period that ends in words', { current_period_end: 'soon' }],
     ['a period beyond all time', { current_period_end: 1e300 }],
-    ['a trial that never ends', { status: 'trialing', items: { data: [] }, trial_end: null }],
     ['a trial that ends in words', { status: 'trialing', trial_end: '2026' }],
   ];
   it.each(spoiltObjects)('is 400 with a subscription that has %s', async (_, fields) => {
@@ -663,6 +662,27 @@ describe('deliveries', () => {
     expect(await statusOf(alice)).toBe('active');
     await sendAll(subscription.paymentFailed(NOW), subscription.deleted(NOW));
     expect(await statusOf(alice)).toBe('cancelled');
+  });
+
+  it('that name no subscription are about the one that counts, unless they are of a single purchase', async () => {
+    const { alice, subscription } = await buyer('unnamed');
+    await sendAll(subscription.created(at(-9)));
+    const failed = (id: string, more: object): Record<string, unknown> => ({
+      ...{ id, type: 'invoice.payment_failed', created: at(-3).getTime() / 1000 },
+      data: { object: { id: 'in_1', customer: subscription.customerId, ...more } },
+    });
+    await sendAll(failed('evt_single', { billing_reason: 'manual' }));
+    expect(await statusOf(alice)).toBe('active');
+    await sendAll(failed('evt_unnamed', {}));
+    expect(await statusOf(alice)).toBe('past_due');
+  });
+
+  it('of a trial without an end give it thirty days', async () => {
+    const { alice, subscription } = await buyer('endless');
+    const fields = { status: 'trialing', items: { data: [] }, trial_end: null };
+    await sendAll(subscription.created(NOW, { fields }));
+    const end = new Date(NOW.getTime() + 30 * 24 * 60 * 60_000).toISOString();
+    expect(await info(alice)).toMatchObject({ status: 'trial', trialEndDate: end });
   });
 
   it('of another subscription end nothing, and take over when they are of one that runs', async () => {

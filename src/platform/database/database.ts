@@ -107,7 +107,8 @@ async function commit(client: PoolClient): Promise<void> {
   try {
     tag = (await client.query('COMMIT')).command;
   } catch (error) {
-    throw isConnectionLost(error) ? new AmbiguousCommit(error) : error;
+    // Whatever the server has not answered itself leaves it open whether it has committed.
+    throw sqlState(error) === undefined || isConnectionLost(error) ? new AmbiguousCommit(error) : error;
   }
   if (tag !== 'COMMIT')
     throw new Error(`the transaction ended with ${tag}: an error inside it was swallowed`);

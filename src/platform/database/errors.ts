@@ -23,7 +23,10 @@ const TRANSIENT = new Set([
   '57P05', // idle session ended
   '58030', // input or output error
 ]);
-const CONNECTION_LOST = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EAI_AGAIN']);
+const CONNECTION_LOST = new Set([
+  ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'EAI_AGAIN', 'ENOTCONN'],
+  ...['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ENETDOWN', 'ENETRESET', 'EPROTO'],
+]);
 
 /** The driver's own errors have no code. */
 const LOST_MESSAGE =

@@ -10,7 +10,7 @@ export class Retention1763600000013 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
       CREATE TABLE retention_progress (
-        only boolean PRIMARY KEY DEFAULT true CHECK (only),
+        id boolean PRIMARY KEY DEFAULT true CHECK (id),
         as_of timestamptz NOT NULL
       );
 

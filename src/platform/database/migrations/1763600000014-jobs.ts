@@ -14,7 +14,7 @@ export class Jobs1763600000014 implements MigrationInterface {
         name text NOT NULL,
         started_at timestamptz NOT NULL,
         ended_at timestamptz,
-        counts jsonb NOT NULL DEFAULT '{}',
+        counts json NOT NULL DEFAULT '{}',
         error text
       );
       CREATE INDEX job_runs_of_name ON job_runs (name, id);
