@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import Stripe from 'stripe';
+import type Stripe from 'stripe';
 import { Configuration } from '../config/index.js';
 import { NotFound, ServiceUnavailable } from '../platform/http/index.js';
 import { Log } from '../platform/log/index.js';
+import { stripe } from './stripe.js';
 
 /** For one attempt, body included. With two more attempts a caller waits for a quarter of a minute at most. */
 const TIMEOUT_MS = 4_000;
@@ -99,7 +100,8 @@ const USABLE = /^(?:https?:\/\/|[\w-]+$)[^\p{Cc}\s]*$/u;
 function clientOf(secretKey: string, apiBase: string): Stripe {
   const { protocol, hostname, port } = new URL(apiBase);
   const isHttp = protocol === 'http:';
-  return new Stripe(secretKey, {
+  const Client = stripe();
+  return new Client(secretKey, {
     protocol: isHttp ? 'http' : 'https',
     host: hostname,
     port: port || (isHttp ? 80 : 443),
@@ -107,6 +109,6 @@ function clientOf(secretKey: string, apiBase: string): Stripe {
     maxNetworkRetries: RETRIES,
     telemetry: false,
     // This client's time limit spans the whole answer. A redirect would carry the key to somebody else.
-    httpClient: Stripe.createFetchHttpClient((url, init) => fetch(url, { ...init, redirect: 'error' })),
+    httpClient: Client.createFetchHttpClient((url, init) => fetch(url, { ...init, redirect: 'error' })),
   });
 }

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import Stripe from 'stripe';
 import { Configuration } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { BadRequest, ServiceUnavailable } from '../platform/http/index.js';
+import { stripe } from './stripe.js';
 
 const TOLERANCE_S = 300;
 const HEADERS = ['payment-signature', 'stripe-signature'] as const;
@@ -52,10 +52,10 @@ export class WebhookSignature {
     const time = TIMED.test(signature) ? TIME.exec(signature)?.[1] : undefined;
     if (time === undefined || Number(time) - receivedAt / 1000 > TOLERANCE_S) return false;
     try {
-      const { signature: verifier } = Stripe.webhooks;
+      const { signature: verifier } = stripe().webhooks;
       return verifier?.verifyHeader(body, signature, secret, TOLERANCE_S, undefined, receivedAt) ?? false;
     } catch (error) {
-      if (error instanceof Stripe.errors.StripeSignatureVerificationError) return false;
+      if (error instanceof stripe().errors.StripeSignatureVerificationError) return false;
       throw error;
     }
   }
@@ -77,5 +77,5 @@ function isBareHmac(signature: string, body: Buffer, secret: string): boolean {
 /** The header by which the provider would sign `payload` at `now`. */
 export function signatureFor(payload: string, secret: string, now: Date): string {
   const timestamp = Math.floor(now.getTime() / 1000);
-  return Stripe.webhooks.generateTestHeaderString({ payload, secret, timestamp });
+  return stripe().webhooks.generateTestHeaderString({ payload, secret, timestamp });
 }

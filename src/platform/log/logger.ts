@@ -1,6 +1,7 @@
 import type { LoggerService } from '@nestjs/common';
+import { createRequire } from 'node:module';
 import { pino, type Logger } from 'pino';
-import pretty from 'pino-pretty';
+import type PrettyStream from 'pino-pretty';
 
 const CREDENTIAL = /token|key|secret|password/i;
 
@@ -31,8 +32,13 @@ export function createLogger(level: string, destination: NodeJS.WriteStream = pr
     },
   };
   destination.on('error', () => undefined); // a reader of the log that goes away must not take the service along
-  if (destination.isTTY) return pino(options, pretty({ destination, ignore: 'pid,hostname' }));
+  if (destination.isTTY) return pino(options, prettyPrinter()({ destination, ignore: 'pid,hostname' }));
   return pino(options, destination);
+}
+
+/** Loaded when somebody looks: 10 MB that a service on its own does without. */
+function prettyPrinter(): typeof PrettyStream {
+  return createRequire(import.meta.url)('pino-pretty') as typeof PrettyStream;
 }
 
 /** Name, message, code and stack of an error: not its other fields, which can hold bound parameters. */
