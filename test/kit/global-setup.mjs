@@ -4,6 +4,8 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
+import { startBroker } from './s3-broker.mjs';
+import { testServers } from './unpacked-servers.mjs';
 
 export const TEMPLATE = 'template_of_tests';
 
@@ -43,6 +45,9 @@ export default async function globalSetup() {
   await source.initialize();
   await migrate(source);
   await source.destroy();
+
+  globalThis.broker = await startBroker();
+  process.env.TEST_SERVERS = JSON.stringify({ ...testServers, broker: globalThis.broker.path });
 }
 
 function withDatabase(url, database) {

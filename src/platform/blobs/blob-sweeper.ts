@@ -1,52 +1,80 @@
 import { Injectable } from '@nestjs/common';
-import { Interval } from '@nestjs/schedule';
 import { Clock } from '../clock/index.js';
-import { Database, type Parameter, type Statement } from '../database/index.js';
+import { Database, type Parameter, type Statement, type Tx } from '../database/index.js';
 import { Log } from '../log/index.js';
-import { BlobStore, type BlobLocation } from './blob-store.js';
-import { blobStatements } from './blobs.queries.js';
-import { keyOf } from './blobs.js';
+import { BlobReferences } from './blob-references.js';
+import { ByteRemover, type Doomed } from './byte-remover.js';
+import { type SweepStatements, sweepStatements } from './sweep.queries.js';
 
-const BATCH = 200;
-const SWEEP_EVERY_MS = 10 * 60_000;
-
-/** A blob that cannot be removed is taken up again by the next sweep, and keeps nothing waiting behind it. */
-const RETRY_AFTER_MS = SWEEP_EVERY_MS / 2;
+export const SWEEP_EVERY_MS = 10 * 60_000;
 
 /** Longer than any upload may take, so that a row this old belongs to an upload that has died. */
-const STAGED_FOR_MS = 60 * 60_000;
+export const STAGED_FOR_MS = 60 * 60_000;
 
-interface DoomedBlob {
-  workspaceId: string;
-  id: string;
-  location: BlobLocation;
+/** Longer than a batch takes even when every delete runs into its limit. */
+export const CLAIMED_FOR_MS = 10 * 60_000;
+
+/** A blob that cannot be removed is taken up again by the next sweep, and keeps nothing waiting behind it. */
+export const RETRY_AFTER_MS = SWEEP_EVERY_MS / 2;
+
+export const SWEEP_BATCH = 200;
+
+/** What has become of bytes that were to be removed. */
+export interface Tally {
+  readonly gone: number;
+  /** Not removed, or not known to be: postponed. */
+  readonly stuck: number;
 }
 
-/** Removes blobs that nothing refers to. Safe to run twice at once: bytes go first, then the row that names them. */
+type Ids = Pick<Doomed, 'workspaceId' | 'id'>;
+
+/**
+ * Removes blobs that nothing refers to: bytes first, then the row that names them, so that a crash forgets nothing.
+ *
+ * Under the row's lock a blob is seen to have no reference, is claimed, and only then, outside the transaction, loses
+ * its bytes. Danger: this holds because a blob without a reference can never get one again. What becomes live is
+ * staged, and a claimed blob is dying; a restore copies the reference of a version row that exists, under the lock of
+ * the workspace. Who wants to refer to blobs in another way must keep to that, or lock the row and see it live.
+ */
 @Injectable()
 export class BlobSweeper {
+  private readonly statements: SweepStatements;
+
   constructor(
     private readonly database: Database,
-    private readonly store: BlobStore,
+    private readonly remover: ByteRemover,
     private readonly clock: Clock,
     private readonly log: Log,
-  ) {}
+    references: BlobReferences,
+  ) {
+    this.statements = sweepStatements(references);
+  }
 
-  @Interval(SWEEP_EVERY_MS)
+  /** Best effort, for what has just become unreferenced. */
   async sweepNow(): Promise<void> {
     await this.log.bestEffort('sweep blobs', () => this.sweep(this.clock.now()));
   }
 
   /** Takes up what crashed uploads left behind and what is past its grace, oldest first. Returns how many blobs went. */
   async sweep(now: Date): Promise<number> {
-    await this.database.run(blobStatements.condemnStaged, [new Date(now.getTime() - STAGED_FOR_MS), now]);
-    let removed = 0;
+    return (await this.sweepAll(now)).gone;
+  }
+
+  /** As `sweep`; says too how many could not be removed. */
+  async sweepAll(now: Date): Promise<Tally> {
+    await this.database.run(this.statements.condemnStaged, [new Date(now.getTime() - STAGED_FOR_MS), now]);
+    const tally = { gone: 0, stuck: 0 };
     for (;;) {
-      const doomed = await this.database.run<DoomedBlob>(blobStatements.dying, [now, BATCH]);
-      const gone = await this.remove(doomed, now);
-      removed += gone;
+      const { locked, claimed } = await this.claim(this.statements.lockDue, [
+        now,
+        this.clock.now(),
+        SWEEP_BATCH,
+      ]);
+      const { gone, stuck } = await this.remove(claimed);
+      tally.gone += gone;
+      tally.stuck += stuck;
       // A whole batch that stays is a store that is away: the others would fare no better.
-      if (doomed.length < BATCH || gone === 0) return removed;
+      if (locked < SWEEP_BATCH || (claimed.length > 0 && gone === 0)) return tally;
     }
   }
 
@@ -57,44 +85,47 @@ export class BlobSweeper {
    */
   async sweepWorkspace(workspaceId: string, now: Date): Promise<number> {
     const before = new Date(now.getTime() - STAGED_FOR_MS);
-    const values = [workspaceId, before, BATCH];
-    const doomed = await this.database.run<DoomedBlob>(blobStatements.ofDeletedWorkspace, values);
-    if (doomed.length === 0) await this.tidy(workspaceId);
-    return this.remove(doomed, now);
+    const values = [workspaceId, before, this.clock.now(), SWEEP_BATCH];
+    const { claimed } = await this.claim(this.statements.lockOfDeletedWorkspace, values);
+    if (claimed.length === 0) await this.tidy(workspaceId);
+    return (await this.remove(claimed)).gone;
   }
 
-  /** Each on its own: one that fails is postponed with its row, the rest go. Returns how many went. */
-  private async remove(doomed: DoomedBlob[], now: Date): Promise<number> {
-    const gone: DoomedBlob[] = [];
-    const stuck: DoomedBlob[] = [];
-    for (const blob of doomed) ((await this.removeBytes(blob)) ? gone : stuck).push(blob);
-    await this.runFor(gone, blobStatements.removeRows);
-    await this.runFor(stuck, blobStatements.postpone, new Date(now.getTime() + RETRY_AFTER_MS));
-    return gone.length;
+  /** Locks rows, sets right those that are referred to after all, and claims the others. */
+  private claim(lock: Statement, values: Parameter[]): Promise<{ locked: number; claimed: Doomed[] }> {
+    return this.database.transaction(async (tx) => {
+      const locked = await tx.run<Ids>(lock, values);
+      if (locked.length === 0) return { locked: 0, claimed: [] };
+      const now = this.clock.now();
+      const until = new Date(now.getTime() + CLAIMED_FOR_MS);
+      await this.runFor(locked, this.statements.revive, [], tx);
+      const claimed = await this.runFor<Doomed>(locked, this.statements.claim, [now, until], tx);
+      return { locked: locked.length, claimed };
+    });
   }
 
-  private async removeBytes({ workspaceId, id, location }: DoomedBlob): Promise<boolean> {
-    if (location === 'inline') return true;
-    const key = keyOf(workspaceId, id);
-    try {
-      await this.store.delete(key);
-      return true;
-    } catch (err) {
-      this.log.warn({ err, key }, 'could not remove a blob');
-      return false;
-    }
+  private async remove(claimed: Doomed[]): Promise<Tally> {
+    const { gone, stuck } = await this.remover.remove(claimed);
+    await this.runFor(gone, this.statements.removeRows);
+    const later = new Date(this.clock.now().getTime() + RETRY_AFTER_MS);
+    await this.runFor(stuck, this.statements.postpone, [later]);
+    return { gone: gone.length, stuck: stuck.length };
   }
 
-  private async runFor(blobs: DoomedBlob[], statement: Statement, ...more: Parameter[]): Promise<void> {
-    if (blobs.length === 0) return;
+  private async runFor<Row>(
+    blobs: readonly Ids[],
+    statement: Statement,
+    more: Parameter[] = [],
+    on: Pick<Tx, 'run'> = this.database,
+  ): Promise<Row[]> {
+    if (blobs.length === 0) return [];
     const workspaceIds = blobs.map(({ workspaceId }) => workspaceId);
-    await this.database.run(statement, [workspaceIds, blobs.map(({ id }) => id), ...more]);
+    return on.run<Row>(statement, [workspaceIds, blobs.map(({ id }) => id), ...more]);
   }
 
   /** Not while an upload is under way: it would lose its directory between making it and writing there. */
   private async tidy(workspaceId: string): Promise<void> {
-    const left = await this.database.run(blobStatements.anyOfWorkspace, [workspaceId]);
-    if (left.length > 0) return;
-    await this.log.bestEffort('tidy up after a workspace', () => this.store.tidy(workspaceId));
+    const left = await this.database.run(this.statements.anyOfWorkspace, [workspaceId]);
+    if (left.length === 0) await this.remover.tidy(workspaceId);
   }
 }

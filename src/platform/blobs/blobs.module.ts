@@ -1,23 +1,49 @@
 import { Global, Module } from '@nestjs/common';
 import { Configuration } from '../../config/index.js';
 import { Database } from '../database/index.js';
+import { Doctor, DoctorModule } from '../doctor/index.js';
+import { Log } from '../log/index.js';
+import { BlobMover } from './blob-mover.js';
+import { BlobReferences } from './blob-references.js';
+import { BlobStores } from './blob-stores.js';
 import { BlobSweeper } from './blob-sweeper.js';
-import { BlobStore } from './blob-store.js';
+import { BlobUpkeep } from './blob-upkeep.js';
 import { Blobs } from './blobs.js';
-import { openDiskStore } from './open-disk-store.js';
+import { ByteRemover } from './byte-remover.js';
+import { BytesCheck } from './bytes-check.js';
+import { Leftovers } from './leftovers.js';
+import { openStores } from './open-stores.js';
+import { OrphansCheck } from './orphans-check.js';
+import { SweepingCheck } from './sweeping-check.js';
 
 @Global()
 @Module({
+  imports: [DoctorModule],
   providers: [
+    BlobMover,
     Blobs,
     BlobSweeper,
+    BlobUpkeep,
+    ByteRemover,
+    BytesCheck,
+    Leftovers,
+    OrphansCheck,
+    SweepingCheck,
+    // The database comes first: with an embedded one it is that which makes DATA_DIR, and gives it its mode.
+    { provide: BlobStores, inject: [Configuration, Database, Log], useFactory: openStores },
     {
-      provide: BlobStore,
-      // The database comes first: with an embedded one it is that which makes DATA_DIR, and gives it its mode.
-      inject: [Configuration, Database],
-      useFactory: ({ dataDir }: Configuration, database: Database) => openDiskStore(dataDir, database),
+      provide: BlobReferences,
+      inject: [Database],
+      useFactory: (database: Database) => BlobReferences.read(database),
     },
   ],
-  exports: [Blobs, BlobSweeper],
+  exports: [BlobMover, Blobs, BlobSweeper, BlobUpkeep],
 })
-export class BlobsModule {}
+export class BlobsModule {
+  constructor(doctor: Doctor, sweeping: SweepingCheck, bytes: BytesCheck, orphans: OrphansCheck) {
+    doctor.addCheck((examination) => sweeping.overdue(examination));
+    doctor.addCheck((examination) => bytes.stored(examination));
+    doctor.addCheck((examination) => bytes.inline(examination));
+    doctor.addCheck((examination) => orphans.orphans(examination));
+  }
+}

@@ -19,39 +19,11 @@ export const blobStatements = {
     `DELETE FROM blobs WHERE workspace_id = $1 AND id = $2 AND state = 'staged'`,
   ),
 
-  condemnStaged: statement(
-    'blobs.condemn_staged',
-    `UPDATE blobs SET state = 'dying', not_before = $2 WHERE state = 'staged' AND created_at < $1`,
-  ),
-
-  dying: statement(
-    'blobs.dying',
-    `SELECT workspace_id AS "workspaceId", id, location FROM blobs b
-     WHERE state = 'dying' AND not_before <= $1
-       AND NOT EXISTS (SELECT FROM versions v WHERE v.workspace_id = b.workspace_id AND v.blob_id = b.id)
-     ORDER BY not_before
-     LIMIT $2`,
-  ),
-
-  /** Those whose removal has failed before come last. */
-  ofDeletedWorkspace: statement(
-    'blobs.of_deleted_workspace',
-    `SELECT workspace_id AS "workspaceId", id, location FROM blobs
-     WHERE workspace_id = $1 AND NOT (state = 'staged' AND created_at >= $2)
-     ORDER BY not_before NULLS FIRST, id
-     LIMIT $3`,
-  ),
-
-  /** A row when the workspace has any blob, uploads under way included. */
-  anyOfWorkspace: statement('blobs.any_of_workspace', `SELECT id FROM blobs WHERE workspace_id = $1 LIMIT 1`),
-
-  postpone: statement(
-    'blobs.postpone',
-    `UPDATE blobs SET not_before = $3 WHERE (workspace_id, id) IN (SELECT * FROM unnest($1::uuid[], $2::uuid[]))`,
-  ),
-
-  removeRows: statement(
-    'blobs.remove_rows',
-    `DELETE FROM blobs WHERE (workspace_id, id) IN (SELECT * FROM unnest($1::uuid[], $2::uuid[]))`,
+  /** A row when the store has any blob of this database. */
+  anyStored: statement(
+    'blobs.any_stored',
+    `SELECT FROM blobs WHERE location = $1 AND location <> 'inline'
+     UNION ALL SELECT FROM blob_leftovers WHERE location = $1
+     LIMIT 1`,
   ),
 };

@@ -6,11 +6,13 @@ import { Clock } from '../clock/index.js';
 import { Database } from '../database/index.js';
 import { ServiceUnavailable } from '../http/index.js';
 import { Log } from '../log/index.js';
-import { BlobStore, type BlobLocation, type ByteRange } from './blob-store.js';
+import { type BlobLocation, type ByteRange, keyOf, OutcomeUnknown, StoreUnavailable } from './blob-store.js';
+import { BlobStores } from './blob-stores.js';
 import { blobStatements } from './blobs.queries.js';
 import { HashedBody } from './hashed-body.js';
 
 const DISK_FAULTS = new Set(['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EMFILE', 'ENFILE', 'EACCES']);
+const DISK_RETRY_SECONDS = 60;
 
 /** Bytes that are safe but that no row refers to yet: in memory when small, in the store when large. */
 export interface StagedBlob {
@@ -43,14 +45,14 @@ export class Blobs {
   constructor(
     private readonly configuration: Configuration,
     private readonly database: Database,
-    private readonly store: BlobStore,
+    private readonly stores: BlobStores,
     private readonly clock: Clock,
     private readonly log: Log,
   ) {}
 
   /**
    * Takes in a body. Up to INLINE_BLOB_BYTES it stays in memory; beyond, it is streamed to the store, so memory
-   * does not grow with its size. On any error nothing is left behind.
+   * does not grow with its size. On any error nothing is left behind that is not known to the sweeper.
    */
   async stage(workspaceId: string, chunks: AsyncIterable<Buffer>): Promise<StagedBlob> {
     const id = uuidv7();
@@ -58,11 +60,13 @@ export class Blobs {
     const bytes = await body.upTo(this.configuration.inlineBlobBytes);
     if (bytes) return { workspaceId, id, size: body.size, sha256: body.sha256(), bytes };
 
-    await this.database.run(blobStatements.stage, [workspaceId, id, this.store.location, this.clock.now()]);
+    const { main } = this.stores;
+    await this.database.run(blobStatements.stage, [workspaceId, id, main.location, this.clock.now()]);
     try {
-      await this.store.put(keyOf(workspaceId, id), body);
+      await main.put(keyOf(workspaceId, id), body);
     } catch (error) {
-      await this.forget(workspaceId, id);
+      // Where the outcome is unknown, there may be bytes later: only the sweeper, after an hour, can tell.
+      if (!(error instanceof OutcomeUnknown)) await this.forgetRow(workspaceId, id);
       throw this.asUnavailable(error, 'write');
     }
     return { workspaceId, id, size: body.size, sha256: body.sha256(), bytes: null };
@@ -70,35 +74,38 @@ export class Blobs {
 
   /** Removes a blob that nothing will refer to. Best effort: the sweeper comes for what this misses. */
   async discard(blob: StagedBlob): Promise<void> {
-    if (blob.bytes === null) await this.forget(blob.workspaceId, blob.id);
+    if (blob.bytes !== null) return;
+    await this.log.bestEffort('discard a staged blob', async () => {
+      await this.stores.main.delete(keyOf(blob.workspaceId, blob.id));
+      await this.database.run(blobStatements.forgetStaged, [blob.workspaceId, blob.id]);
+    });
   }
 
   /** The bytes of a live blob, or a range of them: all of those or an error. @throws BlobMissing, ServiceUnavailable */
   async read(blob: BlobReference, range?: ByteRange): Promise<Readable | Buffer> {
     if (blob.bytes) return range ? blob.bytes.subarray(range.start, range.end + 1) : blob.bytes;
+    const { workspaceId, id, size, location } = blob;
+    if (location === 'inline') throw new Error('an inline blob without bytes');
     try {
-      return await this.store.read(keyOf(blob.workspaceId, blob.id), blob.size, range);
+      return await (await this.stores.at(location)).read(keyOf(workspaceId, id), size, range);
     } catch (error) {
       throw this.asUnavailable(error, 'read');
     }
   }
 
-  /** A full or failing disk is the operator's to cure, and the client's to wait for. */
+  /** A full or failing disk or S3 store is the operator's to cure, and the client's to wait for. */
   private asUnavailable(error: unknown, what: 'read' | 'write'): unknown {
-    if (!DISK_FAULTS.has((error as NodeJS.ErrnoException).code ?? '')) return error;
+    const isDiskFault = DISK_FAULTS.has((error as NodeJS.ErrnoException).code ?? '');
+    if (!isDiskFault && !(error instanceof StoreUnavailable)) return error;
     this.log.error({ err: error }, `the blob store cannot ${what}`);
-    return new ServiceUnavailable(`the blob store cannot ${what}`, 60);
+    const seconds = error instanceof StoreUnavailable ? error.retryAfterSeconds : DISK_RETRY_SECONDS;
+    return new ServiceUnavailable(`the blob store cannot ${what}`, seconds);
   }
 
-  private async forget(workspaceId: string, id: string): Promise<void> {
-    await this.log.bestEffort('discard a staged blob', async () => {
-      await this.store.delete(keyOf(workspaceId, id));
-      await this.database.run(blobStatements.forgetStaged, [workspaceId, id]);
-    });
+  /** Best effort: the sweeper comes for what this misses. */
+  private async forgetRow(workspaceId: string, id: string): Promise<void> {
+    await this.log.bestEffort('forget a staged blob', () =>
+      this.database.run(blobStatements.forgetStaged, [workspaceId, id]),
+    );
   }
-}
-
-/** Made of our own ids alone, fresh for every upload: never the content's hash, never a client's name. */
-export function keyOf(workspaceId: string, blobId: string): string {
-  return `${workspaceId}/${blobId}`;
 }

@@ -1,18 +1,25 @@
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { open, readdir, rename, rm, rmdir, unlink, type FileHandle } from 'node:fs/promises';
+import { open, readdir, rename, rm, stat, unlink, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { syncDirectory } from '../../config/index.js';
-import { BlobMissing, BlobStore, type ByteRange } from './blob-store.js';
+import {
+  BlobMissing,
+  BlobStore,
+  type ByteRange,
+  OutcomeUnknown,
+  type StoredObject,
+  StoreUnavailable,
+} from './blob-store.js';
+import { removeEmpty, writeFile } from './disk-files.js';
+import { listing } from './disk-listing.js';
 import { DurableDirectories } from './durable-directories.js';
 import { exactly } from './exact-read.js';
 
 const KEY = /^[0-9a-f-]{36}\/[0-9a-f-]{36}$/;
+const RETRY_SECONDS = 5;
 const WORKSPACE = /^[0-9a-f-]{36}$/;
-
-/** What rmdir says of a directory that is in use, gone, or none. */
-const NOT_TO_REMOVE = new Set(['ENOTEMPTY', 'EEXIST', 'ENOENT', 'ENOTDIR']);
 
 /**
  * Blobs as files under one directory. A file appears complete under its final name or not at all: temporary file,
@@ -54,8 +61,10 @@ export class DiskBlobStore extends BlobStore {
       await rename(draft, path);
       await syncDirectory(dirname(path));
     } catch (error) {
-      await rm(draft, { force: true });
-      await rm(path, { force: true });
+      await removeAgain([draft, path]);
+      // The sweeper has taken an upload for dead that was only slow.
+      if (isAbsent(error))
+        throw new StoreUnavailable('the draft of an upload has gone', RETRY_SECONDS, error);
       throw error;
     }
   }
@@ -78,9 +87,31 @@ export class DiskBlobStore extends BlobStore {
     try {
       await unlink(path);
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+      if (isAbsent(error)) return;
       throw error;
     }
+  }
+
+  async sizeOf(key: string): Promise<number | undefined> {
+    try {
+      return (await stat(this.pathOf(key))).size;
+    } catch (error) {
+      if (isAbsent(error)) return undefined;
+      throw error;
+    }
+  }
+
+  list(workspaceId?: string): AsyncIterable<StoredObject[]> {
+    return listing(this.root, workspaceId);
+  }
+
+  /** A draft lies beside its key and goes with it. */
+  async clearDrafts(): Promise<number> {
+    return Promise.resolve(0);
+  }
+
+  close(): void {
+    // no file is held open
   }
 
   async tidy(workspaceId: string): Promise<void> {
@@ -94,7 +125,7 @@ export class DiskBlobStore extends BlobStore {
     try {
       return await open(this.pathOf(key), constants.O_RDONLY | constants.O_NOFOLLOW);
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new BlobMissing(key, error);
+      if (isAbsent(error)) throw new BlobMissing(key, error);
       throw error;
     }
   }
@@ -107,27 +138,15 @@ export class DiskBlobStore extends BlobStore {
   }
 }
 
-/** Makes a file and syncs its bytes; its name is not durable yet. */
-async function writeFile(path: string, chunks: AsyncIterable<Buffer> | Iterable<Buffer>): Promise<void> {
-  const file = await open(path, 'wx', 0o600);
+/** An upload that has failed leaves nothing. */
+async function removeAgain(paths: string[]): Promise<void> {
   try {
-    for await (const chunk of chunks) await writeFully(file, chunk);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-}
-
-async function writeFully(file: FileHandle, chunk: Buffer): Promise<void> {
-  for (let written = 0; written < chunk.length;) {
-    written += (await file.write(chunk, written)).bytesWritten;
-  }
-}
-
-async function removeEmpty(path: string): Promise<void> {
-  try {
-    await rmdir(path);
+    for (const path of paths) await rm(path, { force: true });
   } catch (error) {
-    if (!NOT_TO_REMOVE.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    throw new OutcomeUnknown('an upload that failed could not be removed', RETRY_SECONDS, error);
   }
+}
+
+function isAbsent(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ENOENT';
 }

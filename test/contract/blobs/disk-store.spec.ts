@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { Configuration } from '../../../src/config/index.js';
 import { BlobMissing } from '../../../src/platform/blobs/blob-store.js';
+import { BlobStores } from '../../../src/platform/blobs/blob-stores.js';
 import { BlobSweeper } from '../../../src/platform/blobs/blob-sweeper.js';
 import { Blobs } from '../../../src/platform/blobs/blobs.js';
 import { DiskBlobStore } from '../../../src/platform/blobs/disk-blob-store.js';
@@ -303,7 +304,13 @@ describe('the service', () => {
     store.read = () => Promise.reject(Object.assign(new Error(code), { code }));
     const { app } = service;
     const [configuration, database] = [app.get(Configuration), app.get(Database)];
-    const blobs = new Blobs(configuration, database, store, app.get(Clock), app.get(Log));
+    const blobs = new Blobs(
+      configuration,
+      database,
+      new BlobStores(store, never),
+      app.get(Clock),
+      app.get(Log),
+    );
     const blob = {
       workspaceId: randomUUID(),
       id: randomUUID(),
@@ -403,6 +410,10 @@ describe('the service', () => {
     });
   });
 });
+
+function never(): Promise<never> {
+  return Promise.reject(new Error('there is no other store'));
+}
 
 /** Looks many times whether it stays so while all that is under way goes on. */
 async function expectStill(check: () => boolean): Promise<void> {

@@ -1,0 +1,46 @@
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { type BlobStore, type StoreLocation, StoreUnavailable } from './blob-store.js';
+
+const RETRY_SECONDS = 60;
+
+/** The stores of this instance: new blobs go to the main one, every other is where its row says. */
+@Injectable()
+export class BlobStores implements OnApplicationShutdown {
+  private readonly others = new Map<StoreLocation, Promise<BlobStore>>();
+
+  constructor(
+    readonly main: BlobStore,
+    private readonly open: (location: StoreLocation) => Promise<BlobStore>,
+    other?: BlobStore,
+  ) {
+    if (other) this.others.set(other.location, Promise.resolve(other));
+  }
+
+  /** The store at a location, opened when it is first needed. @throws StoreUnavailable when it cannot be opened */
+  async at(location: StoreLocation): Promise<BlobStore> {
+    if (location === this.main.location) return this.main;
+    const known = this.others.get(location) ?? this.open(location);
+    this.others.set(location, known);
+    try {
+      return await known;
+    } catch (error) {
+      if (this.others.get(location) === known) this.others.delete(location);
+      throw new StoreUnavailable(`the ${location} store cannot be opened`, RETRY_SECONDS, error);
+    }
+  }
+
+  /** Whether it is open, and so worth a look. */
+  has(location: StoreLocation): boolean {
+    return location === this.main.location || this.others.has(location);
+  }
+
+  /** Those that are open. */
+  async opened(): Promise<BlobStore[]> {
+    const others = await Promise.allSettled(this.others.values());
+    return [this.main, ...others.flatMap((other) => (other.status === 'fulfilled' ? [other.value] : []))];
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    for (const store of await this.opened()) store.close();
+  }
+}

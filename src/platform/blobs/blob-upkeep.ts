@@ -1,0 +1,46 @@
+import { Injectable } from '@nestjs/common';
+import { Interval } from '@nestjs/schedule';
+import { Clock } from '../clock/index.js';
+import { Log } from '../log/index.js';
+import { BlobStores } from './blob-stores.js';
+import { BlobSweeper, STAGED_FOR_MS, SWEEP_EVERY_MS } from './blob-sweeper.js';
+import { Leftovers } from './leftovers.js';
+
+/** What a sweep has removed. */
+export interface Swept {
+  /** Blobs that nothing referred to. */
+  readonly blobs: number;
+  /** Copies that moves between stores have left. */
+  readonly copies: number;
+  /** Uploads that were never finished. */
+  readonly drafts: number;
+  /** Blobs and copies that a store did not remove; they are tried again. */
+  readonly stuck: number;
+}
+
+/** All that is swept, on every instance in turn; instances do not get in each other's way. */
+@Injectable()
+export class BlobUpkeep {
+  constructor(
+    private readonly sweeper: BlobSweeper,
+    private readonly leftovers: Leftovers,
+    private readonly stores: BlobStores,
+    private readonly clock: Clock,
+    private readonly log: Log,
+  ) {}
+
+  @Interval(SWEEP_EVERY_MS)
+  async sweepNow(): Promise<void> {
+    await this.log.bestEffort('sweep blobs', () => this.sweep(this.clock.now()));
+  }
+
+  /** @throws when the database or a store fails; what was done until then stays done */
+  async sweep(now: Date): Promise<Swept> {
+    const blobs = await this.sweeper.sweepAll(now);
+    const copies = await this.leftovers.sweep(now);
+    let drafts = 0;
+    for (const store of await this.stores.opened())
+      drafts += await store.clearDrafts(new Date(now.getTime() - STAGED_FOR_MS));
+    return { blobs: blobs.gone, copies: copies.gone, drafts, stuck: blobs.stuck + copies.stuck };
+  }
+}

@@ -1,0 +1,62 @@
+import { Injectable } from '@nestjs/common';
+import { Log } from '../log/index.js';
+import { type BlobLocation, keyOf } from './blob-store.js';
+import { BlobStores } from './blob-stores.js';
+
+const AT_ONCE = 8;
+
+/** Bytes to be removed. */
+export interface Doomed {
+  readonly workspaceId: string;
+  readonly id: string;
+  readonly location: BlobLocation;
+}
+
+export interface Removal<T extends Doomed> {
+  readonly gone: T[];
+  /** Not removed, or not known to be. */
+  readonly stuck: T[];
+}
+
+/** Removes bytes from the stores that have them. */
+@Injectable()
+export class ByteRemover {
+  constructor(
+    private readonly stores: BlobStores,
+    private readonly log: Log,
+  ) {}
+
+  /** Each on its own, eight at a time; when eight in a row fail, the store is away and the others wait as well. */
+  async remove<T extends Doomed>(doomed: readonly T[]): Promise<Removal<T>> {
+    const removal: Removal<T> = { gone: [], stuck: [] };
+    for (let at = 0; at < doomed.length; at += AT_ONCE) {
+      const some = doomed.slice(at, at + AT_ONCE);
+      const isGone = await Promise.all(some.map((blob) => this.removeOne(blob)));
+      for (const [index, blob] of some.entries()) (isGone[index] ? removal.gone : removal.stuck).push(blob);
+      if (some.length === AT_ONCE && !isGone.includes(true)) {
+        removal.stuck.push(...doomed.slice(at + AT_ONCE));
+        break;
+      }
+    }
+    return removal;
+  }
+
+  /** What a workspace whose blobs are all gone leaves behind in the stores. */
+  async tidy(workspaceId: string): Promise<void> {
+    await this.log.bestEffort('tidy up after a workspace', async () => {
+      for (const store of await this.stores.opened()) await store.tidy(workspaceId);
+    });
+  }
+
+  private async removeOne({ workspaceId, id, location }: Doomed): Promise<boolean> {
+    if (location === 'inline') return true;
+    const key = keyOf(workspaceId, id);
+    try {
+      await (await this.stores.at(location)).delete(key);
+      return true;
+    } catch (err) {
+      this.log.warn({ err, key, location }, 'could not remove a blob');
+      return false;
+    }
+  }
+}

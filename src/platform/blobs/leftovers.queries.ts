@@ -1,0 +1,56 @@
+import { statement } from '../database/index.js';
+
+const OF_IDS =
+  '(l.location, l.workspace_id, l.id) IN (SELECT * FROM unnest($1::text[], $2::uuid[], $3::uuid[]))';
+
+export const leftoverStatements = {
+  /** No row when there is one already: another move is at it, or an earlier copy still waits to be removed. */
+  announce: statement(
+    'blob_leftovers.announce',
+    `INSERT INTO blob_leftovers (location, workspace_id, id, state, not_before) VALUES ($1, $2, $3, 'copying', $4)
+     ON CONFLICT DO NOTHING
+     RETURNING id`,
+  ),
+
+  /** No row when the sweeper has come first: the copy is gone, or will be. */
+  adopt: statement(
+    'blob_leftovers.adopt',
+    `DELETE FROM blob_leftovers WHERE location = $1 AND workspace_id = $2 AND id = $3 AND state = 'copying'
+     RETURNING id`,
+  ),
+
+  leave: statement(
+    'blob_leftovers.leave',
+    `INSERT INTO blob_leftovers (location, workspace_id, id, state, not_before) VALUES ($1, $2, $3, 'dying', $4)`,
+  ),
+
+  giveUp: statement(
+    'blob_leftovers.give_up',
+    `UPDATE blob_leftovers SET state = 'dying', not_before = $4
+     WHERE location = $1 AND workspace_id = $2 AND id = $3 AND state = 'copying'`,
+  ),
+
+  /** Bytes that a row of `blobs` names are never removed, whatever is written here. */
+  claim: statement(
+    'blob_leftovers.claim',
+    `UPDATE blob_leftovers l SET state = 'dying', claimed_until = $3
+     FROM (
+       SELECT location, workspace_id, id FROM blob_leftovers
+       WHERE not_before <= $1 AND (claimed_until IS NULL OR claimed_until <= $2)
+       ORDER BY not_before
+       LIMIT $4
+       FOR UPDATE SKIP LOCKED
+     ) due
+     WHERE (l.location, l.workspace_id, l.id) = (due.location, due.workspace_id, due.id)
+       AND NOT EXISTS (SELECT FROM blobs b
+                       WHERE b.workspace_id = l.workspace_id AND b.id = l.id AND b.location = l.location)
+     RETURNING l.location, l.workspace_id AS "workspaceId", l.id`,
+  ),
+
+  postpone: statement(
+    'blob_leftovers.postpone',
+    `UPDATE blob_leftovers l SET not_before = $4, claimed_until = NULL WHERE ${OF_IDS}`,
+  ),
+
+  remove: statement('blob_leftovers.remove', `DELETE FROM blob_leftovers l WHERE ${OF_IDS}`),
+};

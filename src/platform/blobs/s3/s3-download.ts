@@ -1,0 +1,95 @@
+import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+import { BlobMissing, type ByteRange } from '../blob-store.js';
+import type { S3Connection } from './s3-connection.js';
+import { S3Fault, S3Timeout } from './s3-fault.js';
+
+/** Cuts in a row, without a byte in between, after which a download fails. */
+const CUTS = 3;
+
+/**
+ * The bytes of one range. A connection that is cut or falls silent is opened again where it ended: to read twice is
+ * harmless, and the client that waits for the rest need not know.
+ */
+export class S3Download {
+  private constructor(
+    private readonly connection: S3Connection,
+    private readonly key: string,
+    private readonly size: number,
+    private readonly range: ByteRange,
+  ) {}
+
+  /** @throws BlobMissing, S3Fault */
+  static async open(
+    connection: S3Connection,
+    key: string,
+    size: number,
+    range: ByteRange,
+  ): Promise<Readable> {
+    const download = new S3Download(connection, key, size, range);
+    const first = await download.from(range.start);
+    const stream = Readable.from(download.chunks(first), { objectMode: false });
+    // A reader that goes before it has read anything never lets the generator begin, nor end.
+    stream.once('close', () => first.destroy());
+    return stream;
+  }
+
+  private async *chunks(first: IncomingMessage): AsyncGenerator<Buffer> {
+    let position = this.range.start;
+    let response: IncomingMessage | undefined = first;
+    for (let cuts = 0; position <= this.range.end;) {
+      try {
+        response ??= await this.from(position);
+        for await (const chunk of this.watched(response)) {
+          cuts = 0;
+          position += chunk.length;
+          yield chunk;
+        }
+        if (position <= this.range.end) throw new S3Timeout('the body ended too early');
+      } catch (error) {
+        if (error instanceof BlobMissing || ++cuts === CUTS) throw error;
+      } finally {
+        response?.destroy();
+        response = undefined;
+      }
+    }
+  }
+
+  /** Fails when nothing comes for too long; a reader who takes long to come back for more is not meant. */
+  private async *watched(response: IncomingMessage): AsyncGenerator<Buffer> {
+    const source = response[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+    for (;;) {
+      const timer = setTimeout(
+        () => response.destroy(new S3Timeout('the connection is silent')),
+        this.connection.limits.idleMs,
+      );
+      const next = await source.next().finally(() => clearTimeout(timer));
+      if (next.done) return;
+      yield next.value;
+    }
+  }
+
+  /** The answer to a request for the rest from here on, after its head has been found to be right. */
+  private async from(position: number): Promise<IncomingMessage> {
+    const length = this.range.end + 1 - position;
+    const { bucket } = this.connection;
+    let answer: IncomingMessage;
+    try {
+      answer = (await this.connection.retried((client) =>
+        client.getPartialObject(bucket, this.key, position, length),
+      )) as IncomingMessage;
+    } catch (error) {
+      if (error instanceof S3Fault && (error.isAbsent || error.code === 'InvalidRange'))
+        throw new BlobMissing(this.key, error);
+      throw error;
+    }
+    const expected = `bytes ${position}-${this.range.end}/${this.size}`;
+    const found = answer.headers['content-range'];
+    if (found === expected) return answer;
+    answer.destroy();
+    throw new BlobMissing(
+      this.key,
+      new Error(`the store has ${found ?? 'no such range'} instead of ${expected}`),
+    );
+  }
+}

@@ -1,0 +1,79 @@
+import { type Statement, statement } from '../database/index.js';
+import type { BlobReferences } from './blob-references.js';
+
+/** A time by which a sweeper that has claimed something is done with it, or dead. */
+const FREE = (alias: string, now: string): string =>
+  `(${alias}.claimed_until IS NULL OR ${alias}.claimed_until <= ${now})`;
+
+const OF_IDS = '(b.workspace_id, b.id) IN (SELECT * FROM unnest($1::uuid[], $2::uuid[]))';
+
+export interface SweepStatements {
+  readonly condemnStaged: Statement;
+  readonly lockDue: Statement;
+  readonly lockOfDeletedWorkspace: Statement;
+  readonly revive: Statement;
+  readonly claim: Statement;
+  readonly postpone: Statement;
+  readonly removeRows: Statement;
+  readonly anyOfWorkspace: Statement;
+}
+
+export function sweepStatements({ unreferenced }: BlobReferences): SweepStatements {
+  return {
+    condemnStaged: statement(
+      'blobs.condemn_staged',
+      `UPDATE blobs SET state = 'dying', not_before = $2 WHERE state = 'staged' AND created_at < $1`,
+    ),
+
+    /** Those that another sweeper, or somebody who is about to refer to them, has locked are left to the next sweep. */
+    lockDue: statement(
+      'blobs.lock_due',
+      `SELECT workspace_id AS "workspaceId", id FROM blobs b
+       WHERE state = 'dying' AND not_before <= $1 AND ${FREE('b', '$2')}
+       ORDER BY not_before
+       LIMIT $3
+       FOR UPDATE SKIP LOCKED`,
+    ),
+
+    /** Those whose removal has failed before come last. Uploads under way are left out. */
+    lockOfDeletedWorkspace: statement(
+      'blobs.lock_of_deleted_workspace',
+      `SELECT workspace_id AS "workspaceId", id FROM blobs b
+       WHERE workspace_id = $1 AND NOT (state = 'staged' AND created_at >= $2) AND ${FREE('b', '$3')}
+       ORDER BY not_before NULLS FIRST, id
+       LIMIT $4
+       FOR UPDATE SKIP LOCKED`,
+    ),
+
+    /** To be run under the locks, in a statement of its own: only that sees what was committed before them. */
+    revive: statement(
+      'blobs.revive',
+      `UPDATE blobs b SET state = 'live', not_before = NULL
+       WHERE ${OF_IDS} AND state = 'dying' AND size IS NOT NULL AND NOT (${unreferenced})`,
+    ),
+
+    /** As `revive`. */
+    claim: statement(
+      'blobs.claim',
+      `UPDATE blobs b SET state = 'dying', not_before = coalesce(not_before, $3), claimed_until = $4
+       WHERE ${OF_IDS} AND ${unreferenced}
+       RETURNING workspace_id AS "workspaceId", id, location`,
+    ),
+
+    postpone: statement(
+      'blobs.postpone',
+      `UPDATE blobs b SET not_before = $3, claimed_until = NULL WHERE ${OF_IDS}`,
+    ),
+
+    removeRows: statement(
+      'blobs.remove_rows',
+      `DELETE FROM blobs b WHERE ${OF_IDS} AND state = 'dying' AND ${unreferenced}`,
+    ),
+
+    /** A row when the workspace has any blob, uploads under way included. */
+    anyOfWorkspace: statement(
+      'blobs.any_of_workspace',
+      `SELECT id FROM blobs WHERE workspace_id = $1 LIMIT 1`,
+    ),
+  };
+}

@@ -1,0 +1,220 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { rm, writeFile, mkdir, utimes } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { BlobMover } from '../../src/platform/blobs/index.js';
+import { Doctor, type Finding } from '../../src/platform/doctor/index.js';
+import { startService, type TestService, type TestWorkspace } from '../kit/index.js';
+import { describeWithTestServers, startS3 } from '../kit/s3.js';
+import { TestBucket } from '../kit/stored-blobs.js';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+let service: TestService;
+let notes: TestWorkspace;
+
+async function examine(
+  how: { isDeep?: boolean; fix?: boolean; inMs?: number } = {},
+  at = service,
+): Promise<Finding[]> {
+  const { isDeep = false, fix = false, inMs = 0 } = how;
+  const now = new Date(at.clock.now().getTime() + inMs);
+  const findings: Finding[] = [];
+  for await (const finding of at.app.get(Doctor).examine({ now, isDeep, fix })) findings.push(finding);
+  return findings;
+}
+
+async function keyOf(path: string): Promise<string> {
+  const [row] = await service.database.query<{ key: string }>(
+    `SELECT b.workspace_id || '/' || b.id AS key FROM files f
+     JOIN versions v ON v.workspace_id = f.workspace_id AND v.file_id = f.id
+     JOIN blobs b ON b.workspace_id = v.workspace_id AND b.id = v.blob_id
+     WHERE f.encrypted_path = $1`,
+    [path],
+  );
+  return row!.key;
+}
+
+function onDisk(key: string): string {
+  const [workspace = '', id = ''] = key.split('/');
+  return join(service.dataDir, 'blobs', workspace, id.slice(-2), id);
+}
+
+async function plant(key: string, bytes: Buffer, age = 2 * HOUR): Promise<void> {
+  await mkdir(dirname(onDisk(key)), { recursive: true });
+  await writeFile(onDisk(key), bytes);
+  const then = new Date(Date.now() - age);
+  await utimes(onDisk(key), then, then);
+}
+
+describe('the doctor', () => {
+  beforeEach(async () => {
+    service = await startService();
+    notes = await (await service.user('alice')).workspace();
+    await notes.put('small', 'a note').expect(201);
+    await notes.put('large', randomBytes(100_000)).expect(201);
+    await notes.put('huge', randomBytes(1_000_000)).expect(201);
+  });
+  afterEach(() => service.close());
+
+  it('finds nothing where all is well', async () => {
+    expect(await examine({ isDeep: true })).toEqual([]);
+    expect(await examine({ isDeep: true, fix: true })).toEqual([]);
+    await notes.get('large').expect(200);
+  });
+
+  it.each([
+    ['missing', (path: string) => rm(path), 'It has no bytes in the disk store.'],
+    [
+      'cut off',
+      (path: string) => writeFile(path, 'x'),
+      'It has 1 bytes instead of 100000 in the disk store.',
+    ],
+  ])('finds bytes that are %s, and cannot mend them', async (_, damage, problem) => {
+    const key = await keyOf('large');
+    await damage(onDisk(key));
+    for (const fix of [false, true])
+      expect(await examine({ fix })).toEqual([
+        {
+          fault: 'bytes missing or damaged',
+          subject: key,
+          problem,
+          cure: 'Put its bytes back from a backup of the store; without one, what refers to them is lost.',
+          isFixed: false,
+        },
+      ]);
+  });
+
+  it('finds other bytes when it reads them, on disk and in the rows', async () => {
+    const [large, small] = [await keyOf('large'), await keyOf('small')];
+    await writeFile(onDisk(large), randomBytes(100_000));
+    await service.database.query('UPDATE blobs SET bytes = $2 WHERE id = $1', [
+      small.split('/')[1],
+      Buffer.from('a nota'),
+    ]);
+    expect(await examine()).toEqual([]);
+    const findings = await examine({ isDeep: true });
+    expect(findings.map(({ subject, problem }) => [subject, problem])).toEqual([
+      [large, 'Its bytes in the disk store have another hash.'],
+      [small, 'The bytes in its row are others than the row says.'],
+    ]);
+  });
+
+  it('finds bytes without a row, and removes them', async () => {
+    const orphan = `${notes.id}/${randomUUID()}`;
+    const stranger = `${randomUUID()}/${randomUUID()}`;
+    const young = `${notes.id}/${randomUUID()}`;
+    await plant(orphan, Buffer.from('left'));
+    await plant(stranger, Buffer.from('left'));
+    await plant(young, Buffer.from('an upload under way'), 50 * MINUTE);
+    const found = await examine();
+    expect(found.map(({ fault, subject, isFixed }) => [fault, subject, isFixed]).sort()).toEqual(
+      [
+        ['orphan', orphan, false],
+        ['orphan', stranger, false],
+      ].sort(),
+    );
+    expect((await examine({ fix: true })).every(({ isFixed }) => isFixed)).toBe(true);
+    expect(await examine()).toEqual([]);
+    expect(await examine({ inMs: 20 * MINUTE })).toMatchObject([{ subject: young }]);
+    await notes.get('large').expect(200);
+  });
+
+  it('never takes for orphans what is under way, dying, or left by a move', async () => {
+    const keys = Array.from({ length: 3 }, () => `${notes.id}/${randomUUID()}`);
+    for (const key of keys) await plant(key, Buffer.from('known'));
+    const [staged, dying, leftover] = keys.map((key) => key.split('/')[1]);
+    const now = service.clock.now();
+    const soon = new Date(now.getTime() + HOUR);
+    await service.database.query(
+      `INSERT INTO blobs (workspace_id, id, state, location, created_at, not_before)
+       VALUES ($1, $2, 'staged', 'disk', $4, NULL), ($1, $3, 'dying', 'disk', $4, $5)`,
+      [notes.id, staged, dying, now, soon],
+    );
+    await service.database.query(`INSERT INTO blob_leftovers VALUES ('disk', $1, $2, 'dying', $3)`, [
+      notes.id,
+      leftover,
+      soon,
+    ]);
+    expect(await examine({ fix: true })).toEqual([]);
+  });
+
+  it('finds what the sweeper should have removed, and sweeps', async () => {
+    await service.database.query(
+      `INSERT INTO blobs (workspace_id, id, state, location, created_at, not_before)
+       VALUES ($1, gen_random_uuid(), 'staged', 'disk', $2, NULL), ($1, gen_random_uuid(), 'dying', 'disk', $2, $2)`,
+      [notes.id, service.clock.now()],
+    );
+    expect(await examine({ inMs: 25 * MINUTE })).toEqual([]);
+    const late = { inMs: 2 * HOUR };
+    expect(await examine(late)).toMatchObject([
+      { fault: 'not swept', subject: 'uploads that died', isFixed: false },
+      { fault: 'not swept', subject: 'blobs past their grace', isFixed: false },
+    ]);
+    expect((await examine({ ...late, fix: true })).map(({ isFixed }) => isFixed)).toEqual([true, true]);
+    expect(await examine(late)).toEqual([]);
+  });
+
+  it('looks at what modules add', async () => {
+    const drift = { fault: 'quota', subject: 'alice', problem: 'Off.', cure: 'Count.', isFixed: false };
+    service.app.get(Doctor).addCheck(async function* () {
+      yield await Promise.resolve(drift);
+    });
+    expect(await examine()).toEqual([drift]);
+  });
+});
+
+describeWithTestServers('the doctor, with S3', () => {
+  let bucket: TestBucket;
+  let other: TestService;
+  beforeEach(async () => {
+    const s3 = await startS3();
+    bucket = new TestBucket(s3, s3.bucketName());
+    service = await startService();
+    other = await startService({ beside: service, env: s3.env(bucket.name) });
+    notes = await (await service.user('alice')).workspace();
+    await notes.put('large', randomBytes(100_000)).expect(201);
+    await notes.put('huge', randomBytes(6_000_000)).expect(201);
+  });
+  afterEach(async () => {
+    await other.close();
+    await service.close();
+  });
+
+  it('finds missing bytes and orphans in a bucket, and leaves what is not ours', async () => {
+    await other.app.get(BlobMover).moveAll('s3');
+    expect(await examine({ isDeep: true, fix: true }, other)).toEqual([]);
+    const [lost, orphan] = [await keyOf('large'), `${notes.id}/${randomUUID()}`];
+    await bucket.remove(lost);
+    await bucket.put(orphan, Buffer.from('left'));
+    await bucket.put('letters/to-a-friend.txt', Buffer.from('somebody else'));
+    await rm(onDisk(lost));
+    const findings = await examine({ fix: true, inMs: 2 * HOUR }, other);
+    expect(findings.map(({ fault, subject, isFixed }) => [fault, subject, isFixed])).toEqual([
+      ['not swept', 'copies left by moves', true],
+      ['bytes missing or damaged', lost, false],
+      ['orphan', orphan, true],
+    ]);
+    expect(await bucket.keys()).toEqual([await keyOf('huge'), 'letters/to-a-friend.txt'].sort());
+  });
+
+  it('after the database was put back from before a move, finds the bytes and makes the rows name them', async () => {
+    await other.app.get(BlobMover).moveAll('s3');
+    await service.database.query('DELETE FROM blob_leftovers');
+    const keys = [await keyOf('large'), await keyOf('huge')];
+    for (const key of keys) await rm(onDisk(key));
+    await service.database.query(`UPDATE blobs SET location = 'disk' WHERE location = 's3'`);
+
+    expect(await examine({ inMs: 2 * HOUR }, other)).toMatchObject([
+      { fault: 'bytes elsewhere', isFixed: false },
+      { fault: 'bytes elsewhere', isFixed: false },
+    ]);
+    expect(await examine({ inMs: 2 * HOUR, fix: true }, other)).toMatchObject([
+      { isFixed: true },
+      { isFixed: true },
+    ]);
+    expect(await bucket.keys()).toEqual(keys.sort());
+    expect(await examine({ isDeep: true, inMs: 2 * HOUR }, other)).toEqual([]);
+    await notes.as(notes.user.at(other.url)).get('huge').expect(200);
+  });
+});

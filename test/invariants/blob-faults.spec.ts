@@ -1,0 +1,228 @@
+import { randomBytes } from 'node:crypto';
+import { BlobStores } from '../../src/platform/blobs/blob-stores.js';
+import { BlobUpkeep } from '../../src/platform/blobs/index.js';
+import type { S3Limits } from '../../src/platform/blobs/s3/bounded-request.js';
+import type { S3BlobStore } from '../../src/platform/blobs/s3/s3-blob-store.js';
+import { type Fault, FaultProxy, type ProxiedRequest, type Weather } from '../kit/fault-proxy.js';
+import { startService, type TestService, type TestWorkspace } from '../kit/index.js';
+import { Random } from '../kit/random.js';
+import { headOf, openSocket, received } from '../kit/raw-http.js';
+import { describeWithTestServers, startS3 } from '../kit/s3.js';
+import { expectNothingLostOrLeft, TestBucket } from '../kit/stored-blobs.js';
+
+const MIB = 1024 * 1024;
+const HOUR = 60 * 60_000;
+
+/** In ms. The service's own come to less than half a minute; here nobody waits for that. */
+const SHORT = { connectMs: 400, idleMs: 400, callMs: 1_000, cleanUpMs: 1_000, pauseMs: 5 };
+const PATIENT = { connectMs: 3_000, idleMs: 10_000, callMs: 25_000, cleanUpMs: 1_000, pauseMs: 5 };
+const NO_ANSWER = 5_000;
+const AT_ONCE = 4;
+
+/** One request, and one in two parts. */
+const SMALL = 100_000;
+const LARGE = 5 * MIB + 1000;
+
+const FAULTS: [string, Fault][] = [
+  ['delay', { kind: 'delay', ms: 30 }],
+  ['reset', { kind: 'reset' }],
+  ['blackhole', { kind: 'blackhole' }],
+  ['500', { kind: 'answer', status: 500, code: 'InternalError' }],
+  ['503', { kind: 'answer', status: 503, code: 'SlowDown' }],
+  ['truncated request', { kind: 'truncate request' }],
+  ['cut after the request was sent', { kind: 'cut after sending' }],
+  ['done late, never answered', { kind: 'late', ms: 500 }],
+  ['truncated answer', { kind: 'truncate' }],
+  ['half-closed answer', { kind: 'half-close' }],
+  ['answer that stops', { kind: 'stall' }],
+  ['said to be done', { kind: 'swallow' }],
+];
+
+/** The requests of an upload. */
+const REQUESTS: [string, number, (request: ProxiedRequest) => boolean][] = [
+  ['the only request', SMALL, ({ method, path }) => method === 'PUT' && !path.includes('partNumber')],
+  ['the look afterwards', SMALL, ({ method }) => method === 'HEAD'],
+  ['the start of its parts', LARGE, ({ method, path }) => method === 'POST' && path.endsWith('?uploads')],
+  ['a part', LARGE, ({ path }) => path.includes('partNumber=2')],
+  ['the end of its parts', LARGE, ({ method, path }) => method === 'POST' && path.includes('uploadId')],
+];
+
+describeWithTestServers('between the service and S3', () => {
+  let service: TestService;
+  let proxy: FaultProxy;
+  let bucket: TestBucket;
+  let notes: TestWorkspace;
+  let limits: S3Limits;
+  let names = 0;
+  let stored = 0;
+
+  beforeAll(async () => {
+    const s3 = await startS3();
+    proxy = await FaultProxy.before(s3.endpoint);
+    bucket = new TestBucket(s3, s3.bucketName());
+    service = await startService({ env: s3.env(bucket.name, proxy.url) });
+    limits = (service.app.get(BlobStores).main as S3BlobStore).connection.limits;
+    notes = await (await service.user('alice')).workspace();
+  });
+  afterAll(async () => {
+    await service.close();
+    await proxy.close();
+  });
+  afterEach(() => heal());
+
+  const trouble = (weather: Weather): void => {
+    Object.assign(limits, SHORT);
+    proxy.set(weather);
+  };
+  const heal = (): void => {
+    Object.assign(limits, PATIENT);
+    proxy.heal();
+  };
+
+  const newPath = (): string => `p${`${++names}`.padStart(7, '0')}`;
+  const settled = async (): Promise<void> => {
+    heal();
+    await proxy.idle();
+    await service.app.get(BlobUpkeep).sweep(later(service));
+  };
+  /** Each in a workspace of its own, whose id is in the names of its objects: so several can fail at a time. */
+  it.each(REQUESTS)(
+    'an upload that fails at %s is all there or not at all, soon, and 503 says to come again',
+    async (_, size, is) => {
+      const troubles = await Promise.all(
+        FAULTS.map(async ([name, fault]) => ({
+          name,
+          fault,
+          at: await notes.user.workspace(),
+          isMet: false,
+        })),
+      );
+      trouble((request) => {
+        const met = troubles.find(({ at }) => request.path.includes(at.id));
+        if (!met || !is(request)) return undefined;
+        met.isMet = true;
+        return met.fault;
+      });
+      const answers = await inTurns(troubles, async ({ at }) => {
+        const body = randomBytes(size);
+        const answer = await at.put('YQ', body).timeout(NO_ANSWER);
+        return {
+          body,
+          status: answer.status,
+          error: answer.body.error,
+          retryAfter: answer.headers['retry-after'],
+        };
+      });
+      heal();
+      expect(troubles.filter(({ isMet }) => !isMet)).toEqual([]);
+      await inTurns(troubles, async ({ name, at }, index) => {
+        const { body, status, error, retryAfter } = answers[index]!;
+        if (status === 201) {
+          stored += 1;
+          const { body: came } = await at.get('YQ').expect(200);
+          expect(body.equals(came as Buffer)).toBe(true);
+          return;
+        }
+        expect({ name, status, error }).toEqual({ name, status: 503, error: 'the blob store cannot write' });
+        expect(retryAfter).toMatch(/^\d+$/);
+        await at.get('YQ').expect(404);
+        if (size === LARGE) return;
+        await at.put('YQ', body).expect(201);
+        stored += 1;
+      });
+    },
+  );
+
+  it('and after all that nothing is lost, and after the sweep nothing is left', async () => {
+    await settled();
+    expect(await expectNothingLostOrLeft(service.database, bucket)).toBe(stored);
+    expect(stored).toBeGreaterThan(0);
+  });
+
+  describe('a download', () => {
+    let path: string;
+    let body: Buffer;
+    beforeAll(async () => {
+      path = newPath();
+      body = randomBytes(LARGE);
+      await notes.put(path, body).expect(201);
+    });
+
+    // One that is said to be done has no bytes: it is no matter of asking again, and told apart below.
+    it.each(FAULTS.slice(0, -1))('%s, once: the client notices nothing', async (_, fault) => {
+      let met = 0;
+      trouble(({ method }) => (method === 'GET' && ++met === 1 ? fault : undefined));
+      const { body: came } = await notes.get(path).timeout(NO_ANSWER).expect(200);
+      expect(body.equals(came as Buffer)).toBe(true);
+    });
+
+    it.each(FAULTS)(
+      '%s, and then nobody there: an error or a cut, never a whole answer',
+      async (_, fault) => {
+        let met = 0;
+        trouble(({ method }) => {
+          if (method !== 'GET') return undefined;
+          return ++met === 1 && fault.kind !== 'delay' ? fault : { kind: 'reset' };
+        });
+        const answer = await raw(notes, path);
+        const [head = '', ...rest] = answer.toString('latin1').split('\r\n\r\n');
+        const status = Number(head.split(' ')[1]);
+        if (status === 503) expect(head).toMatch(/^retry-after: \d+\r?$/im);
+        else if (status === 200) expect(rest.join('\r\n\r\n').length).toBeLessThan(body.length);
+        else expect(fault.kind).toBe('swallow'); // bytes that are not there are no matter of trying again
+      },
+    );
+  });
+
+  it('a storm of faults loses nothing and leaves nothing', async () => {
+    const random = new Random(20_261_120);
+    trouble(() => (random.next() < 0.3 ? random.pick(FAULTS)[1] : undefined));
+    const acknowledged = new Map<string, Buffer>();
+    const writer = async (): Promise<void> => {
+      for (let n = 0; n < 6; n++) {
+        const path = newPath();
+        const body = randomBytes(random.next() < 0.2 ? LARGE : SMALL);
+        const answer = await notes.put(path, body).timeout(NO_ANSWER);
+        expect([201, 503]).toContain(answer.status);
+        if (answer.status === 201) acknowledged.set(path, body);
+      }
+    };
+    await Promise.all(Array.from({ length: 6 }, writer));
+    heal();
+    for (const [path, body] of acknowledged) {
+      const { body: came } = await notes.get(path).expect(200);
+      expect(body.equals(came as Buffer)).toBe(true);
+    }
+    await settled();
+    await expectNothingLostOrLeft(service.database, bucket);
+    expect(acknowledged.size).toBeGreaterThan(10);
+  });
+
+  it('says nothing of its credentials in the log', () => {
+    expect(service.logged()).toContain('the blob store cannot write');
+    expect(service.logged()).not.toMatch(/test-secret|test-access|AWS4-HMAC|Signature=/);
+  });
+});
+
+/** A few at a time, in order. */
+async function inTurns<T, R>(
+  items: readonly T[],
+  work: (item: T, index: number) => Promise<R>,
+): Promise<R[]> {
+  const results: R[] = [];
+  for (let at = 0; at < items.length; at += AT_ONCE)
+    results.push(...(await Promise.all(items.slice(at, at + AT_ONCE).map((item, n) => work(item, at + n)))));
+  return results;
+}
+
+function later({ clock }: TestService): Date {
+  return new Date(clock.now().getTime() + 2 * HOUR);
+}
+
+/** Reads until the connection ends. */
+function raw(notes: TestWorkspace, path: string): Promise<Buffer> {
+  const socket = openSocket(notes.user.url);
+  const Authorization = `Bearer ${notes.user.token}`;
+  socket.write(headOf('GET', notes.file(path), { Host: 'x', Authorization, Connection: 'close' }));
+  return received(socket);
+}

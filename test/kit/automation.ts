@@ -1,0 +1,187 @@
+import { randomBytes } from 'node:crypto';
+import type supertest from 'supertest';
+import {
+  deriveMasterKey,
+  deriveVaultKeys,
+  encryptContent,
+  encryptPath,
+  type VaultKeys,
+  verificationHash,
+} from '../../src/automation/vault-crypto.js';
+import type { TestService } from './service.js';
+import type { TestUser } from './user.js';
+import { sha256, type TestWorkspace } from './workspace.js';
+
+type Method = 'get' | 'put' | 'post' | 'delete' | 'head';
+
+export interface NoteAnswer {
+  path: string;
+  version: number;
+  contentHash: string;
+  updatedAt: string;
+}
+
+/** Where the Automation API of a workspace is. */
+export const automationPath = (workspaceId: string): string => `/api/v1/automation/workspaces/${workspaceId}`;
+
+/** A path in a URL: its slashes stay. */
+export const urlPath = (path: string): string => path.split('/').map(encodeURIComponent).join('/');
+
+/** A workspace whose encryption is set up, with an open key session; seen as a headless tool and as a client of its own. */
+export class TestVault {
+  private constructor(
+    readonly workspace: TestWorkspace,
+    readonly masterKey: Buffer,
+    readonly keys: VaultKeys,
+    readonly keySession: string,
+  ) {}
+
+  /** @param password takes a while to become a key; without one, the key is made up */
+  static async setUp(workspace: TestWorkspace, password?: string): Promise<TestVault> {
+    const encryptionSalt = randomBytes(32).toString('hex');
+    const verificationSalt = randomBytes(32).toString('hex');
+    const masterKey =
+      password === undefined ? randomBytes(32) : await deriveMasterKey(password, encryptionSalt);
+    await workspace.user
+      .post(`${workspace.path}/setup-encryption`)
+      .send({
+        encryptionSalt,
+        verificationSalt,
+        verificationHash: verificationHash(masterKey, verificationSalt),
+      })
+      .expect(200);
+    return new TestVault(workspace, masterKey, deriveVaultKeys(masterKey), '').withNewSession();
+  }
+
+  get path(): string {
+    return automationPath(this.workspace.id);
+  }
+
+  /** The same vault under another key session, or as somebody else. */
+  with(keySession: string, user: TestUser = this.workspace.user): TestVault {
+    return new TestVault(this.workspace.as(user), this.masterKey, this.keys, keySession);
+  }
+
+  async withNewSession(user: TestUser = this.workspace.user): Promise<TestVault> {
+    const { body } = await this.openSession({ key: this.masterKey.toString('base64') }, user).expect(201);
+    return this.with(body.keySession, user);
+  }
+
+  openSession(body: object, user: TestUser = this.workspace.user): supertest.Test {
+    return user.post(`${this.path}/key-sessions`).send(body);
+  }
+
+  request(method: Method, path: string): supertest.Test {
+    return this.workspace.user.request(method, `${this.path}${path}`).set('X-Key-Session', this.keySession);
+  }
+
+  read(path: string): supertest.Test {
+    return this.request('get', `/notes/${urlPath(path)}`);
+  }
+
+  create(path: string, content: string): supertest.Test {
+    return this.request('post', '/notes').send({ path, content });
+  }
+
+  update(path: string, content: string): supertest.Test {
+    return this.request('put', `/notes/${urlPath(path)}`).send({ content });
+  }
+
+  remove(path: string): supertest.Test {
+    return this.request('delete', `/notes/${urlPath(path)}`);
+  }
+
+  history(path: string): supertest.Test {
+    return this.request('get', `/history/${urlPath(path)}`);
+  }
+
+  restore(path: string, versionId: string): supertest.Test {
+    return this.request('post', `/restore/${urlPath(path)}`).send({ versionId });
+  }
+
+  search(q: string, limit?: number): supertest.Test {
+    return this.request('get', '/search').query({ q, limit });
+  }
+
+  /** Paths of the results, best first. */
+  async found(q: string): Promise<string[]> {
+    const { results }: { results: { path: string }[] } = (await this.search(q).expect(200)).body;
+    return results.map(({ path }) => path);
+  }
+
+  endSession(): supertest.Test {
+    return this.request('delete', '/key-sessions/current');
+  }
+
+  /** All pages of the list. */
+  async list(query: Record<string, string | number> = {}): Promise<ListedNote[]> {
+    const notes: ListedNote[] = [];
+    for (let pageCursor: string | undefined; ;) {
+      const { body } = await this.request('get', '/notes')
+        .query({ ...query, ...(pageCursor ? { pageCursor } : {}) })
+        .expect(200);
+      notes.push(...body.notes);
+      if (!body.hasMore) return notes;
+      pageCursor = body.nextPageCursor;
+    }
+  }
+
+  encryptedPath(path: string): string {
+    return encryptPath(this.keys, path);
+  }
+
+  /** As any other client uploads it. */
+  upload(path: string, content: string | Buffer, device = 'laptop'): supertest.Test {
+    const encryptedPath = this.encryptedPath(path);
+    return this.workspace.put(
+      encryptedPath,
+      encryptContent(this.keys, encryptedPath, Buffer.from(content)),
+      device,
+    );
+  }
+
+  /** Thousands of notes past the service: uploading them would take most of a minute. */
+  async fill({ database }: TestService, notes: readonly { path: string; content: string }[]): Promise<void> {
+    const rows = notes.map(({ path, content }) => {
+      const encryptedPath = this.encryptedPath(path);
+      const envelope = encryptContent(this.keys, encryptedPath, Buffer.from(content));
+      return { encryptedPath, envelope, hash: sha256(envelope) };
+    });
+    await database.query(
+      `WITH rows AS (
+         SELECT r.path, r.envelope, r.hash, w.head_cursor + r.place AS cursor,
+                gen_random_uuid() AS file_id, gen_random_uuid() AS blob_id, now() AS at
+         FROM unnest($2::text[], $3::bytea[], $4::text[]) WITH ORDINALITY AS r (path, envelope, hash, place)
+         JOIN workspaces w ON w.id = $1
+       ), filled_blobs AS (
+         INSERT INTO blobs (workspace_id, id, state, location, size, sha256, bytes, created_at)
+         SELECT $1, blob_id, 'live', 'inline', length(envelope), hash, envelope, at FROM rows
+       ), filled_files AS (
+         INSERT INTO files (workspace_id, id, encrypted_path, content_hash, encrypted_size, version, created_at, updated_at)
+         SELECT $1, file_id, path, hash, length(envelope), 1, at, at FROM rows
+       ), filled_versions AS (
+         INSERT INTO versions (workspace_id, id, file_id, version, blob_id, content_hash, encrypted_size, device_id, change_cursor, created_at)
+         SELECT $1, gen_random_uuid(), file_id, 1, blob_id, hash, length(envelope), 'laptop', cursor, at FROM rows
+       ), filled_changes AS (
+         INSERT INTO changes (workspace_id, cursor, file_id, action, content_hash, encrypted_size, version, changed_at, changed_by_device)
+         SELECT $1, cursor, file_id, 'upsert', hash, length(envelope), 1, at, 'laptop' FROM rows
+       )
+       UPDATE workspaces SET head_cursor = head_cursor + $5, live_files = live_files + $5 WHERE id = $1`,
+      [
+        this.workspace.id,
+        rows.map(({ encryptedPath }) => encryptedPath),
+        rows.map(({ envelope }) => envelope),
+        rows.map(({ hash }) => hash),
+        rows.length,
+      ],
+    );
+  }
+}
+
+export interface ListedNote {
+  path: string | null;
+  size: number;
+  version: number;
+  contentHash: string;
+  updatedAt: string;
+}

@@ -1,0 +1,203 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, request as forward, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { setTimeout as pause } from 'node:timers/promises';
+
+/** What happens to a request on its way. */
+export type Fault =
+  /** It arrives late; the answer comes. */
+  | { readonly kind: 'delay'; readonly ms: number }
+  /** The connection is reset; the server has seen nothing of it. */
+  | { readonly kind: 'reset' }
+  /** Taken, and never answered; the server has seen nothing of it. */
+  | { readonly kind: 'blackhole' }
+  /** Answered with this status and an S3 error code; the server has seen nothing of it. */
+  | { readonly kind: 'answer'; readonly status: number; readonly code?: string }
+  /** The server gets half of the body, and a cut; so does the client. */
+  | { readonly kind: 'truncate request' }
+  /** Done by the server, but the answer is lost. */
+  | { readonly kind: 'cut after sending' }
+  /** Never answered, and done by the server after so long. */
+  | { readonly kind: 'late'; readonly ms: number }
+  /** Half of the answer's body, then a reset. */
+  | { readonly kind: 'truncate' }
+  /** Half of the answer's body, then the end of the stream. */
+  | { readonly kind: 'half-close' }
+  /** Half of the answer's body, then silence. */
+  | { readonly kind: 'stall' }
+  /** Said to be done; the server has seen nothing of it. */
+  | { readonly kind: 'swallow'; readonly etag?: string }
+  /** Done, and answered with other headers. */
+  | { readonly kind: 'lie'; readonly headers: Readonly<Record<string, string>> };
+
+export interface ProxiedRequest {
+  readonly method: string;
+  /** With its query. */
+  readonly path: string;
+}
+
+export type Weather = (request: ProxiedRequest) => Fault | undefined;
+
+/** Stands before a real HTTP server and does to its requests what networks and servers do. */
+export class FaultProxy {
+  /** All that came, in order. */
+  readonly requests: ProxiedRequest[] = [];
+  private weather: Weather = () => undefined;
+  private readonly sockets = new Set<Socket>();
+  private readonly underWay = new Set<Promise<void>>();
+  private readonly server = createServer((request, response) => this.take(request, response));
+
+  private constructor(private readonly target: URL) {}
+
+  static async before(url: string): Promise<FaultProxy> {
+    const proxy = new FaultProxy(new URL(url));
+    proxy.server.on('clientError', () => undefined);
+    proxy.server.on('connection', (socket) => {
+      proxy.sockets.add(socket);
+      socket.once('close', () => proxy.sockets.delete(socket));
+    });
+    await proxy.listen(0);
+    return proxy;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  /** Open ones to it, those that are kept for later included. */
+  get connections(): number {
+    return this.sockets.size;
+  }
+
+  /** What becomes of each request from now on. */
+  set(weather: Weather): void {
+    this.weather = weather;
+  }
+
+  /** From now on all goes well. */
+  heal(): void {
+    this.weather = () => undefined;
+  }
+
+  /** Resolves when nothing is under way any more, late arrivals included. */
+  async idle(): Promise<void> {
+    while (this.underWay.size > 0) await Promise.all(this.underWay);
+  }
+
+  async close(): Promise<void> {
+    const closed = once(this.server, 'close');
+    this.server.close();
+    this.server.closeAllConnections();
+    await closed;
+  }
+
+  private get port(): number {
+    return (this.server.address() as AddressInfo).port;
+  }
+
+  private async listen(port: number): Promise<void> {
+    this.server.listen(port, '127.0.0.1');
+    await once(this.server, 'listening');
+  }
+
+  private take(request: IncomingMessage, response: ServerResponse): void {
+    const serving = this.serve(request, response).finally(() => this.underWay.delete(serving));
+    this.underWay.add(serving);
+  }
+
+  private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    request.on('error', () => undefined);
+    response.on('error', () => undefined);
+    const { method = '', url: path = '' } = request;
+    this.requests.push({ method, path });
+    try {
+      await this.meet(this.weather({ method, path }), request, response);
+    } catch {
+      request.socket.destroy(); // one of the two sides has gone
+    }
+  }
+
+  private async meet(
+    fault: Fault | undefined,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
+    switch (fault?.kind) {
+      case 'blackhole':
+        request.resume();
+        return;
+      case 'reset':
+        request.socket.resetAndDestroy();
+        return;
+      case 'answer':
+        await buffer(request);
+        response.writeHead(fault.status, { 'content-type': 'application/xml' });
+        response.end(fault.code ? `<Error><Code>${fault.code}</Code></Error>` : '');
+        return;
+      case 'swallow':
+        await buffer(request);
+        response.writeHead(200, fault.etag ? { etag: `"${fault.etag}"` } : {}).end();
+        return;
+      case 'truncate request':
+        return this.truncateRequest(request);
+      case 'late':
+        return this.late(request, fault.ms);
+      case 'delay':
+        await pause(fault.ms);
+    }
+    const answer = await this.pass(request, await buffer(request));
+    if (fault?.kind === 'cut after sending') {
+      answer.destroy();
+      request.socket.resetAndDestroy();
+    } else await this.answer(fault, answer, request, response);
+  }
+
+  private async answer(
+    fault: Fault | undefined,
+    answer: IncomingMessage,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
+    const headers = fault?.kind === 'lie' ? { ...answer.headers, ...fault.headers } : answer.headers;
+    response.once('close', () => answer.destroy());
+    response.writeHead(answer.statusCode ?? 502, headers);
+    if (fault?.kind !== 'truncate' && fault?.kind !== 'half-close' && fault?.kind !== 'stall') {
+      answer.pipe(response);
+      return;
+    }
+    const body = await buffer(answer);
+    await new Promise((sent) => response.write(body.subarray(0, Math.ceil(body.length / 2)), sent));
+    if (fault.kind === 'truncate') request.socket.resetAndDestroy();
+    if (fault.kind === 'half-close') request.socket.end();
+  }
+
+  private async late(request: IncomingMessage, ms: number): Promise<void> {
+    const body = await buffer(request);
+    await pause(ms);
+    (await this.pass(request, body)).resume();
+  }
+
+  private async truncateRequest(request: IncomingMessage): Promise<void> {
+    const body = await buffer(request);
+    const upstream = this.open(request);
+    upstream.on('error', () => undefined);
+    await new Promise((sent) => upstream.write(body.subarray(0, body.length / 2), sent));
+    upstream.destroy();
+    request.socket.resetAndDestroy();
+  }
+
+  private async pass(request: IncomingMessage, body: Buffer): Promise<IncomingMessage> {
+    const upstream = this.open(request);
+    upstream.end(body);
+    const [answer] = (await once(upstream, 'response')) as [IncomingMessage];
+    answer.on('error', () => request.socket.destroy());
+    return answer;
+  }
+
+  private open({ method, url, headers }: IncomingMessage): ReturnType<typeof forward> {
+    const { hostname, port } = this.target;
+    // The host stays as it came: the client has signed it.
+    return forward({ hostname, port, method, path: url, headers, agent: false });
+  }
+}

@@ -1,0 +1,127 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { spawnServer } from './test-servers.js';
+
+export { describeWithTestServers } from './test-servers.js';
+
+const ATTEMPTS = 5;
+const START_MS = 10_000;
+
+/** Ends the server when the test process has died without stopping it: its standard input closes then. */
+const LEASH = 'redis-server "$@" </dev/null & echo "pid $!"; cat >/dev/null; kill -9 $!; wait';
+
+/** A redis-server of one's own on a free port of the loopback; it keeps nothing. */
+export interface TestRedis {
+  /** For REDIS_URL; stays the same over `restart`. */
+  readonly url: string;
+  /** Ends it at once, as a crash would: connections are reset, new ones refused. */
+  kill(): Promise<void>;
+  /** Starts it again, empty, at the same address; kills it first when it still runs. */
+  restart(): Promise<void>;
+  /** Ends it for good. */
+  stop(): Promise<void>;
+}
+
+/** @throws when redis-server is not installed */
+export async function startRedis(): Promise<TestRedis> {
+  const dir = await mkdtemp(join(tmpdir(), 'sync-redis-'));
+  const [port, first] = await startSomewhere(dir);
+  let running: RunningRedis | undefined = first;
+  const kill = async (): Promise<void> => {
+    await running?.kill();
+    running = undefined;
+  };
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    kill,
+    restart: async () => {
+      await kill();
+      running = await startOn(port, dir);
+    },
+    stop: async () => {
+      await kill();
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+interface RunningRedis {
+  kill(): Promise<void>;
+}
+
+/** Another program may take the free port before the server has it. */
+async function startSomewhere(dir: string): Promise<[port: number, running: RunningRedis]> {
+  for (let attempt = 1; ; attempt++) {
+    const port = await freePort();
+    try {
+      return [port, await startOn(port, dir)];
+    } catch (error) {
+      if (attempt === ATTEMPTS) throw error;
+    }
+  }
+}
+
+/** Resolves when it takes connections. */
+async function startOn(port: number, dir: string): Promise<RunningRedis> {
+  const settings = [
+    '--port',
+    String(port),
+    '--bind',
+    '127.0.0.1',
+    '--dir',
+    dir,
+    '--save',
+    '',
+    '--appendonly',
+    'no',
+  ];
+  const leash = spawnServer('bash', ['-c', LEASH, 'leash', ...settings], {
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  const pid = await readiness(leash);
+  return {
+    kill: async () => {
+      const ended = once(leash, 'exit');
+      try {
+        process.kill(pid, 'SIGKILL');
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error; // it has ended by itself
+      }
+      leash.stdin?.end();
+      await ended;
+    },
+  };
+}
+
+/** The server's process id, once it is ready. @throws with its output when it is not */
+function readiness(leash: ChildProcess): Promise<number> {
+  let text = '';
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => leash.stdin?.end(), START_MS);
+    leash.once('error', reject);
+    leash.once('exit', () => {
+      clearTimeout(timer);
+      reject(new Error(`redis-server did not start: ${text}`));
+    });
+    leash.stdout?.on('data', (chunk: Buffer) => {
+      text += String(chunk);
+      if (/bind: .*in use/.test(text)) leash.stdin?.end();
+      if (!text.includes('Ready to accept connections')) return;
+      clearTimeout(timer);
+      resolve(Number(/pid (\d+)/.exec(text)?.[1]));
+    });
+  });
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}

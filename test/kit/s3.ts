@@ -1,0 +1,82 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+
+export { describeWithTestServers } from './test-servers.js';
+
+const { broker } = JSON.parse(process.env.TEST_SERVERS ?? '{}') as { readonly broker?: string };
+
+/** A real S3 server. Buckets are free to make and never removed: the server lives in memory. */
+export interface TestS3 {
+  readonly endpoint: string;
+  readonly accessKey: string;
+  readonly secretKey: string;
+  readonly region: string;
+  /** The name of a bucket that nobody else uses; it is not made. */
+  bucketName(): string;
+  /** The variables that make a service use this server. @param endpoint another way to it */
+  env(bucket: string, endpoint?: string): Record<string, string>;
+}
+
+/** A server that no other test file shares, and that may be broken. */
+export interface OwnTestS3 extends TestS3 {
+  /** Ends the gateway at once, as a crash would: connections are reset, new ones refused. */
+  killGateway(): Promise<void>;
+  /** Brings it back, with all it has stored. */
+  restartGateway(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** The server of this run: started for the first who asks, in 2 s, and stopped when the run is over. */
+export async function startS3(): Promise<TestS3> {
+  const { socket, address } = await ask('shared');
+  socket.destroy();
+  return withNames(address);
+}
+
+/** A server of one's own. It ends with this process at the latest. */
+export async function startOwnS3(): Promise<OwnTestS3> {
+  const { socket, address } = await ask('own');
+  const tell = async (command: string): Promise<void> => {
+    socket.write(`${command}\n`);
+    await once(socket, 'data');
+  };
+  return {
+    ...withNames(address),
+    killGateway: () => tell('kill'),
+    restartGateway: () => tell('start'),
+    stop: async () => {
+      socket.end();
+      socket.resume();
+      await once(socket, 'close');
+    },
+  };
+}
+
+type Address = Pick<TestS3, 'endpoint' | 'accessKey' | 'secretKey'>;
+
+async function ask(wish: 'shared' | 'own'): Promise<{ socket: Socket; address: Address }> {
+  if (!broker) throw new Error('there is no broker: global-setup has not run');
+  const socket = connect(broker);
+  socket.write(`${wish}\n`);
+  const [line] = (await once(socket, 'data')) as [Buffer];
+  const { error, ...address } = JSON.parse(String(line)) as Address & { error?: string };
+  if (error) throw new Error(`the S3 server: ${error}`);
+  return { socket, address };
+}
+
+function withNames(address: Address): TestS3 {
+  const region = 'us-east-1';
+  return {
+    ...address,
+    region,
+    bucketName: () => `test-${randomBytes(6).toString('hex')}`,
+    env: (bucket, endpoint = address.endpoint) => ({
+      S3_ENDPOINT: endpoint,
+      S3_ACCESS_KEY: address.accessKey,
+      S3_SECRET_KEY: address.secretKey,
+      S3_BUCKET: bucket,
+      S3_REGION: region,
+    }),
+  };
+}

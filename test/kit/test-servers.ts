@@ -1,0 +1,28 @@
+import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process';
+
+/** What global-setup knows of the servers that scripts/test-servers.sh has unpacked. */
+const servers = JSON.parse(process.env.TEST_SERVERS ?? '{}') as {
+  readonly isInstalled?: boolean;
+  readonly environment?: NodeJS.ProcessEnv;
+};
+
+const isRequired = Boolean(process.env.CI ?? process.env.REQUIRE_TEST_SERVERS);
+
+/**
+ * `describe` for what needs a real Redis or S3 server. Where they are not installed it is skipped, in one line; in CI
+ * it is not, and fails where the server is started.
+ */
+export const describeWithTestServers = servers.isInstalled === true || isRequired ? describe : skipped;
+
+function skipped(name: string, tests: () => void): void {
+  process.stderr.write(
+    `skipped: ${name}: the servers it needs are not installed, see scripts/test-servers.sh\n`,
+  );
+  describe.skip(name, tests);
+}
+
+/** Starts one of the unpacked programs. @throws when they are not installed */
+export function spawnServer(program: string, args: string[], options: SpawnOptions): ChildProcess {
+  if (!servers.isInstalled) throw new Error('the server is not installed: run scripts/test-servers.sh');
+  return spawn(program, args, { ...options, env: { ...process.env, ...servers.environment } });
+}
