@@ -5,6 +5,7 @@ import { cases } from './cases.js';
 import { prepare } from './prepare.js';
 import { measureProjections } from './projections.js';
 import { measureRealtime } from './realtime.js';
+import { measureRetention } from './retention.js';
 
 const ROUNDS = 5;
 
@@ -36,6 +37,7 @@ try {
   }
   for (const result of await measureRealtime(bench)) console.log(JSON.stringify(result));
   for (const result of await measureProjections(bench)) console.log(JSON.stringify(result));
+  for (const result of await measureRetention(bench, directory)) console.log(JSON.stringify(result));
 } finally {
   await bench.stop();
   await rm(directory, { recursive: true, force: true });

@@ -1,0 +1,92 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import pg from 'pg';
+import type { Bench } from './prepare.js';
+
+const FILES = 10_000;
+const VERSIONS_OF_EACH = 100;
+
+/** A version every twelve hours for fifty days: of 100 about 45 are left. */
+const APART = '12 hours';
+
+/** What the process of the run tells about itself. */
+export interface RetentionFigures {
+  readonly versions: number;
+  readonly blobs: number;
+  readonly seconds: number;
+  readonly longestLockMs: number;
+  readonly idleMiB: number;
+  readonly peakMiB: number;
+}
+
+/** One run of retention over a million versions, each with a blob of its own, in a process of its own. */
+export async function measureRetention(bench: Bench, dataDir: string): Promise<object[]> {
+  const client = new pg.Client({ connectionString: bench.databaseUrl });
+  await client.connect();
+  const workspaceId = bench.workspaces[0] ?? '';
+  try {
+    // The rows refer to each other as they should; looking that up a million times takes minutes.
+    await client.query('SET session_replication_role = replica');
+    for (const sql of [FILES_SQL, VERSIONS_SQL, CHANGES_SQL]) await client.query(sql, [workspaceId]);
+    await client.query(HEAD_SQL, [workspaceId]);
+    await client.query('VACUUM (ANALYZE) files, versions, changes, blobs');
+    const figures = await runInProcess(dataDir);
+    const { rows } = await client.query<{ left: string }>(
+      'SELECT count(*) AS left FROM versions WHERE workspace_id = $1',
+      [workspaceId],
+    );
+    return [
+      {
+        case: `retention, ${FILES * VERSIONS_OF_EACH} versions in ${FILES} files`,
+        left: Number(rows[0]?.left),
+        ...figures,
+        aboveIdleMiB: figures.peakMiB - figures.idleMiB,
+        perSecond: Math.round(figures.versions / figures.seconds),
+      },
+    ];
+  } finally {
+    await client.end();
+  }
+}
+
+async function runInProcess(dataDir: string): Promise<RetentionFigures> {
+  const child = fork(join(import.meta.dirname, 'retention-run.js'), {
+    env: { ...process.env, DATA_DIR: dataDir, LOG_LEVEL: 'warn' },
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  const ended = once(child, 'exit').then(([code]) => {
+    throw new Error(`the run ended with ${String(code)}`);
+  });
+  const [figures] = (await Promise.race([once(child, 'message'), ended])) as [RetentionFigures];
+  return figures;
+}
+
+const FILES_SQL = `
+  INSERT INTO files (workspace_id, id, encrypted_path, content_hash, encrypted_size, version, created_at, updated_at)
+  SELECT $1, gen_random_uuid(), 'old-' || n, encode(sha256(n::text::bytea), 'hex'), 64, ${VERSIONS_OF_EACH}, now(), now()
+  FROM generate_series(1, ${FILES}) AS n`;
+
+const VERSIONS_SQL = `
+  WITH made AS (
+    SELECT f.id AS file_id, gen_random_uuid() AS id, turn, f.content_hash,
+           now() - (${VERSIONS_OF_EACH} - turn) * interval '${APART}' AS at,
+           w.head_cursor + (turn - 1) * ${FILES} + substr(f.encrypted_path, 5)::int AS cursor
+    FROM files f JOIN workspaces w ON w.id = f.workspace_id, generate_series(1, ${VERSIONS_OF_EACH}) AS turn
+    WHERE f.workspace_id = $1 AND f.encrypted_path LIKE 'old-%'
+  ), stored AS (
+    INSERT INTO blobs (workspace_id, id, state, location, size, sha256, bytes, created_at)
+    SELECT $1, id, 'live', 'inline', 64, content_hash, content_hash::bytea, at FROM made
+  )
+  INSERT INTO versions (workspace_id, id, file_id, version, blob_id, content_hash, encrypted_size, change_cursor, created_at)
+  SELECT $1, id, file_id, turn, id, content_hash, 64, cursor, at FROM made ORDER BY cursor`;
+
+const CHANGES_SQL = `
+  INSERT INTO changes (workspace_id, cursor, file_id, action, content_hash, encrypted_size, version, changed_at)
+  SELECT v.workspace_id, v.change_cursor, v.file_id, 'upsert', v.content_hash, 64, v.version, v.created_at
+  FROM versions v JOIN files f ON f.workspace_id = v.workspace_id AND f.id = v.file_id
+  WHERE v.workspace_id = $1 AND f.encrypted_path LIKE 'old-%'`;
+
+const HEAD_SQL = `
+  UPDATE workspaces SET head_cursor = head_cursor + ${FILES * VERSIONS_OF_EACH}, live_files = live_files + ${FILES}
+  WHERE id = $1`;

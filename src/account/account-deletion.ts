@@ -1,0 +1,69 @@
+import { Injectable } from '@nestjs/common';
+import { TOKEN_REVOKED } from '../auth/index.js';
+import { Clock } from '../platform/clock/index.js';
+import { Database, type Parameter, type Statement, type Tx } from '../platform/database/index.js';
+import { EventBus } from '../platform/events/index.js';
+import { BadRequest, Unauthorized } from '../platform/http/index.js';
+import { WORKSPACE_DELETED, WorkspacePurge } from '../workspaces/index.js';
+import { accountStatements } from './account.queries.js';
+import { OwedCancellations } from './owed-cancellations.js';
+
+/** What others must hear of when an account has gone. */
+interface Gone {
+  readonly workspaceIds: string[];
+  readonly tokenIds: string[];
+}
+
+/**
+ * Deletes accounts in one transaction. When it has committed, the user is nobody: every token and password of theirs is
+ * refused, their workspaces are not found, and the email address is free. What is left to do after a crash is written in
+ * rows: deleted workspaces are purged, owed cancellations are made.
+ */
+@Injectable()
+export class AccountDeletion {
+  constructor(
+    private readonly database: Database,
+    private readonly purge: WorkspacePurge,
+    private readonly owed: OwedCancellations,
+    private readonly clock: Clock,
+    private readonly bus: EventBus,
+  ) {}
+
+  /** @throws BadRequest unless `confirm` is the account's email address, Unauthorized when it has gone already */
+  async delete(userId: string, confirm: string): Promise<void> {
+    const { workspaceIds, tokenIds } = await this.database.transaction((tx) =>
+      this.remove(tx, userId, confirm),
+    );
+    for (const key of tokenIds) this.bus.publish({ topic: TOKEN_REVOKED, key });
+    for (const key of workspaceIds) {
+      this.bus.publish({ topic: WORKSPACE_DELETED, key });
+      this.purge.begin(key);
+    }
+    this.owed.settleSoon();
+  }
+
+  /**
+   * Workspaces before the user, as everybody locks them. Some may come to be until the user is locked: those are
+   * deleted as well.
+   */
+  private async remove(tx: Tx, userId: string, confirm: string): Promise<Gone> {
+    const now = this.clock.now();
+    const [user] = await tx.run<{ email: string }>(accountStatements.email, [userId]);
+    if (!user) throw new Unauthorized();
+    if (confirm.trim().toLowerCase() !== user.email.toLowerCase())
+      throw new BadRequest('confirm must be the email address of the account');
+
+    const early = await ids(tx, accountStatements.deleteWorkspaces, [userId, now]);
+    const locked = await ids(tx, accountStatements.lockUser, [userId]);
+    if (locked.length === 0) throw new Unauthorized();
+    const late = await ids(tx, accountStatements.deleteWorkspaces, [userId, now]);
+    const tokenIds = await ids(tx, accountStatements.tokenIds, [userId]);
+    await tx.run(accountStatements.oweCancellation, [userId, now]);
+    await tx.run(accountStatements.deleteUser, [userId]);
+    return { workspaceIds: [...early, ...late], tokenIds };
+  }
+}
+
+async function ids(tx: Tx, query: Statement, values: Parameter[]): Promise<string[]> {
+  return (await tx.run<{ id: string }>(query, values)).map(({ id }) => id);
+}

@@ -1,0 +1,44 @@
+import { statement } from '../platform/database/index.js';
+
+export const accountStatements = {
+  email: statement('account.email', 'SELECT email FROM users WHERE id = $1'),
+
+  /**
+   * Deletes the user's workspaces and lets go of them: they stay without an owner until they are purged. In the order
+   * of their ids, so that two such requests cannot lock each other out; waits for writes that are under way.
+   */
+  deleteWorkspaces: statement(
+    'account.delete_workspaces',
+    `WITH locked AS (
+       SELECT id FROM workspaces WHERE user_id = $1 AND deleted_at IS NULL ORDER BY id FOR NO KEY UPDATE
+     )
+     UPDATE workspaces w SET deleted_at = $2, user_id = NULL FROM locked WHERE w.id = locked.id
+     RETURNING w.id`,
+  ),
+
+  /** Waits for whoever is making something of the user's, and holds off everybody who would. */
+  lockUser: statement('account.lock_user', 'SELECT id FROM users WHERE id = $1 FOR UPDATE'),
+
+  tokenIds: statement('account.token_ids', 'SELECT id FROM access_tokens WHERE user_id = $1'),
+
+  /** Under which names the payment provider knows the user, if it does. */
+  oweCancellation: statement(
+    'account.owe_cancellation',
+    `INSERT INTO owed_cancellations (customer_id, subscription_id, since)
+     SELECT customer_id, provider_subscription_id, $2
+     FROM users u LEFT JOIN payment_customers c ON c.user_id = u.id LEFT JOIN subscriptions s ON s.user_id = u.id
+     WHERE u.id = $1 AND (customer_id IS NOT NULL OR provider_subscription_id IS NOT NULL)`,
+  ),
+
+  /** With it go sessions, passwords, tokens, devices, subscription and quota: their tables say so. */
+  deleteUser: statement('account.delete_user', 'DELETE FROM users WHERE id = $1'),
+
+  /** Up to $2 above $1, oldest first. */
+  owed: statement(
+    'account.owed',
+    `SELECT id, customer_id AS "customerId", subscription_id AS "subscriptionId"
+     FROM owed_cancellations WHERE id > $1 ORDER BY id LIMIT $2`,
+  ),
+
+  settle: statement('account.settle', 'DELETE FROM owed_cancellations WHERE id = $1'),
+};

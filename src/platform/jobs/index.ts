@@ -1,0 +1,4 @@
+export { type Counts, type JobRun, JobRuns } from './job-runs.js';
+export { JobsModule } from './jobs.module.js';
+export { NIGHTLY, type NightlyJob, NightlyJobs } from './nightly-jobs.js';
+export { NightlySchedule } from './nightly-schedule.js';

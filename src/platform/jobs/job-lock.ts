@@ -1,0 +1,58 @@
+import { Injectable } from '@nestjs/common';
+import type { Client } from 'pg';
+import { Database } from '../database/index.js';
+
+const LOCK = 7_325_190_002;
+
+/** Of an answer: one may wait for the lock as long as it takes. */
+const NO_LIMIT = 0;
+
+/**
+ * One run of jobs at a time, across all instances: an advisory lock on a connection of its own. Danger: a connection
+ * can be lost without a word, and with it the lock, so a job must also be right when it runs twice at once.
+ */
+@Injectable()
+export class JobLock {
+  constructor(private readonly database: Database) {}
+
+  /**
+   * Runs `work` under the lock. Its signal says that the lock was lost, or that `stop` was.
+   * @param isPatient waits for the lock as long as it takes
+   * @returns undefined when somebody else has the lock, or `stop` came before it did
+   */
+  async hold<T>(
+    stop: AbortSignal,
+    isPatient: boolean,
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T | undefined> {
+    const client = this.database.dedicatedClient('jobs', NO_LIMIT);
+    const lost = new AbortController();
+    client.on('error', () => lost.abort());
+    const end = (): void => void client.end().catch(() => undefined);
+    stop.addEventListener('abort', end, { once: true });
+    try {
+      await client.connect();
+      await client.query('SET statement_timeout = 0; SET lock_timeout = 0');
+      const isOurs = await (isPatient ? wait(client) : attempt(client));
+      stop.removeEventListener('abort', end); // the lock stays until the work has come to its end
+      return isOurs && !stop.aborted ? await work(AbortSignal.any([stop, lost.signal])) : undefined;
+    } catch (error) {
+      if (stop.aborted) return undefined;
+      throw error;
+    } finally {
+      await client.end().catch(() => undefined);
+    }
+  }
+}
+
+async function wait(client: Client): Promise<true> {
+  await client.query('SELECT pg_advisory_lock($1)', [LOCK]);
+  return true;
+}
+
+async function attempt(client: Client): Promise<boolean> {
+  const { rows } = await client.query<{ isOurs: boolean }>('SELECT pg_try_advisory_lock($1) AS "isOurs"', [
+    LOCK,
+  ]);
+  return rows[0]?.isOurs ?? false;
+}

@@ -1,0 +1,84 @@
+import { Injectable } from '@nestjs/common';
+import { Database, statement } from '../database/index.js';
+
+/** What a job has done, by words of its own: `{ versions: 12 }`. */
+export type Counts = Readonly<Record<string, number>>;
+
+/** One run of a job. */
+export interface JobRun {
+  readonly name: string;
+  readonly startedAt: Date;
+  /** Null while it is under way, and for one whose process has died. */
+  readonly endedAt: Date | null;
+  readonly counts: Counts;
+  /** What went wrong. */
+  readonly error: string | null;
+}
+
+/** Of each job. */
+const KEPT_RUNS = 100;
+
+const statements = {
+  /** Whoever starts a job holds the lock: a run without an end can only be one whose process has died. */
+  begin: statement(
+    'job_runs.begin',
+    `WITH interrupted AS (
+       UPDATE job_runs SET error = 'its process ended before it did' WHERE name = $1 AND ended_at IS NULL AND error IS NULL
+     )
+     INSERT INTO job_runs (name, started_at) VALUES ($1, $2) RETURNING id`,
+  ),
+
+  /** And lets go of all but the last runs of the job ($5). */
+  end: statement(
+    'job_runs.end',
+    `WITH forgotten AS (
+       DELETE FROM job_runs r USING job_runs ended
+       WHERE ended.id = $1 AND r.name = ended.name
+         AND r.id NOT IN (SELECT id FROM job_runs WHERE name = ended.name ORDER BY id DESC LIMIT $5)
+     )
+     UPDATE job_runs SET ended_at = $2, counts = $3::json, error = $4 WHERE id = $1`,
+  ),
+
+  /** The time of the last start until $2: a later one was written by a clock that was wrong. */
+  lastStart: statement(
+    'job_runs.last_start',
+    'SELECT max(started_at) AS "startedAt" FROM job_runs WHERE name = $1 AND started_at <= $2',
+  ),
+
+  recent: statement(
+    'job_runs.recent',
+    `SELECT name, started_at AS "startedAt", ended_at AS "endedAt", counts, error
+     FROM job_runs ORDER BY id DESC LIMIT $1`,
+  ),
+};
+
+/** The book of the jobs: a row for each run. */
+@Injectable()
+export class JobRuns {
+  constructor(private readonly database: Database) {}
+
+  /** To be called under the lock of the jobs. Returns the run's id. */
+  async begin(name: string, now: Date): Promise<number> {
+    const [run] = await this.database.run<{ id: number }>(statements.begin, [name, now]);
+    if (!run) throw new Error('the run was not written');
+    return run.id;
+  }
+
+  async end(
+    id: number,
+    { endedAt, counts, error }: Pick<JobRun, 'endedAt' | 'counts' | 'error'>,
+  ): Promise<void> {
+    await this.database.run(statements.end, [id, endedAt, JSON.stringify(counts), error, KEPT_RUNS]);
+  }
+
+  /** When a job was last started, as of `now`. */
+  async lastStart(name: string, now: Date): Promise<Date | undefined> {
+    const [row] = await this.database.run<{ startedAt: Date | null }>(statements.lastStart, [name, now]);
+    return row?.startedAt ?? undefined;
+  }
+
+  /** Newest first. */
+  recent(limit: number): Promise<JobRun[]> {
+    return this.database.run<JobRun>(statements.recent, [limit]);
+  }
+}

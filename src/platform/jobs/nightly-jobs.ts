@@ -1,0 +1,130 @@
+import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
+import { Clock } from '../clock/index.js';
+import { Conflict } from '../http/index.js';
+import { describeError, Log } from '../log/index.js';
+import { JobLock } from './job-lock.js';
+import { type Counts, JobRuns } from './job-runs.js';
+
+/**
+ * A job: what it does is right also when it runs twice at once, or was killed half-way before.
+ * @param signal once aborted, the job ends after the batch that is under way and returns what it has done until then
+ */
+export type NightlyJob = (now: Date, signal: AbortSignal) => Promise<Counts>;
+
+/** The name of all of them together. */
+export const NIGHTLY = 'nightly';
+
+/** At shutdown a job may finish its batch; the database does not wait for longer. */
+const GOODBYE_MS = 10_000;
+const MAX_ERROR = 300;
+
+/** The jobs of the night, one after the other, on one instance at a time; each run leaves a row. */
+@Injectable()
+export class NightlyJobs implements BeforeApplicationShutdown {
+  private readonly jobs = new Map<string, NightlyJob>();
+  private readonly stop = new AbortController();
+  private readonly running = new Set<Promise<unknown>>();
+
+  constructor(
+    private readonly lock: JobLock,
+    private readonly runs: JobRuns,
+    private readonly clock: Clock,
+    private readonly log: Log,
+  ) {}
+
+  /** Modules that have work for the night add it at set-up. */
+  add(name: string, job: NightlyJob): void {
+    if (this.jobs.has(name)) throw new Error(`there are two jobs ${name}`);
+    this.jobs.set(name, job);
+  }
+
+  /**
+   * Runs all jobs, each on its own: one that fails does not keep the next from running. Waits for other runs to end.
+   * @param isDue asked under the lock, so that of several instances one runs them; always due unless told
+   */
+  async run(isDue: (now: Date) => Promise<boolean> = () => Promise.resolve(true)): Promise<void> {
+    await this.held(true, async (signal) => {
+      if (!(await isDue(this.clock.now()))) return;
+      await this.noted(NIGHTLY, signal, () => this.runAll(signal));
+    });
+  }
+
+  /** Runs one job now, for the admin command, and leaves a row too. @throws Conflict while others run; what it throws */
+  async runAlone<T extends Counts>(
+    name: string,
+    job: (now: Date, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const outcome = await this.held(false, (signal) =>
+      this.noted(name, signal, () => job(this.clock.now(), signal)),
+    );
+    if (!outcome) throw new Conflict('another run is under way; try again when it has ended');
+    if ('error' in outcome) throw outcome.error;
+    return outcome.counts;
+  }
+
+  /** What is under way ends after its batch. */
+  async beforeApplicationShutdown(): Promise<void> {
+    this.stop.abort();
+    let timer: NodeJS.Timeout | undefined;
+    const patience = new Promise((resolve) => (timer = setTimeout(resolve, GOODBYE_MS)));
+    await Promise.race([Promise.allSettled(this.running), patience]);
+    clearTimeout(timer);
+  }
+
+  private async runAll(signal: AbortSignal): Promise<Counts> {
+    const counts = { jobs: 0, failed: 0 };
+    for (const [name, job] of this.jobs) {
+      if (signal.aborted) break;
+      const outcome = await this.noted(name, signal, () => job(this.clock.now(), signal));
+      counts.jobs++;
+      if ('error' in outcome) counts.failed++;
+    }
+    return counts;
+  }
+
+  /** Runs work with a row of its own. */
+  private async noted<T extends Counts>(
+    name: string,
+    signal: AbortSignal,
+    work: () => Promise<T>,
+  ): Promise<{ counts: T } | { error: unknown }> {
+    const id = await this.runs.begin(name, this.clock.now());
+    const outcome = await outcomeOf(work);
+    if ('error' in outcome) this.log.error({ err: outcome.error, job: name }, 'a nightly job failed');
+    const error =
+      'error' in outcome ? brief(outcome.error) : signal.aborted ? 'stopped before its end' : null;
+    const counts = 'counts' in outcome ? outcome.counts : {};
+    await this.log.bestEffort('note the end of a job', () =>
+      this.runs.end(id, { endedAt: this.clock.now(), counts, error }),
+    );
+    return outcome;
+  }
+
+  private async held<T>(
+    isPatient: boolean,
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T | undefined> {
+    const run = this.lock.hold(this.stop.signal, isPatient, work);
+    this.running.add(run);
+    try {
+      return await run;
+    } finally {
+      this.running.delete(run);
+    }
+  }
+}
+
+async function outcomeOf<T>(work: () => Promise<T>): Promise<{ counts: T } | { error: unknown }> {
+  try {
+    return { counts: await work() };
+  } catch (error) {
+    return { error };
+  }
+}
+
+/** What a table that people read may hold: no stack, no address with a password. */
+function brief(error: unknown): string {
+  const { type, code, message } = describeError(error) as Record<string, string | undefined>;
+  const text = [type, code, message].filter(Boolean).join(': ');
+  return text.replace(/\/\/[^\s/@]+@/g, '//[redacted]@').slice(0, MAX_ERROR);
+}

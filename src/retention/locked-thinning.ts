@@ -1,0 +1,82 @@
+import { lockLog, type Thinned, thinVersions } from '../files/index.js';
+import type { Clock } from '../platform/clock/index.js';
+import type { Database, Tx } from '../platform/database/index.js';
+import { NotFound } from '../platform/http/index.js';
+import { retentionStatements } from './retention.queries.js';
+
+/** Writers of the workspace wait for about so long. */
+const LOCK_FOR_MS = 25;
+
+const FIRST_BATCH = 50;
+const SMALLEST_BATCH = 10;
+const LARGEST_BATCH = 1_000;
+
+/** How long the bytes of what is thinned stay. */
+const GRACE_MS = 24 * 60 * 60_000;
+
+/** Those of the versions that are neither current nor pinned. */
+export async function expendable(
+  tx: Tx,
+  workspaceId: string,
+  versionIds: readonly string[],
+): Promise<string[]> {
+  const rows = await tx.run<{ id: string }>(retentionStatements.expendable, [workspaceId, versionIds]);
+  return rows.map(({ id }) => id);
+}
+
+/** The thinning of one run, in transactions that hold a workspace's lock for a moment each. */
+export class LockedThinning {
+  private batch = FIRST_BATCH;
+  private longest = 0;
+
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock,
+    /** The time as of which ages are told. */
+    readonly asOf: Date,
+  ) {}
+
+  /** How many versions the next transaction should take. */
+  get batchSize(): number {
+    return this.batch;
+  }
+
+  /** The longest that a workspace was locked, its commit included. */
+  get longestLockMs(): number {
+    return Math.ceil(this.longest);
+  }
+
+  /**
+   * What is pinned and what is current is read under the lock that checkpoints, uploads and restores take as well, and
+   * nothing can be made of a version that has gone by then. Undefined when the workspace has been deleted.
+   */
+  async thin(workspaceId: string, versionIds: readonly string[]): Promise<Thinned | undefined> {
+    let lockedAt: number | undefined;
+    try {
+      return await this.database.transaction(async (tx) => {
+        await tx.run(retentionStatements.planByIndex, []);
+        await lockLog(tx, workspaceId);
+        lockedAt = this.clock.elapsed();
+        const going = await expendable(tx, workspaceId, versionIds);
+        return thinVersions(tx, { workspaceId, versionIds: going, notBefore: this.endOfGrace() });
+      });
+    } catch (error) {
+      if (error instanceof NotFound) return undefined;
+      throw error;
+    } finally {
+      if (lockedAt !== undefined) this.note(this.clock.elapsed() - lockedAt);
+    }
+  }
+
+  /** By the clock as well as by the run: one as of last week must not condemn bytes to go at once. */
+  private endOfGrace(): Date {
+    return new Date(Math.max(this.asOf.getTime(), this.clock.now().getTime()) + GRACE_MS);
+  }
+
+  /** The next batch is as large as the time that this one has taken allows. */
+  private note(heldMs: number): void {
+    this.longest = Math.max(this.longest, heldMs);
+    if (heldMs > LOCK_FOR_MS) this.batch = Math.max(SMALLEST_BATCH, Math.floor(this.batch / 2));
+    else if (heldMs < LOCK_FOR_MS / 2) this.batch = Math.min(LARGEST_BATCH, Math.floor(this.batch * 1.5));
+  }
+}

@@ -1,0 +1,23 @@
+import { Module } from '@nestjs/common';
+import { BillingModule, PaymentEvents, Subscriptions } from '../billing/index.js';
+import { BlobUpkeep } from '../platform/blobs/index.js';
+import { NightlyJobs } from '../platform/jobs/index.js';
+import { ExpiredRows } from './expired-rows.js';
+import { retentionCounts } from './retention-report.js';
+import { Retention } from './retention.service.js';
+
+@Module({ imports: [BillingModule], providers: [ExpiredRows, Retention], exports: [Retention] })
+export class RetentionModule {
+  constructor(
+    jobs: NightlyJobs,
+    retention: Retention,
+    blobs: BlobUpkeep,
+    subscriptions: Subscriptions,
+    paymentEvents: PaymentEvents,
+  ) {
+    jobs.add('retention', async (now, signal) => retentionCounts(await retention.runDue(now, { signal })));
+    jobs.add('blobs', async (now) => ({ ...(await blobs.sweep(now)) }));
+    jobs.add('subscriptions', async (now) => ({ expired: await subscriptions.expire(now) }));
+    jobs.add('payment-events', async (now) => ({ forgotten: await paymentEvents.forgetOldEvents(now) }));
+  }
+}

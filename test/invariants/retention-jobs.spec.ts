@@ -1,0 +1,304 @@
+import { jest } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { JobLock } from '../../src/platform/jobs/job-lock.js';
+import { type JobRun, JobRuns, NightlyJobs, NightlySchedule } from '../../src/platform/jobs/index.js';
+import { NightlyTimes } from '../../src/platform/jobs/nightly-schedule.js';
+import { KillSwitch } from '../../src/platform/kill-switch/index.js';
+import { Retention } from '../../src/retention/index.js';
+import { eventually, startService, type TestService } from '../kit/index.js';
+import { writeLog, writeUser } from '../kit/histories.js';
+
+const HOUR = 60 * 60_000;
+const DAY = 24 * HOUR;
+
+let first: TestService;
+let second: TestService;
+beforeAll(async () => {
+  first = await startService();
+  second = await startService({ beside: first });
+});
+afterAll(async () => {
+  await second.close();
+  await first.close();
+});
+beforeEach(() => first.database.query('TRUNCATE job_runs, retention_progress'));
+
+const jobsOf = ({ app }: TestService): NightlyJobs => app.get(NightlyJobs);
+const runs = (): Promise<JobRun[]> => first.app.get(JobRuns).recent(1_000);
+const runsOf = async (name: string): Promise<JobRun[]> => (await runs()).filter((run) => run.name === name);
+
+describe('the nightly jobs', () => {
+  const NAMES = ['retention', 'blobs', 'subscriptions', 'payment-events', 'one-time-tokens', 'sessions'];
+
+  it('leave a row each, and one for the night: when it began and ended, what was done', async () => {
+    await jobsOf(first).run();
+    const rows = await runs();
+    const names = rows.map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining([...NAMES, 'presence', 'rate-limits', 'cancellations']));
+    expect(names.at(-1)).toBe('nightly');
+    for (const row of rows)
+      expect(row).toMatchObject({ startedAt: expect.any(Date), endedAt: expect.any(Date), error: null });
+    expect((await runsOf('nightly'))[0]!.counts).toEqual({ jobs: rows.length - 1, failed: 0 });
+    const zero = { versions: 0, blobs: 0, bytes: 0, failed: 0, longestLockMs: 0 };
+    expect((await runsOf('retention'))[0]!.counts).toEqual(zero);
+  });
+
+  it('run when the one before has failed, and the row says why without a secret', async () => {
+    const fails = jest.spyOn(first.app.get(Retention), 'runDue');
+    fails.mockRejectedValueOnce(
+      new Error('no answer from postgres://sync:hunter2@db.example/sync?password=hunter2'),
+    );
+    await jobsOf(first).run();
+    const [retention] = await runsOf('retention');
+    expect(retention!.error).toMatch(/^Error: no answer from postgres:\/\/\[redacted\]@db\.example/);
+    expect(JSON.stringify(await runs())).not.toContain('hunter2');
+    expect((await runsOf('nightly'))[0]!.counts).toMatchObject({ failed: 1 });
+    expect((await runsOf('blobs'))[0]!.error).toBeNull();
+    fails.mockRestore();
+  });
+
+  it('run once a night, however many instances wake up for them, and again in the next one', async () => {
+    const wakeUp = (): Promise<unknown> =>
+      Promise.all([first, second, first, second].map(({ app }) => app.get(NightlySchedule).runIfDue()));
+    await wakeUp();
+    expect(await runsOf('nightly')).toHaveLength(1);
+    first.clock.advance(DAY);
+    await wakeUp();
+    expect(await runsOf('nightly')).toHaveLength(2);
+    expect(await runsOf('retention')).toHaveLength(2);
+  });
+
+  it('come one run at a time', async () => {
+    let underWay = 0;
+    let most = 0;
+    for (const service of [first, second]) {
+      jobsOf(service).add(`counting ${service.url}`, async () => {
+        most = Math.max(most, ++underWay);
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        underWay--;
+        return {};
+      });
+    }
+    await Promise.all([first, second, first, second].map((service) => jobsOf(service).run()));
+    expect(most).toBe(1);
+    expect(await runsOf('nightly')).toHaveLength(4);
+  });
+
+  it('make up for a night in which the service was off, but only where there was one before', async () => {
+    const schedule = first.app.get(NightlySchedule);
+    await schedule.catchUp();
+    expect(await runsOf('nightly')).toHaveLength(0);
+    await schedule.runIfDue();
+    await schedule.catchUp();
+    expect(await runsOf('nightly')).toHaveLength(1);
+    first.clock.advance(3 * DAY);
+    await schedule.catchUp();
+    expect(await runsOf('nightly')).toHaveLength(2);
+  });
+
+  it('come again after a clock that was a year ahead has been set right', async () => {
+    const ahead = new Date(first.clock.now().getTime() + 365 * DAY);
+    await first.database.query(
+      `INSERT INTO job_runs (name, started_at, ended_at) VALUES ('nightly', $1, $1)`,
+      [ahead],
+    );
+    await first.app.get(NightlySchedule).runIfDue();
+    expect(await runsOf('nightly')).toHaveLength(2);
+  });
+
+  it('are left out while the kill switch is thrown', async () => {
+    const killSwitch = first.app.get(KillSwitch);
+    await killSwitch.set('read-only');
+    await eventually(() => expect(killSwitch.mode).toBe('read-only'));
+    await first.app.get(NightlySchedule).runIfDue();
+    expect(await runs()).toEqual([]);
+    await killSwitch.set('off');
+    await eventually(() => expect(killSwitch.mode).toBe('off'));
+  });
+
+  it('of each, the last hundred runs are kept; a run whose process died is told apart', async () => {
+    await first.database.query(
+      `INSERT INTO job_runs (name, started_at) SELECT 'sessions', now() FROM generate_series(1, 150)`,
+    );
+    await jobsOf(first).run();
+    const sessions = await runsOf('sessions');
+    expect(sessions).toHaveLength(100);
+    expect(sessions.slice(1).every(({ endedAt, error }) => endedAt === null && error !== null)).toBe(true);
+    expect(sessions[0]).toMatchObject({ endedAt: expect.any(Date), error: null });
+  });
+
+  it('come to the same when the lock is lost and two instances run them at once', async () => {
+    const free = (service: TestService): unknown =>
+      jest.spyOn(service.app.get(JobLock), 'hold').mockImplementation((stop, _, work) => work(stop));
+    free(first);
+    free(second);
+    await writeExpired();
+    await Promise.all([jobsOf(first).run(), jobsOf(second).run()]);
+    jest.restoreAllMocks();
+    const removed = (await runsOf('sessions')).map(({ counts }) => counts['removed'] as number);
+    expect(removed.reduce((a, b) => a + b)).toBe(1_500);
+    expect((await runs()).filter(({ error }) => error !== null)).toEqual([]);
+    await expectExpiredGone();
+  });
+});
+
+describe('what has run out goes at night, what has not stays:', () => {
+  it('sessions, one-time tokens, counters of the rate limits, instances that have died', async () => {
+    await writeExpired();
+    await jobsOf(first).run();
+    await expectExpiredGone();
+  });
+});
+
+describe('a run that is cut short', () => {
+  /** A job that waits until it is told to stop. */
+  function addWaiting(service: TestService, name: string): Promise<void> {
+    return new Promise((started) => {
+      jobsOf(service).add(name, async (_, signal) => {
+        if (signal.aborted || service !== waiting) return { batches: 0 };
+        started();
+        await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+        return { batches: 3 };
+      });
+    });
+  }
+  let waiting: TestService | undefined;
+  afterEach(() => (waiting = undefined));
+
+  it('by the loss of its lock ends after its batch, and says so', async () => {
+    const started = addWaiting(first, 'waits for its lock');
+    waiting = first;
+    const run = jobsOf(first).run();
+    await started;
+    await first.database.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+       WHERE datname = current_database() AND application_name = 'cloud-sync-service jobs'`,
+    );
+    await run;
+    const [row] = await runsOf('waits for its lock');
+    expect(row).toMatchObject({
+      error: 'stopped before its end',
+      counts: { batches: 3 },
+      endedAt: expect.any(Date),
+    });
+    expect((await runsOf('nightly'))[0]!.error).toBe('stopped before its end');
+  });
+
+  it('by a shutdown as well, and who waits for the lock goes home', async () => {
+    const third = await startService({ beside: first });
+    const fourth = await startService({ beside: first });
+    const started = addWaiting(third, 'waits for the shutdown');
+    waiting = third;
+    const run = jobsOf(third).run();
+    await started;
+    const next = jobsOf(fourth).run();
+    await fourth.close();
+    await next;
+    await expect(jobsOf(first).runAlone('retention', () => Promise.resolve({}))).rejects.toMatchObject({
+      status: 409,
+    });
+    await third.close();
+    await run;
+    expect((await runsOf('waits for the shutdown'))[0]).toMatchObject({ error: 'stopped before its end' });
+    expect(await runsOf('nightly')).toHaveLength(1);
+  });
+});
+
+describe('retention and a clock that is wrong', () => {
+  const START = new Date('2026-03-11T12:00:00.000Z');
+  const at = (days: number): Date => new Date(START.getTime() + days * DAY);
+  const left = async (): Promise<number> => (await first.database.query('SELECT FROM versions')).length;
+  let retention: Retention;
+
+  beforeEach(async () => {
+    retention = first.app.get(Retention);
+    await first.database.query('TRUNCATE checkpoints, changes, versions, files, blobs CASCADE');
+    // Every six hours for twenty days, the last one at START.
+    const operations = Array.from({ length: 80 }, (_, i) => {
+      return { file: 0, action: 'upsert' as const, at: new Date(START.getTime() - (79 - i) * 6 * HOUR) };
+    });
+    await writeLog(first.database.query, await writeUser(first.database.query), { operations });
+  });
+
+  it('the first run ever takes the clock’s word', async () => {
+    expect((await retention.runDue(at(1))).asOf).toEqual(at(1));
+  });
+
+  it('after a jump by a year it goes on by 48 hours, and what was thinned is due within those', async () => {
+    await retention.runDue(START);
+    const before = await left();
+    const report = await retention.runDue(at(365));
+    expect(report.asOf).toEqual(at(2));
+    // Two more days of the four that a day of more than a week ago has too many.
+    expect(before - (await left())).toBe(2 * 3);
+  });
+
+  it('when the clock has been set right again, it is no obstacle', async () => {
+    await retention.runDue(START);
+    await retention.runDue(at(365));
+    expect((await retention.runDue(at(1))).asOf).toEqual(at(1));
+    expect((await retention.runDue(at(2))).asOf).toEqual(at(2));
+  });
+
+  it('a service that was off for a month catches up by a day each night, on its own', async () => {
+    await retention.runDue(START);
+    let night = 30;
+    while ((await retention.runDue(at(night))).asOf < at(night)) night++;
+    expect(night).toBeLessThan(60);
+    const caughtUp = await left();
+    await retention.run(at(night));
+    expect(await left()).toBe(caughtUp);
+  });
+
+  it('whoever names a time gets it, and the nightly runs are none the wiser', async () => {
+    await retention.runDue(START);
+    expect((await retention.run(at(365))).asOf).toEqual(at(365));
+    expect((await retention.runDue(at(1))).asOf).toEqual(at(1));
+  });
+});
+
+describe('RETENTION_CRON', () => {
+  it('is in UTC', () => {
+    const times = new NightlyTimes('0 3 * * *');
+    expect(times.after(new Date('2026-11-20T02:59:59.999Z'))).toEqual(new Date('2026-11-20T03:00:00.000Z'));
+    expect(times.after(new Date('2026-11-20T03:00:00.000Z'))).toEqual(new Date('2026-11-21T03:00:00.000Z'));
+  });
+
+  it.each(['61 3 * * *', 'a b c d e', '0 0 30 2 *', '0 3 * * 9'])(
+    '%s stops the start and is named',
+    (expression) => {
+      expect(() => new NightlyTimes(expression)).toThrow(/^RETENTION_CRON .*\.$/);
+    },
+  );
+});
+
+async function writeExpired(): Promise<void> {
+  const { query } = first.database;
+  const user = await writeUser(query);
+  const now = first.clock.now();
+  const ago = (ms: number): Date => new Date(now.getTime() - ms);
+  const sessions = `INSERT INTO auth_sessions (user_id, token, expires_at, updated_at)
+     SELECT $1, gen_random_uuid()::text, $2, now() FROM generate_series(1, $3::int)`;
+  await query(sessions, [user, ago(0), 1_500]);
+  await query(sessions, [user, ago(-HOUR), 2]);
+  const tokens = `INSERT INTO auth_verifications (identifier, value, expires_at)
+     SELECT 'x', 'x', $1 FROM generate_series(1, $2::int)`;
+  await query(tokens, [ago(1), 5]);
+  await query(tokens, [ago(-HOUR), 3]);
+  await query(`INSERT INTO rate_limits (key, window_start, hits) VALUES ($1, $2, 1), ($3, $4, 1)`, [
+    ...[randomUUID(), ago(HOUR), randomUUID(), ago(60_000)],
+  ]);
+  await query(
+    `INSERT INTO instances (id, alive_until) VALUES (gen_random_uuid(), now() - interval '1 hour'), (gen_random_uuid(), now())`,
+  );
+}
+
+async function expectExpiredGone(): Promise<void> {
+  const { query } = first.database;
+  const [counts] = await query(
+    `SELECT (SELECT count(*)::int FROM auth_sessions) AS sessions, (SELECT count(*)::int FROM auth_verifications) AS tokens,
+            (SELECT count(*)::int FROM rate_limits) AS limits, (SELECT count(*)::int FROM instances) AS instances`,
+  );
+  await query('TRUNCATE auth_sessions, auth_verifications, rate_limits, instances CASCADE');
+  expect(counts).toEqual({ sessions: 2, tokens: 3, limits: 1, instances: 1 });
+}

@@ -1,0 +1,269 @@
+import type { Manifest } from '../../src/checkpoints/projections.js';
+import { BlobSweeper } from '../../src/platform/blobs/index.js';
+import { Retention, type ThinnedWorkspace } from '../../src/retention/index.js';
+import { footprint } from '../kit/footprint.js';
+import { type LoggedOperation, remainingVersions, writeLog, writeUser } from '../kit/histories.js';
+import { startService, type TestService, type TestWorkspace } from '../kit/index.js';
+import { expectReplayLaw, scrub } from '../kit/oracles.js';
+
+const HOUR = 60 * 60_000;
+const DAY = 24 * HOUR;
+
+let service: TestService;
+let retention: Retention;
+beforeAll(async () => {
+  service = await startService();
+  retention = service.app.get(Retention);
+});
+afterAll(() => service.close());
+beforeEach(async () => {
+  await service.database.query('TRUNCATE workspaces, retention_progress CASCADE');
+  // The beginning of a week, so that all that a test writes within an hour or a day is in one of it.
+  service.clock.stopAt(new Date('2026-03-09T00:00:00.000Z'));
+});
+
+/** Of somebody whose subscription and token do not end within a test. */
+async function workspaceOf(name: string): Promise<TestWorkspace> {
+  const user = await service.newcomer(name);
+  const { body } = await user.post('/api/v1/auth/tokens').send({ name }).expect(201);
+  await service.database.query(
+    `INSERT INTO subscriptions (user_id, plan, status, updated_at) VALUES ($1, 'pro', 'active', now()) ON CONFLICT DO NOTHING`,
+    [user.id],
+  );
+  return user.at(service.url, body.token).workspace();
+}
+
+/** Uploads contents to a path, so many ms apart. */
+async function write(
+  workspace: TestWorkspace,
+  path: string,
+  contents: (string | Buffer)[],
+  apart = 1,
+): Promise<void> {
+  for (const content of contents) {
+    await workspace.put(path, content).expect((answer) => expect([200, 201]).toContain(answer.status));
+    service.clock.advance(apart);
+  }
+}
+
+const later = (ms: number): Date => new Date(service.clock.now().getTime() + ms);
+const thin = (ms: number): ReturnType<Retention['run']> => retention.run(later(ms));
+const sweep = (ms: number): Promise<number> => service.app.get(BlobSweeper).sweep(later(ms));
+const numbers = async (workspace: TestWorkspace, path: string): Promise<number[]> =>
+  (await workspace.versions(path)).map(({ version }) => version);
+
+describe('thinned versions', () => {
+  it('are gone for lists, downloads and restores; the log, what is live and the counters stay', async () => {
+    const workspace = await workspaceOf('alice');
+    await write(workspace, 'note', ['one', 'two', 'three', 'four']);
+    await write(workspace, 'other', ['single']);
+    const [, three, two] = await workspace.versions('note');
+    const log = await workspace.log();
+    expect(await thin(2 * DAY)).toMatchObject({
+      versions: 3,
+      blobs: 3,
+      bytes: 11,
+      failed: 0,
+      isComplete: true,
+    });
+
+    expect(await numbers(workspace, 'note')).toEqual([4]);
+    for (const { id } of [three!, two!]) {
+      await workspace.version('note', id).expect(404);
+      await workspace.restore('note', id).expect(404);
+    }
+    expect(await workspace.log()).toEqual(log);
+    await expectReplayLaw(workspace);
+    const { body } = await workspace.put('note', 'five').expect(200);
+    expect(body.version).toBe(5);
+    await scrub(service.database, service.dataDir);
+  });
+
+  it('are told workspace by workspace, and foreseen without touching anything', async () => {
+    const [one, two] = [await workspaceOf('alice'), await workspaceOf('bob')];
+    await workspaceOf('carol');
+    await write(one, 'note', ['a', 'b', 'c']);
+    await write(two, 'note', ['a', 'b']);
+    const workspaces: ThinnedWorkspace[] = [];
+    const onWorkspace = (workspace: ThinnedWorkspace): void => void workspaces.push(workspace);
+    await retention.run(later(2 * DAY), { isDryRun: true, onWorkspace });
+    const counts = (): number[] => workspaces.splice(0).map(({ versions }) => versions);
+    expect(counts()).toEqual([2, 1]);
+    expect(await numbers(one, 'note')).toEqual([3, 2, 1]);
+    await retention.run(later(2 * DAY), { onWorkspace });
+    expect(counts()).toEqual([2, 1]);
+  });
+
+  it('of a deleted file leave the last one, which can be restored at any time', async () => {
+    const workspace = await workspaceOf('alice');
+    await write(workspace, 'note', ['one', 'two', 'three']);
+    await workspace.delete('note').expect(200);
+    await thin(400 * DAY);
+    const [last, ...more] = await workspace.versions('note');
+    expect(more).toEqual([]);
+    await sweep(500 * DAY);
+    await workspace.restore('note', last!.id).expect(200);
+    expect(String((await workspace.get('note').expect(200)).body)).toBe('three');
+  });
+
+  it('a fault in one workspace does not keep the others from being thinned', async () => {
+    const [one, two] = [await workspaceOf('alice'), await workspaceOf('bob')];
+    for (const workspace of [one, two]) await write(workspace, 'note', ['a', 'b']);
+    await service.database.query(
+      `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+         IF OLD.workspace_id = '${one.id}' THEN RAISE 'no'; END IF; RETURN OLD; END $$`,
+    );
+    await service.database.query(
+      'CREATE TRIGGER refuse BEFORE DELETE ON versions FOR EACH ROW EXECUTE FUNCTION refuse()',
+    );
+    expect(await thin(2 * DAY)).toMatchObject({ versions: 1, failed: 1, isComplete: true });
+    await service.database.query('DROP FUNCTION refuse CASCADE');
+    expect(await numbers(one, 'note')).toEqual([2, 1]);
+    expect(await numbers(two, 'note')).toEqual([2]);
+    expect(await thin(2 * DAY)).toMatchObject({ versions: 1, failed: 0 });
+  });
+});
+
+describe('pinned versions', () => {
+  it('stay while a checkpoint pins them: its projections say the same, and everything it names is there', async () => {
+    const workspace = await workspaceOf('alice');
+    await write(workspace, 'note', ['one', 'two']);
+    await write(workspace, 'gone', ['was here']);
+    const early = await workspace.checkpoint();
+    await write(workspace, 'note', ['three', 'four', 'five']);
+    await workspace.delete('gone').expect(200);
+    const late = await workspace.checkpoint();
+    await write(workspace, 'note', ['six', 'seven']);
+
+    const said = async (): Promise<unknown[]> => {
+      const answers = [];
+      for (const { id } of [early, late]) {
+        for (const query of [
+          'restore-manifest',
+          'summary',
+          'summary?fromCursor=0',
+          'note-state?encPath=note',
+        ])
+          answers.push(
+            (await workspace.user.get(`${workspace.path}/checkpoints/${id}/${query}`).expect(200)).body,
+          );
+      }
+      return answers;
+    };
+    const before = await said();
+    expect(await thin(100 * DAY)).toMatchObject({ versions: 4 });
+    expect(await numbers(workspace, 'note')).toEqual([7, 5, 2]);
+    expect(await said()).toEqual(before);
+    for (const { entries = [] } of before as Partial<Manifest>[]) {
+      for (const { encryptedPath, afterVersionId } of entries) {
+        if (afterVersionId) await workspace.version(encryptedPath, afterVersionId).expect(200);
+      }
+    }
+  });
+
+  it('go with the next run once their last checkpoint is deleted', async () => {
+    const workspace = await workspaceOf('alice');
+    await write(workspace, 'note', ['one']);
+    const checkpoints = [await workspace.checkpoint(), await workspace.checkpoint()];
+    await write(workspace, 'note', ['two', 'three']);
+    for (const { id } of checkpoints) {
+      await thin(2 * DAY);
+      expect(await numbers(workspace, 'note')).toEqual([3, 1]);
+      await workspace.user.delete(`${workspace.path}/checkpoints/${id}`).expect(200);
+    }
+    await thin(2 * DAY);
+    expect(await numbers(workspace, 'note')).toEqual([3]);
+  });
+});
+
+describe('the bytes of thinned versions', () => {
+  const LARGE = Buffer.alloc(100_000, 'l');
+
+  it('go 24 hours after the thinning and not before, from the database and from the store', async () => {
+    const workspace = await workspaceOf('alice');
+    await write(workspace, 'note', ['small', LARGE, 'last']);
+    service.clock.advance(2 * DAY);
+    await retention.run(service.clock.now());
+    expect(await sweep(DAY - 1)).toBe(0);
+    expect(await footprint(service, workspace.id)).toMatchObject({
+      versions: 1,
+      blobs: 3,
+      onDisk: [LARGE.length],
+    });
+    expect(await sweep(DAY)).toBe(2);
+    expect(await footprint(service, workspace.id)).toMatchObject({ versions: 1, blobs: 1, onDisk: [] });
+  });
+
+  it('are waited for by the clock also when the run is as of a time gone by', async () => {
+    const workspace = await workspaceOf('alice');
+    await write(workspace, 'note', ['one', 'two']);
+    service.clock.advance(10 * DAY);
+    await retention.run(later(-5 * DAY));
+    expect(await sweep(DAY - 1)).toBe(0);
+    expect(await sweep(DAY)).toBe(1);
+  });
+
+  it.each([
+    ['small', 'content'],
+    ['large', LARGE],
+  ])('stay as long as any version has them: restored ones share them (%s)', async (_, content) => {
+    const workspace = await workspaceOf('alice');
+    await write(workspace, 'note', [content, 'between']);
+    const [, source] = await workspace.versions('note');
+    await workspace.restore('note', source!.id).expect(200);
+    service.clock.advance(1);
+    expect(await thin(2 * DAY)).toMatchObject({ versions: 2, blobs: 1 });
+    expect(await sweep(4 * DAY)).toBe(1);
+    expect((await workspace.get('note').expect(200)).body).toEqual(Buffer.from(content));
+
+    await write(workspace, 'note', ['after']);
+    expect(await thin(2 * DAY)).toMatchObject({ versions: 1, blobs: 1 });
+    expect(await sweep(4 * DAY)).toBe(1);
+    await scrub(service.database, service.dataDir);
+    expect((await footprint(service, workspace.id)).blobs).toBe(1);
+  });
+
+  it('that somebody else has come to refer to meanwhile are live again', async () => {
+    const workspace = await workspaceOf('alice');
+    await write(workspace, 'note', ['one', 'two']);
+    await thin(2 * DAY);
+    await service.database.query(
+      `UPDATE versions SET blob_id = (SELECT id FROM blobs WHERE state = 'dying') WHERE workspace_id = $1`,
+      [workspace.id],
+    );
+    expect(await sweep(4 * DAY)).toBe(0);
+    const states = await service.database.query('SELECT state FROM blobs ORDER BY id');
+    expect(states[0]).toEqual({ state: 'live' });
+  });
+});
+
+describe('night after night', () => {
+  it('hours, days and weeks are thinned as they go by, and what is left is what one run in the end would leave', async () => {
+    const { query } = service.database;
+    const start = service.clock.now();
+    // For two days, two versions an hour.
+    const operations = Array.from({ length: 96 }, (_, i): LoggedOperation => {
+      return { file: 0, action: 'upsert', at: new Date(start.getTime() + (i * HOUR) / 2) };
+    });
+    const owner = await writeUser(query);
+    const { versions } = await writeLog(query, owner, { operations });
+    const left: number[] = [];
+    for (let night = 2; night <= 40; night++) {
+      await retention.runDue(new Date(start.getTime() + night * DAY));
+      left[night] = (await remainingVersions(query)).size;
+    }
+    // The first day by the hour and the second whole; both by the hour; the first by the day; both; both by the week.
+    const nights = [2, 3, 7, 8, 9, 30, 31, 40].map((night) => left[night]);
+    expect(nights).toEqual([72, 48, 48, 25, 2, 2, 1, 1]);
+    const kept = await remainingVersions(query);
+    expect(versions.map(({ id }) => kept.has(id)).lastIndexOf(true)).toBe(95);
+
+    await query('TRUNCATE workspaces CASCADE');
+    const again = await writeLog(query, owner, { operations });
+    await retention.run(new Date(start.getTime() + 40 * DAY));
+    const keptAtOnce = await remainingVersions(query);
+    expect(again.versions.map(({ id }) => keptAtOnce.has(id))).toEqual(
+      versions.map(({ id }) => kept.has(id)),
+    );
+  });
+});

@@ -1,0 +1,169 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createDatabase, type TestDatabase, TestUser, TestWorkspace } from '../kit/index.js';
+import { type LoggedOperation, writeLog } from '../kit/histories.js';
+import { expectReplayLaw, scrub } from '../kit/oracles.js';
+import { environment, runProcess, type ServiceProcess, startProcess } from '../kit/process.js';
+
+const ADMIN = 'dist/src/admin/main.js';
+const HOUR = 60 * 60_000;
+const DAY = 24 * HOUR;
+const FILES = 100;
+const VERSIONS = 60;
+
+/** All versions of a file are of this hour: one of each is to be left. */
+const WRITTEN = new Date(Math.floor(Date.now() / HOUR) * HOUR);
+const LATER = new Date(WRITTEN.getTime() + 3 * DAY);
+const MUCH_LATER = new Date(LATER.getTime() + DAY + 1);
+
+let database: TestDatabase;
+let dataDir: string;
+let env: Record<string, string>;
+let service: ServiceProcess;
+let alice: TestUser;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  dataDir = await mkdtemp(join(tmpdir(), 'sync-nightly-'));
+  env = { DATABASE_URL: database.url, DATA_DIR: dataDir };
+  service = await startProcess(env);
+  alice = await TestUser.logIn(service.url, 'alice');
+  await alice.post('/api/v1/subscription/trial').expect(200);
+});
+afterAll(async () => {
+  await service.end('SIGTERM');
+  await database.drop();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+async function written(): Promise<TestWorkspace> {
+  const operations = Array.from({ length: FILES * VERSIONS }, (_, i): LoggedOperation => {
+    return { file: i % FILES, action: 'upsert', at: new Date(WRITTEN.getTime() + i) };
+  });
+  const { workspaceId } = await writeLog(database.query, alice.id, {
+    operations,
+    checkpoints: [FILES * 7 + 50],
+  });
+  return new TestWorkspace(alice, workspaceId);
+}
+
+const admin = async (...args: string[]): Promise<{ code: number | null; body: Record<string, unknown> }> => {
+  const { code, output } = await runProcess(env, ADMIN, ['--json', ...args]);
+  return { code, body: code === 0 ? JSON.parse(output) : { output } };
+};
+
+const count = async (table: string): Promise<number> =>
+  (await database.query<{ count: number }>(`SELECT count(*)::int AS count FROM ${table}`))[0]!.count;
+
+/** Runs a command and kills it as soon as so many rows are left; returns how many there were when it was dead. */
+async function killedBelow(table: string, rows: number, ...args: string[]): Promise<number> {
+  const child = spawn(process.execPath, [ADMIN, ...args], { env: environment(env) });
+  await killBelow(table, rows, child);
+  return count(table);
+}
+
+async function killBelow(table: string, rows: number, child: ChildProcess): Promise<void> {
+  const ended = once(child, 'exit');
+  while ((await count(table)) >= rows) expect(child.exitCode).toBeNull();
+  child.kill('SIGKILL');
+  await ended;
+}
+
+describe('kill -9, and then once more, beside a running service:', () => {
+  it('retention, the sweep of what it has thinned, and the purge are completed by the next run', async () => {
+    const workspace = await written();
+    const all = FILES * VERSIONS;
+    /** Each file's newest, and what the checkpoint pins: version 7 or 8 of each. */
+    const kept = 2 * FILES;
+    const foreseen = await admin('retention', 'run', '--dry-run', '--now', LATER.toISOString());
+    expect(foreseen.body).toMatchObject({ dryRun: true, versions: all - kept });
+    expect(await count('versions')).toBe(all);
+
+    const afterKill = await killedBelow('versions', all, 'retention', 'run', '--now', LATER.toISOString());
+    expect(afterKill).toBeGreaterThan(kept);
+    expect(await scrub(database, dataDir)).toBe(afterKill);
+    const completed = await admin('retention', 'run', '--now', LATER.toISOString());
+    expect(completed.body).toMatchObject({ versions: afterKill - kept, blobs: afterKill - kept, failed: 0 });
+    expect(completed.body['workspaces']).toEqual([
+      {
+        workspaceId: workspace.id,
+        versions: afterKill - kept,
+        blobs: afterKill - kept,
+        bytes: (afterKill - kept) * 36,
+      },
+    ]);
+    expect((await admin('retention', 'run', '--now', LATER.toISOString())).body).toMatchObject({
+      versions: 0,
+    });
+    expect(await scrub(database, dataDir)).toBe(kept);
+    await expectReplayLaw(workspace);
+
+    const swept = await killedBelow('blobs', all, 'blobs', 'sweep', '--now', MUCH_LATER.toISOString());
+    expect(swept).toBeGreaterThan(kept);
+    await database.query('UPDATE blobs SET claimed_until = NULL'); // a dead sweeper's claims last for minutes
+    await admin('blobs', 'sweep', '--now', MUCH_LATER.toISOString());
+    expect(await count('blobs')).toBe(kept);
+    expect(await scrub(database, dataDir)).toBe(kept);
+
+    const purged = await written();
+    await killBelow('changes', 2 * all, (await deleting(purged)).child);
+    expect(await count('changes')).toBeGreaterThan(all);
+    service = await startProcess(env);
+    await database.eventually(`SELECT WHERE NOT EXISTS (SELECT FROM workspaces WHERE id = '${purged.id}')`);
+    expect(await count('blobs')).toBe(kept);
+    await scrub(database, dataDir);
+  });
+});
+
+/** Deletes a workspace, and does not wait for it to be emptied. */
+async function deleting(workspace: TestWorkspace): Promise<ServiceProcess> {
+  await workspace.user.delete(workspace.path).expect(200);
+  return service;
+}
+
+describe('admin', () => {
+  it('retention run without a time does as the nightly job does, and admin jobs lists the runs', async () => {
+    const { code, body } = await admin('retention', 'run');
+    expect({ code, body }).toMatchObject({ code: 0, body: { dryRun: false, failed: 0, isComplete: true } });
+    expect(Math.abs(Date.parse(String(body['asOf'])) - Date.now())).toBeLessThan(60_000);
+    const { runs } = (await admin('jobs')).body as { runs: Record<string, unknown>[] };
+    expect(runs[0]).toEqual({
+      name: 'retention',
+      startedAt: expect.stringMatching(/Z$/),
+      endedAt: expect.stringMatching(/Z$/),
+      counts: expect.objectContaining({ versions: 0, failed: 0 }),
+      error: null,
+    });
+    expect(runs.filter(({ endedAt }) => endedAt === null)).toEqual([
+      expect.objectContaining({ name: 'retention', error: 'its process ended before it did' }),
+    ]);
+    const { output } = await runProcess(env, ADMIN, ['jobs', '--limit', '1']);
+    expect(output).toMatch(
+      /^\d{4}-\S+Z {2}retention .* s {2}versions 0, blobs 0, bytes 0, failed 0, longestLockMs \d+\n$/,
+    );
+  });
+
+  it('retention run takes no time that is none', async () => {
+    expect((await admin('retention', 'run', '--now', 'yesterday')).code).toBe(2);
+  });
+
+  it('retention run is refused while other jobs run', async () => {
+    const pg = (await import('pg')).default;
+    const client = new pg.Client(database.url);
+    await client.connect();
+    await client.query('SELECT pg_advisory_lock(7325190002)');
+    const { code, body } = await admin('retention', 'run');
+    await client.end();
+    expect(code).toBe(1);
+    expect(body['output']).toBe('another run is under way; try again when it has ended\n');
+  });
+});
+
+it('a start with a RETENTION_CRON that never comes says so in one sentence and exits 1', async () => {
+  const { code, output } = await runProcess({ ...env, RETENTION_CRON: '0 3 31 2 *' });
+  expect(output).toMatch(/^RETENTION_CRON is no time that ever comes; [^\n]+\.\n$/);
+  expect(code).toBe(1);
+});
