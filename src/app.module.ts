@@ -5,13 +5,11 @@ import { AccessTokenEntity, AccessTokensModule } from './access-tokens/index.js'
 import { AccountModule } from './account/index.js';
 import { AssetsModule } from './assets/index.js';
 import { AuthenticationGuard, AuthModule, RateLimitGuard, ScopeGuard, UserEntity } from './auth/index.js';
-import { AutomationModule } from './automation/index.js';
 import { BillingModule, SubscriptionGuard } from './billing/index.js';
 import { CheckpointsModule } from './checkpoints/index.js';
 import { type Configuration, ConfigurationModule } from './config/index.js';
 import { DevicesModule } from './devices/index.js';
 import { FilesModule } from './files/index.js';
-import { HandoffModule } from './handoff/index.js';
 import { HealthModule } from './health/index.js';
 import { BlobsModule } from './platform/blobs/index.js';
 import { type Clock, ClockModule } from './platform/clock/index.js';
@@ -80,8 +78,6 @@ export class AppModule {
         RealtimeModule,
         RetentionModule,
         AccountModule,
-        AutomationModule,
-        HandoffModule,
         HealthModule,
       ],
       providers: GUARDS.map((guard) => ({ provide: APP_GUARD, useExisting: guard })),

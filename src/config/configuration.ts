@@ -212,26 +212,6 @@ export class Configuration {
   @Matches(/^\S+(?: \S+){4}$/, { message: '$property must be a cron expression of five fields' })
   retentionCron: string;
 
-  @Env('APP_SCHEME', 'scheme of the deep links to the app', 'cloudsync')
-  @Matches(/^[a-z][a-z0-9+.-]*$/, { message: '$property must be a URL scheme in lower case' })
-  appScheme: string;
-
-  @Env('APP_NAME', 'the app behind APP_SCHEME-APP_NAME', 'desktop')
-  @Matches(/^[a-z0-9][a-z0-9.-]*$/, {
-    message: '$property must be lower-case letters, digits, dots and dashes',
-  })
-  appName: string;
-
-  @Env('EDITOR_CALLBACK_URL', 'where the web sign-in leads back to, exactly')
-  @IsOptional()
-  @IsUrl(HTTP_URL)
-  editorCallbackUrl?: string;
-
-  @Env('ALT_CALLBACK_URL', 'a second such address')
-  @IsOptional()
-  @IsUrl(HTTP_URL)
-  altCallbackUrl?: string;
-
   @Env(
     'RATE_LIMIT_PER_MINUTE',
     '0 switches all rate limits off (tests, benchmarks, a limiter in front)',

@@ -22,11 +22,7 @@ const OPEN = [
 ];
 
 /** Extensions that write nothing, or only what a reader needs. */
-const OPEN_EXTENSIONS = [
-  'POST /api/assets/import',
-  'POST /api/v1/automation/workspaces/:id/key-sessions',
-  'DELETE /api/v1/automation/workspaces/:id/key-sessions/current',
-];
+const OPEN_EXTENSIONS = ['POST /api/assets/import'];
 
 const nameOf = ({ method, path }: Route): string => `${method} ${path}`;
 const isOpen = (route: Route): boolean =>

@@ -48,11 +48,13 @@ const CELLS = ROUTES.flatMap((route) =>
   CREDENTIALS.flatMap((credential) => cellsOf(route, credential, absentTarget())),
 ).length;
 
+const FLAT = /^\{"error":"[^"]+"\}$/;
+
 /** The status; with what is wrong about the answer, if anything is. */
 function verdict({ spelling }: Pick<Cell, 'spelling'>, { status, headers, body }: Answer): number | string {
   if (status === 401 && headers['www-authenticate'] !== 'Bearer') return '401 without WWW-Authenticate';
   if (status < 400 || spelling.method === 'HEAD') return status;
-  return /^\{"error":"[^"]+"\}$/.test(body) ? status : `${status} ${body}`;
+  return FLAT.test(body) ? status : `${status} ${body}`;
 }
 
 async function ask(cell: Cell, proof: Proof): Promise<[string, number | string]> {
@@ -145,7 +147,7 @@ describe('a method that a path does not have', () => {
 });
 
 describe('a workspace that is not the caller’s', () => {
-  const routes = ROUTES.filter(({ ownsWorkspace }) => ownsWorkspace);
+  const routes = ROUTES.filter(({ ownsWorkspace, namesWorkspace }) => ownsWorkspace || namesWorkspace);
 
   it.each(routes)('cannot be told from one that does not exist: $method $path', async (route) => {
     const { owner, stranger, service } = scene;
@@ -198,10 +200,18 @@ describe('a workspace that is not the caller’s', () => {
 });
 
 describe('a thing of another workspace or another user', () => {
-  const VARIED = ['encryptedPath', 'versionedPath', 'versionId', 'checkpointId', 'tokenId'] as const;
+  const VARIED = [
+    'encryptedPath',
+    'versionedPath',
+    'versionId',
+    'checkpointId',
+    'assetToken',
+    'deviceId',
+    'tokenId',
+  ] as const;
   const routes = ROUTES.filter(
-    ({ path, method, ownsItem, ownsWorkspace }) =>
-      method !== 'PUT' && (ownsItem || (ownsWorkspace && /:(?!id\b)/.test(path))),
+    ({ path, method, isIdempotent, ownsItem, ownsWorkspace }) =>
+      method !== 'PUT' && !isIdempotent && (ownsItem || (ownsWorkspace && /:(?!id\b)/.test(path))),
   );
 
   it.each(routes)('cannot be told from one that does not exist: $method $path', async (route) => {

@@ -33,6 +33,7 @@ export function expectedStatus(credential: Credential, asked: Asked): number {
   const answer = ownAnswer(match, asked);
   if (answer >= 400) return answer;
   if (route.ownsItem && !isOwner(bearer)) return 404;
+  if (route.namesWorkspace && !mayNameWorkspace(bearer)) return 404;
   return isActive(bearer) ? answer : (route.statusWhenLapsed ?? answer);
 }
 
@@ -43,8 +44,12 @@ function isGranted({ access, isUnbound }: Route, { pat }: Bearer): boolean {
 }
 
 function isLetIn({ params }: Match, bearer: Bearer, { workspaceId }: Target): boolean {
-  return params.id?.toLowerCase() === workspaceId && isOwner(bearer) && bearer.pat?.bound !== 'elsewhere';
+  // What stands in the path can be spoilt by the spelling; a header or the query is not.
+  const isNamed = params.id === undefined || params.id.toLowerCase() === workspaceId;
+  return isNamed && mayNameWorkspace(bearer);
 }
+
+const mayNameWorkspace = (bearer: Bearer): boolean => isOwner(bearer) && bearer.pat?.bound !== 'elsewhere';
 
 /** What is left when nobody is refused: a parameter that the spelling has spoilt, a fault put in, or success. */
 function ownAnswer({ route, params }: Match, { example, isBroken }: Asked): number {

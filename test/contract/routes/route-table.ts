@@ -133,6 +133,15 @@ export const ROUTES: readonly Route[] = [
   },
 
   { method: 'GET', path: '/api/v1/auth/me', access: SCOPES, seesDeletedUsers: true },
+  {
+    method: 'DELETE',
+    path: '/api/v1/auth/me',
+    access: 'interactive',
+    // Not the caller's own address: what succeeds would take the caller along. test/api/account.spec.ts has that.
+    example: () => ({ body: { confirm: 'somebody-else@example.org' } }),
+    status: 400,
+    broken: NOT_JSON,
+  },
   { method: 'GET', path: '/api/v1/auth/tokens', access: 'interactive' },
   {
     method: 'POST',

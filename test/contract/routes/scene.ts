@@ -2,6 +2,7 @@ import { generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto';
 import supertest from 'supertest';
 import { Subscriptions } from '../../../src/billing/index.js';
 import { Workspaces } from '../../../src/workspaces/index.js';
+import { assetToken, TestAssets } from '../../kit/assets.js';
 import { BASE_URL, startService, type TestService, type TestUser, TestWorkspace } from '../../kit/index.js';
 import type { Route, Target } from './route-table.js';
 
@@ -72,6 +73,8 @@ export async function targetFor(
   const workspace = new TestWorkspace(user, target.workspaceId);
   if (uses === 'workspace') return { ...target, workspaceId: await bareWorkspace(service, user.id) };
   if (uses === 'checkpoint') return { ...target, checkpointId: await checkpointIn(workspace) };
+  if (uses === 'device') return { ...target, deviceId: await deviceOf(user) };
+  if (uses === 'asset') return { ...target, assetToken: await assetIn(workspace) };
   if (uses === 'file') await workspace.put(target.encryptedPath, `content ${randomUUID()}`).expect(200);
   return target;
 }
@@ -90,6 +93,8 @@ async function household(service: TestService, name: string): Promise<Household>
       versionedPath: 'Yg',
       versionId: body.versions[0].id,
       checkpointId: await checkpointIn(workspace),
+      assetToken: await assetIn(workspace),
+      deviceId: await deviceOf(user),
       tokenId: (await mint(user, { name: 'to be revoked' })).id,
     },
     elsewhereId: (await user.workspace('elsewhere')).id,
@@ -99,6 +104,16 @@ async function household(service: TestService, name: string): Promise<Household>
 async function checkpointIn(workspace: TestWorkspace): Promise<string> {
   const checkpoint = { encryptedLabel: 'bGFiZWw', kind: 'manual' };
   return (await workspace.user.post(`${workspace.path}/checkpoints`).send(checkpoint).expect(201)).body.id;
+}
+
+async function deviceOf(user: TestUser): Promise<string> {
+  return (await user.post('/api/v1/devices').send({ name: 'Laptop', platform: 'linux' }).expect(201)).body.id;
+}
+
+async function assetIn(workspace: TestWorkspace): Promise<string> {
+  const token = assetToken();
+  await TestAssets.of(workspace).create(token).expect(201);
+  return token;
 }
 
 async function expiredPatOf(service: TestService, name: string): Promise<string> {

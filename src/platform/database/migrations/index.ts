@@ -12,7 +12,6 @@ import { Billing1763600000011 } from './1763600000011-billing.js';
 import { BlobUpkeep1763600000012 } from './1763600000012-blob-upkeep.js';
 import { Retention1763600000013 } from './1763600000013-retention.js';
 import { Jobs1763600000014 } from './1763600000014-jobs.js';
-import { KeySessions1763600000015 } from './1763600000015-key-sessions.js';
 import { KillSwitch1763600000016 } from './1763600000016-kill-switch.js';
 
 /** In the order in which they run. Hand-written; never edited once landed. */
@@ -31,6 +30,5 @@ export const migrations = [
   BlobUpkeep1763600000012,
   Retention1763600000013,
   Jobs1763600000014,
-  KeySessions1763600000015,
   KillSwitch1763600000016,
 ];
