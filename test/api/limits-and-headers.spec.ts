@@ -708,7 +708,12 @@ describe('CORS', () => {
 });
 
 describe('the start in production', () => {
-  const SAFE = { NODE_ENV: 'production', AUTH_SECRET: 's'.repeat(32), BASE_URL: 'https://sync.example.org' };
+  const SAFE = {
+    NODE_ENV: 'production',
+    AUTH_SECRET: 's'.repeat(32),
+    BASE_URL: 'https://sync.example.org',
+    PAYMENT_WEBHOOK_SECRET: 'whsec_of_tests',
+  };
 
   async function warningsOf(env: Record<string, string>): Promise<string[]> {
     const service = await startService({ env: { DEV_LOGIN_KEY: '', RATE_LIMIT_PER_MINUTE: '1200', ...env } });
@@ -723,6 +728,8 @@ describe('the start in production', () => {
     ['no rate limits', { RATE_LIMIT_PER_MINUTE: '0' }, /RATE_LIMIT_PER_MINUTE/],
     ['a dev-login key', { DEV_LOGIN_KEY: 'the key itself' }, /DEV_LOGIN_KEY/],
     ['an address without https', { BASE_URL: 'http://sync.example.org' }, /BASE_URL/],
+    ['subscriptions that no event can reach', { PAYMENT_WEBHOOK_SECRET: '' }, /PAYMENT_WEBHOOK_SECRET/],
+    ['a provider with nothing to sell', { STRIPE_SECRET_KEY: 'sk_of_tests' }, /STRIPE_PRICE_ID/],
   ])('warns of %s, once and without its value', async (_, env, warning) => {
     const warnings = await warningsOf({ ...SAFE, ...env });
     expect(warnings).toEqual([expect.stringMatching(warning)]);
