@@ -17,7 +17,7 @@ export function announce(configuration: Configuration): void {
   const database = configuration.databaseUrl ? 'PostgreSQL of DATABASE_URL' : 'embedded PostgreSQL';
   process.stdout.write(`
 Cloud Sync Service ${version} on ${url}
-  data        ${resolve(configuration.dataDir)} (${database}, blobs on disk)
+  data        ${resolve(configuration.dataDir)} (${database}, blobs ${configuration.hasS3 ? 'in S3' : 'on disk'})
   API         docs/api.md
   first user  npm run admin -- user create you@example.org
   try it      curl http://${reachable(host)}:${port}/health
