@@ -13,7 +13,7 @@ dir=$1 port=$2 access_key=$3 secret_key=$4
 prefix=${TEST_SERVERS_DIR:?}
 libraries=$(dirname "$(find "$prefix/usr/lib" -path '*/ceph/libceph-common.so.2')")
 export CEPH_CONF=$dir/ceph.conf CEPH_ARGS= PYTHONPATH=$prefix/usr/lib/python3/dist-packages
-ulimit -n "$(ulimit -Hn)"
+ulimit -n "$(ulimit -Hn)" || true
 
 declare -A pids
 trap 'kill -9 "${pids[@]}" 2>/dev/null || true; wait' EXIT
