@@ -8,9 +8,9 @@ const LAYERS = [
   ['devices'],
   ['files'],
   ['sync'],
-  ['checkpoints', 'realtime', 'assets', 'access-tokens', 'handoff', 'retention'],
+  ['checkpoints', 'realtime', 'assets', 'access-tokens', 'handoff', 'retention', 'account', 'backup'],
   ['automation'],
-  ['admin', 'health'],
+  ['admin', 'health', 'api-docs'],
 ];
 
 const oneWay = LAYERS.flatMap((names, index) => {
@@ -79,7 +79,10 @@ export default {
     doNotFollow: { path: 'node_modules' },
     tsConfig: { fileName: 'tsconfig.json' },
     tsPreCompilationDeps: true,
-    enhancedResolveOptions: { extensions: ['.ts', '.js'], conditionNames: ['import', 'types', 'node'] },
+    enhancedResolveOptions: {
+      extensions: ['.ts', '.tsx', '.js'],
+      conditionNames: ['import', 'types', 'node'],
+    },
     exclude: { path: '^dist/' },
   },
 };

@@ -19,7 +19,7 @@ const transform = (tsx) => [
 ];
 
 export default {
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/test/kit/environment.mjs',
   rootDir: '.',
   roots: ['<rootDir>/src', '<rootDir>/test', '<rootDir>/examples'],
   testMatch: ['<rootDir>/test/**/*.spec.ts'],
@@ -27,7 +27,9 @@ export default {
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
   globalSetup: '<rootDir>/test/kit/global-setup.mjs',
   globalTeardown: '<rootDir>/test/kit/global-teardown.mjs',
-  maxWorkers: 2,
+  reporters: ['default', '<rootDir>/test/kit/answers-reporter.mjs'],
+  testSequencer: '<rootDir>/test/kit/longest-first.mjs',
+  maxWorkers: 3,
   workerIdleMemoryLimit: '1GB',
   testTimeout: 60_000,
   transform: { '^.+\\.ts$': transform(false), '^.+\\.tsx$': transform(true) },

@@ -42,7 +42,12 @@ export class Configuration {
   @MinLength(1)
   dataDir: string;
 
-  @Env('DATABASE_URL', 'an external PostgreSQL 15 or later; unset: an embedded PostgreSQL under DATA_DIR')
+  @Env(
+    'DATABASE_URL',
+    'an external PostgreSQL 15 or later; unset: an embedded PostgreSQL under DATA_DIR',
+    undefined,
+    { secret: true },
+  )
   @IsOptional()
   @Matches(/^postgres(ql)?:\/\/\S+$/, { message: '$property must be a postgres:// URL' })
   databaseUrl?: string;
@@ -72,7 +77,7 @@ export class Configuration {
   })
   s3Endpoint?: string;
 
-  @Env('S3_ACCESS_KEY', 'access key of the S3 store')
+  @Env('S3_ACCESS_KEY', 'access key of the S3 store', undefined, { secret: true })
   @IsOptional()
   s3AccessKey?: string;
 
@@ -212,6 +217,26 @@ export class Configuration {
   @Matches(/^\S+(?: \S+){4}$/, { message: '$property must be a cron expression of five fields' })
   retentionCron: string;
 
+  @Env('APP_SCHEME', 'scheme of the deep links to the app', 'cloudsync')
+  @Matches(/^[a-z][a-z0-9+.-]*$/, { message: '$property must be a URL scheme in lower case' })
+  appScheme: string;
+
+  @Env('APP_NAME', 'the app behind APP_SCHEME-APP_NAME', 'desktop')
+  @Matches(/^[a-z0-9][a-z0-9.-]*$/, {
+    message: '$property must be lower-case letters, digits, dots and dashes',
+  })
+  appName: string;
+
+  @Env('EDITOR_CALLBACK_URL', 'where the web sign-in leads back to, exactly')
+  @IsOptional()
+  @IsUrl(HTTP_URL)
+  editorCallbackUrl?: string;
+
+  @Env('ALT_CALLBACK_URL', 'a second such address')
+  @IsOptional()
+  @IsUrl(HTTP_URL)
+  altCallbackUrl?: string;
+
   @Env(
     'RATE_LIMIT_PER_MINUTE',
     '0 switches all rate limits off (tests, benchmarks, a limiter in front)',
@@ -221,9 +246,19 @@ export class Configuration {
   @Min(0)
   rateLimitPerMinute: number;
 
+  @Env('METRICS_PORT', 'Prometheus metrics at /metrics on a port of its own; unset: none')
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  @Max(65535)
+  metricsPort?: number;
+
   @Env('LOG_LEVEL', 'JSON lines on stdout, pretty on a terminal', 'info')
   @IsIn(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
   logLevel: string;
+
+  /** Names in the environment that look like one of these and are none. */
+  unknownVariables: readonly string[] = [];
 
   /** Public address, without a trailing slash. */
   get publicUrl(): string {

@@ -1,3 +1,5 @@
+export type Environment = Record<string, string | undefined>;
+
 /** What `.env.example` and the error messages say of one variable. */
 export interface EnvVariable {
   property: string;

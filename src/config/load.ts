@@ -2,15 +2,18 @@ import { validateSync } from 'class-validator';
 import { existsSync } from 'node:fs';
 import { loadEnvFile } from 'node:process';
 import { Configuration } from './configuration.js';
-import { envVariables, type EnvVariable } from './env.decorator.js';
+import { type Environment, envVariables, type EnvVariable } from './env.decorator.js';
+import { SUFFIX, textOf } from './secret-files.js';
 import { StartupError } from './startup-error.js';
+import { unknownVariables } from './unknown-variables.js';
 
-export type Environment = Record<string, string | undefined>;
-
-/** The configuration of this process: its environment, completed by a `.env` file in the working directory. */
-export function configurationOfProcess(): Configuration {
+/**
+ * The configuration of this process: its environment, completed by a `.env` file in the working directory.
+ * @param instead variables that have another value than there
+ */
+export function configurationOfProcess(instead: Environment = {}): Configuration {
   if (existsSync('.env')) loadEnvFile('.env');
-  return loadConfiguration(process.env);
+  return loadConfiguration({ ...process.env, ...instead });
 }
 
 /**
@@ -20,18 +23,31 @@ export function configurationOfProcess(): Configuration {
 export function loadConfiguration(environment: Environment): Configuration {
   const configuration = new Configuration();
   const variables = envVariables(Configuration);
+  configuration.unknownVariables = unknownVariables(environment, knownVariables());
+  const faults: string[] = [];
   for (const variable of variables) {
-    const text = environment[variable.name]?.trim() || variable.default;
-    Object.assign(configuration, { [variable.property]: parse(variable, text) });
+    try {
+      const text = textOf(variable, environment) ?? variable.default;
+      Object.assign(configuration, { [variable.property]: parse(variable, text) });
+    } catch (error) {
+      faults.push((error as Error).message);
+    }
   }
 
-  const faults = validateSync(configuration, { stopAtFirstError: true }).flatMap((fault) => {
+  const invalid = validateSync(configuration, { stopAtFirstError: true }).flatMap((fault) => {
     const name = variables.find((variable) => variable.property === fault.property)?.name ?? fault.property;
     return Object.values(fault.constraints ?? {}).map((text) => text.replaceAll(fault.property, name));
   });
-  faults.push(...faultsOfProduction(configuration), ...halfSet(configuration));
+  faults.push(...invalid, ...faultsOfProduction(configuration), ...halfSet(configuration));
   if (faults.length > 0) throw new StartupError(`Bad configuration: ${faults.join('; ')}.`);
   return configuration;
+}
+
+/** The names of all variables that are read; those that hold the path of a secret's file are among them. */
+export function knownVariables(): ReadonlySet<string> {
+  const variables = envVariables(Configuration);
+  const files = variables.filter(({ secret }) => secret).map(({ name }) => name + SUFFIX);
+  return new Set([...variables.map(({ name }) => name), ...files]);
 }
 
 function parse(variable: EnvVariable, text: string | undefined): unknown {

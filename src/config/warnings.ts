@@ -1,9 +1,11 @@
 import type { Configuration } from './configuration.js';
 
-/** What is allowed in production but hardly meant; said once at start. */
+/** What is allowed but hardly meant; said once at start. */
 export function warningsAbout(configuration: Configuration): string[] {
-  if (!configuration.isProduction) return [];
-  const warnings = [];
+  const warnings = configuration.unknownVariables.map(
+    (name) => `${name} is no variable of this service, and without effect; is it misspelt?`,
+  );
+  if (!configuration.isProduction) return warnings;
   if (configuration.rateLimitPerMinute === 0) {
     warnings.push('RATE_LIMIT_PER_MINUTE=0: no request is ever refused for coming too often');
   }

@@ -1,0 +1,19 @@
+import type { Environment } from './env.decorator.js';
+
+/** What the names of this service's variables begin with, where hardly anybody else's do. */
+const OURS = [
+  ...['ALT_CALLBACK', 'APP_', 'ASSET_QUOTA', 'AUTH_', 'BASE_URL', 'BILLING_', 'DATABASE_', 'DATA_DIR'],
+  ...['DEV_LOGIN', 'EDITOR_', 'INLINE_BLOB', 'LOG_LEVEL', 'MAX_FILE', 'METRICS_', 'PAYMENT_', 'RATE_LIMIT'],
+  ...['REDIS_', 'RETENTION_', 'S3_', 'SIGNUP_', 'STRIPE_', 'SUBSCRIPTION', 'TRUST_', 'TRUSTED_', 'VAPID_'],
+];
+
+/** What Kubernetes tells every container of the services beside it, such as REDIS_PORT_6379_TCP. */
+const SERVICE_LINK = /_SERVICE_(?:HOST|PORT)|_PORT(?:_\d+_(?:TCP|UDP).*)?$/;
+
+/** Variables that look like this service's and are none: misspelt, most likely. Only their names are looked at. */
+export function unknownVariables(environment: Environment, known: ReadonlySet<string>): string[] {
+  return Object.keys(environment)
+    .filter((name) => OURS.some((prefix) => name.startsWith(prefix)))
+    .filter((name) => !known.has(name) && !SERVICE_LINK.test(name))
+    .sort();
+}

@@ -1,0 +1,10 @@
+import { existsSync, readFileSync } from 'node:fs';
+
+/** Of this service: what the nearest package.json above says, of the sources or of the build. */
+export const VERSION = versionAbove(new URL('..', import.meta.url));
+
+function versionAbove(directory: URL): string {
+  const file = new URL('package.json', directory);
+  if (!existsSync(file)) return versionAbove(new URL('..', directory));
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+}
