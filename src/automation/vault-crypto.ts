@@ -4,7 +4,7 @@
  * docs/encryption.md and pinned by test/contract/vectors/vault-crypto.json: changing one byte here
  * locks users out of what they have stored.
  */
-import { createCipheriv, createDecipheriv, createHash, hkdfSync, pbkdf2, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHash, createHmac, pbkdf2, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 import { aessiv } from '@noble/ciphers/aes.js';
 
@@ -212,7 +212,9 @@ function seal(key: Buffer, plaintext: Uint8Array, associated: Buffer, fixed?: Fi
     throw new RangeError('salt must be 32 bytes and nonce 12');
   }
 
-  const cipher = createCipheriv('aes-256-gcm', hkdf(key, salt, '', 32), nonce, { authTagLength: TAG_BYTES });
+  const envelopeKey = hkdf(key, salt, '', 32);
+  const cipher = createCipheriv('aes-256-gcm', envelopeKey, nonce, { authTagLength: TAG_BYTES });
+  envelopeKey.fill(0); // the cipher has a copy, which goes with it
   cipher.setAAD(associated);
   const ciphertext = cipher.update(plaintext);
   cipher.final(); // empty in this mode, but the tag is not there before it
@@ -225,15 +227,16 @@ function open(key: Buffer, envelope: Uint8Array, associated: Buffer): Buffer {
   const salt = envelope.subarray(1, 1 + SALT_BYTES);
   const nonce = envelope.subarray(1 + SALT_BYTES, HEADER_BYTES);
 
-  const cipher = createDecipheriv('aes-256-gcm', hkdf(key, salt, '', 32), nonce, {
-    authTagLength: TAG_BYTES,
-  });
+  const envelopeKey = hkdf(key, salt, '', 32);
+  const cipher = createDecipheriv('aes-256-gcm', envelopeKey, nonce, { authTagLength: TAG_BYTES });
+  envelopeKey.fill(0);
   cipher.setAAD(associated);
   cipher.setAuthTag(envelope.subarray(-TAG_BYTES));
   const plaintext = cipher.update(envelope.subarray(HEADER_BYTES, -TAG_BYTES));
   try {
     cipher.final(); // checks the tag: nothing may leave here before
   } catch (cause) {
+    plaintext.fill(0); // it is a true one when somebody has moved the envelope to another path
     throw new DecryptionError('the envelope does not open: wrong key, altered or of another path', { cause });
   }
   return plaintext;
@@ -265,8 +268,25 @@ function boundTo(encryptedPath: string): Buffer {
   return Buffer.from(encryptedPath, 'ascii');
 }
 
-function hkdf(key: Uint8Array, salt: Uint8Array, info: string, length: number): Buffer {
-  return Buffer.from(hkdfSync('sha256', key, salt, info, length));
+/**
+ * RFC 5869 with SHA-256, for up to 64 bytes. Not `hkdfSync`: that one leaves a copy of the key in memory until garbage is
+ * collected.
+ */
+function hkdf(key: Uint8Array, salt: Uint8Array, info: string, length: 32 | 64): Buffer {
+  const extracted = hmac(salt, key);
+  const first = hmac(extracted, Buffer.from(info), Buffer.of(1));
+  const second = hmac(extracted, first, Buffer.from(info), Buffer.of(2));
+  const expanded = Buffer.alloc(length); // of its own: what Buffer.concat makes shares its memory with others
+  first.copy(expanded);
+  second.copy(expanded, first.length);
+  for (const used of [extracted, first, second]) used.fill(0);
+  return expanded;
+}
+
+function hmac(key: Uint8Array, ...parts: Uint8Array[]): Buffer {
+  const code = createHmac('sha256', key);
+  for (const part of parts) code.update(part);
+  return code.digest();
 }
 
 /** Canonical only: Node decodes more than that, and a name must not have two spellings. */

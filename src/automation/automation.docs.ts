@@ -1,0 +1,87 @@
+import { DEVICE_ID } from '../devices/index.js';
+import {
+  json,
+  matching,
+  nullable,
+  objectOf,
+  OK,
+  oneOf,
+  INSTANT,
+  SHA256_HEX,
+  STRING,
+  UUID,
+} from '../platform/openapi/index.js';
+import type { VaultMetadata } from './metadata.service.js';
+import { KDF } from './vault-crypto.js';
+
+export const TAG = 'Automation';
+
+/** Of every route below a key session. */
+export const KEY_SESSION = {
+  'X-Key-Session': { description: 'The key session that opens the workspace.', isRequired: true },
+} as const;
+
+export const NO_SESSION = { 401: 'key session required' } as const;
+
+export const WRITING = {
+  ...KEY_SESSION,
+  'X-Device-Id': {
+    description: 'The device that makes the change; `automation` unless said.',
+    schema: matching(DEVICE_ID),
+  },
+} as const;
+
+/** What is too much at a time is refused by the common 503. */
+export const OF_NOTE = {
+  path: {
+    description: 'The rest of the address: the path of the note, percent-encoded but for its slashes.',
+  },
+} as const;
+
+const METADATA = objectOf<VaultMetadata>({
+  workspaceId: UUID,
+  name: STRING,
+  encryptionSalt: nullable(SHA256_HEX),
+  verificationSalt: nullable({ type: 'string', pattern: '^(?:[0-9a-f]{2}){16,64}$' }),
+  kdf: objectOf<typeof KDF>({
+    name: oneOf(KDF.name),
+    iterations: oneOf(KDF.iterations),
+    passwordEncoding: oneOf(KDF.passwordEncoding),
+    keyBytes: oneOf(KDF.keyBytes),
+  }),
+});
+
+const SESSION = objectOf<Record<'keySession' | 'expiresAt', string>>({
+  keySession: { type: 'string', pattern: '^ks_[A-Za-z0-9_-]{43}$' },
+  expiresAt: INSTANT,
+});
+
+export const KEY_SESSIONS_DOCS = {
+  tag: TAG,
+  operations: {
+    getMetadata: {
+      summary: 'What turns the password of a workspace into its keys',
+      description: 'With a token that has `assets:read` by name it needs no subscription.',
+      answers: {
+        200: json('salts and key derivation; the salts are null before set-up', METADATA),
+        402: 'an active subscription is required',
+      },
+    },
+    open: {
+      summary: 'Open a key session',
+      description:
+        'By `password` or by `key`, the master key in base64; exactly one of them. While it is open, the service can ' +
+        'read the workspace. It ends 15 minutes after its last use, after 8 hours at most.',
+      answers: {
+        201: json('the session, which is shown this once', SESSION),
+        403: 'password or key is wrong',
+        409: 'the encryption is not set up',
+      },
+    },
+    end: {
+      summary: 'End the key session',
+      headers: KEY_SESSION,
+      answers: { 200: json('it has ended', OK), ...NO_SESSION },
+    },
+  },
+} as const;

@@ -1,0 +1,57 @@
+import { Module } from '@nestjs/common';
+import { BillingModule } from '../billing/index.js';
+import { CheckpointsModule } from '../checkpoints/index.js';
+import { FilesModule } from '../files/index.js';
+import { SyncModule } from '../sync/index.js';
+import { WorkspacesModule } from '../workspaces/index.js';
+import { Contents } from './contents.js';
+import { EndedKeySessions } from './ended-key-sessions.js';
+import { Heads } from './heads.js';
+import { HistoryController } from './history.controller.js';
+import { NoteHistory } from './history.service.js';
+import { KeyCheck } from './key-check.js';
+import { KeySessionsController } from './key-sessions.controller.js';
+import { KeySessions } from './key-sessions.service.js';
+import { LargeNotes } from './large-notes.js';
+import { Metadata } from './metadata.service.js';
+import { NoteBodies } from './note-bodies.js';
+import { NoteCheckpointsController } from './note-checkpoints.controller.js';
+import { NoteCheckpoints } from './note-checkpoints.service.js';
+import { NoteList } from './note-list.service.js';
+import { NotesController } from './notes.controller.js';
+import { Notes } from './notes.service.js';
+import { PlaintextUrls } from './plaintext-urls.js';
+import { IndexFeed } from './search/index-feed.js';
+import { SearchIndexes } from './search/search-indexes.js';
+import { SearchController } from './search/search.controller.js';
+import { Search } from './search/search.service.js';
+
+@Module({
+  imports: [BillingModule, CheckpointsModule, FilesModule, SyncModule, WorkspacesModule],
+  controllers: [
+    KeySessionsController,
+    NotesController,
+    SearchController,
+    HistoryController,
+    NoteCheckpointsController,
+  ],
+  providers: [
+    Contents,
+    EndedKeySessions,
+    Heads,
+    IndexFeed,
+    KeyCheck,
+    KeySessions,
+    LargeNotes,
+    Metadata,
+    NoteBodies,
+    NoteCheckpoints,
+    NoteHistory,
+    NoteList,
+    Notes,
+    PlaintextUrls,
+    Search,
+    SearchIndexes,
+  ],
+})
+export class AutomationModule {}

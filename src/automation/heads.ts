@@ -1,0 +1,56 @@
+import { Injectable } from '@nestjs/common';
+import { type BlobReference, Blobs } from '../platform/blobs/index.js';
+import { Database } from '../platform/database/index.js';
+import { NotFound } from '../platform/http/index.js';
+import { noteStatements } from './notes.queries.js';
+
+/** The newest version of a live file: what it is, and where its ciphertext is. */
+export interface Head extends BlobReference {
+  readonly encryptedPath: string;
+  readonly version: number;
+  /** SHA-256 of the ciphertext. */
+  readonly contentHash: string;
+  readonly updatedAt: Date;
+}
+
+/** Reads the files whose plaintext is asked for. */
+@Injectable()
+export class Heads {
+  constructor(
+    private readonly database: Database,
+    private readonly blobs: Blobs,
+  ) {}
+
+  /** @throws NotFound unless the path is alive */
+  async at(workspaceId: string, encryptedPath: string): Promise<Head> {
+    const [head] = await this.among(workspaceId, [encryptedPath]);
+    if (!head) throw new NotFound('file not found');
+    return head;
+  }
+
+  /** Those of the paths that are alive. @param maxSize the bytes of larger ones are not fetched, and cannot be read */
+  among(
+    workspaceId: string,
+    encryptedPaths: readonly string[],
+    maxSize = Number.MAX_SAFE_INTEGER,
+  ): Promise<Head[]> {
+    return this.database.run<Head>(noteStatements.heads, [workspaceId, encryptedPaths, maxSize]);
+  }
+
+  /** The ciphertext, whole. */
+  async envelope(blob: BlobReference): Promise<Buffer> {
+    const bytes = await this.blobs.read(blob);
+    if (Buffer.isBuffer(bytes)) return bytes;
+    const chunks: Buffer[] = [];
+    for await (const chunk of bytes as AsyncIterable<Buffer>) chunks.push(chunk);
+    return Buffer.concat(chunks);
+  }
+
+  /** When a version was written: the time that its file row, its change and its version all have. */
+  async writtenAt(workspaceId: string, fileId: string, version: number): Promise<Date> {
+    const values = [workspaceId, fileId, version];
+    const [row] = await this.database.run<{ writtenAt: Date }>(noteStatements.writtenAt, values);
+    if (!row) throw new NotFound('workspace not found'); // purged since
+    return row.writtenAt;
+  }
+}

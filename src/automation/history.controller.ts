@@ -1,0 +1,53 @@
+import { Controller, Get, HttpCode, Post, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { Scopes } from '../auth/index.js';
+import { RequiresSubscription } from '../billing/index.js';
+import { JsonBody } from '../platform/http/index.js';
+import { OwnedWorkspace } from '../workspaces/index.js';
+import { RestoreNoteRequest, VersionQuery } from './history.dto.js';
+import { NoteHistory } from './history.service.js';
+import { noteVersionContentWire, noteVersionWire } from './history.wire.js';
+import { CurrentVault, NeedsKeySession } from './key-session.guard.js';
+import { sendNote } from './note-answer.js';
+import { NotePath, WritingDevice } from './note-path.js';
+import type { Vault } from './vault.js';
+import { Documented } from '../platform/openapi/index.js';
+import { HISTORY_DOCS } from './history.docs.js';
+
+@Controller('api/v1/automation/workspaces/:id')
+@Documented(HISTORY_DOCS)
+@OwnedWorkspace()
+@RequiresSubscription()
+@NeedsKeySession()
+export class HistoryController {
+  constructor(private readonly history: NoteHistory) {}
+
+  @Get('history/*')
+  @Scopes('documents:read')
+  async get(
+    @CurrentVault() vault: Vault,
+    @NotePath() path: string,
+    @VersionQuery() versionId: string | undefined,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    if (versionId === undefined) {
+      void reply.send({ versions: (await this.history.list(vault, path)).map(noteVersionWire) });
+      return;
+    }
+    const opened = await this.history.read(vault, path, versionId);
+    sendNote(reply, noteVersionContentWire(path, opened.version), opened);
+  }
+
+  @Post('restore/*')
+  @HttpCode(200)
+  @Scopes('documents:write')
+  async restore(
+    @CurrentVault() vault: Vault,
+    @NotePath() path: string,
+    @WritingDevice() deviceId: string,
+    @JsonBody() { versionId }: RestoreNoteRequest,
+  ): Promise<{ path: string; version: number; contentHash: string }> {
+    const { version, contentHash } = await this.history.restore(vault, path, versionId, deviceId);
+    return { path, version, contentHash };
+  }
+}

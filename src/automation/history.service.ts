@@ -1,0 +1,40 @@
+import { Injectable } from '@nestjs/common';
+import { type Restored, type Version, Versions } from '../files/index.js';
+import { NotFound } from '../platform/http/index.js';
+import { Contents, type OpenedContent } from './contents.js';
+import { encryptPath } from './vault-crypto.js';
+import type { Vault } from './vault.js';
+
+/** The versions of a note, also of one that is deleted now. */
+@Injectable()
+export class NoteHistory {
+  constructor(
+    private readonly versions: Versions,
+    private readonly contents: Contents,
+  ) {}
+
+  /** Newest first. @throws NotFound for a path that was never seen */
+  list({ workspaceId, keys }: Vault, path: string): Promise<Version[]> {
+    return this.versions.list(workspaceId, encryptPath(keys, path));
+  }
+
+  /** @throws NotFound for a version that is not this path's; and as reading a note does */
+  async read(vault: Vault, path: string, versionId: string): Promise<{ version: Version } & OpenedContent> {
+    const { workspaceId, keys } = vault;
+    const encryptedPath = encryptPath(keys, path);
+    const version = (await this.list(vault, path)).find(({ id }) => id === versionId.toLowerCase());
+    if (!version) throw new NotFound('version not found');
+    const ciphertext = await this.versions.content(workspaceId, encryptedPath, version.id);
+    return { version, ...(await this.contents.open(vault, encryptedPath, ciphertext)) };
+  }
+
+  /** Makes an old version the newest, in exactly one new one; a deleted note comes alive. @throws NotFound */
+  restore(
+    { workspaceId, keys }: Vault,
+    path: string,
+    versionId: string,
+    deviceId: string,
+  ): Promise<Restored> {
+    return this.versions.restore(workspaceId, encryptPath(keys, path), versionId, deviceId);
+  }
+}

@@ -1,0 +1,131 @@
+import { isUtf8 } from 'node:buffer';
+import { BadRequest } from '../platform/http/index.js';
+import { GrowingBytes } from './growing-bytes.js';
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const SPACE = 0x20;
+const LETTER_U = 0x75;
+
+/** What a backslash makes of the character after it; `u` begins four hexadecimal digits. */
+const ESCAPES = new Map(
+  Object.entries({ '"': '"', '\\': '\\', '/': '/', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }),
+);
+
+/** Of an escape, this is due next: nothing, the character after the backslash, or so many digits. */
+type Due = 'nothing' | 'character' | 1 | 2 | 3 | 4;
+
+/**
+ * The inside of a JSON text, decoded into UTF-8 as it comes. It never becomes a string here: those cannot be wiped, take
+ * twice the memory, and take the event loop's time all at once.
+ */
+export class JsonText {
+  private readonly decoded: GrowingBytes;
+  private due: Due = 'nothing';
+  /** The digits of an escape so far. */
+  private unit = 0;
+  /** The first half of a surrogate pair, which must be followed by the second. */
+  private half: number | undefined;
+
+  /** @param limit of the decoded text, in bytes */
+  constructor(limit: number) {
+    this.decoded = new GrowingBytes(limit);
+  }
+
+  /** In bytes, so far. */
+  get size(): number {
+    return this.decoded.size;
+  }
+
+  /** Decodes up to the quote that ends the text, or all there is; returns where it stopped. @throws BadRequest, PayloadTooLarge */
+  read(chunk: Buffer, from: number): number {
+    for (let at = from; at < chunk.length;) {
+      if (this.due !== 'nothing') {
+        this.readEscape(chunk.readUInt8(at++), this.due);
+        continue;
+      }
+      const end = plainEnd(chunk, at);
+      if (end > at) this.append(chunk, at, end);
+      if (end === chunk.length || chunk[end] === QUOTE) return end;
+      if (chunk[end] !== BACKSLASH) throw notJson(); // control characters must be escaped
+      this.due = 'character';
+      at = end + 1;
+    }
+    return chunk.length;
+  }
+
+  /** The whole text, after its last byte. @throws BadRequest unless it is Unicode */
+  end(): Buffer {
+    const bytes = this.decoded.whole();
+    if (this.half !== undefined || !isUtf8(bytes)) throw noUnicode();
+    return bytes;
+  }
+
+  wipe(): void {
+    this.decoded.wipe();
+  }
+
+  private readEscape(byte: number, due: Exclude<Due, 'nothing'>): void {
+    if (due !== 'character') {
+      this.unit = this.unit * 16 + digitIn(byte);
+      this.due = due === 1 ? 'nothing' : ((due - 1) as Due);
+      if (due === 1) this.appendUnit(this.unit);
+    } else if (byte === LETTER_U) {
+      this.unit = 0;
+      this.due = 4;
+    } else {
+      const escaped = ESCAPES.get(String.fromCharCode(byte));
+      if (escaped === undefined) throw notJson();
+      this.due = 'nothing';
+      this.appendCharacter(escaped);
+    }
+  }
+
+  /** A UTF-16 code unit. */
+  private appendUnit(unit: number): void {
+    const isSecondHalf = unit >= 0xdc00 && unit <= 0xdfff;
+    if (isSecondHalf !== (this.half !== undefined)) throw noUnicode();
+    if (unit >= 0xd800 && unit <= 0xdbff) {
+      this.half = unit;
+      return;
+    }
+    const character = this.half === undefined ? [unit] : [this.half, unit];
+    this.half = undefined;
+    this.appendCharacter(String.fromCharCode(...character));
+  }
+
+  private appendCharacter(character: string): void {
+    if (this.half !== undefined) throw noUnicode();
+    this.decoded.appendCharacter(character);
+  }
+
+  private append(chunk: Buffer, from: number, end: number): void {
+    if (this.half !== undefined) throw noUnicode();
+    this.decoded.append(chunk, from, end);
+  }
+}
+
+/** Where the characters that stand for themselves end. */
+function plainEnd(chunk: Buffer, from: number): number {
+  let at = from;
+  for (; at < chunk.length; at++) {
+    const byte = chunk[at] ?? 0;
+    if (byte === QUOTE || byte === BACKSLASH || byte < SPACE) return at;
+  }
+  return at;
+}
+
+function digitIn(byte: number): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  const letter = byte | 0x20;
+  if (letter >= 0x61 && letter <= 0x66) return letter - 0x61 + 10;
+  throw notJson();
+}
+
+function notJson(): BadRequest {
+  return new BadRequest('the request body is not valid JSON');
+}
+
+function noUnicode(): BadRequest {
+  return new BadRequest('the request body has a text that is no Unicode');
+}

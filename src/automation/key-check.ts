@@ -1,0 +1,54 @@
+import { Injectable } from '@nestjs/common';
+import { equalSecrets } from '../auth/index.js';
+import { BadRequest, Conflict, Forbidden } from '../platform/http/index.js';
+import { RateLimiter, Slots } from '../platform/limits/index.js';
+import { Workspaces } from '../workspaces/index.js';
+import type { OpenKeySessionRequest } from './key-sessions.dto.js';
+import { deriveMasterKey, verificationHash } from './vault-crypto.js';
+
+const TRIES_PER_MINUTE = 10;
+
+/** Each takes a thread for a fraction of a second, and there are four for all that the service reads and writes. */
+const DERIVATIONS = {
+  atOnce: 2,
+  waiting: 16,
+  waitMs: 10_000,
+  busy: 'too many key sessions are being opened',
+};
+
+/** Tells the right password or key of a workspace from a wrong one. */
+@Injectable()
+export class KeyCheck {
+  private readonly derivations = new Slots(DERIVATIONS);
+
+  constructor(
+    private readonly workspaces: Workspaces,
+    private readonly rateLimiter: RateLimiter,
+  ) {}
+
+  /**
+   * The master key, 32 bytes, for the caller to wipe. A wrong password takes the same work as the right one.
+   * @throws BadRequest unless exactly one is given, TooManyRequests after ten tries a minute, Conflict before the
+   * encryption is set up, Forbidden when it is wrong, ServiceUnavailable when too many are being opened
+   */
+  async masterKey(workspaceId: string, request: OpenKeySessionRequest): Promise<Buffer> {
+    if ((request.password == null) === (request.key == null))
+      throw new BadRequest('either password or key must be given');
+    await this.rateLimiter.hit(`key-session:${workspaceId}`, TRIES_PER_MINUTE);
+    const workspace = await this.workspaces.get(workspaceId);
+    if (workspace.encryptionSalt === null) throw new Conflict('encryption is not set up');
+
+    const key = await this.keyOf(request, workspace.encryptionSalt);
+    const hash = verificationHash(key, workspace.verificationSalt ?? '');
+    if (equalSecrets(hash, workspace.verificationHash ?? '')) return key;
+    key.fill(0);
+    throw new Forbidden(request.key == null ? 'the password is wrong' : 'the key is wrong');
+  }
+
+  private async keyOf({ password, key }: OpenKeySessionRequest, encryptionSalt: string): Promise<Buffer> {
+    if (key == null) return this.derivations.during(() => deriveMasterKey(password ?? '', encryptionSalt));
+    const decoded = Buffer.alloc(32); // of its own: what Buffer.from makes shares its memory with others
+    decoded.write(key, 'base64');
+    return decoded;
+  }
+}

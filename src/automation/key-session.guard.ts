@@ -1,0 +1,51 @@
+import {
+  applyDecorators,
+  type CallHandler,
+  type CanActivate,
+  createParamDecorator,
+  type ExecutionContext,
+  Injectable,
+  type NestInterceptor,
+  UseGuards,
+  UseInterceptors,
+} from '@nestjs/common';
+import { finalize, type Observable } from 'rxjs';
+import type { AuthenticatedRequest } from '../auth/index.js';
+import type { WorkspaceRef } from '../workspaces/index.js';
+import { KeySessions } from './key-sessions.service.js';
+import { type Vault, wipe } from './vault.js';
+
+type VaultRequest = AuthenticatedRequest & { workspace: WorkspaceRef; vault: Vault };
+
+const requestOf = (context: ExecutionContext): VaultRequest =>
+  context.switchToHttp().getRequest<VaultRequest>();
+
+/** Runs after all global guards, so a stranger learns nothing here: 401 unless `X-Key-Session` opens the workspace. */
+@Injectable()
+export class KeySessionGuard implements CanActivate {
+  constructor(private readonly sessions: KeySessions) {}
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const request = requestOf(context);
+    const { headers, principal, workspace } = request;
+    request.vault = await this.sessions.unlock(headers['x-key-session'], principal.userId, workspace.id);
+    return true;
+  }
+}
+
+/** Wipes the keys when the handler has done with them: not when the client goes away, while it may still be encrypting. */
+@Injectable()
+export class KeyWiper implements NestInterceptor {
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const { vault } = requestOf(context);
+    return next.handle().pipe(finalize(() => wipe(vault)));
+  }
+}
+
+/** The route reads or writes plaintext: it needs a key session, and gets the vault by `@CurrentVault()`. */
+export const NeedsKeySession = (): MethodDecorator & ClassDecorator =>
+  applyDecorators(UseGuards(KeySessionGuard), UseInterceptors(KeyWiper));
+
+export const CurrentVault = createParamDecorator(
+  (_: unknown, context: ExecutionContext): Vault => requestOf(context).vault,
+);

@@ -1,0 +1,53 @@
+import { Controller, Delete, Get, Post } from '@nestjs/common';
+import { CurrentPrincipal, type Principal, Scopes } from '../auth/index.js';
+import { RequiresSubscription } from '../billing/index.js';
+import { JsonBody } from '../platform/http/index.js';
+import { CurrentWorkspace, OwnedWorkspace, type WorkspaceRef } from '../workspaces/index.js';
+import { CurrentVault, NeedsKeySession } from './key-session.guard.js';
+import { OpenKeySessionRequest } from './key-sessions.dto.js';
+import { KeySessions } from './key-sessions.service.js';
+import { Metadata, type VaultMetadata } from './metadata.service.js';
+import type { Vault } from './vault.js';
+import { Documented } from '../platform/openapi/index.js';
+import { KEY_SESSIONS_DOCS } from './automation.docs.js';
+
+const BODY_LIMIT = 16 * 1024;
+
+/** What a client does before and after it works with the plaintext. */
+@Controller('api/v1/automation/workspaces/:id')
+@Documented(KEY_SESSIONS_DOCS)
+@OwnedWorkspace()
+export class KeySessionsController {
+  constructor(
+    private readonly sessions: KeySessions,
+    private readonly metadata: Metadata,
+  ) {}
+
+  @Get('metadata')
+  @Scopes('documents:read', 'assets:read')
+  @RequiresSubscription('assets:read') // asset rule 6
+  getMetadata(@CurrentWorkspace() workspace: WorkspaceRef): Promise<VaultMetadata> {
+    return this.metadata.of(workspace.id);
+  }
+
+  @Post('key-sessions')
+  @Scopes('documents:read', 'documents:write')
+  @RequiresSubscription()
+  async open(
+    @CurrentPrincipal() principal: Principal,
+    @CurrentWorkspace() workspace: WorkspaceRef,
+    @JsonBody(BODY_LIMIT) body: OpenKeySessionRequest,
+  ): Promise<{ keySession: string; expiresAt: string }> {
+    const { token, expiresAt } = await this.sessions.open(principal, workspace.id, body);
+    return { keySession: token, expiresAt: expiresAt.toISOString() };
+  }
+
+  @Delete('key-sessions/current')
+  @Scopes('documents:read', 'documents:write')
+  @RequiresSubscription()
+  @NeedsKeySession()
+  async end(@CurrentVault() { sessionId }: Vault): Promise<{ ok: true }> {
+    await this.sessions.end(sessionId);
+    return { ok: true };
+  }
+}

@@ -1,0 +1,39 @@
+import { statement } from '../platform/database/index.js';
+
+/** The sessions that are good: used lately ($1), not too old ($2), and so is the token that opened them ($3 is now). */
+const LIVE = `s.last_used_at > $1 AND s.created_at > $2 AND (
+  s.access_token_id IS NULL OR EXISTS (
+    SELECT FROM access_tokens t
+    WHERE t.id = s.access_token_id AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > $3)
+  )
+)`;
+
+export const keySessionStatements = {
+  insert: statement(
+    'key_sessions.insert',
+    `INSERT INTO key_sessions (id, token_hash, user_id, workspace_id, access_token_id, wrapped_key, created_at, last_used_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $7)`,
+  ),
+
+  find: statement(
+    'key_sessions.find',
+    `SELECT s.id, s.access_token_id AS "accessTokenId", s.wrapped_key AS "wrappedKey", s.last_used_at AS "lastUsedAt"
+     FROM key_sessions s
+     WHERE s.token_hash = $4 AND s.user_id = $5 AND s.workspace_id = $6 AND ${LIVE}`,
+  ),
+
+  liveAmong: statement(
+    'key_sessions.live_among',
+    `SELECT s.id FROM key_sessions s WHERE s.id = ANY ($4) AND ${LIVE}`,
+  ),
+
+  /** Many requests at once see the same old time; the condition lets one of them write. */
+  noteUse: statement(
+    'key_sessions.note_use',
+    'UPDATE key_sessions SET last_used_at = $2 WHERE id = $1 AND last_used_at <= $3',
+  ),
+
+  end: statement('key_sessions.end', 'DELETE FROM key_sessions WHERE id = $1'),
+
+  forgetEnded: statement('key_sessions.forget_ended', `DELETE FROM key_sessions s WHERE NOT (${LIVE})`),
+};

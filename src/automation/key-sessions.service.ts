@@ -1,0 +1,119 @@
+import { Injectable } from '@nestjs/common';
+import { v7 as uuidv7 } from 'uuid';
+import type { Principal } from '../auth/index.js';
+import { Clock } from '../platform/clock/index.js';
+import { Database, isForeignKeyViolation } from '../platform/database/index.js';
+import { EventBus } from '../platform/events/index.js';
+import { NotFound } from '../platform/http/index.js';
+import { Log } from '../platform/log/index.js';
+import { KeyCheck } from './key-check.js';
+import { endOf, liveAt } from './key-session-lifetime.js';
+import type { OpenKeySessionRequest } from './key-sessions.dto.js';
+import { keySessionStatements } from './key-sessions.queries.js';
+import { type Binding, generateToken, hashToken, isToken, unwrapKey, wrapKey } from './key-wrap.js';
+import { deriveVaultKeys, type VaultKeys } from './vault-crypto.js';
+import { KeySessionRequired, type Vault } from './vault.js';
+
+/** Topic of the event bus: a key session was ended by its client; the key is its id. */
+export const KEY_SESSION_ENDED = 'key-session-ended';
+
+const NOTE_USE_EVERY_MS = 5_000;
+
+interface SessionRow {
+  readonly id: string;
+  readonly accessTokenId: string | null;
+  readonly wrappedKey: Buffer;
+  readonly lastUsedAt: Date;
+}
+
+/**
+ * Key sessions: for 15 minutes after its last use, and 8 hours at most, whoever has a session's token can have the
+ * service read and write one workspace in plaintext. The row holds the master key sealed under the token, so every
+ * instance can serve it and none without the token. Nothing is cached: a session that has ended is refused at once.
+ */
+@Injectable()
+export class KeySessions {
+  constructor(
+    private readonly keyCheck: KeyCheck,
+    private readonly database: Database,
+    private readonly clock: Clock,
+    private readonly bus: EventBus,
+    private readonly log: Log,
+  ) {}
+
+  /**
+   * @returns the token, which is never seen again, and when it ends unless it is used
+   * @throws what `KeyCheck.masterKey` throws, NotFound when the workspace has gone meanwhile
+   */
+  async open(
+    { userId, tokenId }: Principal,
+    workspaceId: string,
+    request: OpenKeySessionRequest,
+  ): Promise<{ token: string; expiresAt: Date }> {
+    const key = await this.keyCheck.masterKey(workspaceId, request);
+    const token = generateToken();
+    const now = this.clock.now();
+    const id = uuidv7();
+    const wrapped = wrapKey(token, { id, userId, workspaceId }, key);
+    key.fill(0);
+    try {
+      await this.database.run(keySessionStatements.insert, [
+        ...[id, hashToken(token), userId, workspaceId, tokenId, wrapped, now],
+      ]);
+    } catch (error) {
+      throw isForeignKeyViolation(error) ? new NotFound('workspace not found') : error;
+    }
+    return { token, expiresAt: endOf(now) };
+  }
+
+  /**
+   * Opens the vault for one request and counts as use; the caller wipes it afterwards.
+   * @throws KeySessionRequired for a token that is unknown, ended, or of another user or workspace
+   */
+  async unlock(token: unknown, userId: string, workspaceId: string): Promise<Vault> {
+    if (!isToken(token)) throw new KeySessionRequired();
+    const now = this.clock.now();
+    const values = [...liveAt(now), hashToken(token), userId, workspaceId];
+    const [row] = await this.database.run<SessionRow>(keySessionStatements.find, values);
+    if (!row) throw new KeySessionRequired();
+
+    const keys = keysIn(row, token, { id: row.id, userId, workspaceId });
+    await this.noteUse(row, now);
+    return { sessionId: row.id, accessTokenId: row.accessTokenId, userId, workspaceId, keys };
+  }
+
+  /** Ends it everywhere. */
+  async end(sessionId: string): Promise<void> {
+    await this.database.run(keySessionStatements.end, [sessionId]);
+    this.bus.publish({ topic: KEY_SESSION_ENDED, key: sessionId });
+  }
+
+  /** Those of the sessions that have not ended. */
+  async liveAmong(sessionIds: readonly string[]): Promise<Set<string>> {
+    const values = [...liveAt(this.clock.now()), sessionIds];
+    const rows = await this.database.run<{ id: string }>(keySessionStatements.liveAmong, values);
+    return new Set(rows.map(({ id }) => id));
+  }
+
+  /** At most once in five seconds per session, so it may end so much earlier than its last use says. */
+  private async noteUse({ id, lastUsedAt }: SessionRow, now: Date): Promise<void> {
+    const due = new Date(now.getTime() - NOTE_USE_EVERY_MS);
+    if (lastUsedAt > due) return;
+    await this.log.bestEffort('note the use of a key session', () =>
+      this.database.run(keySessionStatements.noteUse, [id, now, due]),
+    );
+  }
+}
+
+/** @throws KeySessionRequired for a row that was altered or put in another's place */
+function keysIn({ wrappedKey }: SessionRow, token: string, binding: Binding): VaultKeys {
+  let key: Buffer;
+  try {
+    key = unwrapKey(token, binding, wrappedKey);
+  } catch {
+    throw new KeySessionRequired();
+  }
+  const keys = deriveVaultKeys(key);
+  key.fill(0);
+  return keys;
+}

@@ -1,0 +1,66 @@
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
+
+/** `ks_` and 43 base64url characters: what a client presents in `X-Key-Session`. */
+const TOKEN = /^ks_[A-Za-z0-9_-]{43}$/;
+
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** What a wrapped key belongs to: moved to another row, it opens no more. */
+export interface Binding {
+  readonly id: string;
+  readonly userId: string;
+  readonly workspaceId: string;
+}
+
+export function generateToken(): string {
+  return `ks_${randomBytes(32).toString('base64url')}`;
+}
+
+export function isToken(text: unknown): text is string {
+  return typeof text === 'string' && TOKEN.test(text);
+}
+
+/** What the database has of a token. Without salt, so that a session is found by it: 32 random bytes need none. */
+export function hashToken(token: string): Buffer {
+  return createHash('sha256').update(token).digest();
+}
+
+/** The key, sealed under one that the token alone gives: nonce, ciphertext, tag. */
+export function wrapKey(token: string, binding: Binding, key: Buffer): Buffer {
+  const nonce = randomBytes(NONCE_BYTES);
+  return withWrappingKey(token, (wrappingKey) => {
+    const cipher = createCipheriv('aes-256-gcm', wrappingKey, nonce, { authTagLength: TAG_BYTES });
+    cipher.setAAD(associated(binding));
+    const sealed = cipher.update(key);
+    cipher.final();
+    return Buffer.concat([nonce, sealed, cipher.getAuthTag()]);
+  });
+}
+
+/** @throws Error when it was wrapped under another token or for another binding, or was altered */
+export function unwrapKey(token: string, binding: Binding, wrapped: Buffer): Buffer {
+  return withWrappingKey(token, (wrappingKey) => {
+    const nonce = wrapped.subarray(0, NONCE_BYTES);
+    const cipher = createDecipheriv('aes-256-gcm', wrappingKey, nonce, { authTagLength: TAG_BYTES });
+    cipher.setAAD(associated(binding));
+    cipher.setAuthTag(wrapped.subarray(-TAG_BYTES));
+    const key = cipher.update(wrapped.subarray(NONCE_BYTES, -TAG_BYTES));
+    cipher.final(); // checks the tag: nothing may leave here before
+    return key;
+  });
+}
+
+function withWrappingKey<T>(token: string, use: (wrappingKey: Buffer) => T): T {
+  // The stored hash is a plain SHA-256 of the token, this one an HMAC: from the one nothing follows about the other.
+  const wrappingKey = Buffer.from(hkdfSync('sha256', token, '', 'key session', 32));
+  try {
+    return use(wrappingKey);
+  } finally {
+    wrappingKey.fill(0);
+  }
+}
+
+function associated({ id, userId, workspaceId }: Binding): Buffer {
+  return Buffer.from(`${id} ${userId} ${workspaceId}`, 'ascii');
+}

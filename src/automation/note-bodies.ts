@@ -1,0 +1,100 @@
+import { Injectable } from '@nestjs/common';
+import type { IncomingMessage } from 'node:http';
+import { Configuration } from '../config/index.js';
+import { inTime } from '../platform/clock/index.js';
+import { bodyChunks, RequestTimeout } from '../platform/http/index.js';
+import { LARGE_NOTE_BYTES, LargeNotes } from './large-notes.js';
+import { NoteScanner } from './note-scanner.js';
+
+/** JSON may write every byte of a text as an escape of six. */
+const ESCAPED = 6;
+const AROUND_BYTES = 64 * 1024;
+
+const SMALL_TIMEOUT_MS = 30_000;
+const LARGE_TIMEOUT_MS = 120_000;
+
+/** A request to write a note. */
+export interface NoteBody {
+  /** What else the body has; not checked yet. */
+  readonly members: Record<string, unknown>;
+  /** UTF-8. */
+  readonly content: Buffer;
+}
+
+/** Reads the bodies that have a note's content in them. */
+@Injectable()
+export class NoteBodies {
+  constructor(
+    private readonly configuration: Configuration,
+    private readonly largeNotes: LargeNotes,
+  ) {}
+
+  /**
+   * Reads a body and lends it for as long as `use` takes; the content is wiped then, also one that has come in part or is
+   * refused. A content may have MAX_FILE_BYTES.
+   * @param userId whose body it is
+   * @throws BadRequest, PayloadTooLarge, RequestTimeout, ServiceUnavailable when too many large ones come at a time
+   */
+  async lend<T>(request: IncomingMessage, userId: string, use: (body: NoteBody) => Promise<T>): Promise<T> {
+    const held = new Held(this.largeNotes, userId);
+    const scanner = new NoteScanner(this.configuration.maxFileBytes);
+    try {
+      return await use(await this.read(request, scanner, held));
+    } finally {
+      scanner.wipe();
+      held.leave();
+    }
+  }
+
+  private async read(request: IncomingMessage, scanner: NoteScanner, held: Held): Promise<NoteBody> {
+    const { maxFileBytes } = this.configuration;
+    const reading = async (): Promise<NoteBody> => {
+      for await (const chunk of bodyChunks(request, maxFileBytes * ESCAPED + AROUND_BYTES)) {
+        await held.grow(scanner.size + chunk.length);
+        scanner.feed(chunk);
+      }
+      return scanner.end();
+    };
+    return inTime(isSmall(request) ? SMALL_TIMEOUT_MS : LARGE_TIMEOUT_MS, reading(), tooSlow);
+  }
+}
+
+/** A body's place among the large ones, from the moment it turns out to be one. */
+class Held {
+  private isLarge = false;
+  private hasLeft = false;
+  private giveBack: (() => void) | undefined;
+
+  constructor(
+    private readonly largeNotes: LargeNotes,
+    private readonly userId: string,
+  ) {}
+
+  /** @throws RequestTimeout when it has left: nothing more may come in */
+  async grow(size: number): Promise<void> {
+    this.refuseLate();
+    if (this.isLarge || size <= LARGE_NOTE_BYTES) return;
+    this.isLarge = true;
+    this.giveBack = await this.largeNotes.enter(this.userId, size);
+    if (this.hasLeft) this.giveBack(); // the time was over while it waited for its place
+    this.refuseLate();
+  }
+
+  leave(): void {
+    this.hasLeft = true;
+    this.giveBack?.();
+  }
+
+  private refuseLate(): void {
+    if (this.hasLeft) throw tooSlow();
+  }
+}
+
+/** By its own word; a body whose length is not said may be large. */
+function isSmall({ headers }: IncomingMessage): boolean {
+  return Number(headers['content-length'] ?? Number.MAX_SAFE_INTEGER) <= LARGE_NOTE_BYTES;
+}
+
+function tooSlow(): RequestTimeout {
+  return new RequestTimeout('the request body took too long');
+}

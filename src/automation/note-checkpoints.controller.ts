@@ -1,0 +1,47 @@
+import { Controller, Get, Param, Post } from '@nestjs/common';
+import { Scopes } from '../auth/index.js';
+import { RequiresSubscription } from '../billing/index.js';
+import { FromCursor } from '../checkpoints/index.js';
+import { JsonBody } from '../platform/http/index.js';
+import { OwnedWorkspace } from '../workspaces/index.js';
+import { CurrentVault, NeedsKeySession } from './key-session.guard.js';
+import { CreateNoteCheckpointRequest } from './note-checkpoints.dto.js';
+import { type NoteCheckpoint, NoteCheckpoints, type NoteSummary } from './note-checkpoints.service.js';
+import type { Vault } from './vault.js';
+import { Documented } from '../platform/openapi/index.js';
+import { NOTE_CHECKPOINTS_DOCS } from './note-checkpoints.docs.js';
+
+@Controller('api/v1/automation/workspaces/:id/checkpoints')
+@Documented(NOTE_CHECKPOINTS_DOCS)
+@OwnedWorkspace()
+@RequiresSubscription()
+@NeedsKeySession()
+export class NoteCheckpointsController {
+  constructor(private readonly checkpoints: NoteCheckpoints) {}
+
+  @Post()
+  @Scopes('documents:write')
+  async create(
+    @CurrentVault() vault: Vault,
+    @JsonBody() { label }: CreateNoteCheckpointRequest,
+  ): Promise<NoteCheckpoint & { workspaceId: string }> {
+    const { id, ...rest } = await this.checkpoints.create(vault, label);
+    return { id, workspaceId: vault.workspaceId, ...rest };
+  }
+
+  @Get()
+  @Scopes('documents:read')
+  async list(@CurrentVault() vault: Vault): Promise<{ checkpoints: NoteCheckpoint[] }> {
+    return { checkpoints: await this.checkpoints.list(vault) };
+  }
+
+  @Get(':cpId/summary')
+  @Scopes('documents:read')
+  summary(
+    @CurrentVault() vault: Vault,
+    @Param('cpId') id: string,
+    @FromCursor() fromCursor: number | undefined,
+  ): Promise<NoteSummary> {
+    return this.checkpoints.summary(vault, id, fromCursor);
+  }
+}

@@ -1,0 +1,67 @@
+import { Injectable } from '@nestjs/common';
+import { Checkpoints, Projections } from '../checkpoints/index.js';
+import { Clock } from '../platform/clock/index.js';
+import { labelOrNull, pathOrNull } from './plaintext.js';
+import { Turns } from './turns.js';
+import { encryptLabel } from './vault-crypto.js';
+import type { Vault } from './vault.js';
+
+type Checkpoint = Awaited<ReturnType<Checkpoints['list']>>[number];
+type Summary = Awaited<ReturnType<Projections['summary']>>;
+
+/** A checkpoint with its label in plaintext; null when that does not open with this key. */
+export interface NoteCheckpoint extends Omit<Checkpoint, 'encryptedLabel'> {
+  readonly label: string | null;
+}
+
+type Entry = Omit<Summary['entries'][number], 'encryptedPath'>;
+
+/** What changed up to a checkpoint; `path` is null where it does not open with this key. */
+export interface NoteSummary extends Omit<Summary, 'entries'> {
+  readonly entries: ({ readonly path: string | null } & Entry)[];
+}
+
+/** Checkpoints with plaintext labels and paths. */
+@Injectable()
+export class NoteCheckpoints {
+  constructor(
+    private readonly checkpoints: Checkpoints,
+    private readonly projections: Projections,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Marks the head of the log. */
+  async create({ workspaceId, keys }: Vault, label: string): Promise<NoteCheckpoint> {
+    const { id, ...made } = await this.checkpoints.create(workspaceId, encryptLabel(keys, label), 'manual');
+    return { id, label, kind: made.kind, cursor: made.cursor, createdAt: made.createdAt };
+  }
+
+  /** Highest cursor first; of equal ones the newest first. */
+  async list({ workspaceId, keys }: Vault): Promise<NoteCheckpoint[]> {
+    return this.each(await this.checkpoints.list(workspaceId), ({ encryptedLabel, id, ...rest }) => ({
+      id,
+      label: labelOrNull(keys, encryptedLabel),
+      ...rest,
+    }));
+  }
+
+  /** As the projection of the log. @throws NotFound, BadRequest, Conflict */
+  async summary({ workspaceId, keys }: Vault, id: string, fromCursor?: number): Promise<NoteSummary> {
+    const { entries, ...window } = await this.projections.summary(workspaceId, id, fromCursor);
+    const opened = await this.each(entries, ({ encryptedPath, ...entry }) => ({
+      path: pathOrNull(keys, encryptedPath),
+      ...entry,
+    }));
+    return { ...window, entries: opened };
+  }
+
+  private async each<From, To>(rows: readonly From[], open: (row: From) => To): Promise<To[]> {
+    const turns = new Turns(this.clock);
+    const opened: To[] = [];
+    for (const row of rows) {
+      opened.push(open(row));
+      await turns.pause();
+    }
+    return opened;
+  }
+}

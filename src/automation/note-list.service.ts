@@ -1,0 +1,56 @@
+import { Injectable } from '@nestjs/common';
+import type { ListedFile } from '../files/index.js';
+import { Clock } from '../platform/clock/index.js';
+import { Sync } from '../sync/index.js';
+import type { NotesQuery } from './notes.dto.js';
+import { pathOrNull } from './plaintext.js';
+import { Turns } from './turns.js';
+import type { Vault } from './vault.js';
+
+/** Files that one request looks at: the database cannot know what begins with a prefix. */
+const LOOKED_AT = 5_000;
+const MAX_PAGE = 1_000;
+
+export interface ListedNote {
+  /** Null when it does not open with this key. */
+  readonly path: string | null;
+  readonly file: ListedFile;
+}
+
+export interface NotePage {
+  readonly notes: ListedNote[];
+  /** Where the next page begins; null after the last. */
+  readonly nextPageCursor: string | null;
+}
+
+/** The live notes, in the order of their creation. */
+@Injectable()
+export class NoteList {
+  constructor(
+    private readonly sync: Sync,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Up to `limit` notes; fewer, even none, when many files in a row do not begin with the prefix. */
+  async page({ workspaceId, keys }: Vault, { prefix, limit, pageCursor }: NotesQuery): Promise<NotePage> {
+    const turns = new Turns(this.clock);
+    const notes: ListedNote[] = [];
+    let after = pageCursor;
+    for (let lookedAt = 0; ;) {
+      const pageSize = prefix === '' ? limit - notes.length : MAX_PAGE;
+      const { files, hasMore } = await this.sync.snapshot(workspaceId, after, pageSize);
+      for (const [index, file] of files.entries()) {
+        const path = pathOrNull(keys, file.encryptedPath);
+        if (prefix === '' || path?.startsWith(prefix)) notes.push({ path, file });
+        await turns.pause();
+        after = file.id;
+        if (notes.length === limit) {
+          return { notes, nextPageCursor: hasMore || index < files.length - 1 ? after : null };
+        }
+      }
+      lookedAt += files.length;
+      if (!hasMore) return { notes, nextPageCursor: null };
+      if (lookedAt >= LOOKED_AT) return { notes, nextPageCursor: after ?? null };
+    }
+  }
+}

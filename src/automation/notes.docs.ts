@@ -1,0 +1,141 @@
+import {
+  arrayOf,
+  BOOLEAN,
+  COUNT,
+  INSTANT,
+  json,
+  named,
+  nullable,
+  objectOf,
+  OK,
+  ORDINAL,
+  type Schema,
+  SHA256_HEX,
+  STRING,
+  UUID,
+} from '../platform/openapi/index.js';
+import { KEY_SESSION, NO_SESSION, OF_NOTE, TAG, WRITING } from './automation.docs.js';
+import type { ListedNoteWire, NoteWire } from './notes.wire.js';
+import type { SearchResult } from './search/search.service.js';
+
+const NOTE_KEYS = { path: STRING, version: ORDINAL, contentHash: SHA256_HEX, updatedAt: INSTANT };
+
+const NOTE = named('Note', objectOf<NoteWire>(NOTE_KEYS));
+const WITH_CONTENT = named(
+  'NoteWithContent',
+  objectOf<NoteWire & { content: string }>({ ...NOTE_KEYS, content: STRING }),
+);
+const LISTED = named(
+  'ListedNote',
+  objectOf<ListedNoteWire>({ ...NOTE_KEYS, path: nullable(STRING), size: COUNT }),
+);
+
+const ETAG = { ETag: 'The content hash, in quotes.' };
+const BAD_PATH = 'the path is not in order';
+const NO_TEXT = 'the content does not open with this key, or is no text';
+const CONTENT: Schema = {
+  ...STRING,
+  description: 'Text, of 100 MiB at most unless MAX_FILE_BYTES says otherwise.',
+};
+
+const PAGE = objectOf<Record<'notes' | 'nextPageCursor' | 'hasMore', unknown>>({
+  notes: arrayOf(LISTED),
+  nextPageCursor: nullable(UUID),
+  hasMore: BOOLEAN,
+});
+
+const noteBody = (properties: Readonly<Record<string, Schema>>) => ({
+  type: 'application/json',
+  schema: { type: 'object', properties, required: Object.keys(properties) },
+});
+
+export const NOTES_DOCS = {
+  tag: TAG,
+  operations: {
+    list: {
+      summary: 'The notes, in the order of creation',
+      description: 'A page with a prefix may be short, even empty: go on while `hasMore`.',
+      headers: KEY_SESSION,
+      query: {
+        prefix: { description: 'Beginning of the paths.' },
+        limit: { description: '1 to 1000; 100 unless it is a number.' },
+        pageCursor: { description: '`nextPageCursor` of the page before.', schema: UUID },
+      },
+      answers: {
+        200: json('a page; `path` is null for what does not open with this key', PAGE),
+        400: 'a query is not in order',
+        ...NO_SESSION,
+      },
+    },
+    get: {
+      summary: 'Read a note',
+      path: OF_NOTE,
+      headers: KEY_SESSION,
+      answers: {
+        200: json('the note', WITH_CONTENT, ETAG),
+        400: BAD_PATH,
+        ...NO_SESSION,
+        404: 'there is no such note',
+        409: NO_TEXT,
+      },
+    },
+    create: {
+      summary: 'Make a note',
+      headers: WRITING,
+      body: noteBody({ path: STRING, content: CONTENT }),
+      answers: {
+        201: json('the note', NOTE, ETAG),
+        400: 'path, content or X-Device-Id is not in order',
+        ...NO_SESSION,
+        409: 'there is such a note',
+        413: 'the content is too large',
+      },
+    },
+    update: {
+      summary: 'Write a note',
+      path: OF_NOTE,
+      headers: { ...WRITING, 'If-Match': { description: '`"<content hash>"`: only over this content.' } },
+      body: noteBody({ content: CONTENT }),
+      answers: {
+        200: json('the note', NOTE, ETAG),
+        400: 'path, content or a header is not in order',
+        ...NO_SESSION,
+        404: 'there is no such note',
+        412: 'the note has changed',
+        413: 'the content is too large',
+      },
+    },
+    delete: {
+      summary: 'Delete a note; its history stays',
+      path: OF_NOTE,
+      headers: WRITING,
+      answers: {
+        200: json('it is deleted', OK),
+        400: 'the path or X-Device-Id is not in order',
+        ...NO_SESSION,
+        404: 'there is no such note',
+      },
+    },
+  },
+} as const;
+
+const FOUND = objectOf<{ results: unknown }>({
+  results: arrayOf(
+    objectOf<SearchResult>({ path: STRING, version: ORDINAL, score: { type: 'number' }, snippet: STRING }),
+  ),
+});
+
+export const SEARCH_DOCS = {
+  tag: TAG,
+  operations: {
+    search: {
+      summary: 'Search the notes',
+      headers: KEY_SESSION,
+      query: {
+        q: { description: 'Words, all of which a note must have; 1 to 256 characters.', isRequired: true },
+        limit: { description: '1 to 100; 20 unless it is a number.' },
+      },
+      answers: { 200: json('best first', FOUND), 400: 'q is not in order', ...NO_SESSION },
+    },
+  },
+} as const;

@@ -1,0 +1,44 @@
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import { isUUID } from 'class-validator';
+import type { FastifyRequest } from 'fastify';
+import { parseEntityTags } from '../files/index.js';
+import { BadRequest } from '../platform/http/index.js';
+import { clampTextLimit } from '../sync/index.js';
+
+/** Which notes to list. */
+export interface NotesQuery {
+  /** Beginning of the paths, in NFC. */
+  readonly prefix: string;
+  /** 1 to 1000. */
+  readonly limit: number;
+  /** Where the page before ended. */
+  readonly pageCursor: string | undefined;
+}
+
+function fromRequest(read: (request: FastifyRequest) => unknown): () => ParameterDecorator {
+  return createParamDecorator((_: unknown, context: ExecutionContext) =>
+    read(context.switchToHttp().getRequest()),
+  );
+}
+
+/** `prefix`, `limit` and `pageCursor`. */
+export const WhichNotes = fromRequest(({ query }): NotesQuery => {
+  const { prefix = '', limit, pageCursor } = query as Record<string, unknown>;
+  if (typeof prefix !== 'string') throw new BadRequest('prefix must be a text');
+  const from = pageCursor === '' ? undefined : pageCursor;
+  if (from !== undefined && !isUUID(from)) throw new BadRequest('pageCursor is not one of this list');
+  return {
+    prefix: prefix.normalize('NFC'),
+    limit: clampTextLimit(limit),
+    pageCursor: from as string | undefined,
+  };
+});
+
+/** `If-Match: "<content hash>", …` or `*`; null without one. */
+export const IfMatch = fromRequest(({ headers }): readonly string[] | null => {
+  if (headers['if-match'] === undefined) return null;
+  const tags = parseEntityTags(headers['if-match']);
+  // A condition that is not understood must not be dropped: the update would overwrite what it meant to spare.
+  if (tags.length === 0) throw new BadRequest('If-Match must be a list of quoted content hashes or *');
+  return tags;
+});

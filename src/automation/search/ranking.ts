@@ -1,0 +1,62 @@
+/** BM25: how soon a further occurrence counts less, and how much the length of a note does. */
+const SATURATION = 1.2;
+const LENGTH_WEIGHT = 0.7;
+
+export interface Ranked {
+  readonly number: number;
+  readonly score: number;
+}
+
+/** The notes that have all terms of a query, by their numbers. */
+export class Ranking {
+  private readonly scores: Float64Array;
+  /** How many of the terms each note has had. */
+  private readonly had: Uint8Array;
+  private terms = 0;
+
+  /**
+   * @param places above all numbers
+   * @param notes how many there are
+   * @param lengthOf a note's length; 1 is that of the average
+   */
+  constructor(
+    places: number,
+    private readonly notes: number,
+    private readonly lengthOf: (number: number) => number,
+  ) {
+    this.scores = new Float64Array(places);
+    this.had = new Uint8Array(places);
+  }
+
+  /** The next term. @param counts how often it is in each note; the number is the place */
+  add(counts: Uint32Array): void {
+    const having = counts.reduce((sum, count) => (count > 0 ? sum + 1 : sum), 0);
+    const rarity = Math.log(1 + (this.notes - having + 0.5) / (having + 0.5));
+    for (const [number, count] of counts.entries()) {
+      if (count === 0 || this.had[number] !== this.terms) continue;
+      const damped = count + SATURATION * (1 - LENGTH_WEIGHT + LENGTH_WEIGHT * this.lengthOf(number));
+      this.scores[number] = this.scoreOf(number) + (rarity * count * (SATURATION + 1)) / damped;
+      this.had[number] = this.terms + 1;
+    }
+    this.terms++;
+  }
+
+  /** Those with the highest scores, in order. */
+  best(limit: number): Ranked[] {
+    const kept: Ranked[] = [];
+    for (const [number, had] of this.had.entries()) {
+      if (had < this.terms) continue;
+      const score = this.scoreOf(number);
+      if (kept.length === limit && score <= (kept.at(-1)?.score ?? 0)) continue;
+      let at = kept.length;
+      while (at > 0 && score > (kept[at - 1]?.score ?? 0)) at--;
+      kept.splice(at, 0, { number, score });
+      if (kept.length > limit) kept.pop();
+    }
+    return kept;
+  }
+
+  private scoreOf(number: number): number {
+    return this.scores[number] ?? 0;
+  }
+}

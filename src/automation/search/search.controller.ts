@@ -1,0 +1,28 @@
+import { Controller, Get } from '@nestjs/common';
+import { Scopes } from '../../auth/index.js';
+import { RequiresSubscription } from '../../billing/index.js';
+import { OwnedWorkspace } from '../../workspaces/index.js';
+import { CurrentVault, NeedsKeySession } from '../key-session.guard.js';
+import type { Vault } from '../vault.js';
+import { type SearchQuery, WhatToSearch } from './search.query.js';
+import { Search, type SearchResult } from './search.service.js';
+import { Documented } from '../../platform/openapi/index.js';
+import { SEARCH_DOCS } from '../notes.docs.js';
+
+@Controller('api/v1/automation/workspaces/:id/search')
+@Documented(SEARCH_DOCS)
+@OwnedWorkspace()
+@RequiresSubscription()
+@NeedsKeySession()
+export class SearchController {
+  constructor(private readonly notes: Search) {}
+
+  @Get()
+  @Scopes('documents:read')
+  async search(
+    @CurrentVault() vault: Vault,
+    @WhatToSearch() { q, limit }: SearchQuery,
+  ): Promise<{ results: SearchResult[] }> {
+    return { results: await this.notes.search(vault, q, limit) };
+  }
+}

@@ -1,0 +1,58 @@
+import { Injectable } from '@nestjs/common';
+import { Clock } from '../../platform/clock/index.js';
+import { Slots } from '../../platform/limits/index.js';
+import { Turns } from '../turns.js';
+import { KeySessionRequired, type Vault } from '../vault.js';
+import { IndexFeed } from './index-feed.js';
+import { SearchIndexes } from './search-indexes.js';
+import type { SessionIndex } from './session-index.js';
+import { snippetOf } from './snippet.js';
+import { wantedTerms } from './terms.js';
+import type { TextIndex } from './text-index.js';
+
+/** Each is seconds of work for a large workspace, and may take all the memory that indexes may have. */
+const BUILDS = { atOnce: 1, waiting: 32, waitMs: 30_000, busy: 'too many searches are being prepared' };
+
+export interface SearchResult {
+  readonly path: string;
+  readonly version: number;
+  /** Higher is better; of no meaning beyond one answer. */
+  readonly score: number;
+  /** One line around the first hit. */
+  readonly snippet: string;
+}
+
+/** Full-text search of a workspace, in an index that lives in memory for as long as the key session does. */
+@Injectable()
+export class Search {
+  private readonly builds = new Slots(BUILDS);
+
+  constructor(
+    private readonly indexes: SearchIndexes,
+    private readonly feed: IndexFeed,
+    private readonly clock: Clock,
+  ) {}
+
+  /** The notes that have all words of the query, as they are now, best first. @throws KeySessionRequired, ServiceUnavailable */
+  search(vault: Vault, query: string, limit: number): Promise<SearchResult[]> {
+    const index = this.indexes.of(vault);
+    return index.exclusively(async () => {
+      const notes = await this.refreshed(index, vault);
+      const wanted = wantedTerms(query);
+      const turns = new Turns(this.clock);
+      const results: SearchResult[] = [];
+      for (const { note, score } of await notes.search(wanted, limit, turns)) {
+        const { path, version, text } = note;
+        results.push({ path, version, score, snippet: snippetOf(text, wanted) });
+        await turns.pause();
+      }
+      return results;
+    });
+  }
+
+  private async refreshed(index: SessionIndex, vault: Vault): Promise<TextIndex> {
+    if (index.isDropped) throw new KeySessionRequired();
+    const notes = await this.feed.follow(index, vault);
+    return notes ?? this.builds.during(() => this.feed.build(index, vault));
+  }
+}

@@ -1,0 +1,23 @@
+import { Unauthorized } from '../platform/http/index.js';
+import type { VaultKeys } from './vault-crypto.js';
+
+/** A workspace for as long as one request may read it: its keys are wiped when the request has been dealt with. */
+export interface Vault {
+  readonly sessionId: string;
+  /** The personal access token that opened the session; null for a JWT. */
+  readonly accessTokenId: string | null;
+  readonly userId: string;
+  readonly workspaceId: string;
+  readonly keys: VaultKeys;
+}
+
+/** There is no vault for this request: no key session, or it has ended. */
+export class KeySessionRequired extends Unauthorized {
+  constructor() {
+    super('key session required');
+  }
+}
+
+export function wipe({ keys }: Vault): void {
+  for (const key of Object.values(keys) as Buffer[]) key.fill(0);
+}
