@@ -1,14 +1,32 @@
 import { randomBytes } from 'node:crypto';
 import { Users } from '../auth/index.js';
+import { Conflict } from '../platform/http/index.js';
 import type { Report } from './report.js';
 import { withService } from './with-service.js';
 
 /** Creates an account with a password of our making, also where sign-up is switched off. @throws Conflict */
-export function createUser(email: string, name = email.split('@')[0] ?? email): Promise<Report> {
+export function createUser(email: string, name = nameIn(email)): Promise<Report> {
   return withService(async (service) => {
     const password = randomBytes(15).toString('base64url');
     const user = await service.get(Users).create(email, name, password);
     const text = `Created ${user.email} with the password ${password}\nIt is not shown again; sign in and change it.`;
     return { id: user.id, email: user.email, name: user.name, password, text };
   });
+}
+
+/** What that would do. Somebody who has come by dev-login only would get a password, and keep their name. @throws Conflict */
+export function foreseeUser(email: string, name = nameIn(email)): Promise<Report> {
+  return withService(async (service) => {
+    const users = service.get(Users);
+    const user = await users.findByEmail(email);
+    if (user && (await users.hasPassword(user.id)))
+      throw new Conflict(`there is an account ${email} already`);
+    const text = user ? `${user.email} would get a password` : `${email.toLowerCase()} would be created`;
+    const fields = { email: email.toLowerCase(), name: user?.name ?? name, isNew: user === null };
+    return { dryRun: true, ...fields, text };
+  });
+}
+
+function nameIn(email: string): string {
+  return email.split('@')[0] ?? email;
 }

@@ -10,3 +10,12 @@ export function expireSubscriptions(now: Date | undefined): Promise<Report> {
     return { expired, text: `${expired} ${expired === 1 ? 'trial has' : 'trials have'} ended` };
   });
 }
+
+/** How many that would be. */
+export function foreseeExpiry(now: Date | undefined): Promise<Report> {
+  return withService(async (service) => {
+    const expired = await service.get(Subscriptions).countExpirable(now ?? service.get(Clock).now());
+    const text = `${expired} ${expired === 1 ? 'trial' : 'trials'} would be written down as ended`;
+    return { dryRun: true, expired, text };
+  });
+}

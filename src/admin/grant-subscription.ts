@@ -1,20 +1,28 @@
-import { Users } from '../auth/index.js';
-import { Subscriptions, type SubscriptionStatus } from '../billing/index.js';
-import { NotFound } from '../platform/http/index.js';
+import { type Subscription, Subscriptions, type SubscriptionStatus } from '../billing/index.js';
+import { accountOf } from './account-of.js';
 import type { Report } from './report.js';
 import { withService } from './with-service.js';
 
-/** Sets a user's subscription by hand. @throws NotFound */
-export function grantSubscription(
-  email: string,
-  status: SubscriptionStatus,
-  until: Date | null,
-): Promise<Report> {
-  return withService(async (service) => {
-    const user = await service.get(Users).findByEmail(email);
-    if (!user) throw new NotFound(`there is no account ${email}`);
+type Grant = (email: string, status: SubscriptionStatus, until: Date | null) => Promise<Report>;
+
+/** Sets a user's subscription by hand. @throws NotFound, BadRequest */
+export const grantSubscription: Grant = (email, status, until) =>
+  withService(async (service) => {
+    const user = await accountOf(service, email);
     const subscription = await service.get(Subscriptions).grant(user.id, status, until);
-    const end = until ? ` until ${until.toISOString()}` : '';
-    return { email: user.email, ...subscription, text: `${user.email} is ${subscription.status}${end}` };
+    const text = `${user.email} is ${inWords(subscription, until)}`;
+    return { email: user.email, ...subscription, text };
   });
+
+/** What that would make of it. @throws NotFound, BadRequest */
+export const foreseeGrant: Grant = (email, status, until) =>
+  withService(async (service) => {
+    const user = await accountOf(service, email);
+    const subscription = await service.get(Subscriptions).foreseeGrant(user.id, status, until);
+    const text = `${user.email} would be ${inWords(subscription, until)}`;
+    return { dryRun: true, email: user.email, ...subscription, text };
+  });
+
+function inWords({ status }: Subscription, until: Date | null): string {
+  return until ? `${status} until ${until.toISOString()}` : status;
 }

@@ -5,3 +5,6 @@ export interface Report {
   readonly exitCode?: number;
   readonly [field: string]: unknown;
 }
+
+/** Does a command's work and prints its report. */
+export type Run = (work: () => Promise<Report>) => Promise<void>;

@@ -1,6 +1,5 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { readFile } from 'node:fs/promises';
-import { Users } from '../auth/index.js';
 import {
   Customers,
   type EventType,
@@ -11,7 +10,8 @@ import {
 } from '../billing/index.js';
 import { Configuration } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { BadRequest, NotFound, parseJsonObject, ServiceUnavailable } from '../platform/http/index.js';
+import { BadRequest, parseJsonObject, ServiceUnavailable } from '../platform/http/index.js';
+import { accountOf } from './account-of.js';
 import type { Report } from './report.js';
 import { withService } from './with-service.js';
 
@@ -24,18 +24,38 @@ const TIMEOUT_MS = 30_000;
  */
 export function sendWebhook(type: EventType, email: string, file: string | undefined): Promise<Report> {
   return withService(async (service) => {
-    const object = file === undefined ? undefined : await readObject(file);
-    const user = await service.get(Users).findByEmail(email);
-    if (!user) throw new NotFound(`there is no account ${email}`);
-    const { subscriptionId } = await service.get(Subscriptions).describe(user.id);
-    const customerId = (await service.get(Customers).find(user.id)) ?? null;
+    const user = await accountOf(service, email);
     const now = service.get(Clock).now();
-    const event = sampleEvent(type, { userId: user.id, customerId, subscriptionId }, now, object);
+    const event = await eventAbout(service, user.id, type, file, now);
     await post(service, event, now);
     const { status } = await service.get(Subscriptions).of(user.id);
     const fields = { event: event.id, type, email: user.email, status };
     return { ...fields, text: `Sent ${type} (${event.id}): ${user.email} is ${status}` };
   });
+}
+
+/** The event that it would send. */
+export function foreseeWebhook(type: EventType, email: string, file: string | undefined): Promise<Report> {
+  return withService(async (service) => {
+    const user = await accountOf(service, email);
+    const event = await eventAbout(service, user.id, type, file, service.get(Clock).now());
+    const url = addressIn(service);
+    const text = `Would be posted to ${url}:\n${JSON.stringify(event, null, 2)}`;
+    return { dryRun: true, type, email: user.email, url, event, text };
+  });
+}
+
+async function eventAbout(
+  service: INestApplicationContext,
+  userId: string,
+  type: EventType,
+  file: string | undefined,
+  now: Date,
+): Promise<SampleEvent> {
+  const object = file === undefined ? undefined : await readObject(file);
+  const { subscriptionId } = await service.get(Subscriptions).describe(userId);
+  const customerId = (await service.get(Customers).find(userId)) ?? null;
+  return sampleEvent(type, { userId, customerId, subscriptionId }, now, object);
 }
 
 async function readObject(file: string): Promise<Record<string, unknown>> {
@@ -55,14 +75,15 @@ async function post(service: INestApplicationContext, event: SampleEvent, now: D
     ...(secret === undefined ? {} : { 'payment-signature': signatureFor(body, secret, now) }),
   };
   const signal = AbortSignal.timeout(TIMEOUT_MS);
-  const answer = await fetch(`${publicUrl}/api/v1/webhooks/payment`, {
-    method: 'POST',
-    headers,
-    body,
-    signal,
-  }).catch(() => undefined);
+  const answer = await fetch(addressIn(service), { method: 'POST', headers, body, signal }).catch(
+    () => undefined,
+  );
   if (!answer)
     throw new ServiceUnavailable(`no service answers at ${publicUrl}; start it, or set BASE_URL or PORT`);
   if (!answer.ok)
     throw new BadRequest(`the service answers ${answer.status}: ${(await answer.text()).slice(0, 300)}`);
+}
+
+function addressIn(service: INestApplicationContext): string {
+  return `${service.get(Configuration).publicUrl}/api/v1/webhooks/payment`;
 }

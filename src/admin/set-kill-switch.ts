@@ -13,3 +13,11 @@ export async function setKillSwitch(mode: Mode): Promise<Report> {
   await withService((service) => service.get(KillSwitch, { strict: false }).set(mode));
   return { text: SENTENCES[mode], mode };
 }
+
+/** What it is now, and what it would be. */
+export async function foreseeKillSwitch(mode: Mode): Promise<Report> {
+  const now = await withService((service) =>
+    Promise.resolve(service.get(KillSwitch, { strict: false }).mode),
+  );
+  return { dryRun: true, mode, now, text: `The kill switch is ${now}, and would be ${mode}.` };
+}

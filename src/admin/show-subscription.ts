@@ -1,14 +1,12 @@
-import { Users } from '../auth/index.js';
 import { Customers, Subscriptions } from '../billing/index.js';
-import { NotFound } from '../platform/http/index.js';
+import { accountOf } from './account-of.js';
 import type { Report } from './report.js';
 import { withService } from './with-service.js';
 
 /** What a user's subscription is, and under which names the payment provider knows it. @throws NotFound */
 export function showSubscription(email: string): Promise<Report> {
   return withService(async (service) => {
-    const user = await service.get(Users).findByEmail(email);
-    if (!user) throw new NotFound(`there is no account ${email}`);
+    const user = await accountOf(service, email);
     const subscription = await service.get(Subscriptions).describe(user.id);
     const customerId = (await service.get(Customers).find(user.id)) ?? null;
     const fields = { email: user.email, userId: user.id, ...subscription, customerId };

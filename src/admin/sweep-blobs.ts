@@ -1,4 +1,4 @@
-import { BlobUpkeep } from '../platform/blobs/index.js';
+import { BlobForesight, BlobUpkeep } from '../platform/blobs/index.js';
 import { Clock } from '../platform/clock/index.js';
 import type { Report } from './report.js';
 import { withService } from './with-service.js';
@@ -15,4 +15,13 @@ export function sweepBlobs(now?: Date): Promise<Report> {
       return { ...swept, text: `${text}; ${stuck} could not be removed, try again later`, exitCode: 1 };
     }),
   );
+}
+
+/** What it would remove. */
+export function foreseeSweep(now?: Date): Promise<Report> {
+  return withService(async (service) => {
+    const due = await service.get(BlobForesight).sweep(now ?? service.get(Clock).now());
+    const text = `${due.blobs} blobs and ${due.copies} copies left by moves would be removed`;
+    return { dryRun: true, ...due, text };
+  });
 }

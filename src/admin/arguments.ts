@@ -1,0 +1,48 @@
+import { isEmail } from 'class-validator';
+import { Argument, InvalidArgumentError, Option } from 'commander';
+import { isInstant, parseInstant } from '../platform/clock/index.js';
+
+/** Whether a command only tells what it would change: on every command that changes data. */
+export interface DryRun {
+  readonly dryRun?: true;
+}
+
+/** Each command has its own: commander keeps in an option what was given for it. */
+export const dryRunOption = (): Option =>
+  new Option('--dry-run', 'tell what would change and change nothing');
+
+export const nowOption = (): Option =>
+  new Option('--now <time>', 'as if it were this time, ISO 8601, UTC without a zone').argParser(time);
+
+export const emailArgument = (): Argument =>
+  new Argument('<email>', 'address of the account').argParser(email);
+
+export function email(text: string): string {
+  if (isEmail(text)) return text;
+  throw new InvalidArgumentError('It must be an email address.');
+}
+
+export function time(text: string): Date {
+  if (isInstant(text)) return parseInstant(text);
+  throw new InvalidArgumentError('It must be an ISO 8601 time.');
+}
+
+/** @returns the parser of a whole number of bytes up to `most` */
+export const bytesUpTo =
+  (most: number) =>
+  (text: string): number => {
+    const bytes = Number(text);
+    if (/^\d{1,16}$/.test(text) && bytes <= most) return bytes;
+    throw new InvalidArgumentError(`It must be a whole number of bytes, ${most} at most.`);
+  };
+
+export function rowCount(text: string): number {
+  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It must be a number from 1 to 9999.');
+}
+
+/** Of somebody whom a push service may write to. */
+export function contact(text: string): string {
+  if (/^(?:mailto:[^\s@]+@[^\s@]+|https:\/\/\S+)$/.test(text)) return text;
+  throw new InvalidArgumentError('It must be a mailto: or https: address.');
+}

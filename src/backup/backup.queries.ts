@@ -1,0 +1,45 @@
+import { statement } from '../platform/database/index.js';
+
+export const backupStatements = {
+  /** What has become of a blob of the snapshot ($1, $2) since: where it is now, and whether its workspace still is there. */
+  whereabouts: statement(
+    'backup.whereabouts',
+    `SELECT b.location, b.bytes, b.state = 'live' AS "isLive", w.id IS NOT NULL AS "hasWorkspace"
+     FROM (VALUES (1)) one
+     LEFT JOIN workspaces w ON w.id = $1 AND w.deleted_at IS NULL
+     LEFT JOIN blobs b ON b.workspace_id = $1 AND b.id = $2`,
+  ),
+
+  isAnybodyHere: statement(
+    'backup.is_anybody_here',
+    `SELECT FROM users UNION ALL SELECT FROM workspaces LIMIT 1`,
+  ),
+
+  /** A service that runs; its lease goes by the database's clock. */
+  runningInstance: statement(
+    'backup.running_instance',
+    `SELECT FROM instances WHERE alive_until > statement_timestamp() LIMIT 1`,
+  ),
+};
+
+/** Those outside the database, in the order of their keys. What is dying is nobody's any more. */
+export const STORED_BLOBS = `
+  SELECT workspace_id, id, location, size, sha256,
+         EXISTS (SELECT FROM assets a WHERE a.workspace_id = b.workspace_id AND a.blob_id = b.id)
+  FROM blobs b WHERE location <> 'inline' AND state = 'live' ORDER BY workspace_id, id`;
+
+/** Each in the transaction that has filled the tables. */
+export const AFTER_IMPORT = {
+  leaveGap: 'UPDATE workspaces SET head_cursor = head_cursor + $1::bigint',
+  placeBlobs: `UPDATE blobs SET location = $1 WHERE location <> 'inline'`,
+  deleteWorkspace: `UPDATE workspaces SET deleted_at = coalesce(deleted_at, $2) WHERE id = $1`,
+  /** With what it has used. */
+  deleteAsset: `
+    WITH asset AS (
+      DELETE FROM assets WHERE workspace_id = $1 AND blob_id = $2 RETURNING workspace_id, blob_id, size
+    ), blob AS (
+      DELETE FROM blobs b USING asset a WHERE b.workspace_id = a.workspace_id AND b.id = a.blob_id
+    )
+    UPDATE storage_accounts s SET used_bytes = s.used_bytes - a.size
+    FROM asset a JOIN workspaces w ON w.id = a.workspace_id WHERE s.user_id = w.user_id`,
+};

@@ -1,0 +1,139 @@
+import { Injectable } from '@nestjs/common';
+import { mkdir, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type pg from 'pg';
+import { StartupError, syncDirectory, VERSION } from '../config/index.js';
+import { Blobs } from '../platform/blobs/index.js';
+import { Clock } from '../platform/clock/index.js';
+import { Database } from '../platform/database/index.js';
+import { WorkspacePurge } from '../workspaces/index.js';
+import { AFTER_IMPORT, backupStatements } from './backup.queries.js';
+import { BlobFiles } from './blob-files.js';
+import { writeList } from './blob-list.js';
+import { appliedMigrations, inOneTransaction } from './connection.js';
+import { cursorGap } from './cursor-gap.js';
+import { asUnwritable } from './faults.js';
+import { type Manifest, readManifest, type TableFile, writeManifest } from './manifest.js';
+import { advanceIdentities, exportTable, importTable } from './table-files.js';
+import { tablesInOrder } from './tables.js';
+
+const SNAPSHOT = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
+
+/**
+ * Backups in directories: all tables as of one instant, in PostgreSQL's own text format, and the blobs beside them. They are
+ * as secret as the database: paths and contents are ciphertext, addresses and names are not.
+ */
+@Injectable()
+export class Backups {
+  constructor(
+    private readonly database: Database,
+    private readonly blobs: Blobs,
+    private readonly blobFiles: BlobFiles,
+    private readonly purge: WorkspacePurge,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Makes one, while the service runs. The blobs are copied after the tables, which is safe: what a row of the snapshot
+   * names keeps its bytes for a day, unless its workspace or asset is deleted.
+   * @param directory is made; what is there must be empty
+   * @throws StartupError
+   */
+  async create(directory: string): Promise<Manifest> {
+    try {
+      await makeEmpty(directory);
+      return await this.fill(directory);
+    } catch (error) {
+      throw asUnwritable(directory, error);
+    }
+  }
+
+  /**
+   * Fills this service's empty database and store. Bytes first, rows second: when it fails the database is as empty as before,
+   * and it may be run again. Heads are moved on, so that clients that have seen more than the backup start again.
+   * @throws StartupError when the service is in use, is of another schema, or the backup is damaged
+   */
+  async restore(directory: string): Promise<Manifest> {
+    const manifest = await this.foresee(directory);
+    await inOneTransaction(this.database, 'BEGIN', async (client) => {
+      await client.query(`LOCK TABLE ${manifest.tables.map(({ name }) => name).join(', ')}`);
+      await refuseWhenInUse(client); // nobody comes in from now on
+      await this.importTables(client, directory, manifest);
+      await this.blobFiles.import(directory, manifest);
+    });
+    await this.purge.finish(); // what was being deleted is gone, not half there
+    return manifest;
+  }
+
+  /** What `restore` would bring, without reading all of it. @throws StartupError where it can be seen that it would fail */
+  async foresee(directory: string): Promise<Manifest> {
+    const manifest = await readManifest(directory);
+    await refuseWhenInUse(this.database.pool);
+    await inOneTransaction(this.database, SNAPSHOT, (client) => refuseOtherSchema(client, manifest));
+    return manifest;
+  }
+
+  private async fill(directory: string): Promise<Manifest> {
+    const takenAt = this.clock.now().toISOString();
+    const { migrations, tables } = await inOneTransaction(this.database, SNAPSHOT, async (client) => {
+      const files: TableFile[] = [];
+      for (const table of await tablesInOrder(client))
+        files.push(await exportTable(client, directory, table));
+      await writeList(client, directory);
+      return { migrations: await appliedMigrations(client), tables: files };
+    });
+    const exported = await this.blobFiles.export(directory);
+    await syncDirectory(join(directory, 'tables'));
+    const manifest = { format: 1, version: VERSION, migrations, takenAt, tables, ...exported } as const;
+    await writeManifest(directory, manifest);
+    return manifest;
+  }
+
+  private async importTables(client: pg.ClientBase, directory: string, manifest: Manifest): Promise<void> {
+    const { tables, gone } = manifest;
+    await client.query(`TRUNCATE ${tables.map(({ name }) => name).join(', ')} CASCADE`);
+    for (const table of tables) await importTable(client, directory, table);
+    await advanceIdentities(client, tables);
+    for (const { workspaceId, id, deleted } of gone) {
+      if (deleted === 'workspace')
+        await client.query(AFTER_IMPORT.deleteWorkspace, [workspaceId, this.clock.now()]);
+      else await client.query(AFTER_IMPORT.deleteAsset, [workspaceId, id]);
+    }
+    await client.query(AFTER_IMPORT.placeBlobs, [this.blobs.mainLocation]);
+    await client.query(AFTER_IMPORT.leaveGap, [cursorGap(new Date(manifest.takenAt), this.clock.now())]);
+  }
+}
+
+async function refuseWhenInUse(on: pg.ClientBase | pg.Pool): Promise<void> {
+  const running = await on.query(backupStatements.runningInstance);
+  if (running.rows.length > 0) throw new StartupError('A service runs on this database; stop it first.');
+  const users = await on.query(backupStatements.isAnybodyHere);
+  if (users.rows.length > 0)
+    throw new StartupError('This database is in use; a backup is restored into an empty one.');
+}
+
+async function makeEmpty(directory: string): Promise<void> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const names = await readdir(directory);
+  if (names.length > 0)
+    throw new StartupError(`${directory} is not empty; a backup needs a directory of its own.`);
+  for (const name of ['tables', 'blobs']) await mkdir(join(directory, name), { mode: 0o700 });
+}
+
+/** Also a manifest that names other tables than there are: its names go into statements as they stand. */
+async function refuseOtherSchema(
+  client: pg.ClientBase,
+  { migrations, version, tables }: Manifest,
+): Promise<void> {
+  const applied = await appliedMigrations(client);
+  if (applied.join() !== migrations.join())
+    throw new StartupError(
+      `The backup is of another schema: restore it with version ${version} of the service, then start this one.`,
+    );
+  const here = new Set((await tablesInOrder(client)).map(({ name, columns }) => [name, ...columns].join()));
+  const saved = new Set(tables.map(({ name, columns }) => [name, ...columns].join()));
+  if (saved.size !== here.size || [...saved].some((table) => !here.has(table)))
+    throw new StartupError(
+      'The tables of the backup are not those of this database: its manifest is damaged, or there are other tables here.',
+    );
+}

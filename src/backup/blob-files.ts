@@ -1,0 +1,111 @@
+import { Injectable } from '@nestjs/common';
+import { createReadStream } from 'node:fs';
+import { mkdir, readdir, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { Readable } from 'node:stream';
+import { StartupError, syncDirectory } from '../config/index.js';
+import { type BlobLocation, BlobMissing, Blobs, HashedBody } from '../platform/blobs/index.js';
+import { Database } from '../platform/database/index.js';
+import { backupStatements } from './backup.queries.js';
+import { eachListed, keyOf, type StoredBlob } from './blob-list.js';
+import { writeDurably } from './durable-file.js';
+import { asDamaged } from './faults.js';
+import type { GoneBlob, Manifest } from './manifest.js';
+
+interface Whereabouts {
+  /** Null when the row has gone. */
+  readonly location: BlobLocation | null;
+  readonly isLive: boolean | null;
+  readonly bytes: Buffer | null;
+  readonly hasWorkspace: boolean;
+}
+
+type Outcome = 'saved' | 'damaged' | GoneBlob['deleted'];
+
+type Exported = Pick<Manifest, 'blobs' | 'gone' | 'damaged'>;
+
+/** The blobs of a backup that have files of their own. */
+@Injectable()
+export class BlobFiles {
+  constructor(
+    private readonly database: Database,
+    private readonly blobs: Blobs,
+  ) {}
+
+  /**
+   * Copies the bytes of all that are listed. What was deleted meanwhile is left out and said so; what has lost its bytes is
+   * damaged, and does not keep the others from being saved.
+   */
+  async export(directory: string): Promise<Exported> {
+    const gone: GoneBlob[] = [];
+    const damaged: string[] = [];
+    let [count, bytes] = [0, 0];
+    await eachListed(directory, async (blob) => {
+      const outcome = await this.save(directory, blob);
+      if (outcome === 'saved') [count, bytes] = [count + 1, bytes + blob.size];
+      else if (outcome === 'damaged') damaged.push(keyOf(blob));
+      else gone.push({ workspaceId: blob.workspaceId, id: blob.id, deleted: outcome });
+    });
+    await syncNames(join(directory, 'blobs'));
+    return { blobs: { count, bytes }, gone, damaged };
+  }
+
+  /** Brings the bytes into this service's store. @throws StartupError when the backup is damaged, StoreUnavailable */
+  async import(directory: string, { blobs, gone, damaged }: Manifest): Promise<void> {
+    const without = new Set([...gone.map(keyOf), ...damaged]);
+    let count = 0;
+    await eachListed(directory, async (blob) => {
+      if (without.has(keyOf(blob))) return;
+      const body = new HashedBody(bytesOf(directory, blob));
+      await this.blobs.bring(blob.workspaceId, blob.id, body);
+      if (body.size !== blob.size || body.sha256() !== blob.sha256)
+        throw new StartupError(`The backup's blob ${keyOf(blob)} is damaged.`);
+      count += 1;
+    });
+    if (count !== blobs.count) throw new StartupError('The backup does not list all of its blobs.');
+  }
+
+  private async save(directory: string, blob: StoredBlob, bytes: Buffer | null = null): Promise<Outcome> {
+    const path = fileOf(directory, blob);
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    try {
+      const body = new HashedBody(Readable.from(await this.blobs.read({ ...blob, bytes })));
+      await writeDurably(path, body);
+      return body.size === blob.size && body.sha256() === blob.sha256 ? 'saved' : 'damaged';
+    } catch (error) {
+      if (!(error instanceof BlobMissing)) throw error;
+      await rm(path, { force: true });
+      return this.missing(directory, blob);
+    }
+  }
+
+  /** Moved, deleted, or lost. */
+  private async missing(directory: string, blob: StoredBlob): Promise<Outcome> {
+    const [found] = await this.database.run<Whereabouts>(backupStatements.whereabouts, [
+      blob.workspaceId,
+      blob.id,
+    ]);
+    if (!found?.hasWorkspace) return 'workspace';
+    if (found.location !== null && found.location !== blob.location)
+      return this.save(directory, { ...blob, location: found.location }, found.bytes);
+    return blob.isAsset && !found.isLive ? 'asset' : 'damaged';
+  }
+}
+
+/** Opened when it is read: a stream that nobody reads yet would end the process when it cannot be. */
+async function* bytesOf(directory: string, blob: StoredBlob): AsyncGenerator<Buffer, void> {
+  try {
+    for await (const chunk of createReadStream(fileOf(directory, blob))) yield chunk as Buffer;
+  } catch (error) {
+    throw asDamaged(`blob ${keyOf(blob)}`, error);
+  }
+}
+
+/** A file survives a power cut only when its name does. */
+async function syncNames(directory: string): Promise<void> {
+  for (const name of await readdir(directory)) await syncDirectory(join(directory, name));
+  await syncDirectory(directory);
+}
+
+const fileOf = (directory: string, { workspaceId, id }: StoredBlob): string =>
+  join(directory, 'blobs', workspaceId, id);

@@ -1,0 +1,72 @@
+import { isUUID } from 'class-validator';
+import { createReadStream } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
+import type pg from 'pg';
+import { to as copyTo } from 'pg-copy-streams';
+import { StartupError } from '../config/index.js';
+import type { BlobLocation } from '../platform/blobs/index.js';
+import { STORED_BLOBS } from './backup.queries.js';
+import { compressed } from './compressed.js';
+import { writeDurably } from './durable-file.js';
+import { asDamaged } from './faults.js';
+import type { GoneBlob } from './manifest.js';
+
+/** A blob of a backup that has a file of its own. */
+export interface StoredBlob {
+  readonly workspaceId: string;
+  readonly id: string;
+  readonly location: BlobLocation;
+  readonly size: number;
+  readonly sha256: string;
+  /** Else it is a version's, which nobody can delete at once. */
+  readonly isAsset: boolean;
+}
+
+const LIST = 'blobs.list.gz';
+const AT_ONCE = 4;
+
+export const keyOf = ({ workspaceId, id }: Pick<GoneBlob, 'workspaceId' | 'id'>): string =>
+  `${workspaceId}/${id}`;
+
+/** Writes down which there are in the client's snapshot, so that it need not last while they are copied. */
+export async function writeList(client: pg.ClientBase, directory: string): Promise<void> {
+  const copy = client.query(copyTo(`COPY (${STORED_BLOBS}) TO STDOUT`));
+  await writeDurably(join(directory, LIST), compressed(copy));
+}
+
+/** Does some of the list at a time. What fails ends it, when what else is under way has come to its end. */
+export async function eachListed(
+  directory: string,
+  work: (blob: StoredBlob) => Promise<void>,
+): Promise<void> {
+  const source = listed(directory);
+  const worker = async (): Promise<void> => {
+    for await (const blob of source) await work(blob); // one that throws closes the source for all
+  };
+  const ends = await Promise.allSettled(Array.from({ length: AT_ONCE }, worker));
+  const failed = ends.find((end) => end.status === 'rejected');
+  if (failed) throw failed.reason;
+}
+
+async function* listed(directory: string): AsyncGenerator<StoredBlob, void> {
+  const text = createGunzip();
+  const reading = pipeline(createReadStream(join(directory, LIST)), text);
+  reading.catch(() => undefined);
+  try {
+    for await (const line of createInterface({ input: text })) yield parsed(line);
+    await reading;
+  } catch (error) {
+    throw asDamaged(LIST, error);
+  }
+}
+
+/** @throws StartupError for a line that names no blob */
+function parsed(line: string): StoredBlob {
+  const [workspaceId = '', id = '', location = '', size = '', sha256 = '', isAsset = ''] = line.split('\t');
+  if (!isUUID(workspaceId) || !isUUID(id)) throw new StartupError(`The backup's ${LIST} is damaged.`);
+  const place = location as BlobLocation;
+  return { workspaceId, id, location: place, size: Number(size), sha256, isAsset: isAsset === 't' };
+}

@@ -1,0 +1,18 @@
+import { open } from 'node:fs/promises';
+
+/**
+ * Writes a file that only its owner can read. It survives a power cut when this resolves and its directory is synced.
+ * What has that name already, a link above all, is an error.
+ */
+export async function writeDurably(
+  path: string,
+  chunks: AsyncIterable<Buffer> | Iterable<Buffer>,
+): Promise<void> {
+  const file = await open(path, 'wx', 0o600);
+  try {
+    for await (const chunk of chunks) await file.writeFile(chunk);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,3 @@
+export { BackupModule } from './backup.module.js';
+export { Backups } from './backups.js';
+export type { Manifest } from './manifest.js';
