@@ -4,9 +4,12 @@ import { JsonBody } from '../platform/http/index.js';
 import { MintTokenRequest } from './access-tokens.dto.js';
 import { AccessTokens } from './access-tokens.service.js';
 import { accessTokenWire, type AccessTokenWire } from './access-tokens.wire.js';
+import { Documented } from '../platform/openapi/index.js';
+import { ACCESS_TOKENS_DOCS } from './access-tokens.docs.js';
 
 /** A token cannot make, see or end tokens: all of this needs an interactive session. */
 @Controller('api/v1/auth/tokens')
+@Documented(ACCESS_TOKENS_DOCS)
 @Interactive()
 export class AccessTokensController {
   constructor(private readonly accessTokens: AccessTokens) {}

@@ -2,11 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { Database } from '../platform/database/index.js';
 import { Log } from '../platform/log/index.js';
 import { accountStatements } from './account.queries.js';
-import { ProviderFarewell, type ProviderNames } from './provider-farewell.js';
+import { ProviderFarewell, type ProviderNames, ProviderRefusal } from './provider-farewell.js';
 
 const BATCH = 100;
 
-/** So many in a row that fail mean that the provider is away: the others would fare no better. */
+/** When the provider was away so many times in a row, the others would fare no better. */
 const GIVE_UP_AFTER = 5;
 
 interface Owed extends ProviderNames {
@@ -19,44 +19,55 @@ interface Owed extends ProviderNames {
  */
 @Injectable()
 export class OwedCancellations {
+  private isDue = false;
+  private isSettling = false;
+
   constructor(
     private readonly database: Database,
     private readonly farewell: ProviderFarewell,
     private readonly log: Log,
   ) {}
 
-  /** Not waited for. */
+  /** Not waited for. One pass at a time: many accounts that go at once must not ask for the same many times. */
   settleSoon(): void {
-    void this.log.bestEffort('cancel at the payment provider', () => this.settle());
+    this.isDue = true;
+    if (!this.isSettling) void this.settleWhileDue();
   }
 
   /** Goes through all of them; without a provider they stay. Twice at once is harmless. */
   async settle(signal?: AbortSignal): Promise<{ cancelled: number; failed: number }> {
     const counts = { cancelled: 0, failed: 0 };
     if (!this.farewell.isConfigured) return counts;
-    let failedInARow = 0;
+    let outages = 0;
     for await (const owed of this.all()) {
-      if (signal?.aborted || failedInARow === GIVE_UP_AFTER) break;
-      if (await this.settleOne(owed)) {
-        counts.cancelled++;
-        failedInARow = 0;
-      } else {
-        counts.failed++;
-        failedInARow++;
-      }
+      if (signal?.aborted || outages === GIVE_UP_AFTER) break;
+      const refusal = await this.settleOne(owed);
+      if (refusal) counts.failed++;
+      else counts.cancelled++;
+      outages = refusal?.isOutage ? outages + 1 : 0;
     }
     return counts;
   }
 
-  private async settleOne(owed: Owed): Promise<boolean> {
+  private async settleWhileDue(): Promise<void> {
+    this.isSettling = true;
+    while (this.isDue) {
+      this.isDue = false;
+      await this.log.bestEffort('cancel at the payment provider', () => this.settle());
+    }
+    this.isSettling = false;
+  }
+
+  private async settleOne(owed: Owed): Promise<ProviderRefusal | undefined> {
     try {
       await this.farewell.take(owed);
     } catch (err) {
+      if (!(err instanceof ProviderRefusal)) throw err;
       this.log.warn({ err }, 'could not cancel at the payment provider; it is tried again every night');
-      return false;
+      return err;
     }
     await this.database.run(accountStatements.settle, [owed.id]);
-    return true;
+    return undefined;
   }
 
   private async *all(): AsyncGenerator<Owed, void> {

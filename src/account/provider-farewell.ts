@@ -14,7 +14,18 @@ interface ProviderAnswer {
 }
 
 /** The payment provider did not do what it was asked; it can be asked again. */
-export class ProviderRefusal extends Error {}
+export class ProviderRefusal extends Error {
+  constructor(
+    message: string,
+    /** Whether it would refuse to take leave of anybody now. */
+    readonly isOutage: boolean,
+  ) {
+    super(message);
+  }
+}
+
+/** Of answers that say nothing about who was asked for: a wrong key, too many requests. */
+const OUTAGES = new Set([401, 403, 429]);
 
 /** Takes leave of a customer at the payment provider. */
 @Injectable()
@@ -36,7 +47,7 @@ export class ProviderFarewell {
 
   private async delete(kind: 'subscriptions' | 'customers', id: string): Promise<void> {
     const { stripeApiBase, stripeSecretKey } = this.configuration;
-    if (stripeSecretKey === undefined) throw new ProviderRefusal('no payment provider is configured');
+    if (stripeSecretKey === undefined) throw new ProviderRefusal('no payment provider is configured', true);
     const answer = await fetch(new URL(`/v1/${kind}/${encodeURIComponent(id)}`, stripeApiBase), {
       method: 'DELETE',
       headers: { authorization: `Bearer ${stripeSecretKey}` },
@@ -45,6 +56,8 @@ export class ProviderFarewell {
     }).catch(() => undefined);
     const body = (await answer?.json().catch(() => undefined)) as ProviderAnswer | undefined;
     if (answer?.ok || body?.error?.code === 'resource_missing') return;
-    throw new ProviderRefusal(`the payment provider answers ${answer?.status ?? 'nothing'}`);
+    const status = answer?.status;
+    const isOutage = status === undefined || status >= 500 || OUTAGES.has(status);
+    throw new ProviderRefusal(`the payment provider answers ${status ?? 'nothing'}`, isOutage);
   }
 }

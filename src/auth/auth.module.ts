@@ -4,11 +4,14 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { AccessCheck } from './access-check.js';
 import { AuthenticationGuard } from './authentication.guard.js';
 import { Authenticator } from './authenticator.js';
+import { BrowserSessions } from './browser-sessions.js';
 import { DevLoginController } from './dev-login.controller.js';
 import { DevLoginGuard } from './dev-login.guard.js';
 import { GeneralLimit } from './general-limit.js';
+import { GuessLimit } from './guess-limit.js';
 import { IdentityController } from './identity.controller.js';
 import { provideIdentity } from './identity.provider.js';
+import { IdentityClient } from './identity-client.js';
 import { JwtVerifier } from './jwt-verifier.js';
 import { KeySet } from './key-set.js';
 import { MeController } from './me.controller.js';
@@ -17,6 +20,7 @@ import { RateLimitGuard } from './rate-limit.guard.js';
 import { ScopeGuard } from './scope.guard.js';
 import { SigningKeys } from './signing-keys.js';
 import { UserEntity } from './user.entity.js';
+import { UserSessions } from './user-sessions.js';
 import { Users } from './users.js';
 
 @Module({
@@ -26,8 +30,11 @@ import { Users } from './users.js';
     AccessCheck,
     AuthenticationGuard,
     Authenticator,
+    BrowserSessions,
     DevLoginGuard,
     GeneralLimit,
+    GuessLimit,
+    IdentityClient,
     JwtVerifier,
     KeySet,
     PatVerifier,
@@ -36,7 +43,18 @@ import { Users } from './users.js';
     ScopeGuard,
     SigningKeys,
     Users,
+    UserSessions,
   ],
-  exports: [AuthenticationGuard, Authenticator, GeneralLimit, RateLimitGuard, ScopeGuard, SigningKeys, Users],
+  exports: [
+    AuthenticationGuard,
+    Authenticator,
+    BrowserSessions,
+    GeneralLimit,
+    RateLimitGuard,
+    ScopeGuard,
+    SigningKeys,
+    Users,
+    UserSessions,
+  ],
 })
 export class AuthModule {}

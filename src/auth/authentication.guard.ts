@@ -1,13 +1,13 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { Unauthorized } from '../platform/http/index.js';
-import { ACCESS, type Access, type AuthenticatedRequest, SEES_DELETED_USERS } from './access.js';
+import { ACCESS, type Access, type AuthenticatedRequest } from './access.js';
 import { Authenticator } from './authenticator.js';
 import { GeneralLimit } from './general-limit.js';
 
 const BEARER = /^Bearer +([\x21-\x7e]+)$/i;
 
-/** First of the global guards: 401, or a Principal on the request. */
+/** First of the global guards: 401, or a Principal on the request. Whether its user is still there, the last one reads. */
 @Injectable()
 export class AuthenticationGuard implements CanActivate {
   constructor(
@@ -21,15 +21,11 @@ export class AuthenticationGuard implements CanActivate {
     const access = this.reflector.getAllAndOverride<Access | undefined>(ACCESS, targets);
     if (access?.kind === 'public') return true;
 
-    const seesDeletedUsers = this.reflector.getAllAndOverride<boolean | undefined>(
-      SEES_DELETED_USERS,
-      targets,
-    );
     const request = context.switchToHttp().getRequest<AuthenticatedRequest>();
     try {
       const token = BEARER.exec(request.headers.authorization ?? '')?.[1];
       if (!token) throw new Unauthorized();
-      request.principal = await this.authenticator.authenticate(token, seesDeletedUsers);
+      request.principal = await this.authenticator.verify(token);
     } catch (error) {
       // Whoever tries tokens is counted by address: no later guard sees the request.
       if (error instanceof Unauthorized) await this.limit.count({ ip: request.ip });

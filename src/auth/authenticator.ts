@@ -3,6 +3,7 @@ import { Clock } from '../platform/clock/index.js';
 import { Database, statement } from '../platform/database/index.js';
 import { Unauthorized } from '../platform/http/index.js';
 import { JwtVerifier } from './jwt-verifier.js';
+import { KeySet } from './key-set.js';
 import { PatVerifier } from './pat-verifier.js';
 import type { Principal } from './principal.js';
 
@@ -20,43 +21,45 @@ export class Authenticator {
   constructor(
     private readonly jwtVerifier: JwtVerifier,
     private readonly patVerifier: PatVerifier,
+    private readonly keySet: KeySet,
     private readonly database: Database,
     private readonly clock: Clock,
   ) {}
 
   /**
    * A JWT stands for an interactive session, so it may do everything its user may.
-   * @throws Unauthorized for every token that is not wholly in order, and for one whose user is gone
+   * @throws Unauthorized for every token that is not wholly in order
    */
-  async authenticate(token: string, seesDeletedUsers = false): Promise<Principal> {
+  async verify(token: string): Promise<Principal> {
+    if (token.startsWith('pat_')) return this.patVerifier.verify(token);
+    const { userId, keyId, expiresAt } = await this.jwtVerifier.verify(token);
+    return { userId, scopes: ['full'], tokenId: null, keyId, workspaceId: null, expiresAt };
+  }
+
+  /** The same where no guard looks for the user. @throws Unauthorized also when the user is gone */
+  async authenticate(token: string): Promise<Principal> {
     const principal = await this.verify(token);
-    if (!seesDeletedUsers && (await this.idsAmong(usersAmong, [principal.userId])).size === 0) {
-      throw new Unauthorized();
-    }
+    if ((await this.idsAmong(usersAmong, [principal.userId])).size === 0) throw new Unauthorized();
     return principal;
   }
 
-  /** Those of the principals whose token is good no longer: revoked, expired, or its user gone. */
+  /** Those of the principals whose token is good no longer: revoked, expired, signed with a key that was taken away, or its user gone. */
   async lapsed(principals: readonly Principal[]): Promise<Principal[]> {
     const now = this.clock.now();
     const pats = principals.flatMap(({ tokenId }) => (tokenId === null ? [] : [tokenId]));
+    const keys = await this.keySet.refresh();
     const active = await this.idsAmong(activePatsAmong, pats, now);
     const users = await this.idsAmong(
       usersAmong,
       principals.map(({ userId }) => userId),
     );
     return principals.filter(
-      ({ userId, tokenId, expiresAt }) =>
+      ({ userId, tokenId, keyId, expiresAt }) =>
         !users.has(userId) ||
+        (keyId !== undefined && !keys.has(keyId)) ||
         (tokenId !== null && !active.has(tokenId)) ||
         (expiresAt !== null && expiresAt <= now),
     );
-  }
-
-  private async verify(token: string): Promise<Principal> {
-    if (token.startsWith('pat_')) return this.patVerifier.verify(token);
-    const { userId, expiresAt } = await this.jwtVerifier.verify(token);
-    return { userId, scopes: ['full'], tokenId: null, workspaceId: null, expiresAt };
   }
 
   private async idsAmong(

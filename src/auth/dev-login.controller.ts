@@ -5,9 +5,12 @@ import { DevLoginRequest } from './auth.dto.js';
 import { DevLoginGuard } from './dev-login.guard.js';
 import { Users } from './users.js';
 import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
+import { Documented } from '../platform/openapi/index.js';
+import { DEV_LOGIN_DOCS } from './auth.docs.js';
 
 /** A JWT for any email, for tests and development alone. */
 @Controller('api/v1/auth/dev-login')
+@Documented(DEV_LOGIN_DOCS)
 export class DevLoginController {
   constructor(private readonly users: Users) {}
 

@@ -3,13 +3,14 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Configuration } from '../config/index.js';
 import { BadRequest, NotFound, parseJsonObject, readBody } from '../platform/http/index.js';
 import { KillSwitch, OpenWhenReadOnly } from '../platform/kill-switch/index.js';
-import { addressKey, RateLimiter } from '../platform/limits/index.js';
 import { Public } from './access.js';
+import { GuessLimit } from './guess-limit.js';
 import { CLIENT_ADDRESS_HEADER, type Identity } from './identity.js';
 import { IDENTITY } from './identity.provider.js';
+import { Documented } from '../platform/openapi/index.js';
+import { IDENTITY_DOCS } from './identity.docs.js';
 
 const BODY_LIMIT = 64 * 1024;
-const TRIES_PER_MINUTE = 10;
 
 /** Makes or changes an account. */
 const WRITES = new Set(['sign-up/email', 'change-password', 'update-user']);
@@ -37,13 +38,14 @@ const OFFERED = new Set([
 
 /** Mounts the identity handler at /api/auth. It checks sessions, cookies and origins itself. */
 @Controller('api/auth')
+@Documented(IDENTITY_DOCS)
 @Public('the identity handler has its own session, cookie and origin checks')
 @OpenWhenReadOnly('people can sign in and out; what writes more is refused below')
 export class IdentityController {
   constructor(
     @Inject(IDENTITY) private readonly identity: Identity,
     private readonly configuration: Configuration,
-    private readonly rateLimiter: RateLimiter,
+    private readonly guessLimit: GuessLimit,
     private readonly killSwitch: KillSwitch,
   ) {}
 
@@ -53,13 +55,14 @@ export class IdentityController {
     if (!OFFERED.has(action) || !METHODS.has(request.method)) throw new NotFound('not found');
     const refusal = WRITES.has(action) && this.killSwitch.refusal('read-only');
     if (refusal) throw refusal;
-    if (GUESSABLE.has(action))
-      await this.rateLimiter.hit(`${action}:${addressKey(request.ip)}`, TRIES_PER_MINUTE);
+    if (GUESSABLE.has(action)) await this.guessLimit.count(action, request.ip);
 
     // From our own address: a request target may name any host, and the handler would take it for its own.
     const url = new URL(`/api/auth/${action}`, this.configuration.publicUrl);
     url.search = queryOf(request.url);
     const answer = await this.identity.handler(await toWebRequest(request, url));
+    // Asked by the wrong method it says nothing at all; an error has one form here.
+    if (answer.status === 404 && answer.body === null) throw new NotFound('not found');
     reply.status(answer.status);
     answer.headers.forEach((value, name) => {
       if (name !== 'set-cookie') reply.header(name, value);

@@ -1,24 +1,56 @@
 import { Injectable } from '@nestjs/common';
 import { jwtVerify, errors } from 'jose';
+import { createHash } from 'node:crypto';
 import { isUUID } from 'class-validator';
 import { Configuration } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Unauthorized } from '../platform/http/index.js';
 import { KeySet } from './key-set.js';
 
+/** Tokens remembered as verified; beyond, the oldest are forgotten, which costs them a verification. */
+const MOST_REMEMBERED = 10_000;
+
+interface Verified {
+  readonly userId: string;
+  readonly keyId: string;
+  readonly expiresAt: Date;
+}
+
 /** Verifies service JWTs: RS256 alone, ours alone (iss, aud), not without an end (exp). */
 @Injectable()
 export class JwtVerifier {
+  /** By SHA-256. What a signature says does not change, but for the keys: what may change is asked elsewhere, each time. */
+  private readonly verified = new Map<string, Verified & { readonly edition: number }>();
+
   constructor(
     private readonly configuration: Configuration,
     private readonly keySet: KeySet,
     private readonly clock: Clock,
   ) {}
 
-  /** The user that the token names, and its end. @throws Unauthorized for every token that is not wholly in order */
-  async verify(token: string): Promise<{ userId: string; expiresAt: Date }> {
+  /** The user that the token names, its key and its end. @throws Unauthorized for every token that is not wholly in order */
+  async verify(token: string): Promise<Verified> {
+    await this.keySet.refresh();
+    const hash = createHash('sha256').update(token).digest('base64');
+    const known = this.recall(hash);
+    if (known) return known;
+    const { edition } = this.keySet;
+    const verified = await this.check(token);
+    this.verified.set(hash, { ...verified, edition });
+    const [oldest] = this.verified.keys();
+    if (this.verified.size > MOST_REMEMBERED && oldest !== undefined) this.verified.delete(oldest);
+    return verified;
+  }
+
+  private recall(hash: string): Verified | undefined {
+    const known = this.verified.get(hash);
+    const isOfTheseKeys = known?.edition === this.keySet.edition;
+    return isOfTheseKeys && known.expiresAt > this.clock.now() ? known : undefined;
+  }
+
+  private async check(token: string): Promise<Verified> {
     try {
-      const { payload } = await jwtVerify(token, (header) => this.keySet.find(header), {
+      const { payload, protectedHeader } = await jwtVerify(token, (header) => this.keySet.find(header), {
         algorithms: ['RS256'],
         issuer: this.configuration.publicUrl,
         audience: this.configuration.publicUrl,
@@ -26,7 +58,8 @@ export class JwtVerifier {
         currentDate: this.clock.now(),
       });
       if (!isUUID(payload.sub)) throw new Unauthorized();
-      return { userId: payload.sub as string, expiresAt: new Date((payload.exp ?? 0) * 1000) };
+      const expiresAt = new Date((payload.exp ?? 0) * 1000);
+      return { userId: payload.sub as string, keyId: protectedHeader.kid ?? '', expiresAt };
     } catch (error) {
       if (error instanceof errors.JOSEError || error instanceof TypeError) throw new Unauthorized();
       throw error;

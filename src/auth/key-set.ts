@@ -3,18 +3,26 @@ import { createLocalJWKSet, errors, type JWK, type JWSHeaderParameters, type Loc
 import { Clock } from '../platform/clock/index.js';
 import { Database, statement } from '../platform/database/index.js';
 
-/** A forged token with a made-up kid must not buy a query, so the key set is read again at most so often. */
-const RELOAD_AFTER_MS = 10_000;
+/** A key that was taken away counts no longer than this. */
+const FRESH_MS = 5_000;
+
+/** A forged token with a made-up kid must not buy a query: for one the keys are read again at most so often. */
+const UNKNOWN_KID_MS = 1_000;
 
 const publicKeys = statement(
   'auth.public_keys',
-  'SELECT id, public_key AS "publicKey" FROM auth_jwks WHERE alg = $1',
+  'SELECT id, public_key AS "publicKey" FROM auth_jwks WHERE alg = $1 ORDER BY id',
 );
 
-/** The public keys of the service's own JWTs, in memory. */
+/** The public keys of the service's own JWTs, in memory for seconds. */
 @Injectable()
 export class KeySet {
+  /** Counts the times that the keys were found changed: what was verified with those before may not be good any more. */
+  edition = 0;
+
   private keys: LocalJWKSet | undefined;
+  private ids = new Set<string>();
+  private text = '';
   private loadedAt = -Infinity;
   private loading: Promise<void> | undefined;
 
@@ -23,14 +31,19 @@ export class KeySet {
     private readonly clock: Clock,
   ) {}
 
+  /** Reads the keys again unless that was done just now. To be awaited before anything is taken for verified. @returns their ids */
+  async refresh(): Promise<ReadonlySet<string>> {
+    if (!this.isYoungerThan(FRESH_MS)) await this.reload();
+    return this.ids;
+  }
+
   /** The key that a token's header names. @throws JWKSNoMatchingKey when there is none */
   async find(header: JWSHeaderParameters | undefined): ReturnType<LocalJWKSet> {
     if (!header?.kid) throw new errors.JWKSNoMatchingKey();
-    if (!this.keys) await this.reload();
     try {
       return await this.lookUp(header);
     } catch (error) {
-      if (!(error instanceof errors.JWKSNoMatchingKey) || !this.mayReload()) throw error;
+      if (!(error instanceof errors.JWKSNoMatchingKey) || this.isYoungerThan(UNKNOWN_KID_MS)) throw error;
       await this.reload(); // another instance may have made a key since
       return this.lookUp(header);
     }
@@ -41,8 +54,8 @@ export class KeySet {
     return this.keys(header);
   }
 
-  private mayReload(): boolean {
-    return this.clock.now().getTime() - this.loadedAt >= RELOAD_AFTER_MS;
+  private isYoungerThan(ms: number): boolean {
+    return this.clock.elapsed() - this.loadedAt < ms; // a wall clock that is set back would keep them for hours
   }
 
   private reload(): Promise<void> {
@@ -52,12 +65,17 @@ export class KeySet {
 
   private async load(): Promise<void> {
     const rows = await this.database.run<{ id: string; publicKey: string }>(publicKeys, ['RS256']);
+    this.loadedAt = this.clock.elapsed();
+    const text = JSON.stringify(rows);
+    if (text === this.text) return;
     const keys = rows.map(({ id, publicKey }) => ({
       ...(JSON.parse(publicKey) as JWK),
       kid: id,
       alg: 'RS256',
     }));
     this.keys = createLocalJWKSet({ keys });
-    this.loadedAt = this.clock.now().getTime();
+    this.ids = new Set(rows.map(({ id }) => id));
+    this.text = text;
+    this.edition++;
   }
 }

@@ -4,8 +4,11 @@ import { CurrentPrincipal, Scopes, SeesDeletedUsers } from './access.js';
 import { type Principal, SCOPES } from './principal.js';
 import type { UserEntity } from './user.entity.js';
 import { Users } from './users.js';
+import { Documented } from '../platform/openapi/index.js';
+import { ME_DOCS } from './auth.docs.js';
 
 @Controller('api/v1/auth/me')
+@Documented(ME_DOCS)
 export class MeController {
   constructor(private readonly users: Users) {}
 

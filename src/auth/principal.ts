@@ -15,6 +15,8 @@ export interface Principal {
   readonly scopes: readonly Scope[];
   /** The personal access token; null for an interactive session's JWT. */
   readonly tokenId: string | null;
+  /** The key that signed the JWT; undefined where there is none. */
+  readonly keyId?: string;
   /** The one workspace that the token is bound to; null when it is not bound. */
   readonly workspaceId: string | null;
   /** When the token ends by itself; null: never. */

@@ -3,7 +3,7 @@ import { Reflector } from '@nestjs/core';
 import type { AuthenticatedRequest } from './access.js';
 import { GeneralLimit } from './general-limit.js';
 
-const UNLIMITED = 'unlimited';
+export const UNLIMITED = 'unlimited';
 
 /** The route is never refused for being asked too often. */
 export const Unlimited = (): MethodDecorator & ClassDecorator => SetMetadata(UNLIMITED, true);

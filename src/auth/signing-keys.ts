@@ -5,6 +5,7 @@ import type { Identity } from './identity.js';
 import { IDENTITY } from './identity.provider.js';
 
 const removeAll = statement('auth.remove_signing_keys', 'DELETE FROM auth_jwks');
+const countAll = statement('auth.count_signing_keys', 'SELECT count(*) AS keys FROM auth_jwks');
 
 /** The keys that sign the service's JWTs; their private halves are encrypted with AUTH_SECRET. */
 @Injectable()
@@ -28,7 +29,13 @@ export class SigningKeys {
     }
   }
 
-  /** Makes a new key under the present secret. Every JWT so far is refused from then on; sessions stay. */
+  /** How many there are: those that `renew` removes. */
+  async count(): Promise<number> {
+    const [row] = await this.database.run<{ keys: number }>(countAll, []);
+    return row?.keys ?? 0;
+  }
+
+  /** Makes a new key under the present secret. Within five seconds every instance refuses every JWT so far; sessions stay. */
   async renew(): Promise<void> {
     await underStartLock(this.database.dataSource, async () => {
       await this.database.run(removeAll, []);

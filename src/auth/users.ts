@@ -47,10 +47,7 @@ export class Users {
   async create(email: string, name: string, password: string): Promise<UserEntity> {
     const { internalAdapter, password: passwords } = await this.identity.$context;
     const user = await this.findOrCreate(email, name);
-    const accounts = await internalAdapter.findAccounts(user.id);
-    if (accounts.some(({ providerId }) => providerId === 'credential')) {
-      throw new Conflict(`there is an account ${email} already`);
-    }
+    if (await this.hasPassword(user.id)) throw new Conflict(`there is an account ${email} already`);
     await internalAdapter.createAccount({
       userId: user.id,
       accountId: user.id,
@@ -58,6 +55,13 @@ export class Users {
       password: await passwords.hash(password),
     });
     return user;
+  }
+
+  /** Whether the user can sign in with a password. */
+  async hasPassword(userId: string): Promise<boolean> {
+    const { internalAdapter } = await this.identity.$context;
+    const accounts = await internalAdapter.findAccounts(userId);
+    return accounts.some(({ providerId }) => providerId === 'credential');
   }
 
   /** A service JWT for a user, 15 minutes from now. */

@@ -1,0 +1,45 @@
+import { json, named, objectOf, STRING, UUID, INSTANT, type Schema } from '../platform/openapi/index.js';
+
+const TAG = 'Account';
+
+const EMAIL: Schema = { type: 'string' };
+
+const USER = named(
+  'User',
+  objectOf<Record<'id' | 'email' | 'name' | 'created_at' | 'updated_at', string>>({
+    id: UUID,
+    email: EMAIL,
+    name: STRING,
+    created_at: INSTANT,
+    updated_at: INSTANT,
+  }),
+);
+
+const LOGGED_IN = objectOf<Record<'token' | 'userId' | 'email' | 'name', string>>({
+  token: STRING,
+  userId: UUID,
+  email: EMAIL,
+  name: STRING,
+});
+
+export const ME_DOCS = {
+  tag: TAG,
+  operations: {
+    me: {
+      summary: 'Who the token belongs to',
+      answers: { 200: json('the user', USER), 404: 'the user of a JWT is gone' },
+    },
+  },
+} as const;
+
+export const DEV_LOGIN_DOCS = {
+  tag: TAG,
+  operations: {
+    devLogin: {
+      summary: 'A service JWT for any email',
+      description: 'For tests and development. Creates the user when there is none.',
+      headers: { 'X-Dev-Login-Key': { description: 'The DEV_LOGIN_KEY of the service.', isRequired: true } },
+      answers: { 200: json('the token', LOGGED_IN), 403: 'dev-login is not enabled, or the key is wrong' },
+    },
+  },
+} as const;

@@ -1,0 +1,145 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Configuration } from '../config/index.js';
+import { Forbidden } from '../platform/http/index.js';
+import { KillSwitch } from '../platform/kill-switch/index.js';
+import { GuessLimit } from './guess-limit.js';
+import { CLIENT_ADDRESS_HEADER, type Identity } from './identity.js';
+import { IDENTITY } from './identity.provider.js';
+import { IdentityClient } from './identity-client.js';
+
+/** Who makes a request, as far as a session remembers it. */
+export interface Client {
+  readonly ip: string;
+  readonly userAgent: string;
+}
+
+/** The session that a browser's cookie stands for, and its user. */
+export interface BrowserSession {
+  readonly id: string;
+  /** A secret: it must not leave the service. */
+  readonly token: string;
+  readonly userId: string;
+  readonly email: string;
+  readonly name: string;
+}
+
+/** Why somebody was not let in; `unfit` is a name or an address that cannot be stored. */
+export type Refusal =
+  | 'wrong-credentials'
+  | 'invalid-email'
+  | 'email-taken'
+  | 'password-too-short'
+  | 'password-too-long'
+  | 'unfit';
+
+/** A new session in the browser: its cookies are still to be set. */
+export interface SignedIn {
+  readonly userId: string;
+  readonly cookies: readonly string[];
+}
+
+const REFUSALS: Readonly<Record<string, Refusal>> = {
+  INVALID_EMAIL_OR_PASSWORD: 'wrong-credentials',
+  INVALID_EMAIL: 'invalid-email',
+  INVALID_PASSWORD: 'wrong-credentials',
+  PASSWORD_TOO_SHORT: 'password-too-short',
+  PASSWORD_TOO_LONG: 'password-too-long',
+  USER_ALREADY_EXISTS: 'email-taken',
+  USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL: 'email-taken',
+  FAILED_TO_CREATE_USER: 'email-taken', // somebody else has been faster
+};
+
+const MAX_USER_AGENT = 512;
+
+/**
+ * The identity handler as the service's own pages use it. They check origin and form themselves, so nothing here looks
+ * at where a request comes from; only a request's cookies and its client are passed on.
+ */
+@Injectable()
+export class BrowserSessions {
+  constructor(
+    @Inject(IDENTITY) private readonly identity: Identity,
+    private readonly identityClient: IdentityClient,
+    private readonly configuration: Configuration,
+    private readonly guessLimit: GuessLimit,
+    private readonly killSwitch: KillSwitch,
+  ) {}
+
+  /**
+   * Whose browser it is, by its Cookie header; null for nobody's. With the cookies that the browser has to take over: a
+   * session slides, at most once a day, and one that has ended is forgotten.
+   */
+  async of(
+    cookie: string | undefined,
+  ): Promise<{ session: BrowserSession | null; cookies: readonly string[] }> {
+    if (cookie === undefined) return { session: null, cookies: [] };
+    const { body, cookies } = await this.identityClient.ask<Found | null>('get-session', { cookie });
+    if (!body) return { session: null, cookies };
+    const { id, token } = body.session;
+    const { id: userId, email, name } = body.user;
+    return { session: { id, token, userId, email, name }, cookies };
+  }
+
+  /** @throws TooManyRequests after ten tries a minute from an address, those of the API counted */
+  async signIn(email: string, password: string, client: Client): Promise<SignedIn | { refusal: Refusal }> {
+    await this.guessLimit.count('sign-in/email', client.ip);
+    return this.enter('sign-in/email', { email, password }, client);
+  }
+
+  /** @throws Forbidden where signing up is switched off, ServiceUnavailable while read-only, TooManyRequests as above */
+  async signUp(
+    account: { email: string; password: string; name: string },
+    client: Client,
+  ): Promise<SignedIn | { refusal: Refusal }> {
+    const refusal = this.killSwitch.refusal('read-only');
+    if (refusal) throw refusal;
+    if (!this.configuration.signupEnabled) throw new Forbidden('signing up is switched off');
+    await this.guessLimit.count('sign-up/email', client.ip);
+    return this.enter('sign-up/email', account, client);
+  }
+
+  /** Ends the browser's session. Returns the cookies that make it forget. */
+  async signOut(cookie: string | undefined): Promise<readonly string[]> {
+    return (await this.identityClient.ask('sign-out', cookie === undefined ? {} : { cookie }, {})).cookies;
+  }
+
+  /**
+   * Makes a session of its own for an app and returns a one-time token for it, good for three minutes. The handler
+   * hands over the very session that a token was minted from: minted from the browser's, the two would end together.
+   */
+  async handOver(userId: string, client: Client): Promise<string> {
+    const { internalAdapter } = await this.identity.$context;
+    const session = await internalAdapter.createSession(userId, false, {
+      ipAddress: client.ip,
+      userAgent: client.userAgent.slice(0, MAX_USER_AGENT),
+    });
+    try {
+      const authorization = `Bearer ${session.token}`;
+      return (await this.identityClient.ask<{ token: string }>('one-time-token/generate', { authorization }))
+        .body.token;
+    } catch (error) {
+      await internalAdapter.deleteSession(session.token); // nobody will ever get it
+      throw error;
+    }
+  }
+
+  private async enter(
+    action: string,
+    body: object,
+    { ip, userAgent }: Client,
+  ): Promise<SignedIn | { refusal: Refusal }> {
+    const headers = { [CLIENT_ADDRESS_HEADER]: ip, 'user-agent': userAgent.slice(0, MAX_USER_AGENT) };
+    const answer = await this.identityClient.ask<{ user?: { id: string }; code?: string }>(
+      action,
+      headers,
+      body,
+    );
+    if (answer.body.user) return { userId: answer.body.user.id, cookies: answer.cookies };
+    return { refusal: REFUSALS[answer.body.code ?? ''] ?? 'unfit' };
+  }
+}
+
+interface Found {
+  readonly session: { readonly id: string; readonly token: string };
+  readonly user: { readonly id: string; readonly email: string; readonly name: string };
+}

@@ -1,0 +1,139 @@
+import {
+  arrayOf,
+  BOOLEAN,
+  json,
+  named,
+  nullable,
+  objectOf,
+  oneOf,
+  type OperationDocs,
+  STRING,
+  URL_TEXT,
+} from '../platform/openapi/index.js';
+
+import { OF_POST, refused, USER, WHO } from './identity.schema.js';
+
+const credentials = (names: readonly string[]): OperationDocs['body'] => ({
+  type: 'application/json',
+  schema: {
+    type: 'object',
+    properties: Object.fromEntries(names.map((name) => [name, STRING])),
+    required: names,
+  },
+});
+
+const SESSION_NEEDED = {
+  headers: {
+    Authorization: {
+      description: '`Bearer` and the session token; a browser sends its session cookie instead.',
+    },
+  },
+} as const;
+
+const COOKIE = {
+  'Set-Cookie': 'The session, for browsers.',
+  'set-auth-token': 'The signed session token, for apps.',
+};
+
+/** Better Auth, as it is mounted: it has its own session, cookie and origin checks, and its own form of errors. */
+export const IDENTITY_DOCS = {
+  tag: 'Identity',
+  operations: {
+    handle: {
+      mounted: {
+        'POST sign-up/email': {
+          summary: 'Make an account with email and password',
+          body: credentials(['name', 'email', 'password']),
+          answers: {
+            200: json(
+              'the account, and a session for it',
+              objectOf<Record<'token' | 'user', unknown>>({ token: STRING, user: USER }),
+              COOKIE,
+            ),
+            400: refused('a field is not in order, or signing up is switched off'),
+            ...OF_POST,
+            422: refused('there is an account with this email already'),
+          },
+        },
+        'POST sign-in/email': {
+          summary: 'Sign in with email and password',
+          body: credentials(['email', 'password']),
+          answers: {
+            200: json(
+              'a session',
+              objectOf<Record<'redirect' | 'token' | 'user' | 'url', unknown>>(
+                { redirect: BOOLEAN, token: STRING, user: USER, url: URL_TEXT },
+                ['url'],
+              ),
+              COOKIE,
+            ),
+            ...OF_POST,
+            400: refused('a field is not in order'),
+            401: refused('email or password is wrong'),
+          },
+        },
+        'GET get-session': {
+          summary: 'The session, which slides on with use',
+          ...SESSION_NEEDED,
+          answers: { 200: json('the session and its user; null for none', nullable(WHO)) },
+        },
+        'GET one-time-token/generate': {
+          summary: 'A one-time token of the session, for three minutes',
+          ...SESSION_NEEDED,
+          answers: {
+            200: json('the token', objectOf<{ token: string }>({ token: STRING })),
+            401: refused('there is no session'),
+          },
+        },
+        'POST one-time-token/verify': {
+          summary: 'Turn a one-time token into its session; works once',
+          body: credentials(['token']),
+          answers: {
+            200: json('the session and its user', WHO, COOKIE),
+            ...OF_POST,
+            400: refused('the token is unknown, used or too old'),
+          },
+        },
+        'GET token': {
+          summary: 'A service JWT of the session, for 15 minutes',
+          ...SESSION_NEEDED,
+          answers: {
+            200: json('an RS256 JWT', objectOf<{ token: string }>({ token: STRING })),
+            401: refused('there is no session'),
+          },
+        },
+        'GET jwks': {
+          summary: 'The public keys of service JWTs',
+          answers: {
+            200: json(
+              'a JSON Web Key Set',
+              objectOf<{ keys: unknown }>({
+                keys: arrayOf(
+                  named(
+                    'PublicKey',
+                    objectOf<Record<'alg' | 'kty' | 'e' | 'n' | 'kid', string>>({
+                      alg: oneOf('RS256'),
+                      kty: oneOf('RSA'),
+                      e: STRING,
+                      n: STRING,
+                      kid: STRING,
+                    }),
+                  ),
+                ),
+              }),
+            ),
+          },
+        },
+        'POST sign-out': {
+          summary: 'End the session',
+          ...SESSION_NEEDED,
+          answers: {
+            200: json('it has ended', objectOf<{ success: true }>({ success: { const: true } })),
+            ...OF_POST,
+            400: refused('the body is not JSON'),
+          },
+        },
+      },
+    },
+  },
+} as const;

@@ -1,0 +1,84 @@
+import { Injectable } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { BrowserSession } from '../../auth/index.js';
+import { Configuration } from '../../config/index.js';
+import type { FailedAttempt } from '../attempts.js';
+import { Form } from '../form.js';
+import { type Page, sendOnwards, sendPage } from '../page.js';
+import { type Visit, Visits } from '../visits.js';
+import type { AccountNews } from './account-news.js';
+import { AccountOverview } from './account-overview.js';
+import { accountPage } from './account-page.js';
+import { accountSignInPage } from './sign-in-page.js';
+
+export const ACCOUNT = '/account';
+
+/** A form of ours that was posted by somebody who is signed in. */
+export interface Posted {
+  readonly session: BrowserSession;
+  readonly form: Form;
+  readonly visit: Visit;
+}
+
+/** What follows: the account page again, unless this says a page of its own; with what the browser has to remember. */
+export interface Outcome {
+  readonly page?: Page;
+  readonly cookies?: readonly string[];
+}
+
+const OUT_OF_DATE = 'This page was out of date. Please try again.';
+
+/** What all forms of the account page have in common. */
+@Injectable()
+export class AccountDesk {
+  constructor(
+    private readonly visits: Visits,
+    private readonly overview: AccountOverview,
+    private readonly configuration: Configuration,
+  ) {}
+
+  async show(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    await sendPage(reply, await this.page(await this.visits.read(request)));
+  }
+
+  /** Does what a form asks for. One that is no form of ours for this browser is 403, with the page as it is now. */
+  async act(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    work: (posted: Posted) => Promise<Outcome>,
+  ): Promise<void> {
+    await this.receive(request, reply, async (visit, form) => {
+      if (!visit.session) return {};
+      return work({ session: visit.session, form, visit });
+    });
+  }
+
+  /** The same for who is not signed in yet. @throws Forbidden when another site has posted it */
+  async receive(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    work: (visit: Visit, form: Form) => Promise<Outcome>,
+  ): Promise<void> {
+    const form = await Form.read(request);
+    const visit = await this.visits.read(request);
+    if (!this.visits.isGenuine(request, visit, form))
+      return sendPage(reply, { ...(await this.page(visit, { alert: OUT_OF_DATE })), status: 403 });
+    const { page, cookies = [] } = await work(visit, form);
+    if (page) await sendPage(reply, page);
+    else await sendOnwards(reply, ACCOUNT, cookies);
+  }
+
+  /** The account, or the form to sign in. */
+  async page(visit: Visit, news: AccountNews & { failed?: FailedAttempt } = {}): Promise<Page> {
+    const { session, formToken, cookies } = visit;
+    const { publicUrl, signupEnabled, stripeSecretKey, subscriptions } = this.configuration;
+    const common = { ...news, host: new URL(publicUrl).host, formToken: formToken.value };
+    const content = session
+      ? accountPage({
+          ...{ ...common, session, overview: await this.overview.of(session) },
+          hasBilling: stripeSecretKey !== undefined && subscriptions === 'on',
+        })
+      : accountSignInPage({ ...common, canSignUp: signupEnabled });
+    return { content, formTargets: ["'self'"], cookies };
+  }
+}

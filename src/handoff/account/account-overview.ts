@@ -1,0 +1,36 @@
+import { Injectable } from '@nestjs/common';
+import { StorageQuota, type StorageUsage } from '../../assets/index.js';
+import { type BrowserSession, type ListedSession, UserSessions } from '../../auth/index.js';
+import { type Subscription, Subscriptions } from '../../billing/index.js';
+import { type Device, Devices } from '../../devices/index.js';
+import { TokenDesk, type TokenOverview } from './token-desk.js';
+
+/** All that an account has, as the services behind the API say. */
+export interface Overview extends TokenOverview {
+  readonly subscription: Subscription;
+  readonly storage: StorageUsage;
+  readonly sessions: readonly ListedSession[];
+  readonly devices: readonly Device[];
+}
+
+@Injectable()
+export class AccountOverview {
+  constructor(
+    private readonly subscriptions: Subscriptions,
+    private readonly storageQuota: StorageQuota,
+    private readonly userSessions: UserSessions,
+    private readonly devices: Devices,
+    private readonly tokenDesk: TokenDesk,
+  ) {}
+
+  /** One after the other: a page must not take up the connections of others. */
+  async of({ userId, id }: BrowserSession): Promise<Overview> {
+    return {
+      subscription: await this.subscriptions.of(userId),
+      storage: await this.storageQuota.usage(userId),
+      sessions: await this.userSessions.list(userId, id),
+      devices: await this.devices.list(userId),
+      ...(await this.tokenDesk.overview(userId)),
+    };
+  }
+}

@@ -1,0 +1,39 @@
+import type { VNode } from 'preact';
+import { Time } from '../layout.js';
+import type { Overview } from './account-overview.js';
+import { ActionForm } from './action-form.js';
+
+interface DevicesProps {
+  readonly overview: Overview;
+  readonly formToken: string;
+}
+
+export function DevicesSection({ overview, formToken }: DevicesProps): VNode {
+  const { devices } = overview;
+  return (
+    <section aria-labelledby="devices">
+      <h2 id="devices">Devices</h2>
+      {devices.length === 0 && <p class="hint">No device is registered.</p>}
+      <ul class="things">
+        {devices.map(({ id, name, platform, lastSeenAt, createdAt }) => (
+          <li key={id}>
+            <div>
+              <p>
+                {name} <span class="badge">{platform}</span>
+              </p>
+              <p class="hint">
+                {lastSeenAt ? 'Last seen ' : 'Registered '}
+                <Time at={lastSeenAt ?? createdAt} />
+              </p>
+            </div>
+            <ActionForm action="/account/devices/remove" {...{ formToken, id }}>
+              <button type="submit" class="quiet" aria-label={`Remove ${name}`}>
+                Remove
+              </button>
+            </ActionForm>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,61 @@
+import type { VNode } from 'preact';
+import type { Subscription } from '../../billing/index.js';
+import { Time } from '../layout.js';
+import type { Overview } from './account-overview.js';
+import { ActionForm } from './action-form.js';
+import { inBytes } from './in-bytes.js';
+
+interface PlanProps {
+  readonly overview: Overview;
+  readonly formToken: string;
+  readonly hasBilling: boolean;
+}
+
+export function PlanSection({ overview, formToken, hasBilling }: PlanProps): VNode {
+  const { subscription, storage } = overview;
+  return (
+    <section aria-labelledby="plan">
+      <div class="heading">
+        <h2 id="plan">Plan and storage</h2>
+        {hasBilling && (
+          <ActionForm action="/account/billing" formToken={formToken}>
+            <button type="submit" class="quiet">
+              Billing
+            </button>
+          </ActionForm>
+        )}
+      </div>
+      <p>
+        <span class="plan">{subscription.plan}</span> <Standing subscription={subscription} />
+      </p>
+      <progress
+        aria-label="Storage in use"
+        max={Math.max(storage.quotaBytes, 1)}
+        value={Math.min(storage.usedBytes, storage.quotaBytes)}
+      />
+      <p class="hint">
+        {inBytes(storage.usedBytes)} of {inBytes(storage.quotaBytes)} in use for attachments
+        {storage.locked ? '. Storage is locked: nothing can be added.' : ''}
+      </p>
+    </section>
+  );
+}
+
+function Standing({ subscription }: { readonly subscription: Subscription }): VNode {
+  const { status, trialEnd, currentPeriodEnd, cancelAtPeriodEnd } = subscription;
+  const texts: Record<Subscription['status'], string> = {
+    free: 'No subscription',
+    trial: 'Trial until',
+    active: cancelAtPeriodEnd ? 'Active, ends' : 'Active, renews',
+    past_due: 'A payment is overdue',
+    cancelled: 'Cancelled, ends',
+    expired: 'The subscription has ended',
+  };
+  const end = { trial: trialEnd, active: currentPeriodEnd, cancelled: currentPeriodEnd }[status as string];
+  if (!end) return <span>{texts[status].replace(/(?:, (?:ends|renews)| until)$/, '')}</span>;
+  return (
+    <span>
+      {texts[status]} <Time at={end} />
+    </span>
+  );
+}

@@ -1,0 +1,32 @@
+import type { VNode } from 'preact';
+import type { FailedAttempt } from '../attempts.js';
+import { Credentials } from '../credentials.js';
+import { Layout, Masthead } from '../layout.js';
+
+interface AccountSignInProps {
+  readonly host: string;
+  readonly formToken: string;
+  readonly canSignUp: boolean;
+  readonly failed?: FailedAttempt | undefined;
+  readonly alert?: string | undefined;
+}
+
+export function accountSignInPage({ host, formToken, canSignUp, failed, alert }: AccountSignInProps): VNode {
+  return (
+    <Layout title="Sign in to your account">
+      <Masthead host={host} />
+      <h1>Sign in to your account</h1>
+      {alert && (
+        <p class="alert" role="alert">
+          {alert}
+        </p>
+      )}
+      <Credentials
+        action="/account"
+        hidden={{ csrf_token: formToken }}
+        {...{ canSignUp, failed }}
+        isFocused={!alert}
+      />
+    </Layout>
+  );
+}

@@ -1,0 +1,99 @@
+import { Injectable } from '@nestjs/common';
+import { AccessTokens } from '../../access-tokens/index.js';
+import { type Scope, SCOPES } from '../../auth/index.js';
+import { Clock } from '../../platform/clock/index.js';
+import { Workspaces } from '../../workspaces/index.js';
+import type { Form } from '../form.js';
+
+const DAY_MS = 24 * 60 * 60_000;
+
+/** How many days a token lasts, as the form offers it. */
+export const LIFETIMES = ['30', '90', '365', 'never'] as const;
+
+export type MintField = 'name' | 'scopes' | 'expiry';
+
+export interface ListedToken {
+  readonly id: string;
+  readonly name: string;
+  readonly scopes: readonly string[];
+  /** Null when it is not bound to one. */
+  readonly workspaceName: string | null;
+  readonly createdAt: Date;
+  readonly lastUsedAt: Date | null;
+  readonly expiresAt: Date | null;
+}
+
+export interface TokenOverview {
+  /** Those that can be used, newest first. */
+  readonly tokens: readonly ListedToken[];
+  readonly workspaces: readonly { readonly id: string; readonly name: string }[];
+}
+
+/** What is wrong with a form that asks for a token, and what was in it. */
+export interface FailedMint {
+  readonly faults: Readonly<Partial<Record<MintField, string>>>;
+  readonly values: {
+    readonly name: string;
+    readonly scopes: readonly string[];
+    readonly workspaceId: string;
+    readonly expiry: string;
+  };
+}
+
+const NAME = /^[^\p{Cc}\p{Cs}]{1,255}$/u;
+
+/** Personal access tokens as the account page has them. */
+@Injectable()
+export class TokenDesk {
+  constructor(
+    private readonly accessTokens: AccessTokens,
+    private readonly workspaces: Workspaces,
+    private readonly clock: Clock,
+  ) {}
+
+  async overview(userId: string): Promise<TokenOverview> {
+    const interactive = { userId, scopes: SCOPES, tokenId: null, workspaceId: null, expiresAt: null };
+    const workspaces = await this.workspaces.list(interactive);
+    const names = new Map(workspaces.map(({ id, name }) => [id, name]));
+    const now = this.clock.now();
+    const tokens = (await this.accessTokens.list(userId))
+      .filter(({ revokedAt, expiresAt }) => revokedAt === null && (expiresAt === null || expiresAt > now))
+      .map(({ id, name, scopes, workspaceId, createdAt, lastUsedAt, expiresAt }) => ({
+        ...{ id, name, scopes, createdAt, lastUsedAt, expiresAt },
+        workspaceName: workspaceId === null ? null : (names.get(workspaceId) ?? 'a deleted workspace'),
+      }));
+    return { tokens, workspaces };
+  }
+
+  /** The new token, to be shown this once. @throws TooManyRequests, and NotFound for somebody else's workspace */
+  async mint(userId: string, form: Form): Promise<{ name: string; raw: string } | FailedMint> {
+    const name = form.text('name');
+    const scopes = form.all('scopes');
+    const workspaceId = form.text('workspace');
+    const expiry = form.text('expiry');
+    const faults = {
+      ...(NAME.test(name) ? {} : { name: 'Enter a name of 1 to 255 characters.' }),
+      ...(scopes.length > 0 && scopes.every(isScope) ? {} : { scopes: 'Choose what the token may do.' }),
+      ...(LIFETIMES.some((one) => one === expiry) ? {} : { expiry: 'Choose when the token ends.' }),
+    };
+    if (Object.keys(faults).length > 0) return { faults, values: { name, scopes, workspaceId, expiry } };
+    const { raw } = await this.accessTokens.mint(userId, {
+      name,
+      scopes: SCOPES.filter((scope) => scopes.includes(scope)),
+      workspaceId: workspaceId || null,
+      expiresAt: expiry === 'never' ? null : this.inDays(Number(expiry)),
+    });
+    return { name, raw };
+  }
+
+  /** @throws NotFound */
+  revoke(userId: string, id: string): Promise<void> {
+    return this.accessTokens.revoke(userId, id);
+  }
+
+  private inDays(days: number): string {
+    return new Date(this.clock.now().getTime() + days * DAY_MS).toISOString();
+  }
+}
+
+const isScope = (text: string): text is Scope => SCOPES.some((scope) => scope === text);

@@ -1,0 +1,94 @@
+import type { VNode } from 'preact';
+import type { CredentialField, FailedAttempt } from './attempts.js';
+import { Field, Hidden } from './fields.js';
+
+export interface CredentialsProps {
+  /** Where the forms are posted to. */
+  readonly action: string;
+  readonly hidden: Readonly<Record<string, string>>;
+  readonly canSignUp: boolean;
+  readonly failed?: FailedAttempt | undefined;
+  /** Whether the first field takes the focus when there is nothing to correct. */
+  readonly isFocused: boolean;
+}
+
+/** The form to sign in, and beneath it, folded up, the one to sign up. */
+export function Credentials({ action, hidden, canSignUp, failed, isFocused }: CredentialsProps): VNode {
+  const signIn = failed?.intent === 'sign-in' ? failed : undefined;
+  const signUp = failed?.intent === 'sign-up' ? failed : undefined;
+  return (
+    <div class="credentials">
+      {failed?.alert && (
+        <p class="alert" role="alert">
+          {failed.alert}
+        </p>
+      )}
+      <form method="post" action={action} aria-label="Sign in" class="sign-in">
+        <Hidden fields={{ ...hidden, intent: 'sign-in' }} />
+        <Email id="sign-in-email" failed={signIn} isFocused={isFocused && !failed} />
+        <Password id="sign-in-password" failed={signIn} />
+        <button type="submit">Sign in</button>
+      </form>
+      {canSignUp && (
+        <details class="sign-up" open={signUp !== undefined}>
+          <summary>
+            <span class="when-closed">
+              New here? <b>Sign up</b>
+            </span>
+            <span class="when-open">
+              Have an account? <b>Sign in</b>
+            </span>
+          </summary>
+          <form method="post" action={action} aria-label="Sign up">
+            <Hidden fields={{ ...hidden, intent: 'sign-up' }} />
+            <Field
+              {...{ id: 'sign-up-name', name: 'name', label: 'Name', type: 'text', autocomplete: 'name' }}
+              {...stateOf(signUp, 'name')}
+            />
+            <Email id="sign-up-email" failed={signUp} />
+            <Password id="sign-up-password" failed={signUp} isNew />
+            <button type="submit">Sign up</button>
+          </form>
+        </details>
+      )}
+    </div>
+  );
+}
+
+interface CredentialProps {
+  readonly id: string;
+  readonly failed: FailedAttempt | undefined;
+  readonly isFocused?: boolean;
+}
+
+function Email({ id, failed, isFocused = false }: CredentialProps): VNode {
+  const state = stateOf(failed, 'email');
+  return (
+    <Field
+      {...{ id, name: 'email', label: 'Email address', type: 'email', autocomplete: 'username' }}
+      {...state}
+      isFocused={isFocused || state.isFocused}
+    />
+  );
+}
+
+function Password({ id, failed, isNew = false }: CredentialProps & { readonly isNew?: boolean }): VNode {
+  const fresh = { autocomplete: 'new-password', hint: 'At least 8 characters.', minLength: 8 };
+  return (
+    <Field
+      {...{ id, name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' }}
+      {...(isNew ? fresh : {})}
+      {...stateOf(failed, 'password')}
+    />
+  );
+}
+
+/** What was entered comes back, the password never; what is wrong has the focus. */
+function stateOf(
+  failed: FailedAttempt | undefined,
+  name: CredentialField,
+): { value: string; fault: string | undefined; isFocused: boolean } {
+  const fault = failed?.faults[name];
+  const value = name === 'password' ? '' : (failed?.values[name] ?? '');
+  return { value, fault, isFocused: fault !== undefined };
+}

@@ -1,0 +1,42 @@
+import type { VNode } from 'preact';
+import { Layout, Masthead } from './layout.js';
+
+interface Failure {
+  readonly host: string;
+  readonly status: number;
+  readonly detail: string;
+  readonly requestId: string;
+}
+
+const HEADINGS: Readonly<Record<number, string>> = {
+  400: 'This link does not work',
+  403: 'This was refused',
+  404: 'Nothing is here',
+  413: 'This was too large',
+  429: 'Too many requests',
+  503: 'Not available for the moment',
+};
+
+const ADVICE: Readonly<Record<number, string>> = {
+  400: 'Go back to the app or the website that sent you here and start again from there.',
+  403: 'Go back, reload the page and try again.',
+  429: 'Wait a minute, then try again.',
+  503: 'Try again in a moment.',
+};
+
+/** An error for people; the request's id is for who looks after the service. */
+export function errorPage({ host, status, detail, requestId }: Failure): VNode {
+  const heading = HEADINGS[status] ?? (status < 500 ? 'This did not work' : 'Something went wrong here');
+  return (
+    <Layout title={heading}>
+      <Masthead host={host} />
+      <h1>{heading}</h1>
+      <p>{ADVICE[status] ?? 'Try again later.'}</p>
+      <p class="hint">
+        {status}: {detail}.
+        <br />
+        Request {requestId}
+      </p>
+    </Layout>
+  );
+}

@@ -1,0 +1,42 @@
+import type { FastifyRequest } from 'fastify';
+import { BadRequest, readBody, UnsupportedMediaType } from '../platform/http/index.js';
+
+const BODY_LIMIT = 32 * 1024;
+const FORM = /^application\/x-www-form-urlencoded\s*(?:;|$)/i;
+
+/** What a browser has posted, or the query of an address. */
+export class Form {
+  private constructor(private readonly fields: URLSearchParams) {}
+
+  /** @throws UnsupportedMediaType for what is no form, BadRequest for one with NUL, which the database cannot hold */
+  static async read(request: FastifyRequest): Promise<Form> {
+    if (!FORM.test(request.headers['content-type'] ?? ''))
+      throw new UnsupportedMediaType('a form is expected');
+    const form = new Form(new URLSearchParams((await readBody(request.raw, BODY_LIMIT)).toString('utf8')));
+    for (const [name, value] of form.fields) {
+      if (`${name}${value}`.includes('\0')) throw new BadRequest('the form holds a NUL character');
+    }
+    return form;
+  }
+
+  static ofQuery(request: FastifyRequest): Form {
+    const start = request.url.indexOf('?');
+    return new Form(new URLSearchParams(start < 0 ? '' : request.url.slice(start + 1)));
+  }
+
+  /** @throws BadRequest when it is there more than once: which one counts must not be a matter of taste */
+  get(name: string): string | undefined {
+    const values = this.fields.getAll(name);
+    if (values.length > 1) throw new BadRequest(`${name} is there more than once`);
+    return values[0];
+  }
+
+  /** Empty when it is absent; without spaces around it. */
+  text(name: string): string {
+    return this.get(name)?.trim() ?? '';
+  }
+
+  all(name: string): string[] {
+    return this.fields.getAll(name);
+  }
+}

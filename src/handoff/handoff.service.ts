@@ -1,0 +1,87 @@
+import { Injectable } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { BrowserSessions } from '../auth/index.js';
+import { Configuration } from '../config/index.js';
+import { RateLimiter } from '../platform/limits/index.js';
+import { Attempts, type FailedAttempt } from './attempts.js';
+import type { Form } from './form.js';
+import { handoffPage } from './handoff-page.js';
+import { asSource, type Page } from './page.js';
+import type { Target } from './targets.js';
+import { type Visit, Visits } from './visits.js';
+
+const HANDOFFS_PER_MINUTE = 20;
+
+export type Kind = 'desktop' | 'web';
+
+export const PATHS: Readonly<Record<Kind, string>> = {
+  desktop: '/auth/desktop-handoff',
+  web: '/auth/web-handoff',
+};
+
+/** Who was let in, and the one-time token for the session that was made for them. */
+export interface HandedOver {
+  readonly token: string;
+  readonly cookies: readonly string[];
+}
+
+const OUT_OF_DATE = 'This page was out of date. Please try again.';
+
+/** Signs an app or a website in through the browser. Only a form of ours does; looking at the page changes nothing. */
+@Injectable()
+export class Handoff {
+  constructor(
+    private readonly visits: Visits,
+    private readonly attempts: Attempts,
+    private readonly browserSessions: BrowserSessions,
+    private readonly configuration: Configuration,
+    private readonly rateLimiter: RateLimiter,
+  ) {}
+
+  async ask(request: FastifyRequest, kind: Kind, target: Target): Promise<Page> {
+    return this.page(kind, target, await this.visits.read(request));
+  }
+
+  /**
+   * The answer to the page's form: the token, or the page again with what was wrong.
+   * @throws Forbidden when another site has posted it, TooManyRequests after twenty handoffs of a user in a minute
+   */
+  async answer(request: FastifyRequest, kind: Kind, target: Target, form: Form): Promise<HandedOver | Page> {
+    const visit = await this.visits.read(request);
+    if (!this.visits.isGenuine(request, visit, form))
+      return { ...this.page(kind, target, visit, { alert: OUT_OF_DATE }), status: 403 };
+    const entered = await this.enter(form, visit);
+    if (!entered) return { ...this.page(kind, target, visit, { alert: OUT_OF_DATE }), status: 403 };
+    if ('faults' in entered) {
+      const { status, headers } = entered;
+      return { ...this.page(kind, target, visit, { failed: entered }), status, headers };
+    }
+    await this.rateLimiter.hit(`handoff:${entered.userId}`, HANDOFFS_PER_MINUTE);
+    const { ip, userAgent } = visit.client;
+    const client = { ip, userAgent: `${target.name} (signed in with ${userAgent})` };
+    return { token: await this.browserSessions.handOver(entered.userId, client), cookies: entered.cookies };
+  }
+
+  private enter(form: Form, visit: Visit) {
+    if (form.get('intent') !== 'continue') return this.attempts.make(form, visit);
+    return visit.session && { userId: visit.session.userId, cookies: [] };
+  }
+
+  private page(
+    kind: Kind,
+    target: Target,
+    { session, formToken, cookies }: Visit,
+    { failed, alert }: { failed?: FailedAttempt; alert?: string } = {},
+  ): Page {
+    const { publicUrl, signupEnabled } = this.configuration;
+    const content = handoffPage({
+      ...{ kind, target, session, failed, alert },
+      action: PATHS[kind],
+      host: new URL(publicUrl).host,
+      formToken: formToken.value,
+      canSignUp: signupEnabled,
+    });
+    const formTargets = kind === 'web' ? ["'self'", asSource(target.address)] : ["'self'"];
+    return { content, formTargets, cookies };
+  }
+}

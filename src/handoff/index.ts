@@ -1,0 +1,1 @@
+export { HandoffModule } from './handoff.module.js';

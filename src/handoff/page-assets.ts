@@ -1,0 +1,24 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+
+/** A file that pages load. */
+export interface PageAsset {
+  /** With a hash of the content in it, so that it may be cached for ever. */
+  readonly name: string;
+  readonly type: string;
+  readonly content: Buffer;
+}
+
+function read(file: string, type: string): PageAsset {
+  const content = readFileSync(new URL(`./assets/${file}`, import.meta.url));
+  const hash = createHash('sha256').update(content).digest('hex').slice(0, 16);
+  return { name: file.replace('.', `-${hash}.`), type, content };
+}
+
+export const STYLESHEET = read('page.css', 'text/css; charset=utf-8');
+export const SCRIPT = read('page.js', 'text/javascript; charset=utf-8');
+export const ICON = read('icon.svg', 'image/svg+xml');
+
+export const PAGE_ASSETS: readonly PageAsset[] = [STYLESHEET, SCRIPT, ICON];
+
+export const assetPath = ({ name }: PageAsset): string => `/auth/assets/${name}`;

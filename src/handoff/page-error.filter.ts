@@ -1,0 +1,31 @@
+import { type ArgumentsHost, Catch, type ExceptionFilter, Injectable } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Configuration } from '../config/index.js';
+import { errorAnswer } from '../platform/http/index.js';
+import { Log } from '../platform/log/index.js';
+import { errorPage } from './error-page.js';
+import { sendPage } from './page.js';
+
+/** Errors of routes for browsers: the status that the API would answer, as a page. */
+@Catch()
+@Injectable()
+export class PageErrorFilter implements ExceptionFilter {
+  constructor(
+    private readonly configuration: Configuration,
+    private readonly log: Log,
+  ) {}
+
+  async catch(error: unknown, host: ArgumentsHost): Promise<void> {
+    const request = host.switchToHttp().getRequest<FastifyRequest>();
+    const reply = host.switchToHttp().getResponse<FastifyReply>();
+    const { status, headers, body } = errorAnswer(error, request.id, this.log);
+    if (reply.sent) return;
+    const content = errorPage({
+      host: new URL(this.configuration.publicUrl).host,
+      status,
+      detail: String(body.error),
+      requestId: request.id,
+    });
+    await sendPage(reply, { status, headers, content });
+  }
+}
