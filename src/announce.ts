@@ -1,12 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { Configuration } from './config/index.js';
+import { type Configuration, VERSION as version } from './config/index.js';
 
 /** What a newcomer needs, in a few lines. In production the log is for machines: one JSON line. */
 export function announce(configuration: Configuration): void {
-  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
-    version: string;
-  };
   const { publicUrl: url, host, port } = configuration;
   if (configuration.isProduction) {
     process.stdout.write(

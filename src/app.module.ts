@@ -3,29 +3,34 @@ import { APP_GUARD } from '@nestjs/core';
 import { ScheduleModule } from '@nestjs/schedule';
 import { AccessTokenEntity, AccessTokensModule } from './access-tokens/index.js';
 import { AccountModule } from './account/index.js';
+import { ApiDocsModule } from './api-docs/index.js';
 import { AssetsModule } from './assets/index.js';
 import { AuthenticationGuard, AuthModule, RateLimitGuard, ScopeGuard, UserEntity } from './auth/index.js';
-import { BillingModule, SubscriptionGuard } from './billing/index.js';
+import { AutomationModule } from './automation/index.js';
+import { BackupModule } from './backup/index.js';
+import { BillingModule } from './billing/index.js';
 import { CheckpointsModule } from './checkpoints/index.js';
 import { type Configuration, ConfigurationModule } from './config/index.js';
 import { DevicesModule } from './devices/index.js';
 import { FilesModule } from './files/index.js';
+import { HandoffModule } from './handoff/index.js';
 import { HealthModule } from './health/index.js';
 import { BlobsModule } from './platform/blobs/index.js';
 import { type Clock, ClockModule } from './platform/clock/index.js';
 import { DatabaseModule } from './platform/database/index.js';
 import { EventsModule } from './platform/events/index.js';
 import { HttpModule, type InFlightRequests } from './platform/http/index.js';
-import { JobsModule } from './platform/jobs/index.js';
+import { Background, JobsModule } from './platform/jobs/index.js';
 import { KillSwitchGuard, KillSwitchModule } from './platform/kill-switch/index.js';
 import { LimitsModule } from './platform/limits/index.js';
 import { type Log, LogModule } from './platform/log/index.js';
+import { MetricsModule } from './platform/metrics/index.js';
 import { Outbound, OutboundModule } from './platform/outbound/index.js';
 import { RedisModule } from './platform/redis/index.js';
 import { RealtimeModule } from './realtime/index.js';
 import { RetentionModule } from './retention/index.js';
 import { SyncModule } from './sync/index.js';
-import { OwnershipGuard, WorkspaceEntity, WorkspacesModule } from './workspaces/index.js';
+import { StandingGuard, WorkspaceEntity, WorkspacesModule } from './workspaces/index.js';
 
 export interface AppParts {
   readonly configuration: Configuration;
@@ -34,28 +39,26 @@ export interface AppParts {
   readonly inFlight: InFlightRequests;
   /** The machine's own network unless told. */
   readonly outbound?: Outbound | undefined;
+  /** On unless told. */
+  readonly background?: Background;
 }
 
 /** Whether the service is at work (503), who you are (401), how often (429), what your token may (403), what you have paid for (402), what is yours (404). */
-const GUARDS = [
-  KillSwitchGuard,
-  AuthenticationGuard,
-  RateLimitGuard,
-  ScopeGuard,
-  SubscriptionGuard,
-  OwnershipGuard,
-];
+const GUARDS = [KillSwitchGuard, AuthenticationGuard, RateLimitGuard, ScopeGuard, StandingGuard];
 
 /** The one list of modules. */
 @Module({})
 export class AppModule {
-  static with({ configuration, log, clock, inFlight, outbound = new Outbound() }: AppParts): DynamicModule {
+  static with({ configuration, log, clock, inFlight, ...parts }: AppParts): DynamicModule {
+    const { outbound = new Outbound(), background = new Background(true) } = parts;
+    const { isOn } = background;
     return {
       module: AppModule,
       imports: [
         ConfigurationModule.with(configuration),
         LogModule.with(log),
         ClockModule.with(clock),
+        MetricsModule,
         HttpModule.with(inFlight),
         DatabaseModule.with([UserEntity, WorkspaceEntity, AccessTokenEntity]),
         RedisModule,
@@ -64,8 +67,8 @@ export class AppModule {
         BlobsModule,
         LimitsModule,
         OutboundModule.with(outbound),
-        ScheduleModule.forRoot(),
-        JobsModule.with(configuration.retentionCron),
+        ScheduleModule.forRoot({ cronJobs: isOn, intervals: isOn, timeouts: isOn }),
+        JobsModule.with(configuration.retentionCron, background),
         AuthModule,
         BillingModule,
         WorkspacesModule,
@@ -78,6 +81,10 @@ export class AppModule {
         RealtimeModule,
         RetentionModule,
         AccountModule,
+        AutomationModule,
+        BackupModule,
+        HandoffModule,
+        ApiDocsModule,
         HealthModule,
       ],
       providers: GUARDS.map((guard) => ({ provide: APP_GUARD, useExisting: guard })),

@@ -5,9 +5,17 @@ import { AppModule } from './app.module.js';
 import { SigningKeys } from './auth/index.js';
 import { type Configuration, warningsAbout } from './config/index.js';
 import { Clock } from './platform/clock/index.js';
-import { corsOptions, createAdapter, InFlightRequests, securityHeaders } from './platform/http/index.js';
+import {
+  corsOptions,
+  createAdapter,
+  InFlightRequests,
+  Overload,
+  RequestMetrics,
+  securityHeaders,
+} from './platform/http/index.js';
 import { KillSwitch } from './platform/kill-switch/index.js';
 import { createLogger, Log, NestLog } from './platform/log/index.js';
+import { MetricsServer } from './platform/metrics/index.js';
 import type { Outbound } from './platform/outbound/index.js';
 import { Doorkeeper, SocketAdapter } from './realtime/index.js';
 
@@ -36,14 +44,16 @@ export async function createApp(
     { bodyParser: false, logger: new NestLog(log.pino), abortOnError: false, forceCloseConnections: true },
   );
   const killSwitch = app.get(KillSwitch);
-  killSwitch.watch(app.getHttpAdapter().getInstance());
+  const overload = app.get(Overload);
+  for (const hook of [app.get(RequestMetrics), killSwitch, overload])
+    hook.watch(app.getHttpAdapter().getInstance());
   const headers = securityHeaders(isHttps);
   const doorkeeper = app.get(Doorkeeper, { strict: false });
   app.useWebSocketAdapter(
     new SocketAdapter(
       app,
       (request, query, id) => {
-        const refusal = killSwitch.refusal('down');
+        const refusal = killSwitch.refusal('down') ?? overload.refusal();
         if (refusal) throw refusal;
         return doorkeeper.admit(request, query, id);
       },
@@ -52,15 +62,18 @@ export async function createApp(
   );
   app.enableCors(corsOptions(configuration.trustedOrigins));
   await app.init();
-  await checkOrClose(app);
-  await app.getHttpAdapter().getInstance().ready();
+  await orClose(app, async () => {
+    // Better not to start than to let people sign in and then give them no token.
+    await app.get(SigningKeys, { strict: false }).check();
+    await app.getHttpAdapter().getInstance().ready();
+    await app.get(MetricsServer).start();
+  });
   return app;
 }
 
-/** Better not to start than to let people sign in and then give them no token. */
-async function checkOrClose(app: NestFastifyApplication): Promise<void> {
+async function orClose(app: NestFastifyApplication, work: () => Promise<void>): Promise<void> {
   try {
-    await app.get(SigningKeys, { strict: false }).check();
+    await work();
   } catch (error) {
     await app.close();
     throw error;

@@ -1,9 +1,13 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { InFlightRequests } from './platform/http/index.js';
 
 /** In-flight requests have 25 s of it; nothing may keep a process that was told to end. */
-const GIVE_UP_MS = 35_000;
+const GIVE_UP_MS = 45_000;
 
-/** On a signal: no new connection, in-flight requests finish (25 s at most), then pool and database; exit 0. */
+/**
+ * On a signal: not ready any more, then no new connection, in-flight requests finish (25 s at most), then pool and
+ * database; exit 0. Further signals change nothing: a terminal's Ctrl-C comes twice, from it and through npm.
+ */
 export function drainOn(signals: NodeJS.Signals[], app: NestFastifyApplication): void {
   let isDraining = false;
   for (const signal of signals) {
@@ -11,10 +15,15 @@ export function drainOn(signals: NodeJS.Signals[], app: NestFastifyApplication):
       if (isDraining) return;
       isDraining = true;
       setTimeout(() => process.exit(1), GIVE_UP_MS).unref();
-      void app.close().then(
+      void drain(app).then(
         () => process.exit(0),
         () => process.exit(1),
       );
     });
   }
+}
+
+async function drain(app: NestFastifyApplication): Promise<void> {
+  await app.get(InFlightRequests).announce();
+  await app.close();
 }

@@ -1,6 +1,8 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { createServer } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { type Configuration, StartupError } from './config/index.js';
+
+const ANSWER_WITHIN_MS = 1_000;
 
 /**
  * Starts the service on its address. The address is tried before anything else is brought up, so a taken port costs
@@ -23,15 +25,36 @@ export async function listen(
   }
 }
 
-function availablePort(port: number, host: string): Promise<number> {
+async function availablePort(port: number, host: string): Promise<number> {
+  const free = await freePort(port, host);
+  if (port === 0) return free;
+  if (await isAnswered(port, host)) throw asStartupError({ code: 'EADDRINUSE' }, port, host);
+  return port;
+}
+
+/** Any port that is free, which shows that the address is one of this machine's. */
+function freePort(port: number, host: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer();
     probe.once('error', (error) => reject(asStartupError(error, port, host)));
-    probe.listen({ port, host }, () => {
-      const address = probe.address();
-      const found = typeof address === 'object' && address ? address.port : port;
+    probe.listen({ port: 0, host }, () => {
+      const { port: found } = probe.address() as AddressInfo;
       probe.close(() => resolve(found));
     });
+  });
+}
+
+/** Asks, instead of listening there for a moment: clients that wait for this service to start would be cut off. */
+function isAnswered(port: number, host: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host });
+    const answer = (isTaken: boolean) => () => {
+      socket.destroy();
+      resolve(isTaken);
+    };
+    socket.setTimeout(ANSWER_WITHIN_MS, answer(false));
+    socket.once('connect', answer(true));
+    socket.once('error', answer(false));
   });
 }
 

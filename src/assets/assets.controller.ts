@@ -21,10 +21,13 @@ import { UPLOAD_BODY_LIMIT } from './envelope.js';
 import { listing } from './listing.js';
 import { StorageQuota } from './storage-quota.js';
 import { UploadBody } from './upload-body.js';
+import { Documented } from '../platform/openapi/index.js';
+import { ASSETS_DOCS } from './assets.docs.js';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 @Controller('api/assets')
+@Documented(ASSETS_DOCS)
 export class AssetsController {
   constructor(
     private readonly assets: Assets,

@@ -7,13 +7,21 @@ export const assetStatements = {
     `SELECT user_id AS "ownerId", deleted_at IS NOT NULL AS "isDeleted" FROM workspaces WHERE id = $1 FOR NO KEY UPDATE`,
   ),
 
-  /** Up to $4 assets that come after the one of $2 and $3, newest first. */
+  /**
+   * Up to $4 assets that come after the one of $2 and $3, newest first: one row without a token where there are none, no row
+   * without the workspace.
+   */
   page: statement(
     'assets.page',
-    `SELECT token, size, uploaded_at AS "uploadedAt", revision
-     FROM assets WHERE workspace_id = $1 AND (uploaded_at, revision) < ($2::timestamptz, $3::bigint)
-     ORDER BY uploaded_at DESC, revision DESC
-     LIMIT $4`,
+    `SELECT page.* FROM workspaces w
+     LEFT JOIN LATERAL (
+       SELECT token, size, uploaded_at AS "uploadedAt", revision
+       FROM assets WHERE workspace_id = $1 AND (uploaded_at, revision) < ($2::timestamptz, $3::bigint)
+       ORDER BY uploaded_at DESC, revision DESC
+       LIMIT $4
+     ) page ON true
+     WHERE w.id = $1 AND w.deleted_at IS NULL
+     ORDER BY page."uploadedAt" DESC, page.revision DESC`,
   ),
 
   /** An asset with where its bytes are. */

@@ -42,11 +42,13 @@ export class Assets {
     private readonly log: Log,
   ) {}
 
-  /** Newest first, page by page. Each page is true when it is read, not all of them at one instant. */
+  /** Newest first, page by page. Each page is true when it is read, not all of them at one instant. @throws NotFound, also in the middle */
   async *list(workspaceId: string): AsyncGenerator<ListedAsset[], void> {
     for (let after: ListedAsset | typeof TOP | undefined = TOP; after !== undefined;) {
       const values = [workspaceId, after.uploadedAt, after.revision, PAGE];
-      const page: ListedAsset[] = await this.database.run(assetStatements.page, values);
+      const rows: (ListedAsset | { token: null })[] = await this.database.run(assetStatements.page, values);
+      if (rows.length === 0) throw new NotFound('workspace not found');
+      const page = rows.filter((row) => row.token !== null);
       yield page;
       after = page[PAGE - 1];
     }

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { Clock } from '../platform/clock/index.js';
 import { Database } from '../platform/database/index.js';
+import { NightlyJobs } from '../platform/jobs/index.js';
 import { Log } from '../platform/log/index.js';
 import { assetStatements } from './assets.queries.js';
 
@@ -21,7 +22,10 @@ export class IdempotencyKeys {
     private readonly database: Database,
     private readonly clock: Clock,
     private readonly log: Log,
-  ) {}
+    jobs: NightlyJobs,
+  ) {
+    jobs.add('idempotency-keys', async (now) => ({ removed: await this.forgetExpiredKeys(now) }));
+  }
 
   @Interval(FORGET_EVERY_MS)
   async forgetNow(): Promise<void> {

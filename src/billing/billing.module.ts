@@ -5,7 +5,6 @@ import { PaymentEvents } from './payment-events.service.js';
 import { PaymentProvider } from './payment-provider.js';
 import { Purchases } from './purchases.service.js';
 import { SubscriptionController } from './subscription.controller.js';
-import { SubscriptionGuard } from './subscription.guard.js';
 import { Subscriptions } from './subscriptions.service.js';
 import { WebhookController } from './webhook.controller.js';
 import { WebhookSignature } from './webhook-signature.js';
@@ -13,15 +12,7 @@ import { WebhookSignature } from './webhook-signature.js';
 @Module({
   imports: [AuthModule],
   controllers: [SubscriptionController, WebhookController],
-  providers: [
-    SubscriptionGuard,
-    Subscriptions,
-    PaymentEvents,
-    WebhookSignature,
-    PaymentProvider,
-    Customers,
-    Purchases,
-  ],
-  exports: [SubscriptionGuard, Subscriptions, PaymentEvents, Purchases, Customers],
+  providers: [Subscriptions, PaymentEvents, WebhookSignature, PaymentProvider, Customers, Purchases],
+  exports: [Subscriptions, PaymentEvents, Purchases, Customers],
 })
 export class BillingModule {}

@@ -4,7 +4,12 @@ export { PaymentEvents } from './payment-events.service.js';
 export { EVENT_TYPES, type EventType } from './provider-event.js';
 export { type SampleEvent, sampleEvent } from './sample-event.js';
 export { Purchases } from './purchases.service.js';
-export { RequiresSubscription, SubscriptionGuard } from './subscription.guard.js';
+export {
+  REQUIRES_SUBSCRIPTION,
+  RequiresSubscription,
+  type SubscriptionRequirement,
+} from './requires-subscription.js';
+export { isActive } from './subscription.queries.js';
 export { type Subscription, type SubscriptionDetails, Subscriptions } from './subscriptions.service.js';
 export { STATUSES, type SubscriptionStatus } from './transitions.js';
 export { signatureFor } from './webhook-signature.js';

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock } from '../platform/clock/index.js';
 import { Database } from '../platform/database/index.js';
 import { Log } from '../platform/log/index.js';
+import { type Counter, Metrics } from '../platform/metrics/index.js';
 import { eventLogStatements } from './event-log.queries.js';
 import { closeOld, currentState, lockUser, record, refold } from './event-log.js';
 import { type News, readDelivery } from './provider-event.js';
@@ -17,11 +18,20 @@ type Outcome =
 /** What the payment provider tells. Each event counts once, whenever and however often it is delivered. */
 @Injectable()
 export class PaymentEvents {
+  private readonly results: Counter;
+
   constructor(
     private readonly database: Database,
     private readonly clock: Clock,
     private readonly log: Log,
-  ) {}
+    metrics: Metrics,
+  ) {
+    this.results = metrics.counter(
+      'cloud_sync_payment_events_total',
+      'Payment events that were believed, by what they did',
+      ['outcome'],
+    );
+  }
 
   /**
    * Takes a verified event. When this resolves, the event and its effect are committed, or there is none.
@@ -30,6 +40,7 @@ export class PaymentEvents {
   async receive(body: Record<string, unknown>): Promise<void> {
     const { id, type, news } = readDelivery(body, this.clock.now());
     const outcome = news ? await this.take(news) : 'nothing to act upon';
+    this.results.add({ outcome });
     this.log.info({ eventId: id, type, outcome }, 'payment event');
   }
 

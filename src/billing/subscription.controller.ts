@@ -3,8 +3,11 @@ import { CurrentPrincipal, type Principal, Scopes } from '../auth/index.js';
 import { Purchases } from './purchases.service.js';
 import { subscriptionWire, type SubscriptionWire } from './subscription.wire.js';
 import { Subscriptions } from './subscriptions.service.js';
+import { Documented } from '../platform/openapi/index.js';
+import { SUBSCRIPTION_DOCS } from './billing.docs.js';
 
 @Controller('api/v1/subscription')
+@Documented(SUBSCRIPTION_DOCS)
 export class SubscriptionController {
   constructor(
     private readonly subscriptions: Subscriptions,

@@ -1,20 +1,32 @@
 import { statement } from '../platform/database/index.js';
 
-/** $2: the time. A trial that has ended reads as expired before the nightly job has written it. */
-const STATUS_NOW = `CASE WHEN status = 'trial' AND trial_end <= $2 THEN 'expired' ELSE status END`;
+/** A trial that has ended reads as expired before the nightly job has written it. */
+const statusAt = (time: string): string =>
+  `CASE WHEN status = 'trial' AND trial_end <= ${time} THEN 'expired' ELSE status END`;
 
-/** $2: the time, $3: the grace in days after falling past due. In hours: a day is not 24 of them in every time zone. */
-const IS_ACTIVE = `
-  CASE ${STATUS_NOW}
+/**
+ * Whether a row of `subscriptions` is active. Parameters: the time, and the grace in days after falling past due. In hours:
+ * a day is not 24 of them in every time zone.
+ */
+export const isActive = (time: string, graceDays: string): string => `
+  CASE ${statusAt(time)}
     WHEN 'trial' THEN true
     WHEN 'active' THEN true
-    WHEN 'past_due' THEN past_due_since + make_interval(hours => 24 * $3) > $2
-    WHEN 'cancelled' THEN coalesce(current_period_end > $2, false)
+    WHEN 'past_due' THEN past_due_since + make_interval(hours => 24 * ${graceDays}) > ${time}
+    WHEN 'cancelled' THEN coalesce(current_period_end > ${time}, false)
     ELSE false
   END`;
 
+/** $2: the time. */
+const STATUS_NOW = statusAt('$2');
+/** $3: the grace in days. */
+const IS_ACTIVE = isActive('$2', '$3');
+
 const INFO = `plan, ${STATUS_NOW} AS status, trial_start AS "trialStart", trial_end AS "trialEnd",
             current_period_end AS "currentPeriodEnd", cancel_at_period_end AS "cancelAtPeriodEnd"`;
+
+/** $1: the time. */
+const HAS_RUN_OUT = `status = 'trial' AND trial_end <= $1`;
 
 export const subscriptionStatements = {
   find: statement('subscriptions.find', `SELECT ${INFO} FROM subscriptions WHERE user_id = $1`),
@@ -41,7 +53,12 @@ export const subscriptionStatements = {
   /** Writes what reads so already. */
   expire: statement(
     'subscriptions.expire',
-    `UPDATE subscriptions SET status = 'expired', updated_at = $1 WHERE status = 'trial' AND trial_end <= $1
-     RETURNING user_id`,
+    `UPDATE subscriptions SET status = 'expired', updated_at = $1 WHERE ${HAS_RUN_OUT} RETURNING user_id`,
+  ),
+
+  /** How many `expire` would write. */
+  countExpirable: statement(
+    'subscriptions.count_expirable',
+    `SELECT count(*) AS trials FROM subscriptions WHERE ${HAS_RUN_OUT}`,
   ),
 };

@@ -2,8 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { Configuration } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database } from '../platform/database/index.js';
-import { BadRequest, Conflict, NotFound } from '../platform/http/index.js';
+import { Conflict, NotFound } from '../platform/http/index.js';
 import { currentState, lockUser, overwrite } from './event-log.js';
+import { granted } from './grant.js';
 import { subscriptionStatements } from './subscription.queries.js';
 import { FREE, type SubscriptionState } from './subscription-state.js';
 import { type SubscriptionStatus, transition } from './transitions.js';
@@ -31,6 +32,16 @@ export class Subscriptions {
     private readonly clock: Clock,
   ) {}
 
+  /** Everybody is active then, for good. */
+  get isOff(): boolean {
+    return this.configuration.subscriptions === 'off';
+  }
+
+  /** For how many days a subscription that is past due stays active. */
+  get graceDays(): number {
+    return this.configuration.billingGraceDays;
+  }
+
   async of(userId: string): Promise<Subscription> {
     if (this.isOff) return UNLIMITED;
     const values = [userId, this.clock.now()];
@@ -40,7 +51,7 @@ export class Subscriptions {
 
   async describe(userId: string): Promise<SubscriptionDetails> {
     if (this.isOff) return { ...UNLIMITED, isActive: true };
-    const values = [userId, this.clock.now(), this.configuration.billingGraceDays];
+    const values = [userId, this.clock.now(), this.graceDays];
     const [row] = await this.database.run<SubscriptionDetails>(subscriptionStatements.describe, values);
     return row ?? { ...FREE, isActive: false };
   }
@@ -48,7 +59,7 @@ export class Subscriptions {
   /** Whether the user may use what needs an active subscription. Asked anew each time: every instance knows at once. */
   async isActive(userId: string): Promise<boolean> {
     if (this.isOff) return true;
-    const values = [userId, this.clock.now(), this.configuration.billingGraceDays];
+    const values = [userId, this.clock.now(), this.graceDays];
     const [row] = await this.database.run<{ isActive: boolean }>(subscriptionStatements.isActive, values);
     return row?.isActive ?? false;
   }
@@ -78,23 +89,27 @@ export class Subscriptions {
   /** Sets a status by hand, for the admin command; `until` ends a trial or a paid period. @throws BadRequest */
   async grant(userId: string, status: SubscriptionStatus, until: Date | null): Promise<Subscription> {
     const now = this.clock.now();
-    if (status === 'trial' && !(until && until > now))
-      throw new BadRequest('a trial needs an end in the future');
-    await this.change(userId, now, (state) => ({
-      ...state,
-      ...(status === 'trial' ? { trialStart: now, trialEnd: until } : {}),
-      plan: status === 'free' ? 'free' : 'pro',
-      status,
-      currentPeriodEnd: until,
-      cancelAtPeriodEnd: false,
-      pastDueSince: status === 'past_due' ? now : null,
-    }));
+    await this.change(userId, now, (state) => granted(state, status, until, now));
     return this.of(userId);
+  }
+
+  /** What `grant` would make of it. @throws BadRequest */
+  async foreseeGrant(userId: string, status: SubscriptionStatus, until: Date | null): Promise<Subscription> {
+    const state = await this.describe(userId);
+    const after = granted(state, status, until, this.clock.now());
+    const { plan, trialStart, trialEnd, currentPeriodEnd, cancelAtPeriodEnd } = after;
+    return { plan, status, trialStart, trialEnd, currentPeriodEnd, cancelAtPeriodEnd };
   }
 
   /** Writes `expired` where a trial has ended, which reads so already. Returns how many there were. */
   async expire(now: Date): Promise<number> {
     return (await this.database.run(subscriptionStatements.expire, [now])).length;
+  }
+
+  /** How many `expire` would write. */
+  async countExpirable(now: Date): Promise<number> {
+    const [row] = await this.database.run<{ trials: number }>(subscriptionStatements.countExpirable, [now]);
+    return row?.trials ?? 0;
   }
 
   /** Sets what `decide` makes of the subscription, if anything, while no event can come in between. @throws NotFound */
@@ -108,9 +123,5 @@ export class Subscriptions {
       const state = decide(await currentState(tx, userId));
       if (state) await overwrite(tx, userId, state, now);
     });
-  }
-
-  private get isOff(): boolean {
-    return this.configuration.subscriptions === 'off';
   }
 }

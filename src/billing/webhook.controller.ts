@@ -5,10 +5,13 @@ import { parseJsonObject, readBody } from '../platform/http/index.js';
 import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
 import { PaymentEvents } from './payment-events.service.js';
 import { WebhookSignature } from './webhook-signature.js';
+import { Documented } from '../platform/openapi/index.js';
+import { WEBHOOK_DOCS } from './billing.docs.js';
 
 const EVENT_LIMIT = 256 * 1024;
 
 @Controller('api/v1/webhooks/payment')
+@Documented(WEBHOOK_DOCS)
 export class WebhookController {
   constructor(
     private readonly signature: WebhookSignature,

@@ -7,8 +7,11 @@ import { CreateCheckpointRequest } from './checkpoints.dto.js';
 import { type Checkpoint, Checkpoints } from './checkpoints.service.js';
 import { EncryptedPathQuery, FromCursor } from './projection-queries.js';
 import { type Manifest, type NoteState, Projections, type Summary } from './projections.js';
+import { Documented } from '../platform/openapi/index.js';
+import { CHECKPOINTS_DOCS } from './checkpoints.docs.js';
 
 @Controller('api/v1/workspaces/:id/checkpoints')
+@Documented(CHECKPOINTS_DOCS)
 @OwnedWorkspace()
 export class CheckpointsController {
   constructor(

@@ -32,7 +32,7 @@ export const checkpointStatements = {
               ORDER BY older.cursor DESC, older.created_at DESC, older.id DESC LIMIT 1
             ), 0) AS "olderCursor"
      FROM checkpoints c JOIN workspaces w ON w.id = c.workspace_id
-     WHERE c.workspace_id = $1 AND c.id = $2`,
+     WHERE c.workspace_id = $1 AND c.id = $2 AND w.deleted_at IS NULL`,
   ),
 
   purge: statement(

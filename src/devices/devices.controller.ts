@@ -5,8 +5,11 @@ import { JsonBody } from '../platform/http/index.js';
 import { CreateDeviceRequest } from './devices.dto.js';
 import { Devices } from './devices.service.js';
 import { createdDeviceWire, type CreatedDeviceWire, deviceWire, type DeviceWire } from './devices.wire.js';
+import { Documented } from '../platform/openapi/index.js';
+import { DEVICES_DOCS } from './devices.docs.js';
 
 @Controller('api/v1/devices')
+@Documented(DEVICES_DOCS)
 export class DevicesController {
   constructor(
     private readonly devices: Devices,

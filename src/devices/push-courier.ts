@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Log } from '../platform/log/index.js';
+import { type Counter, Metrics } from '../platform/metrics/index.js';
 import { type ClaimedPush, PushQueue } from './push-queue.js';
 import { PushSender } from './push-sender.js';
 
@@ -14,6 +15,7 @@ export type LiveCheck = (workspaceId: string, deviceIds: readonly string[]) => P
 /** Claims what is due and sends it, so many at once and no more; a push service that hangs holds up one of them. */
 @Injectable()
 export class PushCourier {
+  private readonly results: Counter;
   private readonly liveChecks: LiveCheck[] = [];
   private readonly sending = new Set<Promise<void>>();
   /** Something may be due that there was no room for; `onRoom` says when there is. */
@@ -25,7 +27,14 @@ export class PushCourier {
     private readonly queue: PushQueue,
     private readonly sender: PushSender,
     private readonly log: Log,
-  ) {}
+    metrics: Metrics,
+  ) {
+    this.results = metrics.counter(
+      'cloud_sync_pushes_total',
+      'Web Pushes that were tried, by what became of them: delivered, gone or failed',
+      ['outcome'],
+    );
+  }
 
   skipWhen(check: LiveCheck): void {
     this.liveChecks.push(check);
@@ -76,6 +85,7 @@ export class PushCourier {
 
   private async deliver(push: ClaimedPush): Promise<void> {
     const result = await this.sender.send(push);
+    this.results.add({ outcome: result.outcome });
     if (result.outcome === 'failed') {
       const { workspaceId, deviceId } = push;
       this.log.warn({ workspaceId, deviceId, reason: result.reason }, 'a push was not delivered');

@@ -3,8 +3,11 @@ import { CurrentPrincipal, type Principal, Scopes } from '../auth/index.js';
 import { JsonBody } from '../platform/http/index.js';
 import { SubscribeRequest } from './devices.dto.js';
 import { PushSubscriptions } from './push-subscriptions.service.js';
+import { Documented } from '../platform/openapi/index.js';
+import { PUSH_SUBSCRIPTIONS_DOCS } from './devices.docs.js';
 
 @Controller('api/v1/devices/push-subscription')
+@Documented(PUSH_SUBSCRIPTIONS_DOCS)
 @Scopes('documents:read', 'documents:write')
 export class PushSubscriptionsController {
   constructor(private readonly subscriptions: PushSubscriptions) {}

@@ -1,14 +1,30 @@
 import { Injectable } from '@nestjs/common';
 import { EventBus } from '../platform/events/index.js';
+import { type Counter, Metrics } from '../platform/metrics/index.js';
 import { CHANGES } from '../workspaces/index.js';
+
+/** What a change does to a file. */
+export type ChangeKind = 'create' | 'update' | 'restore' | 'delete';
 
 /** Where every write of the log says that it was committed: uploads, deletions, pushes and restores alike. */
 @Injectable()
 export class Announcements {
-  constructor(private readonly bus: EventBus) {}
+  private readonly changes: Counter;
 
-  /** To be called after COMMIT. @param deviceId who made the change and need not be told, or null */
-  changed(workspaceId: string, deviceId: string | null): void {
+  constructor(
+    private readonly bus: EventBus,
+    metrics: Metrics,
+  ) {
+    this.changes = metrics.counter('cloud_sync_changes_total', 'Changes written to logs', ['kind']);
+  }
+
+  /**
+   * To be called after COMMIT.
+   * @param deviceId who made the changes and need not be told, or null
+   * @param count how many they are, all of one kind
+   */
+  changed(workspaceId: string, deviceId: string | null, kind: ChangeKind, count = 1): void {
+    this.changes.add({ kind }, count);
     this.bus.publish({ topic: CHANGES, key: workspaceId }, deviceId ?? undefined);
   }
 }

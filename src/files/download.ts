@@ -5,7 +5,7 @@ import { Blobs, type ByteRange } from '../platform/blobs/index.js';
 import { RangeNotSatisfiable } from '../platform/http/index.js';
 import { parseByteRange } from './byte-range.js';
 import { parseEntityTags } from './file-headers.js';
-import type { Content } from './files.service.js';
+import type { Content } from './heads.js';
 
 /** Answers a version's bytes: ETag is the content hash, 304 for If-None-Match, 206 for one byte range. */
 @Injectable()

@@ -46,7 +46,7 @@ export const ContentHash = fromRequest((request) => {
 
 /** What an upload demands of the live head; checked under the workspace lock. */
 export interface Precondition {
-  /** Content hashes of which the live head must be one; `*` means any. Null: no demand. */
+  /** Content hashes of which the live head must be one; `*` means any, none of them that nothing will do. Null: no demand. */
   readonly ifMatch: readonly string[] | null;
   /** There must be no live head. */
   readonly ifAbsent: boolean;
@@ -54,8 +54,9 @@ export interface Precondition {
 
 /** `If-Match: "<content hash>", …` and `If-None-Match: *`. */
 export const UploadPrecondition = fromRequest(({ headers }): Precondition => {
-  const ifMatch = headers['if-match'] === undefined ? null : parseEntityTags(headers['if-match']);
-  if (ifMatch?.length === 0) throw new BadRequest('If-Match must be a list of quoted content hashes or *');
+  const tags = headers['if-match'] === undefined ? null : parseEntityTags(headers['if-match']);
+  if (tags?.length === 0) throw new BadRequest('If-Match must be a list of quoted content hashes or *');
+  const ifMatch = tags?.filter((tag) => tag === '*' || CONTENT_HASH.test(tag)) ?? null; // no version has another
   const ifAbsent = headers['if-none-match'] !== undefined;
   // A condition that is not understood must not be dropped: the upload would overwrite what it meant to spare.
   if (ifAbsent && headers['if-none-match']?.trim() !== '*') throw new BadRequest('If-None-Match must be *');

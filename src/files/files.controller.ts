@@ -5,7 +5,7 @@ import { Scopes } from '../auth/index.js';
 import { RequiresSubscription } from '../billing/index.js';
 import { Configuration } from '../config/index.js';
 import { bodyChunks } from '../platform/http/index.js';
-import { CurrentWorkspace, OwnedWorkspace, type WorkspaceRef } from '../workspaces/index.js';
+import { CurrentWorkspace, LooksAgain, OwnedWorkspace, type WorkspaceRef } from '../workspaces/index.js';
 import { Download } from './download.js';
 import {
   ContentHash,
@@ -16,13 +16,18 @@ import {
 } from './file-headers.js';
 import { Files } from './files.service.js';
 import { uploadedWire, type UploadedWire } from './files.wire.js';
+import { Heads } from './heads.js';
 import { listing } from './listing.js';
+import { Documented } from '../platform/openapi/index.js';
+import { FILES_DOCS } from './files.docs.js';
 
 @Controller('api/v1/workspaces/:id/files')
+@Documented(FILES_DOCS)
 @OwnedWorkspace()
 export class FilesController {
   constructor(
     private readonly files: Files,
+    private readonly heads: Heads,
     private readonly download: Download,
     private readonly configuration: Configuration,
   ) {}
@@ -41,6 +46,7 @@ export class FilesController {
   @Put(':encPath')
   @Scopes('documents:write')
   @RequiresSubscription()
+  @LooksAgain()
   async put(
     @CurrentWorkspace() workspace: WorkspaceRef,
     @EncryptedPath() encryptedPath: string,
@@ -50,7 +56,8 @@ export class FilesController {
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<UploadedWire> {
-    const upload = { workspaceId: workspace.id, encryptedPath, contentHash, deviceId, precondition };
+    const { id: workspaceId, caller } = workspace;
+    const upload = { workspaceId, caller, encryptedPath, contentHash, deviceId, precondition };
     const uploaded = await this.files.upload(
       upload,
       bodyChunks(request.raw, this.configuration.maxFileBytes),
@@ -61,13 +68,14 @@ export class FilesController {
 
   @Get(':encPath')
   @Scopes('documents:read')
+  @LooksAgain()
   async get(
     @CurrentWorkspace() workspace: WorkspaceRef,
     @EncryptedPath() encryptedPath: string,
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    await this.download.send(request, reply, await this.files.content(workspace.id, encryptedPath));
+    await this.download.send(request, reply, await this.heads.content(workspace, encryptedPath));
   }
 
   @Delete(':encPath')

@@ -6,6 +6,8 @@ import { Download } from './download.js';
 import { FilesController } from './files.controller.js';
 import { fileStatements } from './files.queries.js';
 import { Files } from './files.service.js';
+import { Heads } from './heads.js';
+import { PutQueue } from './put-queue.js';
 import { VersionsController } from './versions.controller.js';
 import { Versions } from './versions.service.js';
 
@@ -14,7 +16,7 @@ const PURGE_BATCH = 1000;
 @Module({
   imports: [WorkspacesModule],
   controllers: [FilesController, VersionsController],
-  providers: [Announcements, Download, Files, Versions],
+  providers: [Announcements, Download, Files, Heads, PutQueue, Versions],
   exports: [Announcements, Download, Files, Versions],
 })
 export class FilesModule {

@@ -1,30 +1,58 @@
 import { statement } from '../platform/database/index.js';
+import { openTo } from '../workspaces/index.js';
+
+/** Looked at once, before anything else of its statement. Without a user ($first) nobody is asked about. */
+const isOpen = (first: number): string =>
+  `($${first}::uuid IS NULL OR EXISTS (SELECT FROM workspaces w WHERE w.id = $1 AND ${openTo(first)}))`;
 
 export const fileStatements = {
-  /** One upload: the function is in the migration that made the tables. */
+  /** One upload; no row when the workspace is not open to the caller, and nothing is done then. The functions are in the migrations. */
   put: statement(
     'files.put',
     `SELECT outcome, file_id AS "fileId", file_version AS version, change_cursor AS cursor
-     FROM put_file($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+     FROM put_file($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+     WHERE ${isOpen(13)}`,
   ),
 
-  /** Up to $3 live files whose ids come after $2. */
+  /** Several to one workspace, each to another path, in one commit. */
+  putMany: statement(
+    'files.put_many',
+    `SELECT outcome, file_id AS "fileId", file_version AS version, change_cursor AS cursor
+     FROM put_files($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+     WHERE ${isOpen(14)}`,
+  ),
+
+  /** Up to $3 live files whose ids come after $2: one row without an id where there are none, no row without the workspace. */
   page: statement(
     'files.page',
-    `SELECT id, encrypted_path AS "encryptedPath", content_hash AS "contentHash", encrypted_size AS "encryptedSize",
-            version, created_at AS "createdAt", updated_at AS "updatedAt"
-     FROM files WHERE workspace_id = $1 AND NOT is_deleted AND id > $2 ORDER BY id LIMIT $3`,
+    `SELECT page.* FROM workspaces w
+     LEFT JOIN LATERAL (
+       SELECT id, encrypted_path AS "encryptedPath", content_hash AS "contentHash", encrypted_size AS "encryptedSize",
+              version, created_at AS "createdAt", updated_at AS "updatedAt"
+       FROM files WHERE workspace_id = $1 AND NOT is_deleted AND id > $2 ORDER BY id LIMIT $3
+     ) page ON true
+     WHERE w.id = $1 AND w.deleted_at IS NULL
+     ORDER BY page.id`,
   ),
 
-  /** The live head of a path with where its bytes are. */
-  head: statement(
-    'files.head',
-    `SELECT v.content_hash AS "contentHash", v.encrypted_size AS size, b.workspace_id AS "workspaceId", b.id,
-            b.location, b.bytes
-     FROM files f
-     JOIN versions v ON v.workspace_id = f.workspace_id AND v.file_id = f.id AND v.version = f.version
-     JOIN blobs b ON b.workspace_id = v.workspace_id AND b.id = v.blob_id
-     WHERE f.workspace_id = $1 AND f.path_hash = sha256($2::text::bytea) AND NOT f.is_deleted`,
+  /**
+   * The live heads of paths ($2) with where their bytes are and their places among the paths, from 1; no rows when the
+   * workspace is not open to the caller. Each table by its key alone (LIMIT 1): a join would leave the planner the choice
+   * to walk the workspace.
+   */
+  heads: statement(
+    'files.heads',
+    `SELECT asked.place::int, v.content_hash AS "contentHash", v.encrypted_size AS size, $1::uuid AS "workspaceId", b.*
+     FROM unnest($2::text[]) WITH ORDINALITY AS asked (path, place)
+     CROSS JOIN LATERAL (
+       SELECT id, version, is_deleted FROM files WHERE workspace_id = $1 AND path_hash = sha256(asked.path::bytea) LIMIT 1
+     ) f
+     CROSS JOIN LATERAL (
+       SELECT blob_id, content_hash, encrypted_size FROM versions
+       WHERE workspace_id = $1 AND file_id = f.id AND version = f.version LIMIT 1
+     ) v
+     CROSS JOIN LATERAL (SELECT id, location, bytes FROM blobs WHERE workspace_id = $1 AND id = v.blob_id LIMIT 1) b
+     WHERE NOT f.is_deleted AND ${isOpen(3)}`,
   ),
 
   /** Up to $2 rows of a deleted workspace's history; each statement leaves the rows that the next one needs. */

@@ -1,19 +1,23 @@
 import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
-import { type BlobReference, Blobs, type StagedBlob } from '../platform/blobs/index.js';
+import { Blobs, type StagedBlob } from '../platform/blobs/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, isConnectionLost, isForeignKeyViolation, sqlState } from '../platform/database/index.js';
 import { BadRequest, NotFound, PreconditionFailed, ServiceUnavailable } from '../platform/http/index.js';
+import type { Caller } from '../workspaces/index.js';
 import { Announcements } from './announcements.js';
 import { lockedFilesAt, lockLog, logDeletions } from './change-log.js';
 import type { Precondition } from './file-headers.js';
 import { fileStatements } from './files.queries.js';
+import { type PutOutcome, PutQueue } from './put-queue.js';
 
 const PAGE = 1000;
 const BEFORE_ALL_IDS = '00000000-0000-0000-0000-000000000000';
 
 export interface Upload {
   readonly workspaceId: string;
+  /** To whom the workspace must be open; undefined when that was asked already. */
+  readonly caller?: Caller;
   readonly encryptedPath: string;
   /** What the client says the body's SHA-256 is. */
   readonly contentHash: string;
@@ -38,19 +42,6 @@ export interface ListedFile {
   readonly updatedAt: Date;
 }
 
-/** A version's ciphertext: what its headers say and where its bytes are. */
-export interface Content extends BlobReference {
-  readonly contentHash: string;
-}
-
-type Outcome = 'created' | 'updated' | 'unchanged' | 'precondition_failed' | 'workspace_gone' | 'blob_gone';
-
-interface PutRow {
-  outcome: Outcome;
-  fileId: string;
-  version: number;
-}
-
 /** The write model: files, their versions and the change log. Nobody else writes the log. */
 @Injectable()
 export class Files {
@@ -58,13 +49,15 @@ export class Files {
     private readonly database: Database,
     private readonly blobs: Blobs,
     private readonly clock: Clock,
+    private readonly putQueue: PutQueue,
     private readonly announcements: Announcements,
   ) {}
 
   /**
    * Takes in a new content for a path. Bytes first, rows second: a crash at any point leaves bytes that the sweeper
    * finds, never a version without bytes. The live head's own content again changes nothing.
-   * @throws BadRequest when the body's hash is another, PreconditionFailed, NotFound when the workspace has gone
+   * @throws BadRequest when the body's hash is another, PreconditionFailed, NotFound when the workspace has gone,
+   * WorkspaceClosed
    */
   async upload(upload: Upload, body: AsyncIterable<Buffer>): Promise<Uploaded> {
     const blob = await this.stage(upload.workspaceId, body);
@@ -74,8 +67,9 @@ export class Files {
     }
 
     const put = await this.put(upload, blob);
-    if (put.outcome === 'created' || put.outcome === 'updated')
-      this.announcements.changed(upload.workspaceId, upload.deviceId);
+    if (put.outcome === 'created') this.announcements.changed(upload.workspaceId, upload.deviceId, 'create');
+    else if (put.outcome === 'updated')
+      this.announcements.changed(upload.workspaceId, upload.deviceId, 'update');
     else await this.blobs.discard(blob);
     switch (put.outcome) {
       case 'created':
@@ -99,21 +93,17 @@ export class Files {
   /**
    * The live files page by page, in the order of their ids, which is that of their creation. Each row is true when it
    * is read, not all of them at one instant: no transaction is held while a slow client takes its time. A client that
-   * needs one instant has snapshot and pull.
+   * needs one instant has snapshot and pull. @throws NotFound, also in the middle: a part must never look like all of them
    */
   async *list(workspaceId: string): AsyncGenerator<ListedFile[], void> {
     for (let after: string | undefined = BEFORE_ALL_IDS; after !== undefined;) {
-      const page: ListedFile[] = await this.database.run(fileStatements.page, [workspaceId, after, PAGE]);
+      const values = [workspaceId, after, PAGE];
+      const rows: (ListedFile | { id: null })[] = await this.database.run(fileStatements.page, values);
+      if (rows.length === 0) throw new NotFound('workspace not found');
+      const page = rows.filter((row) => row.id !== null);
       yield page;
       after = page[PAGE - 1]?.id;
     }
-  }
-
-  /** The live head of a path. @throws NotFound */
-  async content(workspaceId: string, encryptedPath: string): Promise<Content> {
-    const [content] = await this.database.run<Content>(fileStatements.head, [workspaceId, encryptedPath]);
-    if (!content) throw new NotFound('file not found');
-    return content;
   }
 
   /** Soft-deletes a live file; all its versions stay. @throws NotFound */
@@ -124,7 +114,7 @@ export class Files {
       if (!file || file.isDeleted) throw new NotFound('file not found');
       await logDeletions(tx, { workspaceId, deviceId, fileIds: [file.id], now: this.clock.now() });
     });
-    this.announcements.changed(workspaceId, deviceId);
+    this.announcements.changed(workspaceId, deviceId, 'delete');
   }
 
   private async stage(workspaceId: string, body: AsyncIterable<Buffer>): Promise<StagedBlob> {
@@ -136,20 +126,19 @@ export class Files {
     }
   }
 
-  /** One round trip. A lost answer leaves the blob alone: the row may have been committed. */
-  private async put(upload: Upload, blob: StagedBlob): Promise<PutRow> {
-    const { workspaceId, encryptedPath, contentHash, deviceId, precondition } = upload;
-    const ids = [uuidv7(), uuidv7(), blob.id];
+  /** A lost answer leaves the blob alone: the row may have been committed. */
+  private async put({ precondition, ...upload }: Upload, blob: StagedBlob): Promise<PutOutcome> {
+    const { id: blobId, size, bytes } = blob;
     try {
-      const [row] = await this.database.run<PutRow>(fileStatements.put, [
-        ...[workspaceId, encryptedPath, contentHash, blob.size, deviceId, this.clock.now()],
-        ...ids,
-        ...[blob.bytes, precondition.ifMatch, precondition.ifAbsent],
-      ]);
-      if (!row) throw new Error('put_file returned no row');
-      return row;
+      return await this.putQueue.put({
+        ...upload,
+        ...precondition,
+        ...{ blobId, size, bytes, fileId: uuidv7(), versionId: uuidv7(), now: this.clock.now() },
+      });
     } catch (error) {
-      if (sqlState(error) !== undefined && !isConnectionLost(error)) await this.blobs.discard(blob);
+      const wasRefused =
+        error instanceof ServiceUnavailable || (sqlState(error) !== undefined && !isConnectionLost(error));
+      if (wasRefused) await this.blobs.discard(blob);
       throw error;
     }
   }

@@ -1,6 +1,7 @@
 export { Announcements } from './announcements.js';
-export { CONTENT_HASH, ENCRYPTED_PATH } from './file-headers.js';
+export { CONTENT_HASH, ENCRYPTED_PATH, parseEntityTags } from './file-headers.js';
 export { type FileRow, type LockedLog, lockedFilesAt, lockLog, logDeletions } from './change-log.js';
 export { Files, type ListedFile } from './files.service.js';
 export { FilesModule } from './files.module.js';
-export { type Thinned, thinVersions } from './thinning.js';
+export { countThinnable, prepareThinning, type Thinned, thinVersions, type VersionIds } from './thinning.js';
+export { type Restored, type Version, Versions } from './versions.service.js';

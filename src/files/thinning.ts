@@ -1,9 +1,11 @@
 import { statement, type Tx } from '../platform/database/index.js';
 
-/** Versions that are to go from a workspace. */
+/** Versions of a workspace, as PostgreSQL writes an array of their ids: they go back as they came, by the thousand. */
+export type VersionIds = string;
+
 export interface Thinning {
   readonly workspaceId: string;
-  readonly versionIds: readonly string[];
+  readonly versionIds: VersionIds;
   /** No blob that loses its last version by this may be removed before. */
   readonly notBefore: Date;
 }
@@ -16,32 +18,85 @@ export interface Thinned {
   readonly bytes: number;
 }
 
-/** The versions of a file share blobs where one was restored, so a blob is dying when its last version has gone. */
-const removeVersions = statement(
-  'thinning.remove_versions',
-  `WITH gone AS (
-     DELETE FROM versions v USING files f
-     WHERE v.workspace_id = $1 AND v.id = ANY ($2::uuid[])
-       AND f.workspace_id = $1 AND f.id = v.file_id AND f.version <> v.version
-     RETURNING v.id, v.blob_id
-   ), dying AS (
-     UPDATE blobs b SET state = 'dying', not_before = $3
-     WHERE b.workspace_id = $1 AND b.id IN (SELECT blob_id FROM gone) AND b.state = 'live'
-       AND NOT EXISTS (SELECT FROM versions v WHERE v.workspace_id = $1 AND v.blob_id = b.id
-                         AND v.id NOT IN (SELECT id FROM gone))
-     RETURNING b.size
-   )
-   SELECT (SELECT count(*) FROM gone) AS versions, count(*) AS blobs, coalesce(sum(size), 0)::bigint AS bytes FROM dying`,
-);
+/**
+ * Those of the versions $2 that are neither current nor pinned. A checkpoint pins what was a file's newest at its
+ * cursor: so one that does is the first at or after the change that made the version, and before the file's next one.
+ * Looked up one after the other, by key: a plan that joined them would rest on how large the tables were when they were
+ * last analyzed, and take seconds on a workspace that has grown since.
+ */
+const EXPENDABLE = `
+  SELECT v.place
+  FROM unnest($2::uuid[]) AS asked (id)
+  CROSS JOIN LATERAL (
+    SELECT ctid AS place, file_id, version, change_cursor FROM versions WHERE workspace_id = $1 AND id = asked.id LIMIT 1
+  ) v
+  CROSS JOIN LATERAL (SELECT version FROM files WHERE workspace_id = $1 AND id = v.file_id LIMIT 1) f
+  CROSS JOIN LATERAL (
+    SELECT min(c.cursor + 0) AS cursor FROM changes c
+    WHERE c.workspace_id = $1 AND c.file_id = v.file_id AND c.cursor > v.change_cursor
+  ) next
+  CROSS JOIN LATERAL (
+    SELECT min(p.cursor) AS cursor FROM checkpoints p WHERE p.workspace_id = $1 AND p.cursor >= v.change_cursor
+  ) mark
+  WHERE f.version <> v.version AND (mark.cursor IS NULL OR mark.cursor >= next.cursor)`;
+
+const statements = {
+  /**
+   * To be run first: every step is then found by index, row by row, so that it grows with the versions asked for and
+   * never with the workspace. And the commit does not wait for the disk: a thinning that a power cut takes back is
+   * done again by the next run.
+   */
+  byIndex: statement(
+    'thinning.by_index',
+    `SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true),
+            set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+            set_config('enable_mergejoin', 'off', true), set_config('enable_material', 'off', true),
+            set_config('synchronous_commit', 'off', true)`,
+  ),
+
+  count: statement('thinning.count', `SELECT count(*) AS versions FROM (${EXPENDABLE}) expendable`),
+
+  /**
+   * A restored version shares the blob of its source, so a blob is dying when its last version has gone. Versions are never
+   * updated, so the place of one stays its own.
+   */
+  remove: statement(
+    'thinning.remove',
+    `WITH gone AS (
+       DELETE FROM versions WHERE ctid = ANY (ARRAY (${EXPENDABLE})) RETURNING id, blob_id
+     ), dying AS (
+       UPDATE blobs b SET state = 'dying', not_before = $3
+       WHERE b.workspace_id = $1 AND b.id = ANY (ARRAY (SELECT blob_id FROM gone)) AND b.state = 'live'
+         AND NOT EXISTS (SELECT FROM versions v WHERE v.workspace_id = $1 AND v.blob_id = b.id
+                           AND v.id NOT IN (SELECT id FROM gone))
+       RETURNING b.size
+     )
+     SELECT (SELECT count(*) FROM gone) AS versions, count(*) AS blobs, coalesce(sum(size), 0)::bigint AS bytes FROM dying`,
+  ),
+};
+
+/** Before the lock is taken: see `byIndex`. */
+export async function prepareThinning(tx: Tx): Promise<void> {
+  await tx.run(statements.byIndex, []);
+}
 
 /**
- * Removes versions and condemns the blobs that only they had; the log stays as it is. To be called under the log's
- * lock. Danger: whether a checkpoint pins a version is for the caller to know, under the same lock. A file's head stays
- * whoever asks, also that of a deleted file.
+ * Removes those of the versions that are neither their file's current one nor pinned by a checkpoint, and condemns the
+ * blobs that only they had; the log stays as it is. To be called under the log's lock: uploads, restores and
+ * checkpoints come before it or after it, never in between.
  */
-export async function thinVersions(tx: Tx, thinning: Thinning): Promise<Thinned> {
-  const { workspaceId, versionIds, notBefore } = thinning;
-  const [thinned] = await tx.run<Thinned>(removeVersions, [workspaceId, versionIds, notBefore]);
+export async function thinVersions(
+  tx: Tx,
+  { workspaceId, versionIds, notBefore }: Thinning,
+): Promise<Thinned> {
+  const [thinned] = await tx.run<Thinned>(statements.remove, [workspaceId, versionIds, notBefore]);
   if (!thinned) throw new Error('the thinning returned no row');
   return thinned;
+}
+
+/** How many of the versions would go. */
+export async function countThinnable(tx: Tx, workspaceId: string, versionIds: VersionIds): Promise<number> {
+  await tx.run(statements.byIndex, []);
+  const [count] = await tx.run<{ versions: number }>(statements.count, [workspaceId, versionIds]);
+  return count?.versions ?? 0;
 }

@@ -6,8 +6,11 @@ import { Download } from './download.js';
 import { EncryptedPath, OptionalDeviceId } from './file-headers.js';
 import { Versions } from './versions.service.js';
 import { restoredWire, type RestoredWire, versionWire, type VersionWire } from './versions.wire.js';
+import { Documented } from '../platform/openapi/index.js';
+import { VERSIONS_DOCS } from './versions.docs.js';
 
 @Controller('api/v1/workspaces/:id/files/:encPath')
+@Documented(VERSIONS_DOCS)
 @OwnedWorkspace()
 export class VersionsController {
   constructor(

@@ -6,7 +6,7 @@ import { Database } from '../platform/database/index.js';
 import { NotFound } from '../platform/http/index.js';
 import { Announcements } from './announcements.js';
 import { lockLog } from './change-log.js';
-import type { Content } from './files.service.js';
+import type { Content } from './heads.js';
 import { versionStatements } from './versions.queries.js';
 
 export interface Version {
@@ -72,7 +72,7 @@ export class Versions {
       if (!row) throw new NotFound('version not found');
       return row;
     });
-    this.announcements.changed(workspaceId, deviceId);
+    this.announcements.changed(workspaceId, deviceId, 'restore');
     return restored;
   }
 }

@@ -1,13 +1,35 @@
 import { Controller, Get } from '@nestjs/common';
 import { Public, Unlimited } from '../auth/index.js';
+import { InFlightRequests } from '../platform/http/index.js';
+import { NotReady } from './not-ready.js';
+import { type Readiness, ReadinessCheck } from './readiness.js';
+import { Documented } from '../platform/openapi/index.js';
+import { HEALTH_DOCS } from './health.docs.js';
 
 @Controller('health')
+@Documented(HEALTH_DOCS)
 export class HealthController {
+  constructor(
+    private readonly readiness: ReadinessCheck,
+    private readonly inFlight: InFlightRequests,
+  ) {}
+
   /** Liveness: the process answers. */
   @Get()
   @Unlimited()
   @Public('liveness says nothing about anybody')
   health(): { ok: true } {
     return { ok: true };
+  }
+
+  /** Whether to send requests here. Answers within 2 s. @throws NotReady, with the same fields */
+  @Get('ready')
+  @Unlimited()
+  @Public('it names what does not answer, not where that is')
+  async ready(): Promise<Readiness> {
+    this.inFlight.noteAsked();
+    const state = await this.readiness.look();
+    if (!state.ready) throw new NotReady(state, this.inFlight.isLeaving);
+    return state;
   }
 }

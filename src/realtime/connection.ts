@@ -1,5 +1,6 @@
 import type { WebSocket } from 'ws';
 import type { Principal } from '../auth/index.js';
+import type { Counter } from '../platform/metrics/index.js';
 import { CloseCode } from './close-codes.js';
 import { encode, type ErrorCode, type ServerMessage } from './messages.js';
 
@@ -27,6 +28,7 @@ export class Connection {
     readonly principal: Principal,
     readonly workspaceId: string,
     now: number,
+    private readonly sent: Counter,
   ) {
     this.lastHeard = now;
     this.lastPinged = now;
@@ -51,6 +53,7 @@ export class Connection {
   sendEncoded(bytes: Buffer): void {
     if (!this.isOpenFlag) return;
     this.socket.send(bytes, { binary: false });
+    this.sent.add();
     if (this.socket.bufferedAmount > MAX_BUFFERED_BYTES) this.close(CloseCode.tooSlow);
   }
 

@@ -1,12 +1,27 @@
 import { Injectable } from '@nestjs/common';
+import { type Counter, Metrics } from '../platform/metrics/index.js';
 import type { CloseCode } from './close-codes.js';
 import type { Connection } from './connection.js';
 
 /** All open sockets of this instance. */
 @Injectable()
 export class Connections implements Iterable<Connection> {
+  /** Messages that were sent to any of them. */
+  readonly sent: Counter;
+
   private readonly all = new Set<Connection>();
   private readonly perUser = new Map<string, number>();
+
+  constructor(metrics: Metrics) {
+    this.sent = metrics.counter('cloud_sync_socket_messages_sent_total', 'Messages sent to sockets');
+    metrics.gauge('cloud_sync_sockets', 'Open sockets: in a room, or before their hello', ['state'], () => {
+      const joined = [...this.all].filter(({ deviceId }) => deviceId !== undefined).length;
+      return [
+        { labels: { state: 'joined' }, value: joined },
+        { labels: { state: 'waiting' }, value: this.all.size - joined },
+      ];
+    });
+  }
 
   [Symbol.iterator](): Iterator<Connection> {
     return this.all[Symbol.iterator]();

@@ -34,6 +34,11 @@ export class DeviceFeed {
     return this.here.size === 0;
   }
 
+  /** Whether the others are known to read what was written last. */
+  get isWritten(): boolean {
+    return this.written !== undefined;
+  }
+
   /** Takes a device in for the next `catchUp`; a second socket of it is no new device. */
   add(deviceId: string): void {
     this.here.set(deviceId, (this.here.get(deviceId) ?? 0) + 1);

@@ -42,6 +42,13 @@ export class Doorkeeper {
     return { principal, workspaceId: await this.workspaces.requireOwned(workspaceId, principal) };
   }
 
+  /** Whose request it is. Behind a proxy the last entry is the proxy's own word; what stands left of it is the client's. */
+  addressOf({ headers, socket }: IncomingMessage): string {
+    const forwarded = this.configuration.trustProxy ? headers['x-forwarded-for'] : undefined;
+    const last = forwarded?.toString().split(',').at(-1)?.trim();
+    return last || (socket.remoteAddress ?? 'unknown');
+  }
+
   /** Nobody is let in any more. */
   close(): void {
     this.isClosed = true;
@@ -56,12 +63,5 @@ export class Doorkeeper {
       if (error instanceof Unauthorized) await this.limit.count({ ip });
       throw error;
     }
-  }
-
-  /** Behind a proxy the last entry is the proxy's own word; what stands left of it is the client's. */
-  private addressOf({ headers, socket }: IncomingMessage): string {
-    const forwarded = this.configuration.trustProxy ? headers['x-forwarded-for'] : undefined;
-    const last = forwarded?.toString().split(',').at(-1)?.trim();
-    return last || (socket.remoteAddress ?? 'unknown');
   }
 }

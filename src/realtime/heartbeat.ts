@@ -26,10 +26,8 @@ export class Heartbeat {
   @Interval(BEAT_EVERY_MS)
   async beat(): Promise<void> {
     this.ping(this.clock.elapsed());
-    const rooms = this.rooms.all();
-    if (rooms.length === 0) return;
     await this.log.bestEffort('renew the lease', () => this.presence.renewLease());
-    if (this.presence.takeForgotten()) for (const { devices } of rooms) devices.forgetWritten();
+    if (this.presence.takeForgotten()) for (const { devices } of this.rooms.all()) devices.forgetWritten();
     await this.rooms.settleAll();
   }
 

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
 import { Database, isForeignKeyViolation } from '../platform/database/index.js';
+import { Latest } from './latest.js';
 import { realtimeStatements } from './realtime.queries.js';
 
 /** Renewed every 5 s, so three renewals may fail; the others look every 3 s: a killed instance's devices are gone within 30 s. */
@@ -12,6 +13,9 @@ export class Presence {
   /** This process, as long as it lives. */
   private readonly instanceId = uuidv7();
 
+  /** Written by one at a time: a renewal under way must not bring back a lease that has been ended. */
+  private readonly lease = new Latest(() => (this.hasEnded ? this.remove() : this.renew()));
+  private hasEnded = false;
   private isForgotten = false;
 
   constructor(private readonly database: Database) {}
@@ -23,19 +27,15 @@ export class Presence {
     return wasForgotten;
   }
 
-  /** Says that this instance is alive. */
-  async renewLease(): Promise<void> {
-    const [row] = await this.database.run<{ isNew: boolean }>(realtimeStatements.renewLease, [
-      this.instanceId,
-      LEASE_S,
-    ]);
-    if (row?.isNew) this.isForgotten = true;
-    await this.database.run(realtimeStatements.removeDeadInstances, []);
+  /** Says that this instance is alive, until it has ended. */
+  renewLease(): Promise<void> {
+    return this.lease.run();
   }
 
-  /** This instance and its devices are gone for all. */
-  async endLease(): Promise<void> {
-    await this.database.run(realtimeStatements.endLease, [this.instanceId]);
+  /** This instance and its devices are gone for all, and stay so: what is under way brings nothing back. */
+  endLease(): Promise<void> {
+    this.hasEnded = true;
+    return this.lease.run();
   }
 
   /** Makes these the devices that the workspace has here. */
@@ -45,8 +45,8 @@ export class Presence {
       await this.database.run(realtimeStatements.setPresence, values);
     } catch (error) {
       if (!isForeignKeyViolation(error)) throw error;
-      await this.renewLease(); // the first socket after the start, or after this process has slept for long
-      await this.database.run(realtimeStatements.setPresence, values);
+      await this.renewLease(); // this process has slept for long, or ends
+      if (!this.hasEnded) await this.database.run(realtimeStatements.setPresence, values);
     }
   }
 
@@ -66,5 +66,18 @@ export class Presence {
       deviceIds,
     ]);
     return new Set(rows.map(({ deviceId }) => deviceId));
+  }
+
+  private async renew(): Promise<void> {
+    const [row] = await this.database.run<{ isNew: boolean }>(realtimeStatements.renewLease, [
+      this.instanceId,
+      LEASE_S,
+    ]);
+    if (row?.isNew) this.isForgotten = true;
+    await this.database.run(realtimeStatements.removeDeadInstances, []);
+  }
+
+  private async remove(): Promise<void> {
+    await this.database.run(realtimeStatements.endLease, [this.instanceId]);
   }
 }

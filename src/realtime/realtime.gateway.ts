@@ -33,7 +33,13 @@ export class RealtimeGateway implements OnGatewayConnection {
   ) {}
 
   handleConnection(socket: WebSocket, { principal, workspaceId }: Admission): void {
-    const connection = new Connection(socket, principal, workspaceId, this.clock.elapsed());
+    const connection = new Connection(
+      socket,
+      principal,
+      workspaceId,
+      this.clock.elapsed(),
+      this.connections.sent,
+    );
     this.connections.add(connection);
     const heard = (): void => void (connection.lastHeard = this.clock.elapsed());
     socket.on('ping', heard);

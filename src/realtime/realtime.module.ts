@@ -1,6 +1,7 @@
-import { Module } from '@nestjs/common';
+import { Module, type OnApplicationBootstrap } from '@nestjs/common';
 import { AuthModule } from '../auth/index.js';
 import { DevicesModule, WebPush } from '../devices/index.js';
+import { Background } from '../platform/jobs/index.js';
 import { SyncModule } from '../sync/index.js';
 import { WorkspacesModule } from '../workspaces/index.js';
 import { Connections } from './connections.js';
@@ -32,8 +33,18 @@ import { UpgradeController } from './upgrade.controller.js';
   ],
   exports: [Doorkeeper],
 })
-export class RealtimeModule {
-  constructor(presence: Presence, webPush: WebPush) {
+export class RealtimeModule implements OnApplicationBootstrap {
+  constructor(
+    private readonly background: Background,
+    private readonly heartbeat: Heartbeat,
+    presence: Presence,
+    webPush: WebPush,
+  ) {
     webPush.skipWhen((workspaceId, deviceIds) => presence.presentAmong(workspaceId, deviceIds));
+  }
+
+  /** Before anybody is let in: whoever asks whether a service runs on this database is told. */
+  async onApplicationBootstrap(): Promise<void> {
+    if (this.background.isOn) await this.heartbeat.beat();
   }
 }

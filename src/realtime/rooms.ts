@@ -9,6 +9,7 @@ import { AssetFeed } from './asset-feed.js';
 import { ChangeFeed } from './change-feed.js';
 import type { Connection } from './connection.js';
 import { DeviceFeed } from './device-feed.js';
+import { Latest } from './latest.js';
 import { Presence } from './presence.js';
 import { realtimeStatements } from './realtime.queries.js';
 import { Room } from './room.js';
@@ -26,6 +27,7 @@ export interface Head {
 @Injectable()
 export class Rooms {
   private readonly rooms = new Map<string, Room>();
+  private readonly settling = new Latest(() => this.settleRest());
 
   constructor(
     private readonly database: Database,
@@ -62,9 +64,15 @@ export class Rooms {
     await this.settle(workspaceId, room);
   }
 
-  /** Brings the devices of all rooms up to date, each on its own; also of those that everybody has left. */
-  async settleAll(): Promise<void> {
+  /** Makes up for what could not be written of the devices here; costs nothing where all of it was. */
+  settleAll(): Promise<void> {
+    return this.settling.run();
+  }
+
+  /** Each on its own; also those that everybody has left. */
+  private async settleRest(): Promise<void> {
     for (const [workspaceId, room] of this.rooms) {
+      if (room.devices.isWritten && !room.devices.isEmptyHere) continue;
       await this.log.bestEffort('bring the devices of a room up to date', () =>
         this.settle(workspaceId, room),
       );

@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream';
 import type { WebSocket, WebSocketServer } from 'ws';
 import { BadRequest, type ErrorAnswer, errorAnswer, NotFound } from '../platform/http/index.js';
 import { Log } from '../platform/log/index.js';
-import type { Admission } from './doorkeeper.js';
+import { type Admission, Doorkeeper } from './doorkeeper.js';
 
 /** Decides on an upgrade before it happens. @throws ApiError, which becomes the answer instead of the 101 */
 export type Admit = (
@@ -27,6 +27,7 @@ interface Route {
 export class SocketAdapter extends WsAdapter {
   private readonly routes: Route[] = [];
   private readonly log: Log;
+  private readonly doorkeeper: Doorkeeper;
 
   constructor(
     app: INestApplicationContext,
@@ -35,6 +36,7 @@ export class SocketAdapter extends WsAdapter {
   ) {
     super(app);
     this.log = app.get(Log);
+    this.doorkeeper = app.get(Doorkeeper, { strict: false });
   }
 
   override bindMessageHandlers(): void {
@@ -122,7 +124,11 @@ export class SocketAdapter extends WsAdapter {
     socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('\r\n')}\r\n\r\n${text}`);
   }
 
+  /** An address that is none of ours can have the plaintext of an automation route in it. */
   private note(request: IncomingMessage, requestId: string, status: number): void {
-    this.log.info({ requestId, req: request, status, ip: request.socket.remoteAddress }, 'upgrade');
+    const [path = ''] = (request.url ?? '').split('?');
+    const isRouted = this.routes.some(({ pattern }) => pattern.test(path));
+    const req = { method: request.method, url: isRouted ? request.url : '[unrouted]' };
+    this.log.info({ requestId, req, status, ip: this.doorkeeper.addressOf(request) }, 'upgrade');
   }
 }

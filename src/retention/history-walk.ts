@@ -1,4 +1,5 @@
-import { Database } from '../platform/database/index.js';
+import type { VersionIds } from '../files/index.js';
+import { Database, type Parameter, type Statement } from '../platform/database/index.js';
 import { bordersAt } from './retention-rule.js';
 import { retentionStatements } from './retention.queries.js';
 
@@ -8,10 +9,18 @@ const FILES = 500;
 
 /** Versions that are looked at together; a file that has more is looked at alone. */
 const VERSIONS = 4_000;
+
+/** Versions that are read at a time. */
 const PAGE = 4_000;
 
-interface Superseded {
-  readonly id: string;
+/** Some versions of a workspace that have a newer one in their bucket, and the place of the last one. */
+interface Superseded extends Place {
+  readonly versionIds: VersionIds;
+  readonly versions: number;
+}
+
+/** Where one has come to in a file's history. */
+interface Place {
   readonly fileId: string;
   readonly cursor: number;
 }
@@ -26,44 +35,44 @@ export async function* workspaceIds(database: Database): AsyncGenerator<string, 
 }
 
 /**
- * The versions of a workspace that have a newer one in their bucket, page by page, in bounded memory and without a
- * lock. What is written meanwhile takes none of them out of it: a bucket only ever gets newer versions, and its newest
- * is never thinned.
+ * The versions of a workspace that have a newer one in their bucket, `batchSize` at a time, in bounded memory and
+ * without a lock. What is written meanwhile takes none of them out of it: a bucket only ever gets newer versions, and
+ * its newest is never thinned.
  */
 export async function* supersededVersions(
   database: Database,
   workspaceId: string,
   now: Date,
-): AsyncGenerator<string[], void> {
+  batchSize: () => number,
+): AsyncGenerator<VersionIds, void> {
+  const { all, hourly, daily } = bordersAt(now);
   for (let above: string | undefined = LOWEST_ID; above !== undefined;) {
     const files: string[] = await filesAbove(database, workspaceId, above);
-    if (files.length > 0) yield* supersededOf(database, workspaceId, files, now);
+    let after: Place | undefined = files.length > 0 ? { fileId: LOWEST_ID, cursor: 0 } : undefined;
+    while (after) {
+      const rest = [after.fileId, after.cursor, PAGE, batchSize()];
+      const page: Superseded[] = await read(database, retentionStatements.superseded, [
+        ...[workspaceId, files, all, hourly, daily, ...rest],
+      ]);
+      for (const { versionIds } of page) yield versionIds;
+      after = countIn(page) === PAGE ? page.at(-1) : undefined;
+    }
     above = files.at(-1);
   }
 }
 
-function filesAbove(database: Database, workspaceId: string, above: string): Promise<string[]> {
+async function filesAbove(database: Database, workspaceId: string, above: string): Promise<string[]> {
+  const values = [workspaceId, above, FILES, VERSIONS];
+  return (await read<{ id: string }>(database, retentionStatements.files, values)).map(({ id }) => id);
+}
+
+function read<Row>(database: Database, query: Statement, values: readonly Parameter[]): Promise<Row[]> {
   return database.snapshot(async (tx) => {
     await tx.run(retentionStatements.planAnew, []);
-    const values = [workspaceId, above, FILES, VERSIONS];
-    return (await tx.run<{ id: string }>(retentionStatements.files, values)).map(({ id }) => id);
+    return tx.run<Row>(query, values);
   });
 }
 
-async function* supersededOf(
-  database: Database,
-  workspaceId: string,
-  files: readonly string[],
-  now: Date,
-): AsyncGenerator<string[], void> {
-  const { all, hourly, daily } = bordersAt(now);
-  for (let after: Omit<Superseded, 'id'> | undefined = { fileId: LOWEST_ID, cursor: 0 }; after;) {
-    const values = [workspaceId, files, all, hourly, daily, after.fileId, after.cursor, PAGE];
-    const page: Superseded[] = await database.snapshot(async (tx) => {
-      await tx.run(retentionStatements.planAnew, []);
-      return tx.run<Superseded>(retentionStatements.superseded, values);
-    });
-    if (page.length > 0) yield page.map(({ id }) => id);
-    after = page[PAGE - 1];
-  }
+function countIn(page: readonly Superseded[]): number {
+  return page.reduce((sum, { versions }) => sum + versions, 0);
 }

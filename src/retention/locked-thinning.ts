@@ -1,8 +1,7 @@
-import { lockLog, type Thinned, thinVersions } from '../files/index.js';
+import { lockLog, prepareThinning, type Thinned, thinVersions, type VersionIds } from '../files/index.js';
 import type { Clock } from '../platform/clock/index.js';
-import type { Database, Tx } from '../platform/database/index.js';
+import type { Database } from '../platform/database/index.js';
 import { NotFound } from '../platform/http/index.js';
-import { retentionStatements } from './retention.queries.js';
 
 /** Writers of the workspace wait for about so long. */
 const LOCK_FOR_MS = 25;
@@ -13,16 +12,6 @@ const LARGEST_BATCH = 1_000;
 
 /** How long the bytes of what is thinned stay. */
 const GRACE_MS = 24 * 60 * 60_000;
-
-/** Those of the versions that are neither current nor pinned. */
-export async function expendable(
-  tx: Tx,
-  workspaceId: string,
-  versionIds: readonly string[],
-): Promise<string[]> {
-  const rows = await tx.run<{ id: string }>(retentionStatements.expendable, [workspaceId, versionIds]);
-  return rows.map(({ id }) => id);
-}
 
 /** The thinning of one run, in transactions that hold a workspace's lock for a moment each. */
 export class LockedThinning {
@@ -50,15 +39,14 @@ export class LockedThinning {
    * What is pinned and what is current is read under the lock that checkpoints, uploads and restores take as well, and
    * nothing can be made of a version that has gone by then. Undefined when the workspace has been deleted.
    */
-  async thin(workspaceId: string, versionIds: readonly string[]): Promise<Thinned | undefined> {
+  async thin(workspaceId: string, versionIds: VersionIds): Promise<Thinned | undefined> {
     let lockedAt: number | undefined;
     try {
       return await this.database.transaction(async (tx) => {
-        await tx.run(retentionStatements.planByIndex, []);
+        await prepareThinning(tx);
         await lockLog(tx, workspaceId);
         lockedAt = this.clock.elapsed();
-        const going = await expendable(tx, workspaceId, versionIds);
-        return thinVersions(tx, { workspaceId, versionIds: going, notBefore: this.endOfGrace() });
+        return thinVersions(tx, { workspaceId, versionIds, notBefore: this.endOfGrace() });
       });
     } catch (error) {
       if (error instanceof NotFound) return undefined;

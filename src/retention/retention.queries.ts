@@ -24,19 +24,6 @@ export const retentionStatements = {
   ),
 
   /**
-   * To be run first in a transaction that thins: what is done under the lock is found by index, row by row, so that it
-   * grows with the batch and never with the workspace. It does not wait for the disk when it commits: a thinning that
-   * a power cut takes back is done again by the next run.
-   */
-  planByIndex: statement(
-    'retention.plan_by_index',
-    `SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true),
-            set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
-            set_config('enable_mergejoin', 'off', true), set_config('enable_material', 'off', true),
-            set_config('synchronous_commit', 'off', true)`,
-  ),
-
-  /**
    * Files above $2 that have more than one version: the next $3 of them, fewer when those up to there have $4 versions
    * already. `version` has counted all that a file ever had, so there are no more of them.
    */
@@ -52,50 +39,37 @@ export const retentionStatements = {
 
   /**
    * The bucket rule, as retention-rule.ts words it, over the files $2: what has a newer version in its bucket. $3, $4
-   * and $5 are the borders; up to $8 rows after the version of file $6 with cursor $7. Not yet looked at: what is
-   * current or pinned.
+   * and $5 are the borders; up to $8 versions after the one of file $6 with cursor $7. Not yet looked at: what is
+   * current or pinned. A row is $9 of them, with the last one's file and cursor.
    */
   superseded: statement(
     'retention.superseded',
-    `SELECT id, file_id AS "fileId", change_cursor AS cursor
+    `SELECT array_agg(id)::text AS "versionIds", count(*) AS versions,
+            (array_agg(file_id ORDER BY place DESC))[1] AS "fileId", (array_agg(change_cursor ORDER BY place DESC))[1] AS cursor
      FROM (
-       SELECT id, file_id, change_cursor, created_at,
-              max(change_cursor) OVER (PARTITION BY file_id, week) AS newest_of_week,
-              max(change_cursor) OVER (PARTITION BY file_id, week, day) AS newest_of_day,
-              max(change_cursor) OVER (PARTITION BY file_id, week, day, hour) AS newest_of_hour
+       SELECT id, file_id, change_cursor, row_number() OVER (ORDER BY file_id, change_cursor) AS place
        FROM (
-         SELECT id, file_id, change_cursor, created_at, date_trunc('week', created_at, 'UTC') AS week,
-                date_trunc('day', created_at, 'UTC') AS day, date_trunc('hour', created_at, 'UTC') AS hour
-         FROM versions WHERE workspace_id = $1 AND file_id = ANY ($2::uuid[])
-       ) dated
-     ) v
-     WHERE change_cursor < CASE
-         WHEN created_at >= $3::timestamptz THEN NULL
-         WHEN created_at >= $4::timestamptz THEN newest_of_hour
-         WHEN created_at >= $5::timestamptz THEN newest_of_day
-         ELSE newest_of_week
-       END
-       AND (file_id, change_cursor) > ($6::uuid, $7::bigint)
-     ORDER BY file_id, change_cursor
-     LIMIT $8`,
-  ),
-
-  /**
-   * Those of the versions $2 that are neither current nor pinned. A checkpoint pins what was a file's newest at its
-   * cursor: so one that does is the first at or after the change that made the version, and before the file's next one.
-   */
-  expendable: statement(
-    'retention.expendable',
-    `SELECT v.id
-     FROM versions v
-     JOIN files f ON f.workspace_id = $1 AND f.id = v.file_id AND f.version <> v.version
-     CROSS JOIN LATERAL (
-       SELECT min(c.cursor) AS cursor FROM changes c
-       WHERE c.workspace_id = $1 AND c.file_id = v.file_id AND c.cursor > v.change_cursor
-     ) next
-     CROSS JOIN LATERAL (
-       SELECT min(p.cursor) AS cursor FROM checkpoints p WHERE p.workspace_id = $1 AND p.cursor >= v.change_cursor
-     ) mark
-     WHERE v.workspace_id = $1 AND v.id = ANY ($2::uuid[]) AND (mark.cursor IS NULL OR mark.cursor >= next.cursor)`,
+         SELECT id, file_id, change_cursor, created_at,
+                max(change_cursor) OVER (PARTITION BY file_id, week) AS newest_of_week,
+                max(change_cursor) OVER (PARTITION BY file_id, week, day) AS newest_of_day,
+                max(change_cursor) OVER (PARTITION BY file_id, week, day, hour) AS newest_of_hour
+         FROM (
+           SELECT id, file_id, change_cursor, created_at, date_trunc('week', created_at, 'UTC') AS week,
+                  date_trunc('day', created_at, 'UTC') AS day, date_trunc('hour', created_at, 'UTC') AS hour
+           FROM versions WHERE workspace_id = $1 AND file_id = ANY ($2::uuid[])
+         ) dated
+       ) v
+       WHERE change_cursor < CASE
+           WHEN created_at >= $3::timestamptz THEN NULL
+           WHEN created_at >= $4::timestamptz THEN newest_of_hour
+           WHEN created_at >= $5::timestamptz THEN newest_of_day
+           ELSE newest_of_week
+         END
+         AND (file_id, change_cursor) > ($6::uuid, $7::bigint)
+       ORDER BY file_id, change_cursor
+       LIMIT $8
+     ) superseded
+     GROUP BY (place - 1) / $9::bigint
+     ORDER BY min(place)`,
   ),
 };

@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
+import { countThinnable } from '../files/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database } from '../platform/database/index.js';
 import { Log } from '../platform/log/index.js';
 import { supersededVersions, workspaceIds } from './history-walk.js';
-import { expendable, LockedThinning } from './locked-thinning.js';
+import { LockedThinning } from './locked-thinning.js';
 import type { RetentionReport, ThinnedWorkspace } from './retention-report.js';
 import { retentionStatements } from './retention.queries.js';
 
@@ -71,19 +72,16 @@ export class Retention {
     { isDryRun, signal }: RetentionOptions,
     counts: Counts,
   ): Promise<void> {
-    for await (const page of supersededVersions(this.database, workspaceId, thinning.asOf)) {
+    const batches = supersededVersions(this.database, workspaceId, thinning.asOf, () => thinning.batchSize);
+    for await (const versionIds of batches) {
+      if (signal?.aborted) return;
       if (isDryRun) {
-        const going = await this.database.snapshot((tx) => expendable(tx, workspaceId, page));
-        counts.versions += going.length;
+        counts.versions += await this.database.snapshot((tx) => countThinnable(tx, workspaceId, versionIds));
         continue;
       }
-      for (let at = 0, end; at < page.length && !signal?.aborted; at = end) {
-        end = at + thinning.batchSize;
-        const thinned = await thinning.thin(workspaceId, page.slice(at, end));
-        if (!thinned) return;
-        add(thinned, counts);
-      }
-      if (signal?.aborted) return;
+      const thinned = await thinning.thin(workspaceId, versionIds);
+      if (!thinned) return;
+      add(thinned, counts);
     }
   }
 }

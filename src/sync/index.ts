@@ -1,2 +1,3 @@
+export { clampTextLimit } from './limits.js';
 export { type Change, Sync } from './sync.service.js';
 export { SyncModule } from './sync.module.js';

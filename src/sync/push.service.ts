@@ -4,7 +4,7 @@ import { Clock } from '../platform/clock/index.js';
 import { Database, type Tx } from '../platform/database/index.js';
 import { BadRequest } from '../platform/http/index.js';
 import { type ChangesSince, judgeDeletion } from './conflicts.js';
-import { refuseUnknownCursor } from './cursors.js';
+import { refuseCursor } from './cursors.js';
 import type { PushRequest } from './sync.dto.js';
 import { syncStatements } from './sync.queries.js';
 
@@ -33,9 +33,9 @@ export class Push {
     }
     const hashes = new Map(changes.map((row) => [row.encryptedPath, row.contentHash?.toLowerCase() ?? null]));
 
-    const { hasChanged, ...pushed } = await this.database.transaction(async (tx) => {
+    const { deleted, ...pushed } = await this.database.transaction(async (tx) => {
       const log = await lockLog(tx, workspaceId);
-      refuseUnknownCursor(baseCursor, log);
+      await refuseCursor(tx, { workspaceId, cursor: baseCursor }, log);
       const files = await lockedFilesAt(tx, workspaceId, [...hashes.keys()]);
       const live = new Map(files.filter((file) => !file.isDeleted).map((file) => [file.encryptedPath, file]));
       const since = await changesSince(tx, workspaceId, [...live.values()], baseCursor, deviceId);
@@ -47,7 +47,7 @@ export class Push {
       const fileIds = judged.flatMap(({ file, verdict }) => (file && verdict === 'apply' ? [file.id] : []));
       const deletion = { workspaceId, deviceId, fileIds, now: this.clock.now() };
       return {
-        hasChanged: fileIds.length > 0,
+        deleted: fileIds.length,
         cursor: fileIds.length > 0 ? await logDeletions(tx, deletion) : log.headCursor,
         accepted: judged
           .filter(({ verdict }) => verdict !== 'conflict')
@@ -57,7 +57,7 @@ export class Push {
         ),
       };
     });
-    if (hasChanged) this.announcements.changed(workspaceId, deviceId);
+    if (deleted > 0) this.announcements.changed(workspaceId, deviceId, 'delete', deleted);
     return pushed;
   }
 }

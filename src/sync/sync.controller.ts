@@ -1,26 +1,31 @@
-import { Controller, Get, HttpCode, Post, Query } from '@nestjs/common';
+import { Controller, Get, HttpCode, Post, Query, Req, Res } from '@nestjs/common';
 import { isUUID } from 'class-validator';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CurrentPrincipal, type Principal, Scopes } from '../auth/index.js';
 import { RequiresSubscription } from '../billing/index.js';
 import { Devices } from '../devices/index.js';
-import { BadRequest, JsonBody } from '../platform/http/index.js';
-import { CurrentWorkspace, OwnedWorkspace, type WorkspaceRef } from '../workspaces/index.js';
+import { BadRequest, JsonBody, sendJsonText } from '../platform/http/index.js';
+import { CurrentWorkspace, LooksAgain, OwnedWorkspace, type WorkspaceRef } from '../workspaces/index.js';
 import { clampLimit, clampTextLimit } from './limits.js';
+import { Pages } from './pages.service.js';
 import { Push, type Pushed } from './push.service.js';
 import { PullRequest, PushRequest } from './sync.dto.js';
 import { Sync } from './sync.service.js';
-import { changeWire, type ChangeWire, snapshotFileWire, type SnapshotFileWire } from './sync.wire.js';
 import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
+import { Documented } from '../platform/openapi/index.js';
+import { SYNC_DOCS } from './sync.docs.js';
 
 /** 1,000 rows with the longest paths. */
 const PUSH_BODY_LIMIT = 8 * 1024 * 1024;
 
 @Controller('api/v1/workspaces/:id/sync')
+@Documented(SYNC_DOCS)
 @OwnedWorkspace()
 @RequiresSubscription()
 export class SyncController {
   constructor(
     private readonly sync: Sync,
+    private readonly pages: Pages,
     private readonly pushes: Push,
     private readonly devices: Devices,
   ) {}
@@ -33,20 +38,18 @@ export class SyncController {
 
   @Get('snapshot')
   @Scopes('documents:read')
+  @LooksAgain()
   async snapshot(
     @CurrentWorkspace() workspace: WorkspaceRef,
-    @Query('limit') limit?: unknown,
-    @Query('pageCursor') pageCursor?: unknown,
-  ): Promise<SnapshotWire> {
+    @Query('limit') limit: unknown,
+    @Query('pageCursor') pageCursor: unknown,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
     const from = pageCursor === undefined || pageCursor === '' ? undefined : pageCursor;
     if (from !== undefined && !isUUID(from)) throw new BadRequest('pageCursor must be a file id');
-    const page = await this.sync.snapshot(workspace.id, from as string | undefined, clampTextLimit(limit));
-    return {
-      files: page.files.map(snapshotFileWire),
-      cursor: page.cursor,
-      nextPageCursor: page.hasMore ? (page.files.at(-1)?.id ?? null) : null,
-      hasMore: page.hasMore,
-    };
+    const page = await this.pages.snapshot(workspace, from as string | undefined, clampTextLimit(limit));
+    await sendJsonText(request, reply, page);
   }
 
   @Post('push')
@@ -65,26 +68,16 @@ export class SyncController {
   @OpenWhenReadOnly('only reads')
   @HttpCode(200)
   @Scopes('documents:read')
+  @LooksAgain()
   async pull(
     @CurrentPrincipal() { userId }: Principal,
     @CurrentWorkspace() workspace: WorkspaceRef,
     @JsonBody() body: PullRequest,
-  ): Promise<PullWire> {
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    const page = await this.pages.pull(workspace, body.cursor, clampLimit(body.limit));
     void this.devices.seen(userId, body.deviceId);
-    const page = await this.sync.pull(workspace.id, body.cursor, clampLimit(body.limit));
-    return { changes: page.changes.map(changeWire), cursor: page.cursor, hasMore: page.hasMore };
+    await sendJsonText(request, reply, page);
   }
-}
-
-interface SnapshotWire {
-  files: SnapshotFileWire[];
-  cursor: number;
-  nextPageCursor: string | null;
-  hasMore: boolean;
-}
-
-interface PullWire {
-  changes: ChangeWire[];
-  cursor: number;
-  hasMore: boolean;
 }

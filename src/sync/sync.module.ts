@@ -1,14 +1,16 @@
 import { Module } from '@nestjs/common';
 import { DevicesModule } from '../devices/index.js';
 import { FilesModule } from '../files/index.js';
+import { WorkspacesModule } from '../workspaces/index.js';
+import { Pages } from './pages.service.js';
 import { Push } from './push.service.js';
 import { SyncController } from './sync.controller.js';
 import { Sync } from './sync.service.js';
 
 @Module({
-  imports: [DevicesModule, FilesModule],
+  imports: [DevicesModule, FilesModule, WorkspacesModule],
   controllers: [SyncController],
-  providers: [Push, Sync],
+  providers: [Pages, Push, Sync],
   exports: [Sync],
 })
 export class SyncModule {}

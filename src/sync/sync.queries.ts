@@ -42,6 +42,12 @@ export const syncStatements = {
      ORDER BY c.cursor`,
   ),
 
+  /** A row when a change has this cursor ($2), or comes right after it. */
+  isCursorKnown: statement(
+    'sync.is_cursor_known',
+    `SELECT FROM changes WHERE workspace_id = $1 AND cursor IN ($2::bigint, $2::bigint + 1) LIMIT 1`,
+  ),
+
   /** What has happened to each file above a cursor, seen from one device ($4). */
   changesSince: statement(
     'sync.changes_since',

@@ -1,11 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { ListedFile } from '../files/index.js';
 import { Database } from '../platform/database/index.js';
-import { NotFound } from '../platform/http/index.js';
-import { refuseUnknownCursor } from './cursors.js';
+import { refuseCursor } from './cursors.js';
+import { FIRST_ID, one } from './reading.js';
 import { syncStatements } from './sync.queries.js';
-
-const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 export interface Change {
   readonly cursor: number;
@@ -33,7 +31,7 @@ export class Sync {
     const rows = await this.database.run<{ headCursor: number; liveFiles: number }>(syncStatements.status, [
       workspaceId,
     ]);
-    const { headCursor, liveFiles } = first(rows);
+    const { headCursor, liveFiles } = one(rows);
     return { cursor: headCursor, fileCount: liveFiles };
   }
 
@@ -46,7 +44,7 @@ export class Sync {
     const values = [workspaceId, pageCursor ?? FIRST_ID, limit + 1];
     const rows = await this.database.run<Head & (ListedFile | { id: null })>(syncStatements.snapshot, values);
     const files = rows.filter((row): row is Head & ListedFile => row.id !== null);
-    return { files: files.slice(0, limit), cursor: first(rows).headCursor, hasMore: files.length > limit };
+    return { files: files.slice(0, limit), cursor: one(rows).headCursor, hasMore: files.length > limit };
   }
 
   /** The changes above a cursor, oldest first, and the cursor to go on from. @throws Conflict needsBootstrap */
@@ -57,16 +55,10 @@ export class Sync {
   ): Promise<{ changes: Change[]; cursor: number; hasMore: boolean }> {
     const values = [workspaceId, cursor, limit + 1];
     const rows = await this.database.run<Head & (Change | { cursor: null })>(syncStatements.pull, values);
-    refuseUnknownCursor(cursor, first(rows));
+    const head = one(rows);
     const changes = rows.filter((row): row is Head & Change => row.cursor !== null);
+    await refuseCursor(this.database, { workspaceId, cursor, next: changes[0]?.cursor }, head);
     const page = changes.slice(0, limit);
     return { changes: page, cursor: page.at(-1)?.cursor ?? cursor, hasMore: changes.length > limit };
   }
-}
-
-/** Even an empty answer has one row, with the head; none means that the workspace has gone meanwhile. */
-function first<Row>(rows: Row[]): Row {
-  const [row] = rows;
-  if (row === undefined) throw new NotFound('workspace not found');
-  return row;
 }

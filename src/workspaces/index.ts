@@ -1,10 +1,14 @@
+export { CurrentWorkspace, type WorkspaceRef } from './current-workspace.js';
 export {
-  CurrentWorkspace,
+  LooksAgain,
+  NAMED_WORKSPACE,
   NamedWorkspace,
+  OWNED_WORKSPACE,
   OwnedWorkspace,
-  OwnershipGuard,
-  type WorkspaceRef,
-} from './ownership.guard.js';
+} from './owned-workspace.js';
+export { StandingGuard } from './standing.guard.js';
+export { openTo } from './standing.queries.js';
+export { type Caller, Standings, WorkspaceClosed } from './standings.js';
 export { WorkspaceEntity } from './workspace.entity.js';
 export { WorkspacePurge } from './workspace-purge.js';
 export { Workspaces } from './workspaces.service.js';

@@ -3,6 +3,7 @@ import { Interval } from '@nestjs/schedule';
 import { BlobSweeper } from '../platform/blobs/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, statement } from '../platform/database/index.js';
+import { Background } from '../platform/jobs/index.js';
 import { Log } from '../platform/log/index.js';
 
 /** Removes a bounded number of a deleted workspace's rows; says how many went, 0 when none is left. */
@@ -14,6 +15,10 @@ const TAKEN_UP_AT_ONCE = 1000;
 const deleted = statement(
   'workspaces.deleted',
   'SELECT id FROM workspaces WHERE deleted_at IS NOT NULL ORDER BY deleted_at LIMIT $1',
+);
+const countDeleted = statement(
+  'workspaces.count_deleted',
+  'SELECT count(*) AS workspaces FROM workspaces WHERE deleted_at IS NOT NULL',
 );
 const removeRow = statement(
   'workspaces.remove_row',
@@ -38,6 +43,7 @@ export class WorkspacePurge implements OnApplicationBootstrap, BeforeApplication
     private readonly database: Database,
     private readonly sweeper: BlobSweeper,
     private readonly clock: Clock,
+    private readonly background: Background,
     private readonly log: Log,
   ) {}
 
@@ -53,8 +59,8 @@ export class WorkspacePurge implements OnApplicationBootstrap, BeforeApplication
     this.working ??= this.work().finally(() => (this.working = undefined));
   }
 
-  onApplicationBootstrap(): Promise<void> {
-    return this.resume();
+  async onApplicationBootstrap(): Promise<void> {
+    if (this.background.isOn) await this.resume();
   }
 
   /** Takes up the deleted workspaces that are still there. */
@@ -66,6 +72,15 @@ export class WorkspacePurge implements OnApplicationBootstrap, BeforeApplication
     });
   }
 
+  /** The nightly run: goes on until all that can be emptied is; what a store keeps is left for later. */
+  async finish(): Promise<{ purged: number; left: number }> {
+    const before = await this.countDeleted();
+    await this.resume();
+    await this.idle();
+    const left = await this.countDeleted();
+    return { purged: Math.max(before - left, 0), left };
+  }
+
   /** Resolves when no purge is under way. */
   async idle(): Promise<void> {
     while (this.working) await this.working;
@@ -74,6 +89,11 @@ export class WorkspacePurge implements OnApplicationBootstrap, BeforeApplication
   async beforeApplicationShutdown(): Promise<void> {
     this.isStopping = true;
     await this.idle();
+  }
+
+  private async countDeleted(): Promise<number> {
+    const [row] = await this.database.run<{ workspaces: number }>(countDeleted, []);
+    return row?.workspaces ?? 0;
   }
 
   private async work(): Promise<void> {

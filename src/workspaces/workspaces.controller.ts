@@ -2,7 +2,8 @@ import { Controller, Delete, Get, HttpCode, Post } from '@nestjs/common';
 import { CurrentPrincipal, type Principal, Scopes, Unbound } from '../auth/index.js';
 import { RequiresSubscription } from '../billing/index.js';
 import { JsonBody } from '../platform/http/index.js';
-import { CurrentWorkspace, OwnedWorkspace, type WorkspaceRef } from './ownership.guard.js';
+import { CurrentWorkspace, type WorkspaceRef } from './current-workspace.js';
+import { OwnedWorkspace } from './owned-workspace.js';
 import { CreateWorkspaceRequest, SetupEncryptionRequest, VerifyPasswordRequest } from './workspaces.dto.js';
 import { Workspaces } from './workspaces.service.js';
 import {
@@ -12,8 +13,11 @@ import {
   type WorkspaceWire,
 } from './workspaces.wire.js';
 import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
+import { Documented } from '../platform/openapi/index.js';
+import { WORKSPACES_DOCS } from './workspaces.docs.js';
 
 @Controller('api/v1/workspaces')
+@Documented(WORKSPACES_DOCS)
 export class WorkspacesController {
   constructor(private readonly workspaces: Workspaces) {}
 

@@ -1,15 +1,22 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { OwnershipGuard } from './ownership.guard.js';
+import { NightlyJobs } from '../platform/jobs/index.js';
+import { BillingModule } from '../billing/index.js';
+import { StandingGuard } from './standing.guard.js';
+import { Standings } from './standings.js';
 import { WorkspaceEntity } from './workspace.entity.js';
 import { WorkspacePurge } from './workspace-purge.js';
 import { WorkspacesController } from './workspaces.controller.js';
 import { Workspaces } from './workspaces.service.js';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([WorkspaceEntity])],
+  imports: [BillingModule, TypeOrmModule.forFeature([WorkspaceEntity])],
   controllers: [WorkspacesController],
-  providers: [OwnershipGuard, WorkspacePurge, Workspaces],
-  exports: [OwnershipGuard, WorkspacePurge, Workspaces],
+  providers: [StandingGuard, Standings, WorkspacePurge, Workspaces],
+  exports: [StandingGuard, Standings, WorkspacePurge, Workspaces],
 })
-export class WorkspacesModule {}
+export class WorkspacesModule {
+  constructor(jobs: NightlyJobs, purge: WorkspacePurge) {
+    jobs.add('workspaces', () => purge.finish());
+  }
+}

@@ -3,6 +3,8 @@ import { Configuration } from '../../config/index.js';
 import { Database } from '../database/index.js';
 import { Doctor, DoctorModule } from '../doctor/index.js';
 import { Log } from '../log/index.js';
+import { BlobForesight } from './blob-foresight.js';
+import { BlobMetrics } from './blob-metrics.js';
 import { BlobMover } from './blob-mover.js';
 import { BlobReferences } from './blob-references.js';
 import { BlobStores } from './blob-stores.js';
@@ -14,12 +16,15 @@ import { BytesCheck } from './bytes-check.js';
 import { Leftovers } from './leftovers.js';
 import { openStores } from './open-stores.js';
 import { OrphansCheck } from './orphans-check.js';
+import { StoreCheck } from './store-check.js';
 import { SweepingCheck } from './sweeping-check.js';
 
 @Global()
 @Module({
   imports: [DoctorModule],
   providers: [
+    BlobForesight,
+    BlobMetrics,
     BlobMover,
     Blobs,
     BlobSweeper,
@@ -28,6 +33,7 @@ import { SweepingCheck } from './sweeping-check.js';
     BytesCheck,
     Leftovers,
     OrphansCheck,
+    StoreCheck,
     SweepingCheck,
     // The database comes first: with an embedded one it is that which makes DATA_DIR, and gives it its mode.
     { provide: BlobStores, inject: [Configuration, Database, Log], useFactory: openStores },
@@ -37,7 +43,7 @@ import { SweepingCheck } from './sweeping-check.js';
       useFactory: (database: Database) => BlobReferences.read(database),
     },
   ],
-  exports: [BlobMover, Blobs, BlobSweeper, BlobUpkeep],
+  exports: [BlobForesight, BlobMover, Blobs, BlobSweeper, BlobUpkeep, StoreCheck],
 })
 export class BlobsModule {
   constructor(doctor: Doctor, sweeping: SweepingCheck, bytes: BytesCheck, orphans: OrphansCheck) {

@@ -3,6 +3,11 @@ import { statement } from '../database/index.js';
 const OF_IDS =
   '(l.location, l.workspace_id, l.id) IN (SELECT * FROM unnest($1::text[], $2::uuid[], $3::uuid[]))';
 
+/** Due by $1 and claimed by nobody at $2. Bytes that a row of `blobs` names are never removed, whatever is written here. */
+const IS_DUE = 'not_before <= $1 AND (claimed_until IS NULL OR claimed_until <= $2)';
+const IS_UNNAMED = `NOT EXISTS (SELECT FROM blobs b
+                       WHERE b.workspace_id = l.workspace_id AND b.id = l.id AND b.location = l.location)`;
+
 export const leftoverStatements = {
   /** No row when there is one already: another move is at it, or an earlier copy still waits to be removed. */
   announce: statement(
@@ -30,20 +35,24 @@ export const leftoverStatements = {
      WHERE location = $1 AND workspace_id = $2 AND id = $3 AND state = 'copying'`,
   ),
 
-  /** Bytes that a row of `blobs` names are never removed, whatever is written here. */
+  /** How many `claim` would take. */
+  countDue: statement(
+    'blob_leftovers.count_due',
+    `SELECT count(*) AS due FROM blob_leftovers l WHERE ${IS_DUE} AND ${IS_UNNAMED}`,
+  ),
+
   claim: statement(
     'blob_leftovers.claim',
     `UPDATE blob_leftovers l SET state = 'dying', claimed_until = $3
      FROM (
        SELECT location, workspace_id, id FROM blob_leftovers
-       WHERE not_before <= $1 AND (claimed_until IS NULL OR claimed_until <= $2)
+       WHERE ${IS_DUE}
        ORDER BY not_before
        LIMIT $4
        FOR UPDATE SKIP LOCKED
      ) due
      WHERE (l.location, l.workspace_id, l.id) = (due.location, due.workspace_id, due.id)
-       AND NOT EXISTS (SELECT FROM blobs b
-                       WHERE b.workspace_id = l.workspace_id AND b.id = l.id AND b.location = l.location)
+       AND ${IS_UNNAMED}
      RETURNING l.location, l.workspace_id AS "workspaceId", l.id`,
   ),
 

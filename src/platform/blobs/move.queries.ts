@@ -1,10 +1,17 @@
 import { statement } from '../database/index.js';
 
+/**
+ * Whether a blob belongs at a place and is not there. What is small enough belongs inline, the rest in the store; of
+ * what is in a store already, all.
+ */
+const isDue = (to: string, inlineBytes: string): string => `state = 'live' AND location <> ${to} AND CASE
+              WHEN ${to} = 'inline' THEN size <= ${inlineBytes}
+              WHEN location = 'inline' THEN size > ${inlineBytes} OR ${inlineBytes} = 0
+              ELSE true
+            END`;
+
 export const moveStatements = {
-  /**
-   * Live blobs of $4 rows after the one of $1 and $2 that belong at $3 and are not there, and the last of those rows.
-   * What is small enough ($5) belongs inline, the rest in the store; of what is in a store already, all.
-   */
+  /** Live blobs of $4 rows after the one of $1 and $2 that belong at $3 and are not there, and the last of those rows. */
   page: statement(
     'blobs.move_page',
     `WITH page AS (
@@ -14,14 +21,12 @@ export const moveStatements = {
        LIMIT $4
      )
      SELECT workspace_id AS "workspaceId", id, location, size, sha256,
-            state = 'live' AND location <> $3 AND CASE
-              WHEN $3 = 'inline' THEN size <= $5
-              WHEN location = 'inline' THEN size > $5 OR $5 = 0
-              ELSE true
-            END AS "isDue"
+            ${isDue('$3', '$5')} AS "isDue"
      FROM page
      ORDER BY workspace_id, id`,
   ),
+
+  countDue: statement('blobs.count_move_due', `SELECT count(*) AS due FROM blobs WHERE ${isDue('$1', '$2')}`),
 
   bytes: statement(
     'blobs.inline_bytes',

@@ -8,6 +8,7 @@ const FREE = (alias: string, now: string): string =>
 const OF_IDS = '(b.workspace_id, b.id) IN (SELECT * FROM unnest($1::uuid[], $2::uuid[]))';
 
 export interface SweepStatements {
+  readonly countDue: Statement;
   readonly condemnStaged: Statement;
   readonly lockDue: Statement;
   readonly lockOfDeletedWorkspace: Statement;
@@ -20,6 +21,14 @@ export interface SweepStatements {
 
 export function sweepStatements({ unreferenced }: BlobReferences): SweepStatements {
   return {
+    /** What `condemnStaged` and `claim` would come to: $3 is what is old for an upload. */
+    countDue: statement(
+      'blobs.count_due',
+      `SELECT count(*) AS due FROM blobs b
+       WHERE (state = 'staged' AND created_at < $3 OR state = 'dying' AND not_before <= $1 AND ${FREE('b', '$2')})
+         AND ${unreferenced}`,
+    ),
+
     condemnStaged: statement(
       'blobs.condemn_staged',
       `UPDATE blobs SET state = 'dying', not_before = $2 WHERE state = 'staged' AND created_at < $1`,

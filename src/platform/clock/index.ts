@@ -1,3 +1,4 @@
 export { Clock } from './clock.js';
+export { inTime } from './in-time.js';
 export { isInstant, parseInstant } from './instant.js';
 export { ClockModule } from './clock.module.js';

@@ -1,12 +1,14 @@
 import { type DynamicModule, Global, Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { DataSource, type EntityTarget, type ObjectLiteral } from 'typeorm';
 import { Configuration, StartupError } from '../../config/index.js';
-import { Log } from '../log/index.js';
+import { Log, requestId } from '../log/index.js';
 import { createDataSource, type DataSourceSettings } from './data-source.js';
 import { Database } from './database.js';
 import { EMBEDDED_SERVER, provideServer, type Server } from './server.js';
 import { isConnectionLost, sqlState } from './errors.js';
 import { migrate, underStartLock } from './migrate.js';
+import { PoolMetrics } from './pool-metrics.js';
+import { SchemaCheck } from './schema-check.js';
 
 /** Brings up the embedded server if need be, connects, migrates; takes it all down last. */
 @Global()
@@ -31,8 +33,8 @@ export class DatabaseModule implements OnApplicationShutdown {
     };
     return {
       module: DatabaseModule,
-      providers: [provideServer, dataSource, database],
-      exports: [DataSource, Database],
+      providers: [provideServer, dataSource, database, PoolMetrics, SchemaCheck],
+      exports: [DataSource, Database, SchemaCheck],
     };
   }
 
@@ -52,7 +54,8 @@ async function connect(
     target: server.target,
     poolSize: configuration.databasePoolSize,
     entities,
-    onPoolError: (err: unknown) => log.warn({ err }, 'a database connection was lost'),
+    // Not the request's that happened to open the connection.
+    onPoolError: (err: unknown) => requestId.exit(() => log.warn({ err }, 'a database connection was lost')),
   };
   try {
     await migrateOnce({ ...settings, poolSize: 2, isUnhurried: true });

@@ -6,6 +6,9 @@ import type { Parameter, Statement } from './statement.js';
 const ATTEMPTS = 3;
 const RETRIED = new Set(['40001', '40P01']);
 
+/** Whoever has waited longer for a connection that then was lost is told so, and not made to wait for another. */
+const RETRY_WITHIN_MS = 5_000;
+
 /** One open transaction. Functions that take part in one have it as their first parameter. */
 export interface Tx {
   readonly manager: EntityManager;
@@ -33,7 +36,7 @@ export class Database {
   /**
    * A connection of its own, outside the pool and without its limits, not connected yet. Its owner ends it.
    * @param purpose for those who look at the server's list of connections
-   * @param answerWithinMs a statement that takes longer fails here; the connection is then of no use any more
+   * @param answerWithinMs a statement that takes longer fails here; the connection is then of no use any more. 0: no limit
    */
   dedicatedClient(purpose: string, answerWithinMs: number): pg.Client {
     const { options } = this.pool as unknown as { options: pg.ClientConfig };
@@ -60,11 +63,13 @@ export class Database {
   }
 
   private async attempt<T>(begin: string, work: (tx: Tx) => Promise<T>): Promise<T> {
+    const retryUntil = performance.now() + RETRY_WITHIN_MS;
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.once(begin, work);
       } catch (error) {
-        if (attempt === ATTEMPTS || error instanceof AmbiguousCommit || !mayRetry(error)) throw error;
+        const isLast = attempt === ATTEMPTS || performance.now() > retryUntil;
+        if (isLast || error instanceof AmbiguousCommit || !mayRetry(error)) throw error;
       }
     }
   }

@@ -3,5 +3,7 @@ export { Database, type Tx } from './database.js';
 export { DatabaseModule } from './database.module.js';
 export { createDataSource } from './data-source.js';
 export { AmbiguousCommit, isConnectionLost, isForeignKeyViolation, isTransient, sqlState } from './errors.js';
+export { endQuietly } from './silence.js';
+export { SchemaCheck, type SchemaState } from './schema-check.js';
 export { migrate, underStartLock } from './migrate.js';
-export { type Parameter, type Statement, statement } from './statement.js';
+export { type Parameter, knownStatements, type Statement, statement } from './statement.js';

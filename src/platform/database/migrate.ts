@@ -1,6 +1,7 @@
 import type { PoolClient } from 'pg';
 import type { DataSource } from 'typeorm';
 import { StartupError } from '../../config/index.js';
+import { mayBeSilent } from './silence.js';
 
 const LOWEST_SERVER_VERSION = 150_000;
 
@@ -16,10 +17,15 @@ export async function underStartLock<T>(dataSource: DataSource, work: () => Prom
   const client = (await runner.connect()) as PoolClient;
   try {
     await client.query('SET statement_timeout = 0; SET lock_timeout = 0');
-    await client.query('SELECT pg_advisory_lock($1)', [START_LOCK]);
-    return await work();
+    return await mayBeSilent(client, async () => {
+      await client.query('SELECT pg_advisory_lock($1)', [START_LOCK]);
+      return await work();
+    });
   } finally {
-    await client.query('SELECT pg_advisory_unlock_all(); RESET statement_timeout; RESET lock_timeout');
+    const isClean = client.query(
+      'SELECT pg_advisory_unlock_all(); RESET statement_timeout; RESET lock_timeout',
+    );
+    await isClean.catch(() => undefined); // a lost connection has no lock, and its loss is not what failed
     await runner.release();
   }
 }

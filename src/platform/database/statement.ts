@@ -8,6 +8,15 @@ export interface Statement {
 export type Parameter =
   string | number | boolean | Date | Buffer | null | readonly (string | number | null)[];
 
+const statements = new Map<string, Statement>();
+
+/** @throws when the name stands for another text: a connection would run whichever it had prepared first */
 export function statement(name: string, text: string): Statement {
-  return { name, text };
+  const known = statements.get(name) ?? { name, text };
+  if (known.text !== text) throw new Error(`two statements are called ${name}`);
+  statements.set(name, known);
+  return known;
 }
+
+/** Those of all modules that are loaded. */
+export const knownStatements = (): readonly Statement[] => [...statements.values()];

@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import { Database } from '../database/index.js';
+import { Database, endQuietly } from '../database/index.js';
 import { Log } from '../log/index.js';
 import type { BusEvent } from './bus-event.js';
 import { EventCarrier } from './event-carrier.js';
@@ -108,15 +108,4 @@ export class PostgresCarrier extends EventCarrier {
     this.notifier = undefined;
     void endQuietly(client);
   }
-}
-
-async function endQuietly(client: Client): Promise<void> {
-  const end = setTimeout(() => destroy(client), 1_000);
-  await client.end().catch(() => undefined);
-  clearTimeout(end);
-}
-
-/** `end` waits for the server; a connection that is cut would wait for ever. */
-function destroy(client: Client): void {
-  (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
 }

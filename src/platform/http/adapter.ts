@@ -4,19 +4,26 @@ import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
+import { requestId } from '../log/index.js';
 import { messageFor } from './error-filter.js';
-import { BadRequest } from './errors.js';
+import { ApiError, BadRequest } from './errors.js';
 import { securityHeaders } from './headers.js';
 import type { InFlightRequests } from './in-flight.js';
 import { UpgradableRequest } from './upgradable-request.js';
 
 const MAX_HEADER_BYTES = 16 * 1024;
 
+/** Sockets included. Each costs a file descriptor and some 10 KiB; the machine's own limit comes before this on small ones. */
+const MAX_CONNECTIONS = 10_000;
+
 const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+\s*(?:;.*)?$/;
 
 /** After an early refusal, so much of the unread body is discarded for the client to get its answer. */
 const LINGER_BYTES = 64 * 1024 * 1024;
 const LINGER_MS = 10_000;
+
+/** Instead of an address that cannot be read: what in it is a secret or a plaintext cannot be told either. */
+const UNREADABLE = '[unreadable]';
 
 /** Fastify as this service uses it: bodies unread until a handler asks, long path parameters, flat errors. */
 export function createAdapter(
@@ -44,17 +51,20 @@ export function createAdapter(
       requireHostHeader: false, // checked below: Node's own refusal has no body and no request id
     },
     multipart: false,
-    frameworkErrors: refuseUnroutable(headers),
-    clientErrorHandler: refuseMalformedRequest,
+    frameworkErrors: refuseUnroutable(logger, headers),
+    clientErrorHandler: refuseMalformedRequest(logger),
   });
   const fastify = adapter.getInstance();
+  fastify.server.maxConnections = MAX_CONNECTIONS;
+  fastify.addHook('onRequest', (request, _reply, done) => requestId.run(request.id, done));
   leaveBodiesUnread(fastify);
+  const isUnmet = unmetExpectations(fastify);
   fastify.addHook('onRequest', (request, reply, done) => {
     reply.headers(headers).header('x-request-id', request.id);
     forgetUnreadableContentType(request.raw);
-    done(isHostless(request.raw) ? new BadRequest('a Host header is required') : undefined);
+    if (isUnmet(request.raw)) done(new ExpectationFailed('the expectation cannot be met'));
+    else done(isHostless(request.raw) ? new BadRequest('a Host header is required') : undefined);
   });
-  fastify.server.on('checkExpectation', refuseExpectation);
   inFlight.watch(fastify);
   fastify.addHook('onResponse', (request, reply, done) => {
     logRequest(logger, request, reply);
@@ -103,36 +113,48 @@ function isHostless({ headers, httpVersion }: IncomingMessage): boolean {
   return headers.host === undefined && httpVersion !== '1.0';
 }
 
-/** `Expect` with anything but 100-continue; Node would answer without a body and a request id. */
-function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
-  const body = JSON.stringify({ error: 'the expectation cannot be met' });
-  response.writeHead(417, {
-    'content-type': 'application/json',
-    'content-length': body.length,
-    'x-request-id': randomUUID(),
-    connection: 'close',
+class ExpectationFailed extends ApiError {
+  readonly status = 417;
+}
+
+/**
+ * Tells requests with an `Expect` that is not 100-continue. Node would refuse them without a body, a request id and a
+ * line in the log, so they are sent on as if they had none.
+ */
+function unmetExpectations({ server }: FastifyInstance): (request: IncomingMessage) => boolean {
+  const unmet = new WeakSet<IncomingMessage>();
+  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+    unmet.add(request);
+    response.setHeader('connection', 'close'); // the body may never come, and nobody can tell where the next request begins
+    server.emit('request', request, response);
   });
-  response.end(body);
+  return (request) => unmet.has(request);
 }
 
 /** Addresses that the router cannot even read: they meet no hook and no filter. */
-function refuseUnroutable(headers: Readonly<Record<string, string>>) {
+function refuseUnroutable(logger: Logger, headers: Readonly<Record<string, string>>) {
   return (error: { statusCode?: number }, request: FastifyRequest, reply: FastifyReply): void => {
+    const { id: requestId, method, ip } = request;
     const status = error.statusCode ?? 400;
     void reply
-      .headers({ ...headers, 'x-request-id': request.id })
+      .headers({ ...headers, 'x-request-id': requestId })
       .status(status)
       .send({ error: messageFor(status) });
+    logger.info({ requestId, req: { method, url: UNREADABLE }, status, ip }, 'request');
   };
 }
 
-/** Bytes that are no HTTP request never reach the router; they get a flat answer all the same. */
-function refuseMalformedRequest(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) return;
-  const status = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 }[error.code ?? ''] ?? 400;
-  const body = JSON.stringify({ error: status === 408 ? 'the request took too long' : messageFor(status) });
-  socket.end(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n` +
-      `X-Request-Id: ${randomUUID()}\r\nConnection: close\r\n\r\n${body}`,
-  );
+/** Bytes that are no HTTP request never reach the router; they get a flat answer and a line in the log all the same. */
+function refuseMalformedRequest(logger: Logger) {
+  return (error: Error & { code?: string }, socket: Socket): void => {
+    if (error.code === 'ECONNRESET' || !socket.writable) return;
+    const requestId = randomUUID();
+    const status = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 }[error.code ?? ''] ?? 400;
+    const body = JSON.stringify({ error: status === 408 ? 'the request took too long' : messageFor(status) });
+    socket.end(
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n` +
+        `X-Request-Id: ${requestId}\r\nConnection: close\r\n\r\n${body}`,
+    );
+    logger.info({ requestId, status, ip: socket.remoteAddress, code: error.code }, 'request');
+  };
 }

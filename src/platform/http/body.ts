@@ -1,6 +1,7 @@
 import { createParamDecorator, type ExecutionContext, type PipeTransform } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { IncomingMessage } from 'node:http';
+import { inTime } from '../clock/index.js';
 import { BadRequest, PayloadTooLarge, RequestTimeout, UnsupportedMediaType } from './errors.js';
 import { parseJsonObject } from './json.js';
 import { validation } from './validation.js';
@@ -47,15 +48,8 @@ export async function* bodyChunks(request: IncomingMessage, limit: number): Asyn
 
 /** A whole body in memory; `limit` in bytes. Errors as in `bodyChunks`, and RequestTimeout after 30 s. */
 export async function readBody(request: IncomingMessage, limit: number): Promise<Buffer> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new RequestTimeout('the request body took too long')), JSON_TIMEOUT_MS);
-  });
-  try {
-    return await Promise.race([collect(bodyChunks(request, limit)), timeout]);
-  } finally {
-    clearTimeout(timer);
-  }
+  const tooLate = (): RequestTimeout => new RequestTimeout('the request body took too long');
+  return inTime(JSON_TIMEOUT_MS, collect(bodyChunks(request, limit)), tooLate);
 }
 
 async function collect(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
@@ -68,9 +62,11 @@ function tooLarge(limit: number): PayloadTooLarge {
   return new PayloadTooLarge(`the request body is larger than ${limit} bytes`);
 }
 
-const readJsonBody = createParamDecorator((limit: number, context: ExecutionContext) =>
-  readBody(context.switchToHttp().getRequest<FastifyRequest>().raw, limit).then(parseJsonObject),
-);
+/** Of a parameter's metadata: by this factory it is known for a JSON body. */
+export const jsonBodyFactory = (limit: number, context: ExecutionContext): Promise<Record<string, unknown>> =>
+  readBody(context.switchToHttp().getRequest<FastifyRequest>().raw, limit).then(parseJsonObject);
+
+const readJsonBody = createParamDecorator(jsonBodyFactory);
 
 /**
  * The validated JSON body of a route, read after the guards have let the request in.

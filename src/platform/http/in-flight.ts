@@ -1,48 +1,86 @@
 import type { BeforeApplicationShutdown } from '@nestjs/common';
 import type { FastifyInstance } from 'fastify';
-import { ServiceUnavailable } from './errors.js';
+import type { ServerResponse } from 'node:http';
+import { Server } from 'node:net';
 
 const DRAIN_MS = 25_000;
 
-/** A process that drains is alive: who would kill it for a 503 here would cut its requests off. */
-const LIVENESS = '/health';
+/** Who asked for readiness so lately will ask again, and gets so long to see the 503 and send requests elsewhere. */
+const ASKS_EVERY_MS = 30_000;
+const NOTICE_MS = 5_000;
+
+/** A client at work on a kept connection gets so long to send its next request, whose answer says that it closes. */
+const LAST_REQUEST_MS = 500;
+const LOOK_EVERY_MS = 10;
 
 /**
- * Counts the requests under way. At shutdown those finish, 25 s at most, while new ones are sent elsewhere (503,
- * connection closed); only then does the framework close what is left, and the pool after it.
+ * Counts the requests under way. At shutdown readiness goes first; then the port closes, each answer closes its
+ * connection, and what is under way finishes, 25 s at most. Only after it does the framework close what is left, and
+ * the pool. No request that has reached this process is refused for it.
  */
 export class InFlightRequests implements BeforeApplicationShutdown {
-  private count = 0;
+  private readonly responses = new Set<ServerResponse>();
+  private server: Server | undefined;
+  private isLeavingFlag = false;
   private isDraining = false;
-  private whenIdle: (() => void) | undefined;
+  private askedAt: number | undefined;
+
+  /** Whether the process is about to end, so that nobody should send it more. */
+  get isLeaving(): boolean {
+    return this.isLeavingFlag;
+  }
+
+  get count(): number {
+    return this.responses.size;
+  }
 
   watch(fastify: FastifyInstance): void {
-    fastify.addHook('onRequest', (request, reply, done) => {
-      this.count++;
+    this.server = fastify.server;
+    fastify.addHook('onRequest', (_request, reply, done) => {
+      const { raw } = reply;
+      this.responses.add(raw);
       // Not onResponse: it never comes for a client that has gone, and the drain would wait for it in vain.
-      reply.raw.once('close', () => this.leave());
-      if (!this.isDraining || request.url === LIVENESS) {
-        done();
-        return;
-      }
-      reply.header('connection', 'close');
-      done(new ServiceUnavailable('the service is shutting down', 5));
+      raw.once('close', () => this.responses.delete(raw));
+      if (this.isDraining) reply.header('connection', 'close');
+      done();
     });
+  }
+
+  /** Says that somebody has asked whether to send requests here. */
+  noteAsked(): void {
+    this.askedAt = performance.now();
+  }
+
+  /** From now on not ready. Resolves when who asks for that has had the time to see it: at once when nobody does. */
+  async announce(): Promise<void> {
+    this.isLeavingFlag = true;
+    const isAsked = this.askedAt !== undefined && performance.now() - this.askedAt < ASKS_EVERY_MS;
+    if (isAsked) await new Promise((resolve) => setTimeout(resolve, NOTICE_MS).unref());
   }
 
   async beforeApplicationShutdown(): Promise<void> {
+    const isAnnounced = this.isLeavingFlag;
+    this.isLeavingFlag = true;
     this.isDraining = true;
-    if (this.count === 0) return;
-    let deadline: NodeJS.Timeout | undefined;
-    await new Promise<void>((resolve) => {
-      this.whenIdle = resolve;
-      deadline = setTimeout(resolve, DRAIN_MS);
-    });
-    clearTimeout(deadline);
+    // That of `http` would also cut off kept connections on which the next request is on its way.
+    if (this.server?.listening) Server.prototype.close.call(this.server);
+    for (const response of this.responses)
+      if (!response.headersSent) response.setHeader('connection', 'close');
+    const now = performance.now();
+    await this.until(async () => !isAnnounced || (await this.connections()) === 0, now + LAST_REQUEST_MS);
+    await this.until(() => Promise.resolve(this.count === 0), now + DRAIN_MS);
   }
 
-  private leave(): void {
-    this.count--;
-    if (this.count === 0) this.whenIdle?.();
+  private connections(): Promise<number> {
+    return new Promise((resolve) => {
+      if (this.server) this.server.getConnections((_error, count) => resolve(count));
+      else resolve(0);
+    });
+  }
+
+  private async until(isSo: () => Promise<boolean>, deadline: number): Promise<void> {
+    while (!(await isSo()) && performance.now() < deadline) {
+      await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+    }
   }
 }

@@ -1,9 +1,13 @@
 export { createAdapter } from './adapter.js';
-export { bodyChunks, ClientGone, JsonBody, readBody } from './body.js';
-export { errorAnswer, type ErrorAnswer } from './error-filter.js';
+export { BodyAround } from './body-around.js';
+export { bodyChunks, ClientGone, JsonBody, jsonBodyFactory, readBody } from './body.js';
+export { ErrorFilter, errorAnswer, type ErrorAnswer } from './error-filter.js';
 export * from './errors.js';
 export { corsOptions, securityHeaders } from './headers.js';
 export { HttpModule } from './http.module.js';
 export { IsInstant, IsName } from './text.js';
 export { InFlightRequests } from './in-flight.js';
+export { Overload } from './overload.js';
+export { RequestMetrics } from './request-metrics.js';
 export { parseJsonObject } from './json.js';
+export { sendJsonText } from './json-text.js';

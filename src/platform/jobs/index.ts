@@ -1,3 +1,4 @@
+export { Background } from './background.js';
 export { type Counts, type JobRun, JobRuns } from './job-runs.js';
 export { JobsModule } from './jobs.module.js';
 export { NIGHTLY, type NightlyJob, NightlyJobs } from './nightly-jobs.js';

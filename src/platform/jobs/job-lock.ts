@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Client } from 'pg';
-import { Database } from '../database/index.js';
+import { Database, endQuietly } from '../database/index.js';
 
 const LOCK = 7_325_190_002;
 
@@ -25,22 +25,24 @@ export class JobLock {
     isPatient: boolean,
     work: (signal: AbortSignal) => Promise<T>,
   ): Promise<T | undefined> {
+    const hasStopped = (): boolean => stop.aborted;
+    if (hasStopped()) return undefined; // no event will tell
     const client = this.database.dedicatedClient('jobs', NO_LIMIT);
     const lost = new AbortController();
     client.on('error', () => lost.abort());
-    const end = (): void => void client.end().catch(() => undefined);
+    const end = (): void => void endQuietly(client);
     stop.addEventListener('abort', end, { once: true });
     try {
       await client.connect();
       await client.query('SET statement_timeout = 0; SET lock_timeout = 0');
       const isOurs = await (isPatient ? wait(client) : attempt(client));
       stop.removeEventListener('abort', end); // the lock stays until the work has come to its end
-      return isOurs && !stop.aborted ? await work(AbortSignal.any([stop, lost.signal])) : undefined;
+      return isOurs && !hasStopped() ? await work(AbortSignal.any([stop, lost.signal])) : undefined;
     } catch (error) {
-      if (stop.aborted) return undefined;
+      if (hasStopped()) return undefined;
       throw error;
     } finally {
-      await client.end().catch(() => undefined);
+      await endQuietly(client);
     }
   }
 }

@@ -1,24 +1,37 @@
-import { type DynamicModule, Global, Module } from '@nestjs/common';
+import { type DynamicModule, Global, Module, type OnApplicationBootstrap } from '@nestjs/common';
+import { Background } from './background.js';
 import { JobLock } from './job-lock.js';
+import { JobMetrics } from './job-metrics.js';
 import { JobRuns } from './job-runs.js';
 import { NightlyJobs } from './nightly-jobs.js';
 import { NightlySchedule, NightlyTimes } from './nightly-schedule.js';
 
 @Global()
 @Module({})
-export class JobsModule {
+export class JobsModule implements OnApplicationBootstrap {
+  constructor(
+    private readonly background: Background,
+    private readonly schedule: NightlySchedule,
+  ) {}
+
   /** @throws StartupError when the cron expression is none */
-  static with(expression: string): DynamicModule {
+  static with(expression: string, background: Background): DynamicModule {
     return {
       module: JobsModule,
       providers: [
         JobLock,
+        JobMetrics,
         JobRuns,
         NightlyJobs,
         NightlySchedule,
+        { provide: Background, useValue: background },
         { provide: NightlyTimes, useValue: new NightlyTimes(expression) },
       ],
-      exports: [JobRuns, NightlyJobs, NightlySchedule],
+      exports: [Background, JobRuns, NightlyJobs, NightlySchedule],
     };
+  }
+
+  onApplicationBootstrap(): void {
+    if (this.background.isOn) this.schedule.begin();
   }
 }

@@ -1,4 +1,4 @@
-import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { Timeout } from '@nestjs/schedule';
 import { CronJob, CronTime } from 'cron';
 import { StartupError } from '../../config/index.js';
@@ -7,7 +7,7 @@ import { Log } from '../log/index.js';
 import { JobRuns } from './job-runs.js';
 import { NIGHTLY, NightlyJobs } from './nightly-jobs.js';
 
-/** A service that was off at night makes up for it when it has been up for so long. An admin command never is. */
+/** A service that was off at night makes up for it when it has been up for so long. */
 const CATCH_UP_AFTER_MS = 60_000;
 
 /** When the jobs run: a cron expression, in UTC whatever the machine's zone. */
@@ -35,8 +35,9 @@ export class NightlyTimes {
 
 /** Starts the nightly jobs when their time has come; not while the kill switch holds off what writes. */
 @Injectable()
-export class NightlySchedule implements OnApplicationBootstrap, BeforeApplicationShutdown {
+export class NightlySchedule implements BeforeApplicationShutdown {
   private job: CronJob | undefined;
+  private running: Promise<void> | undefined;
 
   constructor(
     private readonly times: NightlyTimes,
@@ -46,7 +47,8 @@ export class NightlySchedule implements OnApplicationBootstrap, BeforeApplicatio
     private readonly log: Log,
   ) {}
 
-  onApplicationBootstrap(): void {
+  /** From now on. */
+  begin(): void {
     this.job = new CronJob(this.times.expression, () => void this.runIfDue(), null, true, 'UTC');
   }
 
@@ -70,8 +72,12 @@ export class NightlySchedule implements OnApplicationBootstrap, BeforeApplicatio
       this.log.warn({ killSwitch: this.killSwitch.mode }, 'the nightly jobs are left out');
       return;
     }
-    await this.log.bestEffort('run the nightly jobs', () =>
-      this.jobs.run(async (now) => isDue(await this.runs.lastStart(NIGHTLY, now), now)),
-    );
+    // Who still waits for last night's run of another instance need not wait twice.
+    this.running ??= this.log
+      .bestEffort('run the nightly jobs', () =>
+        this.jobs.run(async (now) => isDue(await this.runs.lastStart(NIGHTLY, now), now)),
+      )
+      .finally(() => (this.running = undefined));
+    await this.running;
   }
 }

@@ -1,3 +1,4 @@
 export { addressKey } from './client-address.js';
 export { LimitsModule } from './limits.module.js';
 export { RateLimiter } from './rate-limiter.js';
+export { type SlotLimits, Slots } from './slots.js';

@@ -1,3 +1,4 @@
 export { Log } from './log.js';
 export { LogModule } from './log.module.js';
-export { createLogger, describeError, NestLog, redactUrl } from './logger.js';
+export { createLogger, describeError, NestLog, plainUrl, redactUrl } from './logger.js';
+export { requestId } from './request-id.js';

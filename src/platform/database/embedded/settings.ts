@@ -15,7 +15,7 @@ export function serverArguments(socketDirectory: string): string[] {
     unix_socket_permissions: '0700',
     port: PORT,
     password_encryption: 'scram-sha-256',
-    max_connections: 60,
+    max_connections: 120, // a place that nobody takes costs next to nothing
 
     shared_buffers: '64MB',
     max_wal_size: '2GB', // fewer checkpoints, and so fewer full pages in the log

@@ -13,6 +13,9 @@ import { BlobUpkeep1763600000012 } from './1763600000012-blob-upkeep.js';
 import { Retention1763600000013 } from './1763600000013-retention.js';
 import { Jobs1763600000014 } from './1763600000014-jobs.js';
 import { KillSwitch1763600000016 } from './1763600000016-kill-switch.js';
+import { KeySessions1763600000018 } from './1763600000018-key-sessions.js';
+import { PlansByKey1763600000019 } from './1763600000019-plans-by-key.js';
+import { UploadsTogether1763600000020 } from './1763600000020-uploads-together.js';
 
 /** In the order in which they run. Hand-written; never edited once landed. */
 export const migrations = [
@@ -31,4 +34,7 @@ export const migrations = [
   Retention1763600000013,
   Jobs1763600000014,
   KillSwitch1763600000016,
+  KeySessions1763600000018,
+  PlansByKey1763600000019,
+  UploadsTogether1763600000020,
 ];

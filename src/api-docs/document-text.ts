@@ -1,0 +1,33 @@
+export const INFO = {
+  title: 'Cloud Sync Service',
+  version: '1',
+  description: [
+    'Sync, version history and assets of end-to-end encrypted workspaces. Paths, contents, labels and file names are ' +
+      'encrypted by the client; the service never sees them in plaintext, but for the Automation API while a key ' +
+      'session is presented.',
+    'Every answer carries `X-Request-Id`. Every error is `{ "error": string }`, with more fields where said; errors ' +
+      'of the pages are pages, those of the identity handler have its own form. Beside the answers listed, any ' +
+      'request may meet 400 (a malformed request or no Host), 404 (no such address), 408 (the body took too long), ' +
+      '415 (an encoded body), 431 (the headers are too large) or 500.',
+    'Each GET has a HEAD. 429 and 503 carry `Retry-After` in seconds; a request that met one of them changed nothing ' +
+      'and may be made again.',
+  ].join('\n\n'),
+};
+
+export const TAGS = [
+  { name: 'Identity', description: 'Sessions and service JWTs.' },
+  { name: 'Account', description: 'The user behind the token.' },
+  { name: 'Access tokens', description: 'Personal access tokens, for tools.' },
+  { name: 'Subscription', description: 'Trial, payment and what they open.' },
+  { name: 'Workspaces', description: 'What belongs together, under one key.' },
+  { name: 'Files', description: 'The encrypted files of a workspace.' },
+  { name: 'Versions', description: 'What a file was before.' },
+  { name: 'Sync', description: 'The change log: snapshot, pull, push.' },
+  { name: 'Checkpoints', description: 'Marks in the change log, and what they say.' },
+  { name: 'Live room', description: 'Being told of changes.' },
+  { name: 'Devices', description: 'Registered devices and Web Push.' },
+  { name: 'Assets', description: 'Encrypted files beside the change log.' },
+  { name: 'Automation', description: 'Notes in plaintext, for headless tools with a key session.' },
+  { name: 'Pages', description: 'For people, in a browser.' },
+  { name: 'Service', description: 'Health, and this document.' },
+] as const;

@@ -1,0 +1,2 @@
+export { ApiDocuments } from './api-document.js';
+export { ApiDocsModule } from './api-docs.module.js';

@@ -1,0 +1,131 @@
+import { ENCRYPTED_PATH } from '../files/index.js';
+import {
+  arrayOf,
+  COUNT,
+  errorWith,
+  json,
+  matching,
+  named,
+  nullable,
+  objectOf,
+  OK,
+  oneOf,
+  ORDINAL,
+  STRING,
+  UUID,
+} from '../platform/openapi/index.js';
+import type { Checkpoint } from './checkpoints.service.js';
+import type { Manifest, ManifestEntry, Summary, SummaryEntry } from './projections.js';
+
+const PATH = matching(ENCRYPTED_PATH);
+
+const MARK = {
+  id: UUID,
+  encryptedLabel: STRING,
+  kind: oneOf('manual', 'auto'),
+  cursor: COUNT,
+  createdAt: {
+    type: 'string',
+    pattern: '^\\d{4}-\\d{2}-\\d{2} \\d{2}:\\d{2}:\\d{2}$',
+    description: '`YYYY-MM-DD HH:MM:SS`, UTC',
+  },
+};
+
+const CHECKPOINT = named('Checkpoint', objectOf<Checkpoint>(MARK));
+const CREATED = named(
+  'CreatedCheckpoint',
+  objectOf<Checkpoint & { workspaceId: string }>({ ...MARK, workspaceId: UUID }),
+);
+
+const SUMMARY = objectOf<Summary>({
+  fromCursor: COUNT,
+  toCursor: COUNT,
+  entries: arrayOf(
+    named(
+      'SummaryEntry',
+      objectOf<SummaryEntry>({
+        encryptedPath: PATH,
+        action: oneOf('created', 'modified', 'deleted'),
+        changeCount: ORDINAL,
+        latestVersion: ORDINAL,
+      }),
+    ),
+  ),
+});
+
+const MANIFEST = objectOf<Manifest>({
+  expectedHeadCursor: COUNT,
+  entries: arrayOf(
+    named(
+      'ManifestEntry',
+      objectOf<ManifestEntry>({
+        encryptedPath: PATH,
+        op: oneOf('restore', 'delete', 'noop'),
+        beforeVersionId: nullable(UUID),
+        afterVersionId: nullable(UUID),
+      }),
+    ),
+  ),
+});
+
+const NOTE_STATE = {
+  anyOf: [
+    objectOf<{ versionId: string | null }>({ versionId: nullable(UUID) }),
+    objectOf<{ absent: true }>({ absent: { const: true } }),
+  ],
+};
+
+const ABSENT = 'checkpoint not found';
+const COMPACTED = json('the change log has been compacted', errorWith({ compactionFloor: COUNT }));
+const OF_CHECKPOINT = { cpId: { description: 'The id of a checkpoint.', schema: UUID } } as const;
+
+export const CHECKPOINTS_DOCS = {
+  tag: 'Checkpoints',
+  operations: {
+    create: { summary: 'Mark the head of the change log', answers: { 201: json('the checkpoint', CREATED) } },
+    list: {
+      summary: 'The checkpoints, highest cursor first',
+      answers: {
+        200: json('all of them', objectOf<{ checkpoints: unknown }>({ checkpoints: arrayOf(CHECKPOINT) })),
+      },
+    },
+    delete: {
+      summary: 'Remove a checkpoint',
+      description: 'The marker alone: the log and all versions stay.',
+      path: OF_CHECKPOINT,
+      answers: { 200: json('it is gone', OK), 404: ABSENT },
+    },
+    summary: {
+      summary: 'What changed up to a checkpoint',
+      path: OF_CHECKPOINT,
+      query: {
+        fromCursor: {
+          description: 'Where the window begins, exclusively; the next-older checkpoint unless said.',
+          schema: COUNT,
+        },
+      },
+      answers: {
+        200: json('each path that was touched', SUMMARY),
+        400: 'fromCursor is no cursor, or above that of the checkpoint',
+        404: ABSENT,
+        409: COMPACTED,
+      },
+    },
+    restoreManifest: {
+      summary: 'What would bring every path back to a checkpoint',
+      path: OF_CHECKPOINT,
+      answers: { 200: json('computed against one head', MANIFEST), 404: ABSENT, 409: COMPACTED },
+    },
+    noteState: {
+      summary: 'The version that a path had at a checkpoint',
+      path: OF_CHECKPOINT,
+      query: { encPath: { description: 'The encrypted path.', schema: PATH, isRequired: true } },
+      answers: {
+        200: json('the version, or that there was none', NOTE_STATE),
+        400: 'encPath is missing or not in order',
+        404: ABSENT,
+        409: COMPACTED,
+      },
+    },
+  },
+} as const;

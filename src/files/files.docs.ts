@@ -1,0 +1,110 @@
+import { DEVICE_ID } from '../devices/index.js';
+import {
+  arrayOf,
+  COUNT,
+  INSTANT,
+  json,
+  matching,
+  named,
+  objectOf,
+  OK,
+  ORDINAL,
+  SHA256_HEX,
+  UUID,
+} from '../platform/openapi/index.js';
+import { DOWNLOAD_ANSWERS, DOWNLOAD_HEADERS } from './download.docs.js';
+import { CONTENT_HASH, ENCRYPTED_PATH } from './file-headers.js';
+import type { FileWire, UploadedWire } from './files.wire.js';
+
+export const PATH = matching(ENCRYPTED_PATH);
+
+export const IN_PATH = {
+  encPath: { description: 'The encrypted path: base64url, opaque, compared exactly.', schema: PATH },
+} as const;
+
+const FROM_DEVICE = {
+  'X-Device-Id': {
+    description: 'The device that makes the change, and is not told of it. It need not be registered.',
+    schema: matching(DEVICE_ID),
+    isRequired: true,
+  },
+} as const;
+
+const FILE = named(
+  'File',
+  objectOf<FileWire>({
+    id: UUID,
+    encrypted_path: PATH,
+    content_hash: SHA256_HEX,
+    encrypted_size: COUNT,
+    version: ORDINAL,
+    created_at: INSTANT,
+    updated_at: INSTANT,
+  }),
+);
+
+const UPLOADED = named(
+  'UploadedFile',
+  objectOf<UploadedWire>({
+    id: UUID,
+    workspaceId: UUID,
+    encryptedPath: PATH,
+    contentHash: SHA256_HEX,
+    encryptedSize: COUNT,
+    version: ORDINAL,
+  }),
+);
+
+export const FILES_DOCS = {
+  tag: 'Files',
+  operations: {
+    list: {
+      summary: 'The live files',
+      answers: { 200: json('all of them', objectOf<{ files: unknown }>({ files: arrayOf(FILE) })) },
+    },
+    put: {
+      summary: 'Upload the content of a file',
+      description:
+        'Makes a version and a change. The content of the live file again makes neither, so an upload may be ' +
+        'repeated. A deleted file comes alive.',
+      path: IN_PATH,
+      headers: {
+        ...FROM_DEVICE,
+        'X-Content-Hash': {
+          description: 'SHA-256 of the body, in hex.',
+          schema: { type: 'string', pattern: CONTENT_HASH.source.replace('a-f', 'a-fA-F') },
+          isRequired: true,
+        },
+        'If-Match': { description: '`"<content hash>"`: only over this content.' },
+        'If-None-Match': { description: '`*`: only where no live file is.' },
+      },
+      body: {
+        description: 'The ciphertext; 100 MiB unless MAX_FILE_BYTES says otherwise.',
+        type: 'application/octet-stream',
+      },
+      answers: {
+        200: json('a new version of a file that was there, or nothing new', UPLOADED),
+        201: json('a new file', UPLOADED),
+        400: 'the path or a header is not in order, or the hash is not that of the body',
+        412: 'the live file is another than the condition wants',
+        413: 'the body is too large',
+      },
+    },
+    get: {
+      summary: 'Download the content of a live file',
+      path: IN_PATH,
+      headers: DOWNLOAD_HEADERS,
+      answers: { ...DOWNLOAD_ANSWERS, 400: 'the path is not in order', 404: 'file not found' },
+    },
+    delete: {
+      summary: 'Delete a file; its versions stay',
+      path: IN_PATH,
+      headers: FROM_DEVICE,
+      answers: {
+        200: json('it is deleted', OK),
+        400: 'the path or X-Device-Id is not in order',
+        404: 'file not found',
+      },
+    },
+  },
+} as const;

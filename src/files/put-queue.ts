@@ -1,0 +1,172 @@
+import { Injectable } from '@nestjs/common';
+import { setImmediate as readRequests } from 'node:timers/promises';
+import { Clock } from '../platform/clock/index.js';
+import { Database, type Parameter, sqlState } from '../platform/database/index.js';
+import { ServiceUnavailable } from '../platform/http/index.js';
+import { Metrics } from '../platform/metrics/index.js';
+import { type Caller, Standings, WorkspaceClosed } from '../workspaces/index.js';
+import { fileStatements } from './files.queries.js';
+
+/** What the database is given of one upload; `bytes` is null when the store has them. */
+export interface Put {
+  readonly workspaceId: string;
+  /** To whom the workspace must be open; undefined when that was asked already. */
+  readonly caller?: Caller;
+  readonly encryptedPath: string;
+  readonly contentHash: string;
+  readonly size: number;
+  readonly deviceId: string;
+  readonly now: Date;
+  readonly fileId: string;
+  readonly versionId: string;
+  readonly blobId: string;
+  readonly bytes: Buffer | null;
+  readonly ifMatch: readonly string[] | null;
+  readonly ifAbsent: boolean;
+}
+
+export interface PutOutcome {
+  readonly outcome:
+    'created' | 'updated' | 'unchanged' | 'precondition_failed' | 'workspace_gone' | 'blob_gone';
+  readonly fileId: string;
+  readonly version: number;
+}
+
+interface Waiting {
+  /** In ms, as `Clock.elapsed` counts. */
+  readonly since: number;
+  readonly put: Put;
+  readonly resolve: (outcome: PutOutcome) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+const BATCH_ROWS = 64;
+const BATCH_BYTES = 1024 * 1024;
+/** Of one workspace, on this instance. */
+const MOST_WAITING = 128;
+const RETRY_SECONDS = 1;
+/** For the commits of those before; when the database falls silent, one batch after the other would wait it out. */
+const LONGEST_WAIT_MS = 10_000;
+
+/**
+ * Commits the uploads of a workspace in turns: the first one at once, all that come meanwhile together with the next
+ * commit. Apart they would wait for each other at the workspace's row lock, each for a flush of its own. Nothing is
+ * acknowledged before its commit, and each is decided as it would be alone, in the order in which they came.
+ */
+@Injectable()
+export class PutQueue {
+  private readonly lines = new Map<string, Waiting[]>();
+
+  constructor(
+    private readonly database: Database,
+    private readonly standings: Standings,
+    private readonly clock: Clock,
+    metrics: Metrics,
+  ) {
+    const help = 'Uploads that wait for the commit of those before them';
+    metrics.gauge('cloud_sync_uploads_waiting', help, [], () => [{ value: this.waiting }]);
+  }
+
+  /** Uploads that no commit has taken yet. */
+  get waiting(): number {
+    return [...this.lines.values()].reduce((sum, line) => sum + line.length, 0);
+  }
+
+  /** @throws ServiceUnavailable when too many wait, WorkspaceClosed when nothing was done for that, and what the database says to this upload */
+  async put(put: Put): Promise<PutOutcome> {
+    const line = this.lines.get(put.workspaceId);
+    if (line && line.length >= MOST_WAITING) {
+      throw new ServiceUnavailable('too many uploads to this workspace at once', RETRY_SECONDS);
+    }
+    return new Promise((resolve, reject) => {
+      const waiting = { put, resolve, reject, since: this.clock.elapsed() };
+      if (line) {
+        line.push(waiting);
+        return;
+      }
+      this.lines.set(put.workspaceId, [waiting]);
+      void this.drain(put.workspaceId);
+    });
+  }
+
+  private async drain(workspaceId: string): Promise<void> {
+    const line = this.lines.get(workspaceId) ?? [];
+    while (line.length > 0) {
+      this.refuseLate(line);
+      await this.commit(nextBatch(line));
+      // What has come in while the database was at work goes with the next commit, not with the one after it.
+      await readRequests();
+    }
+    this.lines.delete(workspaceId);
+  }
+
+  /** Nothing has been sent for them yet. */
+  private refuseLate(line: Waiting[]): void {
+    const onTime = line.findIndex(({ since }) => this.clock.elapsed() - since <= LONGEST_WAIT_MS);
+    for (const { reject } of line.splice(0, onTime < 0 ? line.length : onTime)) {
+      reject(new ServiceUnavailable('the uploads before took too long', RETRY_SECONDS));
+    }
+  }
+
+  /** Settles every upload of the batch; never rejects. One that the database refuses does not fail the others. */
+  private async commit(batch: readonly Waiting[]): Promise<void> {
+    try {
+      const outcomes = await this.run(batch.map(({ put }) => put));
+      batch.forEach(({ resolve }, index) => resolve(outcomes[index] as PutOutcome));
+    } catch (error) {
+      if (batch.length > 1 && isOfOneRow(error)) for (const one of batch) await this.commit([one]);
+      else for (const { reject } of batch) reject(error);
+    }
+  }
+
+  private async run(puts: readonly Put[]): Promise<PutOutcome[]> {
+    const [first] = puts;
+    if (!first) return [];
+    const open = this.standings.valuesOf(first.caller);
+    const rows =
+      puts.length === 1
+        ? await this.database.run<PutOutcome>(fileStatements.put, [...single(first), ...open])
+        : await this.database.run<PutOutcome>(fileStatements.putMany, [...together(puts), ...open]);
+    if (rows.length === 0) throw new WorkspaceClosed();
+    if (rows.length !== puts.length) throw new Error(`${rows.length} answers to ${puts.length} uploads`);
+    return rows;
+  }
+}
+
+/** What a row's own values can cause: all of the batch was rolled back, and without that row it would not have been. */
+const isOfOneRow = (error: unknown): boolean => /^(22|23|P0)/.test(sqlState(error) ?? '');
+
+/** At least one, all of one caller; no path twice, and no more bytes in rows than a request should carry. */
+function nextBatch(line: Waiting[]): Waiting[] {
+  const [first] = line;
+  const paths = new Set<string>();
+  let bytes = 0;
+  const end = line.findIndex(({ put }, index) => {
+    bytes += put.bytes?.length ?? 0;
+    const isRepeated = paths.has(put.encryptedPath);
+    paths.add(put.encryptedPath);
+    const isOfAnother = !isSame(put.caller, first?.put.caller);
+    return index > 0 && (isRepeated || isOfAnother || bytes > BATCH_BYTES || index === BATCH_ROWS);
+  });
+  return line.splice(0, end < 0 ? line.length : end);
+}
+
+const isSame = (one: Caller | undefined, other: Caller | undefined): boolean =>
+  one?.userId === other?.userId && one?.needsSubscription === other?.needsSubscription;
+
+const single = (put: Put): Parameter[] => [
+  ...[put.workspaceId, put.encryptedPath, put.contentHash, put.size, put.deviceId, put.now],
+  ...[put.fileId, put.versionId, put.blobId, put.bytes, put.ifMatch, put.ifAbsent],
+];
+
+/** The bytes go as one, with the length of each: an array of them would be sent as text. */
+const together = (puts: readonly Put[]): Parameter[] => [
+  puts[0]?.workspaceId ?? null,
+  ...[puts.map((put) => put.encryptedPath), puts.map((put) => put.contentHash), puts.map((put) => put.size)],
+  ...[puts.map((put) => put.deviceId), puts.map((put) => put.now.toISOString())],
+  ...[puts.map((put) => put.fileId), puts.map((put) => put.versionId), puts.map((put) => put.blobId)],
+  Buffer.concat(puts.flatMap((put) => put.bytes ?? [])),
+  puts.map((put) => put.bytes?.length ?? null),
+  puts.map((put) => put.ifMatch?.join(',') ?? null),
+  puts.map((put) => String(put.ifAbsent)),
+];

@@ -1,0 +1,85 @@
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import type { FastifyInstance } from 'fastify';
+import { Configuration } from '../../config/index.js';
+import { Database } from '../database/index.js';
+import { type Counter, Metrics } from '../metrics/index.js';
+import { ServiceUnavailable } from './errors.js';
+import { InFlightRequests } from './in-flight.js';
+
+/** Requests under way, slow uploads included. Each costs some 100 KiB, so this many stay within 200 MiB. */
+const MAX_IN_FLIGHT = 2_000;
+
+/**
+ * Statements that wait for each connection of the pool. At 20 ms each, which is a slow disk, the last waits a second;
+ * at 5 s the pool would give up.
+ */
+const MAX_WAITING_PER_CONNECTION = 50;
+
+/**
+ * A timer that comes so late twice in a row: the process does not get round to its work. Once is no sign, as after a
+ * pause of the machine.
+ */
+const MAX_DELAY_MS = 1_000;
+const LOOK_EVERY_MS = 500;
+
+const RETRY_AFTER_S = 2;
+const HEALTH = /^\/health(?:\/|\?|$)/;
+
+type Reason = 'in_flight' | 'database' | 'event_loop';
+
+/** Refuses requests early, before they cost anything, when more come than can be answered in time. Health is exempt. */
+@Injectable()
+export class Overload implements OnApplicationShutdown {
+  private readonly refusals: Counter;
+  private timer: NodeJS.Timeout | undefined;
+  private lastLook = 0;
+  private lateLooks = 0;
+
+  constructor(
+    private readonly configuration: Configuration,
+    private readonly inFlight: InFlightRequests,
+    private readonly database: Database,
+    metrics: Metrics,
+  ) {
+    this.refusals = metrics.counter(
+      'cloud_sync_overload_refusals_total',
+      'Requests refused with 503 because too many were under way, by what ran out',
+      ['reason'],
+    );
+  }
+
+  watch(fastify: FastifyInstance): void {
+    this.lastLook = performance.now();
+    this.timer = setInterval(() => this.look(), LOOK_EVERY_MS);
+    this.timer.unref();
+    fastify.addHook('onRequest', (request, _reply, done) => {
+      done(HEALTH.test(request.url) ? undefined : this.refusal());
+    });
+  }
+
+  /** The answer to a request that is one too many, if it is. */
+  refusal(): ServiceUnavailable | undefined {
+    const reason = this.reason();
+    if (!reason) return undefined;
+    this.refusals.add({ reason });
+    return new ServiceUnavailable('the service is overloaded', RETRY_AFTER_S);
+  }
+
+  onApplicationShutdown(): void {
+    clearInterval(this.timer);
+  }
+
+  private reason(): Reason | undefined {
+    if (this.inFlight.count > MAX_IN_FLIGHT) return 'in_flight';
+    const maxWaiting = MAX_WAITING_PER_CONNECTION * this.configuration.databasePoolSize;
+    if (this.database.pool.waitingCount > maxWaiting) return 'database';
+    return this.lateLooks >= 2 ? 'event_loop' : undefined;
+  }
+
+  private look(): void {
+    const now = performance.now();
+    const isLate = now - this.lastLook - LOOK_EVERY_MS > MAX_DELAY_MS;
+    this.lateLooks = isLate ? this.lateLooks + 1 : 0;
+    this.lastLook = now;
+  }
+}

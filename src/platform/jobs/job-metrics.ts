@@ -1,0 +1,59 @@
+import { Injectable } from '@nestjs/common';
+import { Database, statement } from '../database/index.js';
+import { Metrics, type Reading } from '../metrics/index.js';
+
+const last = statement(
+  'job_runs.last',
+  `SELECT DISTINCT ON (name) name, started_at AS "startedAt", ended_at AS "endedAt", error IS NULL AS "isGood"
+   FROM job_runs ORDER BY name, id DESC`,
+);
+
+interface LastRun {
+  readonly name: string;
+  readonly startedAt: Date;
+  readonly endedAt: Date | null;
+  readonly isGood: boolean;
+}
+
+const seconds = (time: Date): number => time.getTime() / 1000;
+
+/** The last run of each job, in numbers; every instance tells the same. */
+@Injectable()
+export class JobMetrics {
+  private reading: Promise<LastRun[]> | undefined;
+
+  constructor(
+    private readonly database: Database,
+    private readonly metrics: Metrics,
+  ) {
+    this.declare('last_start_timestamp_seconds', 'When the last run of a job began', (run) =>
+      seconds(run.startedAt),
+    );
+    this.declare(
+      'last_end_timestamp_seconds',
+      'When the last run of a job ended; absent while it is under way',
+      ({ endedAt }) => endedAt && seconds(endedAt),
+    );
+    this.declare(
+      'last_success',
+      '1 when the last run of a job ended well, 0 when it failed; absent while it is under way',
+      ({ endedAt, isGood }) => (endedAt || !isGood ? Number(isGood) : null),
+    );
+  }
+
+  /** The label is not `job`: Prometheus has one of its own. */
+  private declare(name: string, help: string, valueOf: (run: LastRun) => number | null): void {
+    this.metrics.gauge(`cloud_sync_job_${name}`, help, ['name'], async () =>
+      (await this.read()).flatMap((run): Reading[] => {
+        const value = valueOf(run);
+        return value === null ? [] : [{ labels: { name: run.name }, value }];
+      }),
+    );
+  }
+
+  /** One statement for all who look at once. */
+  private read(): Promise<LastRun[]> {
+    this.reading ??= this.database.run<LastRun>(last, []).finally(() => (this.reading = undefined));
+    return this.reading;
+  }
+}

@@ -1,0 +1,64 @@
+import { ServiceUnavailable } from '../http/index.js';
+
+export interface SlotLimits {
+  readonly atOnce: number;
+  /** How many may wait for a slot. */
+  readonly waiting: number;
+  readonly waitMs: number;
+  /** What the one who cannot wait is told. */
+  readonly busy: string;
+}
+
+const RETRY_AFTER_S = 5;
+
+/** So many at a time may do what costs much time or memory; the rest wait in turn, and not for ever. */
+export class Slots {
+  private taken = 0;
+  private readonly queue: (() => void)[] = [];
+
+  constructor(private readonly limits: SlotLimits) {}
+
+  /** Resolves with what gives the slot back, which may be called again. @throws ServiceUnavailable */
+  async take(): Promise<() => void> {
+    if (this.taken < this.limits.atOnce) this.taken++;
+    else await this.turn();
+    let isHeld = true;
+    return () => {
+      if (isHeld) this.handOn();
+      isHeld = false;
+    };
+  }
+
+  /** Does work with a slot. @throws ServiceUnavailable */
+  async during<T>(work: () => Promise<T>): Promise<T> {
+    const giveBack = await this.take();
+    try {
+      return await work();
+    } finally {
+      giveBack();
+    }
+  }
+
+  /** A slot that is given back goes to the first who waits, so nobody overtakes. */
+  private handOn(): void {
+    const next = this.queue.shift();
+    if (next) next();
+    else this.taken--;
+  }
+
+  private turn(): Promise<void> {
+    const { waiting, waitMs, busy } = this.limits;
+    if (this.queue.length >= waiting) throw new ServiceUnavailable(busy, RETRY_AFTER_S);
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.queue.splice(this.queue.indexOf(go), 1);
+        reject(new ServiceUnavailable(busy, RETRY_AFTER_S));
+      }, waitMs);
+      const go = (): void => {
+        clearTimeout(timer);
+        resolve();
+      };
+      this.queue.push(go);
+    });
+  }
+}

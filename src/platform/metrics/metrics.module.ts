@@ -1,0 +1,20 @@
+import { Global, Module } from '@nestjs/common';
+import { Configuration } from '../../config/index.js';
+import { Metrics } from './metrics.js';
+import { MetricsServer } from './metrics-server.js';
+
+@Global()
+@Module({
+  providers: [
+    {
+      provide: Metrics,
+      inject: [Configuration],
+      useFactory: async ({ metricsPort }: Configuration) =>
+        // Loaded where it is used: a service that nobody watches does without it.
+        new Metrics(metricsPort === undefined ? undefined : await import('prom-client')),
+    },
+    MetricsServer,
+  ],
+  exports: [Metrics, MetricsServer],
+})
+export class MetricsModule {}

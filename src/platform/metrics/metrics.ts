@@ -1,0 +1,101 @@
+import type { Registry } from 'prom-client';
+import { inTime } from '../clock/index.js';
+
+type PromClient = typeof import('prom-client');
+
+type Labels = Readonly<Record<string, string>>;
+
+/** Only ever goes up. */
+export interface Counter {
+  add(labels?: Labels, amount?: number): void;
+}
+
+export interface Histogram {
+  observe(labels: Labels, value: number): void;
+}
+
+/** One value of a gauge. */
+export interface Reading {
+  readonly labels?: Labels;
+  readonly value: number;
+}
+
+/** A scrape is over before its Prometheus gives up, whatever hangs. */
+const READ_WITHIN_MS = 1_500;
+
+const NOTHING = { add: () => undefined, observe: () => undefined };
+
+/**
+ * What this instance tells of itself in numbers. The module that owns a fact declares it here, under a name that begins
+ * with `cloud_sync_`. Danger: a label has a few values that are known beforehand, never an id, an address or a path.
+ */
+export class Metrics {
+  private readonly registry: Registry | undefined;
+
+  /** @param client the library; without it nothing is counted */
+  constructor(private readonly client?: PromClient) {
+    if (!client) return;
+    this.registry = new client.Registry();
+    client.collectDefaultMetrics({ register: this.registry });
+  }
+
+  /** Whether anything is counted at all. */
+  get isOn(): boolean {
+    return this.registry !== undefined;
+  }
+
+  counter(name: string, help: string, labelNames: readonly string[] = []): Counter {
+    if (!this.client) return NOTHING;
+    const counter = new this.client.Counter({ ...this.described(name, help, labelNames) });
+    return { add: (labels = {}, amount = 1) => counter.inc(labels, amount) };
+  }
+
+  /** @param buckets upper bounds, in the unit that the name ends with */
+  histogram(name: string, help: string, labelNames: readonly string[], buckets: number[]): Histogram {
+    if (!this.client) return NOTHING;
+    const histogram = new this.client.Histogram({ ...this.described(name, help, labelNames), buckets });
+    return { observe: (labels, value) => histogram.observe(labels, value) };
+  }
+
+  /** What is read whenever somebody looks. A read that fails or hangs leaves its values out; all others are told. */
+  gauge(
+    name: string,
+    help: string,
+    labelNames: readonly string[],
+    read: () => readonly Reading[] | Promise<readonly Reading[]>,
+  ): void {
+    if (!this.client) return;
+    const gauge = new this.client.Gauge({
+      ...this.described(name, help, labelNames),
+      collect: async () => {
+        const readings = await readInTime(read);
+        gauge.reset();
+        for (const { labels = {}, value } of readings) gauge.set(labels, value);
+      },
+    });
+  }
+
+  /** All of it, in the text format of Prometheus. */
+  text(): Promise<string> {
+    return this.registry?.metrics() ?? Promise.resolve('');
+  }
+
+  private described(
+    name: string,
+    help: string,
+    labelNames: readonly string[],
+  ): { name: string; help: string; labelNames: string[]; registers: Registry[] } {
+    return { name, help, labelNames: [...labelNames], registers: this.registry ? [this.registry] : [] };
+  }
+}
+
+async function readInTime(
+  read: () => readonly Reading[] | Promise<readonly Reading[]>,
+): Promise<readonly Reading[]> {
+  try {
+    const reading = Promise.resolve().then(read);
+    return await inTime(READ_WITHIN_MS, reading, () => new Error('it takes too long'));
+  } catch {
+    return []; // an absent value says it, and who failed says why in the log
+  }
+}

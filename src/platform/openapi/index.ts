@@ -1,0 +1,14 @@
+export type { ApiDocument, HeaderObject, Operation, Parameter, Reference, Response } from './api-document.js';
+export { buildDocument } from './document.js';
+export type { OperationPolicy } from './operation-parts.js';
+export {
+  type AnswerDocs,
+  Documented,
+  json,
+  type OperationDocs,
+  page,
+  type ParameterDocs,
+  type Parameters,
+} from './documented.js';
+export type { ControllerClass, Handler } from './routes.js';
+export * from './schema.js';

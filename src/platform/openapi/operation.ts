@@ -1,0 +1,58 @@
+import type { Parameters } from './documented.js';
+import type { OperationParts } from './operation-parts.js';
+import type { Operation, Parameter } from './api-document.js';
+import { JSON_TYPE, responsesOf } from './responses.js';
+import { STRING, UUID } from './schema.js';
+
+const ITS_OWN = 'Which one.';
+
+/** One operation of the document. */
+export function operationOf(parts: OperationParts): Operation {
+  const { operation, policy, tag, name } = parts;
+  const parameters = parametersOf(parts);
+  const requestBody = requestBodyOf(parts);
+  return {
+    operationId: name,
+    tags: [tag],
+    summary: operation.summary,
+    ...(operation.description && { description: operation.description }),
+    security: policy.security,
+    ...(parameters.length > 0 && { parameters }),
+    ...(requestBody && { requestBody }),
+    responses: responsesOf(parts),
+  };
+}
+
+function parametersOf({ path, operation, policy, components }: OperationParts): Parameter[] {
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
+  const known: Parameters = { ...policy.path, ...operation.path };
+  const inPath = names.map((name) => ({
+    ...{ name, in: 'path' as const, required: true, description: known[name]?.description ?? ITS_OWN },
+    schema: components.refer(known[name]?.schema ?? (name === 'id' ? UUID : STRING)),
+  }));
+  const elsewhere = (where: 'query' | 'header', all: Parameters = {}): Parameter[] =>
+    Object.entries(all).map(([name, { description, schema = STRING, isRequired }]) => ({
+      ...{ name, in: where, required: isRequired === true, description },
+      schema: components.refer(schema),
+    }));
+  return [
+    ...inPath,
+    ...elsewhere('query', { ...policy.query, ...operation.query }),
+    ...elsewhere('header', { ...policy.headers, ...operation.headers }),
+  ];
+}
+
+function requestBodyOf({ operation, body, components }: OperationParts): Operation['requestBody'] {
+  if (body) {
+    const description = `At most ${body.limit.toLocaleString('en-US')} bytes.`;
+    return {
+      required: true,
+      description,
+      content: { [JSON_TYPE]: { schema: components.refer(body.schema) } },
+    };
+  }
+  if (!operation.body) return undefined;
+  const { description, type, schema } = operation.body;
+  const content = { [type]: schema ? { schema: components.refer(schema) } : {} };
+  return { required: true, ...(description && { description }), content };
+}

@@ -1,0 +1,66 @@
+import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
+import type { ValidationMetadata } from 'class-validator/types/metadata/ValidationMetadata.js';
+import { named, nullable, type Schema } from './schema.js';
+
+export type BodyClass = new () => object;
+
+interface RouteArgument {
+  readonly index: number;
+  readonly factory?: unknown;
+  readonly data?: unknown;
+}
+
+/** The class and the size limit (bytes) of the body that a handler reads by one of its parameters' decorators. */
+export function bodyClassOf(
+  controller: { readonly prototype: object; readonly name: string },
+  handler: string,
+  factory: unknown,
+): { bodyClass: BodyClass; limit: number } | undefined {
+  const args = Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, handler) as
+    Record<string, RouteArgument> | undefined;
+  const argument = Object.values(args ?? {}).find((one) => one.factory === factory);
+  if (!argument) return undefined;
+  const types = Reflect.getMetadata('design:paramtypes', controller.prototype, handler) as BodyClass[];
+  const bodyClass = types[argument.index];
+  if (!bodyClass) throw new Error(`${controller.name}.${handler} has a body of no class`);
+  return { bodyClass, limit: argument.data as number };
+}
+
+export type SchemaOfClass = (bodyClass: BodyClass, properties?: Readonly<Record<string, Schema>>) => Schema;
+
+/** What makes schemas of validated classes. Loaded when somebody asks for the document, for its memory. */
+export async function loadSchemaOfClass(): Promise<SchemaOfClass> {
+  const { targetConstructorToSchema } = (await import('class-validator-jsonschema')).default;
+  const { defaultMetadataStorage } = (await import('class-transformer/cjs/storage.js')).default;
+  const schemaOfClass: SchemaOfClass = (bodyClass, overrides = {}) => {
+    const { properties, required } = targetConstructorToSchema(bodyClass, {
+      classTransformerMetadataStorage: defaultMetadataStorage,
+      additionalConverters: {
+        matches: ({ constraints }: ValidationMetadata) => patternOf((constraints as [RegExp])[0]),
+        isInstant: { type: 'string', description: 'ISO 8601: a date, or a date with a time' },
+        whitelistValidation: {},
+        // Without a type, which would make numbers of the integers that they bound.
+        min: ({ constraints }: ValidationMetadata) => ({ minimum: (constraints as [number])[0] }),
+        max: ({ constraints }: ValidationMetadata) => ({ maximum: (constraints as [number])[0] }),
+        nestedValidation: ({ target, propertyName }: ValidationMetadata) => {
+          const { typeFunction } = defaultMetadataStorage.findTypeMetadata(target as BodyClass, propertyName);
+          const nested = typeFunction() as BodyClass;
+          return schemaOfClass(nested);
+        },
+      },
+    }) as { properties: Record<string, Schema>; required?: string[] };
+    const all = Object.entries({ ...properties, ...overrides }).map(([name, schema]) => [
+      name,
+      required?.includes(name) ? schema : nullable(schema), // what is optional may be null as well
+    ]);
+    const schema = { type: 'object', properties: Object.fromEntries(all) as object };
+    return named(bodyClass.name, required ? { ...schema, required } : schema);
+  };
+  return schemaOfClass;
+}
+
+/** JSON Schema has no flags: what ignores case spells both out. */
+function patternOf({ source, flags }: RegExp): { type: 'string'; pattern: string } {
+  const bothCases = source.replace(/([a-z])-([a-z])/g, (range) => `${range}${range.toUpperCase()}`);
+  return { type: 'string', pattern: flags.includes('i') ? bothCases : source };
+}

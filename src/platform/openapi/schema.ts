@@ -1,0 +1,49 @@
+/** A JSON Schema (2020-12). One with a `title` becomes a component of the document, and is referred to by it. */
+export type Schema = Readonly<Record<string, unknown>>;
+
+export const STRING: Schema = { type: 'string' };
+export const BOOLEAN: Schema = { type: 'boolean' };
+export const UUID: Schema = { type: 'string', format: 'uuid' };
+/** An integer of 0 or more: a cursor, a count, bytes. */
+export const COUNT: Schema = { type: 'integer', minimum: 0 };
+/** A version of a file, which starts at 1. */
+export const ORDINAL: Schema = { type: 'integer', minimum: 1 };
+/** A moment in UTC, in the one form in which answers have it. */
+export const INSTANT: Schema = {
+  type: 'string',
+  format: 'date-time',
+  pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$',
+};
+export const SHA256_HEX: Schema = { type: 'string', pattern: '^[0-9a-f]{64}$' };
+export const URL_TEXT: Schema = { type: 'string', format: 'uri' };
+
+export const matching = (pattern: RegExp): Schema => ({ type: 'string', pattern: pattern.source });
+
+export const oneOf = (...values: readonly (string | number | boolean)[]): Schema => ({ enum: [...values] });
+
+export const arrayOf = (items: Schema): Schema => ({ type: 'array', items });
+
+export const nullable = (schema: Schema): Schema =>
+  typeof schema.type === 'string' && schema.enum === undefined && schema.title === undefined
+    ? { ...schema, type: [schema.type, 'null'] }
+    : { anyOf: [schema, { type: 'null' }] };
+
+/** Exactly the keys of `T`: the compiler sees to it that none is missing and none is there beside them. */
+export function objectOf<T>(
+  properties: { readonly [Key in keyof Required<T>]: Schema },
+  optional: readonly (keyof T & string)[] = [],
+): Schema {
+  const required = Object.keys(properties).filter((key) => !optional.includes(key as keyof T & string));
+  return { type: 'object', properties, required, additionalProperties: false };
+}
+
+export const named = (title: string, schema: Schema): Schema => ({ title, ...schema });
+
+export const OK: Schema = named('Ok', objectOf<{ ok: true }>({ ok: { const: true } }));
+
+/** The one form of all errors; some have more fields. */
+export const ERROR: Schema = named('Error', objectOf<{ error: string }>({ error: STRING }));
+
+/** An error with fields that a program can act on. */
+export const errorWith = (fields: Readonly<Record<string, Schema>>): Schema =>
+  objectOf<Record<string, unknown>>({ error: STRING, ...fields });

@@ -1,0 +1,110 @@
+import { DEVICE_ID } from '../devices/index.js';
+import { ENCRYPTED_PATH } from '../files/index.js';
+import {
+  arrayOf,
+  BOOLEAN,
+  COUNT,
+  errorWith,
+  INSTANT,
+  json,
+  matching,
+  named,
+  nullable,
+  objectOf,
+  oneOf,
+  ORDINAL,
+  SHA256_HEX,
+  UUID,
+} from '../platform/openapi/index.js';
+import type { Pushed } from './push.service.js';
+import type { ChangeWire, SnapshotFileWire } from './sync.wire.js';
+
+const PATH = matching(ENCRYPTED_PATH);
+
+const STATUS = objectOf<Record<'cursor' | 'fileCount', number>>({ cursor: COUNT, fileCount: COUNT });
+
+const SNAPSHOT_FILE = named(
+  'SnapshotFile',
+  objectOf<SnapshotFileWire>({
+    id: UUID,
+    encryptedPath: PATH,
+    contentHash: SHA256_HEX,
+    encryptedSize: COUNT,
+    version: ORDINAL,
+    createdAt: INSTANT,
+    updatedAt: INSTANT,
+  }),
+);
+
+const SNAPSHOT = objectOf<Record<'files' | 'cursor' | 'nextPageCursor' | 'hasMore', unknown>>({
+  files: arrayOf(SNAPSHOT_FILE),
+  cursor: COUNT,
+  nextPageCursor: nullable(UUID),
+  hasMore: BOOLEAN,
+});
+
+const CHANGE = named(
+  'Change',
+  objectOf<ChangeWire>({
+    encryptedPath: PATH,
+    action: oneOf('upsert', 'delete'),
+    contentHash: SHA256_HEX,
+    encryptedSize: COUNT,
+    version: ORDINAL,
+    changedAt: INSTANT,
+    changedByDevice: nullable(matching(DEVICE_ID)),
+  }),
+);
+
+const PULLED = objectOf<Record<'changes' | 'cursor' | 'hasMore', unknown>>({
+  changes: arrayOf(CHANGE),
+  cursor: COUNT,
+  hasMore: BOOLEAN,
+});
+
+const PUSHED = objectOf<Pushed>({
+  cursor: COUNT,
+  accepted: arrayOf(PATH),
+  conflicts: arrayOf(
+    named(
+      'PushConflict',
+      objectOf<Pushed['conflicts'][number]>({
+        encryptedPath: PATH,
+        serverVersion: ORDINAL,
+        serverContentHash: SHA256_HEX,
+      }),
+    ),
+  ),
+});
+
+const BOOTSTRAP = json(
+  'the cursor is not of this log: start again from the snapshot',
+  errorWith({ needsBootstrap: { const: true }, compactionFloor: COUNT }),
+);
+
+export const SYNC_DOCS = {
+  tag: 'Sync',
+  operations: {
+    status: { summary: 'The head of the change log', answers: { 200: json('head and live files', STATUS) } },
+    snapshot: {
+      summary: 'The live files, page by page',
+      description: 'Keep the `cursor` of the first page alone, and pull from there when the walk is done.',
+      query: {
+        limit: { description: '1 to 1000; 100 unless it is a number. Clamped, and floored.' },
+        pageCursor: { description: '`nextPageCursor` of the page before.', schema: UUID },
+      },
+      answers: { 200: json('a page, by file id', SNAPSHOT), 400: 'pageCursor is no file id' },
+    },
+    push: {
+      summary: 'Push deletions',
+      description: 'All in one transaction. `action` is `delete`; content goes up by the upload of a file.',
+      answers: { 200: json('what became of each path', PUSHED), 409: BOOTSTRAP },
+    },
+    pull: {
+      summary: 'The changes above a cursor, oldest first',
+      description:
+        '`limit` is 1 to 1000, 100 unless said. While `hasMore`, pull again with the answered cursor.',
+      answers: { 200: json('changes, and the cursor to go on from', PULLED), 409: BOOTSTRAP },
+    },
+  },
+} as const;

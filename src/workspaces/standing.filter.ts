@@ -1,0 +1,38 @@
+import { type ArgumentsHost, Catch, Injectable } from '@nestjs/common';
+import { ApiError, ErrorFilter, ServiceUnavailable } from '../platform/http/index.js';
+import { Log } from '../platform/log/index.js';
+import type { WorkspaceRequest } from './current-workspace.js';
+import { Standings, WorkspaceClosed } from './standings.js';
+
+/**
+ * Of routes that look again: before an error is told, it is asked whether the caller may be there at all, so that 401, 402 and
+ * 404 come first as everywhere. Not before 503: whoever cannot be served now need not wait for that read as well.
+ */
+@Catch()
+@Injectable()
+export class StandingFilter extends ErrorFilter {
+  constructor(
+    log: Log,
+    private readonly standings: Standings,
+  ) {
+    super(log);
+  }
+
+  override catch(error: unknown, host: ArgumentsHost): void {
+    const { workspace } = host.switchToHttp().getRequest<Partial<WorkspaceRequest>>();
+    if (!workspace || !isOfRequest(error)) {
+      super.catch(error, host);
+      return;
+    }
+    const first = this.standings.confirm(workspace.caller, workspace.id).then(
+      () => error,
+      (lapsed: unknown) => lapsed,
+    );
+    void first.then((one) => {
+      super.catch(one, host);
+    });
+  }
+}
+
+const isOfRequest = (error: unknown): boolean =>
+  error instanceof WorkspaceClosed || (error instanceof ApiError && !(error instanceof ServiceUnavailable));

@@ -1,0 +1,89 @@
+import { Injectable } from '@nestjs/common';
+import { Subscriptions } from '../billing/index.js';
+import { Clock } from '../platform/clock/index.js';
+import { Database } from '../platform/database/index.js';
+import { NotFound, PaymentRequired, ServiceUnavailable, Unauthorized } from '../platform/http/index.js';
+import { type Standing, standing } from './standing.queries.js';
+
+/** For so long a caller who has been let in is expected to be let in again. */
+const EXPECTED_FOR_MS = 60_000;
+/** Beyond, the oldest are forgotten, which costs them one read. */
+const MOST_EXPECTED = 10_000;
+
+const RETRY_SECONDS = 1;
+
+/** Who asks for something in a workspace: what a statement needs to look at the standing by itself. */
+export interface Caller {
+  readonly userId: string;
+  readonly needsSubscription: boolean;
+}
+
+export interface Demands {
+  readonly user: boolean;
+  readonly subscription: boolean;
+}
+
+/** Whether users are there, have paid, and own what they ask for, as the rows have it at the moment. */
+@Injectable()
+export class Standings {
+  /** Whom `check` has let in lately, until when by `Clock.elapsed`. */
+  private readonly expected = new Map<string, number>();
+
+  constructor(
+    private readonly database: Database,
+    private readonly subscriptions: Subscriptions,
+    private readonly clock: Clock,
+  ) {}
+
+  /** @returns whether the workspace is the user's @throws Unauthorized, PaymentRequired */
+  async check(userId: string, demands: Demands, workspaceId: string | null): Promise<boolean> {
+    const isAsked = demands.user || demands.subscription || workspaceId !== null;
+    const values = [userId, this.clock.now(), this.subscriptions.graceDays, workspaceId];
+    const [found] = isAsked ? await this.database.run<Standing>(standing, values) : [];
+    if (demands.user && !found?.isUser) throw new Unauthorized();
+    if (demands.subscription && !found?.isSubscriber) throw new PaymentRequired();
+    return found?.isOwner ?? false;
+  }
+
+  /**
+   * Whether the caller was let into the workspace a moment ago. That is no permission: it only tells who may leave the
+   * check to the statement that does the work, and who would probably be refused before that.
+   */
+  expects(caller: Caller, workspaceId: string): boolean {
+    return (this.expected.get(keyOf(caller, workspaceId)) ?? 0) > this.clock.elapsed();
+  }
+
+  /** `check` has let the caller in. */
+  expect(caller: Caller, workspaceId: string): void {
+    const key = keyOf(caller, workspaceId);
+    this.expected.delete(key); // a map keeps the place of a key that it has
+    this.expected.set(key, this.clock.elapsed() + EXPECTED_FOR_MS);
+    const [oldest] = this.expected.keys();
+    if (this.expected.size > MOST_EXPECTED && oldest !== undefined) this.expected.delete(oldest);
+  }
+
+  /** Values for `openTo`; the user is null when nobody is to be asked about. */
+  valuesOf(caller: Caller | undefined): [string | null, Date, number | null] {
+    const graceDays = caller?.needsSubscription ? this.subscriptions.graceDays : null;
+    return [caller?.userId ?? null, this.clock.now(), graceDays];
+  }
+
+  /** @throws Unauthorized, PaymentRequired, NotFound when the workspace is not open to the caller */
+  async confirm({ userId, needsSubscription }: Caller, workspaceId: string): Promise<void> {
+    const isOwner = await this.check(userId, { user: true, subscription: needsSubscription }, workspaceId);
+    if (!isOwner) throw new NotFound('workspace not found');
+  }
+}
+
+/**
+ * A statement has found the workspace closed to the caller. Why, `StandingFilter` finds out and answers; this is what the
+ * caller sees when it is open again by then.
+ */
+export class WorkspaceClosed extends ServiceUnavailable {
+  constructor() {
+    super('the workspace was closed for a moment', RETRY_SECONDS);
+  }
+}
+
+const keyOf = ({ userId, needsSubscription }: Caller, workspaceId: string): string =>
+  `${userId} ${workspaceId} ${needsSubscription}`;
