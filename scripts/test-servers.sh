@@ -5,7 +5,7 @@
 #   scripts/test-servers.sh          into $TEST_SERVERS_DIR, else ~/.cache/cloud-sync-service/test-servers
 set -euo pipefail
 
-PACKAGES=(redis-server radosgw ceph-mon ceph-osd ceph-common)
+PACKAGES=(redis-server radosgw ceph-mon ceph-osd ceph-common chromium nginx)
 prefix=${TEST_SERVERS_DIR:-${XDG_CACHE_HOME:-${HOME:?}/.cache}/cloud-sync-service/test-servers}
 
 if [ "$(cat "$prefix/unpacked" 2>/dev/null)" = "${PACKAGES[*]}" ]; then

@@ -1,0 +1,33 @@
+# syntax=docker/dockerfile:1
+# The service without its embedded database: in a container DATABASE_URL is needed.
+
+FROM node:24.11.0-bookworm-slim AS build
+WORKDIR /build
+COPY package.json package-lock.json ./
+RUN npm ci --no-audit --no-fund --omit=optional
+COPY nest-cli.json tsconfig.json tsconfig.build.json ./
+COPY src src
+COPY examples examples
+COPY bench bench
+RUN npm run build && npm prune --omit=dev --omit=optional
+
+# Neither npm nor a compiler: node alone, and an init process that reaps and passes signals on.
+FROM debian:12.12-slim
+RUN apt-get update \
+  && apt-get install -y --no-install-recommends ca-certificates libatomic1 libstdc++6 tini \
+  && rm -rf /var/lib/apt/lists/* \
+  && install -d -o 65532 -g 65532 -m 0700 /data
+COPY --from=build /usr/local/bin/node /usr/local/bin/node
+WORKDIR /service
+COPY --from=build /build/package.json ./
+COPY --from=build /build/node_modules node_modules
+COPY --from=build /build/dist/src dist/src
+COPY ops/healthcheck.mjs ops/healthcheck.mjs
+
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=8787 DATA_DIR=/data
+USER 65532:65532
+EXPOSE 8787
+VOLUME /data
+HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 CMD ["node", "ops/healthcheck.mjs"]
+ENTRYPOINT ["tini", "--"]
+CMD ["node", "--max-old-space-size=1024", "--max-semi-space-size=8", "dist/src/main.js"]

@@ -1,0 +1,141 @@
+// Several instances behind nginx, on one PostgreSQL and one S3 server, as in production: to try out, and for tests.
+//
+//   npm run cluster -- [INSTANCES]     two unless told
+//
+// Needs scripts/test-servers.sh once. Prints one line of JSON: { url, instances: [{ url, pid }], env }; env is for the admin
+// command and further instances. Ends with all it has started on SIGINT, SIGTERM or the end of its standard input; its
+// data goes with it. The environment is passed on; DATABASE_URL, when set, is the database.
+import './build-if-needed.mjs';
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startEmbeddedDatabase } from './embedded-database.mjs';
+import { freePorts } from './free-ports.mjs';
+import { startS3Server } from './s3-server.mjs';
+import { testServers } from './unpacked-servers.mjs';
+
+const ROOT = join(import.meta.dirname, '..');
+const INSTANCES = Number(process.argv[2] ?? 2);
+
+/** What to end, last started first. */
+const started = [];
+let ending;
+
+/** @param status of this process. What is started meanwhile is ended by whoever started it. */
+function end(status) {
+  ending ??= (async () => {
+    for (const stop of started.reverse()) await stop();
+    process.exit(status);
+  })();
+  return ending;
+}
+
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => void end(0));
+process.stdin.resume().once('end', () => void end(0));
+
+try {
+  process.stdout.write(`${JSON.stringify(await startCluster())}\n`);
+} catch (error) {
+  console.error(error.message);
+  await end(1);
+}
+
+async function startCluster() {
+  const home = await mkdtemp(join(tmpdir(), 'sync-c-')); // short: there are sockets in it
+  started.push(() => rm(home, { recursive: true, force: true }));
+  const [DATABASE_URL, s3] = await Promise.all([
+    process.env.DATABASE_URL ?? startDatabase(join(home, 'database')),
+    startS3(home),
+  ]);
+  const first = await freePorts(INSTANCES + 1);
+  const ports = Array.from({ length: INSTANCES }, (_, index) => first + 1 + index);
+  const url = `http://127.0.0.1:${first}`;
+  const env = {
+    ...{ BASE_URL: url, DATABASE_URL, TRUST_PROXY: 'true', AUTH_SECRET: randomBytes(32).toString('hex') },
+    ...{
+      S3_ENDPOINT: s3.endpoint,
+      S3_ACCESS_KEY: s3.accessKey,
+      S3_SECRET_KEY: s3.secretKey,
+      S3_BUCKET: 'cluster',
+    },
+    DATA_DIR: join(home, 'data'),
+  };
+  await mkdir(env.DATA_DIR);
+  // At once, on an empty database: they agree among themselves who makes what.
+  const pids = await Promise.all(ports.map((port) => startInstance({ ...env, PORT: String(port) })));
+  await startProxy(join(home, 'nginx'), first, ports);
+  const instances = ports.map((port, index) => ({ url: `http://127.0.0.1:${port}`, pid: pids[index] }));
+  return { url, instances, env };
+}
+
+async function startDatabase(dataDir) {
+  const { runningServerUrl } = await import('../dist/src/platform/database/index.js');
+  await mkdir(dataDir);
+  const server = await startEmbeddedDatabase(dataDir, (error) => {
+    console.error(error.message);
+    void end(1);
+  });
+  started.push(() => server.stop());
+  return runningServerUrl(dataDir);
+}
+
+async function startS3(home) {
+  const { address, stop } = await startS3Server(home);
+  started.push(stop);
+  return address;
+}
+
+/** @returns its process id */
+async function startInstance(env) {
+  const child = spawn(process.execPath, [join(ROOT, 'dist', 'src', 'main.js')], {
+    cwd: env.DATA_DIR,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  started.push(() => stopProcess(child, 'SIGTERM'));
+  child.stdout.pipe(process.stderr, { end: false });
+  await answers(`http://127.0.0.1:${env.PORT}/health/ready`, child);
+  return child.pid;
+}
+
+async function startProxy(directory, port, instancePorts) {
+  await mkdir(directory);
+  const template = await readFile(join(ROOT, 'ops', 'proxy', 'nginx.conf'), 'utf8');
+  const upstreams = instancePorts.map(
+    (instance) => `server 127.0.0.1:${instance} max_fails=1 fail_timeout=1s;`,
+  );
+  const config = template
+    .replace('@LISTEN@', `127.0.0.1:${port}`)
+    .replace('@UPSTREAMS@', upstreams.join('\n    '))
+    .replace('worker_processes auto', 'worker_processes 1');
+  await writeFile(join(directory, 'nginx.conf'), config);
+  const child = spawn('nginx', ['-p', directory, '-c', 'nginx.conf', '-e', 'stderr', '-g', 'daemon off;'], {
+    env: { ...process.env, ...testServers.environment },
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  started.push(() => stopProcess(child, 'SIGTERM'));
+  await answers(`http://127.0.0.1:${port}/health`, child);
+}
+
+async function stopProcess(child, signal) {
+  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
+  child.kill(signal);
+  await once(child, 'exit');
+}
+
+/** Waits until it answers 200. @throws when the process ends before, or after a minute */
+async function answers(url, child) {
+  let failure;
+  child.once('error', (error) => (failure = error));
+  for (const deadline = Date.now() + 60_000; Date.now() < deadline;) {
+    if (failure ?? (child.exitCode !== null || child.signalCode !== null))
+      throw failure ?? new Error(`${child.spawnargs.join(' ')} has ended`);
+    const answer = await fetch(url).catch(() => undefined);
+    if (answer?.ok) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error(`${url} does not answer`);
+}

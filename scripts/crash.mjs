@@ -1,0 +1,48 @@
+// `npm run crash -- [--rounds N] [--seed N] [--stop-seconds N]`: the crash test (test/invariants/crash.spec.ts) for as
+// long as one likes. Prints a line per round, and in the end what was acknowledged, lost sight of and found again.
+import { spawnSync } from 'node:child_process';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+const OPTIONS = {
+  rounds: { type: 'string', default: '200' },
+  seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+  'stop-seconds': { type: 'string', default: '30' },
+};
+
+function settings() {
+  try {
+    const { values } = parseArgs({ options: OPTIONS });
+    for (const [name, value] of Object.entries(values))
+      if (!/^\d+$/.test(value)) throw new Error(`--${name} is a whole number`);
+    return values;
+  } catch (error) {
+    console.error(`${error.message}\nnpm run crash -- [--rounds N] [--seed N] [--stop-seconds N]`);
+    process.exit(2);
+  }
+}
+
+function node(args, env = {}) {
+  const { status } = spawnSync(process.execPath, args, {
+    cwd: root,
+    stdio: 'inherit',
+    env: { ...process.env, ...env },
+  });
+  if (status !== 0) process.exit(status ?? 1);
+}
+
+const { rounds, seed, 'stop-seconds': stopSeconds } = settings();
+node([join(root, 'scripts', 'build-if-needed.mjs')]);
+node(
+  [
+    '--experimental-vm-modules',
+    '--no-warnings=ExperimentalWarning',
+    join(root, 'node_modules', 'jest', 'bin', 'jest.js'),
+    '--maxWorkers=1',
+    'test/invariants/crash.spec.ts',
+  ],
+  { CRASH_ROUNDS: rounds, CRASH_SEED: seed, CRASH_STOP_SECONDS: stopSeconds },
+);

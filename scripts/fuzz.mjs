@@ -1,0 +1,42 @@
+// Sends the service requests that nobody should send: `npm run fuzz -- --requests 100000 --seed 7`.
+//
+// What is sent depends on the seed alone; without one it is a new one, and is printed. Prints how often each operation
+// has answered what, and for every answer that is not as it must be a line for a shell. Ends with 1 when there is one.
+import './build-if-needed.mjs';
+import { spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+
+const ROOT = join(import.meta.dirname, '..');
+const { values } = parseArgs({
+  options: { requests: { type: 'string', default: '10000' }, seed: { type: 'string' } },
+});
+const seed = Number(values.seed ?? randomInt(1_000_000));
+const requests = Number(values.requests);
+if (!Number.isSafeInteger(seed) || !Number.isSafeInteger(requests) || requests < 1) {
+  console.error('--requests and --seed are whole numbers');
+  process.exit(2);
+}
+
+const home = await mkdtemp(join(tmpdir(), 'fuzz-'));
+const report = join(home, 'report.txt');
+const started = Date.now();
+console.log(`${requests} requests, seed ${seed}`);
+const jest = join(ROOT, 'node_modules', 'jest', 'bin', 'jest.js');
+const flags = ['--experimental-vm-modules', '--no-warnings=ExperimentalWarning'];
+const child = spawn(process.execPath, [...flags, jest, '--maxWorkers=1', 'test/contract/fuzz.spec.ts'], {
+  cwd: ROOT,
+  env: {
+    ...process.env,
+    ...{ FUZZ_REQUESTS: String(requests), FUZZ_SEED: String(seed), FUZZ_REPORT: report },
+  },
+  stdio: 'inherit',
+});
+const status = await new Promise((resolve) => child.once('close', resolve));
+console.log(await readFile(report, 'utf8').catch(() => 'no request was sent'));
+console.log(`seed ${seed}, ${Math.round((Date.now() - started) / 1000)} s`);
+await rm(home, { recursive: true, force: true });
+process.exit(status ?? 1);

@@ -1,0 +1,37 @@
+// Runs the model test for as long as it is told: `npm run model -- --runs 20000 --seed 7`, after a build. Exits with 1 when the
+// service has answered otherwise than the model; the shortest sequence that was found is told, and how to run it again.
+import { spawn } from 'node:child_process';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const { values } = parseArgs({
+  options: {
+    runs: { type: 'string', default: '20000' },
+    seed: { type: 'string', default: String(Math.trunc(Math.random() * 2 ** 30)) },
+    // Of a sequence that failed, as they were told: it alone is run.
+    path: { type: 'string' },
+    'replay-path': { type: 'string' },
+    lanes: { type: 'string', default: '2' }, // sequences at once
+  },
+});
+for (const name of ['runs', 'seed', 'lanes']) {
+  if (/^\d+$/.test(values[name])) continue;
+  console.error(`--${name} must be a whole number`);
+  process.exit(1);
+}
+
+const env = {
+  ...process.env,
+  MODEL_RUNS: values.runs,
+  MODEL_SEED: values.seed,
+  MODEL_LANES: values.lanes,
+  ...(values.path === undefined ? {} : { MODEL_PATH: values.path }),
+  ...(values['replay-path'] === undefined ? {} : { MODEL_REPLAY_PATH: values['replay-path'] }),
+};
+const jest = join(root, 'node_modules', 'jest', 'bin', 'jest.js');
+const flags = ['--experimental-vm-modules', '--no-warnings=ExperimentalWarning'];
+const args = [...flags, jest, 'test/invariants/model.spec.ts', '--maxWorkers=1', '--reporters=default'];
+const test = spawn(process.execPath, args, { cwd: root, env, stdio: 'inherit' });
+test.once('exit', (code) => (process.exitCode = code === 0 ? 0 : 1));

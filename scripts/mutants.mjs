@@ -1,0 +1,208 @@
+// Plants faults, one after the other, and sees that the tests which should notice do: `npm run mutants [-- NAME …]`.
+//
+// Each is planted in a copy of the tree, runs the specs that its row in test/mutants names, and is taken out again. It
+// is caught when a test fails, and by what it does: a fault that does not compile or start proves nothing. Prints a
+// table and ends with 1 when one survives. `--sound` plants nothing and expects the same specs to pass.
+import './build-if-needed.mjs';
+import { transformSync } from '@swc/core';
+import { spawn } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import pg from 'pg';
+import { doNotWaitForDisk, startEmbeddedDatabase } from './embedded-database.mjs';
+import jestConfig from '../jest.config.mjs';
+import { edited, editsOf, MUTANTS } from '../test/mutants/index.mjs';
+
+const ROOT = join(import.meta.dirname, '..');
+const NOT_COPIED = new Set(['node_modules', '.git', 'data', 'coverage']);
+const LONGEST_MS = 5 * 60_000;
+
+/** What a fault looks like that cannot run, so that any test would have failed. */
+const UNFIT =
+  /SyntaxError|ReferenceError|Cannot find module|StartupError|Nest can't resolve|got 500 "Internal Server Error"/;
+
+const asked = process.argv.slice(2).filter((argument) => argument !== '--sound');
+const isSound = process.argv.includes('--sound');
+const chosen = asked.length === 0 ? MUTANTS : MUTANTS.filter(({ name }) => asked.includes(name));
+if (chosen.length < asked.length) {
+  console.error(`There are: ${MUTANTS.map(({ name }) => name).join(', ')}`);
+  process.exit(2);
+}
+
+const home = await mkdtemp(join(tmpdir(), 'mutants-'));
+const copy = join(home, 'tree');
+const started = [];
+/** The files in which a fault is, as they were. */
+const sound = new Map();
+let isStopped = false;
+for (const signal of ['SIGINT', 'SIGTERM'])
+  process.once(signal, () => {
+    isStopped = true;
+    for (const child of started) endGroup(child);
+  });
+
+const rows = [];
+let database;
+try {
+  await copyTree();
+  database = await startDatabase();
+  for (const mutant of chosen) {
+    if (isStopped) break;
+    const begun = Date.now();
+    const result = await tried(mutant);
+    const seconds = ((Date.now() - begun) / 1000).toFixed(1);
+    rows.push({ ...mutant, ...result, seconds });
+    console.log(
+      `${result.isCaught ? 'caught  ' : 'SURVIVED'} ${seconds.padStart(6)} s  ${mutant.name}: ${result.by}`,
+    );
+  }
+} finally {
+  await database?.stop();
+  await rm(home, { recursive: true, force: true });
+}
+
+const caught = rows.filter(({ isCaught }) => isCaught).length;
+console.log('\n| fault | promise | caught by | s |\n|---|---|---|---|');
+for (const { name, promise, by, seconds } of rows)
+  console.log(`| ${name} | ${promise} | ${by.replaceAll('|', '\\|')} | ${seconds} |`);
+console.log(`\n${caught} of ${chosen.length} ${isSound ? 'without a fault pass' : 'caught'}`);
+process.exit(caught === chosen.length ? 0 : 1);
+
+async function copyTree() {
+  await cp(ROOT, copy, {
+    recursive: true,
+    filter: (source) => !NOT_COPIED.has(source.slice(ROOT.length + 1)),
+  });
+  await symlink(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
+}
+
+/** One for all runs: it takes longer to start than most of these tests. */
+async function startDatabase() {
+  const { runningServerUrl } = await import('../dist/src/platform/database/index.js');
+  const dataDir = join(home, 'database');
+  await mkdir(dataDir);
+  const server = await startEmbeddedDatabase(dataDir);
+  const url = await runningServerUrl(dataDir);
+  const client = new pg.Client(url);
+  await client.connect();
+  await doNotWaitForDisk(client);
+  await client.end();
+  return { url, stop: () => server.stop() };
+}
+
+async function tried(mutant) {
+  if (isSound) {
+    const failures = await failuresIn(mutant);
+    return { isCaught: failures.length === 0, by: failures[0]?.name ?? 'passes' };
+  }
+  try {
+    await plant(mutant);
+    return verdict(mutant, await failuresIn(mutant));
+  } catch (error) {
+    return { isCaught: false, by: `does not apply: ${error.message}` };
+  } finally {
+    await takeOut();
+  }
+}
+
+function verdict({ faultIs500 = false }, failures) {
+  const [first] = failures;
+  if (!first) return { isCaught: false, by: 'nothing' };
+  const unfit = failures.find(({ message }) =>
+    UNFIT.test(faultIs500 ? message.replace(/got 500.*/g, '') : message),
+  );
+  if (unfit) return { isCaught: false, by: `a fault that could not run: ${unfit.message.slice(0, 300)}` };
+  return { isCaught: true, by: `${first.spec}: ${first.name}` };
+}
+
+/** In the sources, which the tests read, and in what was built of them, which other processes run. */
+async function plant(mutant) {
+  for (const edit of editsOf(mutant)) {
+    const path = join(copy, edit.file);
+    const text = edited(await readFile(path, 'utf8'), edit);
+    const code = transpiled(edit.file, text);
+    await write(path, text);
+    await write(builtOf(edit.file), code);
+  }
+}
+
+/** Remembers what was there. */
+async function write(path, text) {
+  if (!sound.has(path)) sound.set(path, await readFile(path, 'utf8'));
+  await writeFile(path, text);
+}
+
+async function takeOut() {
+  for (const [path, text] of sound) await writeFile(path, text);
+  sound.clear();
+}
+
+function builtOf(file) {
+  return join(copy, 'dist', file.replace(/\.tsx?$/, '.js'));
+}
+
+/** As the tests do it. @throws for what is no TypeScript */
+function transpiled(filename, text) {
+  const [, { sourceMaps: _, ...options }] = jestConfig.transform['^.+\\.ts$'];
+  return transformSync(text, { ...options, filename }).code;
+}
+
+/** Of the first spec that has any. */
+async function failuresIn({ tests }) {
+  for (const [spec, pattern] of tests) {
+    const failures = await failuresOf(spec, pattern);
+    if (failures.length > 0) return failures;
+  }
+  return [];
+}
+
+async function failuresOf(spec, pattern) {
+  const report = join(home, 'report.json');
+  await rm(report, { force: true });
+  await run([
+    '--maxWorkers=1',
+    '--json',
+    `--outputFile=${report}`,
+    spec,
+    ...(pattern ? ['-t', pattern] : []),
+  ]);
+  const text = await readFile(report, 'utf8').catch(() => {
+    throw new Error(`${spec} has not ended within ${LONGEST_MS / 1000} s`);
+  });
+  const { testResults, numTotalTests, numPendingTests } = JSON.parse(text);
+  if (numTotalTests === numPendingTests) throw new Error(`${spec} ran no test: ${testResults[0]?.message}`);
+  return testResults.flatMap(({ assertionResults }) =>
+    assertionResults
+      .filter(({ status }) => status === 'failed')
+      .map(({ fullName, failureMessages }) => ({
+        spec: spec.replace(/^test\/|\.spec\.ts$/g, ''),
+        name: fullName,
+        message: failureMessages.join('\n'),
+      })),
+  );
+}
+
+async function run(args) {
+  const jest = join(copy, 'node_modules', 'jest', 'bin', 'jest.js');
+  const flags = ['--experimental-vm-modules', '--no-warnings=ExperimentalWarning'];
+  const child = spawn(process.execPath, [...flags, jest, ...args], {
+    cwd: copy,
+    detached: true, // a group of its own, to be ended with all it has started
+    env: { ...process.env, TEST_DATABASE_URL: database.url },
+    stdio: process.env.VERBOSE ? 'inherit' : 'ignore',
+  });
+  started.push(child);
+  const limit = setTimeout(() => endGroup(child), LONGEST_MS);
+  await new Promise((resolve) => child.once('close', resolve));
+  clearTimeout(limit);
+  started.splice(started.indexOf(child), 1);
+}
+
+function endGroup({ pid }) {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // it has ended by itself
+  }
+}

@@ -1,0 +1,19 @@
+// The servers that scripts/test-servers.sh has unpacked for the tests: where they are, and what they need to run.
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+
+const prefix =
+  process.env.TEST_SERVERS_DIR ??
+  join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'cloud-sync-service', 'test-servers');
+const triplet = `${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-linux-gnu`;
+const libraries = [`usr/lib/${triplet}`, `usr/lib/${triplet}/ceph`, `lib/${triplet}`];
+
+export const testServers = {
+  isInstalled: existsSync(join(prefix, 'unpacked')),
+  environment: {
+    TEST_SERVERS_DIR: prefix,
+    PATH: [join(prefix, 'usr/bin'), join(prefix, 'usr/sbin'), process.env.PATH].join(':'),
+    LD_LIBRARY_PATH: libraries.map((path) => join(prefix, path)).join(':'),
+  },
+};
