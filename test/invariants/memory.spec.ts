@@ -26,7 +26,7 @@ describe('a 100 MiB file', () => {
     await alice.post('/api/v1/subscription/trial').expect(200);
     workspace = await alice.workspace();
     // A first round, so that what the process needs once is not counted to the file.
-    await upload('warm-up', 4 * MIB);
+    await upload('warm-up', 24 * MIB);
     await download('warm-up');
   });
   afterAll(async () => {

@@ -1,11 +1,13 @@
 import { jest } from '@jest/globals';
 import pg from 'pg';
+import { Database } from '../../src/platform/database/index.js';
 import { EventBus } from '../../src/platform/events/index.js';
 import { EventCarrier } from '../../src/platform/events/event-carrier.js';
 import { REDIS } from '../../src/platform/redis/index.js';
 import { Heartbeat } from '../../src/realtime/heartbeat.js';
 import { Presence } from '../../src/realtime/presence.js';
 import { LookAround } from '../../src/realtime/look-around.js';
+import { Rooms } from '../../src/realtime/rooms.js';
 import { TokenWatch } from '../../src/realtime/token-watch.js';
 import {
   eventually,
@@ -156,6 +158,18 @@ describe('two instances on one PostgreSQL', () => {
     }
   });
 
+  it('who comes into a room while no event arrives is welcomed with what is committed by then', async () => {
+    await join(there, 'first');
+    const undeafen = deafen(here);
+    try {
+      await workspace.put('a', 'one', 'laptop').expect(201);
+      await workspace.put('b', 'two', 'laptop').expect(201);
+      expect((await join(there, 'second')).of('welcome')).toMatchObject([{ cursor: 2 }]);
+    } finally {
+      undeafen();
+    }
+  });
+
   it('a revoked token and a deleted workspace end sockets also when no event arrives', async () => {
     const { body } = await alice.post('/api/v1/auth/tokens').send({ name: 'cli' }).expect(201);
     const revoked = await TestSocket.open(there.url, workspace.id, body.token);
@@ -218,31 +232,66 @@ describe('two instances on one PostgreSQL', () => {
     expect((await join(there, 'far')).of('welcome')).toMatchObject([{ deviceCount: 2 }]);
   });
 
-  it('a device that leaves while the database is away is gone for all once it is back', async () => {
-    const near = await join(here, 'near');
-    const ghost = await TestSocket.join(workspace.as(alice.at(there.url)), 'ghost');
-    await near.frame('device_connected');
-    const away = jest
-      .spyOn(there.app.get(Presence, { strict: false }), 'set')
-      .mockRejectedValueOnce(new Error('the database is away'));
-    await ghost.close();
-    await eventually(() => expect(away).toHaveBeenCalled());
-    away.mockRestore();
+  it('an instance without sockets keeps its lease: the next device there counts at once, and is not pushed to', async () => {
+    const first = await join(there, 'first');
+    await here.database.query(
+      `UPDATE instances SET alive_until = alive_until - interval '21 seconds'
+       WHERE id IN (SELECT instance_id FROM presence WHERE device_id = 'first')`,
+    );
+    await first.close();
+    await eventually(() => expect(there.app.get(Rooms, { strict: false }).all()).toEqual([]));
     await there.app.get(Heartbeat, { strict: false }).beat();
-    expect(await near.frame('device_disconnected')).toMatchObject({ deviceId: 'ghost' });
+    await join(there, 'phone');
+    expect((await join(here, 'laptop')).of('welcome')).toMatchObject([{ deviceCount: 2 }]);
+    const presence = here.app.get(Presence, { strict: false });
+    expect(await presence.presentAmong(workspace.id, ['phone', 'watch'])).toEqual(new Set(['phone']));
   });
+
+  it('an instance has a lease from its start on until it ends, and none after that, whatever was under way', async () => {
+    const before = await leases();
+    const third = await startService({ beside: here });
+    expect((await leases()) - before).toBe(1);
+    const presence = third.app.get(Presence, { strict: false });
+    let goOn = (): void => undefined;
+    holdRenewal(third, new Promise<void>((resolve) => (goOn = resolve)));
+    const [renewed, ended] = [presence.renewLease(), presence.endLease()];
+    await Promise.race([ended, leases()]);
+    goOn();
+    await Promise.all([renewed, ended]);
+    expect((await leases()) - before).toBe(0);
+    await presence.set(workspace.id, ['late']);
+    await third.app.get(Heartbeat, { strict: false }).beat();
+    expect((await leases()) - before).toBe(0);
+    await third.close();
+  });
+
+  it.each(['set', 'elsewhere'] as const)(
+    'a device that leaves while the database is away is gone for all once it is back, and its room with it (%s)',
+    async (step) => {
+      const near = await join(here, 'near');
+      const ghost = await TestSocket.join(workspace.as(alice.at(there.url)), 'ghost');
+      await near.frame('device_connected');
+      const away = jest
+        .spyOn(there.app.get(Presence, { strict: false }), step)
+        .mockRejectedValueOnce(new Error('the database is away'));
+      await ghost.close();
+      await eventually(() => expect(away).toHaveBeenCalled());
+      away.mockRestore();
+      await there.app.get(Heartbeat, { strict: false }).beat();
+      expect(await near.frame('device_disconnected')).toMatchObject({ deviceId: 'ghost' });
+      expect(there.app.get(Rooms, { strict: false }).get(workspace.id)).toBeUndefined();
+    },
+  );
 
   it('an instance that was taken for dead writes all its rooms again, though a hello comes first', async () => {
     const near = await join(here, 'near');
     const far = await join(there, 'far');
     await near.frame('device_connected');
-    await here.database.query(
-      `DELETE FROM instances WHERE id IN (SELECT instance_id FROM presence WHERE device_id = 'far')`,
-    );
-    await here.app.get(LookAround, { strict: false }).now();
-    await near.frame('device_disconnected');
     const elsewhere = await alice.workspace();
-    const late = await TestSocket.join(elsewhere.as(alice.at(there.url)), 'late');
+    const late = await whileTakenForDead(async () => {
+      await near.frame('device_disconnected');
+      return TestSocket.join(elsewhere.as(alice.at(there.url)), 'late');
+    });
     await there.app.get(Heartbeat, { strict: false }).beat();
     expect(await near.frame('device_connected', 1)).toMatchObject({ deviceId: 'far' });
     await late.close();
@@ -263,11 +312,7 @@ describe('two instances on one PostgreSQL', () => {
 
   it('an instance that was taken for dead comes back with its devices', async () => {
     const [near, far] = [await join(here, 'near'), await join(there, 'far')];
-    await here.database.query(
-      `DELETE FROM instances WHERE id IN (SELECT instance_id FROM presence WHERE device_id = 'far')`,
-    );
-    await here.app.get(LookAround, { strict: false }).now();
-    await near.frame('device_disconnected');
+    await whileTakenForDead(() => near.frame('device_disconnected'));
     await there.app.get(Heartbeat, { strict: false }).beat();
     expect(await near.frame('device_connected', 1)).toMatchObject({ deviceId: 'far' });
     await far.settled();
@@ -317,6 +362,41 @@ describeWithTestServers('two instances on one Redis', () => {
     await one.close();
   });
 });
+
+async function leases(): Promise<number> {
+  return (await here.database.query('SELECT FROM instances WHERE alive_until > statement_timestamp()'))
+    .length;
+}
+
+/** What happens after the others have given up the instance of the device `far`, and before its next beat. */
+async function whileTakenForDead<T>(act: () => Promise<T>): Promise<T> {
+  const heartbeat = there.app.get(Heartbeat, { strict: false });
+  const presence = there.app.get(Presence, { strict: false });
+  Object.assign(heartbeat, { presence: { renewLease: () => Promise.resolve(), takeForgotten: () => false } });
+  await presence.renewLease(); // no renewal is under way any more
+  try {
+    await here.database.query(
+      `DELETE FROM instances WHERE id IN (SELECT instance_id FROM presence WHERE device_id = 'far')`,
+    );
+    await here.app.get(LookAround, { strict: false }).now();
+    return await act();
+  } finally {
+    Object.assign(heartbeat, { presence });
+  }
+}
+
+/** The next renewal of the lease comes to the database late. */
+function holdRenewal({ app }: TestService, until: Promise<void>): void {
+  const database = app.get(Database);
+  const run = database.run.bind(database);
+  database.run = async (statement, values) => {
+    if (statement.name === 'realtime.renew_lease') {
+      database.run = run;
+      await until;
+    }
+    return run(statement, values);
+  };
+}
 
 interface Told {
   readonly encryptedPath: string;

@@ -28,13 +28,16 @@ const runs = (): Promise<JobRun[]> => first.app.get(JobRuns).recent(1_000);
 const runsOf = async (name: string): Promise<JobRun[]> => (await runs()).filter((run) => run.name === name);
 
 describe('the nightly jobs', () => {
-  const NAMES = ['retention', 'blobs', 'subscriptions', 'payment-events', 'one-time-tokens', 'sessions'];
+  const NAMES = [
+    ...['retention', 'blobs', 'workspaces', 'subscriptions', 'payment-events', 'cancellations'],
+    ...['idempotency-keys', 'one-time-tokens', 'sessions', 'presence', 'rate-limits'],
+  ];
 
   it('leave a row each, and one for the night: when it began and ended, what was done', async () => {
     await jobsOf(first).run();
     const rows = await runs();
     const names = rows.map(({ name }) => name);
-    expect(names).toEqual(expect.arrayContaining([...NAMES, 'presence', 'rate-limits', 'cancellations']));
+    expect(names).toEqual(expect.arrayContaining(NAMES));
     expect(names.at(-1)).toBe('nightly');
     for (const row of rows)
       expect(row).toMatchObject({ startedAt: expect.any(Date), endedAt: expect.any(Date), error: null });
@@ -55,6 +58,18 @@ describe('the nightly jobs', () => {
     expect((await runsOf('nightly'))[0]!.counts).toMatchObject({ failed: 1 });
     expect((await runsOf('blobs'))[0]!.error).toBeNull();
     fails.mockRestore();
+  });
+
+  it('run when the row of one cannot be begun', async () => {
+    const book = first.app.get(JobRuns);
+    const begin = book.begin.bind(book);
+    book.begin = (name, now) =>
+      name === 'retention' ? Promise.reject(new Error('the database was away')) : begin(name, now);
+    await jobsOf(first).run();
+    book.begin = begin;
+    expect(await runsOf('retention')).toEqual([]);
+    expect(await runsOf('rate-limits')).toHaveLength(1);
+    expect((await runsOf('nightly'))[0]).toMatchObject({ counts: { failed: 1 }, error: null });
   });
 
   it('run once a night, however many instances wake up for them, and again in the next one', async () => {
@@ -142,11 +157,67 @@ describe('the nightly jobs', () => {
   });
 });
 
+describe('whoever comes for the lock of the jobs after the stop', () => {
+  it('does not wait for it', async () => {
+    const lock = first.app.get(JobLock);
+    let letGo = (): void => undefined;
+    const work = new Promise<void>((resolve) => (letGo = resolve));
+    await new Promise<void>((isHeld) => {
+      void lock.hold(new AbortController().signal, true, () => {
+        isHeld();
+        return work;
+      });
+    });
+    const late = lock.hold(AbortSignal.abort(), true, () => Promise.resolve('ran'));
+    expect(await late).toBeUndefined();
+    letGo();
+  });
+});
+
 describe('what has run out goes at night, what has not stays:', () => {
   it('sessions, one-time tokens, counters of the rate limits, instances that have died', async () => {
     await writeExpired();
     await jobsOf(first).run();
     await expectExpiredGone();
+  });
+});
+
+describe('the night also', () => {
+  const { query } = { query: (sql: string, values: unknown[] = []) => first.database.query(sql, values) };
+  const ago = (ms: number): Date => new Date(first.clock.now().getTime() - ms);
+  const countsOf = async (name: string): Promise<unknown> => (await runsOf(name))[0]!.counts;
+
+  it('empties the deleted workspaces that were left, by whomever', async () => {
+    const owner = await writeUser(first.database.query);
+    const { workspaceId } = await writeLog(first.database.query, owner, {
+      operations: [{ file: 0, action: 'upsert', at: first.clock.now() }],
+    });
+    await query('UPDATE workspaces SET deleted_at = now() WHERE id = $1', [workspaceId]);
+    await jobsOf(second).run();
+    expect(await countsOf('workspaces')).toEqual({ purged: 1, left: 0 });
+    expect(await query('SELECT FROM workspaces WHERE id = $1', [workspaceId])).toEqual([]);
+  });
+
+  it('forgets idempotency keys after 24 hours and payment events after 90 days, and writes that a trial has ended', async () => {
+    const owner = await writeUser(first.database.query);
+    const { workspaceId } = await writeLog(first.database.query, owner, { operations: [] });
+    const key =
+      'INSERT INTO asset_idempotency_keys (workspace_id, key, token, created_at) VALUES ($1, $2, $2, $3)';
+    await query(key, [workspaceId, 'old', ago(DAY)]);
+    await query(key, [workspaceId, 'young', ago(DAY - HOUR)]);
+    const event = `INSERT INTO payment_events (event_id, user_id, subscription_id, kind, cause, occurred_at, received_at, fate)
+       SELECT $1 || n, $2, 'sub', 'payment_failed', 'x', $3, $3, 'applied' FROM generate_series(1, 3) n`;
+    await query(event, ['old', owner, ago(91 * DAY)]);
+    await query(event, ['young', owner, ago(89 * DAY)]);
+    await query(
+      `INSERT INTO subscriptions (user_id, plan, status, trial_start, trial_end, updated_at) VALUES ($1, 'pro', 'trial', $2, $3, now())`,
+      [owner, ago(31 * DAY), ago(1)],
+    );
+    await jobsOf(first).run();
+    expect(await countsOf('idempotency-keys')).toEqual({ removed: 1 });
+    expect(await query('SELECT key FROM asset_idempotency_keys')).toEqual([{ key: 'young' }]);
+    expect(await countsOf('subscriptions')).toEqual({ expired: 1 });
+    expect(await countsOf('payment-events')).toEqual({ forgotten: 3 });
   });
 });
 
@@ -297,7 +368,7 @@ async function expectExpiredGone(): Promise<void> {
   const { query } = first.database;
   const [counts] = await query(
     `SELECT (SELECT count(*)::int FROM auth_sessions) AS sessions, (SELECT count(*)::int FROM auth_verifications) AS tokens,
-            (SELECT count(*)::int FROM rate_limits) AS limits, (SELECT count(*)::int FROM instances) AS instances`,
+            (SELECT count(*)::int FROM rate_limits) AS limits, (SELECT count(*)::int FROM instances WHERE alive_until < now()) AS instances`,
   );
   await query('TRUNCATE auth_sessions, auth_verifications, rate_limits, instances CASCADE');
   expect(counts).toEqual({ sessions: 2, tokens: 3, limits: 1, instances: 1 });

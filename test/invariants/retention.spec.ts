@@ -1,9 +1,13 @@
+import { jest } from '@jest/globals';
 import type { Manifest } from '../../src/checkpoints/projections.js';
+import { thinVersions } from '../../src/files/index.js';
 import { BlobSweeper } from '../../src/platform/blobs/index.js';
+import { Database } from '../../src/platform/database/index.js';
 import { Retention, type ThinnedWorkspace } from '../../src/retention/index.js';
+import { LockedThinning } from '../../src/retention/locked-thinning.js';
 import { footprint } from '../kit/footprint.js';
 import { type LoggedOperation, remainingVersions, writeLog, writeUser } from '../kit/histories.js';
-import { startService, type TestService, type TestWorkspace } from '../kit/index.js';
+import { startService, type TestService, TestWorkspace } from '../kit/index.js';
 import { expectReplayLaw, scrub } from '../kit/oracles.js';
 
 const HOUR = 60 * 60_000;
@@ -161,6 +165,32 @@ describe('pinned versions', () => {
     }
   });
 
+  it('stay also when the checkpoint is made while a run is under way', async () => {
+    const { user } = await workspaceOf('alice');
+    const files = 510; // more than a run looks at together
+    const operations = Array.from({ length: 2 * files }, (_, i): LoggedOperation => {
+      return { file: i % files, action: 'upsert', at: service.clock.now() };
+    });
+    const { workspaceId } = await writeLog(service.database.query, user.id, { operations });
+    const workspace = new TestWorkspace(user, workspaceId);
+    const [last] = await service.database.query<{ path: string }>(
+      'SELECT encrypted_path AS path FROM files ORDER BY id DESC LIMIT 1',
+    );
+    const { thin: thinBatch } = LockedThinning.prototype;
+    jest.spyOn(LockedThinning.prototype, 'thin').mockImplementationOnce(async function (
+      this: LockedThinning,
+      ...batch
+    ) {
+      const thinned = await thinBatch.apply(this, batch);
+      await workspace.checkpoint();
+      await write(workspace, last!.path, ['overwritten']);
+      return thinned;
+    });
+    expect(await thin(2 * DAY)).toMatchObject({ versions: files, failed: 0 });
+    jest.restoreAllMocks();
+    expect(await numbers(workspace, last!.path)).toEqual([3, 2]);
+  });
+
   it('go with the next run once their last checkpoint is deleted', async () => {
     const workspace = await workspaceOf('alice');
     await write(workspace, 'note', ['one']);
@@ -173,6 +203,27 @@ describe('pinned versions', () => {
     }
     await thin(2 * DAY);
     expect(await numbers(workspace, 'note')).toEqual([3]);
+  });
+});
+
+describe('the thinning itself', () => {
+  it('takes neither what is current nor what is pinned, whoever has planned it', async () => {
+    const workspace = await workspaceOf('alice');
+    await write(workspace, 'note', ['one', 'two']);
+    await workspace.checkpoint();
+    await write(workspace, 'note', ['three', 'four']);
+    await write(workspace, 'gone', ['was here', 'is gone']);
+    await workspace.delete('gone').expect(200);
+    const rows = await service.database.query<{ id: string }>('SELECT id FROM versions');
+    const thinning = {
+      workspaceId: workspace.id,
+      versionIds: `{${rows.map(({ id }) => id).join()}}`,
+      notBefore: later(DAY),
+    };
+    const thinned = await service.app.get(Database).transaction((tx) => thinVersions(tx, thinning));
+    expect(thinned).toMatchObject({ versions: 3, blobs: 3 });
+    expect(await numbers(workspace, 'note')).toEqual([4, 2]);
+    expect(await numbers(workspace, 'gone')).toEqual([2]);
   });
 });
 

@@ -1,0 +1,208 @@
+import fc from 'fast-check';
+import type { Socket } from 'node:net';
+import { LargeNotes } from '../../src/automation/large-notes.js';
+import { NoteScanner } from '../../src/automation/note-scanner.js';
+import { ServiceUnavailable } from '../../src/platform/http/index.js';
+import { Slots } from '../../src/platform/limits/index.js';
+import { TestVault } from '../kit/automation.js';
+import { eventually, startService, type TestService } from '../kit/index.js';
+import { answerOf, headOf, openSocket, received } from '../kit/raw-http.js';
+
+const MIB = 1024 * 1024;
+
+describe('a body that is decoded as it comes', () => {
+  const scanned = (body: Buffer, cuts: number[]): { members: unknown; content: string } => {
+    const scanner = new NoteScanner(10 * MIB);
+    const ends = [...cuts.map((cut) => cut % (body.length + 1)), body.length].sort((a, b) => a - b);
+    let from = 0;
+    for (const end of ends) {
+      scanner.feed(body.subarray(from, end));
+      from = end;
+    }
+    const { members, content } = scanner.end();
+    return { members, content: content.toString('utf8') };
+  };
+
+  const text = fc.string({ unit: 'binary' });
+  const other = fc.json({ maxDepth: 2 }).filter((json) => !/__proto__|constructor|prototype/.test(json));
+
+  /** Any JSON escape where JSON allows one. */
+  const spelt = (value: string, choose: () => number): string =>
+    value.replace(/[^]/g, (unit) => {
+      const code = unit.charCodeAt(0).toString(16).padStart(4, '0');
+      return choose() < 0.3
+        ? `\\u${choose() < 0.5 ? code : code.toUpperCase()}`
+        : JSON.stringify(unit).slice(1, -1);
+    });
+
+  it('is what JSON.parse makes of it, wherever it is cut', () => {
+    fc.assert(
+      fc.property(
+        text,
+        text,
+        other,
+        fc.array(fc.nat(), { maxLength: 6 }),
+        fc.infiniteStream(fc.double({ min: 0, max: 1, noNaN: true })),
+        fc.boolean(),
+        (path, content, more, cuts, stream, isFirst) => {
+          const choose = (): number => stream.next().value as number;
+          const inside = `"content" :\t"${spelt(content, choose)}"`;
+          const rest = `"path":"${spelt(path, choose)}","other":{"content":${more}}`;
+          const body = `{${isFirst ? `${inside},${rest}` : `${rest}, ${inside}`}}`;
+          const parsed = JSON.parse(body) as Record<string, unknown>;
+          const { members, content: decoded } = scanned(Buffer.from(body), cuts);
+          expect(decoded).toBe(content);
+          expect(members).toEqual({ ...parsed, content: '' });
+        },
+      ),
+      { numRuns: 500, seed: 1 },
+    );
+  });
+
+  it('is refused where JSON.parse refuses it', () => {
+    const body = fc.mixedCase(fc.constant('{"path":"a","content":"x\\n\\u00e9"}'));
+    const broken = fc.tuple(
+      body,
+      fc.nat(),
+      fc.constantFrom('', '"', '\\', '{', '}', ',', ':', '\n', 'u', '0'),
+    );
+    fc.assert(
+      fc.property(broken, ([whole, place, put]) => {
+        const at = place % whole.length;
+        const spoilt = whole.slice(0, at) + put + whole.slice(at + 1);
+        let parsed: Record<string, unknown> | undefined;
+        try {
+          parsed = JSON.parse(spoilt) as Record<string, unknown>;
+        } catch {
+          parsed = undefined;
+        }
+        if (typeof parsed?.content === 'string')
+          expect(scanned(Buffer.from(spoilt), []).content).toBe(parsed.content);
+        else expect(() => scanned(Buffer.from(spoilt), [])).toThrow();
+      }),
+      { numRuns: 1000, seed: 1 },
+    );
+  });
+});
+
+describe('slots', () => {
+  const limits = { atOnce: 2, waiting: 2, waitMs: 30, busy: 'busy' };
+
+  it('go to those who wait in turn', async () => {
+    const slots = new Slots({ ...limits, waitMs: 60_000 });
+    const order: number[] = [];
+    const [first, second] = [await slots.take(), await slots.take()];
+    const third = slots.take().then((giveBack) => (order.push(3), giveBack));
+    const fourth = slots.take().then((giveBack) => (order.push(4), giveBack));
+    await expect(slots.take()).rejects.toThrow(ServiceUnavailable);
+    second();
+    second(); // again: nothing
+    (await third)();
+    (await fourth)();
+    first();
+    expect(order).toEqual([3, 4]);
+    await Promise.all([slots.take(), slots.take()]);
+  });
+
+  it('are not waited for too long, and are given back after a fault', async () => {
+    const slots = new Slots({ ...limits, atOnce: 1 });
+    const giveBack = await slots.take();
+    await expect(slots.take()).rejects.toMatchObject({ status: 503, headers: { 'retry-after': '5' } });
+    giveBack();
+    const fault = new Error('a fault');
+    await expect(slots.during(() => Promise.reject(fault))).rejects.toBe(fault);
+    expect(await slots.during(() => Promise.resolve('done'))).toBe('done');
+  });
+});
+
+describe('large notes', () => {
+  let service: TestService;
+  let vault: TestVault;
+  let other: TestVault;
+  beforeAll(async () => {
+    service = await startService({ env: { LOG_LEVEL: 'silent' } });
+    vault = await TestVault.setUp(await (await service.user('alice')).workspace());
+    other = await TestVault.setUp(await (await service.user('bob')).workspace());
+    for (const whose of [vault, other]) await whose.create('0.md', 'x'.repeat(8 * MIB)).expect(201);
+  });
+  afterAll(() => service.close());
+
+  const headers = (length: number, whose = vault): Record<string, string> => ({
+    Host: 'localhost',
+    Connection: 'close',
+    Authorization: `Bearer ${whose.workspace.user.token}`,
+    'X-Key-Session': whose.keySession,
+    'Content-Length': String(length),
+  });
+
+  /** Sends all of a note but its last byte. */
+  function begin(path: string, whose = vault): { socket: Socket; finish: () => Promise<number> } {
+    const body = Buffer.from(JSON.stringify({ path, content: 'y'.repeat(2 * MIB) }));
+    const socket = openSocket(service.url);
+    socket.write(headOf('POST', `${whose.path}/notes`, headers(body.length, whose)));
+    socket.write(body.subarray(0, -1));
+    const answer = received(socket);
+    const finish = async (): Promise<number> => {
+      socket.write(body.subarray(-1));
+      return answerOf(await answer).status;
+    };
+    return { socket, finish };
+  }
+
+  /** How many may still come in at once. */
+  async function free(): Promise<number> {
+    const gate = service.app.get(LargeNotes, { strict: false });
+    const { slots } = gate as unknown as { slots: { taken: number } };
+    return Promise.resolve(3 - slots.taken);
+  }
+
+  it('are three at a time: the next one waits, small ones do not', async () => {
+    const begun = [begin('a.md'), begin('b.md'), begin('c.md', other)];
+    await eventually(async () => expect(await free()).toBe(0));
+    const next = begin('d.md');
+    await vault.create('small.md', 'x').expect(201);
+    expect((await vault.read('small.md').expect(200)).body.content).toBe('x');
+    const waiting = next.finish();
+    expect(await Promise.all(begun.map(({ finish }) => finish()))).toEqual([201, 201, 201]);
+    expect(await waiting).toBe(201);
+    expect(await free()).toBe(3);
+  });
+
+  it('are two at a time of one user, so that a slow client leaves a place to others', async () => {
+    const begun = ['h.md', 'i.md', 'j.md'].map((path) => begin(path));
+    await eventually(async () => expect(await free()).toBe(1));
+    await other.create('k.md', 'z'.repeat(2 * MIB)).expect(201);
+    await other.read('k.md').expect(200);
+    expect(await Promise.all(begun.map(({ finish }) => finish()))).toEqual([201, 201, 201]);
+    await eventually(async () => expect(await free()).toBe(3));
+    const places: unknown = service.app.get(LargeNotes, { strict: false });
+    expect((places as { own: Map<string, unknown> }).own.size).toBe(0);
+  });
+
+  it('give their place back when the client goes away, in the middle of a body or of an answer', async () => {
+    const begun = [begin('e.md'), begin('f.md'), begin('g.md', other)];
+    await eventually(async () => expect(await free()).toBe(0));
+    for (const { socket } of begun) socket.destroy();
+    await eventually(async () => expect(await free()).toBe(3));
+
+    const reading = [vault, vault, other].map((whose) => {
+      const socket = openSocket(service.url);
+      socket.pause();
+      socket.write(headOf('GET', `${whose.path}/notes/0.md`, headers(0, whose)));
+      return socket;
+    });
+    await eventually(async () => expect(await free()).toBe(0));
+    for (const socket of reading) socket.destroy();
+    await eventually(async () => expect(await free()).toBe(3));
+    expect((await vault.read('0.md').expect(200)).body.content.length).toBe(8 * MIB);
+    expect(await vault.list({ prefix: 'e.md' })).toEqual([]);
+  });
+
+  it('are refused as they go past the limit, not when they have come', async () => {
+    const length = 700 * MIB;
+    const socket = openSocket(service.url);
+    socket.write(headOf('POST', `${vault.path}/notes`, headers(length)));
+    expect(answerOf(await received(socket)).status).toBe(413);
+    expect(await free()).toBe(3);
+  });
+});

@@ -1,0 +1,126 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Backups } from '../../src/backup/index.js';
+import { BlobFiles } from '../../src/backup/blob-files.js';
+import { BlobStores } from '../../src/platform/blobs/blob-stores.js';
+import { adminReport } from '../kit/admin.js';
+import { assetToken, envelope, TestAssets } from '../kit/assets.js';
+import { createDatabase, startService, type TestService, type TestUser } from '../kit/index.js';
+import { runProcess } from '../kit/process.js';
+
+const SETTINGS = { INLINE_BLOB_BYTES: '0', AUTH_SECRET: 'the same for whatever restores it' };
+
+let service: TestService;
+let alice: TestUser;
+let home: string;
+beforeAll(async () => {
+  service = await startService({ env: SETTINGS });
+  alice = await service.user('alice');
+  home = await mkdtemp(join(tmpdir(), 'sync-meanwhile-'));
+});
+afterAll(async () => {
+  await service.close();
+  await rm(home, { recursive: true, force: true });
+});
+
+/** Does something between the tables and the blobs of a backup. */
+function between(act: () => Promise<void>): void {
+  const files = service.app.get(BlobFiles);
+  const copyBlobs = files.export.bind(files);
+  files.export = async (directory) => {
+    files.export = copyBlobs;
+    await act();
+    return copyBlobs(directory);
+  };
+}
+
+async function admin(env: Record<string, string>, ...args: string[]): Promise<Record<string, unknown>> {
+  const { output } = await runProcess({ ...SETTINGS, ...env }, 'dist/src/admin/main.js', [...args, '--json']);
+  return JSON.parse(output) as Record<string, unknown>;
+}
+
+describe('what happens between the tables and the blobs of a backup', () => {
+  it('assets and workspaces that are deleted are said to be gone, and restored as deleted', async () => {
+    const [kept, doomed] = [await alice.workspace('kept'), await alice.workspace('doomed')];
+    await kept.put('note', 'content').expect(201);
+    await doomed.put('note', 'content').expect(201);
+    const [stays, goes] = [assetToken(), assetToken()];
+    for (const token of [stays, goes]) await TestAssets.of(kept).create(token, envelope(500)).expect(201);
+
+    between(async () => {
+      await TestAssets.of(kept).request('delete', `/${goes}`).expect(200);
+      await alice.delete(doomed.path).expect(200);
+      await service.database.eventually(
+        `SELECT 1 WHERE NOT EXISTS (SELECT FROM blobs WHERE workspace_id = '${doomed.id}')`,
+      );
+    });
+    const directory = join(home, 'gone');
+    const { gone, damaged, blobs } = await service.app.get(Backups).create(directory);
+    expect(damaged).toEqual([]);
+    expect(blobs.count).toBe(2);
+    expect(gone.map(({ deleted }) => deleted).sort()).toEqual(['asset', 'workspace']);
+
+    const database = await createDatabase();
+    const env = { DATABASE_URL: database.url, DATA_DIR: await mkdtemp(join(home, 'data-')) };
+    await admin(env, 'backup', 'restore', directory);
+    expect((await admin(env, 'doctor', '--deep')).found).toBe(0);
+    expect(await database.query('SELECT token FROM assets')).toEqual([{ token: stays }]);
+    expect(await database.query('SELECT used_bytes::int AS used FROM storage_accounts')).toEqual([
+      { used: 500 },
+    ]);
+    expect(await database.query('SELECT name FROM workspaces WHERE deleted_at IS NULL')).toEqual([
+      { name: 'kept' },
+    ]);
+    await database.drop();
+  });
+
+  it('bytes that move to another place are found there', async () => {
+    const notes = await alice.workspace('moving');
+    await notes.put('note', randomBytes(100)).expect(201);
+    between(async () => {
+      const env = {
+        DATABASE_URL: service.database.url,
+        DATA_DIR: service.dataDir,
+        INLINE_BLOB_BYTES: '65536',
+      };
+      await admin(env, 'blobs', 'move', '--to', 'inline');
+      await admin(env, 'blobs', 'sweep', '--now', new Date(Date.now() + 7 * 24 * 3_600_000).toISOString());
+    });
+    const { damaged, gone } = await service.app.get(Backups).create(join(home, 'moved'));
+    expect([damaged, gone]).toEqual([[], []]);
+  });
+
+  it('bytes of a version that go with its row are said to be damaged: nobody has deleted them', async () => {
+    const notes = await alice.workspace('late');
+    await notes.put('note', randomBytes(100)).expect(201);
+    await notes.put('note', randomBytes(100)).expect(200);
+    const week = 7 * 24 * 3_600_000;
+    between(async () => {
+      const env = { ...SETTINGS, DATABASE_URL: service.database.url, DATA_DIR: service.dataDir };
+      await adminReport(env, 'retention', 'run', '--now', new Date(Date.now() + week).toISOString());
+      await adminReport(env, 'blobs', 'sweep', '--now', new Date(Date.now() + 3 * week).toISOString());
+    });
+    const { gone, damaged } = await service.app.get(Backups).create(join(home, 'late'));
+    expect(gone).toEqual([]);
+    expect(damaged).toEqual([expect.stringContaining(notes.id)]);
+  });
+
+  it('bytes that are lost are said to be damaged, and everything else is saved', async () => {
+    const notes = await alice.workspace('lossy');
+    await notes.put('whole', randomBytes(100)).expect(201);
+    await notes.put('lost', randomBytes(100)).expect(201);
+    const [{ id } = { id: '' }] = await service.database.query<{ id: string }>(
+      `SELECT b.id FROM blobs b JOIN versions v ON (v.workspace_id, v.blob_id) = (b.workspace_id, b.id)
+       JOIN files f ON (f.workspace_id, f.id) = (v.workspace_id, v.file_id)
+       WHERE f.workspace_id = $1 AND f.encrypted_path = 'lost'`,
+      [notes.id],
+    );
+    between(async () => {
+      await service.app.get(BlobStores).main.delete(`${notes.id}/${id}`);
+    });
+    const { damaged } = await service.app.get(Backups).create(join(home, 'lossy'));
+    expect(damaged).toEqual([`${notes.id}/${id}`]);
+  });
+});

@@ -1,0 +1,280 @@
+import { jest } from '@jest/globals';
+import supertest from 'supertest';
+import { Database } from '../../src/platform/database/index.js';
+import { EventBus } from '../../src/platform/events/index.js';
+import { JobLock } from '../../src/platform/jobs/job-lock.js';
+import { expectExactUsage } from '../kit/assets.js';
+import { type DatabaseFault, DatabaseLink } from '../kit/database-link.js';
+import {
+  createDatabase,
+  eventually,
+  startService,
+  type TestDatabase,
+  type TestService,
+  type TestUser,
+} from '../kit/index.js';
+import { type Operation, OPERATIONS } from '../kit/operations.js';
+import { expectDenseLogs, scrub } from '../kit/oracles.js';
+
+/** As shipped. */
+const POOL = 10;
+
+/** No request may take longer, whatever has become of the database. */
+const LONGEST_MS = 30_000;
+
+/** Those that end the connection. */
+const BREAKS: DatabaseFault[] = [
+  { kind: 'reset' },
+  { kind: 'cut after sending' },
+  { kind: 'truncate' },
+  { kind: 'half-close' },
+];
+
+interface Linked {
+  readonly database: TestDatabase;
+  readonly link: DatabaseLink;
+  readonly service: TestService;
+  close(): Promise<void>;
+}
+
+/** The service with its own limits, and PostgreSQL behind a link. */
+async function startLinked(): Promise<Linked> {
+  const database = await createDatabase();
+  const link = await DatabaseLink.to(database);
+  const service = await startService({ env: { DATABASE_URL: link.url, DATABASE_POOL_SIZE: String(POOL) } });
+  const close = async (): Promise<void> => {
+    await service.close();
+    await link.cut();
+    await database.drop();
+  };
+  return { database, link, service, close };
+}
+
+let people = 0;
+const somebody = (service: TestService): Promise<TestUser> => service.user(`somebody-${++people}`);
+
+const oneOfEach = (service: TestService): Promise<Operation[]> =>
+  Promise.all(OPERATIONS.map(async (prepare) => prepare(await somebody(service))));
+
+/** Done, or a flat 503 that says when to come again. */
+function isDone(name: string, { status, body, headers }: supertest.Response): boolean {
+  if ([200, 201].includes(status)) return true;
+  const expected = { name, status: 503, body: { error: expect.any(String) as string } };
+  expect({ name, status, body: body as unknown }).toEqual(expected);
+  expect(headers['retry-after']).toMatch(/^\d+$/);
+  return false;
+}
+
+/** What was acknowledged has happened once, anything else once or not at all; sent again, it has happened once. */
+async function expectConverges({ name, ...operation }: Operation, wasDone: boolean): Promise<void> {
+  const landed = await operation.landed();
+  expect({ name, landed }).toEqual({ name, landed: wasDone || landed === 1 ? 1 : 0 });
+  if (landed === 0 || operation.isRepeatable) expect((await operation.send()).status).toBeLessThan(500);
+  expect({ name, landed: await operation.landed() }).toEqual({ name, landed: 1 });
+}
+
+/** Nothing of the pool is lost: it comes to rest, all of it can be used at once, and as many requests are served. */
+async function expectWholePool({ service }: Linked): Promise<void> {
+  const { pool } = service.app.get(Database);
+  await eventually(() => {
+    expect(pool.waitingCount).toBe(0);
+    expect(pool.idleCount).toBe(pool.totalCount);
+  });
+  const clients = await Promise.all(Array.from({ length: POOL }, () => pool.connect()));
+  await Promise.all(clients.map((client) => client.query('SELECT 1')));
+  for (const client of clients) client.release();
+  const user = await somebody(service);
+  const answers = await Promise.all(Array.from({ length: POOL }, () => user.get('/api/v1/workspaces')));
+  expect(answers.map(({ status }) => status)).toEqual(Array<number>(POOL).fill(200));
+}
+
+async function expectNothingHalf({ service, database }: Linked): Promise<void> {
+  await expectDenseLogs(database);
+  await expectExactUsage(database);
+  await scrub(database, service.dataDir);
+  expect(service.logged()).not.toContain('request failed'); // what a 500 would say
+}
+
+describe('a connection to PostgreSQL that breaks', () => {
+  let linked: Linked;
+  beforeAll(async () => {
+    linked = await startLinked();
+  });
+  afterAll(() => linked.close());
+
+  it.each(BREAKS)(
+    'at COMMIT ($kind): 503, wholly there or wholly absent, and a retry converges',
+    async (fault) => {
+      const all = await oneOfEach(linked.service);
+      linked.link.set((statement) => (all.some(({ commit }) => commit.test(statement)) ? fault : undefined));
+      const answers = await Promise.all(all.map(({ send }) => send()));
+      linked.link.heal();
+      for (const [index, operation] of all.entries()) {
+        expect(isDone(operation.name, answers[index]!)).toBe(false);
+        expect(await operation.landed()).toBe(fault.kind === 'reset' ? 0 : 1);
+        await expectConverges(operation, false);
+      }
+      await expectWholePool(linked);
+    },
+  );
+
+  it('late at COMMIT: done, once', async () => {
+    const all = await oneOfEach(linked.service);
+    linked.link.set((statement) =>
+      all.some(({ commit }) => commit.test(statement)) ? { kind: 'delay', ms: 500 } : undefined,
+    );
+    const answers = await Promise.all(all.map(({ send }) => send()));
+    linked.link.heal();
+    for (const [index, operation] of all.entries()) {
+      expect(isDone(operation.name, answers[index]!)).toBe(true);
+      await expectConverges(operation, true);
+    }
+    await expectWholePool(linked);
+  });
+
+  it('at any statement of theirs: done or 503, and a retry converges', async () => {
+    const { link, service } = linked;
+    const met = new Set<string>();
+    const meet = async (prepare: (typeof OPERATIONS)[number], fault?: DatabaseFault, where?: string) => {
+      const operation = await prepare(await somebody(service));
+      const statements: string[] = [];
+      link.set((statement) => {
+        statements.push(statement);
+        return statement === where && statements.indexOf(statement) === statements.length - 1
+          ? fault
+          : undefined;
+      });
+      const answer = await operation.send();
+      link.heal();
+      const name = `${operation.name}: ${fault?.kind} at ${where}`;
+      await expectConverges({ ...operation, name }, isDone(name, answer));
+      return statements;
+    };
+    for (const prepare of OPERATIONS) {
+      const fresh = (await meet(prepare)).filter((statement) => !met.has(statement));
+      for (const statement of new Set(fresh)) {
+        met.add(statement);
+        await meet(prepare, BREAKS[met.size % BREAKS.length], statement);
+      }
+    }
+    expect(met.size).toBeGreaterThan(15);
+    await expectWholePool(linked);
+  });
+
+  it('while somebody signs in: 503 or a session, never a refusal', async () => {
+    const { link, service } = linked;
+    jest.spyOn(console, 'error').mockReturnValue(); // the identity handler's library prints some faults there too
+    const person = { email: 'fay@example.org', password: 'a long enough password', name: 'Fay' };
+    const sent = (path: string): supertest.Test => supertest(service.url).post(path).send(person);
+    await sent('/api/auth/sign-up/email').expect(200);
+    for (const fault of BREAKS)
+      for (let at = 0, isOver = false; !isOver; at++) {
+        let n = 0;
+        link.set(() => (n++ === at ? fault : undefined));
+        isDone(`sign-in: ${fault.kind} at ${at}`, await sent('/api/auth/sign-in/email'));
+        link.heal();
+        isOver = n <= at;
+      }
+    jest.restoreAllMocks();
+    await sent('/api/auth/sign-in/email').expect(200);
+    await expectWholePool(linked);
+  });
+
+  it('and after all that everything is whole', () => expectNothingHalf(linked));
+});
+
+describe('a connection to PostgreSQL that falls silent', () => {
+  let stories: Record<'commits' | 'all', Promise<void>>;
+  const linked: Linked[] = [];
+  /** Both take as long as the service does to give up; so they do it at the same time. */
+  beforeAll(async () => {
+    linked.push(await startLinked(), await startLinked());
+    stories = { commits: silentCommits(linked[0]!), all: silentConnections(linked[1]!) };
+    for (const story of Object.values(stories)) story.catch(() => undefined); // awaited below
+  });
+  afterAll(() => Promise.all(linked.map(({ close }) => close())));
+
+  it('at COMMIT: 503 within half a minute, wholly there or wholly absent, and a retry converges', () =>
+    stories.commits);
+
+  it('with all others: 503 within half a minute, readiness tells, and pool, bus and jobs come back by themselves', () =>
+    stories.all);
+});
+
+async function silentCommits(linked: Linked): Promise<void> {
+  const all = await oneOfEach(linked.service);
+  let n = 0;
+  linked.link.set((statement) => {
+    if (!all.some(({ commit }) => commit.test(statement))) return undefined;
+    return { kind: n++ % 2 ? 'blackhole' : 'stall' };
+  });
+  const answers = await inTime(all);
+  linked.link.heal();
+  expect(n).toBe(all.length);
+  for (const [index, operation] of all.entries()) {
+    expect(isDone(operation.name, answers[index]!)).toBe(false);
+    await expectConverges(operation, false);
+  }
+  await expectWholePool(linked);
+  await expectNothingHalf(linked);
+}
+
+async function silentConnections(linked: Linked): Promise<void> {
+  const { link, service, database } = linked;
+  const other = await startService({ beside: service, env: { DATABASE_URL: database.url } });
+  const all = await oneOfEach(service);
+  await expectWholePool(linked); // so that all of it is there to fall silent
+  const lock = service.app.get(JobLock, { strict: false });
+  const run = (): Promise<string | undefined> =>
+    lock.hold(new AbortController().signal, false, async () => {
+      await service.app.get(Database).dataSource.query('SELECT 1');
+      return 'done';
+    });
+  expect(await run()).toBe('done');
+
+  let job = 'under way';
+  await new Promise<void>((isUnderWay) => {
+    const held = lock.hold(new AbortController().signal, false, async () => {
+      link.silence();
+      isUnderWay();
+      await service.app.get(Database).dataSource.query('SELECT 1');
+    });
+    void held.then(
+      () => (job = 'done'),
+      () => (job = 'failed'),
+    );
+  });
+  const pending = inTime(all);
+  await eventually(() => supertest(service.url).get('/health/ready').expect(503));
+  await supertest(service.url).get('/health').expect(200, { ok: true });
+  for (const [index, answer] of (await pending).entries())
+    expect(isDone(all[index]!.name, answer)).toBe(false);
+  await eventually(() => expect(job).toBe('failed'));
+
+  link.revive();
+  await eventually(() => supertest(service.url).get('/health/ready').expect(200));
+  for (const operation of all) await expectConverges(operation, false);
+  await expectWholePool(linked);
+  await expectHears(service, other);
+  await expectHears(other, service);
+  await link.cut(); // only now the server learns that who held the lock has gone
+  await link.mend();
+  await eventually(async () => expect(await run()).toBe('done'));
+  await expectNothingHalf(linked);
+  await other.close();
+}
+
+async function inTime(all: readonly Operation[]): Promise<supertest.Response[]> {
+  return Promise.all(all.map(({ send }) => send().timeout(LONGEST_MS)));
+}
+
+/** An event may be lost, so it is told until it is heard. */
+async function expectHears(one: TestService, from: TestService): Promise<void> {
+  const key = `key-${++people}`;
+  const heard: string[] = [];
+  one.app.get(EventBus).on('test', (told) => heard.push(told));
+  await eventually(() => {
+    from.app.get(EventBus).publish({ topic: 'test', key });
+    expect(heard).toContain(key);
+  });
+}

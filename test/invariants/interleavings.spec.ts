@@ -1,0 +1,191 @@
+import { jest } from '@jest/globals';
+import pg from 'pg';
+import { Database, type Statement } from '../../src/platform/database/index.js';
+import { EventBus } from '../../src/platform/events/index.js';
+import { Retention } from '../../src/retention/index.js';
+import { CHANGES } from '../../src/workspaces/index.js';
+import { expectExactUsage, assetToken, envelope, TestAssets } from '../kit/assets.js';
+import { DatabaseLink } from '../kit/database-link.js';
+import { eventually, startService, type TestService, type TestWorkspace } from '../kit/index.js';
+import { expectReplayLaw, scrub } from '../kit/oracles.js';
+
+const DAY = 24 * 60 * 60_000;
+const LARGE = Buffer.alloc(100_000, 'x');
+const GATE = 4711;
+
+let service: TestService;
+let link: DatabaseLink;
+/** The same service on the same data, whose way to PostgreSQL can be cut. */
+let linked: TestService;
+let names = 0;
+
+beforeAll(async () => {
+  service = await startService();
+  link = await DatabaseLink.to(service.database);
+  linked = await startService({ beside: service, env: { DATABASE_URL: link.url } });
+});
+afterAll(async () => {
+  await linked.close();
+  await link.cut();
+  await service.close();
+});
+
+const workspace = async (): Promise<TestWorkspace> => (await service.user(`user-${++names}`)).workspace();
+const thereOf = (notes: TestWorkspace): TestWorkspace => notes.as(notes.user.at(linked.url));
+
+/** Runs a statement in a transaction that stays open. @returns what ends it */
+async function held(sql: string, values: unknown[]): Promise<() => Promise<void>> {
+  const client = new pg.Client(service.database.url);
+  await client.connect();
+  await client.query('BEGIN');
+  await client.query(sql, values);
+  return () => client.end();
+}
+
+const logHeld = ({ id }: TestWorkspace): Promise<() => Promise<void>> =>
+  held('SELECT FROM workspaces WHERE id = $1 FOR NO KEY UPDATE', [id]);
+
+const gateClosed = (): Promise<() => Promise<void>> => held('SELECT pg_advisory_xact_lock($1)', [GATE]);
+
+/** From now on rows of the table go in when the gate is open. */
+async function gated(table: string, when: string): Promise<void> {
+  await service.database.query(`
+    CREATE FUNCTION gate_of_${table}() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN PERFORM pg_advisory_xact_lock(${GATE}); RETURN NEW; END $$;
+    CREATE ${when} ON ${table} ${when.includes('AFTER') ? 'DEFERRABLE INITIALLY DEFERRED' : ''}
+      FOR EACH ROW EXECUTE FUNCTION gate_of_${table}()`);
+}
+
+async function waiters(): Promise<number> {
+  const rows = await service.database.query(
+    `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+  );
+  return rows.length;
+}
+
+describe('a write between any two statements of a read', () => {
+  /** Uploads once, right after the first statement of this name. */
+  function uploadAfter(statement: string, notes: TestWorkspace): void {
+    const database = service.app.get(Database);
+    const run = database.run.bind(database);
+    let isDue = true;
+    jest.spyOn(database, 'run').mockImplementation(async (asked: Statement, values) => {
+      const rows = await run(asked, values);
+      if (asked.name !== statement || !isDue) return rows;
+      isDue = false;
+      await notes.put('between', 'content').expect(201);
+      return rows;
+    });
+  }
+  afterEach(() => jest.restoreAllMocks());
+
+  it('is found by a pull from the cursor of the snapshot', async () => {
+    const notes = await workspace();
+    await notes.put('before', 'content').expect(201);
+    uploadAfter('pages.snapshot', notes);
+    const { body } = await notes.snapshot().expect(200);
+    expect(body).toMatchObject({ cursor: 1, files: [{ encryptedPath: 'before' }] });
+    expect((await notes.pull(body.cursor).expect(200)).body.changes).toHaveLength(1);
+  });
+
+  it('is found by the next pull', async () => {
+    const notes = await workspace();
+    await notes.put('before', 'content').expect(201);
+    uploadAfter('pages.pull', notes);
+    const { body } = await notes.pull(0).expect(200);
+    expect(body).toMatchObject({ cursor: 1, changes: [{ encryptedPath: 'before' }] });
+    expect((await notes.pull(body.cursor).expect(200)).body.changes).toHaveLength(1);
+  });
+});
+
+describe('a COMMIT whose answer is lost', () => {
+  it('of an upload leaves the bytes to the version that it may have made; a retry is that version', async () => {
+    const notes = await workspace();
+    const release = await logHeld(notes);
+    const sent = thereOf(notes)
+      .put('path', LARGE)
+      .ok(() => true);
+    const status = sent.then((answer) => answer.status);
+    await eventually(async () => expect(await waiters()).toBe(1));
+    await link.cut();
+    expect(await status).toBe(503);
+    await release();
+    await link.mend();
+    await eventually(async () => expect((await notes.status()).cursor).toBe(1));
+    expect((await notes.put('path', LARGE).expect(200)).body.version).toBe(1);
+    await scrub(service.database, service.dataDir);
+    await expectReplayLaw(notes);
+  });
+
+  it('of an asset likewise', async () => {
+    const notes = await workspace();
+    const [there, token] = [TestAssets.of(thereOf(notes)), assetToken()];
+    await gated('assets', 'CONSTRAINT TRIGGER gate AFTER INSERT');
+    const open = await gateClosed();
+    const sent = there.create(token, envelope(100_000)).ok(() => true);
+    const status = sent.then((answer) => answer.status);
+    await eventually(async () => expect(await waiters()).toBe(1));
+    await link.cut();
+    expect(await status).toBe(503);
+    await open();
+    await link.mend();
+    const here = TestAssets.of(notes);
+    await eventually(async () => expect(await here.tokens()).toEqual([token]));
+    await here.get(token).expect(200);
+    await expectExactUsage(service.database);
+    await service.database.query('DROP FUNCTION gate_of_assets CASCADE');
+  });
+});
+
+describe('a checkpoint that is being made', () => {
+  it('pins what is current, though it is overwritten and retention runs before the checkpoint is there', async () => {
+    const notes = await workspace();
+    await notes.put('path', 'pinned').expect(201);
+    await gated('checkpoints', 'TRIGGER gate BEFORE INSERT');
+    const open = await gateClosed();
+    const made = notes.checkpoint();
+    await eventually(async () => expect(await waiters()).toBe(1));
+
+    let isOver = false;
+    const later = new Date(service.clock.now().getTime() + 40 * DAY);
+    const meanwhile = notes
+      .put('path', 'newer')
+      .expect(200)
+      .then(() => service.app.get(Retention).run(later))
+      .finally(() => (isOver = true));
+    await eventually(async () => expect(isOver || (await waiters()) === 2).toBe(true));
+    await open();
+    await meanwhile;
+    const { id } = await made;
+
+    const address = `${notes.path}/checkpoints/${id}/note-state?encPath=path`;
+    const { versionId } = (await notes.user.get(address).expect(200)).body;
+    expect(String((await notes.version('path', versionId).expect(200)).body)).toBe('pinned');
+    await service.database.query('DROP FUNCTION gate_of_checkpoints CASCADE');
+  });
+});
+
+describe('nobody is told of a change before it is committed:', () => {
+  const WRITES: Readonly<Record<string, (notes: TestWorkspace, versionId: string) => Promise<unknown>>> = {
+    'an upload': async (notes) => notes.put('path', 'newer').expect(200),
+    'a deletion': async (notes) => notes.delete('path').expect(200),
+    'a push': async (notes) => notes.push(1, ['path']).expect(200),
+    'a restore': async (notes, versionId) => notes.restore('path', versionId).expect(200),
+  };
+
+  it.each(Object.entries(WRITES))('%s', async (_, write) => {
+    const notes = await workspace();
+    await notes.put('path', 'content').expect(201);
+    const [version] = await notes.versions('path');
+    const heard: string[] = [];
+    const bus = service.app.get(EventBus);
+    const release = await logHeld(notes);
+    bus.on(CHANGES, (id) => void heard.push(id));
+    const written = write(notes, version!.id);
+    await eventually(async () => expect(await waiters()).toBe(1));
+    expect(heard).not.toContain(notes.id);
+    await release();
+    await written;
+    expect(heard).toContain(notes.id);
+  });
+});

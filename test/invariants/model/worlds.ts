@@ -1,0 +1,101 @@
+import { isDeepStrictEqual } from 'node:util';
+import { purge } from './account.js';
+import type { Answer, Operation } from './operations.js';
+import { perform } from './perform.js';
+import type { State } from './state.js';
+
+/** An operation, and what the service answered. */
+export interface Exchange {
+  readonly operation: Operation;
+  readonly answer: Answer;
+}
+
+/** What would have been answered, one after the other in some order, and what there would be then. */
+interface History {
+  readonly state: State;
+  readonly answers: ReadonlyMap<Operation, Answer>;
+}
+
+/** When operations happen that were sent together, and how many drew an id before. */
+interface Time {
+  readonly now: number;
+  readonly born: number;
+}
+
+/**
+ * The states that there may be after operations which were sent together, of those that there might have been before: such
+ * that explain each answer by some serial order. Ids may have been drawn in another order, and what a deleted workspace
+ * leaves may have gone in between. More than one state is left when the answers do not tell; later ones will.
+ */
+export function explanations(worlds: readonly State[], exchanges: readonly Exchange[], time: Time): State[] {
+  const fitting = histories(
+    worlds,
+    exchanges.map(({ operation }) => operation),
+    time,
+  ).filter(({ answers }) =>
+    exchanges.every(({ operation, answer }) => isDeepStrictEqual(answers.get(operation), answer)),
+  );
+  return distinct(fitting.map(({ state }) => purge(state)));
+}
+
+/** What might have been answered to each operation. */
+export function expectations(
+  worlds: readonly State[],
+  operations: readonly Operation[],
+  time: Time,
+): Answer[][] {
+  return histories(worlds, operations, time).map(({ answers }) => operations.map((one) => answers.get(one)!));
+}
+
+function histories(
+  worlds: readonly State[],
+  operations: readonly Operation[],
+  { now, born }: Time,
+): History[] {
+  const orders = permutations(operations);
+  const found: History[] = [];
+  for (const state of worlds)
+    for (const order of orders)
+      for (const ids of orders)
+        for (const isPurgedAtOnce of operations.length > 1 ? [false, true] : [false])
+          found.push(
+            inTurn(state, order, {
+              isPurgedAtOnce,
+              momentOf: (one) => ({ now, born: born + ids.indexOf(one) }),
+            }),
+          );
+  return found;
+}
+
+interface Circumstances {
+  readonly isPurgedAtOnce: boolean;
+  readonly momentOf: (operation: Operation) => Time;
+}
+
+function inTurn(
+  before: State,
+  operations: readonly Operation[],
+  { isPurgedAtOnce, momentOf }: Circumstances,
+): History {
+  const answers = new Map<Operation, Answer>();
+  let state = before;
+  for (const operation of operations) {
+    const done = perform(state, operation, momentOf(operation));
+    answers.set(operation, done.answer);
+    state = isPurgedAtOnce ? purge(done.state) : done.state;
+  }
+  return { state, answers };
+}
+
+function distinct(states: readonly State[]): State[] {
+  return states.filter(
+    (state, index) => states.findIndex((other) => isDeepStrictEqual(other, state)) === index,
+  );
+}
+
+function permutations<T>(items: readonly T[]): T[][] {
+  if (items.length < 2) return [[...items]];
+  return items.flatMap((item, index) =>
+    permutations(items.toSpliced(index, 1)).map((rest) => [item, ...rest]),
+  );
+}

@@ -1,0 +1,158 @@
+// Faults in blobs, assets and the quota.
+
+const INTERLEAVINGS = 'test/invariants/interleavings.spec.ts';
+const SWEEP = 'test/invariants/blob-sweep.spec.ts';
+const ASSET_RACES = 'test/invariants/asset-races.spec.ts';
+
+export const BYTES_MUTANTS = [
+  {
+    name: 'row first, bytes second',
+    promise: 'No version is acknowledged before its bytes are safe.',
+    file: 'src/platform/blobs/blobs.ts',
+    find: 'await main.put(keyOf(workspaceId, id), body);',
+    replace: `const all: Buffer[] = [];
+      for await (const chunk of body) all.push(chunk);
+      const late = async function* () { yield* all; };
+      setTimeout(() => void main.put(keyOf(workspaceId, id), late()).catch(() => undefined), 200);`,
+    faultIs500: true,
+    tests: [['test/api/files.spec.ts', 'with INLINE_BLOB_BYTES=0']],
+  },
+  {
+    name: 'bytes that no row has announced',
+    promise: 'What a crash leaves in the store is known to the sweeper.',
+    file: 'src/platform/blobs/blobs.ts',
+    find: 'await this.database.run(blobStatements.stage, [workspaceId, id, main.location, this.clock.now()]);',
+    replace: '',
+    also: [
+      {
+        find: 'await main.put(keyOf(workspaceId, id), body);',
+        replace: `await main.put(keyOf(workspaceId, id), body);
+      await this.database.run(blobStatements.stage, [workspaceId, id, main.location, this.clock.now()]);`,
+      },
+    ],
+    tests: [['test/invariants/crash.spec.ts']],
+  },
+  {
+    name: 'bytes removed after a lost answer to COMMIT',
+    promise: 'What may have been committed keeps its bytes.',
+    file: 'src/files/files.service.ts',
+    find: 'if (wasRefused) await this.blobs.discard(blob);',
+    replace: 'if (wasRefused || error) await this.blobs.discard(blob);',
+    tests: [[INTERLEAVINGS, 'of an upload leaves the bytes']],
+  },
+  {
+    name: 'asset removed after a lost answer to COMMIT',
+    promise: 'An asset that may have been committed keeps its bytes.',
+    file: 'src/assets/asset-uploads.ts',
+    find: 'if (!(error instanceof AmbiguousCommit)) await this.blobs.discard(blob);',
+    replace: 'if (!(error instanceof AmbiguousCommit) || error) await this.blobs.discard(blob);',
+    faultIs500: true,
+    tests: [[INTERLEAVINGS, 'of an asset']],
+  },
+  {
+    name: 'hash of a body is not compared',
+    promise: 'A body that is not what its hash says is refused.',
+    file: 'src/files/files.service.ts',
+    find: 'if (blob.sha256 !== upload.contentHash) {',
+    replace: 'if (blob.sha256.length !== upload.contentHash.length) {',
+    tests: [['test/api/files.spec.ts', 'with another hash is 400']],
+  },
+  {
+    name: 'sweeper claims without looking for references',
+    promise: 'A blob that is referred to is never swept.',
+    file: 'src/platform/blobs/sweep.queries.ts',
+    find: 'WHERE ${OF_IDS} AND ${unreferenced}\n       RETURNING',
+    replace: 'WHERE ${OF_IDS}\n       RETURNING',
+    tests: [[SWEEP, 'what is referred to is never swept']],
+  },
+  {
+    name: 'sweeper takes what another has claimed',
+    promise: 'A blob is removed once, by however many sweepers.',
+    file: 'src/platform/blobs/sweep.queries.ts',
+    find: '`(${alias}.claimed_until IS NULL OR ${alias}.claimed_until <= ${now})`',
+    replace: '`(${alias}.claimed_until IS NULL OR ${now}::timestamptz IS NOT NULL)`',
+    tests: [[SWEEP, 'also when one instance is slow']],
+  },
+  {
+    name: 'sweeper does not wait for uploads under way',
+    promise: 'An upload has an hour before it is taken for dead.',
+    file: 'src/platform/blobs/blob-sweeper.ts',
+    find: 'export const STAGED_FOR_MS = 60 * 60_000;',
+    replace: 'export const STAGED_FOR_MS = 50 * 60_000;',
+    tests: [[SWEEP, 'is left alone for an hour']],
+  },
+  {
+    name: 'move takes the bytes of what was condemned meanwhile',
+    promise: 'A blob that is deleted under a move is not brought back by it.',
+    file: 'src/platform/blobs/move.queries.ts',
+    find: "AND location = $3 AND state = 'live'",
+    replace: 'AND $3::text IS NOT NULL',
+    tests: [['test/invariants/blob-move.spec.ts', 'two at once|is not adopted|leaves alone']],
+  },
+  {
+    name: 'quota read, then written',
+    promise: 'An account never uses more than its quota by an upload.',
+    file: 'src/assets/storage-quota.queries.ts',
+    find: 'AND NOT locked AND used_bytes + $2 <= addon_bytes + $3',
+    replace:
+      'AND NOT locked AND (SELECT a.used_bytes + $2 <= a.addon_bytes + $3 FROM storage_accounts a WHERE a.user_id = $1)',
+    tests: [[ASSET_RACES, 'uploads to a quota']],
+  },
+  {
+    name: 'asset deleted twice is given back twice',
+    promise: 'Usage is the sum of what is stored.',
+    file: 'src/assets/assets.service.ts',
+    find: 'this.remove(tx, workspaceId, await lockWorkspace(tx, workspaceId), tokens),',
+    replace: `this.remove(tx, workspaceId, (await tx.manager.query('SELECT user_id FROM workspaces WHERE id = $1', [workspaceId]))[0].user_id, tokens),`,
+    also: [
+      {
+        file: 'src/assets/assets.queries.ts',
+        find: 'SET used_bytes = used_bytes - (SELECT sum(size) FROM gone)\n       WHERE user_id = $3 AND EXISTS (SELECT FROM gone)',
+        replace:
+          'SET used_bytes = used_bytes - (SELECT coalesce(sum(size), 0) FROM assets WHERE workspace_id = $1 AND token = ANY ($2::text[]))\n       WHERE user_id = $3',
+      },
+    ],
+    faultIs500: true,
+    tests: [[ASSET_RACES, 'give back each byte once']],
+  },
+  {
+    name: 'idempotency key of every workspace',
+    promise: 'An Idempotency-Key is of one workspace.',
+    file: 'src/assets/assets.queries.ts',
+    find: 'WHERE workspace_id = $1 AND key = $3::text AND created_at > $4',
+    replace: 'WHERE key = $3::text AND created_at > $4 LIMIT 1',
+    tests: [['test/api/assets-idempotency.spec.ts']],
+  },
+  {
+    name: 'idempotency key a moment too long',
+    promise: 'A key is good for 24 hours, and not at their end.',
+    file: 'src/assets/assets.queries.ts',
+    find: 'AND key = $3::text AND created_at > $4',
+    replace: 'AND key = $3::text AND created_at >= $4',
+    tests: [['test/api/assets-idempotency.spec.ts']],
+  },
+  {
+    name: 'repeated upload is a conflict with itself',
+    promise: 'An upload that is repeated under its key is answered as the first one was.',
+    file: 'src/assets/asset-uploads.ts',
+    find: "if (standing?.tokenOfKey === token) return 'replay';",
+    replace: '',
+    tests: [['test/api/assets-idempotency.spec.ts']],
+  },
+  {
+    name: 'asset lands in a deleted workspace',
+    promise: 'No upload under way brings a deleted workspace back.',
+    file: 'src/assets/locked-workspace.ts',
+    find: 'if (!workspace || workspace.isDeleted)',
+    replace: 'if (!workspace)',
+    tests: [['test/api/assets-upload.spec.ts', 'that finds its workspace deleted']],
+  },
+  {
+    name: 'file lands in a deleted workspace',
+    promise: 'No upload under way brings a file into a deleted workspace.',
+    file: 'src/platform/database/migrations/1763600000004-files.ts',
+    find: 'PERFORM FROM workspaces w WHERE w.id = p_workspace AND w.deleted_at IS NULL FOR NO KEY UPDATE;',
+    replace: 'PERFORM FROM workspaces w WHERE w.id = p_workspace FOR NO KEY UPDATE;',
+    tests: [['test/api/workspaces.spec.ts', 'while an upload is under way']],
+  },
+];

@@ -1,0 +1,35 @@
+// Faults that somebody could make in this service, each with the promise that it breaks and the tests that must notice.
+//
+//   name     what is wrong, for the list
+//   promise  what no longer holds
+//   file     where; `find` must be there once
+//   also     further edits, in `file` unless they name another
+//   tests    [spec, pattern of test names]: one of them must fail; all names without a pattern
+//   faultIs500   the fault shows as a 500. Else a 500 counts as a fault that could not run.
+//
+// `npm run mutants` plants one after the other in a copy of the tree; test/contract/mutants.spec.ts holds each of them to
+// the source, so that none goes stale.
+import { ACCESS_MUTANTS } from './access.mjs';
+import { BYTES_MUTANTS } from './bytes.mjs';
+import { HISTORY_MUTANTS } from './history.mjs';
+import { LOG_MUTANTS } from './log.mjs';
+import { OPERATION_MUTANTS } from './operation.mjs';
+
+export const MUTANTS = [
+  ...LOG_MUTANTS,
+  ...HISTORY_MUTANTS,
+  ...BYTES_MUTANTS,
+  ...ACCESS_MUTANTS,
+  ...OPERATION_MUTANTS,
+];
+
+/** All edits of a mutant, each with its file. */
+export const editsOf = ({ file, find, replace, also = [] }) =>
+  [{ find, replace }, ...also].map((edit) => ({ file, ...edit }));
+
+/** @throws unless `find` is there once */
+export function edited(text, { file, find, replace }) {
+  const parts = text.split(find);
+  if (parts.length !== 2) throw new Error(`${file} has ${parts.length - 1} times: ${find}`);
+  return parts.join(replace);
+}

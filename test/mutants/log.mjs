@@ -1,0 +1,290 @@
+// Faults in the write model, the change log and what is read from it.
+
+const MIGRATION = 'src/platform/database/migrations/1763600000004-files.ts';
+const UPLOADS_TOGETHER = 'src/platform/database/migrations/1763600000020-uploads-together.ts';
+const SYNC = 'test/api/sync.spec.ts';
+const FILES = 'test/api/files.spec.ts';
+const RACES = 'test/invariants/write-races.spec.ts';
+const PAGES = 'src/sync/pages.service.ts';
+const INTERLEAVINGS = 'test/invariants/interleavings.spec.ts';
+const GROUPS = 'test/invariants/group-commit.spec.ts';
+
+/** The head, read when the page has been read already. */
+const SECOND_READ = {
+  find: '/** Even an empty page has one row.',
+  replace: `private async head(workspaceId: string): Promise<number> {
+    const text = 'SELECT head_cursor AS "headCursor" FROM workspaces WHERE id = $1';
+    const rows = await this.database.run<PageRow<string>>({ name: 'mutant.head', text }, [workspaceId]);
+    return rows[0]?.headCursor ?? 0;
+  }
+
+  /** Even an empty page has one row.`,
+};
+
+export const LOG_MUTANTS = [
+  {
+    name: 'cursor from a sequence',
+    promise: 'No change appears at or below a cursor that was handed out.',
+    file: MIGRATION,
+    find: 'PERFORM FROM workspaces w WHERE w.id = p_workspace AND w.deleted_at IS NULL FOR NO KEY UPDATE;',
+    replace: 'PERFORM FROM workspaces w WHERE w.id = p_workspace AND w.deleted_at IS NULL;',
+    also: [
+      {
+        find: 'await runner.query(PUT_FILE);',
+        replace: "await runner.query(PUT_FILE); await runner.query('CREATE SEQUENCE cursors');",
+      },
+      {
+        find: `UPDATE workspaces w
+    SET head_cursor = w.head_cursor + 1, live_files = w.live_files + (NOT is_live)::int
+    WHERE w.id = p_workspace RETURNING w.head_cursor INTO change_cursor;`,
+        // The pause stands for the disk: commits take as long as they take, in any order.
+        replace: "change_cursor := nextval('cursors'); PERFORM pg_sleep(random() / 20);",
+      },
+      {
+        find: "'upsert', p_hash, p_size, file_version, p_now, p_device);",
+        replace: `'upsert', p_hash, p_size, file_version, p_now, p_device);
+    UPDATE workspaces w
+    SET head_cursor = greatest(w.head_cursor, change_cursor), live_files = w.live_files + (NOT is_live)::int
+    WHERE w.id = p_workspace;`,
+      },
+      { file: 'src/files/put-queue.ts', find: 'const BATCH_ROWS = 64;', replace: 'const BATCH_ROWS = 1;' },
+    ],
+    tests: [['test/invariants/cursor-visibility.spec.ts', 'a follower on either instance']],
+  },
+  {
+    name: 'upload without the lock of its log',
+    promise: 'Uploads are decided one after the other, on what is committed.',
+    file: MIGRATION,
+    find: 'PERFORM FROM workspaces w WHERE w.id = p_workspace AND w.deleted_at IS NULL FOR NO KEY UPDATE;',
+    replace: 'PERFORM FROM workspaces w WHERE w.id = p_workspace AND w.deleted_at IS NULL;',
+    faultIs500: true,
+    tests: [[RACES, 'concurrent uploads']],
+  },
+  {
+    name: 'deletion without the lock of its log',
+    promise: 'A file is deleted once, and logged once, by however many at once.',
+    file: 'src/files/change-log.ts',
+    find: 'FROM workspaces WHERE id = $1 AND deleted_at IS NULL FOR NO KEY UPDATE',
+    replace: 'FROM workspaces WHERE id = $1 AND deleted_at IS NULL',
+    tests: [[FILES, 'of one file by many at once is one deletion']],
+  },
+  {
+    name: 'identical upload mints a version',
+    promise: 'The live content again changes nothing.',
+    file: MIGRATION,
+    find: 'IF is_live AND head.content_hash = p_hash THEN',
+    replace: 'IF false THEN',
+    tests: [[FILES, 'PUT file']],
+  },
+  {
+    name: 'deleted path is not revived by its own content',
+    promise: 'Uploading to a deleted path what it had brings it back, as a new version.',
+    file: MIGRATION,
+    find: 'IF is_live AND head.content_hash = p_hash THEN',
+    replace: 'IF head.content_hash = p_hash THEN',
+    tests: [[FILES, 'has the file again once it is revived|takes the file out of every view|PUT file']],
+  },
+  {
+    name: 'revived file is not counted',
+    promise: 'The number of live files is that of the listing.',
+    file: MIGRATION,
+    find: 'live_files = w.live_files + (NOT is_live)::int',
+    replace: 'live_files = w.live_files + (head.id IS NULL)::int',
+    tests: [[SYNC, 'GET sync/status']],
+  },
+  {
+    name: 'If-Match is not looked at',
+    promise: 'A conditional upload lands on the head that it names, and on no other.',
+    file: MIGRATION,
+    find: 'OR (p_if_match IS NOT NULL AND (',
+    replace: 'OR (false AND (',
+    tests: [[FILES, 'a conditional upload']],
+  },
+  {
+    name: 'pull reads its cursor in a second statement',
+    promise: 'The cursor that a pull returns is of the moment of its rows.',
+    file: PAGES,
+    find: '"cursor":${last ?? cursor},"hasMore"',
+    replace: '"cursor":${hasMore ? last : await this.head(workspace.id)},"hasMore"',
+    also: [SECOND_READ],
+    tests: [[INTERLEAVINGS, 'is found by the next pull']],
+  },
+  {
+    name: 'hasMore off by one',
+    promise: 'A page that holds all there is says so.',
+    file: 'src/sync/pages.queries.ts',
+    find: 'count(*) > $3::int AS "hasMore"',
+    replace: 'count(*) >= $3::int AS "hasMore"',
+    tests: [[SYNC, 'POST sync/pull']],
+  },
+  {
+    name: 'last page of a snapshot names a next one',
+    promise: 'The last page of a walk says that it is the last.',
+    file: PAGES,
+    find: 'JSON.stringify(hasMore ? last : null)',
+    replace: 'JSON.stringify(last)',
+    tests: [[SYNC, 'GET sync/snapshot']],
+  },
+  {
+    name: 'snapshot page begins with the last of the one before',
+    promise: 'A walk has each file once.',
+    file: 'src/sync/pages.queries.ts',
+    find: 'AND NOT is_deleted AND id > $2',
+    replace: 'AND NOT is_deleted AND id >= $2',
+    tests: [[SYNC, 'GET sync/snapshot']],
+  },
+  {
+    name: 'snapshot reads its cursor after its files',
+    promise: 'Walking the snapshot and pulling from its first cursor misses nothing.',
+    file: PAGES,
+    find: '"cursor":${headCursor},',
+    replace: '"cursor":${headCursor && (await this.head(workspace.id))},',
+    also: [SECOND_READ],
+    tests: [[INTERLEAVINGS, 'is found by a pull from the cursor']],
+  },
+  {
+    name: 'push takes a partly bad batch',
+    promise: 'A push with anything but deletions is refused whole.',
+    file: 'src/sync/push.service.ts',
+    find: "changes.some(({ action }) => action !== 'delete')",
+    replace: "changes.every(({ action }) => action !== 'delete')",
+    tests: [[SYNC, 'accepts delete rows only']],
+  },
+  {
+    name: 'push deletes what another device has changed',
+    promise: 'A change by another device since the base cursor is a conflict, and stays.',
+    file: 'src/sync/conflicts.ts',
+    find: "return since.byOthers ? 'conflict' : 'apply';",
+    replace: "return 'apply';",
+    tests: [[SYNC, 'conflicts']],
+  },
+  {
+    name: 'push does not know its own retry',
+    promise: 'A repeated push of what has landed is accepted, and writes nothing.',
+    file: 'src/sync/conflicts.ts',
+    find: "const isRetry = since.ownAction === 'delete' &&",
+    replace: "const isRetry = since.ownAction === 'upsert' &&",
+    tests: [[SYNC, 'a retry']],
+  },
+  {
+    name: 'compaction floor off by one',
+    promise: 'A cursor on the compaction floor is good, one below it is 409.',
+    file: 'src/sync/cursors.ts',
+    find: 'cursor >= (log.compactionFloor ?? 0)',
+    replace: 'cursor > (log.compactionFloor ?? -1)',
+    tests: [[SYNC, 'is 409 below the compaction floor']],
+  },
+  {
+    name: 'cursor within the gap of a restored backup is taken',
+    promise: 'A cursor that this log never gave out is 409.',
+    file: 'src/sync/cursors.ts',
+    find: 'if (!known) throw mustBootstrap(log);',
+    replace: 'if (!known && !log) throw mustBootstrap(log);',
+    tests: [[SYNC, 'is 409 within the gap']],
+  },
+  {
+    name: 'no gap after a restored backup',
+    promise: 'No cursor stands for two changes, also after a backup was put back.',
+    file: 'src/backup/cursor-gap.ts',
+    find: 'return LEAST + A_MINUTE * minutes;',
+    replace: 'return 0 * (LEAST + A_MINUTE * minutes);',
+    tests: [['test/process/backup.spec.ts', 'is restored into an empty database']],
+  },
+  {
+    name: 'grouped upload is answered while it waits',
+    promise: 'Nothing is acknowledged before its commit.',
+    file: 'src/files/put-queue.ts',
+    find: 'line.push(waiting);',
+    replace: "line.push(waiting); resolve({ outcome: 'created', fileId: put.fileId, version: 1 });",
+    tests: [[GROUPS, 'a version each without']],
+  },
+  {
+    name: 'refused upload fails those beside it',
+    promise: 'An upload that the database refuses fails alone.',
+    file: 'src/files/put-queue.ts',
+    find: 'if (batch.length > 1 && isOfOneRow(error))',
+    replace: 'if (batch.length > BATCH_ROWS && isOfOneRow(error))',
+    tests: [[GROUPS, 'one that the database refuses fails alone']],
+  },
+  {
+    name: 'failure of a commit is kept quiet',
+    promise: 'An upload that was not committed is not acknowledged.',
+    file: 'src/files/put-queue.ts',
+    find: 'else for (const { reject } of batch) reject(error);',
+    replace:
+      "else for (const { put, resolve } of batch) resolve({ outcome: 'unchanged', fileId: put.fileId, version: 1 });",
+    tests: [[GROUPS, 'one that the database refuses fails alone']],
+  },
+  {
+    name: 'bytes of a group are cut in the wrong place',
+    promise: 'Of the uploads that share a commit each has its own bytes.',
+    file: UPLOADS_TOGETHER,
+    find: 'FROM start + 1 FOR length',
+    replace: 'FROM greatest(start, 1) FOR length',
+    tests: [[GROUPS, 'share commits']],
+  },
+  {
+    name: 'group lands in a deleted workspace',
+    promise: 'No upload under way brings a file into a deleted workspace.',
+    file: UPLOADS_TOGETHER,
+    find: 'w.id = p_workspace AND w.deleted_at IS NULL FOR NO KEY UPDATE',
+    replace: 'w.id = p_workspace FOR NO KEY UPDATE',
+    tests: [[GROUPS, 'as one by one']],
+  },
+  {
+    name: 'group forgets If-Match',
+    promise: 'Of many with the same If-Match one wins.',
+    file: UPLOADS_TOGETHER,
+    find: 'WHEN if_match IS NOT NULL AND NOT coalesce(',
+    replace: 'WHEN false AND NOT coalesce(',
+    tests: [[GROUPS, 'as one by one']],
+  },
+  {
+    name: 'a tag that is no hash is looked at',
+    promise: 'An If-Match that names no content of the file overwrites nothing.',
+    file: 'src/files/file-headers.ts',
+    find: "tag === '*' || CONTENT_HASH.test(tag)",
+    replace: "tag === '*' || CONTENT_HASH.test(tag) || tag !== ''",
+    tests: [[GROUPS, 'whatever stands in it']],
+  },
+  {
+    name: 'a part of the list looks whole',
+    promise: 'A list whose workspace goes meanwhile breaks off.',
+    file: 'src/files/files.service.ts',
+    find: "if (rows.length === 0) throw new NotFound('workspace not found');",
+    replace: '',
+    tests: [[FILES, 'breaks off when the workspace goes']],
+  },
+  {
+    name: 'group gives every change the same cursor',
+    promise: 'Cursors of a workspace are dense, and no two changes share one.',
+    file: UPLOADS_TOGETHER,
+    find: 'row_number() OVER (ORDER BY ord) AS nth',
+    replace: 'rank() OVER () AS nth',
+    tests: [[GROUPS, 'as one by one']],
+  },
+  {
+    name: 'group takes a swept blob for its own',
+    promise: 'No version without bytes.',
+    file: UPLOADS_TOGETHER,
+    find: 'AND (length IS NOT NULL OR blob IN (SELECT id FROM claimed))',
+    replace: 'AND (true OR blob IN (SELECT id FROM claimed))',
+    tests: [[GROUPS, 'as one by one']],
+  },
+  {
+    name: 'rolled back and called committed',
+    promise: 'A COMMIT that did not commit is never success.',
+    file: 'src/platform/database/database.ts',
+    find: "if (tag !== 'COMMIT')",
+    replace: "if (tag === '')",
+    tests: [['test/invariants/transactions.spec.ts', 'a transaction']],
+  },
+  {
+    name: 'work is done again after a COMMIT without an answer',
+    promise: 'What may have been committed is not done a second time.',
+    file: 'src/platform/database/database.ts',
+    find: 'throw sqlState(error) === undefined || isConnectionLost(error) ? new AmbiguousCommit(error) : error;',
+    replace: 'throw error;',
+    tests: [['test/invariants/transactions.spec.ts', 'is not run again']],
+  },
+];
