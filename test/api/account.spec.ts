@@ -286,6 +286,26 @@ describe('the subscription of a deleted account', () => {
     expect(first.logged()).not.toContain(STRIPE_KEY);
   });
 
+  it('is cancelled also when there are others that the provider will never cancel', async () => {
+    const { query } = first.database;
+    await query(
+      `INSERT INTO owed_cancellations (customer_id, since) SELECT 'cus_broken_' || n, now() FROM generate_series(1, 6) n`,
+    );
+    const user = await subscriber('behind-them');
+    await remove(user).expect(200);
+    await eventually(async () => expect(await owed()).toHaveLength(6));
+    expect(provider.asked.slice(-2)).toEqual(ASKED('behind-them'));
+    await query('DELETE FROM owed_cancellations');
+  });
+
+  it('is not asked for many times when many accounts go at once', async () => {
+    const names = Array.from({ length: 8 }, (_, i) => `in-a-crowd-${i}`);
+    const users = await Promise.all(names.map(subscriber));
+    await Promise.all(users.map((user) => remove(user).expect(200)));
+    await eventually(async () => expect(await owed()).toEqual([]));
+    expect(provider.asked.sort()).toEqual(names.flatMap(ASKED).sort());
+  });
+
   it('is settled when the provider says that it is gone already', async () => {
     const user = await subscriber('gone-already');
     provider.status = 404;
@@ -350,6 +370,7 @@ async function startProvider(): Promise<{ url: string }> {
   const server = createServer((request, response) => {
     provider.asked.push(`${request.method} ${request.url}`);
     if (request.headers.authorization !== `Bearer ${STRIPE_KEY}`) response.writeHead(401);
+    else if (request.url?.includes('broken')) response.writeHead(400);
     else response.writeHead(provider.status, { 'content-type': 'application/json' });
     const error = { code: 'resource_missing', message: 'No such thing' };
     response.end(JSON.stringify(provider.status === 404 ? { error } : { deleted: true }));

@@ -1,11 +1,14 @@
+import { jest } from '@jest/globals';
+import { CommanderError } from 'commander';
+import type { Report } from '../../src/admin/report.js';
 import { StorageQuota } from '../../src/assets/index.js';
 import { Database } from '../../src/platform/database/index.js';
 import { Doctor } from '../../src/platform/doctor/index.js';
+import { adminReport } from '../kit/admin.js';
 import { envelope, expectExactUsage, TestAssets } from '../kit/assets.js';
 import { changedTables, checksums } from '../kit/checksums.js';
 import { footprint } from '../kit/footprint.js';
 import { startService, type TestService } from '../kit/index.js';
-import { runProcess } from '../kit/process.js';
 
 const FREE = 1000;
 const PRO = 5000;
@@ -203,26 +206,26 @@ describe('a count that is not the sum of the assets', () => {
 describe('npm run admin -- storage set', () => {
   const ADDON = 2 ** 42;
 
-  const admin = (...args: string[]): Promise<{ code: number | null; output: string }> =>
-    runProcess({ DATA_DIR: service.dataDir, DATABASE_URL: service.database.url }, 'dist/src/admin/main.js', [
-      '--json',
-      'storage',
-      'set',
-      ...args,
-    ]);
+  const set = (...args: string[]): Promise<Report> =>
+    adminReport(
+      { DATA_DIR: service.dataDir, DATABASE_URL: service.database.url },
+      ...['storage', 'set', ...args],
+    );
 
   it('sets add-on bytes and the lock; what is not given stays', async () => {
     const { user } = await newAssets();
-    const { output } = await admin(user.email, '--addon', String(ADDON), '--locked');
+    const told = await set(user.email, '--addon', String(ADDON), '--locked');
     const figures = { usedBytes: 0, plan: 'pro', addonBytes: ADDON, locked: true };
     const quotaBytes = 50 * 2 ** 30 + ADDON; // in the command's own environment
-    expect(JSON.parse(output)).toEqual({ email: user.email, ...figures, quotaBytes });
-    expect((await admin(user.email, '--unlocked')).code).toBe(0);
+    expect(told).toEqual({ text: expect.any(String), email: user.email, ...figures, quotaBytes });
+    await set(user.email, '--unlocked');
     expect(await quota.usage(user.id)).toEqual({ ...figures, quotaBytes: PRO + ADDON, locked: false });
   });
 
   it('refuses an account that is not there, and bytes that are none', async () => {
-    expect((await admin('nobody@example.org', '--locked')).code).toBe(1);
-    expect((await admin('nobody@example.org', '--addon', '1e3')).code).toBe(2);
+    await expect(set('nobody@example.org', '--locked')).rejects.toThrow('there is no account');
+    const stderr = jest.spyOn(process.stderr, 'write').mockReturnValue(true);
+    await expect(set('nobody@example.org', '--addon', '1e3')).rejects.toThrow(CommanderError);
+    stderr.mockRestore();
   });
 });

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import supertest from 'supertest';
 import { SCOPES } from '../../src/auth/index.js';
 import { Blobs, BlobSweeper } from '../../src/platform/blobs/index.js';
+import { Database } from '../../src/platform/database/index.js';
 import { EventBus } from '../../src/platform/events/index.js';
 import { ASSETS, WorkspacePurge } from '../../src/workspaces/index.js';
 import { assetsRevision, assetToken, envelope, expectExactUsage, TestAssets } from '../kit/assets.js';
@@ -147,6 +148,27 @@ describe('GET /api/assets/list', () => {
     const assets = await newAssets();
     await makeMany(assets, 2500);
     expect(await assets.tokens()).toEqual(Array.from({ length: 2500 }, (_, i) => `t${2500 - i}`));
+  });
+
+  it('breaks off when the workspace goes between two pages: a part never looks like all of them', async () => {
+    const assets = await newAssets();
+    await makeMany(assets, 2500);
+    const database = service.app.get(Database);
+    const run = database.run.bind(database);
+    let pages = 0;
+    database.run = async (statement, values) => {
+      if (statement.name === 'assets.page' && ++pages === 2) {
+        await assets.user.delete(`/api/v1/workspaces/${assets.workspaceId}`).expect(200);
+        await service.app.get(WorkspacePurge).idle();
+      }
+      return run(statement, values);
+    };
+    const outcome = await assets.request('get', '/list').then(
+      ({ status }) => status,
+      (error: unknown) => String(error),
+    );
+    Object.assign(database, { run });
+    expect(outcome).toMatch(/aborted/);
   });
 });
 

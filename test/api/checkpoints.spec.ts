@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type supertest from 'supertest';
 import type { Manifest, Summary } from '../../src/checkpoints/projections.js';
+import { Projections } from '../../src/checkpoints/index.js';
 import { Database } from '../../src/platform/database/index.js';
 import { WorkspacePurge } from '../../src/workspaces/index.js';
 import { footprint, NOTHING } from '../kit/footprint.js';
@@ -912,6 +913,21 @@ describe('access', () => {
 });
 
 describe('a deleted workspace', () => {
+  it('has no projections from then on, also for a request that was let in before: none says that all files go', async () => {
+    const notes = await workspace();
+    await notes.put('YQ', 'a').expect(201);
+    const { id } = await notes.checkpoint();
+    await service.database.query('UPDATE workspaces SET deleted_at = now() WHERE id = $1', [notes.id]);
+    await service.database.query('DELETE FROM changes WHERE workspace_id = $1', [notes.id]); // the first step of the purge
+    const projections = service.app.get(Projections, { strict: false });
+    for (const project of [
+      () => projections.restoreManifest(notes.id, id),
+      () => projections.noteState(notes.id, id, 'YQ'),
+      () => projections.summary(notes.id, id, 0),
+    ])
+      await expect(project()).rejects.toMatchObject({ status: 404 });
+  });
+
   it('takes its checkpoints with it, however many, and no others', async () => {
     const notes = await workspace();
     await notes.put('YQ', 'a').expect(201);

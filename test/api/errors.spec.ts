@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto';
-import { connect, createServer, type Server, type Socket } from 'node:net';
-import { once } from 'node:events';
+import { randomBytes, randomUUID } from 'node:crypto';
 import pg from 'pg';
 import supertest from 'supertest';
+import { Log } from '../../src/platform/log/index.js';
+import { DatabaseLink } from '../kit/database-link.js';
 import { eventually } from '../kit/eventually.js';
 import { footprint } from '../kit/footprint.js';
 import {
@@ -26,6 +26,11 @@ beforeAll(async () => {
   service = await startService();
 });
 afterAll(() => service.close());
+
+const UPGRADE = {
+  ...{ Connection: 'Upgrade', Upgrade: 'websocket', 'Sec-WebSocket-Version': '13' },
+  'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
+};
 
 /** The whole of an error: status, one key, JSON, an id to look for in the log. */
 function expectFlat(
@@ -346,19 +351,43 @@ describe('X-Request-Id', () => {
     expect(new Set(ids).size).toBe(answers.length);
   });
 
-  it('leads to the line of the request in the log', async () => {
-    const { headers } = await supertest(service.url).get('/health').expect(200);
-    const line = await eventually(() => {
-      const found = logLines(service).find(({ requestId }) => requestId === headers['x-request-id']);
-      expect(found).toBeDefined();
-      return found!;
+  const NO_HTTP = 'GET /a-note HTTP/1.1\r\nBad Header\r\n\r\n';
+  const UNREADABLE = { method: 'GET', url: '[unreadable]' };
+  const raw = (path: string, headers = {}): Promise<RawAnswer> =>
+    sendRaw(service.url, { method: 'GET', path, headers });
+
+  it.each<[string, object, () => Promise<RawAnswer>]>([
+    ['is served', { status: 200, req: { method: 'GET', url: '/health' } }, () => raw('/health')],
+    ['is at no route', { status: 404, req: { method: 'GET', url: '/nope' } }, () => raw('/nope')],
+    ['the router cannot read', { status: 400, req: UNREADABLE }, () => raw('/%E0%A4%A/a-note')],
+    [
+      'expects what nobody offers',
+      { status: 417, req: { method: 'GET', url: '/health' } },
+      () => raw('/health', { Expect: 'a-miracle' }),
+    ],
+    [
+      'has no Host',
+      { status: 400 },
+      () => exchange(service.url, 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n'),
+    ],
+    ['has headers that are too large', { status: 431 }, () => raw('/a-note', { 'X-A': 'a'.repeat(20_000) })],
+    ['is no HTTP', { status: 400 }, () => exchange(service.url, NO_HTTP)],
+  ])('leads to one line in the log when a request %s', async (_, expected, request) => {
+    const { status, headers } = await request();
+    const lines = await eventually(() => {
+      const found = logLines(service).filter(({ requestId }) => requestId === headers['x-request-id']);
+      expect(found).not.toEqual([]);
+      return found;
     });
-    expect(line).toMatchObject({ level: 'info', req: { method: 'GET', url: '/health' }, status: 200 });
+    expect(lines).toMatchObject([{ level: 'info', msg: 'request', ip: '127.0.0.1', ...expected }]);
+    expect(lines).toMatchObject([{ status }]);
+    expect(JSON.stringify(lines)).not.toContain('a-note'); // it might be a plaintext, and nobody could tell
   });
 });
 
 interface LogLine {
   level: string;
+  msg: string;
   requestId?: string;
   err?: { message: string; stack: string; code?: string };
 }
@@ -455,67 +484,6 @@ async function printedDuring(work: () => Promise<void>): Promise<string> {
     Object.assign(console, original);
   }
   return lines.join('\n');
-}
-
-/** Stands between the service and PostgreSQL, to be cut. */
-class DatabaseLink {
-  private readonly sockets = new Set<Socket>();
-  private server: Server;
-  private port = 0;
-
-  private constructor(private readonly database: TestDatabase) {}
-
-  static async to(database: TestDatabase): Promise<DatabaseLink> {
-    const link = new DatabaseLink(database);
-    await link.mend();
-    return link;
-  }
-
-  /** DATABASE_URL through this link. */
-  get url(): string {
-    const url = new URL(this.database.url);
-    url.search = '';
-    url.host = `127.0.0.1:${this.port}`;
-    return url.href;
-  }
-
-  /** No connection stays, none is made. */
-  async cut(): Promise<void> {
-    const closed = once(this.server, 'close');
-    this.server.close();
-    for (const socket of this.sockets) socket.destroy();
-    await closed;
-  }
-
-  async mend(): Promise<void> {
-    this.server = createServer((socket) => this.join(socket, this.toServer()));
-    this.server.listen(this.port, '127.0.0.1');
-    await once(this.server, 'listening');
-    const address = this.server.address();
-    if (typeof address === 'object' && address) this.port = address.port;
-  }
-
-  private toServer(): Socket {
-    const { hostname, port, searchParams } = new URL(this.database.url);
-    const directory = searchParams.get('host');
-    if (directory?.startsWith('/')) return connect({ path: `${directory}/.s.PGSQL.${port}` });
-    return connect({ host: directory ?? hostname, port: Number(port || 5432) });
-  }
-
-  private join(one: Socket, other: Socket): void {
-    for (const [from, to] of [
-      [one, other],
-      [other, one],
-    ] as const) {
-      this.sockets.add(from);
-      from.on('error', () => undefined);
-      from.once('close', () => {
-        this.sockets.delete(from);
-        to.destroy();
-      });
-      from.pipe(to);
-    }
-  }
 }
 
 describe('while PostgreSQL is away', () => {
@@ -736,6 +704,30 @@ describe('secrets', () => {
     } finally {
       await own.close();
     }
+  });
+
+  it('that are tokens stand in no line by another name, in no path and in no message', async () => {
+    const rest = randomBytes(32).toString('base64url');
+    const { token: jwt } = await service.newcomer('alice-tokens');
+    const workspace = await (await service.user('alice-tokens')).workspace();
+    for (const token of [`pat_${rest}`, `ks_${rest}`, jwt]) {
+      const escaped = token.replace(/[pk_.e]/g, (one) => `%${one.charCodeAt(0).toString(16)}`);
+      for (const written of [token, escaped]) {
+        for (const place of [`?q=${written}`, `/${written}`, `;v=x${written}`, `?next=%2Fa%3Dx%3D${written}`])
+          await sendRaw(service.url, { method: 'GET', path: `/nope${place}` });
+        await sendRaw(service.url, {
+          method: 'GET',
+          path: `${workspace.path}/ws?q=${written}`,
+          headers: UPGRADE,
+        });
+      }
+      service.app.get(Log).warn({ err: new Error(`not ${token}`), note: [token] }, `a message with ${token}`);
+    }
+    await eventually(() => expect(service.logged()).toContain('a message with [redacted]'));
+    const { length } = logLines(service).filter(({ msg }) => msg === 'upgrade');
+    expect(length).toBe(6);
+    expect(service.logged()).not.toContain(rest);
+    for (const part of jwt.split('.')) expect(service.logged()).not.toContain(part);
   });
 
   it('and the address itself come back in no error', async () => {

@@ -4,6 +4,7 @@ import { request as httpRequest } from 'node:http';
 import { join } from 'node:path';
 import supertest from 'supertest';
 import { Database } from '../../src/platform/database/index.js';
+import { WorkspacePurge } from '../../src/workspaces/index.js';
 import { eventually } from '../kit/eventually.js';
 import { footprint } from '../kit/footprint.js';
 import { bytes, sha256, startService, type TestService, type TestWorkspace } from '../kit/index.js';
@@ -688,6 +689,18 @@ describe.each([
 });
 
 describe('GET file', () => {
+  it('answers each of many at once with its own content, or 404', async () => {
+    const notes = await workspace();
+    const paths = Array.from({ length: 40 }, (_, i) => `path-${i}`);
+    for (const path of paths.filter((_, i) => i % 3 !== 0)) await notes.put(path, `content of ${path}`);
+    const answers = await Promise.all([...paths, ...paths].map((path) => notes.get(path).ok(() => true)));
+    answers.forEach(({ status, body }, i) => {
+      const isThere = (i % 40) % 3 !== 0;
+      expect(status).toBe(isThere ? 200 : 404);
+      if (isThere) expect((body as Buffer).toString()).toBe(`content of ${paths[i % 40]}`);
+    });
+  });
+
   it('answers the newest version', async () => {
     const notes = await workspace();
     for (const content of ['one', 'two', 'three']) await notes.put('YQ', content);
@@ -959,6 +972,25 @@ describe('GET files, many of them', () => {
       await expect(notes.user.get(`${notes.path}/files`)).rejects.toThrow('aborted');
       failAt(1);
       expectFlat(await notes.user.get(`${notes.path}/files`), 500);
+    } finally {
+      Object.assign(database, { run });
+    }
+  });
+
+  it('breaks off when the workspace goes between two pages: a part never looks like all of them', async () => {
+    const notes = await withFiles(2500, 8);
+    const database = service.app.get(Database);
+    const run = database.run.bind(database);
+    let pages = 0;
+    database.run = async (statement, values) => {
+      if (statement.name === 'files.page' && ++pages === 2) {
+        await notes.user.delete(notes.path).expect(200);
+        await service.app.get(WorkspacePurge).idle();
+      }
+      return run(statement, values);
+    };
+    try {
+      await expect(notes.user.get(`${notes.path}/files`)).rejects.toThrow('aborted');
     } finally {
       Object.assign(database, { run });
     }

@@ -1,5 +1,7 @@
+import { jest } from '@jest/globals';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { Database } from '../../src/platform/database/index.js';
 import { Heartbeat } from '../../src/realtime/heartbeat.js';
 import { Connections } from '../../src/realtime/connections.js';
 import { LookAround } from '../../src/realtime/look-around.js';
@@ -165,6 +167,12 @@ describe('the upgrade', () => {
     expect(service.logged()).not.toContain('wrong-but-secret');
   });
 
+  it('leaves no path of a note in the log where there is no such upgrade', async () => {
+    await upgrade('/api/v1/automation/workspaces/x/notes/my-diary');
+    await eventually(() => expect(service.logged()).toContain('"url":"[unrouted]"'));
+    expect(service.logged()).not.toContain('my-diary');
+  });
+
   it('outlives a client that breaks off in the middle of it', async () => {
     for (let i = 0; i < 20; i++) {
       const socket = await connected();
@@ -174,18 +182,22 @@ describe('the upgrade', () => {
     await join('after');
   });
 
-  it('counts towards the rate limit of the user', async () => {
-    const limited = await startService({ env: { RATE_LIMIT_PER_MINUTE: '24' } });
+  it('counts towards the rate limit of the user, and is logged with the address that the proxy saw', async () => {
+    const limited = await startService({ env: { RATE_LIMIT_PER_MINUTE: '24', TRUST_PROXY: 'true' } });
     limited.clock.stopAt(new Date('2027-01-01T00:00:00Z'));
     const { id, token } = await limited.newcomer('eve');
     expect(id).toBeDefined();
     const statuses = [];
     for (let i = 0; i < 26; i++) {
       const path = `/api/v1/workspaces/01890000-0000-7000-8000-000000000000/ws?token=${token}`;
-      statuses.push((await upgrade(path, '', 'websocket', limited.url)).status);
+      const header = 'X-Forwarded-For: 198.51.100.7, 203.0.113.9';
+      statuses.push((await upgrade(path, header, 'websocket', limited.url)).status);
     }
     expect(statuses.at(0)).toBe(404);
     expect(statuses.at(-1)).toBe(429);
+    await eventually(() =>
+      expect(limited.logged()).toMatch(/"status":429,"ip":"203\.0\.113\.9","msg":"upgrade"/),
+    );
     await limited.close();
   });
 });
@@ -523,6 +535,19 @@ describe('the end of a socket', () => {
     service.clock.advance(10 * MINUTE);
     await service.app.get(Heartbeat, { strict: false }).beat();
     await socket.settled();
+  });
+});
+
+describe('a beat', () => {
+  it('asks nothing about the rooms in which all is known, however many they are', async () => {
+    const rooms = [workspace, await alice.workspace()];
+    for (const room of rooms) await join('laptop', room);
+    const run = jest.spyOn(service.app.get(Database), 'run');
+    await service.app.get(Heartbeat, { strict: false }).beat();
+    const asked = run.mock.calls.map(([{ name }, values]) => `${name} ${JSON.stringify(values)}`);
+    run.mockRestore();
+    expect(asked.filter((text) => text.startsWith('realtime.renew_lease'))).not.toEqual([]);
+    expect(asked.filter((text) => rooms.some(({ id }) => text.includes(id)))).toEqual([]);
   });
 });
 

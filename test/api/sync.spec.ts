@@ -1,7 +1,15 @@
 import { randomUUID } from 'node:crypto';
+import { request } from 'node:http';
+import { brotliDecompressSync } from 'node:zlib';
 import type supertest from 'supertest';
 import { footprint } from '../kit/footprint.js';
-import { sha256, startService, type TestService, type TestWorkspace } from '../kit/index.js';
+import {
+  type PulledChange,
+  sha256,
+  startService,
+  type TestService,
+  type TestWorkspace,
+} from '../kit/index.js';
 import { expectReplayLaw } from '../kit/oracles.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -742,6 +750,38 @@ describe('POST sync/pull', () => {
       });
     });
 
+    it('is 409 within the gap that a restored backup leaves, for push as well, and nowhere beside it', async () => {
+      const notes = await workspaceWith('YQ', 'Yg');
+      await set(notes, 'head_cursor', 1_000_002); // as restoring does: 3 to 1,000,002 are given to nothing
+      const refused = async (cursor: number): Promise<void> => {
+        for (const answer of [notes.pull(cursor), notes.push(cursor, ['YQ'])])
+          expect((await answer.expect(409)).body).toMatchObject({ needsBootstrap: true, compactionFloor: 0 });
+      };
+      await refused(3);
+      await refused(1_000_001);
+      for (const cursor of [0, 1, 2, 1_000_002]) await notes.pull(cursor).expect(200);
+      await notes.put('Yw', 'new').expect(201);
+      await refused(3);
+      await refused(1_000_001);
+      for (const cursor of [2, 1_000_002]) {
+        const { changes } = (await notes.pull(cursor).expect(200)).body as { changes: PulledChange[] };
+        expect(changes.map(({ encryptedPath }) => encryptedPath)).toEqual(['Yw']);
+      }
+      for (const cursor of [0, 1_000_003]) await notes.pull(cursor).expect(200);
+      await notes.push(2, ['YQ']).expect(200);
+    });
+
+    it('goes on from a compaction floor that has lost its change, on the edge of the gap as well', async () => {
+      const notes = await workspaceWith('YQ', 'Yg', 'Yw');
+      await set(notes, 'compaction_floor', 3);
+      await service.database.query('DELETE FROM changes WHERE workspace_id = $1', [notes.id]);
+      await set(notes, 'head_cursor', 1_000_003);
+      await notes.pull(3).expect(200);
+      await notes.put('ZA', 'new').expect(201);
+      expect((await notes.pull(3).expect(200)).body.changes).toHaveLength(1);
+      await notes.pull(4).expect(409);
+    });
+
     it('is 409 below the compaction floor, and not on it', async () => {
       const notes = await workspaceWith('YQ', 'Yg', 'Yw', 'ZA', 'ZQ');
       await set(notes, 'compaction_floor', 3);
@@ -813,4 +853,44 @@ describe('cursors are numbers', () => {
       expect(actions).toEqual(['upsert YQ', 'upsert Yg', 'delete YQ', 'delete Yg']);
     },
   );
+});
+
+describe('compression of large pages', () => {
+  /** As it comes over the wire: other clients undo the coding and say nothing. */
+  function snapshotOf(of: TestWorkspace, accepted: string): Promise<{ coding?: string; body: Buffer }> {
+    const headers = { authorization: `Bearer ${of.user.token}`, 'accept-encoding': accepted };
+    return new Promise((resolve, reject) => {
+      const outgoing = request(
+        `${service.url}/api/v1/workspaces/${of.id}/sync/snapshot`,
+        { headers },
+        (answer) => {
+          const chunks: Buffer[] = [];
+          answer.on('data', (chunk: Buffer) => chunks.push(chunk));
+          answer.once('end', () =>
+            resolve({ coding: answer.headers['content-encoding'] ?? '', body: Buffer.concat(chunks) }),
+          );
+        },
+      );
+      outgoing.once('error', reject).end();
+    });
+  }
+
+  it('is brotli, for clients that take it by name, and nothing else', async () => {
+    const large = await workspace();
+    for (let i = 0; i < 60; i++) await large.put(`note-${i}`, 'text', 'd').expect(201);
+    const plain = await snapshotOf(large, 'gzip, deflate');
+    expect(plain.coding).toBe('');
+    const compressed = await snapshotOf(large, 'gzip, deflate, br;q=0.9');
+    expect(compressed.coding).toBe('br');
+    expect(compressed.body.length).toBeLessThan(plain.body.length / 2);
+    expect(String(brotliDecompressSync(compressed.body))).toBe(String(plain.body));
+    for (const accepted of ['*', 'br;q=0', 'brotli', ''])
+      expect((await snapshotOf(large, accepted)).coding).toBe('');
+  });
+
+  it('spares small ones', async () => {
+    const small = await workspace();
+    await small.put('note', 'text', 'd').expect(201);
+    expect((await snapshotOf(small, 'br')).coding).toBe('');
+  });
 });

@@ -418,6 +418,16 @@ describe('DELETE /api/v1/workspaces/:id', () => {
     expect((await workspace.user.get('/api/v1/workspaces').expect(200)).body).toEqual({ workspaces: [] });
   });
 
+  it('makes them so before the purge has begun', async () => {
+    const workspace = await filled('delete-before-purge');
+    await workspace.put('YQ', 'here');
+    await service.database.query('UPDATE workspaces SET deleted_at = now() WHERE id = $1', [workspace.id]);
+    for (const [name, request] of ROUTES) {
+      const answer = await request(workspace);
+      expect({ name, status: answer.status }).toEqual({ name, status: 404 });
+    }
+  });
+
   it('answers one of two at once, the other one is 404', async () => {
     const workspace = await filled('delete-twice');
     const answers = await Promise.all([1, 2, 3].map(() => workspace.user.delete(workspace.path)));

@@ -1,4 +1,4 @@
-import { loadConfiguration, StartupError } from '../../src/config/index.js';
+import { loadConfiguration, StartupError, warningsAbout } from '../../src/config/index.js';
 
 describe('the configuration', () => {
   it('has a default for everything in development', () => {
@@ -68,5 +68,30 @@ describe('the configuration', () => {
     ['BILLING_GRACE_DAYS', '-7'],
   ])('refuses %s=%s', (name, value) => {
     expect(() => loadConfiguration({ [name]: value })).toThrow(new RegExp(name));
+  });
+});
+
+describe('a variable that looks like one of ours and is none', () => {
+  it.each([
+    'S3_ENDPIONT',
+    'RETENTION_CORN',
+    'DATABASE_POOLSIZE',
+    'METRICS_PROT',
+    'SUBSCRIPTION',
+    'VAPID_PRIVATE',
+  ])('is named, never its value: %s', (name) => {
+    const warnings = warningsAbout(loadConfiguration({ [name]: 'a-value' }));
+    expect(warnings).toEqual([`${name} is no variable of this service, and without effect; is it misspelt?`]);
+  });
+
+  it.each([
+    'PATH',
+    'NODE_OPTIONS',
+    'REDIS_PORT_6379_TCP_ADDR',
+    'DATABASE_SERVICE_HOST',
+    'LOGNAME',
+    'MAX_WORKERS',
+  ])('is not what others use: %s', (name) => {
+    expect(warningsAbout(loadConfiguration({ [name]: 'x' }))).toEqual([]);
   });
 });

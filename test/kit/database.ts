@@ -20,7 +20,8 @@ export interface TestDatabase {
 /** A database of its own for one test file, cloned from the migrated template, or empty. */
 export async function createDatabase({ isEmpty = false } = {}): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
-  await asAdmin(`CREATE DATABASE ${name}${isEmpty ? '' : ` TEMPLATE ${TEMPLATE}`}`);
+  // Copied as files, not page by page through the log: a tenth of the time, for a template in memory.
+  await asAdmin(`CREATE DATABASE ${name}${isEmpty ? '' : ` TEMPLATE ${TEMPLATE}`} STRATEGY FILE_COPY`);
   const pool = new pg.Pool({ ...connectionTo(name), max: 2 });
   pool.on('error', () => undefined);
   const query = async <Row>(sql: string, values: unknown[] = []): Promise<Row[]> =>

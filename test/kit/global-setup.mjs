@@ -1,37 +1,33 @@
 // One PostgreSQL for the whole run: the embedded one, or TEST_DATABASE_URL. One template database, migrated once;
 // every test file clones it. Uses the compiled service, which `npm test` has just built.
+import { randomBytes } from 'node:crypto';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
+import { doNotWaitForDisk, startEmbeddedDatabase } from '../../scripts/embedded-database.mjs';
+import { testServers } from '../../scripts/unpacked-servers.mjs';
 import { startBroker } from './s3-broker.mjs';
-import { testServers } from './unpacked-servers.mjs';
+import { useMemory } from './temporary-files.mjs';
 
 export const TEMPLATE = 'template_of_tests';
 
 export default async function globalSetup() {
-  const { lockDataDirectory, startEmbeddedPostgres } =
-    await import('../../dist/src/platform/database/embedded/index.js');
   const { createDataSource, migrate } = await import('../../dist/src/platform/database/index.js');
 
+  globalThis.memory = await useMemory();
   const url = process.env.TEST_DATABASE_URL;
   if (!url) {
     const dataDir = await mkdtemp(join(tmpdir(), 'sync-tests-'));
-    await lockDataDirectory(dataDir);
     globalThis.dataDir = dataDir;
-    globalThis.embedded = await startEmbeddedPostgres({
-      dataDir,
-      log: ({ level, message }) => level === 'info' || console.error(`PostgreSQL: ${message}`),
-      onFatal: (error) => {
-        throw error;
-      },
-    });
+    globalThis.embedded = await startEmbeddedDatabase(dataDir);
   }
   const server = url ? { connectionString: url } : globalThis.embedded.target;
   process.env.TEST_SERVER = JSON.stringify(server);
 
   const client = new pg.Client(server);
   await client.connect();
+  if (!url) await doNotWaitForDisk(client); // tests that kill a server have their own
   await client.query(`DROP DATABASE IF EXISTS ${TEMPLATE} WITH (FORCE)`);
   await client.query(`CREATE DATABASE ${TEMPLATE}`);
   await client.end();
@@ -44,10 +40,24 @@ export default async function globalSetup() {
   });
   await source.initialize();
   await migrate(source);
+  process.env.TEST_SIGNING_KEY = JSON.stringify(await madeSigningKey(source));
   await source.destroy();
 
   globalThis.broker = await startBroker();
   process.env.TEST_SERVERS = JSON.stringify({ ...testServers, broker: globalThis.broker.path });
+}
+
+/**
+ * Making one takes longer than all the rest of a service's start; so the services in the tests' own processes, which have
+ * each a database, share this one. @returns the secret, and the row of `auth_jwks`
+ */
+async function madeSigningKey(source) {
+  const { createIdentity } = await import('../../dist/src/auth/identity.js');
+  const secret = randomBytes(32).toString('base64url');
+  const configuration = { publicUrl: 'http://localhost', trustedOrigins: [], signupEnabled: false };
+  await createIdentity(configuration, secret, source.driver.master, console).api.getJwks();
+  const [[row]] = await source.query('DELETE FROM auth_jwks RETURNING *');
+  return { secret, row };
 }
 
 function withDatabase(url, database) {

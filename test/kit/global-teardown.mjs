@@ -3,5 +3,6 @@ import { rm } from 'node:fs/promises';
 export default async function globalTeardown() {
   await globalThis.broker?.stop();
   await globalThis.embedded?.stop();
-  if (globalThis.dataDir) await rm(globalThis.dataDir, { recursive: true, force: true });
+  for (const directory of [globalThis.dataDir, globalThis.memory])
+    if (directory) await rm(directory, { recursive: true, force: true });
 }

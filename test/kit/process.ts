@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { HEAP_FLAGS } from './deployment.js';
 import { BASE_URL, DEV_LOGIN_KEY } from './service.js';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -32,7 +33,7 @@ export function environment(env: ProcessEnv): ProcessEnv {
 
 /** Starts the service and resolves when it listens. @throws with its output when it ends instead */
 export async function startProcess(env: ProcessEnv): Promise<ServiceProcess> {
-  const child = spawn(process.execPath, [join(ROOT, 'dist/src/main.js')], {
+  const child = spawn(process.execPath, [...HEAP_FLAGS, join(ROOT, 'dist/src/main.js')], {
     cwd: env.DATA_DIR,
     env: environment(env),
   });

@@ -1,7 +1,5 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
@@ -10,7 +8,10 @@ import { loadConfiguration } from '../../src/config/index.js';
 import { createLogger, Log } from '../../src/platform/log/index.js';
 import type { Outbound } from '../../src/platform/outbound/index.js';
 import { createDatabase, type TestDatabase } from './database.js';
+import { watchingAnswers } from './documented-answers.js';
+import { freePort } from './free-port.js';
 import { MovableClock } from './movable-clock.js';
+import { placeSigningKey } from './signing-key.js';
 import { TestUser } from './user.js';
 
 export const DEV_LOGIN_KEY = 'the-dev-login-key-of-tests';
@@ -51,6 +52,7 @@ export async function startService({
   const port = isAtBaseUrl ? await freePort() : 0;
   const database = beside?.database ?? (await createDatabase());
   const dataDir = beside?.dataDir ?? (await mkdtemp(join(tmpdir(), 'sync-data-')));
+  if (!beside && env.AUTH_SECRET === undefined) await placeSigningKey(database, dataDir);
   const clock = beside?.clock ?? new MovableClock();
   const lines: string[] = [];
   const sink = new Writable({ write: (chunk, _, done) => done(void lines.push(String(chunk))) });
@@ -67,7 +69,7 @@ export async function startService({
     ...env,
   });
   const log = new Log(createLogger(configuration.logLevel, sink as unknown as NodeJS.WriteStream));
-  const app = await createApp(configuration, { clock, log, outbound });
+  const app = await watchingAnswers(() => createApp(configuration, { clock, log, outbound }));
   await app.listen({ port, host: '127.0.0.1' });
 
   const url = (await app.getUrl()).replace('[::1]', '127.0.0.1');
@@ -84,13 +86,4 @@ export async function startService({
     return found;
   };
   return { url, app, database, dataDir, clock, logged: () => lines.join(''), user, newcomer, close };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

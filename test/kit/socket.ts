@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import WebSocket from 'ws';
 import { expectDocumented } from './async-api.js';
+import { sawAnswer } from './documented-answers.js';
 import { eventually } from './eventually.js';
 
 export interface Frame {
@@ -27,6 +28,7 @@ export class TestSocket {
   static async open(url: string, workspaceId: string, token: string): Promise<TestSocket> {
     const socket = new TestSocket(new WebSocket(socketUrl(url, workspaceId, token)));
     await once(socket.raw, 'open');
+    sawAnswer('Upgrade.get', 101);
     return socket;
   }
 

@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process';
 
 /** What global-setup knows of the servers that scripts/test-servers.sh has unpacked. */
-const servers = JSON.parse(process.env.TEST_SERVERS ?? '{}') as {
+export const servers = JSON.parse(process.env.TEST_SERVERS ?? '{}') as {
   readonly isInstalled?: boolean;
   readonly environment?: NodeJS.ProcessEnv;
 };
 
-const isRequired = Boolean(process.env.CI ?? process.env.REQUIRE_TEST_SERVERS);
+/** Whether what is missing fails its tests instead of leaving them out. */
+export const isRequired = Boolean(process.env.CI ?? process.env.REQUIRE_TEST_SERVERS);
 
 /**
  * `describe` for what needs a real Redis or S3 server. Where they are not installed it is skipped, in one line; in CI

@@ -28,7 +28,7 @@ export function expectedStatus(credential: Credential, asked: Asked): number {
   if (!bearer) return 401;
   if (bearer.user === 'gone') return route.seesDeletedUsers ? 404 : 401;
   if (!isGranted(route, bearer)) return 403;
-  if (route.needsSubscription && !isActive(bearer)) return 402;
+  if (route.needsSubscription && !isActive(bearer) && !isExempt(route, bearer)) return 402;
   if (route.ownsWorkspace && !isLetIn(match, bearer, asked.target)) return 404;
   const answer = ownAnswer(match, asked);
   if (answer >= 400) return answer;
@@ -42,6 +42,9 @@ function isGranted({ access, isUnbound }: Route, { pat }: Bearer): boolean {
   if (!Array.isArray(access) || (isUnbound && pat.bound)) return false;
   return pat.scopes.includes('full') || pat.scopes.some((scope) => access.includes(scope));
 }
+
+const isExempt = ({ unlessGranted }: Route, { pat }: Bearer): boolean =>
+  unlessGranted !== undefined && pat?.scopes.includes(unlessGranted) === true;
 
 function isLetIn({ params }: Match, bearer: Bearer, { workspaceId }: Target): boolean {
   // What stands in the path can be spoilt by the spelling; a header or the query is not.

@@ -1,6 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { type Scope, SCOPES } from '../../../src/auth/index.js';
+import { STYLESHEET } from '../../../src/handoff/page-assets.js';
 import { DEV_LOGIN_KEY, sha256 } from '../../kit/index.js';
+import { AUTOMATION_ROUTES } from './automation-routes.js';
 
 /**
  * A route of the contract as data: who may use it, and one request that is in order. routes.spec.ts holds the router
@@ -18,6 +20,8 @@ export interface Route {
   readonly access: 'public' | 'interactive' | readonly Scope[];
   /** 402 without an active subscription. */
   readonly needsSubscription?: true;
+  /** But not with a token that was given this scope by name. */
+  readonly unlessGranted?: Scope;
   /** 404 unless `:id`, or what the example names it by where the path has none, is a workspace of the caller. */
   readonly ownsWorkspace?: true;
   /** The same where no guard sees to it, because the body names the workspace, or the path under another name. */
@@ -35,6 +39,9 @@ export interface Route {
   /** A GET without the HEAD that every other GET has. */
   readonly hasNoHead?: true;
 
+  /** For people: its errors are pages, and its pages hold a form for one browser alone. */
+  readonly isPage?: true;
+
   /** A request that is in order; the plain method and path when there is none. */
   readonly example?: (target: Target) => Example;
   /** What the example answers when all is in order: 200 unless said. */
@@ -48,7 +55,7 @@ export interface Route {
   /** Tables that the example may write; none unless said. */
   readonly writes?: readonly string[];
   /** What the example uses up, so that each request that succeeds needs another one. */
-  readonly uses?: 'workspace' | 'file' | 'checkpoint' | 'asset' | 'device';
+  readonly uses?: 'workspace' | 'file' | 'checkpoint' | 'asset' | 'device' | 'note' | 'keySession';
 }
 
 /** Things of one user that are there to be aimed at. */
@@ -60,6 +67,12 @@ export interface Target {
   readonly versionId: string;
   readonly checkpointId: string;
   readonly assetToken: string;
+  /** A live note in it that opens with the key, by a path as long as can be, and a version of it; a live key session. */
+  readonly notePath: string;
+  readonly noteVersionId: string;
+  readonly keySession: string;
+  /** Base64. */
+  readonly masterKey: string;
   /** A registered device of the user. */
   readonly deviceId: string;
   /** A personal access token of the user. */
@@ -87,8 +100,11 @@ const SYNC = `${WORKSPACE}/sync`;
 const ASSETS = '/api/assets';
 const CHECKPOINT = `${WORKSPACE}/checkpoints/:cpId`;
 const DEVICES = '/api/v1/devices';
+const ACCOUNT = '/account';
 
 const NOT_JSON = { body: '{"broken":' };
+const FORM = { 'Content-Type': 'application/x-www-form-urlencoded' };
+const CLIENT_STATE = 'client_state=a-state-of-the-app_0123456789';
 const FROM_A_DEVICE = { 'X-Device-Id': 'laptop' };
 const CONTENT = ['workspaces', 'files', 'versions', 'changes', 'blobs'];
 const STORED = ['workspaces', 'assets', 'blobs', 'storage_accounts'];
@@ -113,6 +129,10 @@ const newToken = (): string => randomBytes(18).toString('base64url');
 
 export const ROUTES: readonly Route[] = [
   { method: 'GET', path: '/health', access: 'public', isUnlimited: true },
+  { method: 'GET', path: '/openapi.json', access: 'public' },
+  { method: 'GET', path: '/docs', access: 'public' },
+  { method: 'GET', path: '/docs/page.css', access: 'public' },
+  { method: 'GET', path: '/health/ready', access: 'public', isUnlimited: true },
   {
     method: 'ALL',
     path: '/api/auth/*',
@@ -440,6 +460,8 @@ export const ROUTES: readonly Route[] = [
   },
   { method: 'POST', path: `${ASSETS}/import`, access: SCOPES, status: 400 },
 
+  ...AUTOMATION_ROUTES,
+
   { method: 'GET', path: DEVICES, access: EITHER },
   {
     method: 'POST',
@@ -479,7 +501,65 @@ export const ROUTES: readonly Route[] = [
     malformed: 200, // whatever it is, it is not subscribed
     writes: ['push_subscriptions'],
   },
+
+  // Forms without the token of a page of ours are refused; test/api has those with it.
+  {
+    method: 'GET',
+    path: '/auth/desktop-handoff',
+    access: 'public',
+    isPage: true,
+    example: () => ({ query: CLIENT_STATE }),
+    broken: { query: 'client_state=short' },
+  },
+  {
+    method: 'POST',
+    path: '/auth/desktop-handoff',
+    access: 'public',
+    isPage: true,
+    example: () => ({ headers: FORM, body: CLIENT_STATE }),
+    status: 403,
+    broken: { headers: FORM, body: 'client_state=short' },
+  },
+  {
+    method: 'GET',
+    path: '/auth/web-handoff',
+    access: 'public',
+    isPage: true,
+    example: () => ({ query: `${CLIENT_STATE}&return_to=https://editor.example.org` }),
+    status: 400, // no callback is configured
+  },
+  {
+    method: 'POST',
+    path: '/auth/web-handoff',
+    access: 'public',
+    isPage: true,
+    example: () => ({ headers: FORM, body: `${CLIENT_STATE}&return_to=https://editor.example.org` }),
+    status: 400,
+  },
+  {
+    method: 'GET',
+    path: '/auth/assets/:name',
+    access: 'public',
+    example: () => ({ params: { name: STYLESHEET.name } }),
+  },
+  { method: 'GET', path: ACCOUNT, access: 'public', isPage: true },
+  ...['', '/sign-out', '/sessions/end', '/sessions/end-others', '/devices/remove'].map(accountForm),
+  ...['/tokens', '/tokens/revoke', '/billing'].map(accountForm),
+  { method: 'GET', path: `${ACCOUNT}/tokens`, access: 'public', isPage: true, status: 303 },
+  { method: 'GET', path: `${ACCOUNT}/billing`, access: 'public', isPage: true, status: 303 },
 ];
+
+function accountForm(path: string): Route {
+  const example = { headers: FORM, body: '' };
+  return {
+    method: 'POST',
+    path: ACCOUNT + path,
+    access: 'public',
+    isPage: true,
+    example: () => example,
+    status: 403,
+  };
+}
 
 /** `GET /api/v1/workspaces`: what a route is called. */
 export const nameOf = ({ method, path }: Pick<Route, 'method' | 'path'>): string => `${method} ${path}`;
@@ -492,6 +572,10 @@ export const absentTarget = (): Target => ({
   versionId: randomUUID(),
   checkpointId: randomUUID(),
   assetToken: newToken(),
+  notePath: 'absent.md',
+  noteVersionId: randomUUID(),
+  keySession: `ks_${randomBytes(32).toString('base64url')}`,
+  masterKey: randomBytes(32).toString('base64'),
   deviceId: randomUUID(),
   tokenId: randomUUID(),
 });

@@ -5,8 +5,8 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance } from 'fastify';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { ACCESS, type Access, SEES_DELETED_USERS, UNBOUND } from '../../../src/auth/access.js';
-import { Unlimited } from '../../../src/auth/index.js';
-import { RequiresSubscription } from '../../../src/billing/index.js';
+import { type Scope, Unlimited } from '../../../src/auth/index.js';
+import { REQUIRES_SUBSCRIPTION } from '../../../src/billing/index.js';
 import { OwnedWorkspace } from '../../../src/workspaces/index.js';
 import type { Route } from './route-table.js';
 
@@ -38,6 +38,7 @@ export async function routesOf<T>(start: () => Promise<T>): Promise<{ started: T
 /** What of a row a handler declares by its decorators. */
 export interface Policy extends Pick<Route, 'method' | 'path' | 'access'> {
   readonly needsSubscription: true | undefined;
+  readonly unlessGranted: Scope | undefined;
   readonly ownsWorkspace: true | undefined;
   readonly isUnbound: true | undefined;
   readonly isUnlimited: true | undefined;
@@ -65,12 +66,17 @@ const reflector = new Reflector();
 function policyOf(handler: Handler, controller: Handler): Policy {
   const targets = [handler, controller];
   const flag = (key: string): true | undefined => reflector.getAllAndOverride(key, targets);
+  const subscription = reflector.getAllAndOverride<{ unless?: Scope } | undefined>(
+    REQUIRES_SUBSCRIPTION,
+    targets,
+  );
   const access = reflector.getAllAndOverride<Access | undefined>(ACCESS, targets);
   return {
     method: RequestMethod[Reflect.getMetadata(METHOD_METADATA, handler) as number] as Route['method'],
     path: joined(pathOf(controller), pathOf(handler)),
     access: access?.kind === 'bearer' ? access.scopes : (access?.kind as Route['access']),
-    needsSubscription: flag(keyOf(RequiresSubscription())),
+    needsSubscription: subscription && true,
+    unlessGranted: subscription?.unless,
     ownsWorkspace: flag(keyOf(OwnedWorkspace())),
     isUnbound: flag(UNBOUND),
     isUnlimited: flag(keyOf(Unlimited())),

@@ -20,9 +20,12 @@ function entriesOf({ method, path }: Route): string[] {
 }
 
 function policyOf(route: Route): Policy {
-  const { method, path, access, needsSubscription, ownsWorkspace } = route;
+  const { method, path, access, needsSubscription, unlessGranted, ownsWorkspace } = route;
   const { isUnbound, isUnlimited, seesDeletedUsers } = route;
-  return { method, path, access, needsSubscription, ownsWorkspace, isUnbound, isUnlimited, seesDeletedUsers };
+  return {
+    ...{ method, path, access, needsSubscription, unlessGranted, ownsWorkspace },
+    ...{ isUnbound, isUnlimited, seesDeletedUsers },
+  };
 }
 
 const byName = (policies: Policy[]): Record<string, Policy> =>

@@ -3,8 +3,12 @@ import supertest from 'supertest';
 import { Subscriptions } from '../../../src/billing/index.js';
 import { Workspaces } from '../../../src/workspaces/index.js';
 import { assetToken, TestAssets } from '../../kit/assets.js';
+import { automationPath, TestVault } from '../../kit/automation.js';
 import { BASE_URL, startService, type TestService, type TestUser, TestWorkspace } from '../../kit/index.js';
 import type { Route, Target } from './route-table.js';
+
+/** With a character more it would be too long: so every spelling that adds one is malformed. */
+const NOTE_PATH = `${'n'.repeat(1021)}.md`;
 
 /** Everybody in it, and what each of them has. */
 export interface Scene {
@@ -73,6 +77,8 @@ export async function targetFor(
   const workspace = new TestWorkspace(user, target.workspaceId);
   if (uses === 'workspace') return { ...target, workspaceId: await bareWorkspace(service, user.id) };
   if (uses === 'checkpoint') return { ...target, checkpointId: await checkpointIn(workspace) };
+  if (uses === 'keySession') return { ...target, keySession: await keySessionIn(workspace, target) };
+  if (uses === 'note') await reviveNote(workspace, target);
   if (uses === 'device') return { ...target, deviceId: await deviceOf(user) };
   if (uses === 'asset') return { ...target, assetToken: await assetIn(workspace) };
   if (uses === 'file') await workspace.put(target.encryptedPath, `content ${randomUUID()}`).expect(200);
@@ -85,6 +91,8 @@ async function household(service: TestService, name: string): Promise<Household>
   await workspace.put('YQ', 'content').expect(201);
   await workspace.put('Yg', 'content with versions').expect(201);
   const { body } = await user.get(`${workspace.file('Yg')}/versions`).expect(200);
+  const vault = await TestVault.setUp(workspace);
+  await vault.create(NOTE_PATH, 'text').expect(201);
   return {
     user,
     target: {
@@ -94,6 +102,10 @@ async function household(service: TestService, name: string): Promise<Household>
       versionId: body.versions[0].id,
       checkpointId: await checkpointIn(workspace),
       assetToken: await assetIn(workspace),
+      notePath: NOTE_PATH,
+      noteVersionId: (await vault.history(NOTE_PATH).expect(200)).body.versions[0].versionId,
+      keySession: vault.keySession,
+      masterKey: vault.masterKey.toString('base64'),
       deviceId: await deviceOf(user),
       tokenId: (await mint(user, { name: 'to be revoked' })).id,
     },
@@ -104,6 +116,17 @@ async function household(service: TestService, name: string): Promise<Household>
 async function checkpointIn(workspace: TestWorkspace): Promise<string> {
   const checkpoint = { encryptedLabel: 'bGFiZWw', kind: 'manual' };
   return (await workspace.user.post(`${workspace.path}/checkpoints`).send(checkpoint).expect(201)).body.id;
+}
+
+async function keySessionIn({ user, id }: TestWorkspace, { masterKey }: Target): Promise<string> {
+  const opened = user.post(`${automationPath(id)}/key-sessions`).send({ key: masterKey });
+  return (await opened.expect(201)).body.keySession;
+}
+
+async function reviveNote({ user, id }: TestWorkspace, { keySession, notePath }: Target): Promise<void> {
+  const request = user.post(`${automationPath(id)}/notes`).set('X-Key-Session', keySession);
+  const { status } = await request.send({ path: notePath, content: 'text' });
+  if (status !== 201 && status !== 409) throw new Error(`the note is not there: ${status}`);
 }
 
 async function deviceOf(user: TestUser): Promise<string> {

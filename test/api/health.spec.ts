@@ -1,0 +1,124 @@
+import { rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import supertest from 'supertest';
+import { InFlightRequests } from '../../src/platform/http/index.js';
+import { KillSwitch } from '../../src/platform/kill-switch/index.js';
+import { migrations } from '../../src/platform/database/migrations/index.js';
+import { DatabaseLink } from '../kit/database-link.js';
+import {
+  createDatabase,
+  eventually,
+  startService,
+  type TestDatabase,
+  type TestService,
+} from '../kit/index.js';
+
+const READY = { ready: true, database: 'ok', blobs: 'ok', migrations: 'ok' };
+
+let database: TestDatabase;
+let link: DatabaseLink;
+let service: TestService;
+beforeAll(async () => {
+  database = await createDatabase();
+  link = await DatabaseLink.to(database);
+  service = await startService({ env: { DATABASE_URL: link.url } });
+});
+afterAll(async () => {
+  await service.close();
+  await link.cut();
+  await database.drop();
+});
+
+const ready = (): supertest.Test => supertest(service.url).get('/health/ready');
+
+/** Readiness is looked at once a second at most, so what has just changed may be told a second later. */
+async function eventuallyReady(status: number, body: object): Promise<void> {
+  await eventually(async () => {
+    const answer = await ready();
+    expect([answer.status, answer.body]).toEqual([status, body]);
+    if (status === 503) expect(answer.headers['retry-after']).toMatch(/^\d+$/);
+  });
+}
+
+describe('GET /health/ready', () => {
+  it('is 200 when database, blob store and migrations are in order', async () => {
+    await ready().expect(200, READY);
+    await supertest(service.url).head('/health/ready').expect(200);
+  });
+
+  it.each(['cut', 'silence'] as const)('is 503 within 2 s while the database is away: %s', async (fault) => {
+    await ready().expect(200);
+    await link[fault]();
+    await eventuallyReady(503, {
+      error: 'the service is not ready',
+      ready: false,
+      database: 'away',
+      blobs: 'ok',
+      migrations: 'unknown',
+    });
+    await supertest(service.url).get('/health').expect(200, { ok: true });
+    await ready().timeout(2_000).expect(503);
+    await link.mend();
+    await eventuallyReady(200, READY);
+  });
+
+  it('is 503 while the blobs cannot be read or written', async () => {
+    const blobs = join(service.dataDir, 'blobs');
+    await rename(blobs, `${blobs}-away`);
+    await eventuallyReady(503, {
+      error: 'the service is not ready',
+      ...READY,
+      ready: false,
+      blobs: 'away',
+    });
+    await rename(`${blobs}-away`, blobs);
+    await eventuallyReady(200, READY);
+  });
+
+  it('is 503 on a schema that lacks a migration, as after a restore of an old one', async () => {
+    const last = migrations.at(-1)!.name;
+    const [row] = await database.query<{ timestamp: string }>(
+      'DELETE FROM migrations WHERE name = $1 RETURNING timestamp',
+      [last],
+    );
+    await eventuallyReady(503, {
+      error: 'the service is not ready',
+      ...READY,
+      ready: false,
+      migrations: 'behind',
+    });
+    await database.query('INSERT INTO migrations (timestamp, name) VALUES ($1, $2)', [row!.timestamp, last]);
+    await eventuallyReady(200, READY);
+  });
+
+  it('is 200 on a schema that a newer version has migrated, so that instances can be replaced one by one', async () => {
+    await database.query(`INSERT INTO migrations (timestamp, name) VALUES (9999999999999, 'FromTheFuture')`);
+    await eventuallyReady(200, { ...READY, migrations: 'ahead' });
+    await database.query(`DELETE FROM migrations WHERE name = 'FromTheFuture'`);
+    await eventuallyReady(200, READY);
+  });
+
+  it('is 200 while the service is read-only or down', async () => {
+    const killSwitch = service.app.get(KillSwitch);
+    for (const mode of ['read-only', 'down', 'off'] as const) {
+      await killSwitch.set(mode);
+      await killSwitch.look();
+      await ready().expect(200, READY);
+      await supertest(service.url).get('/health').expect(200, { ok: true });
+    }
+  });
+
+  it('is 503 from the moment on at which the process is told to end; all else is served', async () => {
+    const leaving = await startService({ beside: service });
+    const alice = await leaving.user('alice');
+    const ask = (): supertest.Test => supertest(leaving.url).get('/health/ready');
+    await ask().expect(200, READY);
+    void leaving.app.get(InFlightRequests).announce();
+    const { body } = await ask().expect(503);
+    expect(body).toEqual({ error: 'the service is shutting down', ...READY, ready: false });
+    await supertest(leaving.url).get('/health').expect(200, { ok: true });
+    await alice.workspace();
+    await leaving.close();
+    await ready().expect(200, READY);
+  });
+});

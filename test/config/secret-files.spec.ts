@@ -1,0 +1,50 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadConfiguration } from '../../src/config/index.js';
+
+const directory = mkdtempSync(join(tmpdir(), 'sync-secrets-'));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+function file(name: string, content: string): string {
+  const path = join(directory, name);
+  writeFileSync(path, content);
+  return path;
+}
+
+describe('a secret in a file', () => {
+  it.each([
+    ['AUTH_SECRET', 'authSecret', 'x'.repeat(40)],
+    ['DATABASE_URL', 'databaseUrl', 'postgres://sync:secret@db/sync'],
+    ['REDIS_URL', 'redisUrl', 'redis://:secret@redis:6379'],
+    ['DEV_LOGIN_KEY', 'devLoginKey', 'y'.repeat(40)],
+  ] as const)('is read from %s_FILE, without the line end', (name, property, secret) => {
+    const configuration = loadConfiguration({ [`${name}_FILE`]: file(name, `${secret}\n`) });
+    expect(configuration[property]).toBe(secret);
+  });
+
+  it('is checked like any other, and never told', () => {
+    const load = (): unknown => loadConfiguration({ AUTH_SECRET_FILE: file('short', 'tooshort') });
+    expect(load).toThrow(/AUTH_SECRET /);
+    expect(load).not.toThrow(/tooshort/);
+  });
+
+  it('is refused when it is in the environment as well, empty, or not there; with all other faults', () => {
+    const load = (): unknown =>
+      loadConfiguration({
+        AUTH_SECRET: 'x'.repeat(40),
+        AUTH_SECRET_FILE: file('both', 'x'.repeat(40)),
+        REDIS_URL_FILE: file('empty', '\n'),
+        DATABASE_URL_FILE: join(directory, 'absent'),
+        PORT: 'http',
+      });
+    expect(load).toThrow('AUTH_SECRET and AUTH_SECRET_FILE are both set');
+    expect(load).toThrow('the file in REDIS_URL_FILE is empty');
+    expect(load).toThrow('the file in DATABASE_URL_FILE cannot be read (ENOENT)');
+    expect(load).toThrow(/PORT/);
+  });
+
+  it('is for secrets alone', () => {
+    expect(loadConfiguration({ PORT_FILE: file('port', '9') }).port).toBe(8787);
+  });
+});

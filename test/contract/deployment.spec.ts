@@ -1,0 +1,197 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { knownVariables, loadConfiguration } from '../../src/config/index.js';
+import {
+  compose,
+  dockerfileStages,
+  execForm,
+  HEAP_FLAGS,
+  interpolated,
+  ROOT,
+  text,
+} from '../kit/deployment.js';
+
+const packageJson = JSON.parse(text('package.json')) as {
+  readonly version: string;
+  readonly scripts: Readonly<Record<string, string>>;
+};
+const services = Object.entries(compose.services);
+const own = compose.services.service!;
+const [build = [], final = []] = dockerfileStages();
+
+/** caddy's image gives its program this one as a file capability: without it in reach, the kernel does not run it. */
+const CAPABILITIES: Readonly<Record<string, readonly string[]>> = {
+  'volume-owners': ['CHOWN'],
+  proxy: ['NET_BIND_SERVICE'],
+};
+
+const PINNED = /^[\w./-]+:v?\d+\.\d+(\.\d+)?(-[\w.]+)?$/;
+
+describe('docker-compose.yml', () => {
+  it.each(services)(
+    '%s: a pinned image, an ordinary user, no capability that it can do without, nothing to write on',
+    (name, one) => {
+      expect(one.image).toMatch(PINNED);
+      expect(one.read_only).toBe(true);
+      expect(one.cap_drop).toEqual(['ALL']);
+      expect(one.security_opt).toEqual(['no-new-privileges:true']);
+      expect(one.cap_add).toEqual(CAPABILITIES[name]);
+      if (name === 'volume-owners') expect([one.user, one.restart]).toEqual(['0:0', 'no']);
+      else {
+        expect(one.user).not.toMatch(/^(root|0)\b/);
+        expect(one.user).toBeTruthy();
+      }
+    },
+  );
+
+  it.each(services)('%s: tells whether it is well', (name, one) => {
+    if (name === 'volume-owners')
+      expect(one.restart).toBe('no'); // it ends
+    else if (one.build) expect(final.some((instruction) => instruction.name === 'HEALTHCHECK')).toBe(true);
+    else expect(one.healthcheck?.test[0]).toBe('CMD-SHELL');
+  });
+
+  it.each(services)('%s: what it mounts and waits for is there', (_, one) => {
+    for (const secret of one.secrets ?? []) expect(compose.secrets).toHaveProperty(secret);
+    for (const volume of one.volumes ?? []) {
+      const [source = ''] = volume.split(':');
+      if (source.startsWith('./')) expect([source, existsSync(join(ROOT, source))]).toEqual([source, true]);
+      else expect(compose.volumes).toHaveProperty(source);
+    }
+    for (const name of Object.keys(one.depends_on ?? {})) {
+      const profiles = compose.services[name]?.profiles ?? [];
+      expect(profiles.every((profile) => one.profiles?.includes(profile))).toBe(true);
+    }
+    for (const path of Object.entries(one.environment ?? {}).filter(([name]) => /_FILE$/.test(name))) {
+      const [, secret] = /^\/run\/secrets\/(\w+)$/.exec(interpolated(path[1], {})) ?? [];
+      if (secret) expect(one.secrets).toContain(secret);
+    }
+  });
+
+  it('keeps Redis, monitoring and the proxy to profiles, and what is inside inside', () => {
+    const profiles = Object.fromEntries(services.map(([name, one]) => [name, one.profiles ?? []]));
+    expect(profiles).toMatchObject({
+      ...{ service: [], postgres: [], s3: [] },
+      ...{ redis: ['redis'], proxy: ['proxy'], prometheus: ['monitoring'], grafana: ['monitoring'] },
+    });
+    const open = services.flatMap(([name, { ports = [] }]) =>
+      ports.filter((port) => !interpolated(port, {}).startsWith('127.0.0.1:')).map(() => name),
+    );
+    expect(new Set(open)).toEqual(new Set(['proxy']));
+  });
+
+  it('sets variables that the service knows, with no secret among them', () => {
+    const names = Object.keys(own.environment ?? {});
+    expect(names.filter((name) => !knownVariables().has(name))).toEqual([]);
+    expect(names.filter((name) => /(SECRET|_KEY|PASSWORD|DATABASE_URL|REDIS_URL)$/.test(name))).toEqual([]);
+    expect(own.image).toBe(`cloud-sync-service:${packageJson.version}`);
+  });
+
+  it('is a configuration that the service accepts, with the secrets that scripts/make-secrets.sh makes', () => {
+    const directory = join(mkdtempSync(join(tmpdir(), 'sync-secrets-')), 'secrets');
+    const make = (): string =>
+      execFileSync(join(ROOT, 'scripts/make-secrets.sh'), [directory], { encoding: 'utf8' });
+    try {
+      make();
+      const made = readdirSync(directory);
+      const before = made.map((name) => readFileSync(join(directory, name), 'utf8'));
+      expect(new Set(before).size).toBe(made.length);
+      expect(make()).toBe('');
+      expect(made.map((name) => readFileSync(join(directory, name), 'utf8'))).toEqual(before);
+      expect(statSync(directory).mode & 0o777).toBe(0o700);
+      expect(Object.values(compose.secrets).map(({ file }) => file.replace('./secrets/', ''))).toEqual(
+        expect.arrayContaining(Object.keys(compose.secrets)),
+      );
+      for (const name of Object.keys(compose.secrets)) expect(made).toContain(name);
+
+      const given = { BASE_URL: 'https://sync.example.org', REDIS_URL_FILE: '/run/secrets/redis_url' };
+      const environmentOf = (dotenv: Record<string, string>): Record<string, string> => ({
+        ...((own.env_file ?? []).some(({ path }) => path === '.env') ? dotenv : {}),
+        ...Object.fromEntries(
+          Object.entries(own.environment ?? {}).map(([name, value]) => [
+            name,
+            interpolated(value, { ...dotenv, ...given }).replace('/run/secrets', directory),
+          ]),
+        ),
+      });
+      const configuration = loadConfiguration(environmentOf({}));
+      expect(configuration).toMatchObject({
+        nodeEnv: 'production',
+        s3Endpoint: 'http://s3:8333',
+        metricsPort: 9464,
+      });
+      expect(configuration.databaseUrl).toContain('@postgres:5432/sync');
+      expect(configuration.redisUrl).toContain('@redis:6379');
+
+      // What .env says reaches the service, but for what the file itself decides.
+      const dotenv = {
+        ...{ SUBSCRIPTIONS: 'on', PAYMENT_WEBHOOK_SECRET: 'whsec_of_tests', MAX_FILE_BYTES: '1000' },
+        ...{ NODE_ENV: 'development', S3_ENDPOINT: 'http://elsewhere.example', RETENTION_CRON: '0 4 * * *' },
+      };
+      expect(loadConfiguration(environmentOf(dotenv))).toMatchObject({
+        ...{ subscriptions: 'on', paymentWebhookSecrets: ['whsec_of_tests'], maxFileBytes: 1000 },
+        ...{ nodeEnv: 'production', s3Endpoint: 'http://s3:8333', retentionCron: '0 4 * * *' },
+      });
+      expect(own.env_file?.map(({ required }) => required)).toEqual([false]);
+    } finally {
+      rmSync(join(directory, '..'), { recursive: true });
+    }
+  });
+});
+
+describe('the Dockerfile', () => {
+  it('has a health check that asks whether the process lives, for engines restart on it', async () => {
+    const service = createServer(({ url }, response) => {
+      response.statusCode = url === '/health' ? 200 : 503;
+      response.end();
+    }).listen(0, '127.0.0.1');
+    await once(service, 'listening');
+    const { port } = service.address() as AddressInfo;
+    const [, ...args] = execForm(final, 'HEALTHCHECK');
+    const check = (): Promise<unknown[]> =>
+      once(spawn(process.execPath, args, { cwd: ROOT, env: { PORT: String(port) } }), 'exit');
+    expect(await check()).toEqual([0, null]);
+    await new Promise((resolve) => service.close(resolve));
+    expect(await check()).toEqual([1, null]);
+  });
+
+  it('builds with what package.json has and copies what is there', () => {
+    for (const { rest } of build.filter(({ name }) => name === 'RUN')) {
+      for (const [, script = ''] of rest.matchAll(/npm run ([\w:-]+)/g))
+        expect(packageJson.scripts).toHaveProperty(script);
+    }
+    const ignored = text('.dockerignore').split('\n');
+    for (const stage of [build, final]) {
+      const copies = stage.filter(({ name, rest }) => name === 'COPY' && !rest.startsWith('--from'));
+      for (const source of copies.flatMap(({ rest }) => rest.split(' ').slice(0, -1))) {
+        expect([source, existsSync(join(ROOT, source))]).toEqual([source, true]);
+        expect(ignored.some((line) => line.startsWith('!') && matches(line.slice(1), source))).toBe(true);
+      }
+    }
+  });
+
+  it('leaves npm and the sources behind, and runs as nobody under an init process', () => {
+    expect(final[0]?.rest).toMatch(/^debian:\d+\.\d+-slim$/);
+    expect(build[0]?.rest).toMatch(/^node:24\.\d+\.\d+-bookworm-slim AS build$/);
+    const from = final
+      .filter(({ rest }) => rest.startsWith('--from=build'))
+      .map(({ rest }) => rest.split(' ')[1]);
+    expect(from).toEqual([
+      '/usr/local/bin/node',
+      '/build/package.json',
+      '/build/node_modules',
+      '/build/dist/src',
+    ]);
+    expect(final.find(({ name }) => name === 'USER')?.rest).toBe('65532:65532');
+    expect(execForm(final, 'ENTRYPOINT')).toEqual(['tini', '--']);
+    expect(execForm(final, 'CMD')).toEqual(['node', ...HEAP_FLAGS, 'dist/src/main.js']);
+  });
+});
+
+const matches = (pattern: string, path: string): boolean =>
+  new RegExp(`^${pattern.replaceAll('.', '\\.').replaceAll('*', '[^/]*')}$`).test(path);

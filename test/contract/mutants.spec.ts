@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const TABLE = pathToFileURL(join(ROOT, 'test', 'mutants', 'index.mjs')).href;
+
+interface Edit {
+  readonly file: string;
+  readonly find: string;
+  readonly replace: string;
+}
+
+interface Mutant extends Edit {
+  readonly name: string;
+  readonly promise: string;
+  readonly also?: readonly Partial<Edit>[];
+  readonly tests: readonly (readonly [spec: string, pattern?: string])[];
+}
+
+const { MUTANTS, edited, editsOf } = (await import(TABLE)) as {
+  MUTANTS: readonly Mutant[];
+  edited: (text: string, edit: Edit) => string;
+  editsOf: (mutant: Mutant) => Edit[];
+};
+
+const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
+
+describe('the faults of `npm run mutants`', () => {
+  it('are told apart by their names, and each names the promise that it breaks', () => {
+    expect(new Set(MUTANTS.map(({ name }) => name)).size).toBe(MUTANTS.length);
+    expect(MUTANTS.filter(({ promise }) => !/^[A-Z].*\.$/.test(promise))).toEqual([]);
+  });
+
+  it.each(MUTANTS.map((mutant) => [mutant.name, mutant] as const))('can be planted: %s', (_, mutant) => {
+    const texts = new Map<string, string>();
+    for (const edit of editsOf(mutant))
+      texts.set(edit.file, edited(texts.get(edit.file) ?? read(edit.file), edit));
+    for (const [file, text] of texts) expect(text).not.toBe(read(file));
+  });
+
+  it.each(MUTANTS.map((mutant) => [mutant.name, mutant] as const))(
+    'have tests that should notice: %s',
+    (_, { tests }) => {
+      expect(tests.length).toBeGreaterThan(0);
+      for (const [spec, pattern = ''] of tests) expect(read(spec)).toMatch(new RegExp(pattern));
+    },
+  );
+});

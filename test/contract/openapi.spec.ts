@@ -1,0 +1,187 @@
+import { ApiDocuments } from '../../src/api-docs/index.js';
+import type { ApiDocument } from '../../src/platform/openapi/index.js';
+import { documentText, operationsOf, schemaCompiler } from '../kit/api-document.js';
+import { startService, type TestService } from '../kit/index.js';
+import { absentTarget, ROUTES } from './routes/route-table.js';
+
+const METHODS = ['get', 'put', 'post', 'patch', 'delete'];
+
+let service: TestService;
+let document: ApiDocument;
+let served: string;
+beforeAll(async () => {
+  service = await startService();
+  document = await service.app.get(ApiDocuments).document();
+  served = await (await fetch(`${service.url}/openapi.json`)).text();
+});
+afterAll(() => service.close());
+
+const operations = () => operationsOf(document);
+
+/** Every object in the document, with where it stands. */
+function* objectsIn(value: unknown, at = '#'): Generator<[string, Record<string, unknown>]> {
+  if (typeof value !== 'object' || value === null) return;
+  if (!Array.isArray(value)) yield [at, value as Record<string, unknown>];
+  for (const [key, child] of Object.entries(value)) yield* objectsIn(child, `${at}/${key}`);
+}
+
+const pointed = (ref: string): unknown =>
+  ref
+    .split('/')
+    .slice(1)
+    .reduce<unknown>((value, key) => (value as Record<string, unknown> | undefined)?.[key], document);
+
+describe('docs/openapi.json', () => {
+  it('is what the service answers at /openapi.json; `npm run openapi` writes it', () => {
+    expect(served === documentText()).toBe(true);
+    expect(JSON.parse(documentText())).toEqual(JSON.parse(served));
+  });
+});
+
+describe('the API document', () => {
+  it('is OpenAPI 3.1 with the members that this has to have', () => {
+    expect(document.openapi).toMatch(/^3\.1\.\d+$/);
+    expect(document.info).toEqual({
+      title: expect.any(String),
+      version: expect.any(String),
+      description: expect.any(String),
+    });
+    const members = ['openapi', 'info', 'servers', 'tags', 'paths', 'components'];
+    expect(Object.keys(document).sort()).toEqual(members.sort());
+  });
+
+  it('describes every route of the router, and none beside them', () => {
+    const templates = ROUTES.filter(({ method }) => method !== 'ALL').map(
+      ({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}').replace(/\*$/, '{path}')}`,
+    );
+    const described = operations()
+      .filter(({ path }) => !/^\/api\/auth\//.test(path))
+      .map(({ method, path }) => `${method.toUpperCase()} ${path}`);
+    expect(described.sort()).toEqual(templates.sort());
+  });
+
+  it('describes what of the identity handler the contract names, and signing up', () => {
+    const mounted = operations().filter(({ path }) => /^\/api\/auth\//.test(path));
+    expect(mounted.map(({ method, path }) => `${method} ${path.replace('/api/auth/', '')}`).sort()).toEqual([
+      'get get-session',
+      'get jwks',
+      'get one-time-token/generate',
+      'get token',
+      'post one-time-token/verify',
+      'post sign-in/email',
+      'post sign-out',
+      'post sign-up/email',
+    ]);
+  });
+
+  it('has methods, statuses and media types that there are', () => {
+    for (const { method, operation } of operations()) {
+      expect(METHODS).toContain(method);
+      const statuses = Object.keys(operation.responses);
+      expect(statuses.filter((status) => !/^[1-5]\d\d$/.test(status))).toEqual([]);
+      expect(statuses.some((status) => status < '400' || statuses.length < 8)).toBe(true);
+      const contents = [operation.requestBody, ...Object.values(operation.responses)];
+      const types = contents.flatMap((one) => Object.keys(one?.content ?? {}));
+      expect(types.filter((type) => !/^[a-z]+\/[a-z0-9.+-]+$/.test(type))).toEqual([]);
+    }
+  });
+
+  it('has an id for each operation that no other has, and a summary and description for what people read', () => {
+    const ids = operations().map(({ operation }) => operation.operationId);
+    expect(ids.filter((id, at) => ids.indexOf(id) !== at)).toEqual([]);
+    for (const { operation } of operations()) {
+      expect(operation.summary).toMatch(/^\S.{3,80}$/);
+      for (const { description } of Object.values(operation.responses)) expect(description).not.toBe('');
+    }
+  });
+
+  it('groups each operation under one tag that is described', () => {
+    const names = document.tags.map(({ name }) => name);
+    for (const { operation } of operations()) {
+      expect(operation.tags.length).toBe(1);
+      expect(names).toContain(operation.tags[0]);
+    }
+  });
+
+  it('has references that lead somewhere', () => {
+    const broken = [...objectsIn(document)].filter(
+      ([, { $ref }]) => typeof $ref === 'string' && !pointed($ref),
+    );
+    expect(broken).toEqual([]);
+  });
+
+  it('uses every component', () => {
+    const used = new Set([...objectsIn(document)].map(([, { $ref }]) => $ref));
+    const { schemas, headers } = document.components;
+    const unused = [
+      ...Object.keys(schemas).map((name) => `#/components/schemas/${name}`),
+      ...Object.keys(headers).map((name) => `#/components/headers/${name}`),
+    ].filter((ref) => !used.has(ref));
+    expect(unused).toEqual([]);
+  });
+
+  it('declares the parameters of each path, each parameter once, and required ones of the path', () => {
+    for (const { path, operation } of operations()) {
+      const { parameters = [] } = operation;
+      const inPath = parameters.filter((parameter) => parameter.in === 'path');
+      const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+      expect(inPath.map(({ name }) => name).sort()).toEqual(names.sort());
+      expect(inPath.every(({ required }) => required)).toBe(true);
+      const all = parameters.map((parameter) => `${parameter.in} ${parameter.name.toLowerCase()}`);
+      expect(new Set(all).size).toBe(all.length);
+    }
+  });
+
+  it('has security requirements that name schemes', () => {
+    const schemes = Object.keys(document.components.securitySchemes);
+    const named = operations().flatMap(({ operation }) => operation.security.flatMap(Object.keys));
+    expect([...new Set(named)].filter((name) => !schemes.includes(name))).toEqual([]);
+  });
+
+  it('has schemas that compile, without a word in them that means nothing', () => {
+    const compile = schemaCompiler(document);
+    const schemas = [...objectsIn(document)].filter(([at]) =>
+      /(?:\/schema|\/components\/schemas\/\w+)$/.test(at),
+    );
+    expect(schemas.length).toBeGreaterThan(200);
+    for (const [, schema] of schemas) expect(() => compile(schema)).not.toThrow();
+  });
+
+  it('takes the bodies that the routes take: those of the route table', () => {
+    const compile = schemaCompiler(document);
+    const checked = ROUTES.flatMap(({ method, path, example }) => {
+      const template = path.replace(/:(\w+)/g, '{$1}').replace(/\*$/, '{path}');
+      const body = example?.(absentTarget()).body;
+      const operation = document.paths[template]?.[method.toLowerCase()];
+      const schema = operation?.requestBody?.content['application/json']?.schema;
+      if (typeof body !== 'object' || !schema) return [];
+      const validate = compile(schema);
+      const isValid = validate(body);
+      const hasNone = validate({ nothing: 'of it' });
+      return [{ path, isValid, errors: isValid ? null : validate.errors, takesAnything: hasNone }];
+    });
+    expect(checked.filter(({ isValid }) => !isValid)).toEqual([]);
+    expect(checked.length).toBeGreaterThan(15);
+    const open = checked.filter(({ takesAnything }) => takesAnything).map(({ path }) => path);
+    // An event of the provider, and a key session that is opened by either of two keys.
+    expect(open).toEqual(['/api/v1/webhooks/payment', '/api/v1/automation/workspaces/:id/key-sessions']);
+  });
+
+  it('leaves no answer of JSON without a schema, and no answer with keys that are not named', () => {
+    const contents = operations().flatMap(({ operation }) =>
+      Object.values(operation.responses).map(({ content }) => content?.['application/json']),
+    );
+    expect(contents.filter((content) => content && !content.schema)).toEqual([]);
+    const open = Object.entries(document.components.schemas).filter(
+      ([name, { type, additionalProperties }]) =>
+        type === 'object' && additionalProperties !== false && !isOfRequest(name),
+    );
+    expect(open.map(([name]) => name)).toEqual([]);
+  });
+});
+
+/** What clients send may have more, which is dropped. */
+function isOfRequest(name: string): boolean {
+  const inAnswers = JSON.stringify(operations().map(({ operation }) => operation.responses));
+  return !inAnswers.includes(`"#/components/schemas/${name}"`);
+}

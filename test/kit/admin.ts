@@ -1,0 +1,23 @@
+import { adminProgram } from '../../src/admin/program.js';
+import type { Report } from '../../src/admin/report.js';
+import { environment, type ProcessEnv } from './process.js';
+
+/**
+ * Runs an admin command in this process, all but its printing: a process of its own takes seconds.
+ * @param env what is set beside the test's own environment
+ * @returns its report; throws what the command does
+ */
+export async function adminReport(env: ProcessEnv, ...args: string[]): Promise<Report> {
+  const before = { ...process.env };
+  const reports: Report[] = [];
+  const program = adminProgram(async (work) => void reports.push(await work()));
+  Object.assign(process.env, environment(env));
+  try {
+    await program.parseAsync(args, { from: 'user' });
+  } finally {
+    process.env = before;
+  }
+  const [report] = reports;
+  if (!report) throw new Error('the command has told nothing');
+  return report;
+}

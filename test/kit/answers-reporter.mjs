@@ -1,0 +1,69 @@
+// Tells after a whole run which operations were never seen to answer with a status that docs/openapi.json gives them,
+// and fails the run for it where REQUIRE_ALL_ANSWERS is set. A run of some of the files or tests, one with failures, and
+// one that has left tests out for want of a server or a browser prove nothing about that and are left alone.
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const DOCUMENT = new URL('../../docs/openapi.json', import.meta.url);
+
+export default class AnswersReporter {
+  constructor(globalConfig) {
+    this.globalConfig = globalConfig;
+  }
+
+  onRunStart() {
+    this.directory = mkdtempSync(join(tmpdir(), 'seen-answers-'));
+    process.env.SEEN_ANSWERS = this.directory; // each test file leaves what it has seen there
+  }
+
+  onRunComplete(_contexts, results) {
+    const seen = new Set(
+      readdirSync(this.directory).flatMap((file) =>
+        readFileSync(join(this.directory, file), 'utf8').split('\n'),
+      ),
+    );
+    rmSync(this.directory, { recursive: true, force: true });
+    if (!this.isWhole(results)) return;
+    const documented = documentedAnswers();
+    const missing = documented.filter((answer) => !seen.has(answer));
+    const count = `${documented.length - missing.length} of ${documented.length} documented answers were seen`;
+    console.log(`\n${count}${missing.length > 0 ? `; never:\n${missing.join('\n')}` : ''}`);
+    if (missing.length > 0 && process.env.REQUIRE_ALL_ANSWERS) this.error = new Error(count);
+  }
+
+  getLastError() {
+    return this.error;
+  }
+
+  isWhole({ numFailedTestSuites, numPendingTests, numRuntimeErrorTestSuites, wasInterrupted }) {
+    const {
+      testPathPatterns,
+      testNamePattern,
+      nonFlagArgs,
+      onlyChanged,
+      onlyFailures,
+      findRelatedTests,
+      shard,
+    } = this.globalConfig;
+    const isFiltered =
+      (testPathPatterns?.patterns.length ?? 0) > 0 ||
+      Boolean(testNamePattern) ||
+      nonFlagArgs.length > 0 ||
+      [onlyChanged, onlyFailures, findRelatedTests, shard].some(Boolean);
+    return (
+      !isFiltered &&
+      !wasInterrupted &&
+      numFailedTestSuites + numRuntimeErrorTestSuites + numPendingTests === 0
+    );
+  }
+}
+
+function documentedAnswers() {
+  const { paths } = JSON.parse(readFileSync(DOCUMENT, 'utf8'));
+  return Object.values(paths)
+    .flatMap((methods) => Object.values(methods))
+    .flatMap(({ operationId, responses }) =>
+      Object.keys(responses).map((status) => `${operationId} ${status}`),
+    );
+}

@@ -1,0 +1,50 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { DEV_LOGIN_KEY } from './service.js';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+
+/** `npm run cluster`: instances in processes of their own behind nginx, on one PostgreSQL and one S3 server. */
+export interface TestCluster {
+  /** Of the proxy. */
+  readonly url: string;
+  readonly instances: readonly { readonly url: string; readonly pid: number }[];
+  /** For the admin command. */
+  readonly env: Readonly<Record<string, string>>;
+  /** What the instances and nginx have written. */
+  readonly output: () => string;
+  stop(): Promise<void>;
+}
+
+/** @throws with what was written when it does not start */
+export async function startCluster(env: Record<string, string> = {}): Promise<TestCluster> {
+  const child = spawn(process.execPath, [join(ROOT, 'scripts', 'cluster.mjs')], {
+    env: { ...process.env, NODE_ENV: 'test', DEV_LOGIN_KEY, LOG_LEVEL: 'info', ...env },
+  });
+  let output = '';
+  child.stderr.on('data', (chunk: Buffer) => (output += String(chunk)));
+  const line = await firstLine(child);
+  if (line === undefined) throw new Error(`the cluster did not start: ${output}`);
+  return {
+    ...(JSON.parse(line) as Pick<TestCluster, 'url' | 'instances' | 'env'>),
+    output: () => output,
+    stop: async () => {
+      child.stdin.end();
+      if (child.exitCode === null) await once(child, 'exit');
+    },
+  };
+}
+
+async function firstLine(child: ChildProcess): Promise<string | undefined> {
+  let text = '';
+  child.stdout?.on('data', (chunk: Buffer) => (text += String(chunk)));
+  while (!text.includes('\n')) {
+    const isOver = await Promise.race([
+      once(child.stdout!, 'data').then(() => false),
+      once(child, 'exit').then(() => true),
+    ]);
+    if (isOver) return undefined;
+  }
+  return text.slice(0, text.indexOf('\n'));
+}

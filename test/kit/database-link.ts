@@ -1,0 +1,174 @@
+import { once } from 'node:events';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { TestDatabase } from './database.js';
+import { AnswerReader, type Request, RequestReader } from './postgres-wire.js';
+
+/** What happens to a request to PostgreSQL on its way: a statement, or a COMMIT. */
+export type DatabaseFault =
+  /** It arrives late; the answer comes. */
+  | { readonly kind: 'delay'; readonly ms: number }
+  /** The connection is reset; the server has seen nothing of it. */
+  | { readonly kind: 'reset' }
+  /** Nothing comes through this connection any more, in either direction; the server has seen nothing of it. */
+  | { readonly kind: 'blackhole' }
+  /** Done by the server, but the answer never comes. */
+  | { readonly kind: 'stall' }
+  /** Done by the server, but the answer is lost in a reset. */
+  | { readonly kind: 'cut after sending' }
+  /** Half of the answer, then a reset. */
+  | { readonly kind: 'truncate' }
+  /** Half of the answer, then the end of the stream. */
+  | { readonly kind: 'half-close' };
+
+/** @param statement the name of a prepared statement, else the SQL */
+export type DatabaseWeather = (statement: string) => DatabaseFault | undefined;
+
+/** Stands between the service and PostgreSQL, to be cut, to fall silent, or to do to single requests what networks do. */
+export class DatabaseLink {
+  private readonly sockets = new Set<Socket>();
+  private server: Server;
+  private port = 0;
+  private isSilent = false;
+  private weather: DatabaseWeather = () => undefined;
+
+  private constructor(private readonly target: string) {}
+
+  static async to(database: Pick<TestDatabase, 'url'>): Promise<DatabaseLink> {
+    const link = new DatabaseLink(database.url);
+    await link.mend();
+    return link;
+  }
+
+  /** DATABASE_URL through this link. */
+  get url(): string {
+    const url = new URL(this.target);
+    url.search = '';
+    url.host = `127.0.0.1:${this.port}`;
+    return url.href;
+  }
+
+  /** What becomes of each request from now on. */
+  set(weather: DatabaseWeather): void {
+    this.weather = weather;
+  }
+
+  /** From now on all goes well, on connections that still live. */
+  heal(): void {
+    this.weather = () => undefined;
+  }
+
+  /** No connection stays, none is made. */
+  async cut(): Promise<void> {
+    const closed = once(this.server, 'close');
+    this.server.close();
+    for (const socket of this.sockets) socket.destroy();
+    await closed;
+  }
+
+  /** Connections stay and can be made, but nothing comes through any more. */
+  silence(): void {
+    this.isSilent = true;
+    for (const socket of this.sockets) socket.pause();
+  }
+
+  /** What fell silent stays so for ever; what is connected anew is not. */
+  revive(): void {
+    this.isSilent = false;
+  }
+
+  async mend(): Promise<void> {
+    if (this.isSilent) await this.cut();
+    this.isSilent = false;
+    this.server = createServer((socket) => this.join(socket, this.toServer()));
+    this.server.listen(this.port, '127.0.0.1');
+    await once(this.server, 'listening');
+    const address = this.server.address();
+    if (typeof address === 'object' && address) this.port = address.port;
+  }
+
+  private toServer(): Socket {
+    const { hostname, port, searchParams } = new URL(this.target);
+    const directory = searchParams.get('host');
+    if (directory?.startsWith('/')) return connect({ path: `${directory}/.s.PGSQL.${port}` });
+    return connect({ host: directory ?? hostname, port: Number(port || 5432) });
+  }
+
+  private join(client: Socket, server: Socket): void {
+    for (const [one, other] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      this.sockets.add(one);
+      one.on('error', () => undefined);
+      one.once('close', () => {
+        this.sockets.delete(one);
+        other.destroy();
+      });
+    }
+    client.once('end', () => server.end());
+    if (this.isSilent) return;
+    const wire = new Wire(client, server, (statement) => this.weather(statement));
+    client.on('data', (chunk: Buffer) => wire.toServer(chunk));
+    server.on('data', (chunk: Buffer) => wire.toClient(chunk));
+  }
+}
+
+/** One connection, whose requests meet the weather one after the other. */
+class Wire {
+  private readonly requests = new RequestReader();
+  private readonly answers = new AnswerReader();
+  private last: Promise<void> = Promise.resolve();
+  /** What takes the server's answer instead of the client. */
+  private keep: ((answer: Buffer) => void) | undefined;
+
+  constructor(
+    private readonly client: Socket,
+    private readonly server: Socket,
+    private readonly weather: DatabaseWeather,
+  ) {}
+
+  toServer(chunk: Buffer): void {
+    for (const request of this.requests.read(chunk)) this.last = this.last.then(() => this.meet(request));
+  }
+
+  toClient(chunk: Buffer): void {
+    if (!this.keep) {
+      this.client.write(chunk);
+      return;
+    }
+    const answer = this.answers.read(chunk);
+    if (answer) this.keep(answer);
+  }
+
+  private async meet({ bytes, statement }: Request): Promise<void> {
+    const fault = statement === undefined ? undefined : this.weather(statement);
+    switch (fault?.kind) {
+      case 'reset':
+        this.client.resetAndDestroy();
+        return;
+      case 'blackhole':
+        this.keep = () => undefined;
+        return new Promise(() => undefined);
+      case 'delay':
+        await pause(fault.ms);
+    }
+    if (!fault || fault.kind === 'delay') {
+      this.server.write(bytes);
+      return;
+    }
+    const answer = await this.answerTo(bytes);
+    if (fault.kind === 'stall') return new Promise(() => undefined);
+    if (fault.kind !== 'cut after sending')
+      await new Promise((sent) => this.client.write(answer.subarray(0, Math.ceil(answer.length / 2)), sent));
+    if (fault.kind === 'half-close') this.client.end();
+    else this.client.resetAndDestroy();
+  }
+
+  private answerTo(bytes: Buffer): Promise<Buffer> {
+    return new Promise((resolve) => {
+      this.keep = resolve;
+      this.server.write(bytes);
+    });
+  }
+}

@@ -1,0 +1,199 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { randomUUID } from 'node:crypto';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { brotliDecompressSync } from 'node:zlib';
+import type { ValidateFunction } from 'ajv/dist/2020.js';
+import type {
+  ApiDocument,
+  HeaderObject,
+  Operation,
+  Reference,
+  Response,
+} from '../../src/platform/openapi/index.js';
+import { documentText, OPENAPI_JSON, operationsOf, schemaCompiler } from './api-document.js';
+
+/** What any request may meet, whatever it asks for: the document says so once, in its description. */
+const OF_TRANSPORT = new Set([408, 414, 415, 417, 431, 500]);
+const HOSTLESS = '{"error":"a Host header is required"}';
+
+const problems = new Set<string>();
+const seen = new Set<string>();
+
+/** Every answer of a service that `start` makes, whoever asks for it, is held to docs/openapi.json. */
+export async function watchingAnswers<T>(start: () => Promise<T>): Promise<T> {
+  const watch = (message: unknown): void => {
+    const { fastify } = message as { fastify: FastifyInstance };
+    fastify.addHook('onSend', (request, reply, payload, done) => {
+      overhear(request, reply, payload);
+      done();
+    });
+  };
+  subscribe('fastify.initialization', watch);
+  try {
+    return await start();
+  } finally {
+    unsubscribe('fastify.initialization', watch);
+  }
+}
+
+/** For what passes no hook: an operation was seen to answer with this. */
+export function sawAnswer(operationId: string, status: number): void {
+  seen.add(`${operationId} ${status}`);
+}
+
+/** @throws with all that was answered and is not documented, since the last call */
+function expectNoProblems(): void {
+  const found = [...problems];
+  problems.clear();
+  if (found.length > 0) throw new Error(`Not as docs/openapi.json has it:\n${found.join('\n')}`);
+}
+
+function leaveSeen(): void {
+  const directory = process.env.SEEN_ANSWERS;
+  if (directory) writeFileSync(join(directory, randomUUID()), [...seen].join('\n'));
+}
+
+// Other than in a test there is nobody to be told.
+if (typeof afterEach === 'function') {
+  afterEach(expectNoProblems);
+  afterAll(() => {
+    leaveSeen();
+    expectNoProblems();
+  });
+}
+
+function overhear(request: FastifyRequest, reply: FastifyReply, payload: unknown): void {
+  const found = operationOf(request);
+  if (!found) return;
+  const { statusCode: status } = reply;
+  const headers = reply.getHeaders();
+  const answer = { request, status, headers, body: null as Buffer | null };
+  if (!(payload instanceof Readable)) {
+    const bytes = Buffer.from((payload ?? '') as string);
+    const body = headers['content-encoding'] === 'br' ? brotliDecompressSync(bytes) : bytes;
+    judge(found, { ...answer, body });
+    return;
+  }
+  const isJson = mediaType(headers['content-type']) === 'application/json';
+  if (!isJson || request.method === 'HEAD') {
+    judge(found, answer);
+    return;
+  }
+  const chunks: Buffer[] = [];
+  payload.on('data', (chunk: Buffer | string) => chunks.push(Buffer.from(chunk)));
+  payload.once('end', () => judge(found, { ...answer, body: Buffer.concat(chunks) }));
+}
+
+interface Answer {
+  readonly request: FastifyRequest;
+  readonly status: number;
+  readonly headers: Readonly<Record<string, unknown>>;
+  /** Null when it was not looked at. */
+  readonly body: Buffer | null;
+}
+
+interface Known {
+  readonly operation: Operation;
+  readonly method: string;
+  readonly path: string;
+}
+
+function judge({ operation, method, path }: Known, { request, status, headers, body }: Answer): void {
+  const isHead = request.method === 'HEAD';
+  const response = operation.responses[String(status)];
+  const fault = (what: string): void => {
+    const text = body?.subarray(0, 500).toString() ?? '';
+    problems.add(`${method.toUpperCase()} ${path} answered ${status}: ${what} – ${text}`);
+  };
+  if (!response) {
+    const isHostless = status === 400 && body?.toString() === HOSTLESS;
+    if (!OF_TRANSPORT.has(status) && !isHostless) fault('a status that is not documented');
+    return;
+  }
+  if (!isHead) seen.add(`${operation.operationId} ${status}`);
+  for (const problem of headerProblems(response, headers)) fault(problem);
+  const type = mediaType(headers['content-type']);
+  const content = response.content ?? {};
+  if (isHead) return;
+  if (Object.keys(content).length === 0) {
+    if (body && body.length > 0) fault('a body where none is documented');
+    return;
+  }
+  if (!(type in content)) {
+    fault(`the content type ${type}`);
+    return;
+  }
+  const schema = content[type]?.schema;
+  if (!schema || body === null) return;
+  const validate = compiled(schema);
+  if (!validate(parsed(body))) fault(problemsOf(validate));
+}
+
+function headerProblems({ headers = {} }: Response, sent: Readonly<Record<string, unknown>>): string[] {
+  return Object.entries(headers).flatMap(([name, header]) => {
+    const { schema, required } = resolved(header);
+    const value = sent[name.toLowerCase()];
+    if (value === undefined) return required ? [`no header ${name}`] : [];
+    const validate = compiled(schema);
+    return validate([value].flat().map(String).join(', ')) ? [] : [`header ${name}: ${problemsOf(validate)}`];
+  });
+}
+
+function resolved(header: HeaderObject | Reference): HeaderObject {
+  if (!('$ref' in header)) return header;
+  return loaded().components.headers[header.$ref.slice(header.$ref.lastIndexOf('/') + 1)]!;
+}
+
+const problemsOf = ({ errors }: ValidateFunction): string =>
+  (errors ?? [])
+    .map(({ instancePath, message, params }) => `${instancePath || '/'} ${message} ${JSON.stringify(params)}`)
+    .join(', ');
+
+const mediaType = (header: unknown): string =>
+  typeof header === 'string' ? (header.split(';')[0] ?? '') : '';
+
+function parsed(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString());
+  } catch {
+    return undefined;
+  }
+}
+
+let document: ApiDocument | undefined;
+let compile: ((schema: object) => ValidateFunction) | undefined;
+const validators = new Map<object, ValidateFunction>();
+const known = new Map<string, Known>();
+
+/** Each schema once in a test file, and only those that are needed. */
+function compiled(schema: object): ValidateFunction {
+  let validate = validators.get(schema);
+  if (!validate) {
+    compile ??= schemaCompiler(loaded());
+    validators.set(schema, (validate = compile(schema)));
+  }
+  return validate;
+}
+
+function loaded(): ApiDocument {
+  if (document) return document;
+  const text = existsSync(OPENAPI_JSON) ? documentText() : '{"paths":{},"components":{"schemas":{}}}';
+  document = JSON.parse(text) as ApiDocument;
+  for (const one of operationsOf(document)) known.set(`${one.method} ${one.path}`, one);
+  return document;
+}
+
+/** Undefined for addresses that no route serves, and for what is not described. */
+function operationOf(request: FastifyRequest): Known | undefined {
+  loaded();
+  const { url } = request.routeOptions;
+  if (url === undefined) return undefined;
+  const method = request.method === 'HEAD' ? 'get' : request.method.toLowerCase();
+  const template = url.replace(/:(\w+)/g, '{$1}').replace(/\*$/, '{path}');
+  const { '*': rest = '' } = request.params as { '*'?: string };
+  const mounted = `${request.method.toLowerCase()} ${template.replace('{path}', rest)}`; // it has no HEAD
+  return known.get(`${method} ${template}`) ?? known.get(mounted);
+}

@@ -1,0 +1,137 @@
+import type { Parameter } from '../../../src/platform/openapi/index.js';
+import type { NamedOperation } from '../api-document.js';
+import { sha256 } from '../workspace.js';
+import { spoil } from './faults.js';
+import type { Lane } from './lane.js';
+import type { Sender } from './senders.js';
+import { jsonOf, textOf, type Values, wellFormed } from './values.js';
+import { FORM_FIELDS } from './words.js';
+
+/** A request as it goes over the wire. */
+export interface FuzzRequest {
+  readonly operation: NamedOperation;
+  readonly sender: Sender;
+  readonly method: string;
+  readonly path: string;
+  readonly headers: readonly (readonly [string, string])[];
+  readonly body: Buffer;
+  /** Whether the address is still that of the operation, so that its documented answers are the only ones. */
+  readonly isOnRoute: boolean;
+}
+
+/** One that is still being made. */
+export interface Draft {
+  method: string;
+  /** Parts of the path between its slashes, as they are sent. */
+  path: string;
+  query: [string, string][];
+  headers: [string, string][];
+  body: Buffer;
+  isOnRoute: boolean;
+}
+
+/** Half of all requests are in order, of odd values; the others have one to three faults. */
+export function requestOf(
+  operation: NamedOperation,
+  sender: Sender,
+  lane: Lane,
+  values: Values,
+): FuzzRequest {
+  const draft = inOrder(operation, lane, values);
+  if (values.chance(0.5))
+    for (let faults = 1 + values.below(3); faults > 0; faults--) spoil(draft, operation, lane, values);
+  const query = draft.query.map(([name, value]) => `${name}=${value}`).join('&');
+  return {
+    ...{ operation, sender, method: draft.method, body: draft.body, isOnRoute: draft.isOnRoute },
+    path: query ? `${draft.path}?${query}` : draft.path,
+    headers: [...sender.headers, ...draft.headers],
+  };
+}
+
+function inOrder(named: NamedOperation, lane: Lane, values: Values): Draft {
+  const { operation, method, path } = named;
+  const parameters = (operation.parameters ?? []).filter(({ required }) => required || values.chance(0.3));
+  const of = (where: Parameter['in']): [string, string][] =>
+    parameters
+      .filter((parameter) => parameter.in === where)
+      .map((parameter) => [parameter.name, textOf(valueOf(parameter, named, lane, values))]);
+  const parts = new Map(of('path'));
+  const query = of('query').map(([name, value]): [string, string] => [
+    name,
+    encodeURIComponent(wellFormed(value)),
+  ]);
+  // Names the workspace of an asset, which either of the two may.
+  const headers = of('header').filter(([name]) => name !== 'Authorization');
+  if (path.startsWith('/api/assets') && ![...headers, ...query].some(([name]) => /workspace/i.test(name)))
+    headers.push(['X-Workspace-Id', String(lane.known('id')[0])]);
+  const { type, body } = bodyOf(named, lane, values);
+  if (type) headers.push(['Content-Type', type]);
+  const hash = headers.find(([name]) => name === 'X-Content-Hash');
+  if (hash) hash[1] = sha256(body);
+  return {
+    method: method.toUpperCase(),
+    path: path.replace(/\{(\w+)\}/g, (_, name: string) => encodedPart(name, parts.get(name) ?? '')),
+    ...{ query, headers, body, isOnRoute: true },
+  };
+}
+
+/** Slashes of a note's path stay. */
+function encodedPart(name: string, value: string): string {
+  const parts = name === 'path' ? value.split('/') : [value];
+  return parts.map((part) => encodeURIComponent(wellFormed(part)) || '-').join('/');
+}
+
+function valueOf(
+  { name, schema }: Parameter,
+  { operation }: NamedOperation,
+  lane: Lane,
+  values: Values,
+): unknown {
+  const own = `${operation.operationId.split('.')[0]} ${name}`;
+  return values.valid(schema, lane.known(own).length > 0 ? own : name);
+}
+
+function bodyOf({ operation }: NamedOperation, lane: Lane, values: Values): { type?: string; body: Buffer } {
+  const [[type, content] = []] = Object.entries(operation.requestBody?.content ?? {});
+  if (type === undefined) return { body: Buffer.alloc(0) };
+  if (type === 'application/octet-stream') return { type, body: bytes(values) };
+  if (type === 'application/x-www-form-urlencoded') return { type, body: Buffer.from(form(lane, values)) };
+  const value = content?.schema ? values.valid(content.schema) : {};
+  return {
+    type,
+    body: Buffer.from(jsonOf(operation.operationId === 'Webhook.receive' ? event(values) : value)),
+  };
+}
+
+/** From the generator, and of a few kinds, so that contents come again. */
+function bytes(values: Values): Buffer {
+  const size = values.chance(0.02) ? 70_000 : values.pick([0, 1, 16, 100, 3000]);
+  return Buffer.alloc(size, String(values.below(5)));
+}
+
+function form(lane: Lane, values: Values): string {
+  const fields = FORM_FIELDS.filter(
+    (name) => lane.known('form').includes(`form ${name}`) || values.chance(0.4),
+  );
+  return fields
+    .map((name) => {
+      const own = lane.known(`form ${name}`);
+      const known = own.length > 0 ? own : lane.known(name);
+      const value =
+        known.length > 0 && values.chance(0.9) ? values.pick(known) : values.valid({ type: 'string' });
+      return `${name}=${encodeURIComponent(wellFormed(textOf(value)))}`;
+    })
+    .join('&');
+}
+
+function event(values: Values): object {
+  const type = values.pick(['created', 'updated', 'deleted']);
+  const subscription = { id: 'sub_1', customer: 'cus_of_nobody', status: 'active', items: { data: [] } };
+  const object = values.chance(0.7)
+    ? subscription
+    : { id: 'in_1', customer: 'cus_of_nobody', subscription: 'sub_1' };
+  return {
+    ...{ id: `evt_${values.below(50)}`, created: 1_700_000_000 + values.below(100) },
+    ...{ type: `customer.subscription.${type}`, data: { object } },
+  };
+}

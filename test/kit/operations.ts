@@ -1,0 +1,142 @@
+import { randomBytes } from 'node:crypto';
+import type supertest from 'supertest';
+import { assetToken, envelope, TestAssets } from './assets.js';
+import type { TestUser } from './user.js';
+import { sha256, type TestWorkspace } from './workspace.js';
+
+/** A write of a client that may be lost on its way, with all that is needed to tell whether it has happened. */
+export interface Operation {
+  readonly name: string;
+  /** What of it commits: a prepared statement's name, or SQL. */
+  readonly commit: RegExp;
+  /** Whether sending it again does what sending it once does; else a client looks first. */
+  readonly isRepeatable: boolean;
+  send(): supertest.Test;
+  /** How often it has happened, wholly. @throws when it has happened in part */
+  landed(): Promise<number>;
+}
+
+const COMMIT = /^COMMIT$/;
+const newPath = (): string => randomBytes(12).toString('base64url');
+
+/** One of each kind, to be made ready for sending. Each is in a workspace of its own, of a user of its own. */
+export const OPERATIONS: readonly ((user: TestUser) => Promise<Operation>)[] = [
+  async (user) => upload(await user.workspace(), 300),
+  async (user) => upload(await user.workspace(), 100_000),
+  async (user) => push(await user.workspace()),
+  async (user) => deletion(await user.workspace()),
+  async (user) => restore(await user.workspace()),
+  async (user) => checkpoint(await user.workspace()),
+  async (user) => asset(await user.workspace()),
+  (user) => Promise.resolve(named(user, 'tokens', '/api/v1/auth/tokens', 'access_tokens')),
+  (user) => Promise.resolve(named(user, 'workspaces', '/api/v1/workspaces', 'workspaces')),
+];
+
+async function upload(workspace: TestWorkspace, size: number): Promise<Operation> {
+  const [path, content] = [newPath(), randomBytes(size)];
+  await workspace.put(path, 'before').expect(201);
+  return {
+    name: `upload of ${size} bytes`,
+    commit: /^files\.put/,
+    isRepeatable: true,
+    send: () => workspace.put(path, content),
+    landed: async () => {
+      const hashes = (await workspace.versions(path)).map((version) => version.content_hash);
+      const { body } = await workspace.get(path).expect(200);
+      expect(sha256(body as Buffer)).toBe(hashes[0]);
+      return hashes.filter((hash) => hash === sha256(content)).length;
+    },
+  };
+}
+
+/** Several paths, all or none. */
+async function push(workspace: TestWorkspace): Promise<Operation> {
+  const paths = [newPath(), newPath(), newPath()];
+  for (const path of paths) await workspace.put(path, path).expect(201);
+  return {
+    name: 'push',
+    commit: COMMIT,
+    isRepeatable: true,
+    send: () => workspace.push(0, paths),
+    landed: async () => {
+      const deleted = (await workspace.log()).filter(
+        ({ action, encryptedPath }) => action === 'delete' && paths.includes(encryptedPath),
+      );
+      expect([0, 1]).toContain(deleted.length / paths.length);
+      return deleted.length / paths.length;
+    },
+  };
+}
+
+async function deletion(workspace: TestWorkspace): Promise<Operation> {
+  const path = newPath();
+  await workspace.put(path, path).expect(201);
+  return {
+    name: 'deletion',
+    commit: COMMIT,
+    isRepeatable: true,
+    send: () => workspace.delete(path),
+    landed: async () => {
+      const log = await workspace.log();
+      return log.filter(({ action, encryptedPath }) => action === 'delete' && encryptedPath === path).length;
+    },
+  };
+}
+
+async function restore(workspace: TestWorkspace): Promise<Operation> {
+  const path = newPath();
+  await workspace.put(path, 'old').expect(201);
+  const [old] = await workspace.versions(path);
+  await workspace.put(path, 'new').expect(200);
+  return {
+    name: 'restore',
+    commit: COMMIT,
+    isRepeatable: false,
+    send: () => workspace.restore(path, old?.id ?? ''),
+    landed: async () => (await workspace.versions(path)).length - 2,
+  };
+}
+
+function checkpoint(workspace: TestWorkspace): Operation {
+  const encryptedLabel = newPath();
+  return {
+    name: 'checkpoint',
+    commit: COMMIT,
+    isRepeatable: false,
+    send: () => workspace.user.post(`${workspace.path}/checkpoints`).send({ encryptedLabel, kind: 'manual' }),
+    landed: async () =>
+      (await workspace.checkpoints()).filter((listed) => listed.encryptedLabel === encryptedLabel).length,
+  };
+}
+
+function asset(workspace: TestWorkspace): Operation {
+  const assets = TestAssets.of(workspace);
+  const [name, bytes] = [assetToken(), envelope(1000)];
+  return {
+    name: 'asset',
+    commit: COMMIT,
+    isRepeatable: true,
+    send: () => assets.create(name, bytes, name),
+    landed: async () => {
+      const { usedBytes } = await assets.usage();
+      const listed = await assets.list();
+      expect(usedBytes).toBe(listed.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0));
+      return listed.filter(({ encryptedFilename }) => encryptedFilename === name).length;
+    },
+  };
+}
+
+/** What is made by POST with a name, and listed with it. */
+function named(user: TestUser, list: 'tokens' | 'workspaces', path: string, table: string): Operation {
+  const given = newPath();
+  return {
+    name: list.slice(0, -1),
+    commit: new RegExp(`^INSERT INTO "${table}"`),
+    isRepeatable: false,
+    send: () => user.post(path).send({ name: given }),
+    landed: async () => {
+      const { body } = await user.get(path).expect(200);
+      return (body[list] as { name: string }[]).filter((listed) => listed.name === given).length;
+    },
+  };
+}

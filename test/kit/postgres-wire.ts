@@ -1,0 +1,88 @@
+const LENGTH_BYTES = 4;
+const TYPE_BYTES = 1;
+
+/** What a client sends at once: a statement with all that belongs to it, or something that asks for nothing. */
+export interface Request {
+  readonly bytes: Buffer;
+  /** The name of a prepared statement, else the SQL; undefined for what comes before and after all statements. */
+  readonly statement: string | undefined;
+}
+
+/** Takes apart what a PostgreSQL client sends (protocol 3.0, unencrypted). */
+export class RequestReader {
+  private rest = Buffer.alloc(0);
+  private isStarted = false;
+  private readonly texts = new Map<string, string>();
+  private parts: Buffer[] = [];
+  private statement: string | undefined;
+
+  /** The requests that are complete with this chunk. */
+  read(chunk: Buffer): Request[] {
+    this.rest = Buffer.concat([this.rest, chunk]);
+    const requests: Request[] = [];
+    for (let message = this.next(); message; message = this.next()) {
+      const request = this.add(message);
+      if (request) requests.push(request);
+    }
+    return requests;
+  }
+
+  /** The start-up message has no type. */
+  private next(): Buffer | undefined {
+    const before = this.isStarted ? TYPE_BYTES : 0;
+    if (this.rest.length < before + LENGTH_BYTES) return undefined;
+    const end = before + this.rest.readUInt32BE(before);
+    if (this.rest.length < end) return undefined;
+    const message = this.rest.subarray(0, end);
+    this.rest = this.rest.subarray(end);
+    return message;
+  }
+
+  private add(message: Buffer): Request | undefined {
+    const type = this.isStarted ? String.fromCharCode(message[0] ?? 0) : 'start';
+    this.isStarted = true;
+    const texts = message.subarray(TYPE_BYTES + LENGTH_BYTES);
+    if (type === 'P') this.texts.set(textAt(texts, 0), textAt(texts, 1));
+    if (type === 'B') this.statement = this.nameOf(textAt(texts, 1));
+    if (type === 'Q') this.statement = textAt(texts, 0);
+    this.parts.push(message);
+    return 'PBDECF'.includes(type) ? undefined : this.whole();
+  }
+
+  private nameOf(prepared: string): string | undefined {
+    return prepared === '' ? this.texts.get('') : prepared;
+  }
+
+  private whole(): Request {
+    const request = { bytes: Buffer.concat(this.parts), statement: this.statement };
+    this.parts = [];
+    this.statement = undefined;
+    return request;
+  }
+}
+
+/** Puts together what a PostgreSQL server answers to one request. */
+export class AnswerReader {
+  private bytes = Buffer.alloc(0);
+  private at = 0;
+
+  /** The whole answer when this chunk is its end. */
+  read(chunk: Buffer): Buffer | undefined {
+    this.bytes = Buffer.concat([this.bytes, chunk]);
+    while (this.bytes.length >= this.at + TYPE_BYTES + LENGTH_BYTES) {
+      const end = this.at + TYPE_BYTES + this.bytes.readUInt32BE(this.at + TYPE_BYTES);
+      if (this.bytes.length < end) return undefined;
+      const isReadyAgain = this.bytes[this.at] === 'Z'.charCodeAt(0);
+      this.at = end;
+      if (isReadyAgain) return this.bytes;
+    }
+    return undefined;
+  }
+}
+
+/** The nth of texts that end with NUL each. */
+function textAt(bytes: Buffer, n: number): string {
+  let start = 0;
+  for (let skipped = 0; skipped < n; skipped++) start = bytes.indexOf(0, start) + 1;
+  return bytes.toString('utf8', start, bytes.indexOf(0, start));
+}

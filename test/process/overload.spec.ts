@@ -1,0 +1,120 @@
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import supertest from 'supertest';
+import { Exposition } from '../kit/exposition.js';
+import { freePort } from '../kit/free-port.js';
+import {
+  createDatabase,
+  eventually,
+  sha256,
+  type TestDatabase,
+  TestUser,
+  type TestWorkspace,
+} from '../kit/index.js';
+import { Load } from '../kit/load.js';
+import { type ServiceProcess, startProcess } from '../kit/process.js';
+
+/** Two connections serve two writes at a time, and 100 may wait: four times as many come, while writes are held up. */
+const POOL_SIZE = 2;
+const CLIENTS = 4 * 50 * POOL_SIZE;
+const FLOOD_ANSWERS = 3 * CLIENTS;
+const SLOW_CONNECTIONS = 2_000;
+
+let database: TestDatabase;
+let dataDir: string;
+let metricsPort: number;
+let service: ServiceProcess;
+let workspace: TestWorkspace;
+beforeAll(async () => {
+  database = await createDatabase();
+  dataDir = await mkdtemp(join(tmpdir(), 'sync-overload-'));
+  metricsPort = await freePort();
+  service = await startProcess({
+    DATA_DIR: dataDir,
+    DATABASE_URL: database.url,
+    DATABASE_POOL_SIZE: String(POOL_SIZE),
+    LOG_LEVEL: 'silent',
+    METRICS_PORT: String(metricsPort),
+  });
+  const alice = await TestUser.logIn(service.url, 'alice');
+  await alice.post('/api/v1/subscription/trial');
+  workspace = await alice.workspace();
+});
+afterAll(async () => {
+  await service.end('SIGTERM');
+  await database.drop();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+async function refusedFor(reason: string): Promise<number> {
+  const answer = await fetch(`http://127.0.0.1:${metricsPort}/metrics`);
+  return Exposition.read(await answer.text()).sum('cloud_sync_overload_refusals_total', { reason });
+}
+
+const isReady = (): Promise<unknown> =>
+  Promise.resolve(supertest(service.url).get('/health/ready').timeout(2_000).expect(200));
+
+describe('four times more than it can serve', () => {
+  it('is refused early when it is the database that cannot', async () => {
+    const { user, path } = workspace;
+    const holder = new pg.Client(database.url);
+    await holder.connect();
+    await holder.query('BEGIN');
+    await holder.query('LOCK TABLE subscriptions IN ACCESS EXCLUSIVE MODE'); // every guard reads it
+    const answers = Array.from({ length: CLIENTS }, () => user.get(`${path}/sync/status`).ok(() => true));
+    const all = Promise.all(answers);
+    await eventually(async () => expect(await refusedFor('database')).toBeGreaterThan(0));
+    await holder.end();
+    const statuses = new Set((await all).map(({ status }) => status));
+    expect([...statuses].sort()).toEqual([200, 503]);
+    await eventually(isReady);
+  });
+
+  it('is refused early and politely, ends nothing, loses nothing, and is over when it is over', async () => {
+    const { user, id: workspaceId } = workspace;
+    const holder = new pg.Client(database.url);
+    await holder.connect();
+    await holder.query('BEGIN');
+    await holder.query('SELECT FROM workspaces WHERE id = $1 FOR UPDATE', [workspaceId]);
+    const load = new Load({ url: service.url, workspaceId, token: user.token, clients: CLIENTS, bytes: 500 });
+    await eventually(() => expect(load.tally.statuses[503]).toBeGreaterThan(0));
+    await holder.end();
+    const enough = load.answered + FLOOD_ANSWERS;
+    while (load.answered < enough) await supertest(service.url).get('/health').expect(200);
+    const { statuses, broken, refused, stored, withoutRetryAfter } = await load.stop();
+    expect({ broken, refused, withoutRetryAfter }).toEqual({ broken: [], refused: 0, withoutRetryAfter: 0 });
+    expect(Object.keys(statuses).map(Number)).toEqual([201, 503]);
+
+    await eventually(isReady); // within 10 s
+    await workspace.put('bm9ybWFs', 'as ever').expect(201);
+    const paths = new Set((await workspace.list()).map(({ encrypted_path }) => encrypted_path));
+    expect(stored.filter((path) => !paths.has(path))).toEqual([]);
+  });
+});
+
+describe('two thousand connections that send a byte now and then', () => {
+  it('keep nobody else out', async () => {
+    const { port } = new URL(service.url);
+    const head =
+      `PUT ${workspace.file('c2xvdw')} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${workspace.user.token}\r\n` +
+      `X-Content-Hash: ${sha256('')}\r\nX-Device-Id: slow\r\nContent-Length: 1000\r\n\r\nx`;
+    const sockets = await Promise.all(
+      Array.from({ length: SLOW_CONNECTIONS }, async (_, n) => {
+        const socket = connect(Number(port), '127.0.0.1');
+        await once(socket, 'connect');
+        socket.on('error', () => undefined);
+        socket.write(n % 2 === 0 ? head : 'GET /health HTTP/1.1\r\nHost: x\r\nX-Slow: ');
+        return socket;
+      }),
+    );
+    // All at once they are an overload too; it is over as soon as each has been let in.
+    await eventually(() => workspace.put('YW1vbmc', 'among them').expect(201));
+    await isReady();
+    for (const socket of sockets) socket.destroy();
+    await eventually(isReady);
+  });
+});
