@@ -1,48 +1,53 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { Bench } from './bench.js';
 import { cases } from './cases.js';
-import { prepare } from './prepare.js';
-import { measureProjections } from './projections.js';
-import { measureRealtime } from './realtime.js';
-import { measureRetention } from './retention.js';
-
-const ROUNDS = 5;
+import type { Result } from './measure/beside.js';
+import { table } from './measure/report.js';
 
 /**
- * Each case runs against the service and against a bare server that does the same with the least code, in turns in one
- * run: machines are noisy, ratios are not. The large projections run beside a count of the same rows. Prints one JSON
- * line per case, medians.
+ * Measures the service beside its limits, in turns in one run: machines are noisy, ratios are not. Prints one JSON line
+ * per measurement, and a table at the end.
+ *
+ *     npm run bench [-- --long] [case…]     npm run bench -- --list
  */
-const directory = await mkdtemp(join(tmpdir(), 'sync-bench-'));
-const bench = await prepare(directory);
-try {
-  for (const { name, run } of cases) {
-    const service: number[] = [];
-    const reference: number[] = [];
-    for (let round = 0; round < ROUNDS; round++) {
-      service.push(await run(bench, bench.serviceUrl));
-      reference.push(await run(bench, bench.referenceUrl));
-    }
-    const [ours, limit] = [median(service), median(reference)];
-    const ratio = Math.round((ours / limit) * 100) / 100;
-    console.log(
-      JSON.stringify({
-        case: name,
-        perSecond: Math.round(ours),
-        referencePerSecond: Math.round(limit),
-        ratio,
-      }),
-    );
-  }
-  for (const result of await measureRealtime(bench)) console.log(JSON.stringify(result));
-  for (const result of await measureProjections(bench)) console.log(JSON.stringify(result));
-  for (const result of await measureRetention(bench, directory)) console.log(JSON.stringify(result));
-} finally {
-  await bench.stop();
-  await rm(directory, { recursive: true, force: true });
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { list: { type: 'boolean', default: false }, long: { type: 'boolean', default: false } },
+});
+const unknown = positionals.filter((name) => !cases.some((one) => one.name === name));
+
+if (values.list || unknown.length > 0) {
+  for (const { name, says } of cases) console.log(`${name.padEnd(12)} ${says}`);
+  if (unknown.length > 0) throw new Error(`no such case: ${unknown.join(', ')}`);
+} else {
+  await measureAll();
 }
 
-function median(values: number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+async function measureAll(): Promise<void> {
+  const chosen = cases.filter(({ name, isExtra }) =>
+    positionals.length === 0 ? !isExtra : positionals.includes(name),
+  );
+  const directory = await mkdtemp(join(tmpdir(), 'sync-bench-'));
+  const results: Result[] = [];
+  const bench = new Bench(directory, values.long);
+  let ending: Promise<void> | undefined;
+  const end = (): Promise<void> =>
+    (ending ??= bench.stop().then(() => rm(directory, { recursive: true, force: true })));
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => void end().finally(() => process.exit(1)));
+  }
+  try {
+    for (const { run } of chosen) {
+      for await (const result of run(bench)) {
+        console.log(JSON.stringify(result));
+        results.push(result);
+      }
+    }
+    console.log(`\n${table(results)}`);
+  } finally {
+    await end();
+  }
 }

@@ -2,7 +2,8 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import pg from 'pg';
-import type { Bench } from './prepare.js';
+import { result } from '../measure/beside.js';
+import type { Case } from './case.js';
 
 const FILES = 10_000;
 const VERSIONS_OF_EACH = 100;
@@ -15,36 +16,40 @@ export interface RetentionFigures {
   readonly versions: number;
   readonly blobs: number;
   readonly seconds: number;
+  /** Of a second run, which finds nothing to do. */
+  readonly againSeconds: number;
   readonly longestLockMs: number;
   readonly idleMiB: number;
   readonly peakMiB: number;
 }
 
-/** One run of retention over a million versions, each with a blob of its own, in a process of its own. */
-export async function measureRetention(bench: Bench, dataDir: string): Promise<object[]> {
-  const client = new pg.Client({ connectionString: bench.databaseUrl });
+export const retention: Case = {
+  name: 'retention',
+  says: 'one run of retention over a million versions, each with a blob of its own, in a process of its own',
+  run: async function* (bench) {
+    const fresh = bench.fresh('retention');
+    const { databaseUrl } = await fresh.service();
+    const [workspaceId = ''] = await (await fresh.account()).workspaces(1);
+    await fill(databaseUrl, workspaceId);
+    const { idleMiB, peakMiB, ...figures } = await runInProcess(await fresh.place('service'));
+    const measured = {
+      ...figures,
+      ...{ idleMiB, peakMiB, aboveIdleMiB: peakMiB - idleMiB, perSecond: figures.versions / figures.seconds },
+    };
+    yield result(`retention, ${FILES * VERSIONS_OF_EACH} versions in ${FILES} files`, { service: measured });
+    await fresh.stop();
+  },
+};
+
+async function fill(databaseUrl: string, workspaceId: string): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
-  const workspaceId = bench.workspaces[0] ?? '';
   try {
     // The rows refer to each other as they should; looking that up a million times takes minutes.
     await client.query('SET session_replication_role = replica');
     for (const sql of [FILES_SQL, VERSIONS_SQL, CHANGES_SQL]) await client.query(sql, [workspaceId]);
     await client.query(HEAD_SQL, [workspaceId]);
     await client.query('VACUUM (ANALYZE) files, versions, changes, blobs');
-    const figures = await runInProcess(dataDir);
-    const { rows } = await client.query<{ left: string }>(
-      'SELECT count(*) AS left FROM versions WHERE workspace_id = $1',
-      [workspaceId],
-    );
-    return [
-      {
-        case: `retention, ${FILES * VERSIONS_OF_EACH} versions in ${FILES} files`,
-        left: Number(rows[0]?.left),
-        ...figures,
-        aboveIdleMiB: figures.peakMiB - figures.idleMiB,
-        perSecond: Math.round(figures.versions / figures.seconds),
-      },
-    ];
   } finally {
     await client.end();
   }

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { withService } from '../src/admin/with-service.js';
-import { Retention } from '../src/retention/index.js';
+import { withService } from '../../src/admin/with-service.js';
+import { Retention } from '../../src/retention/index.js';
 import type { RetentionFigures } from './retention.js';
 
 const MIB = 1024 * 1024;
@@ -17,17 +17,25 @@ await withService(async (service) => {
     () => void residentBytes().then((bytes) => (peak = Math.max(peak, bytes))),
     LOOK_EVERY_MS,
   );
+  const now = new Date();
   const started = performance.now();
-  const { versions, blobs, longestLockMs } = await retention.run(new Date());
-  const seconds = Math.round((performance.now() - started) / 100) / 10;
+  const { versions, blobs, longestLockMs } = await retention.run(now);
+  const seconds = secondsSince(started);
+  const startedAgain = performance.now();
+  await retention.run(now);
+  const againSeconds = secondsSince(startedAgain);
   clearInterval(looking);
   const figures: RetentionFigures = {
-    ...{ versions, blobs, seconds, longestLockMs },
+    ...{ versions, blobs, seconds, againSeconds, longestLockMs },
     idleMiB: Math.round(idle / MIB),
     peakMiB: Math.round(peak / MIB),
   };
   process.send?.(figures);
 });
+
+function secondsSince(started: number): number {
+  return Math.round((performance.now() - started) / 100) / 10;
+}
 
 /** Of this process (Linux; elsewhere what Node knows of itself). */
 async function residentBytes(): Promise<number> {

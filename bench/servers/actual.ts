@@ -1,0 +1,93 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Bench } from '../bench.js';
+import { Client } from '../measure/client.js';
+import { syncRequest } from './actual-messages.js';
+import type { Keeper, Place } from './keepers.js';
+import { npmPeer } from './npm-peer.js';
+import { freePort, startProgram } from './program.js';
+
+/** The newest that runs on Node 20. */
+const VERSION = '25.6.0';
+const NODE = '0123456789abcdef';
+const BEFORE_ALL = `1970-01-01T00:00:00.000Z-0000-${NODE}`;
+
+/** A message for each note, sent one by one, as single edits are; the second device asks once for all. */
+export async function actual(bench: Bench): Promise<Keeper> {
+  const home = await npmPeer('@actual-app/sync-server', VERSION, ['better-sqlite3', 'bcrypt']);
+  const port = await freePort();
+  const data = await bench.place('actual');
+  for (const name of ['server-files', 'user-files']) await mkdir(join(data, name), { recursive: true });
+  const env = {
+    PATH: process.env.PATH,
+    NODE_ENV: 'production',
+    ACTUAL_DATA_DIR: data,
+    ACTUAL_PORT: String(port),
+    ACTUAL_HOSTNAME: '127.0.0.1',
+    ACTUAL_TRUSTED_PROXIES: '127.0.0.1/32',
+  };
+  const command = join(home, 'node_modules/@actual-app/sync-server/build/app.js');
+  const program = bench.ending(
+    await startProgram([process.execPath, command], { cwd: data, env }, /Listening on/),
+  );
+  const url = `http://127.0.0.1:${port}`;
+  const visitor = new Client(url);
+  await untilAnswered(visitor, '/health');
+  const password = 'bench';
+  await visitor.sendJson('POST', '/account/bootstrap', { password });
+  const session = await visitor.sendJson('POST', '/account/login', { password });
+  const { token } = (session as { data: { token: string } }).data;
+  const client = new Client(url, { 'x-actual-token': token, 'content-type': 'application/actual-sync' });
+  return {
+    name: `@actual-app/sync-server ${VERSION}`,
+    pids: () => [program.pid],
+    emptyPlace: () => emptyPlace(client),
+  };
+}
+
+async function emptyPlace(client: Client): Promise<Place> {
+  const file = randomUUID();
+  const headers = {
+    ...{ 'x-actual-file-id': file, 'x-actual-name': 'bench', 'x-actual-format': '2' },
+    ...forwarded(),
+    'content-type': 'application/encrypted-file',
+  };
+  const uploaded = await client.send('POST', '/sync/upload-user-file', { headers, body: Buffer.from('-') });
+  const { groupId } = JSON.parse(String(uploaded)) as { groupId: string };
+  let [clock, now] = [0, Date.UTC(2026, 0, 1)];
+  const sync = (since: string, ...messages: Parameters<typeof syncRequest>[0]['messages']): Promise<Buffer> =>
+    client.send('POST', '/sync/sync', {
+      headers: forwarded(),
+      body: syncRequest({ file, group: groupId, since, messages }),
+    });
+  return {
+    put: ({ body }) => {
+      now += ++clock % 1000 === 0 ? 1 : 0;
+      const counter = (clock % 0xffff).toString(16).toUpperCase().padStart(4, '0');
+      const timestamp = `${new Date(now).toISOString()}-${counter}-${NODE}`;
+      return sync(timestamp, { timestamp, content: body });
+    },
+    fetchAll: async () => (await sync(BEFORE_ALL)).length,
+  };
+}
+
+/** It says that it listens before it does. */
+async function untilAnswered(client: Client, path: string): Promise<void> {
+  const deadline = performance.now() + 30_000;
+  for (let isUp = false; !isUp;) {
+    if (performance.now() > deadline) throw new Error('it does not answer');
+    isUp = await client.send('GET', path).then(
+      () => true,
+      () => new Promise((resolve) => setTimeout(() => resolve(false), 50)),
+    );
+  }
+}
+
+let sender = 0;
+
+/** It serves 500 requests a minute to an address; each of these comes from another one, through a proxy that it trusts. */
+function forwarded(): Record<string, string> {
+  sender++;
+  return { 'x-forwarded-for': `203.${(sender >> 16) & 255}.${(sender >> 8) & 255}.${sender & 255}` };
+}

@@ -1,0 +1,96 @@
+import { randomUUID } from 'node:crypto';
+import type { Bench } from '../bench.js';
+import type { Note } from '../cases/note.js';
+import { perSecond } from '../measure/load.js';
+import { actual } from './actual.js';
+import { nginx } from './nginx.js';
+import { pouchdb } from './pouchdb.js';
+import { type Bare, bareTarget, serviceTarget, type Target } from './target.js';
+
+/** Somebody to whom one device gives its notes, and from whom another one gets them. */
+export interface Keeper {
+  readonly name: string;
+  readonly pids: () => number[] | Promise<number[]>;
+  readonly emptyPlace: () => Promise<Place>;
+}
+
+export interface Place {
+  put(note: Note): Promise<unknown>;
+  /** Everything, as a device that has nothing yet would; how many bytes of notes came. */
+  fetchAll(notes: readonly Note[], inFlight: number): Promise<number>;
+}
+
+/** All that can be had here, the service first, and in words why others cannot. */
+export async function keepers(bench: Bench): Promise<{ present: Keeper[]; absent: string[] }> {
+  const bare = [await bareKeeper(bench, 'no blob, token checked'), await bareKeeper(bench, 'no blob')];
+  const present = [await serviceKeeper(bench), ...bare];
+  const absent: string[] = [];
+  for (const make of [nginx, pouchdb, actual]) {
+    try {
+      present.push(await make(bench));
+    } catch (error) {
+      absent.push(`left out: ${make.name}, ${(error as Error).message.split('\n')[0]}`);
+    }
+  }
+  return { present, absent };
+}
+
+/** The second device asks for the list of files first; then it fetches each. */
+async function serviceKeeper(bench: Bench): Promise<Keeper> {
+  const target = await serviceTarget(bench);
+  const account = await bench.account();
+  return {
+    ...target,
+    emptyPlace: async () => {
+      const [id = ''] = await account.workspaces(1);
+      return { ...placeAt(target, id), fetchAll: (_, inFlight) => walkAndFetch(target, id, inFlight) };
+    },
+  };
+}
+
+async function bareKeeper(bench: Bench, kind: Bare): Promise<Keeper> {
+  const target = await bareTarget(bench, kind);
+  return { ...target, emptyPlace: () => Promise.resolve(placeAt(target, randomUUID())) };
+}
+
+function placeAt({ client, pathTo }: Target, id: string): Place {
+  return {
+    put: ({ path, ...sent }) => client.send('PUT', pathTo(id, path), sent),
+    fetchAll: (notes, inFlight) =>
+      fetchEach(notes, inFlight, async ({ path }) => (await client.send('GET', pathTo(id, path))).length),
+  };
+}
+
+async function walkAndFetch({ client, pathTo }: Target, id: string, inFlight: number): Promise<number> {
+  const files: { encryptedPath: string }[] = [];
+  for (let from: string | null = ''; from !== null;) {
+    const path = `/api/v1/workspaces/${id}/sync/snapshot?limit=1000&pageCursor=${from}`;
+    const page = JSON.parse(String(await client.send('GET', path))) as SnapshotPage;
+    files.push(...page.files);
+    from = page.nextPageCursor;
+  }
+  return fetchEach(
+    files,
+    inFlight,
+    async (file) => (await client.send('GET', pathTo(id, file.encryptedPath))).length,
+  );
+}
+
+interface SnapshotPage {
+  readonly files: { readonly encryptedPath: string }[];
+  readonly nextPageCursor: string | null;
+}
+
+/** The sum of what fetching each one says. */
+export async function fetchEach<T>(
+  items: readonly T[],
+  inFlight: number,
+  fetch: (item: T) => Promise<number>,
+): Promise<number> {
+  let bytes = 0;
+  await perSecond(items.length, inFlight, async (i) => {
+    const its = await fetch(items[i] as T);
+    bytes += its;
+  });
+  return bytes;
+}

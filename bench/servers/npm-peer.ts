@@ -1,0 +1,38 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const INSTALLS_WITHIN_MS = 5 * 60_000;
+
+/**
+ * Another project's server from npm, in a cache of its own outside this project.
+ * @param scripts dependencies that compile themselves when they are installed
+ * @returns the directory in which it stands
+ * @throws when it cannot be installed in five minutes
+ */
+export async function npmPeer(
+  name: string,
+  version: string,
+  scripts: readonly string[] = [],
+): Promise<string> {
+  const cache = process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache');
+  const home = join(cache, 'cloud-sync-service', 'peers', `${name.replace('/', '-')}-${version}`);
+  if (existsSync(home)) return home;
+  const draft = `${home}.${process.pid}`;
+  await mkdir(draft, { recursive: true });
+  const allowScripts = Object.fromEntries(scripts.map((script) => [script, true]));
+  await writeFile(join(draft, 'package.json'), JSON.stringify({ private: true, allowScripts }));
+  try {
+    console.error(`installing ${name} ${version} …`);
+    const args = ['install', '--save-exact', '--no-audit', '--no-fund', `${name}@${version}`];
+    await promisify(execFile)('npm', args, { cwd: draft, timeout: INSTALLS_WITHIN_MS });
+    await rename(draft, home);
+  } catch (error) {
+    await rm(draft, { recursive: true, force: true });
+    throw new Error('npm cannot install it here', { cause: error });
+  }
+  return home;
+}

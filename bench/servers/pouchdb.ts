@@ -1,0 +1,44 @@
+import { join } from 'node:path';
+import type { Bench } from '../bench.js';
+import { Client } from '../measure/client.js';
+import { fetchEach, type Keeper } from './keepers.js';
+import { npmPeer } from './npm-peer.js';
+import { freePort, startProgram } from './program.js';
+
+const VERSION = '4.2.0';
+
+/** A document for each note with its bytes as base64, put and fetched one by one, as replication of single edits does. */
+export async function pouchdb(bench: Bench): Promise<Keeper> {
+  const home = await npmPeer('pouchdb-server', VERSION);
+  const port = await freePort();
+  const command = join(home, 'node_modules/pouchdb-server/bin/pouchdb-server');
+  const args = ['--port', String(port), '--host', '127.0.0.1', '--no-color'];
+  const program = bench.ending(
+    await startProgram(
+      [process.execPath, command, ...args],
+      { cwd: await bench.place('pouchdb'), env: { PATH: process.env.PATH, NODE_ENV: 'production' } },
+      /has started/,
+    ),
+  );
+  const client = new Client(`http://127.0.0.1:${port}`);
+  let places = 0;
+  return {
+    name: `pouchdb-server ${VERSION}`,
+    pids: () => [program.pid],
+    emptyPlace: async () => {
+      const place = `/notes-${places++}`;
+      await client.send('PUT', place);
+      return {
+        put: ({ path, body }) =>
+          client.sendJson('PUT', `${place}/n${path}`, { data: body.toString('base64') }),
+        fetchAll: (notes, inFlight) =>
+          fetchEach(notes, inFlight, async ({ path }) => {
+            const document = JSON.parse(String(await client.send('GET', `${place}/n${path}`))) as {
+              data: string;
+            };
+            return Buffer.byteLength(document.data, 'base64');
+          }),
+      };
+    },
+  };
+}

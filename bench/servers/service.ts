@@ -1,0 +1,65 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { runningServerUrl } from '../../src/platform/database/index.js';
+import { familyOf } from '../measure/processes.js';
+import { freePort, startProgram } from './program.js';
+
+/** The service as in production: compiled, a process of its own, on the embedded PostgreSQL with fsync. */
+export interface Service {
+  readonly url: string;
+  readonly pid: number;
+  readonly databaseUrl: string;
+  /** From the start of the process to the moment at which it listens. */
+  readonly readyMs: number;
+  /** Processes of PostgreSQL. */
+  postgres(): Promise<number[]>;
+  stop(): Promise<void>;
+}
+
+/** The same for all services of a run: one that starts again knows its users. */
+const AUTH_SECRET = randomBytes(32).toString('hex');
+
+/** What `npm start` tells the engine about memory. */
+function heapFlags(): string[] {
+  const text = readFileSync(join(import.meta.dirname, '../../../package.json'), 'utf8');
+  const { scripts } = JSON.parse(text) as { scripts: { start: string } };
+  return scripts.start.split(' ').filter((word) => word.startsWith('--max-'));
+}
+
+/** All that is not the default: a benchmark is one client that asks more than a thousand times a minute. */
+function environment(dataDir: string, port: number): NodeJS.ProcessEnv {
+  return {
+    PATH: process.env.PATH,
+    NODE_ENV: 'production',
+    BASE_URL: `http://127.0.0.1:${port}`,
+    AUTH_SECRET,
+    PORT: String(port),
+    DATA_DIR: dataDir,
+    LOG_LEVEL: 'warn',
+    RATE_LIMIT_PER_MINUTE: '0',
+  };
+}
+
+/** @param nodeOptions such as `--cpu-prof` */
+export async function startService(dataDir: string, nodeOptions: readonly string[] = []): Promise<Service> {
+  const port = await freePort();
+  const started = performance.now();
+  const main = join(import.meta.dirname, '../../src/main.js');
+  const program = await startProgram(
+    [process.execPath, ...heapFlags(), ...nodeOptions, main],
+    { env: environment(dataDir, port), cwd: dataDir },
+    /"message":"listening"/,
+  );
+  const readyMs = performance.now() - started;
+  const { pid } = program;
+  const postgres = async (): Promise<number[]> => (await familyOf(pid)).filter((member) => member !== pid);
+  return {
+    url: `http://127.0.0.1:${port}`,
+    pid,
+    readyMs,
+    postgres,
+    databaseUrl: (await runningServerUrl(dataDir)) ?? '',
+    stop: () => program.stop(),
+  };
+}
