@@ -162,6 +162,7 @@ async function failuresOf(spec, pattern) {
   await rm(report, { force: true });
   await run([
     '--maxWorkers=1',
+    '--testTimeout=60000',
     '--json',
     `--outputFile=${report}`,
     spec,
@@ -189,7 +190,7 @@ async function run(args) {
   const child = spawn(process.execPath, [...flags, jest, ...args], {
     cwd: copy,
     detached: true, // a group of its own, to be ended with all it has started
-    env: { ...process.env, TEST_DATABASE_URL: database.url },
+    env: { ...process.env, TEST_DATABASE_URL: database.url, GIVE_UP_AFTER_MS: '10000' },
     stdio: process.env.VERBOSE ? 'inherit' : 'ignore',
   });
   started.push(child);

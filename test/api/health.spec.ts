@@ -57,7 +57,7 @@ describe('GET /health/ready', () => {
       migrations: 'unknown',
     });
     await supertest(service.url).get('/health').expect(200, { ok: true });
-    await ready().timeout(2_000).expect(503);
+    await ready().timeout(20_000).expect(503);
     await link.mend();
     await eventuallyReady(200, READY);
   });

@@ -14,14 +14,19 @@ import { expectNothingLostOrLeft, TestBucket } from '../kit/stored-blobs.js';
 const MIB = 1024 * 1024;
 const HOUR = 60 * 60_000;
 
-/** In ms. The service's own come to less than half a minute; here nobody waits for that. */
+/** In ms. The service's own come to less than half a minute; here nobody waits for that, if the machine is quick enough. */
 const SHORT = { connectMs: 1_000, idleMs: 1_000, callMs: 3_000, cleanUpMs: 1_000, pauseMs: 5 };
 const PATIENT = { connectMs: 3_000, idleMs: 10_000, callMs: 25_000, cleanUpMs: 1_000, pauseMs: 5 };
-const NO_ANSWER = 15_000;
+const NO_ANSWER = 60_000;
+
+/** How many times SHORT, one after the other: a slow machine may not come as far as the fault within the first. */
+const PATIENCE = [1, 3, 9];
 
 /** A busy machine takes long over all of this; it is no test of speed. */
-const PATIENCE_MS = 240_000;
+const LONGEST_MS = 600_000;
 const AT_ONCE = 6;
+/** Uploads acknowledged in the storm. */
+const ENOUGH = 10;
 
 /** One request, and one in two parts. */
 const SMALL = 100_000;
@@ -53,7 +58,7 @@ const REQUESTS: [string, number, (request: ProxiedRequest) => boolean][] = [
 ];
 
 describeWithTestServers('between the service and S3', () => {
-  jest.setTimeout(PATIENCE_MS);
+  jest.setTimeout(LONGEST_MS);
 
   let service: TestService;
   let proxy: FaultProxy;
@@ -77,8 +82,10 @@ describeWithTestServers('between the service and S3', () => {
   });
   afterEach(() => heal());
 
-  const trouble = (weather: Weather): void => {
-    Object.assign(limits, SHORT);
+  const trouble = (weather: Weather, patience = 1): void => {
+    const { connectMs, idleMs, callMs } = SHORT;
+    const longer = { connectMs: patience * connectMs, idleMs: patience * idleMs, callMs: patience * callMs };
+    Object.assign(limits, SHORT, longer);
     proxy.set(weather);
   };
   const heal = (): void => {
@@ -101,37 +108,36 @@ describeWithTestServers('between the service and S3', () => {
           name,
           fault,
           at: await notes.user.workspace(),
+          body: randomBytes(size),
           isMet: false,
+          answer: undefined as Awaited<ReturnType<TestWorkspace['put']>> | undefined,
         })),
       );
-      trouble((request) => {
-        const met = troubles.find(({ at }) => request.path.includes(at.id));
-        if (!met || !is(request)) return undefined;
-        met.isMet = true;
-        return met.fault;
-      });
-      const answers = await inTurns(troubles, async ({ at }) => {
-        const body = randomBytes(size);
-        const answer = await at.put('YQ', body).timeout(NO_ANSWER);
-        return {
-          body,
-          status: answer.status,
-          error: answer.body.error,
-          retryAfter: answer.headers['retry-after'],
-        };
-      });
+      const unmet = (): typeof troubles => troubles.filter(({ isMet }) => !isMet);
+      for (const patience of PATIENCE) {
+        trouble((request) => {
+          const met = troubles.find(({ at }) => request.path.includes(at.id));
+          if (!met || !is(request)) return undefined;
+          met.isMet = true;
+          return met.fault;
+        }, patience);
+        await inTurns(unmet(), async (one) => {
+          one.answer = await one.at.put('YQ', one.body).timeout(NO_ANSWER);
+        });
+      }
       heal();
-      expect(troubles.filter(({ isMet }) => !isMet)).toEqual([]);
-      await inTurns(troubles, async ({ name, at }, index) => {
-        const { body, status, error, retryAfter } = answers[index]!;
+      expect(unmet().map(({ name }) => name)).toEqual([]);
+      await inTurns(troubles, async ({ name, at, body, answer }) => {
+        const { status, headers } = answer!;
         if (status === 201) {
           stored += 1;
           const { body: came } = await at.get('YQ').expect(200);
           expect(body.equals(came as Buffer)).toBe(true);
           return;
         }
+        const { error } = answer!.body as { error: unknown };
         expect({ name, status, error }).toEqual({ name, status: 503, error: 'the blob store cannot write' });
-        expect(retryAfter).toMatch(/^\d+$/);
+        expect(headers['retry-after']).toMatch(/^\d+$/);
         await at.get('YQ').expect(404);
         if (size === LARGE) return;
         await at.put('YQ', body).expect(201);
@@ -183,7 +189,6 @@ describeWithTestServers('between the service and S3', () => {
 
   it('a storm of faults loses nothing and leaves nothing', async () => {
     const random = new Random(20_261_120);
-    trouble(() => (random.next() < 0.3 ? random.pick(FAULTS)[1] : undefined));
     const acknowledged = new Map<string, Buffer>();
     const writer = async (): Promise<void> => {
       for (let n = 0; n < 6; n++) {
@@ -194,7 +199,11 @@ describeWithTestServers('between the service and S3', () => {
         if (answer.status === 201) acknowledged.set(path, body);
       }
     };
-    await Promise.all(Array.from({ length: 6 }, writer));
+    for (const patience of PATIENCE) {
+      if (acknowledged.size > ENOUGH) break;
+      trouble(() => (random.next() < 0.3 ? random.pick(FAULTS)[1] : undefined), patience);
+      await Promise.all(Array.from({ length: 6 }, writer));
+    }
     heal();
     for (const [path, body] of acknowledged) {
       const { body: came } = await notes.get(path).expect(200);
@@ -202,7 +211,7 @@ describeWithTestServers('between the service and S3', () => {
     }
     await settled();
     await expectNothingLostOrLeft(service.database, bucket);
-    expect(acknowledged.size).toBeGreaterThan(10);
+    expect(acknowledged.size).toBeGreaterThan(ENOUGH);
   });
 
   it('says nothing of its credentials in the log', () => {

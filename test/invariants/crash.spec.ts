@@ -13,9 +13,9 @@ const SEED = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000);
 /** For the suite long enough that everything stands still; time limits are reached by longer ones alone. */
 const STOP_SECONDS = Number(process.env['CRASH_STOP_SECONDS'] ?? 2);
 
-/** After a killed PostgreSQL is back. */
-const READY_WITHIN_MS = 5_000;
-const PATIENCE_MS = ROUNDS * (20_000 + STOP_SECONDS * 1000);
+/** After a killed PostgreSQL is back; one second as measured, and a slow machine takes longer. */
+const READY_WITHIN_MS = 30_000;
+const PATIENCE_MS = ROUNDS * (60_000 + STOP_SECONDS * 1000);
 const HOUR_MS = 60 * 60_000;
 
 const random = new Random(SEED);
@@ -30,7 +30,7 @@ async function moment(tally: Readonly<Tally>): Promise<void> {
 let world: World;
 beforeAll(async () => {
   world = await World.start(SEED);
-}, 60_000);
+});
 afterAll(() => world.end());
 
 interface Crash {

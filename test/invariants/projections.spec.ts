@@ -50,7 +50,7 @@ describe('the three projections', () => {
       }
     };
     await Promise.all(Array.from({ length: AT_ONCE }, lane));
-  }, 300_000);
+  }, 1_200_000);
 });
 
 /** Uploads, deletions, restores and checkpoints, as several devices would make them. */

@@ -51,7 +51,7 @@ export const SIZES = [
 
 export async function pageOf(context: BrowserContext): Promise<Page> {
   const page = await context.newPage();
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(60_000);
   return page;
 }
 

@@ -31,7 +31,7 @@ export async function createDatabase({ isEmpty = false } = {}): Promise<TestData
     url: urlOf(name),
     query,
     eventually: async (sql) => {
-      const deadline = Date.now() + 20_000;
+      const deadline = Date.now() + 60_000;
       while ((await query(sql)).length === 0) if (Date.now() > deadline) throw new Error(`never: ${sql}`);
     },
     drop: async () => {

@@ -9,7 +9,7 @@ import { spawnServer } from './test-servers.js';
 export { describeWithTestServers } from './test-servers.js';
 
 const ATTEMPTS = 5;
-const START_MS = 10_000;
+const START_MS = 60_000;
 
 /** Ends the server when the test process has died without stopping it: its standard input closes then. */
 const LEASH = 'redis-server "$@" </dev/null & echo "pid $!"; cat >/dev/null; kill -9 $!; wait';

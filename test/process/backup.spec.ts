@@ -41,7 +41,7 @@ beforeAll(async () => {
   await fill();
   backup = join(home, 'backup');
   created = await backUpWhileWriting();
-}, 120_000);
+});
 afterAll(async () => {
   await service.close();
   await rm(home, { recursive: true, force: true });

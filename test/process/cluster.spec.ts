@@ -21,7 +21,7 @@ describeWithTestServers('two instances behind nginx, on one PostgreSQL and one S
     alice = await TestUser.logIn(cluster.url, 'alice');
     await alice.post('/api/v1/subscription/trial').expect(200);
     workspace = await alice.workspace();
-  }, 120_000);
+  });
   afterAll(async () => {
     const output = cluster.output();
     await cluster.stop();

@@ -15,7 +15,7 @@ const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
 const DIST = process.env['DIST_ROOT'] ?? join(REPOSITORY, 'dist');
 const FIXTURE = join(REPOSITORY, 'test/process/embedded-service.mjs');
 const IS_ROOT = process.geteuid?.() === 0;
-const DEADLINE_MS = 60_000;
+const DEADLINE_MS = 150_000;
 const LONGEST_PAUSE_MS = 80; // what is awaited may need the processor
 
 jest.setTimeout(2 * DEADLINE_MS);
@@ -385,7 +385,7 @@ async function hangingServer(): Promise<void> {
   for (const pid of [postmaster, shell.parent, shell.guard]) {
     await until('an end of all that belongs to the server', () => !isAlive(pid));
   }
-  expect(performance.now() - since).toBeLessThan(20_000);
+  expect(performance.now() - since).toBeLessThan(60_000);
 
   const next = await running(service.dataDir);
   expect(next.warnings).toEqual([]);
