@@ -45,8 +45,8 @@ export async function createApp(
   );
   const killSwitch = app.get(KillSwitch);
   const overload = app.get(Overload);
-  for (const hook of [app.get(RequestMetrics), killSwitch, overload])
-    hook.watch(app.getHttpAdapter().getInstance());
+  const fastify = app.getHttpAdapter().getInstance();
+  app.get(RequestMetrics).watch(fastify);
   const headers = securityHeaders(isHttps);
   const doorkeeper = app.get(Doorkeeper, { strict: false });
   app.useWebSocketAdapter(
@@ -62,10 +62,11 @@ export async function createApp(
   );
   app.enableCors(corsOptions(configuration.trustedOrigins));
   await app.init();
+  for (const refuses of [killSwitch, overload]) refuses.watch(fastify); // after CORS: a page must be able to read a refusal
   await orClose(app, async () => {
     // Better not to start than to let people sign in and then give them no token.
     await app.get(SigningKeys, { strict: false }).check();
-    await app.getHttpAdapter().getInstance().ready();
+    await fastify.ready();
     await app.get(MetricsServer).start();
   });
   return app;

@@ -5,7 +5,7 @@ import { Configuration } from './configuration.js';
 import { type Environment, envVariables, type EnvVariable } from './env.decorator.js';
 import { SUFFIX, textOf } from './secret-files.js';
 import { StartupError } from './startup-error.js';
-import { unknownVariables } from './unknown-variables.js';
+import { isUnknown, unknownVariables } from './unknown-variables.js';
 
 /**
  * The configuration of this process: its environment, completed by a `.env` file in the working directory.
@@ -18,7 +18,7 @@ export function configurationOfProcess(instead: Environment = {}): Configuration
 
 /**
  * Reads and checks the environment. An empty variable counts as unset.
- * @throws StartupError that names every faulty variable at once, never a value (it may be a secret)
+ * @throws StartupError that names every faulty and every unknown variable at once, never a value (it may be a secret)
  */
 export function loadConfiguration(environment: Environment): Configuration {
   const configuration = new Configuration();
@@ -39,7 +39,10 @@ export function loadConfiguration(environment: Environment): Configuration {
     return Object.values(fault.constraints ?? {}).map((text) => text.replaceAll(fault.property, name));
   });
   faults.push(...invalid, ...faultsOfProduction(configuration), ...halfSet(configuration));
-  if (faults.length > 0) throw new StartupError(`Bad configuration: ${faults.join('; ')}.`);
+  if (faults.length > 0) {
+    faults.push(...configuration.unknownVariables.map(isUnknown)); // a misspelling is often why another is missing
+    throw new StartupError(`Bad configuration: ${faults.join('; ')}.`);
+  }
   return configuration;
 }
 

@@ -10,6 +10,9 @@ const OURS = [
 /** What Kubernetes tells every container of the services beside it, such as REDIS_PORT_6379_TCP. */
 const SERVICE_LINK = /_SERVICE_(?:HOST|PORT)|_PORT(?:_\d+_(?:TCP|UDP).*)?$/;
 
+/** What is said of each. */
+export const isUnknown = (name: string): string => `${name} is no variable of this service`;
+
 /** Variables that look like this service's and are none: misspelt, most likely. Only their names are looked at. */
 export function unknownVariables(environment: Environment, known: ReadonlySet<string>): string[] {
   return Object.keys(environment)

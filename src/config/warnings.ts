@@ -1,9 +1,10 @@
 import type { Configuration } from './configuration.js';
+import { isUnknown } from './unknown-variables.js';
 
 /** What is allowed but hardly meant; said once at start. */
 export function warningsAbout(configuration: Configuration): string[] {
   const warnings = configuration.unknownVariables.map(
-    (name) => `${name} is no variable of this service, and without effect; is it misspelt?`,
+    (name) => `${isUnknown(name)}, and without effect; is it misspelt?`,
   );
   if (!configuration.isProduction) return warnings;
   if (configuration.rateLimitPerMinute === 0) {

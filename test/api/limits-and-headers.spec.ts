@@ -6,6 +6,7 @@ import { Database } from '../../src/platform/database/index.js';
 import { TooManyRequests } from '../../src/platform/http/errors.js';
 import { PostgresHitCounter } from '../../src/platform/limits/hit-counter.js';
 import { addressKey, RateLimiter } from '../../src/platform/limits/index.js';
+import { KillSwitch } from '../../src/platform/kill-switch/index.js';
 import { Log } from '../../src/platform/log/index.js';
 import {
   BASE_URL,
@@ -632,6 +633,26 @@ describe('CORS', () => {
       }
     },
   );
+
+  it('lets scripts read that the service is down and when to come again, preflight included', async () => {
+    const killSwitch = service.app.get(KillSwitch);
+    await killSwitch.set('down');
+    await killSwitch.look();
+    try {
+      const asked = { Origin: ORIGIN, 'Access-Control-Request-Method': 'GET' };
+      await preflight(ME, asked).expect(204);
+      for (const path of [ME, '/nope']) {
+        const answer = await supertest(service.url).get(path).set('Origin', ORIGIN);
+        expect([answer.status, answer.body]).toEqual([503, { error: 'the service is down for maintenance' }]);
+        expect(answer.headers['access-control-allow-origin']).toBe(ORIGIN);
+        expect(list(answer.headers['access-control-expose-headers'])).toContain('retry-after');
+        expect(answer.headers['retry-after']).toMatch(/^\d+$/);
+      }
+    } finally {
+      await killSwitch.set('off');
+      await killSwitch.look();
+    }
+  });
 
   it('lets scripts see the headers that the contract speaks of', async () => {
     const { headers } = await supertest(service.url).get('/health').set('Origin', ORIGIN).expect(200);

@@ -72,6 +72,13 @@ describe('the configuration', () => {
 });
 
 describe('a variable that looks like one of ours and is none', () => {
+  it('is named beside what is missing for want of it, without its value', () => {
+    const load = (): unknown =>
+      loadConfiguration({ S3_ENDPOINT: 'http://localhost:9000', S3_ACESS_KEY: 'hunter2' });
+    expect(load).toThrow(/S3_ACCESS_KEY.*S3_ACESS_KEY is no variable of this service\.$/);
+    expect(load).not.toThrow(/hunter2/);
+  });
+
   it.each([
     'S3_ENDPIONT',
     'RETENTION_CORN',

@@ -52,7 +52,7 @@ export class Overload implements OnApplicationShutdown {
     this.lastLook = performance.now();
     this.timer = setInterval(() => this.look(), LOOK_EVERY_MS);
     this.timer.unref();
-    fastify.addHook('onRequest', (request, _reply, done) => {
+    fastify.addHook('preParsing', (request, _reply, _body, done) => {
       done(HEALTH.test(request.url) ? undefined : this.refusal());
     });
   }

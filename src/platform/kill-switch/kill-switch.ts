@@ -76,7 +76,7 @@ export class KillSwitch implements OnApplicationBootstrap {
 
   /** While down, no request gets any further than this. */
   watch(fastify: FastifyInstance): void {
-    fastify.addHook('onRequest', (request, _reply, done) => {
+    fastify.addHook('preParsing', (request, _reply, _body, done) => {
       if (HEALTH.test(request.url)) done();
       else done(this.refusal('down'));
     });
