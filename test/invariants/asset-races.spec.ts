@@ -34,8 +34,16 @@ async function both(): Promise<[TestAssets, TestAssets]> {
   return [assets, assets.as(alice.at(second.url))];
 }
 
-const times = <T>(n: number, make: (i: number) => PromiseLike<T>): Promise<T[]> =>
-  Promise.all(Array.from({ length: n }, (_, i) => make(i)));
+/** So many at once. Who is turned away, as a slow machine may do with some, comes again like any client. */
+const times = <T extends { status: number }>(n: number, make: (i: number) => PromiseLike<T>): Promise<T[]> =>
+  Promise.all(
+    Array.from({ length: n }, async (_, i) => {
+      for (;;) {
+        const answer = await make(i);
+        if (answer.status !== 503) return answer;
+      }
+    }),
+  );
 
 /** How many answers had which status. */
 function statuses(answers: { status: number }[]): Record<number, number> {
