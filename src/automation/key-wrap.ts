@@ -1,8 +1,11 @@
-import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import { hkdf } from './vault-crypto.js';
 
 /** `ks_` and 43 base64url characters: what a client presents in `X-Key-Session`. */
 const TOKEN = /^ks_[A-Za-z0-9_-]{43}$/;
 
+/** The token is random enough. */
+const NO_SALT = Buffer.alloc(0);
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
@@ -53,7 +56,7 @@ export function unwrapKey(token: string, binding: Binding, wrapped: Buffer): Buf
 
 function withWrappingKey<T>(token: string, use: (wrappingKey: Buffer) => T): T {
   // The stored hash is a plain SHA-256 of the token, this one an HMAC: from the one nothing follows about the other.
-  const wrappingKey = Buffer.from(hkdfSync('sha256', token, '', 'key session', 32));
+  const wrappingKey = hkdf(Buffer.from(token), NO_SALT, 'key session', 32);
   try {
     return use(wrappingKey);
   } finally {

@@ -272,7 +272,7 @@ function boundTo(encryptedPath: string): Buffer {
  * RFC 5869 with SHA-256, for up to 64 bytes. Not `hkdfSync`: that one leaves a copy of the key in memory until garbage is
  * collected.
  */
-function hkdf(key: Uint8Array, salt: Uint8Array, info: string, length: 32 | 64): Buffer {
+export function hkdf(key: Uint8Array, salt: Uint8Array, info: string, length: 32 | 64): Buffer {
   const extracted = hmac(salt, key);
   const first = hmac(extracted, Buffer.from(info), Buffer.of(1));
   const second = hmac(extracted, first, Buffer.from(info), Buffer.of(2));

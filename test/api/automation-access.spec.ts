@@ -165,6 +165,23 @@ describe(`the key-session matrix: ${ROUTES.length} routes by ${BEARERS.length} b
   });
 });
 
+describe('delete /key-sessions/current', () => {
+  const path = '/key-sessions/current';
+  const route: Route = { method: 'delete', path, scopes: EITHER, needsSession: true, status: 200 };
+
+  it('ends a session for those alone who may use one', async () => {
+    for (const bearer of BEARERS) {
+      for (const session of SESSIONS) {
+        const fresh = session === 'good' ? await owner.withNewSession() : undefined;
+        const { status } = await ask(route.method, path, bearer, fresh?.keySession ?? sessions[session]);
+        const wanted = expected(route, bearer, session);
+        expect([nameOf(bearer), session, status]).toEqual([nameOf(bearer), session, wanted]);
+        if (fresh) await fresh.read('a.md').expect(status === 200 ? 401 : 200);
+      }
+    }
+  });
+});
+
 describe('GET metadata', () => {
   /** `assets:read` by name needs no subscription; everything else does. Nobody needs a key session. */
   function wanted({ of, scopes, bound, isExpired }: Bearer): number {

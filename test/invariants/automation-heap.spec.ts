@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { hkdfSync, randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdtemp, open, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -54,6 +54,7 @@ describe('the memory of the service', () => {
       master: session.masterKey,
       content: session.keys.content,
       path: session.keys.path.subarray(0, 32),
+      wrapping: Buffer.from(hkdfSync('sha256', session.keySession, '', 'key session', 32)),
     };
     const token = Buffer.from(session.keySession); // for it comes in a header
     // The answer may be here before the request is over there; and the cipher's own copy goes when it is collected.
