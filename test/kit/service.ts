@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { createApp } from '../../src/app.js';
 import { loadConfiguration } from '../../src/config/index.js';
+import { Overload } from '../../src/platform/http/index.js';
 import { createLogger, Log } from '../../src/platform/log/index.js';
 import type { Outbound } from '../../src/platform/outbound/index.js';
 import { createDatabase, type TestDatabase } from './database.js';
@@ -70,6 +71,7 @@ export async function startService({
   });
   const log = new Log(createLogger(configuration.logLevel, sink as unknown as NodeJS.WriteStream));
   const app = await watchingAnswers(() => createApp(configuration, { clock, log, outbound }));
+  app.get(Overload).stopLooking(); // it would take what the test itself computes in this process for too much work
   await app.listen({ port, host: '127.0.0.1' });
 
   const url = (await app.getUrl()).replace('[::1]', '127.0.0.1');

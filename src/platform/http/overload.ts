@@ -65,8 +65,13 @@ export class Overload implements OnApplicationShutdown {
     return new ServiceUnavailable('the service is overloaded', RETRY_AFTER_S);
   }
 
-  onApplicationShutdown(): void {
+  /** From now on a process that does not get round to its work refuses nothing for it. */
+  stopLooking(): void {
     clearInterval(this.timer);
+  }
+
+  onApplicationShutdown(): void {
+    this.stopLooking();
   }
 
   private reason(): Reason | undefined {
