@@ -80,6 +80,30 @@ export function SelectField({ id, name, label, options, value, fault }: SelectFi
   );
 }
 
+interface CopyFieldProps {
+  readonly id: string;
+  readonly value: string;
+  /** The id of its hint. */
+  readonly describedBy?: string;
+}
+
+/** A text to take along. The script shows the button, and what is beneath when the browser refuses to copy. */
+export function CopyField({ id, value, describedBy }: CopyFieldProps): VNode {
+  return (
+    <>
+      <div class="copy">
+        <input id={id} class="code" value={value} readonly aria-describedby={describedBy} />
+        <button type="button" class="quiet" data-copy={id} hidden>
+          Copy
+        </button>
+      </div>
+      <p class="fault" id={`${id}-fault`} role="alert" hidden>
+        Your browser did not copy it. It is selected: copy it by hand.
+      </p>
+    </>
+  );
+}
+
 /** What a form carries along unseen. */
 export function Hidden({ fields }: { readonly fields: Readonly<Record<string, string>> }): VNode {
   return (

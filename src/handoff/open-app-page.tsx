@@ -1,5 +1,6 @@
 import type { VNode } from 'preact';
 import { comparisonCode } from './comparison-code.js';
+import { CopyField } from './fields.js';
 import { Layout, Masthead, Time } from './layout.js';
 import { type Target, withToken } from './targets.js';
 
@@ -37,12 +38,7 @@ export function openAppPage({ host, target, token, expiresAt }: OpenAppPageProps
       </a>
       <div class="field fallback">
         <label for="link">Does the app not open? Copy this link into it.</label>
-        <div class="copy">
-          <input id="link" class="code" value={link} readonly aria-describedby="link-hint" />
-          <button type="button" class="quiet" data-copy="link" hidden>
-            Copy
-          </button>
-        </div>
+        <CopyField id="link" value={link} describedBy="link-hint" />
         <p class="hint" id="link-hint">
           It signs in whoever has it, once. Give it to nobody.
         </p>

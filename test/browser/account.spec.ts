@@ -82,6 +82,53 @@ describeWithBrowser('the account page in a browser', () => {
     );
   });
 
+  describe('where there is no navigator.clipboard, as on http', () => {
+    /** Somebody with a new token; the browser runs this before the page's script. */
+    async function tokenMaker(before: () => void) {
+      const context = await browser.newContext({ baseURL: service.url, viewport: SIZES[1][1] });
+      const page = await pageOf(context);
+      await page.addInitScript(before);
+      await page.goto('/account');
+      await signIn(page, await person());
+      await page.getByText('New token').click();
+      await page.getByRole('textbox', { name: 'Name' }).fill('Robot');
+      await page.getByLabel('Read notes, history').check();
+      await page.getByRole('button', { name: 'Make the token' }).click();
+      const token = page.locator('#new-token');
+      return { context, page, token, fault: page.getByText('Your browser did not copy it') };
+    }
+
+    it('a token is copied all the same', async () => {
+      const { context, page, token, fault } = await tokenMaker(() => {
+        Object.defineProperty(navigator, 'clipboard', { value: undefined });
+      });
+      await page.getByRole('button', { name: 'Copy' }).click();
+      await page.getByRole('button', { name: 'Copied' }).waitFor();
+      expect(await fault.isVisible()).toBe(false);
+      await page.getByText('New token', { exact: true }).click();
+      await page.getByRole('textbox', { name: 'Name' }).press('Control+V');
+      expect(await page.getByRole('textbox', { name: 'Name' }).inputValue()).toBe(await token.inputValue());
+      await context.close();
+    });
+
+    it('a token that could not be copied is not said to be, and stays selected', async () => {
+      const { context, page, token, fault } = await tokenMaker(() => {
+        Object.defineProperty(navigator, 'clipboard', { value: undefined });
+        Object.defineProperty(document, 'execCommand', { value: () => false });
+      });
+      await page.getByRole('button', { name: 'Copy' }).click();
+      await fault.waitFor();
+      expect(await page.getByRole('button', { name: 'Copied' }).count()).toBe(0);
+      expect(await page.evaluate(() => getSelection()?.toString())).toBe(await token.inputValue());
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme });
+        await expectAccessible(page);
+      }
+      await expectFits(page);
+      await context.close();
+    });
+  });
+
   it('works without scripts and by the keyboard alone', async () => {
     const email = await person();
     const context = await browser.newContext({ baseURL: service.url, javaScriptEnabled: false });

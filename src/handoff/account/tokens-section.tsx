@@ -1,4 +1,5 @@
 import type { VNode } from 'preact';
+import { CopyField } from '../fields.js';
 import { Time } from '../layout.js';
 import type { AccountNews } from './account-news.js';
 import type { Overview } from './account-overview.js';
@@ -64,12 +65,7 @@ function NewToken({ name, raw }: { readonly name: string; readonly raw: string }
   return (
     <div class="field new-token" role="status">
       <label for="new-token">The new token {name}. Copy it now: it is not shown again.</label>
-      <div class="copy">
-        <input id="new-token" class="code" value={raw} readonly />
-        <button type="button" class="quiet" data-copy="new-token" hidden>
-          Copy
-        </button>
-      </div>
+      <CopyField id="new-token" value={raw} />
     </div>
   );
 }

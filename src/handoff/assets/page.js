@@ -9,10 +9,22 @@ for (const button of document.querySelectorAll('[data-copy]')) {
   button.hidden = false;
   field.addEventListener('focus', () => field.select());
   button.addEventListener('click', async () => {
-    field.select();
-    await navigator.clipboard?.writeText(field.value).catch(() => document.execCommand('copy'));
-    button.textContent = 'Copied';
+    const isCopied = await copy(field);
+    button.textContent = isCopied ? 'Copied' : 'Copy';
+    document.getElementById(`${field.id}-fault`).hidden = isCopied;
   });
+}
+
+/** Whether the browser has copied it: what is shown once must not be said to be safe. If not, it stays selected. */
+async function copy(field) {
+  try {
+    await navigator.clipboard.writeText(field.value); // throws where there is none, as on http
+    return true;
+  } catch {
+    field.focus();
+    field.select();
+    return document.execCommand('copy');
+  }
 }
 
 for (const left of document.querySelectorAll('[data-until]')) {
