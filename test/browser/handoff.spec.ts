@@ -33,6 +33,9 @@ describeWithBrowser('the handoff pages in a browser', () => {
     await service.close();
     editor.close();
   });
+  beforeEach(() => {
+    editor.referrers.length = 0;
+  });
 
   /** A new person with an account, at a new browser. */
   async function visitor(options: BrowserContextOptions = {}) {
@@ -95,7 +98,6 @@ describeWithBrowser('the handoff pages in a browser', () => {
         await page.waitForURL(`${editor.callback}**`);
         expect(await userOf(tokenIn(page.url()))).toBe(email);
         expect(editor.referrers).toEqual([undefined]);
-        editor.referrers.length = 0;
 
         await page.goto(web());
         await expectFits(page);
@@ -104,61 +106,87 @@ describeWithBrowser('the handoff pages in a browser', () => {
         await page.getByRole('button', { name: 'Continue as Ada Lovelace' }).click();
         await page.waitForURL(`${editor.callback}**`);
         expect(await userOf(tokenIn(page.url()))).toBe(email);
-        editor.referrers.length = 0;
         await context.close();
       });
     });
-  });
 
-  it('work by the keyboard alone', async () => {
-    const { email, context, page } = await visitor();
-    await page.goto(DESKTOP);
-    await page.locator('#sign-in-email:focus').waitFor();
-    await page.keyboard.type(email);
-    await page.keyboard.press('Tab');
-    await page.keyboard.type('not the password');
-    await page.keyboard.press('Enter');
-    await page.getByText('is wrong').waitFor();
-    await page.locator('#sign-in-password:focus').waitFor();
-    await page.keyboard.type(PASSWORD);
-    await page.keyboard.press('Tab');
-    await page.keyboard.press('Enter');
-    await page.getByRole('link', { name: 'Open cloudsync' }).waitFor();
-    await expectFirstStop(page, 'Open cloudsync');
-    expect(await outline(page)).toBe('3px');
+    it('the app is signed in by the keyboard alone', async () => {
+      const { email, context, page } = await visitor({ viewport });
+      await page.goto(DESKTOP);
+      await page.locator('#sign-in-email:focus').waitFor();
+      await page.keyboard.type(email);
+      await page.keyboard.press('Tab');
+      await page.keyboard.type('not the password');
+      await page.keyboard.press('Enter');
+      await page.getByText('is wrong').waitFor();
+      await page.locator('#sign-in-password:focus').waitFor();
+      await page.keyboard.type(PASSWORD);
+      await page.keyboard.press('Tab');
+      await page.keyboard.press('Enter');
+      const open = page.getByRole('link', { name: 'Open cloudsync' });
+      await open.waitFor();
+      await expectFirstStop(page, 'Open cloudsync');
+      expect(await outline(page)).toBe('3px');
+      expect(await userOf(tokenIn(await open.getAttribute('href')))).toBe(email);
 
-    // In another tab: in this one the browser may be asking whether the app may be opened.
-    const tab = await pageOf(context);
-    await tab.goto(DESKTOP);
-    await expectFirstStop(tab, 'Continue as Ada Lovelace');
-    expect(await outline(tab)).toBe('3px');
-    await tab.keyboard.press('Tab');
-    await tab.keyboard.press('Enter'); // Use another account
-    await tab.keyboard.press('Tab');
-    expect(await focused(tab)).toBe('sign-in-email');
-    await context.close();
-  });
+      // In another tab: in this one the browser may be asking whether the app may be opened.
+      const tab = await pageOf(context);
+      await tab.goto(DESKTOP);
+      await expectFirstStop(tab, 'Continue as Ada Lovelace');
+      expect(await outline(tab)).toBe('3px');
+      await tab.keyboard.press('Tab');
+      await tab.keyboard.press('Enter'); // Use another account
+      await tab.keyboard.press('Tab');
+      expect(await focused(tab)).toBe('sign-in-email');
+      await context.close();
+    });
 
-  it('work without scripts, signing up included', async () => {
-    const context = await browser.newContext({ baseURL: service.url, javaScriptEnabled: false });
-    const page = await pageOf(context);
-    await page.goto(DESKTOP);
-    await page.getByText('New here?').click();
-    await page.getByLabel('Name').fill('No Script');
-    await page.locator('#sign-up-email').fill('no-script@example.org');
-    await page.locator('#sign-up-password').fill(PASSWORD);
-    await page.getByRole('button', { name: 'Sign up' }).click();
-    const link = page.locator('#link');
-    await link.waitFor();
-    expect(await page.getByRole('button', { name: 'Copy' }).isVisible()).toBe(false);
-    expect(await userOf(tokenIn(await link.inputValue()))).toBe('no-script@example.org');
+    it('the website is signed in by the keyboard alone', async () => {
+      const { email, context, page } = await visitor({ viewport });
+      await page.goto(web());
+      await page.locator('#sign-in-email:focus').waitFor();
+      await page.keyboard.type(email);
+      await page.keyboard.press('Tab');
+      await page.keyboard.type(PASSWORD);
+      await page.keyboard.press('Tab');
+      expect(await outline(page)).toBe('3px');
+      await page.keyboard.press('Enter');
+      await page.waitForURL(`${editor.callback}**`);
+      expect(await userOf(tokenIn(page.url()))).toBe(email);
 
-    await page.goto(web());
-    await page.getByRole('button', { name: 'Continue as No Script' }).click();
-    await page.waitForURL(`${editor.callback}**`);
-    expect(await userOf(tokenIn(page.url()))).toBe('no-script@example.org');
-    editor.referrers.length = 0;
-    await context.close();
+      await page.goto(web());
+      await expectFirstStop(page, 'Continue as Ada Lovelace');
+      await page.keyboard.press('Enter');
+      await page.waitForURL(`${editor.callback}**`);
+      expect(await userOf(tokenIn(page.url()))).toBe(email);
+      await context.close();
+    });
+
+    it('both are signed in without scripts, signing up included', async () => {
+      const email = `no-script-${++visitors}@example.org`;
+      const context = await browser.newContext({
+        baseURL: service.url,
+        viewport,
+        javaScriptEnabled: false,
+      });
+      const page = await pageOf(context);
+      await page.goto(DESKTOP);
+      await page.getByText('New here?').click();
+      await page.getByLabel('Name').fill('No Script');
+      await page.locator('#sign-up-email').fill(email);
+      await page.locator('#sign-up-password').fill(PASSWORD);
+      await page.getByRole('button', { name: 'Sign up' }).click();
+      const link = page.locator('#link');
+      await link.waitFor();
+      expect(await page.getByRole('button', { name: 'Copy' }).isVisible()).toBe(false);
+      expect(await userOf(tokenIn(await link.inputValue()))).toBe(email);
+
+      await page.goto(web());
+      await page.getByRole('button', { name: 'Continue as No Script' }).click();
+      await page.waitForURL(`${editor.callback}**`);
+      expect(await userOf(tokenIn(page.url()))).toBe(email);
+      await context.close();
+    });
   });
 
   it('with scripts try to open the app, and say how long the link is good', async () => {
