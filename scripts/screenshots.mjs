@@ -14,10 +14,23 @@ const FOLDER = join(ROOT, 'docs', 'screenshots');
 const HOST = 'sync.example.org';
 const EDITOR = 'https://editor.example.org/auth/callback';
 const STATE = 'pNoQ5fO9Wc7n1m2xJ0b8sA';
-const ADA = { name: 'Ada Lovelace', email: 'ada@example.org', password: 'correct horse battery staple' };
+
+const ADA = { name: 'Ada Lovelace', email: 'ada@example.org' };
+const GRACE = { name: 'Grace Hopper', email: 'grace@example.org' };
+const MARY = { name: 'Mary Somerville', email: 'mary@example.org' };
+const EMMY = { name: 'Emmy Noether', email: 'emmy@example.org' };
+const PASSWORD = 'correct horse battery staple';
 
 const WIDE = { width: 1280, height: 800 };
 const PHONE = { width: 390, height: 844 };
+
+/** All pages, or the two that come first. Each with a person of its own, so that no picture shows what was done for another. */
+const ROUNDS = [
+  { person: ADA, suffix: 'wide-light', viewport: WIDE, colorScheme: 'light', isWhole: true },
+  { person: GRACE, suffix: 'wide-dark', viewport: WIDE, colorScheme: 'dark', isWhole: false },
+  { person: MARY, suffix: 'phone-light', viewport: PHONE, colorScheme: 'light', isWhole: false },
+  { person: EMMY, suffix: 'phone-dark', viewport: PHONE, colorScheme: 'dark', isWhole: true },
+];
 
 const DESKTOP = `/auth/desktop-handoff?client_state=${STATE}&scheme=cloudsync-desktop`;
 const WEB = `/auth/web-handoff?client_state=${STATE}&return_to=${encodeURIComponent(EDITOR)}`;
@@ -35,8 +48,8 @@ async function startService(dataDir, port) {
   return service;
 }
 
-/** Gives Ada what an account has. */
-async function furnish(address) {
+/** Gives somebody what an account has. */
+async function furnish(address, person) {
   const send = async (method, path, body, headers = {}) => {
     const answer = await fetch(address + path, {
       method,
@@ -46,12 +59,14 @@ async function furnish(address) {
     if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
     return answer.json();
   };
-  const { token: session } = await send('POST', '/api/auth/sign-up/email', ADA, { 'user-agent': LAPTOP });
+  const account = { ...person, password: PASSWORD };
+  const { token: session } = await send('POST', '/api/auth/sign-up/email', account, { 'user-agent': LAPTOP });
   const { token } = await send('GET', '/api/auth/token', undefined, { authorization: `Bearer ${session}` });
   const bearer = { authorization: `Bearer ${token}` };
   await send('POST', '/api/v1/subscription/trial', {}, bearer);
   const notes = await send('POST', '/api/v1/workspaces', { name: 'Notes' }, bearer);
-  await send('POST', '/api/v1/devices', { name: 'Ada’s laptop', platform: 'linux' }, bearer);
+  const [firstName] = person.name.split(' ');
+  await send('POST', '/api/v1/devices', { name: `${firstName}’s laptop`, platform: 'linux' }, bearer);
   await send('POST', '/api/v1/devices', { name: 'Pocket', platform: 'android' }, bearer);
   const backup = { name: 'Nightly backup', scopes: ['documents:read', 'assets:read'], workspaceId: notes.id };
   await send('POST', '/api/v1/auth/tokens', backup, bearer);
@@ -61,8 +76,8 @@ async function furnish(address) {
 
 const LAPTOP = 'Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0';
 
-async function signIn(page, password = ADA.password) {
-  await page.getByLabel('Email address').first().fill(ADA.email);
+async function signIn(page, { email }, password = PASSWORD) {
+  await page.getByLabel('Email address').first().fill(email);
   await page.getByLabel('Password').first().fill(password);
   await page.getByRole('button', { name: 'Sign in' }).click();
 }
@@ -75,8 +90,8 @@ async function makeToken(page) {
   await page.getByText('it is not shown again').waitFor();
 }
 
-/** The pages in one size and one colour scheme, all of them or the two that come first; each in a tab of its own, so that no dialog of an app stays. */
-async function photograph(browser, suffix, viewport, colorScheme, isWhole) {
+/** The pages in one size and one colour scheme; each in a tab of its own, so that no dialog of an app stays. */
+async function photograph(browser, { person, suffix, viewport, colorScheme, isWhole }) {
   const context = await browser.newContext({
     ...{ baseURL: `http://${HOST}`, viewport, colorScheme, timezoneId: 'UTC', locale: 'en-GB' },
   });
@@ -89,7 +104,7 @@ async function photograph(browser, suffix, viewport, colorScheme, isWhole) {
   };
   await take('sign-in', DESKTOP);
   await take('open-app', DESKTOP, async (page) => {
-    await signIn(page);
+    await signIn(page, person);
     await page.getByRole('link', { name: 'Open cloudsync-desktop' }).waitFor();
   });
   if (isWhole) {
@@ -100,7 +115,7 @@ async function photograph(browser, suffix, viewport, colorScheme, isWhole) {
     await context.clearCookies();
     await take('sign-up', DESKTOP, (page) => page.getByText('New here?').click());
     await take('wrong-password', DESKTOP, async (page) => {
-      await signIn(page, 'not the password');
+      await signIn(page, person, 'not the password');
       await page.getByText('is wrong').waitFor();
     });
   }
@@ -143,11 +158,10 @@ const browser = await chromium.launch({
   args: ['--no-sandbox', '--disable-gpu', `--host-resolver-rules=MAP ${HOST} 127.0.0.1:${port}`],
 });
 try {
-  await furnish(`http://127.0.0.1:${port}`);
-  await photograph(browser, 'wide-light', WIDE, 'light', true);
-  await photograph(browser, 'wide-dark', WIDE, 'dark', false);
-  await photograph(browser, 'phone-light', PHONE, 'light', false);
-  await photograph(browser, 'phone-dark', PHONE, 'dark', true);
+  for (const round of ROUNDS) {
+    await furnish(`http://127.0.0.1:${port}`, round.person);
+    await photograph(browser, round);
+  }
   await photographDemo(browser, dataDir);
 } finally {
   await browser.close();
