@@ -87,10 +87,30 @@ function inTurn(
   return { state, answers };
 }
 
+/** One of each that differ in anything that can ever be seen; else two would become four with every pair that is sent. */
 function distinct(states: readonly State[]): State[] {
-  return states.filter(
-    (state, index) => states.findIndex((other) => isDeepStrictEqual(other, state)) === index,
-  );
+  return [...new Map(states.map((state) => [seen(state), state])).values()];
+}
+
+/** Of ids only their order among their like is told, and these lists have no order but that one. */
+function seen({ workspaces, tokens, ...rest }: State): string {
+  const inside = workspaces.map(({ files, checkpoints, ...workspace }) => ({
+    ...workspace,
+    files: byPlace(files, ({ path }) => path),
+    checkpoints: byPlace(checkpoints, ({ name }) => name),
+  }));
+  const byName = ({ name }: { name: string }): string => name;
+  return JSON.stringify({ ...rest, workspaces: byPlace(inside, byName), tokens: byPlace(tokens, byName) });
+}
+
+function byPlace<T extends { born: number }>(
+  items: readonly T[],
+  nameOf: (item: T) => string,
+): [string, T][] {
+  return items
+    .toSorted((a, b) => a.born - b.born)
+    .map((item, born): [string, T] => [nameOf(item), { ...item, born }])
+    .sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
 function permutations<T>(items: readonly T[]): T[][] {
