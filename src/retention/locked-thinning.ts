@@ -1,7 +1,8 @@
-import { lockLog, prepareThinning, type Thinned, thinVersions, type VersionIds } from '../files/index.js';
+import { lockLog, prepareThinning, type Thinned, thinVersions } from '../files/index.js';
 import type { Clock } from '../platform/clock/index.js';
 import type { Database } from '../platform/database/index.js';
 import { NotFound } from '../platform/http/index.js';
+import type { Batch } from './history-walk.js';
 
 /** Writers of the workspace wait for about so long. */
 const LOCK_FOR_MS = 25;
@@ -9,6 +10,9 @@ const LOCK_FOR_MS = 25;
 const FIRST_BATCH = 50;
 const SMALLEST_BATCH = 10;
 const LARGEST_BATCH = 1_000;
+
+/** How much larger than one that was measured a batch may be. */
+const GROWTH = 1.5;
 
 /** How long the bytes of what is thinned stay. */
 const GRACE_MS = 24 * 60 * 60_000;
@@ -39,20 +43,23 @@ export class LockedThinning {
    * What is pinned and what is current is read under the lock that checkpoints, uploads and restores take as well, and
    * nothing can be made of a version that has gone by then. Undefined when the workspace has been deleted.
    */
-  async thin(workspaceId: string, versionIds: VersionIds): Promise<Thinned | undefined> {
+  async thin(workspaceId: string, { versionIds, versions }: Batch): Promise<Thinned | undefined> {
     let lockedAt: number | undefined;
+    let taken = 0;
     try {
-      return await this.database.transaction(async (tx) => {
+      const thinned = await this.database.transaction(async (tx) => {
         await prepareThinning(tx);
         await lockLog(tx, workspaceId);
         lockedAt = this.clock.elapsed();
         return thinVersions(tx, { workspaceId, versionIds, notBefore: this.endOfGrace() });
       });
+      taken = versions;
+      return thinned;
     } catch (error) {
       if (error instanceof NotFound) return undefined;
       throw error;
     } finally {
-      if (lockedAt !== undefined) this.note(this.clock.elapsed() - lockedAt);
+      if (lockedAt !== undefined) this.note(taken, this.clock.elapsed() - lockedAt);
     }
   }
 
@@ -61,10 +68,14 @@ export class LockedThinning {
     return new Date(Math.max(this.asOf.getTime(), this.clock.now().getTime()) + GRACE_MS);
   }
 
-  /** The next batch is as large as the time that this one has taken allows. */
-  private note(heldMs: number): void {
+  /**
+   * The next batch is as large as fits at the pace of this one, and never much larger than any that was measured: a
+   * small one, the last of a workspace say, tells little of a large one. One that failed tells nothing; the next is small.
+   */
+  private note(taken: number, heldMs: number): void {
     this.longest = Math.max(this.longest, heldMs);
-    if (heldMs > LOCK_FOR_MS) this.batch = Math.max(SMALLEST_BATCH, Math.floor(this.batch / 2));
-    else if (heldMs < LOCK_FOR_MS / 2) this.batch = Math.min(LARGEST_BATCH, Math.floor(this.batch * 1.5));
+    const fits = heldMs > 0 ? (taken * LOCK_FOR_MS) / heldMs : LARGEST_BATCH;
+    const next = Math.floor(Math.min(fits, Math.max(this.batch, taken * GROWTH), LARGEST_BATCH));
+    this.batch = Math.max(SMALLEST_BATCH, next);
   }
 }

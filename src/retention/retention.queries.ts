@@ -40,11 +40,11 @@ export const retentionStatements = {
   /**
    * The bucket rule, as retention-rule.ts words it, over the files $2: what has a newer version in its bucket. $3, $4
    * and $5 are the borders; up to $8 versions after the one of file $6 with cursor $7. Not yet looked at: what is
-   * current or pinned. A row is $9 of them, with the last one's file and cursor.
+   * current or pinned. One row of them all, with the last one's file and cursor; none when there are none.
    */
   superseded: statement(
     'retention.superseded',
-    `SELECT array_agg(id)::text AS "versionIds", count(*) AS versions,
+    `SELECT array_agg(id ORDER BY place)::text AS "versionIds", count(*) AS versions,
             (array_agg(file_id ORDER BY place DESC))[1] AS "fileId", (array_agg(change_cursor ORDER BY place DESC))[1] AS cursor
      FROM (
        SELECT id, file_id, change_cursor, row_number() OVER (ORDER BY file_id, change_cursor) AS place
@@ -69,7 +69,6 @@ export const retentionStatements = {
        ORDER BY file_id, change_cursor
        LIMIT $8
      ) superseded
-     GROUP BY (place - 1) / $9::bigint
-     ORDER BY min(place)`,
+     HAVING count(*) > 0`,
   ),
 };

@@ -73,13 +73,15 @@ export class Retention {
     counts: Counts,
   ): Promise<void> {
     const batches = supersededVersions(this.database, workspaceId, thinning.asOf, () => thinning.batchSize);
-    for await (const versionIds of batches) {
+    for await (const batch of batches) {
       if (signal?.aborted) return;
       if (isDryRun) {
-        counts.versions += await this.database.snapshot((tx) => countThinnable(tx, workspaceId, versionIds));
+        counts.versions += await this.database.snapshot((tx) =>
+          countThinnable(tx, workspaceId, batch.versionIds),
+        );
         continue;
       }
-      const thinned = await thinning.thin(workspaceId, versionIds);
+      const thinned = await thinning.thin(workspaceId, batch);
       if (!thinned) return;
       add(thinned, counts);
     }

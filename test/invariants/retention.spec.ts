@@ -1,9 +1,11 @@
 import { jest } from '@jest/globals';
 import type { Manifest } from '../../src/checkpoints/projections.js';
 import { thinVersions } from '../../src/files/index.js';
+import { Clock } from '../../src/platform/clock/index.js';
 import { BlobSweeper } from '../../src/platform/blobs/index.js';
 import { Database } from '../../src/platform/database/index.js';
 import { Retention, type ThinnedWorkspace } from '../../src/retention/index.js';
+import { supersededVersions } from '../../src/retention/history-walk.js';
 import { LockedThinning } from '../../src/retention/locked-thinning.js';
 import { footprint } from '../kit/footprint.js';
 import { type LoggedOperation, remainingVersions, writeLog, writeUser } from '../kit/histories.js';
@@ -224,6 +226,113 @@ describe('the thinning itself', () => {
     expect(thinned).toMatchObject({ versions: 3, blobs: 3 });
     expect(await numbers(workspace, 'note')).toEqual([4, 2]);
     expect(await numbers(workspace, 'gone')).toEqual([2]);
+  });
+});
+
+describe('a batch of the thinning', () => {
+  /** Time goes by the work: so much for each version of the batch under the lock. */
+  class WorkClock extends Clock {
+    private elapsedMs = 0;
+    costMs = 0;
+
+    override elapsed(): number {
+      return (this.elapsedMs += this.costMs);
+    }
+  }
+
+  interface Measured {
+    readonly versions: number;
+    readonly lockMs: number;
+  }
+
+  /** In files of a hundred; some of them make a page of the walk. */
+  async function workspaceOfOld(count: number, each = 100): Promise<string> {
+    const operations = Array.from({ length: count }, (_, i): LoggedOperation => {
+      return { file: Math.floor(i / each), action: 'upsert', at: service.clock.now() };
+    });
+    const owner = await writeUser(service.database.query);
+    return (await writeLog(service.database.query, owner, { operations })).workspaceId;
+  }
+
+  /** Thins 9,000 versions on a machine that takes so long for each. */
+  async function batchesAt(msPerVersion: (done: number) => number): Promise<Measured[]> {
+    const workspaceId = await workspaceOfOld(9_000);
+    const clock = new WorkClock();
+    const database = service.app.get(Database);
+    const thinning = new LockedThinning(database, clock, later(100 * DAY));
+    const walk = supersededVersions(database, workspaceId, thinning.asOf, () => thinning.batchSize);
+    const batches: Measured[] = [];
+    let done = 0;
+    for await (const batch of walk) {
+      clock.costMs = batch.versions * msPerVersion(done);
+      expect(await thinning.thin(workspaceId, batch)).toMatchObject({ versions: batch.versions });
+      batches.push({ versions: batch.versions, lockMs: clock.costMs });
+      done += batch.versions;
+    }
+    expect(done).toBe(9_000 - 90);
+    return batches;
+  }
+
+  const sizesOf = (batches: Measured[]): number[] => batches.map(({ versions }) => versions);
+
+  it('is as large as 25 ms allow, also when the machine becomes four times slower in the midst', async () => {
+    const batches = await batchesAt((done) => (done < 5_500 ? 0.1 : 0.4));
+    expect(Math.max(...sizesOf(batches))).toBe(250);
+    expect(Math.max(...batches.map(({ lockMs }) => lockMs))).toBeLessThan(200);
+    const late = batches.filter(({ lockMs }) => lockMs > 25);
+    expect(late.length).toBeLessThanOrEqual(1); // the one in which it happens
+    expect(Math.max(...sizesOf(batches).slice(-10))).toBeGreaterThan(50);
+  });
+
+  it('is larger than any that was measured by half at most, however fast the machine is', async () => {
+    const sizes = sizesOf(await batchesAt(() => 0.000_1));
+    expect(sizes.slice(0, 5)).toEqual([50, 75, 112, 168, 252]);
+    for (const [index, size] of sizes.entries())
+      expect(size).toBeLessThanOrEqual(Math.max(50, 1.5 * Math.max(0, ...sizes.slice(0, index))));
+    expect(Math.max(...sizes)).toBe(1_000);
+  });
+
+  it('takes up where the one before has ended, also in a file of more versions than are read at a time', async () => {
+    const workspaceId = await workspaceOfOld(9_005, 4_500);
+    const sizes = [7, 1, 1_000, 333];
+    const taken: number[] = [];
+    const ids: string[] = [];
+    const next = (): number => sizes[taken.length % sizes.length]!;
+    const walk = supersededVersions(service.app.get(Database), workspaceId, later(100 * DAY), next);
+    for await (const { versionIds, versions } of walk) {
+      taken.push(versions);
+      const its = versionIds.slice(1, -1).split(',');
+      expect(its).toHaveLength(versions);
+      ids.push(...its);
+    }
+    const superseded = await service.database.query<{ id: string }>(
+      'SELECT v.id FROM versions v JOIN files f ON f.id = v.file_id WHERE v.version < f.version ORDER BY file_id, change_cursor',
+    );
+    expect(ids).toEqual(superseded.map(({ id }) => id));
+    expect(ids).toHaveLength(9_002);
+  });
+
+  it('is no larger for any number of small ones, and as small as they are slow', async () => {
+    const workspaceId = await workspaceOfOld(2);
+    const clock = new WorkClock();
+    const thinning = new LockedThinning(service.app.get(Database), clock, later(100 * DAY));
+    const thinFive = (): Promise<unknown> => thinning.thin(workspaceId, { versionIds: '{}', versions: 5 });
+    clock.costMs = 0.001;
+    for (let small = 0; small < 10; small++) await thinFive();
+    expect(thinning.batchSize).toBe(50);
+    clock.costMs = 5;
+    await thinFive();
+    expect(thinning.batchSize).toBe(25);
+  });
+
+  it('is small after one that failed', async () => {
+    const workspace = await workspaceOf('alice');
+    await write(workspace, 'note', ['one', 'two']);
+    const database = service.app.get(Database);
+    const thinning = new LockedThinning(database, service.clock, later(2 * DAY));
+    const noIds = { versionIds: '{no id}', versions: thinning.batchSize };
+    await expect(thinning.thin(workspace.id, noIds)).rejects.toThrow();
+    expect(thinning.batchSize).toBe(10);
   });
 });
 
