@@ -24,7 +24,9 @@ export class IdempotencyKeys {
     private readonly log: Log,
     jobs: NightlyJobs,
   ) {
-    jobs.add('idempotency-keys', async (now) => ({ removed: await this.forgetExpiredKeys(now) }));
+    jobs.add('idempotency-keys', async (now, signal) => ({
+      removed: await this.forgetExpiredKeys(now, signal),
+    }));
   }
 
   @Interval(FORGET_EVERY_MS)
@@ -32,13 +34,15 @@ export class IdempotencyKeys {
     await this.log.bestEffort('forget idempotency keys', () => this.forgetExpiredKeys(this.clock.now()));
   }
 
-  /** In bounded batches; may run on several instances at once. Returns how many went. */
-  async forgetExpiredKeys(now: Date): Promise<number> {
+  /**
+   * In bounded batches; may run on several instances at once. Returns how many went.
+   * @param signal once aborted, it ends with the batch under way
+   */
+  async forgetExpiredKeys(now: Date, signal?: AbortSignal): Promise<number> {
     let forgotten = 0;
-    for (;;) {
-      const batch = await this.database.run(assetStatements.forgetKeys, [oldestValidKey(now), BATCH]);
-      forgotten += batch.length;
-      if (batch.length < BATCH) return forgotten;
+    for (let last = BATCH; last === BATCH && !signal?.aborted; forgotten += last) {
+      last = (await this.database.run(assetStatements.forgetKeys, [oldestValidKey(now), BATCH])).length;
     }
+    return forgotten;
   }
 }

@@ -16,7 +16,7 @@ export class RetentionModule {
     paymentEvents: PaymentEvents,
   ) {
     jobs.add('retention', async (now, signal) => retentionCounts(await retention.runDue(now, { signal })));
-    jobs.add('blobs', async (now) => ({ ...(await blobs.sweep(now)) }));
+    jobs.add('blobs', async (now, signal) => ({ ...(await blobs.sweep(now, signal)) }));
     jobs.add('subscriptions', async (now) => ({ expired: await subscriptions.expire(now) }));
     jobs.add('payment-events', async (now) => ({ forgotten: await paymentEvents.forgetOldEvents(now) }));
   }

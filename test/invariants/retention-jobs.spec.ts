@@ -1,5 +1,6 @@
 import { jest } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
+import { Database } from '../../src/platform/database/index.js';
 import { JobLock } from '../../src/platform/jobs/job-lock.js';
 import { type JobRun, JobRuns, NightlyJobs, NightlySchedule } from '../../src/platform/jobs/index.js';
 import { NightlyTimes } from '../../src/platform/jobs/nightly-schedule.js';
@@ -272,6 +273,70 @@ describe('a run that is cut short', () => {
     await run;
     expect((await runsOf('waits for the shutdown'))[0]).toMatchObject({ error: 'stopped before its end' });
     expect(await runsOf('nightly')).toHaveLength(1);
+  });
+});
+
+describe('a job that is told to stop in the midst of its work', () => {
+  const { query } = { query: (sql: string, values: unknown[] = []) => first.database.query(sql, values) };
+
+  /** Stops an instance when it has run a statement once. */
+  function stopAfter(service: TestService, name: string): void {
+    const database = service.app.get(Database);
+    const run = database.run.bind(database);
+    jest.spyOn(database, 'run').mockImplementation(async (statement, values) => {
+      const rows = await run(statement, values);
+      if (statement.name === name) void jobsOf(service).beforeApplicationShutdown();
+      return rows;
+    });
+  }
+
+  it.each([
+    {
+      job: 'blobs',
+      counted: 'blobs',
+      batch: 200,
+      untilStatement: 'blobs.remove_rows',
+      write: `INSERT INTO blobs (workspace_id, id, state, location, size, bytes, not_before, created_at)
+              SELECT $1, gen_random_uuid(), 'dying', 'inline', 1, 'x', '2026-01-01', '2026-01-01' FROM generate_series(1, $2::int)`,
+      left: 'SELECT FROM blobs WHERE workspace_id = $1',
+    },
+    {
+      job: 'blobs',
+      counted: 'copies',
+      batch: 200,
+      untilStatement: 'blob_leftovers.remove',
+      write: `INSERT INTO blob_leftovers (location, workspace_id, id, state, not_before)
+              SELECT 'disk', $1, gen_random_uuid(), 'dying', '2026-01-01' FROM generate_series(1, $2::int)`,
+      left: 'SELECT FROM blob_leftovers WHERE workspace_id = $1',
+    },
+    {
+      job: 'idempotency-keys',
+      counted: 'removed',
+      batch: 1_000,
+      untilStatement: 'assets.forget_keys',
+      write: `INSERT INTO asset_idempotency_keys (workspace_id, key, token, created_at)
+              SELECT $1, 'k' || n, 't', '2026-01-01' FROM generate_series(1, $2::int) n`,
+      left: 'SELECT FROM asset_idempotency_keys WHERE workspace_id = $1',
+    },
+  ])('$job ($counted) ends with its batch, and the next run does the rest', async (work) => {
+    const owner = await writeUser(first.database.query);
+    const { workspaceId } = await writeLog(first.database.query, owner, { operations: [] });
+    await query(work.write, [workspaceId, 2.5 * work.batch]);
+    const stopping = await startService({ beside: first });
+    stopAfter(stopping, work.untilStatement);
+    await jobsOf(stopping).run();
+    const [stopped] = await runsOf(work.job);
+    expect(stopped).toMatchObject({
+      error: 'stopped before its end',
+      counts: { [work.counted]: work.batch },
+    });
+    expect(await query(work.left, [workspaceId])).toHaveLength(1.5 * work.batch);
+    await stopping.close();
+
+    await jobsOf(first).run();
+    const [completed] = await runsOf(work.job);
+    expect(completed).toMatchObject({ error: null, counts: { [work.counted]: 1.5 * work.batch } });
+    expect(await query(work.left, [workspaceId])).toEqual([]);
   });
 });
 

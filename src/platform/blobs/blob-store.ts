@@ -73,8 +73,8 @@ export abstract class BlobStore {
   /** Clears away what a workspace whose blobs are all gone leaves behind; never removes bytes. */
   abstract tidy(workspaceId: string): Promise<void>;
 
-  /** Removes what uploads that began before have left under no key. Returns how many. */
-  abstract clearDrafts(before: Date): Promise<number>;
+  /** Removes what uploads that began before have left under no key, until aborted. Returns how many. */
+  abstract clearDrafts(before: Date, signal?: AbortSignal): Promise<number>;
 
   /** Lets go of what the store holds open. */
   abstract close(): void;

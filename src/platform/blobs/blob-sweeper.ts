@@ -60,11 +60,11 @@ export class BlobSweeper {
     return (await this.sweepAll(now)).gone;
   }
 
-  /** As `sweep`; says too how many could not be removed. */
-  async sweepAll(now: Date): Promise<Tally> {
+  /** As `sweep`; says too how many could not be removed. @param signal once aborted, it ends with the batch under way */
+  async sweepAll(now: Date, signal?: AbortSignal): Promise<Tally> {
     await this.database.run(this.statements.condemnStaged, [new Date(now.getTime() - STAGED_FOR_MS), now]);
     const tally = { gone: 0, stuck: 0 };
-    for (;;) {
+    while (!signal?.aborted) {
       const { locked, claimed } = await this.claim(this.statements.lockDue, [
         now,
         this.clock.now(),
@@ -74,8 +74,9 @@ export class BlobSweeper {
       tally.gone += gone;
       tally.stuck += stuck;
       // A whole batch that stays is a store that is away: the others would fare no better.
-      if (locked < SWEEP_BATCH || (claimed.length > 0 && gone === 0)) return tally;
+      if (locked < SWEEP_BATCH || (claimed.length > 0 && gone === 0)) break;
     }
+    return tally;
   }
 
   /**

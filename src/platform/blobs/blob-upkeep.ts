@@ -34,13 +34,16 @@ export class BlobUpkeep {
     await this.log.bestEffort('sweep blobs', () => this.sweep(this.clock.now()));
   }
 
-  /** @throws when the database or a store fails; what was done until then stays done */
-  async sweep(now: Date): Promise<Swept> {
-    const blobs = await this.sweeper.sweepAll(now);
-    const copies = await this.leftovers.sweep(now);
+  /**
+   * @param signal once aborted, it ends with the batch under way; what is left is the next sweep's
+   * @throws when the database or a store fails; what was done until then stays done
+   */
+  async sweep(now: Date, signal?: AbortSignal): Promise<Swept> {
+    const blobs = await this.sweeper.sweepAll(now, signal);
+    const copies = await this.leftovers.sweep(now, signal);
+    const draftsBefore = new Date(now.getTime() - STAGED_FOR_MS);
     let drafts = 0;
-    for (const store of await this.stores.opened())
-      drafts += await store.clearDrafts(new Date(now.getTime() - STAGED_FOR_MS));
+    for (const store of await this.stores.opened()) drafts += await store.clearDrafts(draftsBefore, signal);
     return { blobs: blobs.gone, copies: copies.gone, drafts, stuck: blobs.stuck + copies.stuck };
   }
 }

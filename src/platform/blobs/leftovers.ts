@@ -52,10 +52,13 @@ export class Leftovers {
     ]);
   }
 
-  /** Removes those whose time has come; two sweepers at once remove each once. */
-  async sweep(now: Date): Promise<Tally> {
+  /**
+   * Removes those whose time has come; two sweepers at once remove each once.
+   * @param signal once aborted, it ends with the batch under way
+   */
+  async sweep(now: Date, signal?: AbortSignal): Promise<Tally> {
     const tally = { gone: 0, stuck: 0 };
-    for (;;) {
+    while (!signal?.aborted) {
       const values = [now, this.clock.now(), this.after(CLAIMED_FOR_MS), SWEEP_BATCH];
       const claimed = await this.database.run<Leftover>(leftoverStatements.claim, values);
       const { gone, stuck } = await this.remover.remove(claimed);
@@ -63,8 +66,9 @@ export class Leftovers {
       await this.runFor(stuck, leftoverStatements.postpone, [this.after(RETRY_AFTER_MS)]);
       tally.gone += gone.length;
       tally.stuck += stuck.length;
-      if (claimed.length < SWEEP_BATCH || gone.length === 0) return tally;
+      if (claimed.length < SWEEP_BATCH || gone.length === 0) break;
     }
+    return tally;
   }
 
   private async runFor(

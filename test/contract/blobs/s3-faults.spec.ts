@@ -209,6 +209,7 @@ describeWithTestServers('the S3 store behind a network that fails', () => {
       proxy.set((request) => (isComplete(request) || isAbort(request) ? { kind: 'reset' } : undefined));
       expect(await outcomeOf(newKey(), LARGE)).toBeInstanceOf(OutcomeUnknown);
       expect(await direct.clearDrafts(new Date(Date.now() - 60_000))).toBe(0);
+      expect(await direct.clearDrafts(new Date(Date.now() + 60_000), AbortSignal.abort())).toBe(0);
       expect(await drafts()).toBe(1);
       expect(await drafts()).toBe(0);
     });

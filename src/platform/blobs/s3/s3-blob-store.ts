@@ -97,15 +97,16 @@ export class S3BlobStore extends BlobStore {
   }
 
   /** A multipart upload that was never put together takes room and is in no listing of objects. */
-  async clearDrafts(before: Date): Promise<number> {
+  async clearDrafts(before: Date, signal?: AbortSignal): Promise<number> {
     const { bucket } = this.connection;
     let cleared = 0;
-    for (let marker: string | undefined = ''; marker !== undefined;) {
+    for (let marker: string | undefined = ''; marker !== undefined && !signal?.aborted;) {
       const from: string = marker;
       const page = await this.connection.retried((client) =>
         client.listIncompleteUploadsQuery(bucket, '', from, '', ''),
       );
       for (const { key, uploadId, initiated } of page.uploads) {
+        if (signal?.aborted) return cleared;
         if (initiated >= before || !idsIn(key)) continue;
         await this.connection
           .retried((client) => client.abortMultipartUpload(bucket, key, uploadId))
