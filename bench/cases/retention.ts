@@ -11,6 +11,9 @@ const VERSIONS_OF_EACH = 100;
 /** A version every twelve hours for fifty days: of 100 about 45 are left. */
 const APART = '12 hours';
 
+/** What a run may take. */
+const LIMITS = { aboveIdleMiB: 64, longestLockMs: 200 };
+
 /** What the process of the run tells about itself. */
 export interface RetentionFigures {
   readonly versions: number;
@@ -36,7 +39,10 @@ export const retention: Case = {
       ...figures,
       ...{ idleMiB, peakMiB, aboveIdleMiB: peakMiB - idleMiB, perSecond: figures.versions / figures.seconds },
     };
-    yield result(`retention, ${FILES * VERSIONS_OF_EACH} versions in ${FILES} files`, { service: measured });
+    yield result(`retention, ${FILES * VERSIONS_OF_EACH} versions in ${FILES} files`, {
+      service: measured,
+      limit: LIMITS,
+    });
     await fresh.stop();
   },
 };
