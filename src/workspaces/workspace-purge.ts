@@ -11,10 +11,15 @@ export type PurgeStep = (workspaceId: string) => Promise<number>;
 
 const LOOK_AGAIN_MS = 60_000;
 const TAKEN_UP_AT_ONCE = 1000;
+const LOWEST_ID = '00000000-0000-0000-0000-000000000000';
 
 const deleted = statement(
   'workspaces.deleted',
   'SELECT id FROM workspaces WHERE deleted_at IS NOT NULL ORDER BY deleted_at LIMIT $1',
+);
+const deletedAbove = statement(
+  'workspaces.deleted_above',
+  'SELECT id FROM workspaces WHERE deleted_at IS NOT NULL AND id > $1 ORDER BY id LIMIT $2',
 );
 const countDeleted = statement(
   'workspaces.count_deleted',
@@ -63,7 +68,7 @@ export class WorkspacePurge implements OnApplicationBootstrap, BeforeApplication
     if (this.background.isOn) await this.resume();
   }
 
-  /** Takes up the deleted workspaces that are still there. */
+  /** Takes up deleted workspaces that are still there, the oldest thousand. */
   @Interval(LOOK_AGAIN_MS)
   async resume(): Promise<void> {
     await this.log.bestEffort('look for deleted workspaces', async () => {
@@ -72,11 +77,18 @@ export class WorkspacePurge implements OnApplicationBootstrap, BeforeApplication
     });
   }
 
-  /** The nightly run: goes on until all that can be emptied is; what a store keeps is left for later. */
+  /**
+   * The nightly run: comes by every deleted workspace, a thousand at a time, so that those that a store keeps, which
+   * are left for later, are in nobody's way.
+   */
   async finish(): Promise<{ purged: number; left: number }> {
     const before = await this.countDeleted();
-    await this.resume();
-    await this.idle();
+    for (let above: string | undefined = LOWEST_ID; above !== undefined && !this.isStopping;) {
+      const page: { id: string }[] = await this.database.run(deletedAbove, [above, TAKEN_UP_AT_ONCE]);
+      for (const { id } of page) this.begin(id);
+      await this.idle();
+      above = page.at(-1)?.id;
+    }
     const left = await this.countDeleted();
     return { purged: Math.max(before - left, 0), left };
   }

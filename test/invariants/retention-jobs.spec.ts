@@ -199,6 +199,22 @@ describe('the night also', () => {
     expect(await query('SELECT FROM workspaces WHERE id = $1', [workspaceId])).toEqual([]);
   });
 
+  it('empties all that can be emptied, however many are older and cannot', async () => {
+    const owner = await writeUser(first.database.query);
+    const write = `WITH w AS (
+         INSERT INTO workspaces (id, user_id, name, created_at, updated_at, deleted_at)
+         SELECT gen_random_uuid(), $1, 'x', $2, $2, $2 FROM generate_series(1, $3::int) RETURNING id
+       )
+       INSERT INTO blobs (workspace_id, id, state, location, created_at)
+       SELECT id, gen_random_uuid(), 'staged', 'disk', $4 FROM w`;
+    // An upload that is under way keeps its workspace's row; one that has died does not.
+    await query(write, [owner, ago(2 * DAY), 1_010, ago(0)]);
+    await query(write, [owner, ago(DAY), 30, ago(2 * HOUR)]);
+    await jobsOf(second).run();
+    expect(await countsOf('workspaces')).toEqual({ purged: 30, left: 1_010 });
+    await query('TRUNCATE workspaces CASCADE');
+  });
+
   it('forgets idempotency keys after 24 hours and payment events after 90 days, and writes that a trial has ended', async () => {
     const owner = await writeUser(first.database.query);
     const { workspaceId } = await writeLog(first.database.query, owner, { operations: [] });
