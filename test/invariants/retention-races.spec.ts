@@ -1,8 +1,10 @@
+import { jest } from '@jest/globals';
 import { Checkpoints, Projections } from '../../src/checkpoints/index.js';
 import { Files } from '../../src/files/index.js';
 import { Versions } from '../../src/files/versions.service.js';
 import { Blobs, BlobSweeper } from '../../src/platform/blobs/index.js';
 import { Retention } from '../../src/retention/index.js';
+import { LockedThinning } from '../../src/retention/locked-thinning.js';
 import { versionsToThin } from '../../src/retention/retention-rule.js';
 import { type LoggedOperation, writeLog, type WrittenVersion } from '../kit/histories.js';
 import { expectReplayLaw, scrub } from '../kit/oracles.js';
@@ -13,7 +15,7 @@ import { trials } from '../kit/trials.js';
 const DAY = 24 * 60 * 60_000;
 /** Trials of a round: of each file of a workspace one. */
 const FILES = 40;
-const ROUNDS = Math.ceil(trials(200) / FILES);
+const ROUNDS = Math.ceil(trials(1_000) / FILES);
 const TRIALS = ROUNDS * FILES;
 const LANES = 8;
 
@@ -54,7 +56,15 @@ afterAll(async () => {
   await first.close();
 });
 
-beforeEach(() => first.database.query(FORGET));
+/** Changes and checkpoints that came between the first batch of a run and its last, over all rounds. */
+let meanwhile: number;
+beforeEach(async () => {
+  meanwhile = 0;
+  // Many small batches, so that there is much in between.
+  jest.spyOn(LockedThinning.prototype, 'batchSize', 'get').mockReturnValue(10);
+  await first.database.query(FORGET);
+});
+afterEach(() => jest.restoreAllMocks());
 
 function instanceOf({ app }: TestService): Instance {
   return {
@@ -69,9 +79,10 @@ describe(`in ${TRIALS} trials no version is without its bytes and no pin is lost
   it('files are uploaded', async () => {
     await inRounds(async (round) => {
       const uploads = onEachFile((file) => upload(there, round, file));
-      const [{ failed }] = await Promise.all([here.retention.run(LATER), uploads]);
+      const [{ failed }] = await Promise.all([thin(round), uploads]);
       expect(failed).toBe(0);
     });
+    expect(meanwhile).toBeGreaterThan(0);
   });
 
   it('old versions are restored', async () => {
@@ -86,8 +97,9 @@ describe(`in ${TRIALS} trials no version is without its bytes and no pin is lost
         if (answer) restored++;
         else refused++;
       });
-      await Promise.all([here.retention.run(LATER), restores]);
+      await Promise.all([thin(round), restores]);
     });
+    expect(meanwhile).toBeGreaterThan(0);
     expect(restored).toBeGreaterThan(TRIALS / 4);
     expect(refused).toBeGreaterThan(0);
   });
@@ -98,17 +110,21 @@ describe(`in ${TRIALS} trials no version is without its bytes and no pin is lost
         await there.checkpoints.create(round.workspaceId, 'bGFiZWw', 'manual');
         await upload(there, round, file);
       });
-      await Promise.all([here.retention.run(LATER), pins]);
+      await Promise.all([thin(round), pins]);
     });
+    expect(meanwhile).toBeGreaterThan(0);
   });
 
   it('it runs on the other instance too, and each version goes once', async () => {
+    let shared = 0;
     await inRounds(async (round) => {
       const [one, other] = await Promise.all([here.retention.run(LATER), there.retention.run(LATER)]);
       expect(one.versions + other.versions).toBe(3 * FILES);
       expect(one.blobs + other.blobs).toBe(3 * FILES);
       expect(round.written).toHaveLength(4 * FILES);
+      if (one.versions > 0 && other.versions > 0) shared++;
     });
+    expect(shared).toBeGreaterThan(0);
   });
 });
 
@@ -124,6 +140,32 @@ async function inRounds(race: (round: Round) => Promise<void>): Promise<void> {
     if (seed === ROUNDS) await expectReplayLaw(new TestWorkspace(alice, workspaceId));
     await first.database.query(FORGET);
   }
+}
+
+/** Runs retention, and counts what comes about between its first batch and its last. */
+async function thin({ workspaceId }: Round): ReturnType<Retention['run']> {
+  const heads: number[] = [];
+  const original = LockedThinning.prototype.thin;
+  const thinning = jest.spyOn(LockedThinning.prototype, 'thin').mockImplementation(async function (
+    this: LockedThinning,
+    ...batch
+  ) {
+    heads.push(await madeIn(workspaceId)); // the second one is that after the first batch
+    return original.apply(this, batch);
+  });
+  const report = await here.retention.run(LATER);
+  thinning.mockRestore();
+  meanwhile += heads.at(-1)! - heads[1]!;
+  return report;
+}
+
+async function madeIn(workspaceId: string): Promise<number> {
+  const [row] = await first.database.query<{ made: number }>(
+    `SELECT (head_cursor + (SELECT count(*) FROM checkpoints WHERE workspace_id = $1))::int AS made
+     FROM workspaces WHERE id = $1`,
+    [workspaceId],
+  );
+  return row!.made;
 }
 
 const FORGET = 'TRUNCATE checkpoints, changes, versions, files, blobs, workspaces CASCADE';
