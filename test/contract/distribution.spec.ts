@@ -1,51 +1,145 @@
+import { jest } from '@jest/globals';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import pg from 'pg';
+import { DataSource } from 'typeorm';
 import { knownStatements } from '../../src/platform/database/index.js';
 import { startService, type TestService } from '../kit/index.js';
 import { ROOT, text } from '../kit/deployment.js';
 
-/** Jobs, metrics and the doctor look at all nodes; nothing that a request waits for does. */
-const FANS_OUT = [
-  'blobs.any_stored', // at start: whether the store that is configured is needed
-  'blobs.condemn_staged',
-  'blobs.count_due',
-  'blobs.count_move_due',
-  'blobs.lock_due',
-  'blobs.move_page',
-  'blobs.waiting',
-  'blob_leftovers.count_due',
-  'doctor.inline_page',
-  'doctor.overdue',
-  'doctor.stored',
-];
+const WORKSPACES_OF_A_USER = 'Workspaces.list'; // of a repository; all others are statements
 
-/** Reads the catalog, where the name of a table is a text. */
-const OF_THE_CATALOG = 'blobs.foreign_keys';
+/** What looks at all nodes, by what runs it. docs/scaling.md has the same table. */
+const LOOK_AT_ALL_NODES = {
+  'a request about all workspaces of a user: their list, `/account`, deletion of a device or an account': [
+    WORKSPACES_OF_A_USER,
+    'devices.delete',
+    'account.delete_workspaces',
+  ],
+  'the start, and each command: whether the store that is configured is needed': ['blobs.any_stored'],
+  'each instance by itself: what is deleted is emptied and swept, pushes are sent': [
+    'workspaces.deleted',
+    'blobs.condemn_staged',
+    'blobs.lock_due',
+    'blob_leftovers.claim',
+    'push_queue.claim',
+  ],
+  'each look at the metrics': ['blobs.waiting'],
+  'nightly jobs': [
+    'workspaces.count_deleted',
+    'retention.workspaces',
+    'assets.forget_keys',
+    'thinning.remove',
+  ],
+  'admin commands': [
+    'blobs.count_due',
+    'blob_leftovers.count_due',
+    'blobs.count_move_due',
+    'blobs.move_page',
+    'doctor.inline_page',
+    'doctor.overdue',
+    'doctor.stored',
+    'storage.drift',
+    'storage.recount',
+    'backup.is_anybody_here',
+  ],
+};
 
 /** Have the column, and are looked up by something else. */
 const STAY = ['access_tokens', 'key_sessions', 'presence'];
 
-/** Names a workspace for each row that it reads or writes: compares, joins or inserts the column. */
-const NAMES_WORKSPACE =
-  /\bworkspace_id\s*=|=\s*\w+\.workspace_id\b|\bworkspace_id\b[^()]*\)\s*(?:=|IN\b)|INSERT INTO \w+ \([^)]*\bworkspace_id\b|GROUP BY[^;]*\bworkspace_id\b/;
+const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' }).filter((path) =>
+  path.endsWith('.ts'),
+);
+const document = text('docs/scaling.md');
+
+/** Each distributed table and the column that it is distributed by. */
+const keyOf = new Map(
+  [...document.matchAll(/create_distributed_table\('(\w+)', '(\w+)'/g)].map(([, table = '', key = '']) => [
+    table,
+    key,
+  ]),
+);
+const tables = [...keyOf.keys()].filter((table) => table !== 'workspaces');
+const touches = (sql: string): boolean =>
+  [...keyOf.keys()].some((table) => new RegExp(`\\b${table}\\b`).test(sql));
+
+interface Plan {
+  readonly 'Node Type': string;
+  readonly 'Relation Name'?: string;
+  readonly Alias?: string;
+  readonly Plans?: readonly Plan[];
+}
+
+const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
+
+/** An equality that must hold: a part of an OR, a CASE or a NOT is none. */
+const EQUALITY = /(?<!(?:OR|WHEN|NOT) )\(([\w.]+) = (?:ANY \()?([$\w.]+)\)+(?! OR| THEN)/g;
+
+/** Those of a bitmap stand in its heap scan once more, with their OR. */
+const equalities = (node: Plan): [string, string][] =>
+  Object.entries(node['Node Type'] === 'Bitmap Index Scan' ? {} : node)
+    .filter(([name, value]) => /\b(Cond|Filter)$/.test(name) && typeof value === 'string')
+    .flatMap(([, condition]) => [...String(condition).replaceAll('"', '').matchAll(EQUALITY)])
+    .flatMap(([, left = '', right = '']): [string, string][] => [
+      [left, right],
+      [right, left],
+    ]);
+
+/**
+ * The scans of a plan that do not look for their rows by the key: it equals no parameter, nothing of an `unnest` of
+ * parameters or of a part of the statement, whose own scans count themselves, and no key that does.
+ */
+function scansWithoutKey(plan: Plan): string[] {
+  const nodes = nodesOf(plan);
+  const scans = nodes.filter((node) => node['Relation Name'] && node['Node Type'] !== 'ModifyTable');
+  const ofTables = new Set(scans.map(({ Alias }) => Alias));
+  const wanted = new Set(
+    scans.flatMap(({ Alias, 'Relation Name': table = '' }) =>
+      keyOf.has(table) ? [`${Alias}.${keyOf.get(table)}`] : [],
+    ),
+  );
+  const pairs = nodes.flatMap(equalities);
+  const isGiven = (value: string): boolean =>
+    value.startsWith('$') || (value.includes('.') && !ofTables.has(value.split('.')[0]));
+  const named = new Set<string>();
+  for (let before = -1; before < named.size;) {
+    before = named.size;
+    for (const [column, value] of pairs)
+      if (wanted.has(column) && (isGiven(value) || named.has(value))) named.add(column);
+  }
+  return [...wanted].filter((column) => !named.has(column));
+}
 
 let service: TestService;
-let tables: string[];
+let planner: pg.Client;
 beforeAll(async () => {
   service = await startService();
-  tables = [...text('docs/scaling.md').matchAll(/create_distributed_table\('(\w+)', 'workspace_id'/g)].map(
-    ([, table]) => table ?? '',
-  );
+  planner = new pg.Client({ connectionString: service.database.url });
+  await planner.connect();
+  await planner.query('SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off'); // as the service does
 });
-afterAll(() => service.close());
+afterAll(async () => {
+  await planner.end();
+  await service.close();
+});
 
-const touches = (sql: string): boolean => tables.some((table) => new RegExp(`\\b${table}\\b`).test(sql));
+/** Whether the statement looks for rows of distributed tables other than by their key. */
+async function looksAtAllNodes(sql: string): Promise<boolean> {
+  const count = Math.max(0, ...[...sql.matchAll(/\$(\d+)/g)].map(([, number]) => Number(number)));
+  const nulls = count > 0 ? `(${Array(count).fill('NULL').join(', ')})` : '';
+  await planner.query(`PREPARE planned AS ${sql}`);
+  const { rows } = await planner.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>(
+    `EXPLAIN (VERBOSE, FORMAT JSON) EXECUTE planned${nulls}`,
+  );
+  await planner.query('DEALLOCATE planned');
+  return rows.some((row) => scansWithoutKey(row['QUERY PLAN'][0].Plan).length > 0);
+}
 
 describe('the connections of an instance', () => {
   it('are as many as documented: those of its pool, and one for each purpose of its own', () => {
-    const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' });
     const purposes = sources
-      .filter((path) => path.endsWith('.ts') && !path.startsWith('backup/')) // that one is the admin command's
+      .filter((path) => !path.startsWith('backup/')) // that one is the admin command's
       .flatMap((path) => [...text(join('src', path)).matchAll(/dedicatedClient\('(\w+)'/g)])
       .map(([, purpose]) => purpose);
     expect(purposes.sort()).toEqual(['jobs', 'listen', 'notify', 'readiness']);
@@ -54,7 +148,7 @@ describe('the connections of an instance', () => {
   });
 });
 
-describe("a workspace's rows can be distributed by workspace_id", () => {
+describe("a workspace's rows can be distributed by its id", () => {
   it('all tables with the column are, but those that are looked up by something else', async () => {
     const found = await service.database.query<{ table: string }>(
       `SELECT table_name AS "table" FROM information_schema.columns
@@ -80,15 +174,80 @@ describe("a workspace's rows can be distributed by workspace_id", () => {
     expect(keys.filter(({ columns }) => !columns.includes('workspace_id'))).toEqual([]);
   });
 
-  it('no statement on them lacks it, but those that look after all workspaces', () => {
-    const lacking = knownStatements().filter(({ text }) => touches(text) && !NAMES_WORKSPACE.test(text));
-    const allowed = [...FANS_OUT, OF_THE_CATALOG];
-    expect(lacking.map(({ name }) => name).filter((name) => !allowed.includes(name))).toEqual([]);
-    const names = knownStatements().map(({ name }) => name);
-    expect(allowed.filter((name) => !names.includes(name))).toEqual([]);
+  it.each([
+    ['a reference among tables alone', 'SELECT FROM assets a JOIN workspaces w ON w.id = a.workspace_id'],
+    ['rows of another table', 'SELECT FROM presence p JOIN workspaces w ON w.id = p.workspace_id'],
+    [
+      'it in one place of two',
+      'DELETE FROM files WHERE id IN (SELECT id FROM files WHERE workspace_id = $1)',
+    ],
+    ['another column', 'SELECT FROM workspaces WHERE user_id = $1'],
+    ['what comes after it', 'SELECT FROM workspaces WHERE id > $1 ORDER BY id LIMIT 1'],
+    ['it or something else', 'SELECT FROM files WHERE workspace_id = $1 OR id = $2'],
+    ['it or another index', 'SELECT FROM workspaces WHERE id = $1 OR user_id = $2'],
+  ])('a statement that names %s lacks it: %s', async (_, sql) => {
+    expect(await looksAtAllNodes(sql)).toBe(true);
   });
 
-  it('nor does one within a function', async () => {
+  it.each([
+    [
+      'once, and passes it on',
+      'SELECT FROM assets a JOIN workspaces w ON w.id = a.workspace_id WHERE w.id = $1',
+    ],
+    ['as one of several', 'SELECT FROM workspaces WHERE id = ANY ($1)'],
+    [
+      'as rows',
+      'DELETE FROM blobs WHERE (workspace_id, id) IN (SELECT * FROM unnest($1::uuid[], $2::uuid[]))',
+    ],
+  ])('one that names it %s does not: %s', async (_, sql) => {
+    expect(await looksAtAllNodes(sql)).toBe(false);
+  });
+
+  it('no statement lacks it, but those that are about all workspaces', async () => {
+    const found: string[] = [WORKSPACES_OF_A_USER];
+    for (const { name, text: sql } of knownStatements()) if (await looksAtAllNodes(sql)) found.push(name);
+    expect(found.sort()).toEqual(Object.values(LOOK_AT_ALL_NODES).flat().sort());
+  });
+
+  it('nor does one of a repository, but for the list of workspaces', async () => {
+    const dataSource = service.app.get(DataSource);
+    const entities = dataSource.entityMetadatas.filter(({ tableName }) => keyOf.has(tableName));
+    expect(entities.map(({ name }) => name)).toEqual(['WorkspaceEntity']);
+    const users = sources.filter((path) => text(join('src', path)).includes('Repository(WorkspaceEntity)'));
+    expect(users).toEqual(['workspaces/workspaces.service.ts']);
+
+    const log = jest.spyOn(dataSource.logger, 'logQuery');
+    const alice = await service.user('alice');
+    const { id, path } = await alice.workspace();
+    const verificationHash = 'a'.repeat(64);
+    const salts = { encryptionSalt: 'b'.repeat(64), verificationSalt: 'c'.repeat(64) };
+    await alice
+      .post(`${path}/setup-encryption`)
+      .send({ ...salts, verificationHash })
+      .expect(200);
+    await alice.post(`${path}/verify-password`).send({ verificationHash }).expect(200);
+    await alice.post('/api/v1/auth/tokens').send({ name: 'bound', workspaceId: id }).expect(201);
+    await alice.get('/api/v1/workspaces').expect(200);
+    await alice.delete(path).expect(200);
+    const asked = new Set(log.mock.calls.map(([sql]) => sql).filter(touches));
+    log.mockRestore();
+
+    const uses = text('src/workspaces/workspaces.service.ts').match(/this\.workspaces\.\w+\(/g);
+    expect(asked.size).toBe(uses?.length);
+    const found: string[] = [];
+    for (const sql of asked) if (await looksAtAllNodes(sql)) found.push(sql);
+    expect(found).toEqual([expect.stringMatching(/^SELECT [^;]*"user_id" = \$1[^;]*ORDER BY/)]);
+  });
+
+  it('nothing else asks PostgreSQL, but for backups, which are of whole tables', () => {
+    const asking = sources.filter((path) =>
+      /\.query[<(]|\.manager\b|getRepository/.test(text(join('src', path))),
+    );
+    const allowed = /^(backup|platform\/(database|events|jobs))\//; // LISTEN and advisory locks are of no table
+    expect(asking.filter((path) => !allowed.test(path))).toEqual([]);
+  });
+
+  it('nor does one within a function: each table comes with its argument', async () => {
     const functions = await service.database.query<{ name: string; source: string }>(
       `SELECT proname AS name, prosrc AS source FROM pg_proc WHERE pronamespace = 'public'::regnamespace`,
     );
@@ -96,11 +255,25 @@ describe("a workspace's rows can be distributed by workspace_id", () => {
       .flatMap(({ source }) => source.slice(source.indexOf('BEGIN')).split(';'))
       .filter(touches);
     expect(statements.length).toBeGreaterThan(5);
-    expect(statements.filter((sql) => !NAMES_WORKSPACE.test(sql))).toEqual([]);
-    for (const { name } of functions) expect(text('docs/scaling.md')).toContain(`\`${name}\``);
+    const places = new RegExp(`\\b(?:FROM|JOIN|UPDATE|INTO) (?:${[...keyOf.keys()].join('|')})\\b`, 'g');
+    const names = /\b(?:workspace_id|w\.id) = p_workspace\b|(?:SELECT|VALUES \() ?p_workspace\b/g;
+    for (const sql of statements)
+      expect([sql, sql.match(names)?.length]).toEqual([sql, sql.match(places)?.length]);
+    for (const { name } of functions) expect(document).toContain(`\`${name}\``);
   });
 
-  it('those that do not are documented', () => {
-    for (const name of FANS_OUT) expect(text('docs/scaling.md')).toContain(`\`${name}\``);
+  it('those that do are documented, and which of them lock rows', () => {
+    const rows = [...document.matchAll(/^\| (.+) \| (`[\w.]+`(?:, `[\w.]+`)*) \|$/gm)];
+    const documented = rows.map(([, by = '', names = '']) => [by, names.replaceAll('`', '').split(', ')]);
+    expect(Object.fromEntries(documented)).toEqual(LOOK_AT_ALL_NODES);
+
+    const names = Object.values(LOOK_AT_ALL_NODES).flat();
+    const locking = knownStatements().filter(
+      ({ name, text: sql }) => names.includes(name) && / UPDATE( OF \w+)?( SKIP LOCKED)?$/m.test(sql),
+    );
+    const [, sentence = ''] = /((?:`[\w.]+`(?:,|\sand)?\s)+)lock\srows/.exec(document) ?? [];
+    expect([...sentence.matchAll(/[\w.]+(?=`)/g)].map(String).sort()).toEqual(
+      locking.map(({ name }) => name).sort(),
+    );
   });
 });
