@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { chmod, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -136,8 +136,9 @@ describe('a start that succeeds', () => {
     expect(await service.end('SIGTERM')).toEqual({ code: 0, signal: null });
   });
 
-  it('keeps its secrets: a token survives a restart, and the files are for the owner alone', async () => {
-    const env = { DATA_DIR: dataDir, DATABASE_URL: database.url };
+  it('keeps its secrets: a token survives a restart, and all that it makes is for the owner alone', async () => {
+    const own = await createDatabase();
+    const env = { DATA_DIR: await mkdtemp(join(dataDir, 'own-')), DATABASE_URL: own.url };
     const before = await startProcess(env);
     const { body } = await supertest(before.url)
       .post('/api/v1/auth/dev-login')
@@ -151,6 +152,12 @@ describe('a start that succeeds', () => {
       .set('Authorization', `Bearer ${body.token}`)
       .expect(200);
     await after.end('SIGTERM');
+
+    const made = await readdir(env.DATA_DIR, { recursive: true });
+    expect(made).toEqual(expect.arrayContaining(['blobs', 'secrets', join('secrets', 'auth-secret')]));
+    for (const name of made)
+      expect([name, (await stat(join(env.DATA_DIR, name))).mode & 0o077]).toEqual([name, 0]);
+    await own.drop();
   });
 
   it('finishes an upload that is under way when SIGTERM comes, and exits 0', async () => {
