@@ -4,12 +4,13 @@
 FROM node:24.11.0-bookworm-slim AS build
 WORKDIR /build
 COPY package.json package-lock.json ./
-RUN npm ci --no-audit --no-fund --omit=optional
+# No package's script is needed: the build is tsc's.
+RUN npm ci --ignore-scripts --no-audit --no-fund --omit=optional
 COPY nest-cli.json tsconfig.json tsconfig.build.json ./
 COPY src src
 COPY examples examples
 COPY bench bench
-RUN npm run build && npm prune --omit=dev --omit=optional
+RUN npm run build && npm prune --ignore-scripts --omit=dev --omit=optional
 
 # Neither npm nor a compiler: node alone, and an init process that reaps and passes signals on.
 FROM debian:12.12-slim

@@ -30,9 +30,18 @@ const CAPABILITIES: Readonly<Record<string, readonly string[]>> = {
   proxy: ['NET_BIND_SERVICE'],
 };
 
-const PINNED = /^[\w./-]+:v?\d+\.\d+(\.\d+)?(-[\w.]+)?$/;
+/** A tag that names a release, a digest, or both. */
+const PINNED = /^[\w./-]+(:v?\d+\.\d+(\.\d+)?(-[\w.]+)?(@sha256:[0-9a-f]{64})?|@sha256:[0-9a-f]{64})$/;
 
 describe('docker-compose.yml', () => {
+  it('may pin an image by its release, by its digest, or by both', () => {
+    const digest = `@sha256:${'0a'.repeat(32)}`;
+    for (const tag of [':17.6-bookworm', ':v3.5.0', digest, `:17.6${digest}`])
+      expect(`postgres${tag}`).toMatch(PINNED);
+    for (const tag of ['', ':latest', ':17', '@sha256:0a', `${digest}0`])
+      expect(`postgres${tag}`).not.toMatch(PINNED);
+  });
+
   it.each(services)(
     '%s: a pinned image, an ordinary user, no capability that it can do without, nothing to write on',
     (name, one) => {
@@ -162,6 +171,8 @@ describe('the Dockerfile', () => {
 
   it('builds with what package.json has and copies what is there', () => {
     for (const { rest } of build.filter(({ name }) => name === 'RUN')) {
+      for (const [install] of rest.matchAll(/npm (?:ci|install|prune)[^&]*/g))
+        expect(install).toContain('--ignore-scripts');
       for (const [, script = ''] of rest.matchAll(/npm run ([\w:-]+)/g))
         expect(packageJson.scripts).toHaveProperty(script);
     }
@@ -176,8 +187,8 @@ describe('the Dockerfile', () => {
   });
 
   it('leaves npm and the sources behind, and runs as nobody under an init process', () => {
-    expect(final[0]?.rest).toMatch(/^debian:\d+\.\d+-slim$/);
-    expect(build[0]?.rest).toMatch(/^node:24\.\d+\.\d+-bookworm-slim AS build$/);
+    expect(final[0]?.rest).toMatch(/^debian:\d+\.\d+-slim(@sha256:[0-9a-f]{64})?$/);
+    expect(build[0]?.rest).toMatch(/^node:24\.\d+\.\d+-bookworm-slim(@sha256:[0-9a-f]{64})? AS build$/);
     const from = final
       .filter(({ rest }) => rest.startsWith('--from=build'))
       .map(({ rest }) => rest.split(' ')[1]);
