@@ -94,6 +94,16 @@ describe('docker-compose.yml', () => {
     expect(new Set(open)).toEqual(new Set(['proxy']));
   });
 
+  it('has the profiles that docs/operations.md lists, and reads the variables that they need', () => {
+    const [, section = ''] = text('docs/operations.md').split(/^## /m);
+    const rows = [...section.matchAll(/^\| `(\w+)` \|.*\| (.+) \|$/gm)];
+    const profiles = new Set(services.flatMap(([, one]) => one.profiles ?? []));
+    expect(new Set(rows.map(([, profile = '']) => profile))).toEqual(profiles);
+    const needed = rows.flatMap(([, , variables = '']) => [...variables.matchAll(/`([A-Z_]+)=/g)]);
+    expect(needed.map(([, name]) => name)).toEqual(['DOMAIN', 'BASE_URL', 'TRUST_PROXY', 'REDIS_URL_FILE']);
+    for (const [, name] of needed) expect(text('docker-compose.yml')).toContain(`\${${name}:`);
+  });
+
   it('sets variables that the service knows, with no secret among them', () => {
     const names = Object.keys(own.environment ?? {});
     expect(names.filter((name) => !knownVariables().has(name))).toEqual([]);
