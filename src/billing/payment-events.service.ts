@@ -47,12 +47,13 @@ export class PaymentEvents {
   /**
    * Forgets what has been processed 90 days ago; the provider repeats a delivery for three. What the subscriptions
    * are does not change by it, and the last events of each stay. Returns how many events went.
+   * @param signal once aborted, it ends with the batch under way
    */
-  async forgetOldEvents(now: Date): Promise<number> {
+  async forgetOldEvents(now: Date, signal?: AbortSignal): Promise<number> {
     const cutoff = new Date(now.getTime() - KEPT_DAYS * DAY_MS);
-    await this.closeBefore(cutoff);
+    await this.closeBefore(cutoff, signal);
     let forgotten = 0;
-    for (let last = BATCH; last === BATCH; forgotten += last) {
+    for (let last = BATCH; last === BATCH && !signal?.aborted; forgotten += last) {
       last = (await this.database.run(eventLogStatements.forget, [cutoff, BATCH])).length;
     }
     return forgotten;
@@ -73,7 +74,7 @@ export class PaymentEvents {
   }
 
   /** User by user, each in a transaction of its own. */
-  private async closeBefore(cutoff: Date): Promise<void> {
+  private async closeBefore(cutoff: Date, signal?: AbortSignal): Promise<void> {
     for (let above: string | undefined = LOWEST_ID; above;) {
       const users: { id: string }[] = await this.database.run(eventLogStatements.usersWithOld, [
         cutoff,
@@ -81,6 +82,7 @@ export class PaymentEvents {
         BATCH,
       ]);
       for (const { id } of users) {
+        if (signal?.aborted) return;
         await this.database.transaction(async (tx) => {
           if (await lockUser(tx, { customerId: null, userId: id })) await closeOld(tx, id, cutoff);
         });

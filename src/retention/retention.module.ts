@@ -18,6 +18,8 @@ export class RetentionModule {
     jobs.add('retention', async (now, signal) => retentionCounts(await retention.runDue(now, { signal })));
     jobs.add('blobs', async (now, signal) => ({ ...(await blobs.sweep(now, signal)) }));
     jobs.add('subscriptions', async (now) => ({ expired: await subscriptions.expire(now) }));
-    jobs.add('payment-events', async (now) => ({ forgotten: await paymentEvents.forgetOldEvents(now) }));
+    jobs.add('payment-events', async (now, signal) => ({
+      forgotten: await paymentEvents.forgetOldEvents(now, signal),
+    }));
   }
 }

@@ -334,6 +334,16 @@ describe('a job that is told to stop in the midst of its work', () => {
               SELECT $1, 'k' || n, 't', '2026-01-01' FROM generate_series(1, $2::int) n`,
       left: 'SELECT FROM asset_idempotency_keys WHERE workspace_id = $1',
     },
+    {
+      job: 'payment-events',
+      counted: 'forgotten',
+      batch: 500,
+      untilStatement: 'event_log.forget',
+      write: `INSERT INTO payment_events (event_id, user_id, subscription_id, kind, cause, occurred_at, received_at, fate)
+              SELECT 'e' || n, w.user_id, 's', 'updated', '', '2026-01-01', '2026-01-01', 'ignored'
+              FROM workspaces w, generate_series(1, $2::int) n WHERE w.id = $1`,
+      left: 'SELECT FROM payment_events e JOIN workspaces w ON w.user_id = e.user_id WHERE w.id = $1',
+    },
   ])('$job ($counted) ends with its batch, and the next run does the rest', async (work) => {
     const owner = await writeUser(first.database.query);
     const { workspaceId } = await writeLog(first.database.query, owner, { operations: [] });
