@@ -27,6 +27,7 @@ const LOOK_AT_ALL_NODES = {
   'each look at the metrics': ['blobs.waiting'],
   'nightly jobs': [
     'workspaces.count_deleted',
+    'workspaces.deleted_above',
     'retention.workspaces',
     'assets.forget_keys',
     'thinning.remove',
