@@ -20,7 +20,7 @@ export interface Thinned {
 
 /**
  * Those of the versions $2 that are neither current nor pinned. A checkpoint pins what was a file's newest at its
- * cursor: so one that does is the first at or after the change that made the version, and before the file's next one.
+ * cursor: so one that does is the first at or after the change that made the version, with no other change of the file up to it.
  * Looked up one after the other, by key: a plan that joined them would rest on how large the tables were when they were
  * last analyzed, and take seconds on a workspace that has grown since.
  */
@@ -32,13 +32,12 @@ const EXPENDABLE = `
   ) v
   CROSS JOIN LATERAL (SELECT version FROM files WHERE workspace_id = $1 AND id = v.file_id LIMIT 1) f
   CROSS JOIN LATERAL (
-    SELECT min(c.cursor + 0) AS cursor FROM changes c
-    WHERE c.workspace_id = $1 AND c.file_id = v.file_id AND c.cursor > v.change_cursor
-  ) next
-  CROSS JOIN LATERAL (
     SELECT min(p.cursor) AS cursor FROM checkpoints p WHERE p.workspace_id = $1 AND p.cursor >= v.change_cursor
   ) mark
-  WHERE f.version <> v.version AND (mark.cursor IS NULL OR mark.cursor >= next.cursor)`;
+  WHERE f.version <> v.version AND (mark.cursor IS NULL OR EXISTS (
+    SELECT FROM changes c
+    WHERE c.workspace_id = $1 AND c.file_id = v.file_id AND c.cursor > v.change_cursor AND c.cursor <= mark.cursor
+  ))`;
 
 const statements = {
   /**

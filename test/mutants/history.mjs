@@ -91,8 +91,8 @@ export const HISTORY_MUTANTS = [
     name: 'retention takes what a checkpoint pins',
     promise: 'What a checkpoint pins stays.',
     file: 'src/files/thinning.ts',
-    find: 'WHERE f.version <> v.version AND (mark.cursor IS NULL OR mark.cursor >= next.cursor)',
-    replace: 'WHERE f.version <> v.version AND (true OR mark.cursor IS NULL OR mark.cursor >= next.cursor)',
+    find: 'WHERE f.version <> v.version AND (mark.cursor IS NULL OR EXISTS (',
+    replace: 'WHERE f.version <> v.version AND (true OR mark.cursor IS NULL OR EXISTS (',
     tests: [[RETENTION, 'pinned versions|takes neither what is current']],
   },
   {
