@@ -57,7 +57,11 @@ describe('GET /health/ready', () => {
       migrations: 'unknown',
     });
     await supertest(service.url).get('/health').expect(200, { ok: true });
-    await ready().timeout(20_000).expect(503);
+    await eventually(async () => {
+      const asked = performance.now();
+      await ready().expect(503);
+      expect(performance.now() - asked).toBeLessThan(2_000); // sooner or later, on a machine that has much else to do
+    });
     await link.mend();
     await eventuallyReady(200, READY);
   });

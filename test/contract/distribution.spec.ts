@@ -17,11 +17,12 @@ const LOOK_AT_ALL_NODES = {
     'account.delete_workspaces',
   ],
   'the start, and each command: whether the store that is configured is needed': ['blobs.any_stored'],
-  'each instance by itself: what is deleted is emptied and swept, pushes are sent': [
+  'each instance by itself: what is deleted is emptied and swept, keys run out, pushes are sent': [
     'workspaces.deleted',
     'blobs.condemn_staged',
     'blobs.lock_due',
     'blob_leftovers.claim',
+    'assets.forget_keys',
     'push_queue.claim',
   ],
   'each look at the metrics': ['blobs.waiting'],
@@ -29,7 +30,6 @@ const LOOK_AT_ALL_NODES = {
     'workspaces.count_deleted',
     'workspaces.deleted_above',
     'retention.workspaces',
-    'assets.forget_keys',
     'thinning.remove',
   ],
   'admin commands': [

@@ -13,8 +13,10 @@ const SEED = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000);
 /** For the suite long enough that everything stands still; time limits are reached by longer ones alone. */
 const STOP_SECONDS = Number(process.env['CRASH_STOP_SECONDS'] ?? 2);
 
-/** After a killed PostgreSQL is back; one second as measured, and a slow machine takes longer. */
-const READY_WITHIN_MS = 30_000;
+/** After a killed PostgreSQL is back: the promise, held to the median, and what no round of a slow machine may exceed. */
+const READY_WITHIN_MS = 5_000;
+const READY_AT_LAST_MS = 30_000;
+const readyAfter: number[] = [];
 const PATIENCE_MS = ROUNDS * (60_000 + STOP_SECONDS * 1000);
 const HOUR_MS = 60 * 60_000;
 
@@ -94,7 +96,10 @@ async function round(crash: Crash): Promise<void> {
   if (crash.kills.includes('postgres')) await world.postgres.start();
   if (crash.kills.includes('service')) await world.restartService();
   const readyMs = await world.ready();
-  if (!crash.kills.includes('service')) expect(readyMs).toBeLessThan(READY_WITHIN_MS);
+  if (!crash.kills.includes('service')) {
+    expect(readyMs).toBeLessThan(READY_AT_LAST_MS);
+    readyAfter.push(readyMs);
+  }
   await world.logIn();
   const happened = await world.settle(tally);
   report.add(crash.name, tally, { happened, readyMs, ms: performance.now() - started });
@@ -117,6 +122,8 @@ describe(`${ROUNDS} crashes in a storm of writes, seed ${SEED}`, () => {
       }
       expect(report.acknowledged).toBeGreaterThan(ROUNDS * 10);
       expect(report.unheard).toBeGreaterThan(ROUNDS);
+      const median = readyAfter.sort((a, b) => a - b)[Math.floor(readyAfter.length / 2)];
+      expect(median ?? 0).toBeLessThan(READY_WITHIN_MS);
     },
     PATIENCE_MS,
   );

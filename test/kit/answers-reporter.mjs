@@ -24,7 +24,11 @@ export default class AnswersReporter {
       ),
     );
     rmSync(this.directory, { recursive: true, force: true });
-    if (!this.isWhole(results)) return;
+    if (!this.isWhole(results)) {
+      if (process.env.REQUIRE_ALL_ANSWERS)
+        console.log('\nDocumented answers were not counted: not all tests ran and passed.');
+      return;
+    }
     const documented = documentedAnswers();
     const missing = documented.filter((answer) => !seen.has(answer));
     const count = `${documented.length - missing.length} of ${documented.length} documented answers were seen`;

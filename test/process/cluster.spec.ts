@@ -94,10 +94,17 @@ describeWithTestServers('two instances behind nginx, on one PostgreSQL and one S
 
   it('jobs that two start at once both come right, one after the other, and leave a row each', async () => {
     // Who meets the run of the other is told to try again when it has ended.
-    const run = (): Promise<unknown> => eventually(() => admin('retention', 'run'));
+    const run = async (): Promise<void> => {
+      for (;;) {
+        const { code, output } = await runProcess(cluster.env, ADMIN, ['retention', 'run']);
+        if (code === 0) return;
+        expect(output).toContain('another run is under way');
+      }
+    };
     await Promise.all([run(), run()]);
     const { runs } = (await admin('jobs')) as { runs: { name: string; error: string | null }[] };
-    expect(runs.filter(({ name, error }) => name.includes('retention') && error === null)).toHaveLength(2);
+    const ofRetention = runs.filter(({ name }) => name.includes('retention'));
+    expect(ofRetention.map(({ error }) => error)).toEqual([null, null]);
   });
 
   it('the kill switch holds on both', async () => {

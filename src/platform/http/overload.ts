@@ -27,7 +27,7 @@ const HEALTH = /^\/health(?:\/|\?|$)/;
 
 type Reason = 'in_flight' | 'database' | 'event_loop';
 
-/** Refuses requests early, before they cost anything, when more come than can be answered in time. Health is exempt. */
+/** Refuses requests early, before they cost anything, when more come than can be answered in time. Health and preflights are exempt. */
 @Injectable()
 export class Overload implements OnApplicationShutdown {
   private readonly refusals: Counter;
@@ -68,6 +68,7 @@ export class Overload implements OnApplicationShutdown {
   /** From now on a process that does not get round to its work refuses nothing for it. */
   stopLooking(): void {
     clearInterval(this.timer);
+    this.lateLooks = 0;
   }
 
   onApplicationShutdown(): void {

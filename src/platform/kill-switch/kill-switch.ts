@@ -9,7 +9,7 @@ import { Log } from '../log/index.js';
 
 export const MODES = ['off', 'read-only', 'down'] as const;
 
-/** `read-only` refuses what writes content, settings or tokens; `down` everything but health. */
+/** `read-only` refuses what writes content, settings or tokens; `down` everything but health, and preflights: a page must be able to read the refusal. */
 export type Mode = (typeof MODES)[number];
 
 const TOPIC = 'kill-switch';
