@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { Clock } from '../platform/clock/index.js';
-import { Database } from '../platform/database/index.js';
+import { Database, removeInBatches } from '../platform/database/index.js';
 import { NightlyJobs } from '../platform/jobs/index.js';
 import { Log } from '../platform/log/index.js';
 import { assetStatements } from './assets.queries.js';
@@ -38,11 +38,8 @@ export class IdempotencyKeys {
    * In bounded batches; may run on several instances at once. Returns how many went.
    * @param signal once aborted, it ends with the batch under way
    */
-  async forgetExpiredKeys(now: Date, signal?: AbortSignal): Promise<number> {
-    let forgotten = 0;
-    for (let last = BATCH; last === BATCH && !signal?.aborted; forgotten += last) {
-      last = (await this.database.run(assetStatements.forgetKeys, [oldestValidKey(now), BATCH])).length;
-    }
-    return forgotten;
+  forgetExpiredKeys(now: Date, signal?: AbortSignal): Promise<number> {
+    const values = [oldestValidKey(now), BATCH];
+    return removeInBatches(BATCH, () => this.database.run(assetStatements.forgetKeys, values), signal);
   }
 }

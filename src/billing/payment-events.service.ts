@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../platform/clock/index.js';
-import { Database } from '../platform/database/index.js';
+import { BEFORE_ALL_IDS, Database, removeInBatches } from '../platform/database/index.js';
 import { Log } from '../platform/log/index.js';
 import { type Counter, Metrics } from '../platform/metrics/index.js';
 import { eventLogStatements } from './event-log.queries.js';
@@ -10,7 +10,6 @@ import { type News, readDelivery } from './provider-event.js';
 const DAY_MS = 24 * 60 * 60_000;
 const KEPT_DAYS = 90;
 const BATCH = 500;
-const LOWEST_ID = '00000000-0000-0000-0000-000000000000';
 
 type Outcome =
   'applied' | 'without effect' | 'known already' | 'about nobody we know' | 'nothing to act upon';
@@ -52,11 +51,8 @@ export class PaymentEvents {
   async forgetOldEvents(now: Date, signal?: AbortSignal): Promise<number> {
     const cutoff = new Date(now.getTime() - KEPT_DAYS * DAY_MS);
     await this.closeBefore(cutoff, signal);
-    let forgotten = 0;
-    for (let last = BATCH; last === BATCH && !signal?.aborted; forgotten += last) {
-      last = (await this.database.run(eventLogStatements.forget, [cutoff, BATCH])).length;
-    }
-    return forgotten;
+    const forget = (): Promise<unknown[]> => this.database.run(eventLogStatements.forget, [cutoff, BATCH]);
+    return removeInBatches(BATCH, forget, signal);
   }
 
   private take({ event, customerId, userId }: News): Promise<Outcome> {
@@ -75,7 +71,7 @@ export class PaymentEvents {
 
   /** User by user, each in a transaction of its own. */
   private async closeBefore(cutoff: Date, signal?: AbortSignal): Promise<void> {
-    for (let above: string | undefined = LOWEST_ID; above;) {
+    for (let above: string | undefined = BEFORE_ALL_IDS; above;) {
       const users: { id: string }[] = await this.database.run(eventLogStatements.usersWithOld, [
         cutoff,
         above,

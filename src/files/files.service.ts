@@ -2,7 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
 import { Blobs, type StagedBlob } from '../platform/blobs/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, isConnectionLost, isForeignKeyViolation, sqlState } from '../platform/database/index.js';
+import {
+  BEFORE_ALL_IDS,
+  Database,
+  isConnectionLost,
+  isForeignKeyViolation,
+  sqlState,
+} from '../platform/database/index.js';
 import { BadRequest, NotFound, PreconditionFailed, ServiceUnavailable } from '../platform/http/index.js';
 import type { Caller } from '../workspaces/index.js';
 import { Announcements } from './announcements.js';
@@ -12,7 +18,6 @@ import { fileStatements } from './files.queries.js';
 import { type PutOutcome, PutQueue } from './put-queue.js';
 
 const PAGE = 1000;
-const BEFORE_ALL_IDS = '00000000-0000-0000-0000-000000000000';
 
 export interface Upload {
   readonly workspaceId: string;

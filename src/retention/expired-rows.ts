@@ -1,5 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { Database, type Parameter, type Statement, statement } from '../platform/database/index.js';
+import {
+  Database,
+  type Parameter,
+  removeInBatches,
+  type Statement,
+  statement,
+} from '../platform/database/index.js';
 import { NightlyJobs } from '../platform/jobs/index.js';
 
 const BATCH = 1_000;
@@ -62,11 +68,8 @@ export class ExpiredRows {
 
   private removing(query: Statement, valuesAt: (now: Date) => Parameter[]): Removal {
     return async (now, signal) => {
-      let removed = 0;
-      for (let last = BATCH; last === BATCH && !signal.aborted; removed += last) {
-        last = (await this.database.run(query, [...valuesAt(now), BATCH])).length;
-      }
-      return { removed };
+      const batch = (): Promise<unknown[]> => this.database.run(query, [...valuesAt(now), BATCH]);
+      return { removed: await removeInBatches(BATCH, batch, signal) };
     };
   }
 }

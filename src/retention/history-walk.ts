@@ -1,9 +1,8 @@
 import type { VersionIds } from '../files/index.js';
-import { Database, type Parameter, type Statement } from '../platform/database/index.js';
+import { BEFORE_ALL_IDS, Database, type Parameter, type Statement } from '../platform/database/index.js';
 import { bordersAt } from './retention-rule.js';
 import { retentionStatements } from './retention.queries.js';
 
-const LOWEST_ID = '00000000-0000-0000-0000-000000000000';
 const WORKSPACES = 500;
 const FILES = 500;
 
@@ -35,7 +34,7 @@ const BEFORE_ID = 1;
 
 /** Every workspace that is not deleted, in bounded memory. */
 export async function* workspaceIds(database: Database): AsyncGenerator<string, void> {
-  for (let above: string | undefined = LOWEST_ID; above !== undefined;) {
+  for (let above: string | undefined = BEFORE_ALL_IDS; above !== undefined;) {
     const page: { id: string }[] = await database.run(retentionStatements.workspaces, [above, WORKSPACES]);
     for (const { id } of page) yield id;
     above = page.at(-1)?.id;
@@ -55,9 +54,9 @@ export async function* supersededVersions(
   batchSize: () => number,
 ): AsyncGenerator<Batch, void> {
   const { all, hourly, daily } = bordersAt(now);
-  for (let above: string | undefined = LOWEST_ID; above !== undefined;) {
+  for (let above: string | undefined = BEFORE_ALL_IDS; above !== undefined;) {
     const files: string[] = await filesAbove(database, workspaceId, above);
-    let after: Place | undefined = files.length > 0 ? { fileId: LOWEST_ID, cursor: 0 } : undefined;
+    let after: Place | undefined = files.length > 0 ? { fileId: BEFORE_ALL_IDS, cursor: 0 } : undefined;
     while (after) {
       const values = [workspaceId, files, all, hourly, daily, after.fileId, after.cursor, PAGE];
       const [page]: Page[] = await read(database, retentionStatements.superseded, values);

@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { Database, type Parameter, type Statement } from '../platform/database/index.js';
+import { BEFORE_ALL_IDS, Database, type Parameter, type Statement } from '../platform/database/index.js';
 import { Standings, WorkspaceClosed, type WorkspaceRef } from '../workspaces/index.js';
 import { refuseCursor } from './cursors.js';
 import { pageStatements } from './pages.queries.js';
-import { FIRST_ID } from './reading.js';
 
 interface PageRow<Position> {
   readonly headCursor: number;
@@ -28,7 +27,7 @@ export class Pages {
     const { headCursor, last, items, hasMore } = await this.page<PageRow<string>>(
       pageStatements.snapshot,
       workspace,
-      [pageCursor ?? FIRST_ID, limit],
+      [pageCursor ?? BEFORE_ALL_IDS, limit],
     );
     const next = JSON.stringify(hasMore ? last : null);
     return `{"files":[${items}],"cursor":${headCursor},"nextPageCursor":${next},"hasMore":${hasMore}}`;

@@ -1,8 +1,5 @@
 import { NotFound } from '../platform/http/index.js';
 
-/** Below every id. */
-export const FIRST_ID = '00000000-0000-0000-0000-000000000000';
-
 /** Even an empty answer has one row, with the head; none means that the workspace has gone meanwhile. @throws NotFound */
 export function one<Row>([row]: readonly Row[]): Row {
   if (row === undefined) throw new NotFound('workspace not found');

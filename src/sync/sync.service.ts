@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { ListedFile } from '../files/index.js';
-import { Database } from '../platform/database/index.js';
+import { BEFORE_ALL_IDS, Database } from '../platform/database/index.js';
 import { refuseCursor } from './cursors.js';
-import { FIRST_ID, one } from './reading.js';
+import { one } from './reading.js';
 import { syncStatements } from './sync.queries.js';
 
 export interface Change {
@@ -41,7 +41,7 @@ export class Sync {
     pageCursor: string | undefined,
     limit: number,
   ): Promise<{ files: ListedFile[]; cursor: number; hasMore: boolean }> {
-    const values = [workspaceId, pageCursor ?? FIRST_ID, limit + 1];
+    const values = [workspaceId, pageCursor ?? BEFORE_ALL_IDS, limit + 1];
     const rows = await this.database.run<Head & (ListedFile | { id: null })>(syncStatements.snapshot, values);
     const files = rows.filter((row): row is Head & ListedFile => row.id !== null);
     return { files: files.slice(0, limit), cursor: one(rows).headCursor, hasMore: files.length > limit };

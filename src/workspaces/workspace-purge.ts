@@ -2,7 +2,7 @@ import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap
 import { Interval } from '@nestjs/schedule';
 import { BlobSweeper } from '../platform/blobs/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, statement } from '../platform/database/index.js';
+import { BEFORE_ALL_IDS, Database, statement } from '../platform/database/index.js';
 import { Background } from '../platform/jobs/index.js';
 import { Log } from '../platform/log/index.js';
 
@@ -11,7 +11,6 @@ export type PurgeStep = (workspaceId: string) => Promise<number>;
 
 const LOOK_AGAIN_MS = 60_000;
 const TAKEN_UP_AT_ONCE = 1000;
-const LOWEST_ID = '00000000-0000-0000-0000-000000000000';
 
 const deleted = statement(
   'workspaces.deleted',
@@ -83,7 +82,7 @@ export class WorkspacePurge implements OnApplicationBootstrap, BeforeApplication
    */
   async finish(): Promise<{ purged: number; left: number }> {
     const before = await this.countDeleted();
-    for (let above: string | undefined = LOWEST_ID; above !== undefined && !this.isStopping;) {
+    for (let above: string | undefined = BEFORE_ALL_IDS; above !== undefined && !this.isStopping;) {
       const page: { id: string }[] = await this.database.run(deletedAbove, [above, TAKEN_UP_AT_ONCE]);
       for (const { id } of page) this.begin(id);
       await this.idle();

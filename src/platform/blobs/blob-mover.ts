@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { Configuration } from '../../config/index.js';
-import { Database, type Tx } from '../database/index.js';
+import { BEFORE_ALL_IDS, Database, type Tx } from '../database/index.js';
 import { Log } from '../log/index.js';
 import {
   type BlobLocation,
@@ -18,7 +18,6 @@ import { moveStatements } from './move.queries.js';
 
 const PAGE = 500;
 const AT_ONCE = 4;
-const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 
 /** What a move has done. */
 export interface Moved {
@@ -61,7 +60,7 @@ export class BlobMover {
     if (to !== 'inline') await this.stores.at(to);
     const counts = { moved: 0, skipped: 0, failed: 0 };
     const { inlineBlobBytes } = this.configuration;
-    let [workspaceId, id] = [BEFORE_ALL, BEFORE_ALL];
+    let [workspaceId, id] = [BEFORE_ALL_IDS, BEFORE_ALL_IDS];
     for (;;) {
       const values = [workspaceId, id, to, PAGE, inlineBlobBytes];
       const rows = await this.database.run<Row>(moveStatements.page, values);

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
-import { Database } from '../database/index.js';
+import { BEFORE_ALL_IDS, Database } from '../database/index.js';
 import type { Examination, Finding } from '../doctor/index.js';
 import { BlobMissing, keyOf, type StoreLocation } from './blob-store.js';
 import { BlobStores } from './blob-stores.js';
@@ -9,7 +9,6 @@ import { moveStatements } from './move.queries.js';
 
 const PAGE = 1000;
 const DEEP_PAGE = 100;
-const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 const STORES: readonly StoreLocation[] = ['disk', 's3'];
 
 interface Row {
@@ -111,7 +110,7 @@ export class BytesCheck {
     statement: Parameters<Database['run']>[0],
     size: number,
   ): AsyncGenerator<R[]> {
-    let [workspaceId, id] = [BEFORE_ALL, BEFORE_ALL];
+    let [workspaceId, id] = [BEFORE_ALL_IDS, BEFORE_ALL_IDS];
     for (;;) {
       const rows = await this.database.run<R>(statement, [workspaceId, id, size]);
       yield rows;

@@ -1,0 +1,16 @@
+/** Below every id: where a walk in the order of ids begins. */
+export const BEFORE_ALL_IDS = '00000000-0000-0000-0000-000000000000';
+
+/**
+ * Removes so many rows at a time until fewer are left; once aborted, it ends with the batch under way. Returns how many went.
+ * @param removed a batch, as rows
+ */
+export async function removeInBatches(
+  size: number,
+  removed: () => Promise<readonly unknown[]>,
+  signal?: AbortSignal,
+): Promise<number> {
+  let total = 0;
+  for (let last = size; last === size && !signal?.aborted; total += last) last = (await removed()).length;
+  return total;
+}
