@@ -2,10 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { isUUID } from 'class-validator';
 import { IsNull, Repository } from 'typeorm';
-import { v7 as uuidv7 } from 'uuid';
 import { generatePat, hashPat, TOKEN_REVOKED } from '../auth/index.js';
 import { Clock, parseInstant } from '../platform/clock/index.js';
-import { isForeignKeyViolation } from '../platform/database/index.js';
+import { isForeignKeyViolation, newId } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
 import { BadRequest, NotFound } from '../platform/http/index.js';
 import { RateLimiter } from '../platform/limits/index.js';
@@ -46,7 +45,7 @@ export class AccessTokens {
 
     const raw = generatePat();
     const token = {
-      ...{ id: uuidv7(), userId, name: request.name, tokenHash: hashPat(raw), workspaceId },
+      ...{ id: newId(), userId, name: request.name, tokenHash: hashPat(raw), workspaceId },
       ...{ createdAt: now, lastUsedAt: null, expiresAt, revokedAt: null },
       scopes: [...new Set(request.scopes ?? ['full' as const])],
     };

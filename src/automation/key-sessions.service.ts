@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { v7 as uuidv7 } from 'uuid';
 import type { Principal } from '../auth/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, isForeignKeyViolation } from '../platform/database/index.js';
+import { Database, isForeignKeyViolation, newId } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
 import { NotFound } from '../platform/http/index.js';
 import { Log } from '../platform/log/index.js';
@@ -53,7 +52,7 @@ export class KeySessions {
     const key = await this.keyCheck.masterKey(workspaceId, request);
     const token = generateToken();
     const now = this.clock.now();
-    const id = uuidv7();
+    const id = newId();
     const wrapped = wrapKey(token, { id, userId, workspaceId }, key);
     key.fill(0);
     try {

@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { isUUID } from 'class-validator';
-import { v7 as uuidv7 } from 'uuid';
 import { lockLog } from '../files/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database } from '../platform/database/index.js';
+import { Database, newId } from '../platform/database/index.js';
 import { NotFound } from '../platform/http/index.js';
 import { checkpointStatements } from './checkpoints.queries.js';
 
@@ -31,7 +30,7 @@ export class Checkpoints {
   create(workspaceId: string, encryptedLabel: string, kind: CheckpointKind): Promise<Checkpoint> {
     return this.database.transaction(async (tx) => {
       const { headCursor } = await lockLog(tx, workspaceId);
-      const values = [workspaceId, uuidv7(), encryptedLabel, kind, headCursor, this.clock.now()];
+      const values = [workspaceId, newId(), encryptedLabel, kind, headCursor, this.clock.now()];
       const [checkpoint] = await tx.run<Checkpoint>(checkpointStatements.create, values);
       if (!checkpoint) throw new Error('the checkpoint was not created');
       return checkpoint;

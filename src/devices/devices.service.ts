@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { isUUID } from 'class-validator';
-import { v7 as uuidv7 } from 'uuid';
 import { Clock } from '../platform/clock/index.js';
-import { Database } from '../platform/database/index.js';
+import { Database, newId } from '../platform/database/index.js';
 import { NotFound } from '../platform/http/index.js';
 import { Log } from '../platform/log/index.js';
 import { deviceStatements } from './devices.queries.js';
@@ -39,7 +38,7 @@ export class Devices {
   }
 
   async create(userId: string, name: string, platform: string): Promise<Device> {
-    const device = { id: uuidv7(), name, platform, lastSeenAt: null, createdAt: this.clock.now() };
+    const device = { id: newId(), name, platform, lastSeenAt: null, createdAt: this.clock.now() };
     await this.database.run(deviceStatements.create, [device.id, userId, name, platform, device.createdAt]);
     return device;
   }

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { v7 as uuidv7 } from 'uuid';
 import { Blobs, type StagedBlob } from '../platform/blobs/index.js';
 import { Clock } from '../platform/clock/index.js';
 import {
@@ -7,6 +6,7 @@ import {
   Database,
   isConnectionLost,
   isForeignKeyViolation,
+  newId,
   sqlState,
 } from '../platform/database/index.js';
 import { BadRequest, NotFound, PreconditionFailed, ServiceUnavailable } from '../platform/http/index.js';
@@ -138,7 +138,7 @@ export class Files {
       return await this.putQueue.put({
         ...upload,
         ...precondition,
-        ...{ blobId, size, bytes, fileId: uuidv7(), versionId: uuidv7(), now: this.clock.now() },
+        ...{ blobId, size, bytes, fileId: newId(), versionId: newId(), now: this.clock.now() },
       });
     } catch (error) {
       const wasRefused =

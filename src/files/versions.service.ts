@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { isUUID } from 'class-validator';
-import { v7 as uuidv7 } from 'uuid';
 import { Clock } from '../platform/clock/index.js';
-import { Database } from '../platform/database/index.js';
+import { Database, newId } from '../platform/database/index.js';
 import { NotFound } from '../platform/http/index.js';
 import { Announcements } from './announcements.js';
 import { lockLog } from './change-log.js';
@@ -67,7 +66,7 @@ export class Versions {
       await lockLog(tx, workspaceId);
       const [row] = await tx.run<Restored>(versionStatements.restore, [
         ...[workspaceId, encryptedPath, versionId],
-        ...[uuidv7(), deviceId, this.clock.now()],
+        ...[newId(), deviceId, this.clock.now()],
       ]);
       if (!row) throw new NotFound('version not found');
       return row;

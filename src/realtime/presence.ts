@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { v7 as uuidv7 } from 'uuid';
-import { Database, isForeignKeyViolation } from '../platform/database/index.js';
+import { Database, isForeignKeyViolation, newId } from '../platform/database/index.js';
 import { Latest } from './latest.js';
 import { realtimeStatements } from './realtime.queries.js';
 
@@ -11,7 +10,7 @@ const LEASE_S = 20;
 @Injectable()
 export class Presence {
   /** This process, as long as it lives. */
-  private readonly instanceId = uuidv7();
+  private readonly instanceId = newId();
 
   /** Written by one at a time: a renewal under way must not bring back a lease that has been ended. */
   private readonly lease = new Latest(() => (this.hasEnded ? this.remove() : this.renew()));

@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { isUUID } from 'class-validator';
 import { IsNull, Repository } from 'typeorm';
-import { v7 as uuidv7 } from 'uuid';
 import { equalSecrets, type Principal } from '../auth/index.js';
 import { Clock } from '../platform/clock/index.js';
+import { newId } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
 import { Conflict, NotFound } from '../platform/http/index.js';
 import { RateLimiter } from '../platform/limits/index.js';
@@ -55,7 +55,7 @@ export class Workspaces {
 
   async create(userId: string, name: string): Promise<WorkspaceEntity> {
     const now = this.clock.now();
-    const id = uuidv7();
+    const id = newId();
     await this.workspaces.insert({ id, userId, name, createdAt: now, updatedAt: now });
     return this.workspaces.findOneByOrFail({ id });
   }

@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Readable } from 'node:stream';
-import { v7 as uuidv7 } from 'uuid';
 import { Configuration } from '../../config/index.js';
 import { Clock } from '../clock/index.js';
-import { Database } from '../database/index.js';
+import { Database, newId } from '../database/index.js';
 import { ServiceUnavailable } from '../http/index.js';
 import { Log } from '../log/index.js';
 import { type BlobLocation, type ByteRange, keyOf, OutcomeUnknown, StoreUnavailable } from './blob-store.js';
@@ -55,7 +54,7 @@ export class Blobs {
    * does not grow with its size. On any error nothing is left behind that is not known to the sweeper.
    */
   async stage(workspaceId: string, chunks: AsyncIterable<Buffer>): Promise<StagedBlob> {
-    const id = uuidv7();
+    const id = newId();
     const body = new HashedBody(chunks);
     const bytes = await body.upTo(this.configuration.inlineBlobBytes);
     if (bytes) return { workspaceId, id, size: body.size, sha256: body.sha256(), bytes };

@@ -44,6 +44,15 @@ export function isForeignKeyViolation(error: unknown): boolean {
   return sqlState(error) === '23503';
 }
 
+/** What PostgreSQL calls a reference to users; a test holds the tables to it. */
+const REFERENCE_TO_USER = /_user_id_fkey\d*$/;
+
+/** Whether the user to whom a row was to belong is gone. */
+export function isOfGoneUser(error: unknown): boolean {
+  const { constraint } = driverError(error) as { constraint?: string };
+  return isForeignKeyViolation(error) && REFERENCE_TO_USER.test(constraint ?? '');
+}
+
 /** Whether the connection went away, so that the fate of the last statement is unknown. */
 export function isConnectionLost(error: unknown): boolean {
   const { code, syscall } = driverError(error) as NodeJS.ErrnoException;

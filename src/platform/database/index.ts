@@ -2,8 +2,16 @@ export { runningServerUrl } from './server.js';
 export { Database, type Tx } from './database.js';
 export { DatabaseModule } from './database.module.js';
 export { createDataSource } from './data-source.js';
-export { AmbiguousCommit, isConnectionLost, isForeignKeyViolation, isTransient, sqlState } from './errors.js';
+export {
+  AmbiguousCommit,
+  isConnectionLost,
+  isForeignKeyViolation,
+  isOfGoneUser,
+  isTransient,
+  sqlState,
+} from './errors.js';
 export { BEFORE_ALL_IDS, removeInBatches } from './in-batches.js';
+export { newId } from './new-id.js';
 export { endQuietly } from './silence.js';
 export { SchemaCheck, type SchemaState } from './schema-check.js';
 export { migrate, underStartLock } from './migrate.js';

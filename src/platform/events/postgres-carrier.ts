@@ -6,6 +6,7 @@ import { EventCarrier } from './event-carrier.js';
 import { Outbox } from './outbox.js';
 
 const CHANNEL = 'cloud_sync_events';
+const NOTIFY = { name: 'notify', text: 'SELECT pg_notify($1, $2)' };
 const ANSWER_WITHIN_MS = 5_000;
 const LOOK_EVERY_MS = 10_000;
 const FIRST_RETRY_MS = 100;
@@ -89,7 +90,7 @@ export class PostgresCarrier extends EventCarrier {
 
   private async notify(payload: string): Promise<void> {
     this.notifier ??= await this.connectNotifier();
-    await this.notifier.query('SELECT pg_notify($1, $2)', [CHANNEL, payload]).catch((error: unknown) => {
+    await this.notifier.query({ ...NOTIFY, values: [CHANNEL, payload] }).catch((error: unknown) => {
       this.forget(this.notifier);
       throw error;
     });

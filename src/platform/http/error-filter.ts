@@ -1,8 +1,8 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { isTransient } from '../database/index.js';
+import { isOfGoneUser, isTransient } from '../database/index.js';
 import { Log } from '../log/index.js';
-import { ApiError, ServiceUnavailable } from './errors.js';
+import { ApiError, ServiceUnavailable, Unauthorized } from './errors.js';
 
 /** Every error of every layer leaves as `{ error, ...fields }`; what a caller must not see goes to the log. */
 @Catch()
@@ -28,6 +28,8 @@ export interface ErrorAnswer {
 /** What a caller gets to see of an error, and logs the rest of it. */
 export function errorAnswer(error: unknown, requestId: string, log: Log): ErrorAnswer {
   if (error instanceof ApiError) return flat(error);
+  // Let in, and deleted before the write: guards cannot see that coming. The next request is answered the same.
+  if (isOfGoneUser(error)) return flat(new Unauthorized());
   if (isTransient(error)) {
     log.warn({ err: error, requestId }, 'transient fault');
     return flat(new ServiceUnavailable());

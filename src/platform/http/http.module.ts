@@ -1,10 +1,9 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { APP_FILTER, APP_PIPE } from '@nestjs/core';
+import { APP_FILTER } from '@nestjs/core';
 import { ErrorFilter } from './error-filter.js';
 import { InFlightRequests } from './in-flight.js';
 import { Overload } from './overload.js';
 import { RequestMetrics } from './request-metrics.js';
-import { validation } from './validation.js';
 
 /** What every route has: flat errors, validated input, a limit to how many there are, and time to finish at shutdown. */
 @Module({})
@@ -17,7 +16,6 @@ export class HttpModule {
         { provide: InFlightRequests, useValue: inFlight },
         Overload,
         RequestMetrics,
-        { provide: APP_PIPE, useValue: validation },
         { provide: APP_FILTER, useClass: ErrorFilter },
       ],
       exports: [InFlightRequests, Overload, RequestMetrics],
