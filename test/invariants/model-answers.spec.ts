@@ -1,8 +1,12 @@
 import { EventEmitter, once } from 'node:events';
+import { WorkspacePurge } from '../../src/workspaces/index.js';
 import { startService, type TestService } from '../kit/index.js';
+import { headOf, openSocket } from '../kit/raw-http.js';
+import { sha256 } from '../kit/workspace.js';
 import { AccountUnderTest } from './model/account-under-test.js';
 import { type HttpAnswer, HttpClient, type HttpRequest } from './model/http-client.js';
 import type { Operation } from './model/operations.js';
+import { expectLawsOfTables } from './model/laws.js';
 import { NOTHING } from './model/state.js';
 import { type Belief, performTogether, type Reality } from './model/steps.js';
 
@@ -67,5 +71,25 @@ describe('the model', () => {
     await performTogether(belief, reality, [SNAPSHOT, UPLOAD]);
 
     expect(belief.worlds[0]?.workspaces[0]?.log).toHaveLength(1);
+  });
+
+  it('takes the row of a deleted workspace that waits for an upload for no fault', async () => {
+    const workspace = await (await service.user('waits')).workspace();
+    await workspace.put('YQ', 'one').expect(201);
+    const socket = openSocket(service.url);
+    const Authorization = `Bearer ${workspace.user.token}`;
+    const headers = { Host: 'x', Authorization, 'X-Content-Hash': sha256(''), 'X-Device-Id': 'slow' };
+    socket.write(headOf('PUT', workspace.file('Yg'), { ...headers, 'Content-Length': '200000' }));
+    socket.write(Buffer.alloc(100_000));
+    await service.database.eventually(`SELECT FROM blobs WHERE state = 'staged'`);
+
+    await workspace.user.delete(workspace.path).expect(200);
+    await service.app.get(WorkspacePurge).idle();
+    const [row] = await service.database.query(
+      'SELECT head_cursor FROM workspaces WHERE deleted_at IS NOT NULL',
+    );
+    expect(row).toEqual({ head_cursor: '1' });
+    await expectLawsOfTables(service.database);
+    socket.destroy();
   });
 });

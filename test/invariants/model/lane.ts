@@ -100,6 +100,7 @@ async function runSequence(
     await fc.asyncModelRun(() => ({ model: belief, real: reality }), sequence);
     await performTogether(belief, reality, [{ kind: 'subscribe', isSubscribed: true }]);
     await expectLaws(belief, reality);
+    await account.settle();
     await expectLawsOfTables(database);
     await account.leave();
     await expectNothingLeft(database);
