@@ -16,10 +16,8 @@ const SNAPSHOT_FILE = `
   '","encryptedSize":' || encrypted_size || ',"version":' || version || ',"createdAt":"' || ${instant('created_at')} ||
   '","updatedAt":"' || ${instant('updated_at')} || '"}'`;
 
-/** The first $3 of the rows, which are one more where there are more. */
-const onPage = (item: string): string => `
-  coalesce(string_agg(${item}, ',' ORDER BY place) FILTER (WHERE place <= $3::int), '') AS items,
-  count(*) > $3::int AS "hasMore"`;
+const inOrder = (item: string, by: string): string =>
+  `coalesce(string_agg(${item}, ',' ORDER BY ${by}), '') AS items`;
 
 /**
  * A page is one row, with its items as the text that the client gets: as rows they cost the service four times the work.
@@ -29,14 +27,14 @@ const onPage = (item: string): string => `
 export const pageStatements = {
   snapshot: statement(
     'pages.snapshot',
-    `SELECT w.head_cursor AS "headCursor", page.*
+    `SELECT w.head_cursor AS "headCursor", page.*, EXISTS (
+       SELECT FROM files WHERE workspace_id = $1 AND NOT is_deleted AND id > page.last::uuid
+     ) AS "hasMore"
      FROM workspaces w
      CROSS JOIN LATERAL (
-       SELECT max(id::text COLLATE "C") FILTER (WHERE place <= $3::int) AS last, ${onPage(SNAPSHOT_FILE)}
+       SELECT max(id::text COLLATE "C") AS last, ${inOrder(SNAPSHOT_FILE, 'id')}
        FROM (
-         SELECT *, row_number() OVER (ORDER BY id) AS place
-         FROM files WHERE workspace_id = $1 AND NOT is_deleted AND id > $2
-         ORDER BY id LIMIT $3::int + 1
+         SELECT * FROM files WHERE workspace_id = $1 AND NOT is_deleted AND id > $2 ORDER BY id LIMIT $3
        ) rows
      ) page
      WHERE w.id = $1 AND ${openTo(4)}`,
@@ -45,15 +43,15 @@ export const pageStatements = {
   /** The path is looked up for each row and not joined, as in `sync.pull`. */
   pull: statement(
     'pages.pull',
-    `SELECT w.head_cursor AS "headCursor", w.compaction_floor AS "compactionFloor", page.*
+    `SELECT w.head_cursor AS "headCursor", w.compaction_floor AS "compactionFloor", page.*, EXISTS (
+       SELECT FROM changes WHERE workspace_id = $1 AND cursor > page.last
+     ) AS "hasMore"
      FROM workspaces w
      CROSS JOIN LATERAL (
-       SELECT min(cursor) AS first, max(cursor) FILTER (WHERE place <= $3::int) AS last, ${onPage(CHANGE)}
+       SELECT min(cursor) AS first, max(cursor) AS last, ${inOrder(CHANGE, 'cursor')}
        FROM (
-         SELECT c.*, row_number() OVER (ORDER BY c.cursor) AS place,
-                (SELECT f.encrypted_path FROM files f WHERE f.workspace_id = $1 AND f.id = c.file_id) AS encrypted_path
-         FROM changes c WHERE c.workspace_id = $1 AND c.cursor > $2
-         ORDER BY c.cursor LIMIT $3::int + 1
+         SELECT c.*, (SELECT f.encrypted_path FROM files f WHERE f.workspace_id = $1 AND f.id = c.file_id) AS encrypted_path
+         FROM changes c WHERE c.workspace_id = $1 AND c.cursor > $2 ORDER BY c.cursor LIMIT $3
        ) rows
      ) page
      WHERE w.id = $1 AND ${openTo(4)}`,

@@ -113,8 +113,8 @@ export const LOG_MUTANTS = [
     name: 'hasMore off by one',
     promise: 'A page that holds all there is says so.',
     file: 'src/sync/pages.queries.ts',
-    find: 'count(*) > $3::int AS "hasMore"',
-    replace: 'count(*) >= $3::int AS "hasMore"',
+    find: 'workspace_id = $1 AND cursor > page.last',
+    replace: 'workspace_id = $1 AND cursor >= page.last',
     tests: [[SYNC, 'POST sync/pull']],
   },
   {
