@@ -2,8 +2,8 @@ import { ValidationPipe, type ValidationError } from '@nestjs/common';
 import { BadRequest } from './errors.js';
 
 /**
- * Validates bodies and queries against their classes. Keys that a class does not declare are dropped, so a
- * request can set nothing but what its route offers.
+ * Validates bodies against their classes (`JsonBody`); other input has decorators that refuse it themselves. Keys that a
+ * class does not declare are dropped, so a request can set nothing but what its route offers.
  */
 export const validation = new ValidationPipe({
   whitelist: true,

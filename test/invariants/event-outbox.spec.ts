@@ -1,0 +1,36 @@
+import { Outbox } from '../../src/platform/events/outbox.js';
+import type { Log } from '../../src/platform/log/index.js';
+
+const event = (key: string) => ({ topic: 'changes', key });
+
+/** No timer comes in between, however slow the machine. */
+async function promisesSettle(): Promise<void> {
+  for (let i = 0; i < 100; i++) await Promise.resolve();
+}
+
+describe('what goes to the other instances', () => {
+  const sent: string[][] = [];
+  const reader = new Outbox(() => Promise.resolve(), {} as Log);
+  const outbox = new Outbox((payload) => {
+    sent.push(reader.read(payload).map(({ key }) => key));
+    return Promise.resolve();
+  }, {} as Log);
+
+  it('goes at once when nothing went before it, and together with what follows soon after that', async () => {
+    outbox.add(event('first'));
+    expect(sent).toEqual([['first']]);
+    for (const key of ['second', 'third', 'second', 'fourth']) {
+      await promisesSettle();
+      outbox.add(event(key));
+    }
+    expect(sent).toEqual([['first']]);
+    await outbox.close(); // does not wait for the rest of the 10 ms, and leaves nothing behind
+    expect(sent).toEqual([['first'], ['second', 'third', 'fourth']]);
+  });
+
+  it('is nothing after the end', async () => {
+    outbox.add(event('late'));
+    await outbox.close();
+    expect(sent).toHaveLength(2);
+  });
+});
