@@ -1,5 +1,6 @@
 import { jest } from '@jest/globals';
 import pg from 'pg';
+import { PutQueue } from '../../src/files/put-queue.js';
 import { Database, type Statement } from '../../src/platform/database/index.js';
 import { EventBus } from '../../src/platform/events/index.js';
 import { Retention } from '../../src/retention/index.js';
@@ -33,17 +34,23 @@ afterAll(async () => {
 const workspace = async (): Promise<TestWorkspace> => (await service.user(`user-${++names}`)).workspace();
 const thereOf = (notes: TestWorkspace): TestWorkspace => notes.as(notes.user.at(linked.url));
 
-/** Runs a statement in a transaction that stays open. @returns what ends it */
+/** Runs a statement in a transaction that stays open. @returns what commits it */
 async function held(sql: string, values: unknown[]): Promise<() => Promise<void>> {
   const client = new pg.Client(service.database.url);
   await client.connect();
   await client.query('BEGIN');
   await client.query(sql, values);
-  return () => client.end();
+  return async () => {
+    await client.query('COMMIT');
+    await client.end();
+  };
 }
 
 const logHeld = ({ id }: TestWorkspace): Promise<() => Promise<void>> =>
   held('SELECT FROM workspaces WHERE id = $1 FOR NO KEY UPDATE', [id]);
+
+const deletionHeld = ({ id }: TestWorkspace): Promise<() => Promise<void>> =>
+  held('UPDATE workspaces SET deleted_at = $2 WHERE id = $1', [id, service.clock.now()]);
 
 const gateClosed = (): Promise<() => Promise<void>> => held('SELECT pg_advisory_xact_lock($1)', [GATE]);
 
@@ -63,21 +70,25 @@ async function waiters(): Promise<number> {
   return rows.length;
 }
 
+/** Acts once, right after the first statement of this name, before its answer is known to who has sent it. */
+function after(statement: string, act: () => Promise<unknown>): void {
+  const database = service.app.get(Database);
+  const run = database.run.bind(database);
+  let isDue = true;
+  jest.spyOn(database, 'run').mockImplementation(async (asked: Statement, values) => {
+    const rows = await run(asked, values);
+    if (asked.name !== statement || !isDue) return rows;
+    isDue = false;
+    await act();
+    return rows;
+  });
+}
+afterEach(() => jest.restoreAllMocks());
+
 describe('a write between any two statements of a read', () => {
-  /** Uploads once, right after the first statement of this name. */
-  function uploadAfter(statement: string, notes: TestWorkspace): void {
-    const database = service.app.get(Database);
-    const run = database.run.bind(database);
-    let isDue = true;
-    jest.spyOn(database, 'run').mockImplementation(async (asked: Statement, values) => {
-      const rows = await run(asked, values);
-      if (asked.name !== statement || !isDue) return rows;
-      isDue = false;
-      await notes.put('between', 'content').expect(201);
-      return rows;
-    });
-  }
-  afterEach(() => jest.restoreAllMocks());
+  const uploadAfter = (statement: string, notes: TestWorkspace): void => {
+    after(statement, async () => notes.put('between', 'content').expect(201));
+  };
 
   it('is found by a pull from the cursor of the snapshot', async () => {
     const notes = await workspace();
@@ -135,6 +146,67 @@ describe('a COMMIT whose answer is lost', () => {
     await expectExactUsage(service.database);
     await service.database.query('DROP FUNCTION gate_of_assets CASCADE');
   });
+});
+
+describe('an upload that waits for the log while its workspace is deleted', () => {
+  const CONTENTS = { inline: 'content', 'in-the-store': LARGE };
+  const NOT_FOUND = { status: 404, body: { error: 'workspace not found' } };
+
+  it.each(Object.entries(CONTENTS))('is 404 and writes nothing: alone, %s', async (path, content) => {
+    const notes = await letIn();
+    const before = await written(notes);
+    const commit = await deletionHeld(notes);
+    const sent = answered(notes, path, content);
+    await eventually(async () => expect(await waiters()).toBe(1));
+    await commit();
+    expect(await sent).toEqual(NOT_FOUND);
+    expect(before).toEqual(expect.arrayContaining(await written(notes)));
+  });
+
+  it('is 404 and writes nothing: together with others', async () => {
+    const notes = await letIn();
+    const late = Object.entries(CONTENTS).flatMap(([path, content]) =>
+      [1, 2].map((i) => [`${path}-${i}`, content] as const),
+    );
+    const queue = service.app.get(PutQueue);
+    const sent: Promise<unknown>[] = [];
+    let before: unknown[] = [];
+    let commit = (): Promise<void> => Promise.resolve();
+    after('files.put', async () => {
+      sent.push(...late.map(([path, content]) => answered(notes, path, content)));
+      await eventually(() => expect(queue.waiting).toBe(late.length));
+      before = await written(notes);
+      commit = await deletionHeld(notes);
+    });
+    await notes.put('first', 'content').expect(201);
+    await eventually(async () => expect(await waiters()).toBe(1));
+    await commit();
+    expect(await Promise.all(sent)).toEqual(late.map(() => NOT_FOUND));
+    expect(before).toEqual(expect.arrayContaining(await written(notes)));
+  });
+
+  /** A caller who has just been let in is asked about by the statement that uploads, not before it. */
+  async function letIn(): Promise<TestWorkspace> {
+    const notes = await workspace();
+    await notes.put('before', 'content').expect(201);
+    return notes;
+  }
+
+  async function answered(notes: TestWorkspace, path: string, content: Buffer | string): Promise<unknown> {
+    const { status, body } = await notes.put(path, content).ok(() => true);
+    return { status, body };
+  }
+
+  /** All that uploads leave in a workspace. What a purge takes from it meanwhile is no matter. */
+  function written({ id }: TestWorkspace): Promise<unknown[]> {
+    return service.database.query(
+      `SELECT 'file' AS what, id::text FROM files WHERE workspace_id = $1
+       UNION ALL SELECT 'version', id::text FROM versions WHERE workspace_id = $1
+       UNION ALL SELECT 'change', cursor::text FROM changes WHERE workspace_id = $1
+       UNION ALL SELECT 'live blob', id::text FROM blobs WHERE workspace_id = $1 AND state = 'live'`,
+      [id],
+    );
+  }
 });
 
 describe('a checkpoint that is being made', () => {

@@ -153,6 +153,6 @@ export const BYTES_MUTANTS = [
     file: 'src/platform/database/migrations/1763600000004-files.ts',
     find: 'PERFORM FROM workspaces w WHERE w.id = p_workspace AND w.deleted_at IS NULL FOR NO KEY UPDATE;',
     replace: 'PERFORM FROM workspaces w WHERE w.id = p_workspace FOR NO KEY UPDATE;',
-    tests: [['test/api/workspaces.spec.ts', 'while an upload is under way']],
+    tests: [[INTERLEAVINGS, 'writes nothing: alone']],
   },
 ];

@@ -229,7 +229,10 @@ export const LOG_MUTANTS = [
     file: UPLOADS_TOGETHER,
     find: 'w.id = p_workspace AND w.deleted_at IS NULL FOR NO KEY UPDATE',
     replace: 'w.id = p_workspace FOR NO KEY UPDATE',
-    tests: [[GROUPS, 'as one by one']],
+    tests: [
+      [INTERLEAVINGS, 'writes nothing: together'],
+      [GROUPS, 'as one by one'],
+    ],
   },
   {
     name: 'group forgets If-Match',
