@@ -1,9 +1,12 @@
+import { jest } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { join } from 'node:path';
 import supertest from 'supertest';
+import { Heads } from '../../src/files/heads.js';
 import { Database } from '../../src/platform/database/index.js';
+import { NotFound } from '../../src/platform/http/index.js';
 import { WorkspacePurge } from '../../src/workspaces/index.js';
 import { eventually } from '../kit/eventually.js';
 import { footprint } from '../kit/footprint.js';
@@ -699,6 +702,26 @@ describe('GET file', () => {
       expect(status).toBe(isThere ? 200 : 404);
       if (isThere) expect((body as Buffer).toString()).toBe(`content of ${paths[i % 40]}`);
     });
+  });
+
+  it('answers each of those that share a round trip with its own content, or 404', async () => {
+    const notes = await workspace();
+    const paths = Array.from({ length: 40 }, (_, i) => `path-${i}`);
+    const isThere = (path: string): boolean => paths.indexOf(path) % 3 === 0;
+    for (const path of paths.filter(isThere)) await notes.put(path, `content of ${path}`).expect(201);
+    const ref = { id: notes.id, caller: { userId: notes.user.id, needsSubscription: false } };
+    const heads = service.app.get(Heads);
+    const run = jest.spyOn(service.app.get(Database), 'run');
+    const answers = await Promise.allSettled(paths.map((path) => heads.content(ref, path)));
+    const roundTrips = run.mock.calls.filter(([{ name }]) => name === 'files.heads');
+    run.mockRestore();
+    expect(roundTrips.length).toBeLessThan(paths.length);
+    for (const [i, path] of paths.entries()) {
+      const expected = isThere(path)
+        ? { value: { contentHash: sha256(`content of ${path}`), bytes: Buffer.from(`content of ${path}`) } }
+        : { reason: expect.any(NotFound) };
+      expect(answers[i]).toMatchObject(expected);
+    }
   });
 
   it('answers the newest version', async () => {

@@ -223,13 +223,16 @@ describe('who was let in a moment ago', () => {
   it('does not open it to somebody who was let in once, in a round trip with those of another caller', async () => {
     const { user, notes } = await wellKnown();
     const other = await here.user(`user-${++names}`);
+    await notes.put('path', 'of the owner').expect(200);
     const heads = here.app.get(Heads);
+    const run = statementsRun();
     const read = ({ id: userId }: TestUser): Promise<unknown> =>
       heads.content({ id: notes.id, caller: { userId, needsSubscription: false } }, 'path');
     const [own, foreign, again] = await Promise.allSettled([read(user), read(other), read(user)]);
-    expect(own).toMatchObject({ value: { workspaceId: notes.id } });
+    expect(own).toMatchObject({ value: { workspaceId: notes.id, contentHash: sha256('of the owner') } });
     expect(foreign).toMatchObject({ reason: expect.any(NotFound) });
     expect(again).toEqual(own);
+    expect(run.filter((name) => name === 'files.heads')).toHaveLength(2);
   });
 
   it('is told that a file is not there when it is the file that is not', async () => {

@@ -218,7 +218,7 @@ export const ACCESS_MUTANTS = [
     file: 'src/files/heads.ts',
     find: 'resolve(found.get(index + 1))',
     replace: 'resolve(found.get(index + 1) ?? found.get(index))',
-    tests: [['test/api/files.spec.ts', 'each of many at once']],
+    tests: [['test/api/files.spec.ts', 'each of those that share a round trip']],
   },
   {
     name: 'heads are read for another caller',
