@@ -1,4 +1,5 @@
 import { jest } from '@jest/globals';
+import { SchedulerRegistry } from '@nestjs/schedule';
 import pg from 'pg';
 import { Database } from '../../src/platform/database/index.js';
 import { EventBus } from '../../src/platform/events/index.js';
@@ -251,12 +252,13 @@ describe('two instances on one PostgreSQL', () => {
     const before = await leases();
     const third = await startService({ beside: here });
     expect((await leases()) - before).toBe(1);
+    doNotBeat(third);
     const presence = third.app.get(Presence, { strict: false });
-    let goOn = (): void => undefined;
-    holdRenewal(third, new Promise<void>((resolve) => (goOn = resolve)));
-    const [renewed, ended] = [presence.renewLease(), presence.endLease()];
-    await Promise.race([ended, leases()]);
-    goOn();
+    const renewal = holdRenewal(third);
+    const renewed = presence.renewLease();
+    await renewal.begun;
+    const ended = presence.endLease();
+    await renewal.goOn();
     await Promise.all([renewed, ended]);
     expect((await leases()) - before).toBe(0);
     await presence.set(workspace.id, ['late']);
@@ -385,17 +387,44 @@ async function whileTakenForDead<T>(act: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The next renewal of the lease comes to the database late. */
-function holdRenewal({ app }: TestService, until: Promise<void>): void {
+/** From now on an instance does by itself nothing that it does at intervals. */
+function doNotBeat({ app }: TestService): void {
+  const intervals = app.get(SchedulerRegistry, { strict: false });
+  for (const name of intervals.getIntervals()) intervals.deleteInterval(name);
+}
+
+interface HeldRenewal {
+  /** Resolves when it is under way, and has not come to the database. */
+  readonly begun: Promise<void>;
+  /** Lets it come there, after all that the instance has sent meanwhile. */
+  goOn(): Promise<void>;
+}
+
+/** Holds the next renewal of the lease. */
+function holdRenewal({ app }: TestService): HeldRenewal {
   const database = app.get(Database);
   const run = database.run.bind(database);
-  database.run = async (statement, values) => {
-    if (statement.name === 'realtime.renew_lease') {
-      database.run = run;
-      await until;
-    }
-    return run(statement, values);
+  const sent: Promise<unknown>[] = [];
+  let release = (): void => undefined;
+  const released = new Promise<void>((resolve) => (release = resolve));
+  const begun = new Promise<void>((resolve) => {
+    database.run = async <Row>(...[statement, values]: Parameters<Database['run']>): Promise<Row[]> => {
+      if (statement.name === 'realtime.renew_lease') {
+        resolve();
+        await released;
+        return run<Row>(statement, values);
+      }
+      const answer = run<Row>(statement, values);
+      sent.push(answer);
+      return answer;
+    };
+  });
+  const goOn = async (): Promise<void> => {
+    await Promise.allSettled(sent);
+    database.run = run;
+    release();
   };
+  return { begun, goOn };
 }
 
 interface Told {
