@@ -11,21 +11,27 @@ async function promisesSettle(): Promise<void> {
 describe('what goes to the other instances', () => {
   const sent: string[][] = [];
   const reader = new Outbox(() => Promise.resolve(), {} as Log);
+  let deliver = (): void => undefined;
   const outbox = new Outbox((payload) => {
     sent.push(reader.read(payload).map(({ key }) => key));
-    return Promise.resolve();
+    return new Promise<void>((resolve) => (deliver = resolve));
   }, {} as Log);
 
   it('goes at once when nothing went before it, and together with what follows soon after that', async () => {
     outbox.add(event('first'));
     expect(sent).toEqual([['first']]);
-    for (const key of ['second', 'third', 'second', 'fourth']) {
+    outbox.add(event('second')); // while the first is on its way
+    deliver();
+    for (const key of ['third', 'second', 'fourth']) {
       await promisesSettle();
       outbox.add(event(key));
     }
     expect(sent).toEqual([['first']]);
-    await outbox.close(); // does not wait for the rest of the 10 ms, and leaves nothing behind
+    const closed = outbox.close(); // does not wait for the rest of the 10 ms, and leaves nothing behind
+    await promisesSettle();
     expect(sent).toEqual([['first'], ['second', 'third', 'fourth']]);
+    deliver();
+    await closed;
   });
 
   it('is nothing after the end', async () => {

@@ -1,8 +1,10 @@
+import { randomBytes } from 'node:crypto';
 import { insertLargeLog } from '../../bench/large-log.js';
 import type { Manifest, Summary } from '../../src/checkpoints/projections.js';
-import { Database } from '../../src/platform/database/index.js';
+import { fileStatements } from '../../src/files/files.queries.js';
+import { Database, newId, PlannerStatistics } from '../../src/platform/database/index.js';
 import { syncStatements } from '../../src/sync/sync.queries.js';
-import { startService, type TestService, type TestUser, type TestWorkspace } from '../kit/index.js';
+import { sha256, startService, type TestService, type TestUser, type TestWorkspace } from '../kit/index.js';
 
 const SMALL = { files: 10, changes: 20 };
 const LARGE = { files: 20_000, changes: 40_000 };
@@ -73,6 +75,50 @@ describe('a large workspace among many small ones', () => {
       expect(rowsTouched(plans[0].Plan)).toBeLessThan(10 * 1001);
     });
   });
+});
+
+describe('an upload into a workspace that has grown since its plans were made', () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await startService({ env: { LOG_LEVEL: 'silent' } });
+  });
+  afterAll(() => service.close());
+
+  it('reads as many rows as into a small one, foreign keys included', async () => {
+    const alice = await service.user('alice');
+    const [small, large] = [await alice.workspace(), await alice.workspace()];
+    const connection = await service.app.get(Database).pool.connect();
+    const rowsRead = async (): Promise<number> => {
+      const { rows } = await connection.query<{ read: number }>(
+        'SELECT sum(idx_tup_fetch + seq_tup_read)::int AS read FROM pg_stat_xact_user_tables',
+      );
+      return rows[0]?.read ?? Number.NaN;
+    };
+    try {
+      for (let i = 0; i < 60; i++) await connection.query(uploadTo(small.id));
+      await service.database.query('ANALYZE');
+      for (let i = 0; i < SETTLED_AFTER; i++) await connection.query(uploadTo(small.id));
+      await insertLargeLog((sql, values) => service.database.query(sql, values), large.id, LARGE);
+
+      await service.app.get(PlannerStatistics).keepUp();
+      await connection.query('BEGIN');
+      const before = await rowsRead();
+      await connection.query(uploadTo(large.id));
+      const after = await rowsRead();
+      await connection.query('COMMIT');
+      expect(after - before).toBeLessThan(100);
+    } finally {
+      connection.release();
+    }
+  });
+
+  const uploadTo = (workspaceId: string) => {
+    const [path, hash] = [randomBytes(30).toString('base64url'), sha256('')];
+    const ids = [newId(), newId(), newId()];
+    const now = new Date();
+    const values = [workspaceId, path, hash, 0, 'laptop', now, ...ids, Buffer.alloc(0), null, false];
+    return { ...fileStatements.put, values: [...values, null, now, null] };
+  };
 });
 
 interface PlanNode {

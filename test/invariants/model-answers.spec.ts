@@ -81,15 +81,18 @@ describe('the model', () => {
     const headers = { Host: 'x', Authorization, 'X-Content-Hash': sha256(''), 'X-Device-Id': 'slow' };
     socket.write(headOf('PUT', workspace.file('Yg'), { ...headers, 'Content-Length': '200000' }));
     socket.write(Buffer.alloc(100_000));
-    await service.database.eventually(`SELECT FROM blobs WHERE state = 'staged'`);
+    try {
+      await service.database.eventually(`SELECT FROM blobs WHERE state = 'staged'`);
 
-    await workspace.user.delete(workspace.path).expect(200);
-    await service.app.get(WorkspacePurge).idle();
-    const [row] = await service.database.query(
-      'SELECT head_cursor FROM workspaces WHERE deleted_at IS NOT NULL',
-    );
-    expect(row).toEqual({ head_cursor: '1' });
-    await expectLawsOfTables(service.database);
-    socket.destroy();
+      await workspace.user.delete(workspace.path).expect(200);
+      await service.app.get(WorkspacePurge).idle();
+      const [row] = await service.database.query(
+        'SELECT head_cursor FROM workspaces WHERE deleted_at IS NOT NULL',
+      );
+      expect(row).toEqual({ head_cursor: '1' });
+      await expectLawsOfTables(service.database);
+    } finally {
+      socket.destroy();
+    }
   });
 });

@@ -7,6 +7,7 @@ import { Database } from './database.js';
 import { EMBEDDED_SERVER, provideServer, type Server } from './server.js';
 import { isConnectionLost, sqlState } from './errors.js';
 import { migrate, underStartLock } from './migrate.js';
+import { PlannerStatistics } from './planner-statistics.js';
 import { PoolMetrics } from './pool-metrics.js';
 import { SchemaCheck } from './schema-check.js';
 
@@ -33,7 +34,7 @@ export class DatabaseModule implements OnApplicationShutdown {
     };
     return {
       module: DatabaseModule,
-      providers: [provideServer, dataSource, database, PoolMetrics, SchemaCheck],
+      providers: [provideServer, dataSource, database, PlannerStatistics, PoolMetrics, SchemaCheck],
       exports: [DataSource, Database, SchemaCheck],
     };
   }

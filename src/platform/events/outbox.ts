@@ -58,11 +58,11 @@ export class Outbox {
 
   private async sendAll(): Promise<void> {
     while (this.waiting.size > 0) {
-      const events = this.nextBatch();
+      const { events, isCut } = this.nextBatch();
       try {
         await this.post(JSON.stringify([this.origin, events.map(({ topic, key }) => [topic, key])]));
         this.retryMs = FIRST_RETRY_MS;
-        if (this.waiting.size === 0) await this.pause(BETWEEN_MS);
+        if (!isCut) await this.pause(BETWEEN_MS);
       } catch (err) {
         if (this.isClosed) return;
         // Once an outage: it may last.
@@ -86,15 +86,16 @@ export class Outbox {
     });
   }
 
-  private nextBatch(): BusEvent[] {
-    const batch: BusEvent[] = [];
+  /** All that waits, or as much of it as one message holds. */
+  private nextBatch(): { events: BusEvent[]; isCut: boolean } {
+    const events: BusEvent[] = [];
     let bytes = this.origin.length + 8;
     for (const [key, event] of this.waiting) {
       bytes += Buffer.byteLength(key) + 8;
-      if (bytes > MAX_PAYLOAD_BYTES && batch.length > 0) break;
+      if (bytes > MAX_PAYLOAD_BYTES && events.length > 0) return { events, isCut: true };
       this.waiting.delete(key);
-      batch.push(event);
+      events.push(event);
     }
-    return batch;
+    return { events, isCut: false };
   }
 }

@@ -5,7 +5,7 @@ import { InFlightRequests } from './in-flight.js';
 import { Overload } from './overload.js';
 import { RequestMetrics } from './request-metrics.js';
 
-/** What every route has: flat errors, validated input, a limit to how many there are, and time to finish at shutdown. */
+/** What every route has: flat errors, a limit to how many there are, and time to finish at shutdown. */
 @Module({})
 export class HttpModule {
   static with(inFlight: InFlightRequests): DynamicModule {

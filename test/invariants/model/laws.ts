@@ -36,7 +36,7 @@ export async function expectLawsOfTables(database: Pick<TestDatabase, 'query'>):
 
 /**
  * What there is of what there must not be when nothing is at work. Old versions may have been thinned. Of a deleted workspace
- * the row stays for as long as the bytes of an upload, for the next look.
+ * the row stays for as long as the bytes of an upload.
  */
 const BROKEN_LAWS = {
   'cursors are dense': `
@@ -58,6 +58,10 @@ const BROKEN_LAWS = {
   'live files are counted': `
     SELECT w.id FROM workspaces w
     WHERE w.deleted_at IS NULL AND w.live_files <> (SELECT count(*) FROM files f WHERE f.workspace_id = w.id AND NOT f.is_deleted)`,
+  'a deleted workspace is empty': `
+    SELECT FROM workspaces w WHERE w.deleted_at IS NOT NULL AND (
+      EXISTS (SELECT FROM changes WHERE workspace_id = w.id) OR EXISTS (SELECT FROM versions WHERE workspace_id = w.id) OR
+      EXISTS (SELECT FROM files WHERE workspace_id = w.id) OR EXISTS (SELECT FROM checkpoints WHERE workspace_id = w.id))`,
   'no nightly job failed': 'SELECT name, error FROM job_runs WHERE error IS NOT NULL',
 };
 
