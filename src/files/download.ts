@@ -26,7 +26,7 @@ export class Download {
     reply.headers(always).header('content-type', 'application/octet-stream');
     reply.header('content-length', range ? range.end - range.start + 1 : content.size);
     if (range) reply.status(206).header('content-range', `bytes ${range.start}-${range.end}/${content.size}`);
-    await reply.send(body);
+    void reply.send(body);
   }
 }
 
