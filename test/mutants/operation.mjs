@@ -118,6 +118,14 @@ export const OPERATION_MUTANTS = [
     tests: [['test/api/kill-switch.spec.ts', 'the mode']],
   },
   {
+    name: 'statistics of growing tables left to themselves',
+    promise: 'A statement in a workspace that has grown reads no more rows than in a small one.',
+    file: 'src/platform/database/planner-statistics.ts',
+    find: 'AND relpages < ${SMALL}',
+    replace: 'AND relpages < 0',
+    tests: [['test/invariants/large-among-small.spec.ts', 'an upload into a workspace that has grown']],
+  },
+  {
     name: 'body without an end',
     promise: 'A body above the limit of its route is 413, however it is sent.',
     file: 'src/platform/http/body.ts',
