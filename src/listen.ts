@@ -1,47 +1,50 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import { type Configuration, StartupError } from './config/index.js';
 
 const ANSWER_WITHIN_MS = 1_000;
 
 /**
  * Starts the service on its address. The address is tried before anything else is brought up, so a taken port costs
- * nothing; PORT=0 becomes the port found, because it is part of the public address that tokens carry.
+ * nothing; PORT=0 becomes the port found, because it is part of the public address that tokens carry. It is held until the
+ * service is up: another process could be given it meanwhile.
  * @throws StartupError when the address cannot be used
  */
 export async function listen(
   configuration: Configuration,
   create: (configuration: Configuration) => Promise<NestFastifyApplication>,
 ): Promise<NestFastifyApplication> {
-  const { host } = configuration;
-  configuration.port = await availablePort(configuration.port, host);
-  const app = await create(configuration);
+  const { host, port } = configuration;
+  const holder = await heldPort(port, host);
   try {
-    await app.listen({ port: configuration.port, host });
-    return app;
-  } catch (error) {
-    await app.close();
-    throw asStartupError(error, configuration.port, host);
+    if (port === 0) configuration.port = (holder.address() as AddressInfo).port;
+    else if (await isAnswered(port, host)) throw asStartupError({ code: 'EADDRINUSE' }, port, host);
+    const app = await create(configuration);
+    await released(holder);
+    try {
+      await app.listen({ port: configuration.port, host });
+      return app;
+    } catch (error) {
+      await app.close();
+      throw asStartupError(error, configuration.port, host);
+    }
+  } finally {
+    await released(holder);
   }
 }
 
-async function availablePort(port: number, host: string): Promise<number> {
-  const free = await freePort(port, host);
-  if (port === 0) return free;
-  if (await isAnswered(port, host)) throw asStartupError({ code: 'EADDRINUSE' }, port, host);
-  return port;
+/** Any port that is free, which shows that the address is one of this machine's. */
+function heldPort(port: number, host: string): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    const holder = createServer((socket) => socket.destroy());
+    holder.once('error', (error) => reject(asStartupError(error, port, host)));
+    holder.listen({ port: 0, host }, () => resolve(holder));
+  });
 }
 
-/** Any port that is free, which shows that the address is one of this machine's. */
-function freePort(port: number, host: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once('error', (error) => reject(asStartupError(error, port, host)));
-    probe.listen({ port: 0, host }, () => {
-      const { port: found } = probe.address() as AddressInfo;
-      probe.close(() => resolve(found));
-    });
-  });
+/** Again: nothing happens. */
+function released(holder: Server): Promise<void> {
+  return new Promise((resolve) => holder.close(() => resolve()));
 }
 
 /** Asks, instead of listening there for a moment: clients that wait for this service to start would be cut off. */
