@@ -16,20 +16,20 @@ export async function listen(
 ): Promise<NestFastifyApplication> {
   const { host, port } = configuration;
   const holder = await heldPort(port, host);
+  let app: NestFastifyApplication;
   try {
     if (port === 0) configuration.port = (holder.address() as AddressInfo).port;
     else if (await isAnswered(port, host)) throw asStartupError({ code: 'EADDRINUSE' }, port, host);
-    const app = await create(configuration);
-    await released(holder);
-    try {
-      await app.listen({ port: configuration.port, host });
-      return app;
-    } catch (error) {
-      await app.close();
-      throw asStartupError(error, configuration.port, host);
-    }
+    app = await create(configuration);
   } finally {
-    await released(holder);
+    await new Promise((resolve) => holder.close(resolve));
+  }
+  try {
+    await app.listen({ port: configuration.port, host });
+    return app;
+  } catch (error) {
+    await app.close();
+    throw asStartupError(error, configuration.port, host);
   }
 }
 
@@ -40,11 +40,6 @@ function heldPort(port: number, host: string): Promise<Server> {
     holder.once('error', (error) => reject(asStartupError(error, port, host)));
     holder.listen({ port: 0, host }, () => resolve(holder));
   });
-}
-
-/** Again: nothing happens. */
-function released(holder: Server): Promise<void> {
-  return new Promise((resolve) => holder.close(() => resolve()));
 }
 
 /** Asks, instead of listening there for a moment: clients that wait for this service to start would be cut off. */

@@ -4,7 +4,7 @@ import { isUUID } from 'class-validator';
 import { IsNull, Repository } from 'typeorm';
 import { generatePat, hashPat, TOKEN_REVOKED } from '../auth/index.js';
 import { Clock, parseInstant } from '../platform/clock/index.js';
-import { isForeignKeyViolation, isOfGoneUser, newId } from '../platform/database/index.js';
+import { isOfGoneWorkspace, newId } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
 import { BadRequest, NotFound } from '../platform/http/index.js';
 import { RateLimiter } from '../platform/limits/index.js';
@@ -65,8 +65,7 @@ export class AccessTokens {
     try {
       await this.tokens.insert(token);
     } catch (error) {
-      const hasGone = isForeignKeyViolation(error) && !isOfGoneUser(error);
-      throw hasGone ? new NotFound('workspace not found') : error; // purged since it was looked for
+      throw isOfGoneWorkspace(error) ? new NotFound('workspace not found') : error; // purged since it was looked for
     }
   }
 }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Blobs, type StagedBlob } from '../platform/blobs/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { AmbiguousCommit, Database, isForeignKeyViolation, type Tx } from '../platform/database/index.js';
+import { AmbiguousCommit, Database, isOfGoneWorkspace, type Tx } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
 import { Conflict, NotFound, ServiceUnavailable } from '../platform/http/index.js';
 import { ASSETS } from '../workspaces/index.js';
@@ -74,7 +74,7 @@ export class AssetUploads {
     try {
       return await this.blobs.stage(workspaceId, body.envelope());
     } catch (error) {
-      if (isForeignKeyViolation(error)) throw new NotFound('workspace not found');
+      if (isOfGoneWorkspace(error)) throw new NotFound('workspace not found');
       throw error;
     }
   }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Principal } from '../auth/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, isForeignKeyViolation, isOfGoneUser, newId } from '../platform/database/index.js';
+import { Database, isOfGoneWorkspace, newId } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
 import { NotFound } from '../platform/http/index.js';
 import { Log } from '../platform/log/index.js';
@@ -60,8 +60,7 @@ export class KeySessions {
         ...[id, hashToken(token), userId, workspaceId, tokenId, wrapped, now],
       ]);
     } catch (error) {
-      const hasGone = isForeignKeyViolation(error) && !isOfGoneUser(error);
-      throw hasGone ? new NotFound('workspace not found') : error;
+      throw isOfGoneWorkspace(error) ? new NotFound('workspace not found') : error;
     }
     return { token, expiresAt: endOf(now) };
   }

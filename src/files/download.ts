@@ -12,11 +12,12 @@ import type { Content } from './heads.js';
 export class Download {
   constructor(private readonly blobs: Blobs) {}
 
+  /** Resolves when the answer is on its way; whoever waited for its last byte would do so at every request. */
   async send(request: FastifyRequest, reply: FastifyReply, content: Content): Promise<void> {
     const etag = `"${content.contentHash}"`;
     const always = { etag, 'accept-ranges': 'bytes', 'cache-control': 'private, no-cache' };
     if (isFresh(request, content.contentHash)) {
-      await reply.status(304).headers(always).send(nothing());
+      void reply.status(304).headers(always).send(nothing());
       return;
     }
 

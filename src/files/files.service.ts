@@ -5,7 +5,7 @@ import {
   BEFORE_ALL_IDS,
   Database,
   isConnectionLost,
-  isForeignKeyViolation,
+  isOfGoneWorkspace,
   newId,
   sqlState,
 } from '../platform/database/index.js';
@@ -126,7 +126,7 @@ export class Files {
     try {
       return await this.blobs.stage(workspaceId, body);
     } catch (error) {
-      if (isForeignKeyViolation(error)) throw new NotFound('workspace not found');
+      if (isOfGoneWorkspace(error)) throw new NotFound('workspace not found');
       throw error;
     }
   }

@@ -1,8 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { WorkspacePurge } from '../../src/workspaces/index.js';
 import { startService, type TestService } from '../kit/index.js';
-import { headOf, openSocket } from '../kit/raw-http.js';
-import { sha256 } from '../kit/workspace.js';
+import { unfinishedUpload } from '../kit/raw-http.js';
 import { AccountUnderTest } from './model/account-under-test.js';
 import { type HttpAnswer, HttpClient, type HttpRequest } from './model/http-client.js';
 import type { Operation } from './model/operations.js';
@@ -76,11 +75,7 @@ describe('the model', () => {
   it('takes the row of a deleted workspace that waits for an upload for no fault', async () => {
     const workspace = await (await service.user('waits')).workspace();
     await workspace.put('YQ', 'one').expect(201);
-    const socket = openSocket(service.url);
-    const Authorization = `Bearer ${workspace.user.token}`;
-    const headers = { Host: 'x', Authorization, 'X-Content-Hash': sha256(''), 'X-Device-Id': 'slow' };
-    socket.write(headOf('PUT', workspace.file('Yg'), { ...headers, 'Content-Length': '200000' }));
-    socket.write(Buffer.alloc(100_000));
+    const socket = unfinishedUpload(service.url, workspace, 'Yg');
     try {
       await service.database.eventually(`SELECT FROM blobs WHERE state = 'staged'`);
 

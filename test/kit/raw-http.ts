@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { sha256, type TestWorkspace } from './workspace.js';
 
 /** An answer as it came over the wire. Header names are lower-case. */
 export interface RawAnswer {
@@ -40,6 +41,16 @@ export async function exchange(url: string, bytes: Buffer | string): Promise<Raw
 export function openSocket(url: string): Socket {
   const { hostname, port } = new URL(url);
   return connect({ host: hostname, port: Number(port) });
+}
+
+/** An upload of which half comes and no more, large enough for the blob store. Whoever begins it destroys the socket. */
+export function unfinishedUpload(url: string, workspace: TestWorkspace, path: string): Socket {
+  const socket = openSocket(url);
+  const Authorization = `Bearer ${workspace.user.token}`;
+  const headers = { Host: 'x', Authorization, 'X-Content-Hash': sha256(''), 'X-Device-Id': 'slow' };
+  socket.write(headOf('PUT', workspace.file(path), { ...headers, 'Content-Length': '200000' }));
+  socket.write(Buffer.alloc(100_000));
+  return socket;
 }
 
 /** The start of a request, in latin1, so that a header can hold any byte. */

@@ -13,7 +13,7 @@ import {
   type TestWorkspace,
 } from '../kit/index.js';
 import { Load } from '../kit/load.js';
-import { headOf, openSocket, received } from '../kit/raw-http.js';
+import { received, unfinishedUpload } from '../kit/raw-http.js';
 import { type ServiceProcess, startProcess } from '../kit/process.js';
 
 /** How often the process is replaced under load; SHUTDOWN_RUNS=50 for a thorough look. */
@@ -101,11 +101,7 @@ describe('SIGTERM', () => {
 
   it('waits no longer than it says for an upload that never ends, and exits 0 all the same', async () => {
     await start();
-    const socket = openSocket(service.url);
-    const Authorization = `Bearer ${workspace.user.token}`;
-    const headers = { Host: 'x', Authorization, 'X-Content-Hash': sha256(''), 'X-Device-Id': 'slow' };
-    socket.write(headOf('PUT', workspace.file('bmV2ZXI'), { ...headers, 'Content-Length': '200000' }));
-    socket.write(Buffer.alloc(100_000));
+    const socket = unfinishedUpload(service.url, workspace, 'bmV2ZXI');
     const answer = received(socket);
     await database.eventually(`SELECT FROM blobs WHERE state = 'staged'`);
     expect(await service.end('SIGTERM')).toEqual(ENDED_WELL); // 1 if it had to be forced, after 45 s

@@ -53,6 +53,11 @@ export function isOfGoneUser(error: unknown): boolean {
   return isForeignKeyViolation(error) && REFERENCE_TO_USER.test(constraint ?? '');
 }
 
+/** Whether the workspace to which a row was to belong is gone: in tables that refer to nothing else that can go, but the user. */
+export function isOfGoneWorkspace(error: unknown): boolean {
+  return isForeignKeyViolation(error) && !isOfGoneUser(error);
+}
+
 /** Whether the connection went away, so that the fate of the last statement is unknown. */
 export function isConnectionLost(error: unknown): boolean {
   const { code, syscall } = driverError(error) as NodeJS.ErrnoException;

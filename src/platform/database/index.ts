@@ -7,6 +7,7 @@ export {
   isConnectionLost,
   isForeignKeyViolation,
   isOfGoneUser,
+  isOfGoneWorkspace,
   isTransient,
   sqlState,
 } from './errors.js';

@@ -2,7 +2,6 @@ import { randomFillSync } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 
 const ID_BYTES = 16;
-const MOST_OF_COUNTER = 2 ** 31;
 
 /** Drawn for many ids at once: that costs as much as for one. */
 const stock = Buffer.alloc(256 * ID_BYTES);
@@ -20,7 +19,7 @@ export function newId(): string {
   const now = Date.now();
   if (now > last.msecs) {
     last.msecs = now;
-    last.seq = random.readUInt32BE(0) % MOST_OF_COUNTER;
+    last.seq = random.readUInt32BE(0) >>> 1; // room to count
   } else last.seq++;
   return uuidv7({ random, msecs: last.msecs, seq: last.seq });
 }

@@ -58,7 +58,8 @@ export class Outbox {
 
   private async sendAll(): Promise<void> {
     while (this.waiting.size > 0) {
-      const { events, isCut } = this.nextBatch();
+      const events = this.nextBatch();
+      const isCut = this.waiting.size > 0;
       try {
         await this.post(JSON.stringify([this.origin, events.map(({ topic, key }) => [topic, key])]));
         this.retryMs = FIRST_RETRY_MS;
@@ -87,15 +88,15 @@ export class Outbox {
   }
 
   /** All that waits, or as much of it as one message holds. */
-  private nextBatch(): { events: BusEvent[]; isCut: boolean } {
+  private nextBatch(): BusEvent[] {
     const events: BusEvent[] = [];
     let bytes = this.origin.length + 8;
     for (const [key, event] of this.waiting) {
       bytes += Buffer.byteLength(key) + 8;
-      if (bytes > MAX_PAYLOAD_BYTES && events.length > 0) return { events, isCut: true };
+      if (bytes > MAX_PAYLOAD_BYTES && events.length > 0) break;
       this.waiting.delete(key);
       events.push(event);
     }
-    return { events, isCut: false };
+    return events;
   }
 }
