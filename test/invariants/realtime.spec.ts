@@ -314,6 +314,7 @@ describe('two instances on one PostgreSQL', () => {
 
   it('an instance that was taken for dead comes back with its devices', async () => {
     const [near, far] = [await join(here, 'near'), await join(there, 'far')];
+    await near.frame('device_connected');
     await whileTakenForDead(() => near.frame('device_disconnected'));
     await there.app.get(Heartbeat, { strict: false }).beat();
     expect(await near.frame('device_connected', 1)).toMatchObject({ deviceId: 'far' });
