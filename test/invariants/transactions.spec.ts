@@ -1,5 +1,5 @@
-import { AmbiguousCommit, Database, statement } from '../../src/platform/database/index.js';
-import { startService, type TestService } from '../kit/index.js';
+import { AmbiguousCommit, createDataSource, Database, statement } from '../../src/platform/database/index.js';
+import { createDatabase, startService, type TestService } from '../kit/index.js';
 
 const insert = statement('test.insert', 'INSERT INTO notes (text) VALUES ($1)');
 const broken = statement('test.broken', 'SELECT 1 / $1::int');
@@ -90,4 +90,20 @@ describe('a transaction', () => {
     });
     await expect(database.snapshot((tx) => tx.run(insert, ['no']))).rejects.toThrow(/read-only/);
   });
+});
+
+it('a lost connection of the pool is told, and none while the pool ends: the server may be ending as well', async () => {
+  const database = await createDatabase({ isEmpty: true });
+  const told: unknown[] = [];
+  const settings = { poolSize: 2, entities: [], onPoolError: (error: unknown) => told.push(error) };
+  const source = await createDataSource({ target: database.url, ...settings }).initialize();
+  const { pool } = new Database(source);
+  const lost = new Error('terminating connection due to administrator command');
+  pool.emit('error', lost);
+  const ended = source.destroy();
+  pool.emit('error', lost);
+  await ended;
+  pool.emit('error', lost);
+  expect(told).toEqual([lost]);
+  await database.drop();
 });

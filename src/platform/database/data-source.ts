@@ -74,7 +74,10 @@ export function createDataSource({
     connectTimeoutMS: 5_000,
     applicationName: 'cloud-sync-service',
     installExtensions: false,
-    poolErrorHandler: onPoolError,
+    poolErrorHandler(this: pg.Pool, error: unknown) {
+      // A connection that is being closed may still hear that the server ends it.
+      if (!this.ending) onPoolError(error);
+    },
     extra: {
       ...where,
       types,
