@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { Blobs, type StagedBlob } from '../platform/blobs/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { AmbiguousCommit, Database, isOfGoneWorkspace, type Tx } from '../platform/database/index.js';
+import { AmbiguousCommit, Database, type Tx } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
-import { Conflict, NotFound, ServiceUnavailable } from '../platform/http/index.js';
+import { Conflict, ServiceUnavailable } from '../platform/http/index.js';
 import { ASSETS } from '../workspaces/index.js';
 import { assetStatements } from './assets.queries.js';
 import { oldestValidKey } from './idempotency-keys.js';
@@ -54,7 +54,7 @@ export class AssetUploads {
   }
 
   private async create(upload: AssetUpload, body: UploadBody): Promise<string> {
-    const blob = await this.stage(upload.workspaceId, body);
+    const blob = await this.blobs.stage(upload.workspaceId, body.envelope());
     const token = body.encryptedFilename();
     let verdict: Verdict;
     try {
@@ -68,15 +68,6 @@ export class AssetUploads {
     if (verdict === 'new') this.bus.publish({ topic: ASSETS, key: upload.workspaceId });
     else await this.blobs.discard(blob);
     return settled(verdict, token);
-  }
-
-  private async stage(workspaceId: string, body: UploadBody): Promise<StagedBlob> {
-    try {
-      return await this.blobs.stage(workspaceId, body.envelope());
-    } catch (error) {
-      if (isOfGoneWorkspace(error)) throw new NotFound('workspace not found');
-      throw error;
-    }
   }
 
   /** What will be decided, most likely: it spares storing what comes again. */

@@ -38,12 +38,8 @@ export class Heads {
   }
 
   /** The ciphertext, whole. */
-  async envelope(blob: BlobReference): Promise<Buffer> {
-    const bytes = await this.blobs.read(blob);
-    if (Buffer.isBuffer(bytes)) return bytes;
-    const chunks: Buffer[] = [];
-    for await (const chunk of bytes as AsyncIterable<Buffer>) chunks.push(chunk);
-    return Buffer.concat(chunks);
+  envelope(blob: BlobReference): Promise<Buffer> {
+    return this.blobs.readWhole(blob);
   }
 
   /** When a version was written: the time that its file row, its change and its version all have. */

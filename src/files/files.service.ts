@@ -1,14 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Blobs, type StagedBlob } from '../platform/blobs/index.js';
 import { Clock } from '../platform/clock/index.js';
-import {
-  BEFORE_ALL_IDS,
-  Database,
-  isConnectionLost,
-  isOfGoneWorkspace,
-  newId,
-  sqlState,
-} from '../platform/database/index.js';
+import { BEFORE_ALL_IDS, Database, isConnectionLost, newId, sqlState } from '../platform/database/index.js';
 import { BadRequest, NotFound, PreconditionFailed, ServiceUnavailable } from '../platform/http/index.js';
 import type { Caller } from '../workspaces/index.js';
 import { Announcements } from './announcements.js';
@@ -65,7 +58,7 @@ export class Files {
    * WorkspaceClosed
    */
   async upload(upload: Upload, body: AsyncIterable<Buffer>): Promise<Uploaded> {
-    const blob = await this.stage(upload.workspaceId, body);
+    const blob = await this.blobs.stage(upload.workspaceId, body);
     if (blob.sha256 !== upload.contentHash) {
       await this.blobs.discard(blob);
       throw new BadRequest('X-Content-Hash does not match the body');
@@ -120,15 +113,6 @@ export class Files {
       await logDeletions(tx, { workspaceId, deviceId, fileIds: [file.id], now: this.clock.now() });
     });
     this.announcements.changed(workspaceId, deviceId, 'delete');
-  }
-
-  private async stage(workspaceId: string, body: AsyncIterable<Buffer>): Promise<StagedBlob> {
-    try {
-      return await this.blobs.stage(workspaceId, body);
-    } catch (error) {
-      if (isOfGoneWorkspace(error)) throw new NotFound('workspace not found');
-      throw error;
-    }
   }
 
   /** A lost answer leaves the blob alone: the row may have been committed. */

@@ -21,13 +21,13 @@ export const BYTES_MUTANTS = [
     name: 'bytes that no row has announced',
     promise: 'What a crash leaves in the store is known to the sweeper.',
     file: 'src/platform/blobs/blobs.ts',
-    find: 'await this.database.run(blobStatements.stage, [workspaceId, id, main.location, this.clock.now()]);',
+    find: 'await this.stageRow(workspaceId, id);',
     replace: '',
     also: [
       {
         find: 'await main.put(keyOf(workspaceId, id), body);',
         replace: `await main.put(keyOf(workspaceId, id), body);
-      await this.database.run(blobStatements.stage, [workspaceId, id, main.location, this.clock.now()]);`,
+      await this.stageRow(workspaceId, id);`,
       },
     ],
     tests: [['test/invariants/crash.spec.ts']],

@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { Readable } from 'node:stream';
+import { once } from 'node:events';
+import type { Readable } from 'node:stream';
 import { Configuration } from '../../config/index.js';
 import { Clock } from '../clock/index.js';
-import { Database, newId } from '../database/index.js';
-import { ServiceUnavailable } from '../http/index.js';
+import { Database, isOfGoneWorkspace, newId } from '../database/index.js';
+import { NotFound, ServiceUnavailable } from '../http/index.js';
 import { Log } from '../log/index.js';
 import { type BlobLocation, type ByteRange, keyOf, OutcomeUnknown, StoreUnavailable } from './blob-store.js';
 import { BlobStores } from './blob-stores.js';
@@ -52,6 +53,7 @@ export class Blobs {
   /**
    * Takes in a body. Up to INLINE_BLOB_BYTES it stays in memory; beyond, it is streamed to the store, so memory
    * does not grow with its size. On any error nothing is left behind that is not known to the sweeper.
+   * @throws NotFound when the workspace has gone, ServiceUnavailable, and what reading the body throws
    */
   async stage(workspaceId: string, chunks: AsyncIterable<Buffer>): Promise<StagedBlob> {
     const id = newId();
@@ -60,7 +62,7 @@ export class Blobs {
     if (bytes) return { workspaceId, id, size: body.size, sha256: body.sha256(), bytes };
 
     const { main } = this.stores;
-    await this.database.run(blobStatements.stage, [workspaceId, id, main.location, this.clock.now()]);
+    await this.stageRow(workspaceId, id);
     try {
       await main.put(keyOf(workspaceId, id), body);
     } catch (error) {
@@ -96,13 +98,41 @@ export class Blobs {
     }
   }
 
-  /** The bytes of a live blob, or a range of them: all of those or an error. @throws BlobMissing, ServiceUnavailable */
+  /**
+   * The bytes of a live blob, or a range of them: all of those or an error. The first of them are there when this resolves, so
+   * that most faults come before anything of an answer; a later one ends the stream, and goes to the log.
+   * @throws BlobMissing, ServiceUnavailable
+   */
   async read(blob: BlobReference, range?: ByteRange): Promise<Readable | Buffer> {
     if (blob.bytes) return range ? blob.bytes.subarray(range.start, range.end + 1) : blob.bytes;
-    const { workspaceId, id, size, location } = blob;
+    return this.open(blob, range);
+  }
+
+  /** All of a live blob. @throws BlobMissing, ServiceUnavailable */
+  async readWhole(blob: BlobReference): Promise<Buffer> {
+    if (blob.bytes) return blob.bytes;
+    const stream = await this.open(blob);
+    try {
+      return Buffer.concat((await stream.toArray()) as Buffer[]);
+    } catch (error) {
+      throw this.asUnavailable(error, 'read');
+    }
+  }
+
+  private async open(
+    { workspaceId, id, size, location }: BlobReference,
+    range?: ByteRange,
+  ): Promise<Readable> {
     if (location === 'inline') throw new Error('an inline blob without bytes');
     try {
-      return await (await this.stores.at(location)).read(keyOf(workspaceId, id), size, range);
+      const stream = await (await this.stores.at(location)).read(keyOf(workspaceId, id), size, range);
+      let hasBegun = false;
+      stream.on('error', (err) => {
+        if (hasBegun) this.log.error({ err }, 'a blob ended before its last byte');
+      });
+      await once(stream, 'readable');
+      hasBegun = true;
+      return stream;
     } catch (error) {
       throw this.asUnavailable(error, 'read');
     }
@@ -115,6 +145,15 @@ export class Blobs {
     this.log.error({ err: error }, `the blob store cannot ${what}`);
     const seconds = error instanceof StoreUnavailable ? error.retryAfterSeconds : DISK_RETRY_SECONDS;
     return new ServiceUnavailable(`the blob store cannot ${what}`, seconds);
+  }
+
+  private async stageRow(workspaceId: string, id: string): Promise<void> {
+    const values = [workspaceId, id, this.stores.main.location, this.clock.now()];
+    try {
+      await this.database.run(blobStatements.stage, values);
+    } catch (error) {
+      throw isOfGoneWorkspace(error) ? new NotFound('workspace not found') : error;
+    }
   }
 
   /** Best effort: the sweeper comes for what this misses. */

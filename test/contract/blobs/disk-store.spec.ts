@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { readlinkSync } from 'node:fs';
 import { type FileHandle, mkdir, mkdtemp, open, readdir, rm, truncate, writeFile } from 'node:fs/promises';
@@ -296,7 +297,49 @@ describe('the service', () => {
       await new Promise((resolve) => socket.once('readable', resolve));
       await truncate(pathIn(join(service.dataDir, 'blobs'), blob!), size / 2);
       expect((await received(socket)).length).toBeLessThan(size); // and it is closed, or this would never be
+      expect(service.logged()).toContain('a blob ended before its last byte');
     });
+  });
+
+  describe('a blob that the disk does not give back', () => {
+    const size = 200_000;
+    let notes: TestWorkspace;
+    let reading: { read(...given: unknown[]): Promise<unknown> };
+    beforeAll(async () => {
+      notes = await workspace();
+      await notes.put('YQ', randomBytes(size)).expect(201);
+      const any = await open(tmpdir(), 'r');
+      reading = Object.getPrototypeOf(any) as typeof reading;
+      await any.close();
+    });
+    afterEach(() => jest.restoreAllMocks());
+
+    it.each([{}, { Range: 'bytes=5-90000' }])(
+      'is a 503 without a header of the file (%p)',
+      async (headers) => {
+        jest.spyOn(reading, 'read').mockRejectedValueOnce(fault());
+        const answer = await notes.user.get(notes.file('YQ')).set(headers).expect(503);
+        expect(answer.body).toEqual({ error: 'the blob store cannot read' });
+        expect(answer.headers['retry-after']).toBeDefined();
+        for (const name of ['etag', 'accept-ranges', 'content-range'])
+          expect(answer.headers[name]).toBeUndefined();
+      },
+    );
+
+    it('ends the connection when that shows in mid-way, and says so in the log', async () => {
+      const lines = service.logged().length;
+      const { read } = reading;
+      let reads = 0;
+      jest.spyOn(reading, 'read').mockImplementation(function (this: FileHandle, ...given) {
+        return reads++ === 0 ? read.apply(this, given) : Promise.reject(fault());
+      });
+      const Authorization = `Bearer ${notes.user.token}`;
+      const answer = await fetch(`${service.url}${notes.file('YQ')}`, { headers: { Authorization } });
+      await expect(answer.arrayBuffer()).rejects.toThrow('terminated');
+      expect(service.logged().slice(lines)).toContain('a blob ended before its last byte');
+    });
+
+    const fault = (): Error => Object.assign(new Error('EIO'), { code: 'EIO' });
   });
 
   it.each(['EIO', 'EMFILE', 'ENFILE'])('answers 503 when reading fails with %s', async (code) => {
