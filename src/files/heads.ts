@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { BlobReference } from '../platform/blobs/index.js';
 import { Database } from '../platform/database/index.js';
 import { NotFound } from '../platform/http/index.js';
-import { Standings, type WorkspaceRef } from '../workspaces/index.js';
+import { callerKey, Standings, type WorkspaceRef } from '../workspaces/index.js';
 import { fileStatements } from './files.queries.js';
 
 /** A version's ciphertext: what its headers say and where its bytes are. */
@@ -41,7 +41,7 @@ export class Heads {
 
   private read(workspace: WorkspaceRef, encryptedPath: string): Promise<Content | undefined> {
     const { id, caller } = workspace;
-    const key = `${id} ${caller.userId} ${caller.needsSubscription}`;
+    const key = `${id} ${callerKey(caller)}`;
     return new Promise((resolve, reject) => {
       const waiting = { encryptedPath, resolve, reject };
       const gathered = this.gathering.get(key);

@@ -4,7 +4,7 @@ import { Clock } from '../platform/clock/index.js';
 import { Database, type Parameter, sqlState } from '../platform/database/index.js';
 import { ServiceUnavailable } from '../platform/http/index.js';
 import { Metrics } from '../platform/metrics/index.js';
-import { type Caller, Standings, WorkspaceClosed } from '../workspaces/index.js';
+import { type Caller, callerKey, Standings, WorkspaceClosed } from '../workspaces/index.js';
 import { fileStatements } from './files.queries.js';
 
 /** What the database is given of one upload; `bytes` is null when the store has them. */
@@ -145,14 +145,13 @@ function nextBatch(line: Waiting[]): Waiting[] {
     bytes += put.bytes?.length ?? 0;
     const isRepeated = paths.has(put.encryptedPath);
     paths.add(put.encryptedPath);
-    const isOfAnother = !isSame(put.caller, first?.put.caller);
+    const isOfAnother = keyOf(put) !== keyOf(first?.put);
     return index > 0 && (isRepeated || isOfAnother || bytes > BATCH_BYTES || index === BATCH_ROWS);
   });
   return line.splice(0, end < 0 ? line.length : end);
 }
 
-const isSame = (one: Caller | undefined, other: Caller | undefined): boolean =>
-  one?.userId === other?.userId && one?.needsSubscription === other?.needsSubscription;
+const keyOf = (put: Put | undefined): string | undefined => put?.caller && callerKey(put.caller);
 
 const single = (put: Put): Parameter[] => [
   ...[put.workspaceId, put.encryptedPath, put.contentHash, put.size, put.deviceId, put.now],

@@ -20,6 +20,13 @@ interface Route {
   readonly server: WebSocketServer;
 }
 
+/** What the address of an upgrade names. */
+interface Destination {
+  readonly server: WebSocketServer;
+  readonly query: URLSearchParams;
+  readonly workspaceId: string;
+}
+
 /**
  * Nest's adapter for `ws`, which matches paths as fixed texts and lets everybody in, with a path parameter and with a
  * decision before the 101. Gateways read the frames themselves: the guards, pipes and filters of HTTP routes do not fit.
@@ -80,7 +87,9 @@ export class SocketAdapter extends WsAdapter {
   private async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const requestId = randomUUID();
     try {
-      const { server, query, workspaceId } = this.routeOf(request);
+      const destination = this.destinationOf(request);
+      if (!destination) throw new NotFound('not found');
+      const { server, query, workspaceId } = destination;
       const admission = await this.admit(request, query, workspaceId);
       if (socket.destroyed) return;
       server.handleUpgrade(request, socket, head, (client) => {
@@ -94,19 +103,15 @@ export class SocketAdapter extends WsAdapter {
     }
   }
 
-  /** @throws NotFound for any other address */
-  private routeOf(request: IncomingMessage): {
-    server: WebSocketServer;
-    query: URLSearchParams;
-    workspaceId: string;
-  } {
+  /** Nothing for an address that is none of ours. */
+  private destinationOf(request: IncomingMessage): Destination | undefined {
     const [path = '', ...query] = (request.url ?? '').split('?');
     for (const { pattern, server } of this.routes) {
       const workspaceId = pattern.exec(path)?.[1];
       if (workspaceId === undefined) continue;
       return { server, query: new URLSearchParams(query.join('?')), workspaceId };
     }
-    throw new NotFound('not found');
+    return undefined;
   }
 
   private refuse(socket: Duplex, { status, headers, body }: ErrorAnswer, requestId: string): void {
@@ -126,9 +131,8 @@ export class SocketAdapter extends WsAdapter {
 
   /** An address that is none of ours can have the plaintext of an automation route in it. */
   private note(request: IncomingMessage, requestId: string, status: number): void {
-    const [path = ''] = (request.url ?? '').split('?');
-    const isRouted = this.routes.some(({ pattern }) => pattern.test(path));
-    const req = { method: request.method, url: isRouted ? request.url : '[unrouted]' };
+    const url = this.destinationOf(request) ? request.url : '[unrouted]';
+    const req = { method: request.method, url };
     this.log.info({ requestId, req, status, ip: this.doorkeeper.addressOf(request) }, 'upgrade');
   }
 }

@@ -8,7 +8,7 @@ export {
 } from './owned-workspace.js';
 export { StandingGuard } from './standing.guard.js';
 export { openTo } from './standing.queries.js';
-export { type Caller, Standings, WorkspaceClosed } from './standings.js';
+export { type Caller, callerKey, Standings, WorkspaceClosed } from './standings.js';
 export { WorkspaceEntity } from './workspace.entity.js';
 export { WorkspacePurge } from './workspace-purge.js';
 export { Workspaces } from './workspaces.service.js';

@@ -18,6 +18,9 @@ export interface Caller {
   readonly needsSubscription: boolean;
 }
 
+/** Of one key are those whom a workspace is open to for the same reasons. */
+export const callerKey = ({ userId, needsSubscription }: Caller): string => `${userId} ${needsSubscription}`;
+
 export interface Demands {
   readonly user: boolean;
   readonly subscription: boolean;
@@ -85,5 +88,4 @@ export class WorkspaceClosed extends ServiceUnavailable {
   }
 }
 
-const keyOf = ({ userId, needsSubscription }: Caller, workspaceId: string): string =>
-  `${userId} ${workspaceId} ${needsSubscription}`;
+const keyOf = (caller: Caller, workspaceId: string): string => `${workspaceId} ${callerKey(caller)}`;
