@@ -4,7 +4,14 @@ import type { Manifest, Summary } from '../../src/checkpoints/projections.js';
 import { fileStatements } from '../../src/files/files.queries.js';
 import { Database, newId, PlannerStatistics } from '../../src/platform/database/index.js';
 import { syncStatements } from '../../src/sync/sync.queries.js';
-import { sha256, startService, type TestService, type TestUser, type TestWorkspace } from '../kit/index.js';
+import {
+  sha256,
+  startService,
+  stopIntervals,
+  type TestService,
+  type TestUser,
+  type TestWorkspace,
+} from '../kit/index.js';
 
 const SMALL = { files: 10, changes: 20 };
 const LARGE = { files: 20_000, changes: 40_000 };
@@ -21,6 +28,7 @@ describe.each(['never analyzed', 'analyzed'])('a workspace that outgrows its tab
   let alice: TestUser;
   beforeAll(async () => {
     service = await startService({ env: { DATABASE_POOL_SIZE: '2', LOG_LEVEL: 'silent' } });
+    stopIntervals(service); // its own look at growing tables is one
     alice = await service.user('alice');
   });
   afterAll(() => service.close());
@@ -81,6 +89,7 @@ describe('an upload into a workspace that has grown since its plans were made', 
   let service: TestService;
   beforeAll(async () => {
     service = await startService({ env: { LOG_LEVEL: 'silent' } });
+    stopIntervals(service);
   });
   afterAll(() => service.close());
 
@@ -110,6 +119,26 @@ describe('an upload into a workspace that has grown since its plans were made', 
     } finally {
       connection.release();
     }
+  });
+
+  it('has statistics also when another table has none to give', async () => {
+    await service.database.query(`
+      CREATE FUNCTION length_of(text) RETURNS int IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN length($1); END'`);
+    for (const name of ['a broken one', 'growing', 'z broken one']) {
+      await service.database.query(`CREATE TABLE "${name}" (x text)`);
+      if (name !== 'growing') await service.database.query(`CREATE INDEX ON "${name}" (length_of(x))`);
+      await service.database.query(
+        `INSERT INTO "${name}" SELECT repeat('x', 1000) FROM generate_series(1, 500)`,
+      );
+    }
+    await service.database.query(`
+      CREATE OR REPLACE FUNCTION length_of(text) RETURNS int IMMUTABLE LANGUAGE plpgsql AS
+        $$ BEGIN RAISE 'no length'; END $$`);
+    await service.app.get(PlannerStatistics).keepUp();
+    const analyzed = await service.database.query(
+      `SELECT relname AS name FROM pg_class WHERE relname ~ 'broken one$|^growing$' AND reltuples > 0`,
+    );
+    expect(analyzed).toEqual([{ name: 'growing' }]);
   });
 
   const uploadTo = (workspaceId: string) => {

@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { Log } from '../log/index.js';
 import { Database } from './database.js';
@@ -10,12 +10,16 @@ const LOOK_EVERY_MS = 5_000;
 const SMALL = 1_000;
 /** What PostgreSQL takes an empty table for. */
 const LEAST = 10;
+/** One that was loaded at once takes long: that is for PostgreSQL's own workers. */
+const MOST = 100_000;
 
 const outgrown = statement(
   'database.outgrown_tables',
   `SELECT quote_ident(relname) AS "table" FROM pg_class
-   WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace AND relpages < ${SMALL}
-     AND pg_relation_size(oid) / current_setting('block_size')::int > 2 * greatest(relpages, ${LEAST})`,
+   WHERE relkind = 'r' AND relnamespace = quote_ident(current_schema())::regnamespace
+     AND pg_has_role(relowner, 'USAGE') AND relpages < ${SMALL}
+     AND pg_relation_size(oid) / current_setting('block_size')::int
+       BETWEEN 2 * greatest(relpages, ${LEAST}) + 1 AND ${MOST}`,
 );
 
 /**
@@ -25,7 +29,10 @@ const outgrown = statement(
  * instead of a fraction of one. By itself PostgreSQL looks once a minute.
  */
 @Injectable()
-export class PlannerStatistics {
+export class PlannerStatistics implements BeforeApplicationShutdown {
+  private looking: Promise<void> | undefined;
+  private isEnding = false;
+
   constructor(
     private readonly database: Database,
     private readonly log: Log,
@@ -33,10 +40,24 @@ export class PlannerStatistics {
 
   /** Twice at once, as on two instances, does no harm: one of them skips the table. */
   @Interval(LOOK_EVERY_MS)
-  async keepUp(): Promise<void> {
-    await this.log.bestEffort('keep the statistics of growing tables', async () => {
-      for (const { table } of await this.database.run<{ table: string }>(outgrown, []))
-        await this.database.pool.query(`ANALYZE (SKIP_LOCKED) ${table}`);
+  keepUp(): Promise<void> {
+    this.looking ??= this.look().finally(() => (this.looking = undefined));
+    return this.looking;
+  }
+
+  beforeApplicationShutdown(): void {
+    this.isEnding = true;
+  }
+
+  private async look(): Promise<void> {
+    await this.log.bestEffort('look for growing tables', async () => {
+      for (const { table } of await this.database.run<{ table: string }>(outgrown, [])) {
+        if (this.isEnding) return;
+        // The fault of one must not leave the others behind.
+        await this.log.bestEffort(`keep the statistics of ${table}`, () =>
+          this.database.pool.query(`ANALYZE (SKIP_LOCKED) ${table}`),
+        );
+      }
     });
   }
 }
