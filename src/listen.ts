@@ -6,8 +6,8 @@ const ANSWER_WITHIN_MS = 1_000;
 
 /**
  * Starts the service on its address. The address is tried before anything else is brought up, so a taken port costs
- * nothing; PORT=0 becomes the port found, because it is part of the public address that tokens carry. It is held until the
- * service is up: another process could be given it meanwhile.
+ * nothing; PORT=0 becomes the port found, because it is part of the public address that tokens carry. That one is held until
+ * the service listens there: another process could be given it meanwhile.
  * @throws StartupError when the address cannot be used
  */
 export async function listen(
@@ -17,12 +17,13 @@ export async function listen(
   const { host, port } = configuration;
   const holder = await heldPort(port, host);
   let app: NestFastifyApplication;
-  try {
-    if (port === 0) configuration.port = (holder.address() as AddressInfo).port;
-    else if (await isAnswered(port, host)) throw asStartupError({ code: 'EADDRINUSE' }, port, host);
+  if (port === 0) {
+    configuration.port = (holder.address() as AddressInfo).port;
+    app = await create(configuration).finally(() => closed(holder));
+  } else {
+    await closed(holder); // which could have been given the very port that is asked for
+    if (await isAnswered(port, host)) throw asStartupError({ code: 'EADDRINUSE' }, port, host);
     app = await create(configuration);
-  } finally {
-    await new Promise((resolve) => holder.close(resolve));
   }
   try {
     await app.listen({ port: configuration.port, host });
@@ -42,6 +43,10 @@ function heldPort(port: number, host: string): Promise<Server> {
   });
 }
 
+function closed(server: Server): Promise<void> {
+  return new Promise((resolve) => server.close(() => resolve()));
+}
+
 /** Asks, instead of listening there for a moment: clients that wait for this service to start would be cut off. */
 function isAnswered(port: number, host: string): Promise<boolean> {
   return new Promise((resolve) => {
@@ -51,7 +56,8 @@ function isAnswered(port: number, host: string): Promise<boolean> {
       resolve(isTaken);
     };
     socket.setTimeout(ANSWER_WITHIN_MS, answer(false));
-    socket.once('connect', answer(true));
+    // A connection whose own port is the one that it asks can reach itself.
+    socket.once('connect', () => answer(socket.localPort !== port)());
     socket.once('error', answer(false));
   });
 }
