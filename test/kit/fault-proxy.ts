@@ -20,8 +20,8 @@ export type Fault =
   | { readonly kind: 'cut after sending' }
   /** Never answered, and done by the server after so long. */
   | { readonly kind: 'late'; readonly ms: number }
-  /** Half of the answer's body, then a reset. */
-  | { readonly kind: 'truncate' }
+  /** Half of the answer's body, or another share of it, then a reset. */
+  | { readonly kind: 'truncate'; readonly share?: number }
   /** Half of the answer's body, then the end of the stream. */
   | { readonly kind: 'half-close' }
   /** Half of the answer's body, then silence. */
@@ -167,7 +167,9 @@ export class FaultProxy {
       return;
     }
     const body = await buffer(answer);
-    await new Promise((sent) => response.write(body.subarray(0, Math.ceil(body.length / 2)), sent));
+    const { share = 0.5 } = fault as { share?: number };
+    response.flushHeaders();
+    await new Promise((sent) => response.write(body.subarray(0, Math.ceil(body.length * share)), sent));
     if (fault.kind === 'truncate') request.socket.resetAndDestroy();
     if (fault.kind === 'half-close') request.socket.end();
   }

@@ -254,6 +254,12 @@ describeWithTestServers('the S3 store behind a network that fails', () => {
       await expect(whole).rejects.toThrow(StoreUnavailable);
     });
 
+    it('of which no answer brings a byte: ends as any other fault of the store', async () => {
+      proxy.set(always(isGet, { kind: 'truncate', share: 0 }));
+      const whole = store.read(key, LARGE.length).then((stream) => buffer(stream));
+      await expect(whole).rejects.toThrow(StoreUnavailable);
+    });
+
     it('of an object that has become another one meanwhile: fails', async () => {
       const changed = newKey();
       await direct.put(changed, chunksOf(LARGE));

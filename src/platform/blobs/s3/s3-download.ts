@@ -47,7 +47,9 @@ export class S3Download {
         }
         if (position <= this.range.end) throw new S3Timeout('the body ended too early');
       } catch (error) {
-        if (error instanceof BlobMissing || ++cuts === CUTS) throw error;
+        if (error instanceof BlobMissing) throw error;
+        if (++cuts === CUTS)
+          throw error instanceof S3Fault ? error : new S3Fault(error, { status: undefined, wasSent: true });
       } finally {
         response?.destroy();
         response = undefined;
