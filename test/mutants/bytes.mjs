@@ -50,6 +50,14 @@ export const BYTES_MUTANTS = [
     tests: [[INTERLEAVINGS, 'of an asset']],
   },
   {
+    name: 'answer begun before its first byte is there',
+    promise: 'A blob that cannot be read is a 503, and no answer that breaks off.',
+    file: 'src/platform/blobs/blobs.ts',
+    find: "await once(stream, 'readable');",
+    replace: 'await Promise.resolve(once);',
+    tests: [['test/contract/blobs/disk-store.spec.ts', 'does not give back']],
+  },
+  {
     name: 'hash of a body is not compared',
     promise: 'A body that is not what its hash says is refused.',
     file: 'src/files/files.service.ts',
