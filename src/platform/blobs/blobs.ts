@@ -124,11 +124,12 @@ export class Blobs {
     range?: ByteRange,
   ): Promise<Readable> {
     if (location === 'inline') throw new Error('an inline blob without bytes');
+    const key = keyOf(workspaceId, id);
     try {
-      const stream = await (await this.stores.at(location)).read(keyOf(workspaceId, id), size, range);
+      const stream = await (await this.stores.at(location)).read(key, size, range);
       let hasBegun = false;
       stream.on('error', (err) => {
-        if (hasBegun) this.log.error({ err }, 'a blob ended before its last byte');
+        if (hasBegun) this.log.error({ err, key }, 'a blob ended before its last byte');
       });
       await once(stream, 'readable');
       hasBegun = true;
