@@ -55,6 +55,7 @@ export const BYTES_MUTANTS = [
     file: 'src/platform/blobs/blobs.ts',
     find: "await once(stream, 'readable');",
     replace: 'await Promise.resolve(once);',
+    faultIs500: true,
     tests: [['test/contract/blobs/disk-store.spec.ts', 'does not give back']],
   },
   {
