@@ -44,6 +44,8 @@ export class OwnPostgres {
   /** The server and all its children, at once. */
   async kill(): Promise<void> {
     const { postmaster } = this;
+    // A child that it forks after its children were counted could wait for ever for what a killed one held, and hold the cluster.
+    process.kill(await this.postmasterId(), 'SIGSTOP');
     await this.signal('SIGKILL');
     await postmaster?.exit;
     this.client = undefined;
@@ -80,8 +82,7 @@ export class OwnPostgres {
 
   /** The postmaster first: it could not put things right any more when its children go. */
   private async processes(): Promise<number[]> {
-    const signature = await readFile(join(this.server.data.cluster, 'postmaster.pid'), 'utf8');
-    const postmaster = Number(signature.split('\n')[0]);
+    const postmaster = await this.postmasterId();
     const children: number[] = [];
     for (const name of (await readdir('/proc')).filter((entry) => /^\d+$/.test(entry))) {
       const stat = await readFile(`/proc/${name}/stat`, 'utf8').catch(() => '');
@@ -89,5 +90,10 @@ export class OwnPostgres {
       if (Number(parent) === postmaster) children.push(Number(name));
     }
     return [postmaster, ...children];
+  }
+
+  private async postmasterId(): Promise<number> {
+    const signature = await readFile(join(this.server.data.cluster, 'postmaster.pid'), 'utf8');
+    return Number(signature.split('\n')[0]);
   }
 }
