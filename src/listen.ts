@@ -6,8 +6,8 @@ const ANSWER_WITHIN_MS = 1_000;
 
 /**
  * Starts the service on its address. The address is tried before anything else is brought up, so a taken port costs
- * nothing; PORT=0 becomes the port found, because it is part of the public address that tokens carry. That one is held until
- * the service listens there: another process could be given it meanwhile.
+ * nothing; PORT=0 becomes the port found, because it is part of the public address that tokens carry. That one is held while
+ * the service is brought up: another process could be given it meanwhile.
  * @throws StartupError when the address cannot be used
  */
 export async function listen(

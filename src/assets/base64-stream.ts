@@ -7,9 +7,12 @@ export function base64Length(bytes: number): number {
   return Math.ceil(bytes / GROUP) * 4;
 }
 
-/** Bytes as base64, piece by piece: an error of theirs is one of the stream's. */
+/** Bytes as base64, piece by piece: an error of theirs is one of the stream's, and they end with it. */
 export function base64Stream(bytes: Readable): Readable {
-  return Readable.from(encode(bytes as AsyncIterable<Buffer>), { objectMode: false });
+  const pieces = bytes.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
+  const text = Readable.from(encode(pieces), { objectMode: false });
+  // A generator that has not begun, since nobody has read yet, does not end what it would read.
+  return text.once('close', () => bytes.destroy());
 }
 
 async function* encode(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {

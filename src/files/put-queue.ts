@@ -139,13 +139,14 @@ const isOfOneRow = (error: unknown): boolean => /^(22|23|P0)/.test(sqlState(erro
 /** At least one, all of one caller; no path twice, and no more bytes in rows than a request should carry. */
 function nextBatch(line: Waiting[]): Waiting[] {
   const [first] = line;
+  const caller = keyOf(first?.put);
   const paths = new Set<string>();
   let bytes = 0;
   const end = line.findIndex(({ put }, index) => {
     bytes += put.bytes?.length ?? 0;
     const isRepeated = paths.has(put.encryptedPath);
     paths.add(put.encryptedPath);
-    const isOfAnother = keyOf(put) !== keyOf(first?.put);
+    const isOfAnother = keyOf(put) !== caller;
     return index > 0 && (isRepeated || isOfAnother || bytes > BATCH_BYTES || index === BATCH_ROWS);
   });
   return line.splice(0, end < 0 ? line.length : end);

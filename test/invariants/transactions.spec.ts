@@ -96,14 +96,17 @@ it('a lost connection of the pool is told, and none while the pool ends: the ser
   const database = await createDatabase({ isEmpty: true });
   const told: unknown[] = [];
   const settings = { poolSize: 2, entities: [], onPoolError: (error: unknown) => told.push(error) };
-  const source = await createDataSource({ target: database.url, ...settings }).initialize();
-  const { pool } = new Database(source);
-  const lost = new Error('terminating connection due to administrator command');
-  pool.emit('error', lost);
-  const ended = source.destroy();
-  pool.emit('error', lost);
-  await ended;
-  pool.emit('error', lost);
-  expect(told).toEqual([lost]);
-  await database.drop();
+  try {
+    const source = await createDataSource({ target: database.url, ...settings }).initialize();
+    const { pool } = new Database(source);
+    const lost = new Error('terminating connection due to administrator command');
+    pool.emit('error', lost);
+    const ended = source.destroy();
+    pool.emit('error', lost);
+    await ended;
+    pool.emit('error', lost);
+    expect(told).toEqual([lost]);
+  } finally {
+    await database.drop();
+  }
 });

@@ -200,7 +200,7 @@ export const ACCESS_MUTANTS = [
     name: 'uploads of several callers share a commit',
     promise: 'Who may not write is refused, whoever else writes at the same time.',
     file: 'src/files/put-queue.ts',
-    find: 'const isOfAnother = keyOf(put) !== keyOf(first?.put);',
+    find: 'const isOfAnother = keyOf(put) !== caller;',
     replace: 'const isOfAnother = false;',
     tests: [['test/api/standing.spec.ts', 'waits for the same commit']],
   },

@@ -105,7 +105,12 @@ export class Blobs {
    */
   async read(blob: BlobReference, range?: ByteRange): Promise<Readable | Buffer> {
     if (blob.bytes) return range ? blob.bytes.subarray(range.start, range.end + 1) : blob.bytes;
-    return this.open(blob, range);
+    const stream = await this.open(blob, range);
+    stream.on('error', (err) => {
+      if (err.name === 'AbortError') return; // its reader has stopped
+      this.log.error({ err, key: keyOf(blob.workspaceId, blob.id) }, 'a blob ended before its last byte');
+    });
+    return stream;
   }
 
   /** All of a live blob. @throws BlobMissing, ServiceUnavailable */
@@ -124,15 +129,10 @@ export class Blobs {
     range?: ByteRange,
   ): Promise<Readable> {
     if (location === 'inline') throw new Error('an inline blob without bytes');
-    const key = keyOf(workspaceId, id);
     try {
-      const stream = await (await this.stores.at(location)).read(key, size, range);
-      let hasBegun = false;
-      stream.on('error', (err) => {
-        if (hasBegun) this.log.error({ err, key }, 'a blob ended before its last byte');
-      });
+      const stream = await (await this.stores.at(location)).read(keyOf(workspaceId, id), size, range);
+      stream.on('error', () => undefined); // one that comes before its reader does would end the process
       await once(stream, 'readable');
-      hasBegun = true;
       return stream;
     } catch (error) {
       throw this.asUnavailable(error, 'read');
