@@ -9,8 +9,7 @@ export function base64Length(bytes: number): number {
 
 /** Bytes as base64, piece by piece: an error of theirs is one of the stream's, and they end with it. */
 export function base64Stream(bytes: Readable): Readable {
-  const pieces = bytes.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
-  const text = Readable.from(encode(pieces), { objectMode: false });
+  const text = Readable.from(encode(bytes as AsyncIterable<Buffer>), { objectMode: false });
   // A generator that has not begun, since nobody has read yet, does not end what it would read.
   return text.once('close', () => bytes.destroy());
 }

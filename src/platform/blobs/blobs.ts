@@ -116,9 +116,11 @@ export class Blobs {
   /** All of a live blob. @throws BlobMissing, ServiceUnavailable */
   async readWhole(blob: BlobReference): Promise<Buffer> {
     if (blob.bytes) return blob.bytes;
-    const stream = await this.open(blob);
+    const stream: AsyncIterable<Buffer> = await this.open(blob);
+    const chunks: Buffer[] = [];
     try {
-      return Buffer.concat((await stream.toArray()) as Buffer[]);
+      for await (const chunk of stream) chunks.push(chunk);
+      return Buffer.concat(chunks);
     } catch (error) {
       throw this.asUnavailable(error, 'read');
     }
