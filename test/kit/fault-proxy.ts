@@ -167,7 +167,7 @@ export class FaultProxy {
       return;
     }
     const body = await buffer(answer);
-    const { share = 0.5 } = fault as { share?: number };
+    const share = (fault.kind === 'truncate' ? fault.share : undefined) ?? 0.5;
     response.flushHeaders();
     await new Promise((sent) => response.write(body.subarray(0, Math.ceil(body.length * share)), sent));
     if (fault.kind === 'truncate') request.socket.resetAndDestroy();

@@ -56,9 +56,7 @@ class Syncs {
   private held: { path: string; until: Promise<void> } | undefined;
 
   static async watch(work: (syncs: Syncs) => Promise<void>): Promise<void> {
-    const any = await open(tmpdir(), 'r');
-    const prototype = Object.getPrototypeOf(any) as FileHandle;
-    await any.close();
+    const prototype = (await fileHandles()) as FileHandle;
     const sync = Reflect.get<FileHandle, 'sync'>(prototype, 'sync');
     const syncs = new Syncs();
     prototype.sync = async function (this: FileHandle) {
@@ -156,9 +154,7 @@ describe('opening', () => {
   ])('tries to write, and fails when %s does, leaving nothing', async (method, code) => {
     const root = join(home, randomUUID());
     await mkdir(root);
-    const any = await open(tmpdir(), 'r');
-    const prototype = Object.getPrototypeOf(any) as Record<string, unknown>;
-    await any.close();
+    const prototype = (await fileHandles()) as Record<string, unknown>;
     const works = prototype[method];
     prototype[method] = () => Promise.reject(Object.assign(new Error(code), { code }));
     try {
@@ -307,9 +303,7 @@ describe('the service', () => {
     beforeAll(async () => {
       notes = await workspace();
       await notes.put('YQ', randomBytes(size)).expect(201);
-      const any = await open(tmpdir(), 'r');
-      reading = Object.getPrototypeOf(any) as typeof reading;
-      await any.close();
+      reading = (await fileHandles()) as typeof reading;
     });
     afterEach(() => jest.restoreAllMocks());
 
@@ -504,6 +498,13 @@ async function expectStill(check: () => boolean): Promise<void> {
     await readdir(home); // through the same pool of threads as the work that is watched
     expect(check()).toBe(true);
   }
+}
+
+/** What all open files share: where one of their methods can be made to fail or to wait. */
+async function fileHandles(): Promise<object> {
+  const any = await open(tmpdir(), 'r');
+  await any.close();
+  return Object.getPrototypeOf(any) as object;
 }
 
 /** What this process has open there (Linux). */
