@@ -10,7 +10,6 @@ import {
   createAdapter,
   InFlightRequests,
   Overload,
-  RequestMetrics,
   securityHeaders,
 } from './platform/http/index.js';
 import { KillSwitch } from './platform/kill-switch/index.js';
@@ -46,7 +45,6 @@ export async function createApp(
   const killSwitch = app.get(KillSwitch);
   const overload = app.get(Overload);
   const fastify = app.getHttpAdapter().getInstance();
-  app.get(RequestMetrics).watch(fastify);
   const headers = securityHeaders(isHttps);
   const doorkeeper = app.get(Doorkeeper, { strict: false });
   app.useWebSocketAdapter(

@@ -1,6 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import pg from 'pg';
 import supertest from 'supertest';
+import { InFlightRequests } from '../../src/platform/http/index.js';
 import { Log } from '../../src/platform/log/index.js';
 import { DatabaseLink } from '../kit/database-link.js';
 import { eventually } from '../kit/eventually.js';
@@ -15,7 +17,15 @@ import {
   type TestService,
   type TestUser,
 } from '../kit/index.js';
-import { exchange, headOf, openSocket, type RawAnswer, received, sendRaw } from '../kit/raw-http.js';
+import {
+  exchange,
+  headOf,
+  openSocket,
+  type RawAnswer,
+  received,
+  sendRaw,
+  unfinishedUpload,
+} from '../kit/raw-http.js';
 
 const MIB = 1024 * 1024;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -381,7 +391,39 @@ describe('X-Request-Id', () => {
     });
     expect(lines).toMatchObject([{ level: 'info', msg: 'request', ip: '127.0.0.1', ...expected }]);
     expect(lines).toMatchObject([{ status }]);
+    expect(lines[0]).not.toHaveProperty('brokenOff');
     expect(JSON.stringify(lines)).not.toContain('a-note'); // it might be a plaintext, and nobody could tell
+  });
+});
+
+describe('a request whose client goes', () => {
+  it('leads to one line too, without a status when there was none', async () => {
+    const workspace = await (await service.user('leaver')).workspace();
+    const lines = (): LogLine[] =>
+      logLines(service).filter(({ msg, req }) => msg === 'request' && req?.url === workspace.file('bGVmdA'));
+    const socket = unfinishedUpload(service.url, workspace, 'bGVmdA');
+    await eventually(() => expect(service.app.get(InFlightRequests).count).toBe(1));
+    socket.destroy();
+    await eventually(() => expect(lines()).toMatchObject([{ level: 'info', brokenOff: true }]));
+    expect(lines()[0]).not.toHaveProperty('status');
+  });
+
+  it('has the status that it was told, when the answer had begun', async () => {
+    const workspace = await (await service.user('late-leaver')).workspace();
+    await workspace.put('bGFyZ2U', Buffer.alloc(8 * 1024 * 1024, 1)).expect(201);
+    const socket = openSocket(service.url);
+    const Authorization = `Bearer ${workspace.user.token}`;
+    socket.write(headOf('GET', workspace.file('bGFyZ2U'), { Host: 'x', Authorization }));
+    await once(socket, 'readable');
+    socket.destroy();
+    const lines = await eventually(() => {
+      const found = logLines(service).filter(
+        ({ req }) => req?.method === 'GET' && req.url === workspace.file('bGFyZ2U'),
+      );
+      expect(found).not.toEqual([]);
+      return found;
+    });
+    expect(lines).toMatchObject([{ level: 'info', msg: 'request', status: 200, brokenOff: true }]);
   });
 });
 
@@ -389,6 +431,7 @@ interface LogLine {
   level: string;
   msg: string;
   requestId?: string;
+  req?: { method: string; url: string };
   err?: { message: string; stack: string; code?: string };
 }
 

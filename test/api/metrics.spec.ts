@@ -3,6 +3,7 @@ import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { BlobUpkeep } from '../../src/platform/blobs/index.js';
 import { NightlyJobs } from '../../src/platform/jobs/index.js';
+import { InFlightRequests } from '../../src/platform/http/index.js';
 import { MetricsServer } from '../../src/platform/metrics/index.js';
 import { generateVapidKeys } from '../../src/devices/index.js';
 import { createApp } from '../../src/app.js';
@@ -19,6 +20,7 @@ import {
   type TestWorkspace,
 } from '../kit/index.js';
 import { deliver, eventOf, postRaw, WEBHOOK_SECRET } from '../kit/payment-provider.js';
+import { unfinishedUpload } from '../kit/raw-http.js';
 import { startPushService, type TestPushService } from '../kit/push-service.js';
 
 const REQUESTS = 'cloud_sync_http_request_duration_seconds_count';
@@ -121,6 +123,22 @@ describe('GET /metrics', () => {
       }),
     ).toEqual({ here: 3, there: 0 });
     expect((await Exposition.of(service)).sum('cloud_sync_http_requests_in_flight')).toBe(0);
+  });
+
+  it('counts requests whose client has gone apart from answered ones', async () => {
+    const labels = { route: '/api/v1/workspaces/:id/files/:encPath', method: 'PUT' };
+    const leave = async (): Promise<void> => {
+      const inFlight = service.app.get(InFlightRequests);
+      const socket = unfinishedUpload(service.url, workspace, 'bGVmdA');
+      await eventually(() => expect(inFlight.count).toBe(1));
+      socket.destroy();
+      await eventually(() => expect(inFlight.count).toBe(0));
+    };
+    expect(await moved('cloud_sync_http_requests_broken_off_total', labels, leave)).toEqual({
+      here: 1,
+      there: 0,
+    });
+    expect(await moved(REQUESTS, labels, leave)).toEqual({ here: 0, there: 0 });
   });
 
   it('counts changes by kind, as many as the log has', async () => {

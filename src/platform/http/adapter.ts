@@ -8,7 +8,7 @@ import { requestId } from '../log/index.js';
 import { messageFor } from './error-filter.js';
 import { ApiError, BadRequest } from './errors.js';
 import { securityHeaders } from './headers.js';
-import type { InFlightRequests } from './in-flight.js';
+import type { InFlightRequests, RequestEnd } from './in-flight.js';
 import { UpgradableRequest } from './upgradable-request.js';
 
 const MAX_HEADER_BYTES = 16 * 1024;
@@ -56,6 +56,8 @@ export function createAdapter(
   });
   const fastify = adapter.getInstance();
   fastify.server.maxConnections = MAX_CONNECTIONS;
+  inFlight.watch(fastify);
+  inFlight.onEnd((request, reply, end) => logRequest(logger, request, reply, end));
   fastify.addHook('onRequest', (request, _reply, done) => requestId.run(request.id, done));
   leaveBodiesUnread(fastify);
   const isUnmet = unmetExpectations(fastify);
@@ -65,9 +67,7 @@ export function createAdapter(
     if (isUnmet(request.raw)) done(new ExpectationFailed('the expectation cannot be met'));
     else done(isHostless(request.raw) ? new BadRequest('a Host header is required') : undefined);
   });
-  inFlight.watch(fastify);
-  fastify.addHook('onResponse', (request, reply, done) => {
-    logRequest(logger, request, reply);
+  fastify.addHook('onResponse', (request, _reply, done) => {
     if (!request.raw.complete && !request.raw.destroyed) lingerOver(request.raw);
     done();
   });
@@ -80,10 +80,13 @@ function leaveBodiesUnread(fastify: FastifyInstance): void {
   fastify.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
 }
 
-function logRequest(logger: Logger, request: FastifyRequest, reply: FastifyReply): void {
+/** Without a status when the connection ended before there was one. */
+function logRequest(logger: Logger, request: FastifyRequest, reply: FastifyReply, end: RequestEnd): void {
   const { id: requestId, ip } = request;
-  const ms = Math.round(reply.elapsedTime * 10) / 10;
-  logger.info({ requestId, req: request, status: reply.statusCode, ms, ip }, 'request');
+  const status = reply.raw.headersSent ? reply.statusCode : undefined;
+  const ms = Math.round(end.ms * 10) / 10;
+  const brokenOff = end.isAnswered ? undefined : true;
+  logger.info({ requestId, req: request, status, ms, brokenOff, ip }, 'request');
 }
 
 /** A reset in mid-upload would cost the client its answer, so the rest is read for a while, and no longer. */

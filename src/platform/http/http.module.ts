@@ -18,7 +18,7 @@ export class HttpModule {
         RequestMetrics,
         { provide: APP_FILTER, useClass: ErrorFilter },
       ],
-      exports: [InFlightRequests, Overload, RequestMetrics],
+      exports: [InFlightRequests, Overload],
     };
   }
 }

@@ -1,5 +1,5 @@
 import type { BeforeApplicationShutdown } from '@nestjs/common';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerResponse } from 'node:http';
 import { Server } from 'node:net';
 
@@ -13,13 +13,23 @@ const NOTICE_MS = 5_000;
 const LAST_REQUEST_MS = 500;
 const LOOK_EVERY_MS = 10;
 
+export interface RequestEnd {
+  /** From the request's headers on. */
+  readonly ms: number;
+  /** Whether the answer went out to its last byte; otherwise the connection has ended before. */
+  readonly isAnswered: boolean;
+}
+
+type Listener = (request: FastifyRequest, reply: FastifyReply, end: RequestEnd) => void;
+
 /**
- * Counts the requests under way. At shutdown readiness goes first; then the port closes, each answer closes its
+ * Counts the requests under way, and tells when each is over. At shutdown readiness goes first; then the port closes, each answer closes its
  * connection, and what is under way finishes, 25 s at most. Only after it does the framework close what is left, and
  * the pool. No request that has reached this process is refused for it.
  */
 export class InFlightRequests implements BeforeApplicationShutdown {
   private readonly responses = new Set<ServerResponse>();
+  private readonly listeners: Listener[] = [];
   private server: Server | undefined;
   private isLeavingFlag = false;
   private isDraining = false;
@@ -34,16 +44,27 @@ export class InFlightRequests implements BeforeApplicationShutdown {
     return this.responses.size;
   }
 
+  /** Before any other hook: one that refuses a request keeps it from those after it. */
   watch(fastify: FastifyInstance): void {
     this.server = fastify.server;
-    fastify.addHook('onRequest', (_request, reply, done) => {
+    fastify.addHook('onRequest', (request, reply, done) => {
+      const beganAt = performance.now();
       const { raw } = reply;
       this.responses.add(raw);
       // Not onResponse: it never comes for a client that has gone, and the drain would wait for it in vain.
-      raw.once('close', () => this.responses.delete(raw));
+      raw.once('close', () => {
+        this.responses.delete(raw);
+        const end = { ms: performance.now() - beganAt, isAnswered: raw.writableFinished };
+        for (const listener of this.listeners) listener(request, reply, end);
+      });
       if (this.isDraining) reply.header('connection', 'close');
       done();
     });
+  }
+
+  /** Whoever listens hears of each request that the router could read. */
+  onEnd(listener: Listener): void {
+    this.listeners.push(listener);
   }
 
   /** Says that somebody has asked whether to send requests here. */

@@ -8,6 +8,5 @@ export { HttpModule } from './http.module.js';
 export { IsInstant, IsName } from './text.js';
 export { InFlightRequests } from './in-flight.js';
 export { Overload } from './overload.js';
-export { RequestMetrics } from './request-metrics.js';
 export { parseJsonObject } from './json.js';
 export { sendJsonText } from './json-text.js';

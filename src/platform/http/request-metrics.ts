@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Counter, type Histogram, Metrics } from '../metrics/index.js';
-import { InFlightRequests } from './in-flight.js';
+import { InFlightRequests, type RequestEnd } from './in-flight.js';
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
@@ -9,17 +9,20 @@ const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 @Injectable()
 export class RequestMetrics {
   private readonly durations: Histogram;
+  private readonly brokenOff: Counter;
   private readonly rateLimited: Counter;
 
-  constructor(
-    private readonly metrics: Metrics,
-    inFlight: InFlightRequests,
-  ) {
+  constructor(metrics: Metrics, inFlight: InFlightRequests) {
     this.durations = metrics.histogram(
       'cloud_sync_http_request_duration_seconds',
       'Answered requests, from their headers to the last byte of the answer; the body of an upload counts',
       ['route', 'method', 'status'],
       SECONDS,
+    );
+    this.brokenOff = metrics.counter(
+      'cloud_sync_http_requests_broken_off_total',
+      'Requests whose connection ended before the last byte of their answer, by whichever side',
+      ['route', 'method'],
     );
     this.rateLimited = metrics.counter(
       'cloud_sync_rate_limited_total',
@@ -28,16 +31,15 @@ export class RequestMetrics {
     metrics.gauge('cloud_sync_http_requests_in_flight', 'Requests under way', [], () => [
       { value: inFlight.count },
     ]);
+    if (metrics.isOn) inFlight.onEnd((request, reply, end) => this.count(request, reply, end));
   }
 
-  watch(fastify: FastifyInstance): void {
-    if (!this.metrics.isOn) return;
-    fastify.addHook('onResponse', (request, reply, done) => {
-      const route = request.is404 ? 'none' : (request.routeOptions.url ?? 'none');
-      const status = `${Math.floor(reply.statusCode / 100)}xx`;
-      this.durations.observe({ route, method: request.method, status }, reply.elapsedTime / 1000);
-      if (reply.statusCode === 429) this.rateLimited.add();
-      done();
-    });
+  private count(request: FastifyRequest, { statusCode }: FastifyReply, { ms, isAnswered }: RequestEnd): void {
+    const route = request.is404 ? 'none' : (request.routeOptions.url ?? 'none');
+    const { method } = request;
+    const status = `${Math.floor(statusCode / 100)}xx`;
+    if (isAnswered) this.durations.observe({ route, method, status }, ms / 1000);
+    else this.brokenOff.add({ route, method });
+    if (statusCode === 429) this.rateLimited.add();
   }
 }
