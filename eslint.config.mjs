@@ -47,6 +47,14 @@ export default tseslint.config(
         { object: 'process', property: 'env', message: 'The environment is read in src/config alone.' },
         { object: 'Date', property: 'now', message: 'Time comes from the Clock.' },
       ],
+      'no-restricted-imports': [
+        'error',
+        {
+          name: '@nestjs/common',
+          importNames: ['Body', 'RawBody'],
+          message: 'Nothing validates what it gives; a body comes through JsonBody.',
+        },
+      ],
     },
   },
 );
