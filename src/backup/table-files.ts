@@ -50,7 +50,7 @@ export async function importTable(client: pg.ClientBase, directory: string, tabl
 export async function advanceIdentities(client: pg.ClientBase, tables: readonly Table[]): Promise<void> {
   const { rows } = await client.query<{ table: string; column: string }>(
     `SELECT table_name AS "table", column_name AS "column" FROM information_schema.columns
-     WHERE table_schema = 'public' AND table_name = ANY ($1) AND pg_get_serial_sequence(table_name, column_name) IS NOT NULL`,
+     WHERE table_schema = current_schema() AND table_name = ANY ($1) AND pg_get_serial_sequence(table_name, column_name) IS NOT NULL`,
     [tables.map(({ name }) => name)],
   );
   for (const { table, column } of rows) {

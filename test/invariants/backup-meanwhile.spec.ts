@@ -124,3 +124,32 @@ describe('what happens between the tables and the blobs of a backup', () => {
     expect(damaged).toEqual([`${notes.id}/${id}`]);
   });
 });
+
+describe('a database whose role has a schema of its own', () => {
+  it('is backed up as any other, and never as nothing', async () => {
+    const database = await createDatabase();
+    await database.query('CREATE SCHEMA own');
+    await database.query(`DO $$ DECLARE name text; BEGIN
+      FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' LOOP
+        EXECUTE format('ALTER TABLE public.%I SET SCHEMA own', name);
+      END LOOP;
+    END $$`);
+    await database.query(`ALTER DATABASE ${database.name} SET search_path TO own, public`);
+    const elsewhere = await startService({ env: { ...SETTINGS, DATABASE_URL: database.url } });
+    const workspace = await (await elsewhere.user('owner')).workspace();
+    await workspace.put('note', 'content').expect(201);
+
+    const usual = await service.app.get(Backups).create(join(home, 'usual'));
+    const { tables } = await elsewhere.app.get(Backups).create(join(home, 'own'));
+    expect(tables.map(({ name, columns }) => [name, columns])).toEqual(
+      usual.tables.map(({ name, columns }) => [name, columns]),
+    );
+    expect(tables).toContainEqual(expect.objectContaining({ name: 'versions', rows: 1 }));
+
+    await database.query(`ALTER DATABASE ${database.name} SET search_path TO nowhere, own, public`);
+    await database.query('CREATE SCHEMA nowhere');
+    await expect(elsewhere.app.get(Backups).create(join(home, 'nothing'))).rejects.toThrow('search path');
+    await elsewhere.close();
+    await database.drop();
+  });
+});
