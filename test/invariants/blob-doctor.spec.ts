@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { rm, writeFile, mkdir, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { BlobMover } from '../../src/platform/blobs/index.js';
+import { Leftovers } from '../../src/platform/blobs/leftovers.js';
 import { Doctor, type Finding } from '../../src/platform/doctor/index.js';
 import { startService, type TestService, type TestWorkspace } from '../kit/index.js';
 import { describeWithTestServers, startS3 } from '../kit/s3.js';
@@ -216,5 +217,42 @@ describeWithTestServers('the doctor, with S3', () => {
     expect(await bucket.keys()).toEqual(keys.sort());
     expect(await examine({ isDeep: true, inMs: 2 * HOUR }, other)).toEqual([]);
     await notes.as(notes.user.at(other.url)).get('huge').expect(200);
+  });
+
+  describe('bytes that a move has left on disk, when those in the bucket are lost', () => {
+    const lost = async (): Promise<string> => {
+      await other.app.get(BlobMover).moveAll('s3');
+      const key = await keyOf('large');
+      await bucket.remove(key);
+      return key;
+    };
+    const locationOf = async (key: string): Promise<unknown> => {
+      const [row] = await service.database.query('SELECT location FROM blobs WHERE id = $1', [
+        key.split('/')[1],
+      ]);
+      return row?.['location'];
+    };
+    const elsewhere = (subject: string, isFixed: boolean): object => ({
+      ...{ fault: 'bytes elsewhere', subject, isFixed },
+    });
+
+    it('are named again, and never swept', async () => {
+      const key = await lost();
+      expect(await examine({ fix: true }, other)).toMatchObject([elsewhere(key, true)]);
+      const late = new Date(service.clock.now().getTime() + 2 * HOUR);
+      expect(await other.app.get(Leftovers).sweep(late)).toEqual({ gone: 1, stuck: 0 }); // of the other file
+      await notes.as(notes.user.at(other.url)).get('large').expect(200);
+      expect(await locationOf(key)).toBe('disk');
+      expect(await service.database.query('SELECT FROM blob_leftovers')).toEqual([]);
+    });
+
+    it('are no cure while a sweeper is at them', async () => {
+      const key = await lost();
+      const soon = new Date(service.clock.now().getTime() + 10 * MINUTE);
+      await service.database.query('UPDATE blob_leftovers SET claimed_until = $1', [soon]);
+      expect(await examine({ fix: true }, other)).toMatchObject([elsewhere(key, false)]);
+      expect(await locationOf(key)).toBe('s3');
+      expect(await service.database.query('SELECT FROM blob_leftovers')).toHaveLength(2);
+    });
   });
 });

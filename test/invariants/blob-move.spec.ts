@@ -167,6 +167,24 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
     await expectAllReadable(held);
   });
 
+  it('whatever a row still names is in nobody’s way when copies are swept', async () => {
+    const held = await workspace([70_000]);
+    expect(await move('s3')).toMatchObject({ moved: 1 });
+    const [key] = await keysOf(held);
+    await service.database.query(
+      `WITH named AS (
+         INSERT INTO blobs (workspace_id, id, state, location, size, sha256, created_at)
+         SELECT $1, gen_random_uuid(), 'live', 'disk', 1, repeat('0', 64), $2 FROM generate_series(1, 201)
+         RETURNING location, workspace_id, id
+       )
+       INSERT INTO blob_leftovers SELECT location, workspace_id, id, 'dying', $2 FROM named`,
+      [key!.split('/')[0], service.clock.now()],
+    );
+    await sweepIn(2 * HOUR);
+    expect(await (await store('disk')).sizeOf(key!)).toBeUndefined();
+    expect(await leftovers()).toBe(201);
+  });
+
   it('a copy that the sweeper has taken meanwhile is not adopted', async () => {
     const held = await workspace([70_000]);
     const s3 = await store('s3');

@@ -75,6 +75,20 @@ export class BlobMover {
     }
   }
 
+  /**
+   * Makes a row name bytes of it that are in another store already. False when it has changed meanwhile, or those bytes are just
+   * being swept.
+   */
+  pointTo(
+    to: StoreLocation,
+    { workspaceId, id, location }: Pick<Row, 'workspaceId' | 'id' | 'location'>,
+  ): Promise<boolean> {
+    return this.flip(async (tx) => {
+      if (!(await this.leftovers.reclaim(tx, { location: to, workspaceId, id }))) return false;
+      return (await tx.run(moveStatements.relocate, [workspaceId, id, location, to, null])).length > 0;
+    });
+  }
+
   private async attempt(row: Row, to: BlobLocation): Promise<Outcome> {
     try {
       return (await (to === 'inline' ? this.moveInline(row) : this.moveTo(to, row))) ? 'moved' : 'skipped';

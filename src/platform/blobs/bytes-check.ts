@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import { BEFORE_ALL_IDS, Database } from '../database/index.js';
 import type { Examination, Finding } from '../doctor/index.js';
+import { BlobMover } from './blob-mover.js';
 import { BlobMissing, keyOf, type StoreLocation } from './blob-store.js';
 import { BlobStores } from './blob-stores.js';
 import { doctorStatements } from './doctor.queries.js';
-import { moveStatements } from './move.queries.js';
 
 const PAGE = 1000;
 const DEEP_PAGE = 100;
@@ -25,6 +25,7 @@ export class BytesCheck {
   constructor(
     private readonly database: Database,
     private readonly stores: BlobStores,
+    private readonly mover: BlobMover,
   ) {}
 
   /** With `fix`, a row whose bytes are whole in another store is made to name that one. */
@@ -68,12 +69,10 @@ export class BytesCheck {
   private async finding(row: Row, problem: string, fix: boolean): Promise<Finding> {
     const elsewhere = await this.findElsewhere(row);
     if (elsewhere === undefined) return damaged(row, problem);
-    const { workspaceId, id, location } = row;
-    const values = [workspaceId, id, location, elsewhere, null];
-    const isFixed = fix && (await this.database.run(moveStatements.relocate, values)).length > 0;
+    const isFixed = fix && (await this.mover.pointTo(elsewhere, row));
     return {
       fault: 'bytes elsewhere',
-      subject: keyOf(workspaceId, id),
+      subject: keyOf(row.workspaceId, row.id),
       problem: `${problem} They are whole in the ${elsewhere} store.`,
       cure: 'Run `doctor --fix`: it makes the row name that store.',
       isFixed,

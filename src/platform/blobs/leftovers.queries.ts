@@ -29,6 +29,18 @@ export const leftoverStatements = {
     `INSERT INTO blob_leftovers (location, workspace_id, id, state, not_before) VALUES ($1, $2, $3, 'dying', $4)`,
   ),
 
+  /** A row when a sweeper has claimed it at $4; otherwise it is no leftover any more. */
+  reclaim: statement(
+    'blob_leftovers.reclaim',
+    `WITH freed AS (
+       DELETE FROM blob_leftovers
+       WHERE location = $1 AND workspace_id = $2 AND id = $3 AND (claimed_until IS NULL OR claimed_until <= $4)
+       RETURNING id
+     )
+     SELECT id FROM blob_leftovers
+     WHERE location = $1 AND workspace_id = $2 AND id = $3 AND NOT EXISTS (SELECT FROM freed)`,
+  ),
+
   giveUp: statement(
     'blob_leftovers.give_up',
     `UPDATE blob_leftovers SET state = 'dying', not_before = $4
@@ -45,14 +57,13 @@ export const leftoverStatements = {
     'blob_leftovers.claim',
     `UPDATE blob_leftovers l SET state = 'dying', claimed_until = $3
      FROM (
-       SELECT location, workspace_id, id FROM blob_leftovers
-       WHERE ${IS_DUE}
+       SELECT location, workspace_id, id FROM blob_leftovers l
+       WHERE ${IS_DUE} AND ${IS_UNNAMED}
        ORDER BY not_before
        LIMIT $4
        FOR UPDATE SKIP LOCKED
      ) due
      WHERE (l.location, l.workspace_id, l.id) = (due.location, due.workspace_id, due.id)
-       AND ${IS_UNNAMED}
      RETURNING l.location, l.workspace_id AS "workspaceId", l.id`,
   ),
 

@@ -44,6 +44,12 @@ export class Leftovers {
     await tx.run(leftoverStatements.leave, [...idsOf(original), this.after(GRACE_MS)]);
   }
 
+  /** In the transaction whose commit makes a row name these bytes again. False when a sweeper is at them. */
+  async reclaim(tx: Tx, bytes: Leftover): Promise<boolean> {
+    const claimed = await tx.run(leftoverStatements.reclaim, [...idsOf(bytes), this.clock.now()]);
+    return claimed.length === 0;
+  }
+
   /** A copy that came to nothing. @param mayStillCome whether a write is under way whose end nobody knows */
   async giveUp(copy: Leftover, mayStillCome: boolean): Promise<void> {
     await this.database.run(leftoverStatements.giveUp, [
