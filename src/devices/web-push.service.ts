@@ -1,4 +1,9 @@
-import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import {
+  type BeforeApplicationShutdown,
+  Injectable,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { Configuration } from '../config/index.js';
 import { EventBus } from '../platform/events/index.js';
@@ -22,7 +27,7 @@ const MAX_ANNOUNCED = 10_000;
  * write was committed and answered. Does nothing without VAPID keys.
  */
 @Injectable()
-export class WebPush implements OnApplicationBootstrap, BeforeApplicationShutdown {
+export class WebPush implements OnApplicationBootstrap, BeforeApplicationShutdown, OnApplicationShutdown {
   private readonly announced = new Map<string, Announcement>();
   private gathering: NodeJS.Timeout | undefined;
   private working: Promise<void> | undefined;
@@ -67,9 +72,12 @@ export class WebPush implements OnApplicationBootstrap, BeforeApplicationShutdow
     while ((await this.courier.finish()).hasBacklog);
   }
 
-  /** What was announced is written down, for another instance or the next start to send. */
   async beforeApplicationShutdown(): Promise<void> {
     await this.courier.stop();
+  }
+
+  /** Of the last requests too, what was announced is written down, for another instance or the next start to send. */
+  async onApplicationShutdown(): Promise<void> {
     await this.sendDue();
   }
 

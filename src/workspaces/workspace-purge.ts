@@ -1,7 +1,12 @@
-import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import {
+  type BeforeApplicationShutdown,
+  Injectable,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { BlobSweeper } from '../platform/blobs/index.js';
-import { Clock } from '../platform/clock/index.js';
+import { Clock, endOf } from '../platform/clock/index.js';
 import { BEFORE_ALL_IDS, Database, statement } from '../platform/database/index.js';
 import { Background } from '../platform/jobs/index.js';
 import { Log } from '../platform/log/index.js';
@@ -11,6 +16,9 @@ export type PurgeStep = (workspaceId: string) => Promise<number>;
 
 const LOOK_AGAIN_MS = 60_000;
 const TAKEN_UP_AT_ONCE = 1000;
+
+/** From the signal on; a batch that a slow store holds up longer is made again after the next start. */
+const GOODBYE_MS = 10_000;
 
 const deleted = statement(
   'workspaces.deleted',
@@ -37,11 +45,14 @@ const removeRow = statement(
  * after a crash the next start, or any other instance, goes on where this one stopped. Running twice at once is safe.
  */
 @Injectable()
-export class WorkspacePurge implements OnApplicationBootstrap, BeforeApplicationShutdown {
+export class WorkspacePurge
+  implements OnApplicationBootstrap, BeforeApplicationShutdown, OnApplicationShutdown
+{
   private readonly steps: PurgeStep[] = [];
   private readonly waiting = new Set<string>();
   private working: Promise<void> | undefined;
   private isStopping = false;
+  private goodbye: Promise<void> | undefined;
 
   constructor(
     private readonly database: Database,
@@ -97,9 +108,14 @@ export class WorkspacePurge implements OnApplicationBootstrap, BeforeApplication
     while (this.working) await this.working;
   }
 
-  async beforeApplicationShutdown(): Promise<void> {
+  /** The batch under way ends while requests are still answered. */
+  beforeApplicationShutdown(): void {
     this.isStopping = true;
-    await this.idle();
+    this.goodbye = endOf(this.idle(), GOODBYE_MS);
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.goodbye;
   }
 
   private async countDeleted(): Promise<number> {

@@ -4,7 +4,9 @@ import supertest from 'supertest';
 import { InFlightRequests } from '../../src/platform/http/index.js';
 import { KillSwitch } from '../../src/platform/kill-switch/index.js';
 import { migrations } from '../../src/platform/database/migrations/index.js';
+import { WorkspacePurge } from '../../src/workspaces/index.js';
 import { DatabaseLink } from '../kit/database-link.js';
+import { halfAnUpload } from '../kit/half-upload.js';
 import {
   createDatabase,
   eventually,
@@ -124,5 +126,28 @@ describe('GET /health/ready', () => {
     await alice.workspace();
     await leaving.close();
     await ready().expect(200, READY);
+  });
+});
+
+describe('a service that is closed', () => {
+  it('takes no new connection and finishes its requests while a purge is still at work', async () => {
+    const leaving = await startService();
+    const alice = await leaving.user('alice');
+    const [kept, doomed] = [await alice.workspace('kept'), await alice.workspace('doomed')];
+    const steps: (() => void)[] = [];
+    leaving.app.get(WorkspacePurge).addStep(async () => {
+      await new Promise<void>((resolve) => steps.push(resolve));
+      return 0;
+    });
+    await alice.delete(doomed.path).expect(200);
+    await eventually(() => expect(steps).toHaveLength(1));
+    const upload = await halfAnUpload(leaving.database, kept, 'YQ');
+
+    const closed = leaving.close();
+    await eventually(() => expect(leaving.app.getHttpServer().listening).toBe(false));
+    expect(await upload()).toBe(201);
+    steps[0]!();
+    await closed;
+    expect(leaving.logged()).not.toMatch(/"level":"(?:error|warn)"/);
   });
 });

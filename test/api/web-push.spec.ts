@@ -7,6 +7,7 @@ import { generateVapidKeys, WebPush } from '../../src/devices/index.js';
 import { EventBus } from '../../src/platform/events/index.js';
 import { Outbound } from '../../src/platform/outbound/index.js';
 import { ASSETS, CHANGES, WorkspacePurge } from '../../src/workspaces/index.js';
+import { halfAnUpload } from '../kit/half-upload.js';
 import { eventually, startService, type TestService, TestSocket, type TestWorkspace } from '../kit/index.js';
 import { type Browser, PUBLIC_ADDRESS, startPushService, type TestPushService } from '../kit/push-service.js';
 
@@ -423,6 +424,23 @@ describe('several instances', () => {
     const heir = await startService({ env: ENV, beside: base, outbound: pushService.outbound() });
     await sendDue(heir);
     expect(phone.requests).toBe(2);
+    await heir.close();
+    await base.close();
+  });
+
+  it('take over what was uploaded while one was shut down', async () => {
+    const base = await startService();
+    const other = await startService({ env: ENV, beside: base, outbound: pushService.outbound() });
+    const workspace = await newWorkspace(base);
+    const phone = await subscribe(workspace, 'phone');
+    const upload = await halfAnUpload(base.database, workspace.as(workspace.user.at(other.url)), 'YQ');
+    const closed = other.close();
+    await eventually(() => expect(other.app.getHttpServer().listening).toBe(false));
+    expect(await upload()).toBe(201);
+    await closed;
+    const heir = await startService({ env: ENV, beside: base, outbound: pushService.outbound() });
+    await sendDue(heir);
+    expect(typesOf(phone)).toEqual(['changes']);
     await heir.close();
     await base.close();
   });

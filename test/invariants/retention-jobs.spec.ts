@@ -301,7 +301,7 @@ describe('a job that is told to stop in the midst of its work', () => {
     const run = database.run.bind(database);
     jest.spyOn(database, 'run').mockImplementation(async (statement, values) => {
       const rows = await run(statement, values);
-      if (statement.name === name) void jobsOf(service).beforeApplicationShutdown();
+      if (statement.name === name) jobsOf(service).beforeApplicationShutdown();
       return rows;
     });
   }

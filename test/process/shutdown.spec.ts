@@ -6,12 +6,12 @@ import { freePort } from '../kit/free-port.js';
 import {
   createDatabase,
   eventually,
-  sha256,
   type TestDatabase,
   TestSocket,
   TestUser,
   type TestWorkspace,
 } from '../kit/index.js';
+import { halfAnUpload } from '../kit/half-upload.js';
 import { Load } from '../kit/load.js';
 import { received, unfinishedUpload } from '../kit/raw-http.js';
 import { type ServiceProcess, startProcess } from '../kit/process.js';
@@ -44,16 +44,6 @@ async function start(): Promise<void> {
   workspace = await alice.workspace();
 }
 
-/** An upload of which one half has come; resolves with what sends the other half. */
-async function halfAnUpload(path: string): Promise<() => Promise<number>> {
-  const body = Buffer.alloc(200_000, path);
-  const headers = { 'X-Content-Hash': sha256(body), 'X-Device-Id': 'slow', 'Content-Length': '200000' };
-  const upload = workspace.user.put(workspace.file(path)).set(headers);
-  upload.write(body.subarray(0, 100_000));
-  await database.eventually(`SELECT FROM blobs WHERE state = 'staged'`);
-  return async () => (await upload.send(body.subarray(100_000))).status;
-}
-
 describe('SIGTERM', () => {
   it(
     `loses no request under load: ${RUNS} times`,
@@ -64,7 +54,7 @@ describe('SIGTERM', () => {
       for (let run = 0; run < RUNS; run++) {
         const enough = load.answered + ENOUGH;
         await eventually(() => expect(load.answered).toBeGreaterThan(enough));
-        const finish = await halfAnUpload(`c2xvdw${run}`);
+        const finish = await halfAnUpload(database, workspace, `c2xvdw${run}`);
         const ended = service.end('SIGTERM');
         await eventually(() => expect(load.tally.refused).toBeGreaterThan(run));
         expect(await finish()).toBe(201);
@@ -86,7 +76,7 @@ describe('SIGTERM', () => {
     const ready = (): supertest.Test => supertest(service.url).get('/health/ready');
     await ready().expect(200);
     const socket = await TestSocket.join(workspace, 'phone');
-    const finish = await halfAnUpload('b3JkZXI');
+    const finish = await halfAnUpload(database, workspace, 'b3JkZXI');
 
     const ended = service.end('SIGTERM');
     await eventually(() => ready().expect(503));
@@ -110,7 +100,7 @@ describe('SIGTERM', () => {
 
   it('may come again, and SIGINT too, without cutting anything off', async () => {
     await start();
-    const finish = await halfAnUpload('dHdpY2U');
+    const finish = await halfAnUpload(database, workspace, 'dHdpY2U');
     const ended = service.end('SIGTERM');
     await eventually(() => expect(supertest(service.url).get('/health')).rejects.toThrow('ECONNREFUSED'));
     service.child.kill('SIGTERM');

@@ -44,13 +44,23 @@ export function sweepStatements({ unreferenced }: BlobReferences): SweepStatemen
        FOR UPDATE SKIP LOCKED`,
     ),
 
-    /** Those whose removal has failed before come last. Uploads under way are left out. */
+    /**
+     * Those whose removal has failed before come last. Uploads under way are left out. What is dying already is looked for
+     * when nothing else is left: all together would be sorted for each batch. FREE once more, for what was claimed meanwhile.
+     */
     lockOfDeletedWorkspace: statement(
       'blobs.lock_of_deleted_workspace',
       `SELECT workspace_id AS "workspaceId", id FROM blobs b
-       WHERE workspace_id = $1 AND NOT (state = 'staged' AND created_at >= $2) AND ${FREE('b', '$3')}
-       ORDER BY not_before NULLS FIRST, id
-       LIMIT $4
+       WHERE (workspace_id, id) IN (
+         (SELECT workspace_id, id FROM blobs
+          WHERE workspace_id = $1 AND state <> 'dying' AND NOT (state = 'staged' AND created_at >= $2)
+          ORDER BY id LIMIT $4)
+         UNION ALL
+         (SELECT workspace_id, id FROM blobs b
+          WHERE workspace_id = $1 AND state = 'dying' AND ${FREE('b', '$3')}
+          ORDER BY not_before LIMIT $4)
+         LIMIT $4
+       ) AND ${FREE('b', '$3')}
        FOR UPDATE SKIP LOCKED`,
     ),
 

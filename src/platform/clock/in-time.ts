@@ -13,3 +13,13 @@ export async function inTime<T>(ms: number, work: Promise<T>, tooLate: () => Err
     clearTimeout(timer);
   }
 }
+
+/** Resolves when `work` has come to its end, well or not, or after `ms`. */
+export async function endOf(work: Promise<unknown>, ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const patience = new Promise((resolve) => (timer = setTimeout(resolve, ms)));
+  await Promise.race([work.then(nothing, nothing), patience]);
+  clearTimeout(timer);
+}
+
+const nothing = (): void => undefined;

@@ -1,5 +1,5 @@
-import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
-import { Clock } from '../clock/index.js';
+import { type BeforeApplicationShutdown, Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Clock, endOf } from '../clock/index.js';
 import { Conflict } from '../http/index.js';
 import { describeError, Log } from '../log/index.js';
 import { JobLock } from './job-lock.js';
@@ -14,16 +14,17 @@ export type NightlyJob = (now: Date, signal: AbortSignal) => Promise<Counts>;
 /** The name of all of them together. */
 export const NIGHTLY = 'nightly';
 
-/** At shutdown a job may finish its batch; the database does not wait for longer. */
+/** From the signal on a job may finish its batch; the database does not wait for longer. */
 const GOODBYE_MS = 10_000;
 const MAX_ERROR = 300;
 
 /** The jobs of the night, one after the other, on one instance at a time; each run leaves a row. */
 @Injectable()
-export class NightlyJobs implements BeforeApplicationShutdown {
+export class NightlyJobs implements BeforeApplicationShutdown, OnApplicationShutdown {
   private readonly jobs = new Map<string, NightlyJob>();
   private readonly stop = new AbortController();
   private readonly running = new Set<Promise<unknown>>();
+  private goodbye: Promise<void> | undefined;
 
   constructor(
     private readonly lock: JobLock,
@@ -62,13 +63,14 @@ export class NightlyJobs implements BeforeApplicationShutdown {
     return outcome.counts;
   }
 
-  /** What is under way ends after its batch. */
-  async beforeApplicationShutdown(): Promise<void> {
+  /** What is under way ends after its batch, while requests are still answered. */
+  beforeApplicationShutdown(): void {
     this.stop.abort();
-    let timer: NodeJS.Timeout | undefined;
-    const patience = new Promise((resolve) => (timer = setTimeout(resolve, GOODBYE_MS)));
-    await Promise.race([Promise.allSettled(this.running), patience]);
-    clearTimeout(timer);
+    this.goodbye = endOf(Promise.allSettled(this.running), GOODBYE_MS);
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.goodbye;
   }
 
   private async runAll(signal: AbortSignal): Promise<Counts> {
