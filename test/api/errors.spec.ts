@@ -404,7 +404,9 @@ describe('a request whose client goes', () => {
     const socket = unfinishedUpload(service.url, workspace, 'bGVmdA');
     await eventually(() => expect(service.app.get(InFlightRequests).count).toBe(1));
     socket.destroy();
-    await eventually(() => expect(lines()).toMatchObject([{ level: 'info', brokenOff: true }]));
+    await eventually(() =>
+      expect(lines()).toMatchObject([{ level: 'info', ip: '127.0.0.1', brokenOff: true }]),
+    );
     expect(lines()[0]).not.toHaveProperty('status');
   });
 

@@ -16,6 +16,7 @@ import {
   type TestWorkspace,
 } from '../kit/index.js';
 import { Load } from '../kit/load.js';
+import { openSocket } from '../kit/raw-http.js';
 import { type ServiceProcess, startProcess } from '../kit/process.js';
 
 /** Two connections serve two writes at a time, and 100 may wait: four times as many come, while writes are held up. */
@@ -25,6 +26,10 @@ const BACK_WITHIN_MS = 10_000;
 const CLIENTS = 4 * 50 * POOL_SIZE;
 const FLOOD_ANSWERS = 3 * CLIENTS;
 const SLOW_CONNECTIONS = 2_000;
+
+/** A page of as many changes as there may be, with paths as long as they may be, is of 4 MiB; so many are 360. */
+const [FILES, PATH_LENGTH, SILENT_READERS] = [1_000, 4_096, 90];
+const AT_ONCE = 20;
 
 let database: TestDatabase;
 let dataDir: string;
@@ -52,10 +57,13 @@ afterAll(async () => {
   await rm(dataDir, { recursive: true, force: true });
 });
 
-async function refusedFor(reason: string): Promise<number> {
+async function sum(name: string, labels = {}): Promise<number> {
   const answer = await fetch(`http://127.0.0.1:${metricsPort}/metrics`);
-  return Exposition.read(await answer.text()).sum('cloud_sync_overload_refusals_total', { reason });
+  return Exposition.read(await answer.text()).sum(name, labels);
 }
+
+const refusedFor = (reason: string): Promise<number> => sum('cloud_sync_overload_refusals_total', { reason });
+const brokenOff = (): Promise<number> => sum('cloud_sync_http_requests_broken_off_total');
 
 const isReady = (): Promise<unknown> =>
   Promise.resolve(supertest(service.url).get('/health/ready').timeout(10_000).expect(200));
@@ -117,6 +125,39 @@ describe('two thousand connections that send a byte now and then', () => {
     // All at once they are an overload too; it is over as soon as each has been let in.
     await eventually(() => workspace.put('YW1vbmc', 'among them').expect(201));
     await isReady();
+    for (const socket of sockets) socket.destroy();
+    await eventually(isReady);
+  });
+});
+
+describe('large answers that nobody reads', () => {
+  it('are cut off before they fill the memory, the oldest first; who reads is answered', async () => {
+    const { user } = workspace;
+    const large = await eventually(() => user.workspace('large')); // what was before may just be over
+    for (let n = 0; n < FILES; n += AT_ONCE)
+      await Promise.all(
+        Array.from({ length: AT_ONCE }, (_, i) =>
+          large.put(String(n + i).padStart(PATH_LENGTH, 'a'), 'x').expect(201),
+        ),
+      );
+    const body = JSON.stringify({ deviceId: 'silent', cursor: 0, limit: FILES });
+    const head =
+      `POST ${large.path}/sync/pull HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${user.token}\r\n` +
+      `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
+    const before = await brokenOff();
+    const sockets = Array.from({ length: SILENT_READERS }, () => {
+      const socket = openSocket(service.url)
+        .on('error', () => undefined)
+        .pause();
+      socket.write(head + body);
+      return socket;
+    });
+    await eventually(async () => expect((await brokenOff()) - before).toBeGreaterThan(SILENT_READERS / 10));
+    const pulled = await user
+      .post(`${large.path}/sync/pull`)
+      .send({ deviceId: 'reader', cursor: 0, limit: FILES })
+      .expect(200);
+    expect(pulled.body.changes).toHaveLength(FILES);
     for (const socket of sockets) socket.destroy();
     await eventually(isReady);
   });

@@ -82,7 +82,8 @@ function leaveBodiesUnread(fastify: FastifyInstance): void {
 
 /** Without a status when the connection ended before there was one. */
 function logRequest(logger: Logger, request: FastifyRequest, reply: FastifyReply, end: RequestEnd): void {
-  const { id: requestId, ip } = request;
+  const { id: requestId } = request;
+  const { ip } = end;
   const status = reply.raw.headersSent ? reply.statusCode : undefined;
   const ms = Math.round(end.ms * 10) / 10;
   const brokenOff = end.isAnswered ? undefined : true;

@@ -18,6 +18,7 @@ export interface RequestEnd {
   readonly ms: number;
   /** Whether the answer went out to its last byte; otherwise the connection has ended before. */
   readonly isAnswered: boolean;
+  readonly ip: string;
 }
 
 type Listener = (request: FastifyRequest, reply: FastifyReply, end: RequestEnd) => void;
@@ -49,12 +50,16 @@ export class InFlightRequests implements BeforeApplicationShutdown {
     this.server = fastify.server;
     fastify.addHook('onRequest', (request, reply, done) => {
       const beganAt = performance.now();
+      const { ip } = request; // a connection that has ended has none
       const { raw } = reply;
+      const { socket } = request.raw;
+      let isAnswered = false;
+      raw.once('finish', () => (isAnswered = !socket.destroyed)); // it comes too when the rest of an answer is thrown away
       this.responses.add(raw);
       // Not onResponse: it never comes for a client that has gone, and the drain would wait for it in vain.
       raw.once('close', () => {
         this.responses.delete(raw);
-        const end = { ms: performance.now() - beganAt, isAnswered: raw.writableFinished };
+        const end = { ms: performance.now() - beganAt, isAnswered, ip };
         for (const listener of this.listeners) listener(request, reply, end);
       });
       if (this.isDraining) reply.header('connection', 'close');
@@ -65,6 +70,24 @@ export class InFlightRequests implements BeforeApplicationShutdown {
   /** Whoever listens hears of each request that the router could read. */
   onEnd(listener: Listener): void {
     this.listeners.push(listener);
+  }
+
+  /**
+   * Cuts off answers that their clients do not read, those of the oldest requests first, until no more than `maxBytes` of
+   * answers are held in memory. Returns how many.
+   */
+  cutUnread(maxBytes: number): number {
+    let cut = 0;
+    let bytes = 0;
+    for (const { writableLength } of this.responses) bytes += writableLength;
+    for (const response of this.responses) {
+      if (bytes <= maxBytes) break;
+      if (response.writableLength === 0) continue;
+      bytes -= response.writableLength;
+      response.destroy();
+      cut++;
+    }
+    return cut;
   }
 
   /** Says that somebody has asked whether to send requests here. */

@@ -2,12 +2,16 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { FastifyInstance } from 'fastify';
 import { Configuration } from '../../config/index.js';
 import { Database } from '../database/index.js';
+import { Log } from '../log/index.js';
 import { type Counter, Metrics } from '../metrics/index.js';
 import { ServiceUnavailable } from './errors.js';
 import { InFlightRequests } from './in-flight.js';
 
-/** Requests under way, slow uploads included. Each costs some 100 KiB, so this many stay within 200 MiB. */
+/** Requests under way, slow uploads included. Each costs some 100 KiB, its answer apart, so this many stay within 200 MiB. */
 const MAX_IN_FLIGHT = 2_000;
+
+/** Answers that were made and wait for their clients to read them: a page may have 4 MiB, and its client may never read. */
+const MAX_UNREAD_BYTES = 256 * 1024 * 1024;
 
 /**
  * Statements that wait for each connection of the pool. At 20 ms each, which is a slow disk, the last waits a second;
@@ -27,7 +31,10 @@ const HEALTH = /^\/health(?:\/|\?|$)/;
 
 type Reason = 'in_flight' | 'database' | 'event_loop';
 
-/** Refuses requests early, before they cost anything, when more come than can be answered in time. Health and preflights are exempt. */
+/**
+ * Refuses requests early, before they cost anything, when more come than can be answered in time. Health and preflights are exempt.
+ * Keeps answers that nobody reads from filling the memory.
+ */
 @Injectable()
 export class Overload implements OnApplicationShutdown {
   private readonly refusals: Counter;
@@ -39,6 +46,7 @@ export class Overload implements OnApplicationShutdown {
     private readonly configuration: Configuration,
     private readonly inFlight: InFlightRequests,
     private readonly database: Database,
+    private readonly log: Log,
     metrics: Metrics,
   ) {
     this.refusals = metrics.counter(
@@ -87,5 +95,7 @@ export class Overload implements OnApplicationShutdown {
     const isLate = now - this.lastLook - LOOK_EVERY_MS > MAX_DELAY_MS;
     this.lateLooks = isLate ? this.lateLooks + 1 : 0;
     this.lastLook = now;
+    const cut = this.inFlight.cutUnread(MAX_UNREAD_BYTES);
+    if (cut > 0) this.log.warn({ answers: cut }, 'answers that nobody read were cut off');
   }
 }
