@@ -1,8 +1,7 @@
 import { Controller, Delete, Get, HttpCode, Patch, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Readable } from 'node:stream';
 import { CurrentPrincipal, type Principal, Scopes, SCOPES } from '../auth/index.js';
-import { BadRequest, bodyChunks, JsonBody } from '../platform/http/index.js';
+import { BadRequest, bodyChunks, JsonBody, sendJsonList } from '../platform/http/index.js';
 import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
 import { CurrentWorkspace, NamedWorkspace, type WorkspaceRef } from '../workspaces/index.js';
 import { AssetDownload } from './asset-download.js';
@@ -11,6 +10,7 @@ import { AssetUploads } from './asset-uploads.js';
 import { DeleteAssetsRequest, RenameAssetRequest } from './assets.dto.js';
 import { Assets } from './assets.service.js';
 import {
+  assetWire,
   type DeletedAssetWire,
   deletedAssetsWire,
   storageUsageWire,
@@ -18,7 +18,6 @@ import {
 } from './assets.wire.js';
 import { DecodeSlots } from './decode-slots.js';
 import { UPLOAD_BODY_LIMIT } from './envelope.js';
-import { listing } from './listing.js';
 import { StorageQuota } from './storage-quota.js';
 import { UploadBody } from './upload-body.js';
 import { Documented } from '../platform/openapi/index.js';
@@ -42,11 +41,11 @@ export class AssetsController {
   @NamedWorkspace()
   async list(
     @CurrentWorkspace() workspace: WorkspaceRef,
-    @Req() { method }: FastifyRequest,
+    @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const body = method === 'HEAD' ? Readable.from([]) : await listing(this.assets.list(workspace.id));
-    await reply.header('content-type', JSON_TYPE).send(body);
+    const form = { before: '[', after: ']', wire: assetWire };
+    await sendJsonList(request, reply, this.assets.list(workspace.id), form);
   }
 
   @Get('usage')

@@ -1,8 +1,8 @@
-import { Controller, Get, HttpCode, Post, Res } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
+import { Controller, Get, HttpCode, Post, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Scopes } from '../auth/index.js';
 import { RequiresSubscription } from '../billing/index.js';
-import { JsonBody } from '../platform/http/index.js';
+import { JsonBody, sendJsonList } from '../platform/http/index.js';
 import { OwnedWorkspace } from '../workspaces/index.js';
 import { RestoreNoteRequest, VersionQuery } from './history.dto.js';
 import { NoteHistory } from './history.service.js';
@@ -28,10 +28,12 @@ export class HistoryController {
     @CurrentVault() vault: Vault,
     @NotePath() path: string,
     @VersionQuery() versionId: string | undefined,
+    @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
     if (versionId === undefined) {
-      void reply.send({ versions: (await this.history.list(vault, path)).map(noteVersionWire) });
+      const form = { before: '{"versions":[', after: ']}', wire: noteVersionWire };
+      await sendJsonList(request, reply, this.history.list(vault, path), form);
       return;
     }
     const opened = await this.history.read(vault, path, versionId);

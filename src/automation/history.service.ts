@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type Restored, type Version, Versions } from '../files/index.js';
-import { NotFound } from '../platform/http/index.js';
+import { type Restored, type Version, type VersionContent, Versions } from '../files/index.js';
 import { Contents, type OpenedContent } from './contents.js';
 import { encryptPath } from './vault-crypto.js';
 import type { Vault } from './vault.js';
@@ -13,19 +12,20 @@ export class NoteHistory {
     private readonly contents: Contents,
   ) {}
 
-  /** Newest first. @throws NotFound for a path that was never seen */
-  list({ workspaceId, keys }: Vault, path: string): Promise<Version[]> {
+  /** Newest first, page by page. @throws NotFound for a path that was never seen */
+  list({ workspaceId, keys }: Vault, path: string): AsyncGenerator<Version[], void> {
     return this.versions.list(workspaceId, encryptPath(keys, path));
   }
 
   /** @throws NotFound for a version that is not this path's; and as reading a note does */
-  async read(vault: Vault, path: string, versionId: string): Promise<{ version: Version } & OpenedContent> {
-    const { workspaceId, keys } = vault;
-    const encryptedPath = encryptPath(keys, path);
-    const version = (await this.list(vault, path)).find(({ id }) => id === versionId.toLowerCase());
-    if (!version) throw new NotFound('version not found');
-    const ciphertext = await this.versions.content(workspaceId, encryptedPath, version.id);
-    return { version, ...(await this.contents.open(vault, encryptedPath, ciphertext)) };
+  async read(
+    vault: Vault,
+    path: string,
+    versionId: string,
+  ): Promise<{ version: VersionContent } & OpenedContent> {
+    const encryptedPath = encryptPath(vault.keys, path);
+    const version = await this.versions.content(vault.workspaceId, encryptedPath, versionId);
+    return { version, ...(await this.contents.open(vault, encryptedPath, version)) };
   }
 
   /** Makes an old version the newest, in exactly one new one; a deleted note comes alive. @throws NotFound */

@@ -1,4 +1,4 @@
-import type { Version } from '../files/index.js';
+import type { Version, VersionContent } from '../files/index.js';
 import { plaintextSize } from './plaintext.js';
 
 export interface NoteVersionWire {
@@ -33,7 +33,7 @@ export function noteVersionWire(version: Version): NoteVersionWire {
 }
 
 /** With a gap for the content. */
-export function noteVersionContentWire(path: string, version: Version): NoteVersionContentWire {
+export function noteVersionContentWire(path: string, version: VersionContent): NoteVersionContentWire {
   const { contentHash, createdAt } = version;
   return { path, content: '', version: version.version, contentHash, createdAt: createdAt.toISOString() };
 }

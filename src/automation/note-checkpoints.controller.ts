@@ -1,8 +1,9 @@
-import { Controller, Get, Param, Post } from '@nestjs/common';
+import { Controller, Get, Param, Post, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Scopes } from '../auth/index.js';
 import { RequiresSubscription } from '../billing/index.js';
 import { FromCursor } from '../checkpoints/index.js';
-import { JsonBody } from '../platform/http/index.js';
+import { JsonBody, sendJsonList } from '../platform/http/index.js';
 import { OwnedWorkspace } from '../workspaces/index.js';
 import { CurrentVault, NeedsKeySession } from './key-session.guard.js';
 import { CreateNoteCheckpointRequest } from './note-checkpoints.dto.js';
@@ -31,8 +32,18 @@ export class NoteCheckpointsController {
 
   @Get()
   @Scopes('documents:read')
-  async list(@CurrentVault() vault: Vault): Promise<{ checkpoints: NoteCheckpoint[] }> {
-    return { checkpoints: await this.checkpoints.list(vault) };
+  async list(
+    @CurrentVault() vault: Vault,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    const form = {
+      before: '{"checkpoints":[',
+      after: ']}',
+      wire: (checkpoint: NoteCheckpoint) => checkpoint,
+    };
+    await sendJsonList(request, reply, this.checkpoints.list(vault), form);
+    await reply; // the keys are wiped when this returns
   }
 
   @Get(':cpId/summary')

@@ -1,12 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { Checkpoints, Projections } from '../checkpoints/index.js';
+import { type Checkpoint, Checkpoints, Projections } from '../checkpoints/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { labelOrNull, pathOrNull } from './plaintext.js';
 import { Turns } from './turns.js';
 import { encryptLabel } from './vault-crypto.js';
 import type { Vault } from './vault.js';
 
-type Checkpoint = Awaited<ReturnType<Checkpoints['list']>>[number];
 type Summary = Awaited<ReturnType<Projections['summary']>>;
 
 /** A checkpoint with its label in plaintext; null when that does not open with this key. */
@@ -36,13 +35,14 @@ export class NoteCheckpoints {
     return { id, label, kind: made.kind, cursor: made.cursor, createdAt: made.createdAt };
   }
 
-  /** Highest cursor first; of equal ones the newest first. */
-  async list({ workspaceId, keys }: Vault): Promise<NoteCheckpoint[]> {
-    return this.each(await this.checkpoints.list(workspaceId), ({ encryptedLabel, id, ...rest }) => ({
-      id,
-      label: labelOrNull(keys, encryptedLabel),
-      ...rest,
-    }));
+  /** Highest cursor first, of equal ones the newest first, page by page. Needs the keys up to the last one. */
+  async *list({ workspaceId, keys }: Vault): AsyncGenerator<NoteCheckpoint[], void> {
+    for await (const page of this.checkpoints.list(workspaceId))
+      yield await this.each(page, ({ encryptedLabel, id, ...rest }) => ({
+        id,
+        label: labelOrNull(keys, encryptedLabel),
+        ...rest,
+      }));
   }
 
   /** As the projection of the log. @throws NotFound, BadRequest, Conflict */

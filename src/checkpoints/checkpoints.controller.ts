@@ -1,7 +1,8 @@
-import { Controller, Delete, Get, Param, Post } from '@nestjs/common';
+import { Controller, Delete, Get, Param, Post, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Scopes } from '../auth/index.js';
 import { RequiresSubscription } from '../billing/index.js';
-import { JsonBody } from '../platform/http/index.js';
+import { JsonBody, sendJsonList } from '../platform/http/index.js';
 import { CurrentWorkspace, OwnedWorkspace, type WorkspaceRef } from '../workspaces/index.js';
 import { CreateCheckpointRequest } from './checkpoints.dto.js';
 import { type Checkpoint, Checkpoints } from './checkpoints.service.js';
@@ -32,8 +33,13 @@ export class CheckpointsController {
 
   @Get()
   @Scopes('documents:read')
-  async list(@CurrentWorkspace() workspace: WorkspaceRef): Promise<{ checkpoints: Checkpoint[] }> {
-    return { checkpoints: await this.checkpoints.list(workspace.id) };
+  async list(
+    @CurrentWorkspace() workspace: WorkspaceRef,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    const form = { before: '{"checkpoints":[', after: ']}', wire: (checkpoint: Checkpoint) => checkpoint };
+    await sendJsonList(request, reply, this.checkpoints.list(workspace.id), form);
   }
 
   @Delete(':cpId')

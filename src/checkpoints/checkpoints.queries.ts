@@ -10,10 +10,22 @@ export const checkpointStatements = {
      RETURNING id, encrypted_label AS "encryptedLabel", kind, cursor, ${CREATED_AT}`,
   ),
 
-  list: statement(
-    'checkpoints.list',
-    `SELECT id, encrypted_label AS "encryptedLabel", kind, cursor, ${CREATED_AT}
-     FROM checkpoints WHERE workspace_id = $1 ORDER BY cursor DESC, checkpoints.created_at DESC, id DESC`,
+  /**
+   * Up to $5 checkpoints that come after a place ($2 to $4) in the list: one row without an id where there are none, no row
+   * without the workspace. A place has its time as PostgreSQL writes it: a Date would lose the microseconds.
+   */
+  page: statement(
+    'checkpoints.page',
+    `SELECT page.id, page."encryptedLabel", page.kind, page.cursor, page."createdAt", page.time::text AS "exactTime"
+     FROM workspaces w
+     LEFT JOIN LATERAL (
+       SELECT id, encrypted_label AS "encryptedLabel", kind, cursor, ${CREATED_AT}, created_at AS time
+       FROM checkpoints
+       WHERE workspace_id = $1 AND (cursor, created_at, id) < ($2, $3::timestamptz, $4::uuid)
+       ORDER BY cursor DESC, created_at DESC, id DESC LIMIT $5
+     ) page ON true
+     WHERE w.id = $1 AND w.deleted_at IS NULL
+     ORDER BY page.cursor DESC, page.time DESC, page.id DESC`,
   ),
 
   delete: statement(

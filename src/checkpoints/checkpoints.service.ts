@@ -2,9 +2,15 @@ import { Injectable } from '@nestjs/common';
 import { isUUID } from 'class-validator';
 import { lockLog } from '../files/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, newId } from '../platform/database/index.js';
+import { BEFORE_ALL_IDS, Database, newId } from '../platform/database/index.js';
 import { NotFound } from '../platform/http/index.js';
 import { checkpointStatements } from './checkpoints.queries.js';
+
+/** A label takes up to 8 KiB. */
+const PAGE = 100;
+
+/** Before the newest checkpoint, in the order of the list. */
+const TOP = { cursor: Number.MAX_SAFE_INTEGER, exactTime: 'infinity', id: BEFORE_ALL_IDS };
 
 export type CheckpointKind = 'manual' | 'auto';
 
@@ -16,6 +22,11 @@ export interface Checkpoint {
   readonly cursor: number;
   /** `YYYY-MM-DD HH:MM:SS`, UTC. */
   readonly createdAt: string;
+}
+
+interface Listed extends Checkpoint {
+  /** When it was made, to the microsecond. */
+  readonly exactTime: string;
 }
 
 /** Named markers into the change log. */
@@ -37,9 +48,19 @@ export class Checkpoints {
     });
   }
 
-  /** Highest cursor first; of equal ones the newest first. */
-  list(workspaceId: string): Promise<Checkpoint[]> {
-    return this.database.run<Checkpoint>(checkpointStatements.list, [workspaceId]);
+  /**
+   * Highest cursor first, of equal ones the newest first, page by page. Each page is true when it is read, not all of them
+   * at one instant. @throws NotFound, also in the middle
+   */
+  async *list(workspaceId: string): AsyncGenerator<Checkpoint[], void> {
+    for (let after: typeof TOP | undefined = TOP; after !== undefined;) {
+      const values = [workspaceId, after.cursor, after.exactTime, after.id, PAGE];
+      const rows: (Listed | { id: null })[] = await this.database.run(checkpointStatements.page, values);
+      if (rows.length === 0) throw new NotFound('workspace not found');
+      const page = rows.filter((row) => row.id !== null);
+      yield page.map(checkpointOf);
+      after = page[PAGE - 1];
+    }
   }
 
   /** Removes the marker alone. Under the log's lock, like every change of what is pinned. @throws NotFound */
@@ -51,4 +72,8 @@ export class Checkpoints {
       if (deleted.length === 0) throw new NotFound('checkpoint not found');
     });
   }
+}
+
+function checkpointOf({ id, encryptedLabel, kind, cursor, createdAt }: Listed): Checkpoint {
+  return { id, encryptedLabel, kind, cursor, createdAt };
 }

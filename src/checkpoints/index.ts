@@ -1,4 +1,4 @@
-export { Checkpoints } from './checkpoints.service.js';
+export { type Checkpoint, Checkpoints } from './checkpoints.service.js';
 export { CheckpointsModule } from './checkpoints.module.js';
 export { FromCursor } from './projection-queries.js';
 export { Projections } from './projections.js';

@@ -1,10 +1,9 @@
 import { Controller, Delete, Get, Put, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Readable } from 'node:stream';
 import { Scopes } from '../auth/index.js';
 import { RequiresSubscription } from '../billing/index.js';
 import { Configuration } from '../config/index.js';
-import { bodyChunks } from '../platform/http/index.js';
+import { bodyChunks, sendJsonList } from '../platform/http/index.js';
 import { CurrentWorkspace, LooksAgain, OwnedWorkspace, type WorkspaceRef } from '../workspaces/index.js';
 import { Download } from './download.js';
 import {
@@ -15,9 +14,8 @@ import {
   UploadPrecondition,
 } from './file-headers.js';
 import { Files } from './files.service.js';
-import { uploadedWire, type UploadedWire } from './files.wire.js';
+import { fileWire, uploadedWire, type UploadedWire } from './files.wire.js';
 import { Heads } from './heads.js';
-import { listing } from './listing.js';
 import { Documented } from '../platform/openapi/index.js';
 import { FILES_DOCS } from './files.docs.js';
 
@@ -36,11 +34,11 @@ export class FilesController {
   @Scopes('documents:read')
   async list(
     @CurrentWorkspace() workspace: WorkspaceRef,
-    @Req() { method }: FastifyRequest,
+    @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const body = method === 'HEAD' ? Readable.from([]) : await listing(this.files.list(workspace.id));
-    await reply.header('content-type', 'application/json; charset=utf-8').send(body);
+    const form = { before: '{"files":[', after: ']}', wire: fileWire };
+    await sendJsonList(request, reply, this.files.list(workspace.id), form);
   }
 
   @Put(':encPath')

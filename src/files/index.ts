@@ -4,4 +4,4 @@ export { type FileRow, type LockedLog, lockedFilesAt, lockLog, logDeletions } fr
 export { Files, type ListedFile } from './files.service.js';
 export { FilesModule } from './files.module.js';
 export { countThinnable, prepareThinning, type Thinned, thinVersions, type VersionIds } from './thinning.js';
-export { type Restored, type Version, Versions } from './versions.service.js';
+export { type Restored, type Version, type VersionContent, Versions } from './versions.service.js';

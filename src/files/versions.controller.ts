@@ -1,11 +1,12 @@
 import { Controller, Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Scopes } from '../auth/index.js';
+import { sendJsonList } from '../platform/http/index.js';
 import { CurrentWorkspace, OwnedWorkspace, type WorkspaceRef } from '../workspaces/index.js';
 import { Download } from './download.js';
 import { EncryptedPath, OptionalDeviceId } from './file-headers.js';
 import { Versions } from './versions.service.js';
-import { restoredWire, type RestoredWire, versionWire, type VersionWire } from './versions.wire.js';
+import { restoredWire, type RestoredWire, versionWire } from './versions.wire.js';
 import { Documented } from '../platform/openapi/index.js';
 import { VERSIONS_DOCS } from './versions.docs.js';
 
@@ -23,8 +24,11 @@ export class VersionsController {
   async list(
     @CurrentWorkspace() workspace: WorkspaceRef,
     @EncryptedPath() encryptedPath: string,
-  ): Promise<{ versions: VersionWire[] }> {
-    return { versions: (await this.versions.list(workspace.id, encryptedPath)).map(versionWire) };
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    const form = { before: '{"versions":[', after: ']}', wire: versionWire };
+    await sendJsonList(request, reply, this.versions.list(workspace.id, encryptedPath), form);
   }
 
   @Get('versions/:vid')

@@ -1,21 +1,28 @@
 import { statement } from '../platform/database/index.js';
 
 export const versionStatements = {
-  /** Empty for a path that was never seen: every file has at least one version. */
-  list: statement(
-    'versions.list',
-    `SELECT v.id, v.version, v.content_hash AS "contentHash", v.encrypted_size AS "encryptedSize",
-            v.device_id AS "deviceId", v.created_at AS "createdAt", v.change_cursor AS "changeCursor"
-     FROM files f JOIN versions v ON v.workspace_id = f.workspace_id AND v.file_id = f.id
-     WHERE f.workspace_id = $1 AND f.path_hash = sha256($2::text::bytea)
-     ORDER BY v.version DESC`,
+  /**
+   * Up to $4 versions of a path whose numbers are below $3, newest first: one row without an id where there are none, no
+   * row for a path that was never seen, nor without the workspace.
+   */
+  page: statement(
+    'versions.page',
+    `SELECT page.* FROM workspaces w
+     JOIN files f ON f.workspace_id = $1 AND f.path_hash = sha256($2::text::bytea)
+     LEFT JOIN LATERAL (
+       SELECT id, version, content_hash AS "contentHash", encrypted_size AS "encryptedSize", device_id AS "deviceId",
+              created_at AS "createdAt", change_cursor AS "changeCursor"
+       FROM versions WHERE workspace_id = $1 AND file_id = f.id AND version < $3 ORDER BY version DESC LIMIT $4
+     ) page ON true
+     WHERE w.id = $1 AND w.deleted_at IS NULL
+     ORDER BY page.version DESC`,
   ),
 
   /** One version of this very path, with where its bytes are. */
   content: statement(
     'versions.content',
-    `SELECT v.content_hash AS "contentHash", v.encrypted_size AS size, b.workspace_id AS "workspaceId", b.id,
-            b.location, b.bytes
+    `SELECT v.version, v.created_at AS "createdAt", v.content_hash AS "contentHash", v.encrypted_size AS size,
+            b.workspace_id AS "workspaceId", b.id, b.location, b.bytes
      FROM files f
      JOIN versions v ON v.workspace_id = f.workspace_id AND v.file_id = f.id
      JOIN blobs b ON b.workspace_id = v.workspace_id AND b.id = v.blob_id

@@ -8,6 +8,11 @@ import { lockLog } from './change-log.js';
 import type { Content } from './heads.js';
 import { versionStatements } from './versions.queries.js';
 
+const PAGE = 1000;
+
+/** No version has it: what is below it is all of them. */
+const TOP = 2 ** 31 - 1;
+
 export interface Version {
   readonly id: string;
   readonly version: number;
@@ -18,6 +23,9 @@ export interface Version {
   /** Id of the change row that produced the version; null for rows older than the column. */
   readonly changeCursor: number | null;
 }
+
+/** A version's ciphertext, and which version it is. */
+export interface VersionContent extends Content, Pick<Version, 'version' | 'createdAt'> {}
 
 export interface Restored {
   readonly fileId: string;
@@ -35,18 +43,27 @@ export class Versions {
     private readonly announcements: Announcements,
   ) {}
 
-  /** Newest first. @throws NotFound for a path that was never seen */
-  async list(workspaceId: string, encryptedPath: string): Promise<Version[]> {
-    const versions = await this.database.run<Version>(versionStatements.list, [workspaceId, encryptedPath]);
-    if (versions.length === 0) throw new NotFound('file not found');
-    return versions;
+  /**
+   * Newest first, page by page. Each page is true when it is read, not all of them at one instant.
+   * @throws NotFound for a path that was never seen; in the middle, when the workspace has gone
+   */
+  async *list(workspaceId: string, encryptedPath: string): AsyncGenerator<Version[], void> {
+    for (let below: number | undefined = TOP; below !== undefined;) {
+      const values = [workspaceId, encryptedPath, below, PAGE];
+      const rows: (Version | { id: null })[] = await this.database.run(versionStatements.page, values);
+      const page = rows.filter((row) => row.id !== null);
+      const isAbsent = below === TOP && page.length === 0; // every file has at least one version
+      if (isAbsent || rows.length === 0) throw new NotFound('file not found');
+      yield page;
+      below = page[PAGE - 1]?.version;
+    }
   }
 
   /** @throws NotFound for a version that is not this path's */
-  async content(workspaceId: string, encryptedPath: string, versionId: string): Promise<Content> {
+  async content(workspaceId: string, encryptedPath: string, versionId: string): Promise<VersionContent> {
     if (!isUUID(versionId)) throw new NotFound('version not found');
     const values = [workspaceId, encryptedPath, versionId];
-    const [content] = await this.database.run<Content>(versionStatements.content, values);
+    const [content] = await this.database.run<VersionContent>(versionStatements.content, values);
     if (!content) throw new NotFound('version not found');
     return content;
   }

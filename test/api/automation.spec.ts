@@ -560,6 +560,21 @@ describe('checkpoints', () => {
     expect(Object.keys(list[0])).toEqual(['id', 'label', 'kind', 'cursor', 'createdAt']);
   });
 
+  it('open to the last one, however many: the keys stay as long as the list is sent', async () => {
+    await vault.workspace.checkpoint(encryptLabel(vault.keys, 'x'.repeat(4000)));
+    await service.database.query(
+      `INSERT INTO checkpoints (workspace_id, id, encrypted_label, kind, cursor, created_at)
+       SELECT workspace_id, gen_random_uuid(), encrypted_label, kind, cursor, created_at
+       FROM checkpoints, generate_series(1, 1234) WHERE workspace_id = $1`,
+      [vault.workspace.id],
+    );
+    const { checkpoints } = (await vault.request('get', '/checkpoints').expect(200)).body as {
+      checkpoints: { label: string | null }[];
+    };
+    expect(checkpoints.length).toBe(1235);
+    expect(checkpoints.filter(({ label }) => label?.length !== 4000)).toEqual([]);
+  });
+
   it('summarise in plaintext paths', async () => {
     await vault.create('a.md', '1').expect(201);
     await vault.request('post', '/checkpoints').send({ label: 'one' }).expect(201);

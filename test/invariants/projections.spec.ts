@@ -3,6 +3,7 @@ import { Checkpoints, Projections } from '../../src/checkpoints/index.js';
 import { Files } from '../../src/files/index.js';
 import { Versions } from '../../src/files/versions.service.js';
 import { sha256, startService, type TestService, type TestWorkspace } from '../kit/index.js';
+import { itemsOf } from '../kit/pages.js';
 import { Random } from '../kit/random.js';
 import {
   type LoggedChange,
@@ -71,7 +72,7 @@ async function live(workspaceId: string, random: Random): Promise<void> {
     } else if (kind < 0.75) {
       await files.delete(workspaceId, path, deviceId).catch(ignoreMissing);
     } else if (kind < 0.92) {
-      const known = await versions.list(workspaceId, path).catch(ignoreMissing);
+      const known = await itemsOf(versions.list(workspaceId, path)).catch(ignoreMissing);
       if (known)
         await versions.restore(workspaceId, path, random.pick(known).id, random.pick([null, deviceId]));
     } else {
@@ -85,11 +86,10 @@ async function compare(workspace: TestWorkspace): Promise<void> {
   const log = (await workspace.log()).map((change, i): LoggedChange => ({ ...change, cursor: i + 1 }));
   const ids: VersionIds = new Map();
   for (const path of PATHS) {
-    for (const { changeCursor, id } of (await versions.list(workspace.id, path).catch(ignoreMissing)) ?? []) {
-      ids.set(changeCursor ?? 0, id);
-    }
+    const known = await itemsOf(versions.list(workspace.id, path)).catch(ignoreMissing);
+    for (const { changeCursor, id } of known ?? []) ids.set(changeCursor ?? 0, id);
   }
-  const list = await checkpoints.list(workspace.id);
+  const list = await itemsOf(checkpoints.list(workspace.id));
   for (const [i, { id, cursor }] of list.entries()) {
     const older = list[i + 1]?.cursor ?? 0;
     expectSame(

@@ -9,6 +9,7 @@ import { versionsToThin } from '../../src/retention/retention-rule.js';
 import { type LoggedOperation, writeLog, type WrittenVersion } from '../kit/histories.js';
 import { expectReplayLaw, scrub } from '../kit/oracles.js';
 import { sha256, startService, type TestService, type TestUser, TestWorkspace } from '../kit/index.js';
+import { itemsOf } from '../kit/pages.js';
 import { Random } from '../kit/random.js';
 import { trials } from '../kit/trials.js';
 
@@ -203,7 +204,7 @@ async function expectAllIsThere(workspaceId: string): Promise<void> {
 async function expectCheckpointsWhole(workspaceId: string): Promise<void> {
   const projections = first.app.get(Projections);
   const named = new Map<string, string>();
-  for (const { id } of await here.checkpoints.list(workspaceId)) {
+  for (const { id } of await itemsOf(here.checkpoints.list(workspaceId))) {
     const { entries } = await projections.restoreManifest(workspaceId, id);
     expect(entries).toHaveLength(FILES);
     for (const { encryptedPath, beforeVersionId, afterVersionId } of entries) {

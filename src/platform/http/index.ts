@@ -9,4 +9,5 @@ export { IsInstant, IsName } from './text.js';
 export { InFlightRequests } from './in-flight.js';
 export { Overload } from './overload.js';
 export { parseJsonObject } from './json.js';
+export { sendJsonList } from './json-list.js';
 export { sendJsonText } from './json-text.js';

@@ -1,0 +1,56 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Readable } from 'node:stream';
+
+type Pages<Item> = AsyncGenerator<Item[], void>;
+
+/** What stands around the items, and each of them. */
+interface Form<Item> {
+  readonly before: string;
+  readonly after: string;
+  readonly wire: (item: Item) => unknown;
+}
+
+/**
+ * Answers with a JSON list of any length: holds one page at a time, and asks for the next when the client has taken it.
+ * The first page is read before anything is sent, so that an error can still be answered as one; a later one ends the
+ * connection, for a part must never look like all of them. Resolves when the answer has begun: a client may take minutes.
+ */
+export async function sendJsonList<Item>(
+  { method }: FastifyRequest,
+  reply: FastifyReply,
+  pages: Pages<Item>,
+  form: Form<Item>,
+): Promise<void> {
+  const chunks = json(pages, form);
+  const first = await chunks.next();
+  if (method === 'HEAD') await chunks.return(); // Fastify would read all of them, and send none
+  const rest = method === 'HEAD' ? [] : goOn(first, chunks);
+  // One chunk ahead at most. A client that goes away destroys the stream, which ends the generators.
+  const body = Readable.from(rest, { highWaterMark: 1 });
+  void reply.header('content-type', 'application/json; charset=utf-8').send(body);
+}
+
+async function* json<Item>(
+  pages: Pages<Item>,
+  { before, after, wire }: Form<Item>,
+): AsyncGenerator<string, void> {
+  let separator = before;
+  for await (const page of pages) {
+    if (page.length === 0) continue;
+    yield separator + page.map((item) => JSON.stringify(wire(item))).join(',');
+    separator = ',';
+  }
+  yield separator === before ? before + after : after;
+}
+
+/** From a chunk on that was read already. It is let go once the next one has been read. */
+async function* goOn(
+  chunk: IteratorResult<string, void>,
+  chunks: AsyncGenerator<string, void>,
+): AsyncGenerator<string, void> {
+  try {
+    for (; !chunk.done; chunk = await chunks.next()) yield chunk.value;
+  } finally {
+    await chunks.return();
+  }
+}
