@@ -1,6 +1,10 @@
 import 'reflect-metadata';
-import { IsIn, IsInt, IsOptional, IsUrl, Matches, Max, Min, MinLength } from 'class-validator';
+import { IsIn, IsOptional, IsUrl, Matches, MinLength } from 'class-validator';
+import { CallbackAddress } from './callback-address.js';
+import { ComingTime } from './coming-time.js';
 import { Env } from './env.decorator.js';
+import { ServerUrl } from './server-url.js';
+import { WholeNumber } from './whole-number.js';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -18,9 +22,7 @@ export class Configuration {
   nodeEnv: string;
 
   @Env('PORT', 'listen port; 0 takes a free one and prints it', '8787')
-  @IsInt()
-  @Min(0)
-  @Max(65535)
+  @WholeNumber(0, 65535)
   port: number;
 
   @Env('HOST', 'listen address; 0.0.0.0 for all interfaces', '127.0.0.1')
@@ -49,6 +51,7 @@ export class Configuration {
     { secret: true },
   )
   @IsOptional()
+  @ServerUrl()
   @Matches(/^postgres(ql)?:\/\/\S+$/, { message: '$property must be a postgres:// URL' })
   databaseUrl?: string;
 
@@ -57,15 +60,14 @@ export class Configuration {
     'connections of this instance; all instances together stay below max_connections',
     '10',
   )
-  @IsInt()
-  @Min(2)
-  @Max(200)
+  @WholeNumber(2, 200)
   databasePoolSize: number;
 
   @Env('REDIS_URL', 'event bus and rate limits across instances; unset: PostgreSQL carries them', undefined, {
     secret: true,
   })
   @IsOptional()
+  @ServerUrl()
   @Matches(/^rediss?:\/\/\S+$/, { message: '$property must be a redis:// or rediss:// URL' })
   redisUrl?: string;
 
@@ -138,9 +140,7 @@ export class Configuration {
   subscriptions: string;
 
   @Env('BILLING_GRACE_DAYS', 'days a past_due subscription stays active', '7')
-  @IsInt()
-  @Min(0)
-  @Max(365)
+  @WholeNumber(0, 365)
   billingGraceDays: number;
 
   @Env(
@@ -189,18 +189,15 @@ export class Configuration {
   vapidSubject?: string;
 
   @Env('ASSET_QUOTA_FREE_BYTES', 'assets of an account without an active subscription', String(GIB))
-  @IsInt()
-  @Min(0)
+  @WholeNumber(0)
   assetQuotaFreeBytes: number;
 
   @Env('ASSET_QUOTA_PRO_BYTES', 'assets of an account with one', String(50 * GIB))
-  @IsInt()
-  @Min(0)
+  @WholeNumber(0)
   assetQuotaProBytes: number;
 
   @Env('MAX_FILE_BYTES', 'largest file body in bytes', String(100 * MIB))
-  @IsInt()
-  @Min(0)
+  @WholeNumber(0)
   maxFileBytes: number;
 
   @Env(
@@ -208,12 +205,11 @@ export class Configuration {
     'blobs up to this size are kept in PostgreSQL, larger ones in the blob store; 0: all in the store',
     String(64 * KIB),
   )
-  @IsInt()
-  @Min(0)
-  @Max(MIB)
+  @WholeNumber(0, MIB)
   inlineBlobBytes: number;
 
   @Env('RETENTION_CRON', 'when the nightly jobs run, UTC', '0 3 * * *')
+  @ComingTime()
   @Matches(/^\S+(?: \S+){4}$/, { message: '$property must be a cron expression of five fields' })
   retentionCron: string;
 
@@ -229,11 +225,13 @@ export class Configuration {
 
   @Env('EDITOR_CALLBACK_URL', 'where the web sign-in leads back to, exactly')
   @IsOptional()
+  @CallbackAddress()
   @IsUrl(HTTP_URL)
   editorCallbackUrl?: string;
 
   @Env('ALT_CALLBACK_URL', 'a second such address')
   @IsOptional()
+  @CallbackAddress()
   @IsUrl(HTTP_URL)
   altCallbackUrl?: string;
 
@@ -242,15 +240,12 @@ export class Configuration {
     '0 switches all rate limits off (tests, benchmarks, a limiter in front)',
     '1200',
   )
-  @IsInt()
-  @Min(0)
+  @WholeNumber(0)
   rateLimitPerMinute: number;
 
   @Env('METRICS_PORT', 'Prometheus metrics at /metrics on a port of its own; unset: none')
   @IsOptional()
-  @IsInt()
-  @Min(0)
-  @Max(65535)
+  @WholeNumber(0, 65535)
   metricsPort?: number;
 
   @Env('LOG_LEVEL', 'JSON lines on stdout, pretty on a terminal', 'info')

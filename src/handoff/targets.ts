@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Configuration, StartupError } from '../config/index.js';
+import { Configuration } from '../config/index.js';
 import { BadRequest } from '../platform/http/index.js';
 import type { Form } from './form.js';
 
@@ -26,12 +26,9 @@ export class Targets {
   private readonly callbacks: readonly string[];
 
   constructor(configuration: Configuration) {
-    const { appScheme, appName, editorCallbackUrl, altCallbackUrl, isProduction } = configuration;
+    const { appScheme, appName, editorCallbackUrl, altCallbackUrl } = configuration;
     this.schemes = [appScheme, `${appScheme}-${appName}`];
-    const callbacks = { EDITOR_CALLBACK_URL: editorCallbackUrl, ALT_CALLBACK_URL: altCallbackUrl };
-    this.callbacks = Object.entries(callbacks).flatMap(([variable, address]) =>
-      address === undefined ? [] : [checkedCallback(variable, address, isProduction)],
-    );
+    this.callbacks = [editorCallbackUrl, altCallbackUrl].filter((address) => address !== undefined);
   }
 
   /** @throws BadRequest for a client_state or a scheme that is not in order */
@@ -60,19 +57,6 @@ function clientStateOf(asked: Form): string {
   if (clientState === undefined || !CLIENT_STATE.test(clientState))
     throw new BadRequest('client_state must be 16 to 512 characters of A-Z, a-z, 0-9, _ and -');
   return clientState;
-}
-
-/** @throws StartupError for one that must not get tokens */
-function checkedCallback(variable: string, address: string, isProduction: boolean): string {
-  const { protocol, hostname, username, password } = new URL(address);
-  const isLocal = protocol === 'http:' && hostname === 'localhost' && !isProduction;
-  if (protocol !== 'https:' && !isLocal)
-    throw new StartupError(
-      `${variable} must be an https address (http://localhost is allowed in development only).`,
-    );
-  if (username || password || address.includes('#'))
-    throw new StartupError(`${variable} must be an address without user, password and fragment.`);
-  return address;
 }
 
 /** Where a token goes, with the token. The address may have a query of its own. */

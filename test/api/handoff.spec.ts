@@ -427,7 +427,7 @@ describe('addresses to return to', () => {
     ['a user', { EDITOR_CALLBACK_URL: 'https://user@editor.example.org/callback' }],
     ['a fragment', { EDITOR_CALLBACK_URL: 'https://editor.example.org/callback#top' }],
   ])('stop the start when configured with %s', async (_, env) => {
-    await expect(start(env)).rejects.toThrow(/^(?:EDITOR|ALT)_CALLBACK_URL must be/);
+    await expect(start(env)).rejects.toThrow(/^Bad configuration: (?:EDITOR|ALT)_CALLBACK_URL must be/);
   });
 });
 

@@ -58,16 +58,59 @@ describe('the configuration', () => {
     expect(loadConfiguration(production).isProduction).toBe(true);
   });
 
+  it('finds what must not get tokens, and a time that never comes, together with all the rest', () => {
+    const faults = {
+      NODE_ENV: 'production',
+      AUTH_SECRET: 'short',
+      DATABASE_URL: 'postgres://root:hunter2@db:none/x',
+      REDIS_URL: 'redis://db:none',
+      EDITOR_CALLBACK_URL: 'http://localhost:3000/cb',
+      ALT_CALLBACK_URL: 'https://hunter2@editor.example.org/cb',
+      RETENTION_CRON: '0 3 31 2 *',
+    };
+    const load = (): unknown => loadConfiguration(faults);
+    expect(load).toThrow(
+      'AUTH_SECRET must be longer than or equal to 32 characters; ' +
+        'RETENTION_CRON is no time that ever comes; set five fields (minute, hour, day, month, weekday) such as "0 3 * * *"; ' +
+        'EDITOR_CALLBACK_URL must be an https address (http://localhost is allowed in development only); ' +
+        'ALT_CALLBACK_URL must be an address without user, password and fragment; ' +
+        'BASE_URL is required in production.',
+    );
+    expect(load).toThrow(/DATABASE_URL cannot be read.*REDIS_URL cannot be read/);
+    expect(load).not.toThrow(/hunter2/);
+  });
+
+  it.each(['postgres://root:p%20w@db:5432/x?sslmode=require', 'postgresql://root:pw@/x?host=%2Ftmp'])(
+    'takes the database %s',
+    (url) => {
+      expect(loadConfiguration({ DATABASE_URL: url }).databaseUrl).toBe(url);
+    },
+  );
+
+  it.each(['61 3 * * *', 'a b c d e', '0 0 30 2 *', '0 3 * * 9', '0 0 3 * * *', '@daily'])(
+    'refuses RETENTION_CRON=%s in one sentence that names it',
+    (expression) => {
+      expect(() => loadConfiguration({ RETENTION_CRON: expression })).toThrow(
+        /^Bad configuration: RETENTION_CRON .*\.$/,
+      );
+    },
+  );
+
+  it.each(['x', '1.5', '-1', '65536', '99999999999999999999'])('says what PORT=%s should be', (text) => {
+    expect(() => loadConfiguration({ PORT: text })).toThrow(
+      'Bad configuration: PORT must be a whole number from 0 to 65535.',
+    );
+  });
+
   it.each([
-    ['PORT', '-1'],
-    ['PORT', '1.5'],
+    ['EDITOR_CALLBACK_URL', 'https://256.256.256.256/'],
     ['INLINE_BLOB_BYTES', String(1024 * 1024 + 1)],
     ['LOG_LEVEL', 'loud'],
     ['SUBSCRIPTIONS', 'true'],
     ['TRUSTED_ORIGINS', 'https://ok.example,not an origin'],
     ['BILLING_GRACE_DAYS', '-7'],
   ])('refuses %s=%s', (name, value) => {
-    expect(() => loadConfiguration({ [name]: value })).toThrow(new RegExp(name));
+    expect(() => loadConfiguration({ [name]: value })).toThrow(new RegExp(`^Bad configuration: ${name} `));
   });
 });
 

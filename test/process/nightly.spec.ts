@@ -164,6 +164,6 @@ describe('admin', () => {
 
 it('a start with a RETENTION_CRON that never comes says so in one sentence and exits 1', async () => {
   const { code, output } = await runProcess({ ...env, RETENTION_CRON: '0 3 31 2 *' });
-  expect(output).toMatch(/^RETENTION_CRON is no time that ever comes; [^\n]+\.\n$/);
+  expect(output).toMatch(/^Bad configuration: RETENTION_CRON is no time that ever comes; [^\n]+\.\n$/);
   expect(code).toBe(1);
 });

@@ -14,7 +14,6 @@ export class JobsModule implements OnApplicationBootstrap {
     private readonly schedule: NightlySchedule,
   ) {}
 
-  /** @throws StartupError when the cron expression is none */
   static with(expression: string, background: Background): DynamicModule {
     return {
       module: JobsModule,

@@ -1,7 +1,6 @@
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { Timeout } from '@nestjs/schedule';
 import { CronJob, CronTime } from 'cron';
-import { StartupError } from '../../config/index.js';
 import { KillSwitch } from '../kill-switch/index.js';
 import { Log } from '../log/index.js';
 import { JobRuns } from './job-runs.js';
@@ -14,17 +13,8 @@ const CATCH_UP_AFTER_MS = 60_000;
 export class NightlyTimes {
   private readonly time: CronTime;
 
-  /** @throws StartupError for an expression that is none, or that names no day there is */
   constructor(readonly expression: string) {
-    try {
-      this.time = new CronTime(expression, 'UTC', null);
-      this.after(new Date(0));
-    } catch (cause) {
-      throw new StartupError(
-        'RETENTION_CRON is no time that ever comes; set five fields (minute, hour, day, month, weekday) such as "0 3 * * *".',
-        { cause },
-      );
-    }
+    this.time = new CronTime(expression, 'UTC', null);
   }
 
   /** The first time after a moment. */

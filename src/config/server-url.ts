@@ -1,0 +1,13 @@
+import { ValidateBy } from 'class-validator';
+
+/** A URL that can be read; the host may be left out, as in postgres://user@/database?host=/socket. */
+export function ServerUrl(): PropertyDecorator {
+  return ValidateBy({
+    name: 'serverUrl',
+    validator: {
+      validate: (url: string) => URL.canParse(url) || URL.canParse(url.replace('@/', '@host/')),
+      defaultMessage: () =>
+        '$property cannot be read; encode what is special in its user or password, and check its port',
+    },
+  });
+}
