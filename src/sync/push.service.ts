@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import { Announcements, type FileRow, lockedFilesAt, lockLog, logDeletions } from '../files/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, type Tx } from '../platform/database/index.js';
-import { BadRequest } from '../platform/http/index.js';
 import { type ChangesSince, judgeDeletion } from './conflicts.js';
 import { refuseCursor } from './cursors.js';
 import type { PushRequest } from './sync.dto.js';
@@ -25,12 +24,9 @@ export class Push {
 
   /**
    * Every path of the request comes back exactly once, as accepted or as a conflict; a conflict changes nothing.
-   * @throws BadRequest for any other action, Conflict when the base cursor is not of this log
+   * @throws Conflict when the base cursor is not of this log
    */
   async push(workspaceId: string, { deviceId, baseCursor, changes }: PushRequest): Promise<Pushed> {
-    if (changes.some(({ action }) => action !== 'delete')) {
-      throw new BadRequest('push accepts delete rows only; content must be uploaded through the file PUT');
-    }
     const hashes = new Map(changes.map((row) => [row.encryptedPath, row.contentHash?.toLowerCase() ?? null]));
 
     const { deleted, ...pushed } = await this.database.transaction(async (tx) => {

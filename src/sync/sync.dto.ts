@@ -11,6 +11,7 @@ import {
   Matches,
   Max,
   Min,
+  ValidateBy,
   ValidateNested,
 } from 'class-validator';
 import { DEVICE_ID } from '../devices/index.js';
@@ -38,7 +39,30 @@ export class PushedChange {
   encryptedSize?: number | null;
 }
 
+/** Push rule 1: a row with any other action refuses the whole push. One without a text for it is another fault. */
+function DeletionsAlone(): PropertyDecorator {
+  const isOther = (row: { action?: unknown } | null): boolean =>
+    typeof row?.action === 'string' && row.action !== 'delete';
+  return ValidateBy({
+    name: 'deletionsAlone',
+    validator: {
+      validate: (rows) => !(Array.isArray(rows) && rows.some(isOther)),
+      defaultMessage: () => 'push accepts delete rows only; content must be uploaded through the file PUT',
+    },
+  });
+}
+
 export class PushRequest {
+  // The first property, and its nearest decorator: push rule 1 is told whatever else is wrong with the request.
+  @Type(() => PushedChange)
+  @ValidateNested({ each: true })
+  @IsObject({ each: true }) // a null row would pass the nested validation
+  @ArrayMaxSize(1000)
+  @ArrayMinSize(1)
+  @IsArray()
+  @DeletionsAlone()
+  changes: PushedChange[];
+
   @Matches(DEVICE_ID, DEVICE_ID_RULE)
   deviceId: string;
 
@@ -46,14 +70,6 @@ export class PushRequest {
   @Min(0)
   @IsInt()
   baseCursor: number;
-
-  @Type(() => PushedChange)
-  @ValidateNested({ each: true })
-  @IsObject({ each: true }) // a null row would pass the nested validation
-  @ArrayMaxSize(1000)
-  @ArrayMinSize(1)
-  @IsArray()
-  changes: PushedChange[];
 }
 
 export class PullRequest {

@@ -483,6 +483,24 @@ describe('POST sync/push', () => {
   });
 
   describe('accepts delete rows only', () => {
+    const REFUSAL = 'push accepts delete rows only; content must be uploaded through the file PUT';
+    const upsert = { encryptedPath: 'Yg', action: 'upsert' };
+
+    it.each<[string, object]>([
+      ['no deviceId', { deviceId: undefined, changes: [upsert] }],
+      ['no baseCursor', { baseCursor: undefined, changes: [upsert] }],
+      ['a bad path', { changes: [{ ...upsert, encryptedPath: 'a/b' }] }],
+      ['no path', { changes: [{ action: 'upsert' }] }],
+      ['a bad hash and size', { changes: [{ ...upsert, contentHash: 7, encryptedSize: -1 }] }],
+      ['a bad row before it', { changes: [deletion('a/b'), upsert] }],
+      ['a row without an action before it', { changes: [{ encryptedPath: 'YQ' }, upsert] }],
+      ['rows that are none', { changes: [null, 7, [], upsert] }],
+      ['1,001 rows', { changes: Array.from({ length: 1001 }, () => upsert) }],
+    ])('and says so whatever else is wrong: %s', async (_, body) => {
+      const notes = await workspaceWith('YQ');
+      expect(await expectRefused(notes, push(notes, body))).toBe(REFUSAL);
+    });
+
     it.each(['upsert', 'create', 'DELETE', 'delete ', '', 'restore'])(
       'action "%s" refuses the whole push',
       async (action) => {
@@ -492,7 +510,7 @@ describe('POST sync/push', () => {
           { encryptedPath: 'Yg', action, contentHash: sha256('x'), encryptedSize: 1 },
         ];
         const error = await expectRefused(notes, push(notes, { baseCursor: 2, changes }));
-        expect(error).toBe('push accepts delete rows only; content must be uploaded through the file PUT');
+        expect(error).toBe(REFUSAL);
         expect(await notes.status()).toEqual({ cursor: 2, fileCount: 2 });
       },
     );

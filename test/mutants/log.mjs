@@ -145,9 +145,9 @@ export const LOG_MUTANTS = [
   {
     name: 'push takes a partly bad batch',
     promise: 'A push with anything but deletions is refused whole.',
-    file: 'src/sync/push.service.ts',
-    find: "changes.some(({ action }) => action !== 'delete')",
-    replace: "changes.every(({ action }) => action !== 'delete')",
+    file: 'src/sync/sync.dto.ts',
+    find: 'rows.some(isOther)',
+    replace: 'rows.every(isOther)',
     tests: [[SYNC, 'accepts delete rows only']],
   },
   {

@@ -39,6 +39,7 @@ export async function loadSchemaOfClass(): Promise<SchemaOfClass> {
         matches: ({ constraints }: ValidationMetadata) => patternOf((constraints as [RegExp])[0]),
         isInstant: { type: 'string', description: 'ISO 8601: a date, or a date with a time' },
         whitelistValidation: {},
+        customValidation: {}, // a rule without a converter says nothing of the schema
         // Without a type, which would make numbers of the integers that they bound.
         min: ({ constraints }: ValidationMetadata) => ({ minimum: (constraints as [number])[0] }),
         max: ({ constraints }: ValidationMetadata) => ({ maximum: (constraints as [number])[0] }),
