@@ -33,6 +33,7 @@ interface Destination {
  */
 export class SocketAdapter extends WsAdapter {
   private readonly routes: Route[] = [];
+  private readonly requestIds = new WeakMap<IncomingMessage, string>();
   private readonly log: Log;
   private readonly doorkeeper: Doorkeeper;
 
@@ -62,7 +63,7 @@ export class SocketAdapter extends WsAdapter {
     const sockets = server as unknown as WebSocketServer;
     // Instead of the library's own answer, which is a page.
     sockets.on('wsClientError', (error, socket, request) => {
-      const requestId = randomUUID();
+      const requestId = this.requestIdOf(request);
       const answer = errorAnswer(
         new BadRequest(`the upgrade is not in order: ${error.message}`),
         requestId,
@@ -71,6 +72,7 @@ export class SocketAdapter extends WsAdapter {
       this.note(request, requestId, answer.status);
       this.refuse(socket, answer, requestId);
     });
+    sockets.on('headers', (lines, request) => lines.push(`X-Request-Id: ${this.requestIdOf(request)}`)); // of the 101
     this.routes.push({ pattern, server: sockets });
   }
 
@@ -85,7 +87,7 @@ export class SocketAdapter extends WsAdapter {
   }
 
   private async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
-    const requestId = randomUUID();
+    const requestId = this.requestIdOf(request);
     try {
       const destination = this.destinationOf(request);
       if (!destination) throw new NotFound('not found');
@@ -101,6 +103,13 @@ export class SocketAdapter extends WsAdapter {
       this.note(request, requestId, answer.status);
       this.refuse(socket, answer, requestId);
     }
+  }
+
+  /** The same one whenever it is asked for: in the answer and in the log. */
+  private requestIdOf(request: IncomingMessage): string {
+    const requestId = this.requestIds.get(request) ?? randomUUID();
+    this.requestIds.set(request, requestId);
+    return requestId;
   }
 
   /** Nothing for an address that is none of ours. */

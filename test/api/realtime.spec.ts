@@ -83,6 +83,18 @@ describe('the upgrade', () => {
     }
   });
 
+  it('carries in the 101 the request id that its line in the log has, each its own', async () => {
+    const ids = [];
+    for (const { socket, received } of [await silentPeer(), await silentPeer()]) {
+      const [, id = 'none'] = /\r\nX-Request-Id: ([0-9a-f-]{36})\r\n/i.exec(received()) ?? [];
+      const logged = service.logged().split('\n');
+      expect(logged.find((line) => line.includes(`"requestId":"${id}"`))).toContain('"status":101');
+      ids.push(id);
+      socket.destroy();
+    }
+    expect(new Set(ids).size).toBe(2);
+  });
+
   it('does not say whether somebody else has the workspace', async () => {
     const bob = await service.user('bob');
     const foreign = await upgrade(`/api/v1/workspaces/${workspace.id}/ws?token=${bob.token}`);
