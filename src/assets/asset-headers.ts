@@ -6,6 +6,13 @@ import { BadRequest } from '../platform/http/index.js';
 export const ASSET_TOKEN = /^[A-Za-z0-9_-]{1,1024}$/;
 export const ASSET_TOKEN_RULE = 'must be 1 to 1024 base64url characters';
 
+/**
+ * A token that an asset may get: not one whose download another route would answer. An asset that has such a token from
+ * before can still be renamed and deleted.
+ */
+export const NEW_ASSET_TOKEN = /^(?!(?:list|usage)$)[A-Za-z0-9_-]{1,1024}$/;
+export const NEW_ASSET_TOKEN_RULE = `${ASSET_TOKEN_RULE}, and neither list nor usage`;
+
 /** 1–128 visible ASCII characters. */
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,128}$/;
 

@@ -11,7 +11,7 @@ import {
   oneOf,
   STRING,
 } from '../platform/openapi/index.js';
-import { ASSET_TOKEN } from './asset-headers.js';
+import { ASSET_TOKEN, NEW_ASSET_TOKEN } from './asset-headers.js';
 import type { AssetWire, DeletedAssetWire, StorageUsageWire } from './assets.wire.js';
 
 const TOKEN = matching(ASSET_TOKEN);
@@ -52,7 +52,11 @@ const BAD_TOKEN = 'the token is not in order';
 const UPLOAD = named('UploadAsset', {
   type: 'object',
   properties: {
-    encryptedFilename: TOKEN,
+    encryptedFilename: {
+      ...matching(NEW_ASSET_TOKEN),
+      description:
+        'The token of the asset: its encrypted file name, neither `list` nor `usage`, which are routes.',
+    },
     data: { ...STRING, description: 'The envelope, 61 bytes to 25 MiB and 61 bytes, in standard base64.' },
   },
   required: ['encryptedFilename', 'data'],

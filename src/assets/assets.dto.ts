@@ -1,10 +1,10 @@
 import { ArrayMaxSize, ArrayUnique, IsArray, Matches } from 'class-validator';
-import { ASSET_TOKEN, ASSET_TOKEN_RULE } from './asset-headers.js';
+import { ASSET_TOKEN, ASSET_TOKEN_RULE, NEW_ASSET_TOKEN, NEW_ASSET_TOKEN_RULE } from './asset-headers.js';
 
 /** The last decorator of a property is checked first, so its type stands nearest to it. */
 
 export class RenameAssetRequest {
-  @Matches(ASSET_TOKEN, { message: `newEncryptedFilename ${ASSET_TOKEN_RULE}` })
+  @Matches(NEW_ASSET_TOKEN, { message: `newEncryptedFilename ${NEW_ASSET_TOKEN_RULE}` })
   newEncryptedFilename: string;
 }
 

@@ -1,5 +1,5 @@
 import { BadRequest, PayloadTooLarge } from '../platform/http/index.js';
-import { ASSET_TOKEN, ASSET_TOKEN_RULE } from './asset-headers.js';
+import { NEW_ASSET_TOKEN, NEW_ASSET_TOKEN_RULE } from './asset-headers.js';
 import { notBase64 } from './base64-decoder.js';
 import type { DecodeSlots } from './decode-slots.js';
 import { MAX_ENVELOPE_BYTES, MIN_ENVELOPE_BYTES } from './envelope.js';
@@ -97,8 +97,8 @@ export class UploadBody {
 }
 
 function tokenOf(value: unknown): string {
-  if (typeof value === 'string' && ASSET_TOKEN.test(value)) return value;
-  throw new BadRequest(`encryptedFilename ${ASSET_TOKEN_RULE}`);
+  if (typeof value === 'string' && NEW_ASSET_TOKEN.test(value)) return value;
+  throw new BadRequest(`encryptedFilename ${NEW_ASSET_TOKEN_RULE}`);
 }
 
 function wrongSize(): BadRequest {

@@ -55,6 +55,26 @@ describe('the token of an upload', () => {
     },
   );
 
+  it('is not the name of a route that would be asked instead of the asset: 400', async () => {
+    const { paths } = (await assets.user.get('/openapi.json').expect(200)).body;
+    const routes = Object.keys(paths).flatMap((path) => /^\/api\/assets\/([^{]+)$/.exec(path)?.[1] ?? []);
+    expect(routes).toEqual(expect.arrayContaining(['list', 'usage', 'batch-delete', 'import']));
+    for (const name of routes) {
+      if (paths[`/api/assets/${name}`].get) {
+        await expectRefused(400, () => assets.create(name));
+        const data = DATA;
+        await expectRefused(400, () => post(JSON.stringify({ data, encryptedFilename: name })));
+      } else {
+        await assets.create(name).expect(201);
+        await assets.get(name).expect(200);
+      }
+    }
+    for (const name of ['lists', 'List', 'usage-']) {
+      await assets.create(name).expect(201);
+      await assets.get(name).expect(200);
+    }
+  });
+
   it('that is none is answered while the data is still coming', async () => {
     await expectRefused(400, () => assets.create('not a token', envelope(10 * MIB)));
     await expectRefused(400, () => assets.create('YQ', envelope(10 * MIB), 'not a key'));

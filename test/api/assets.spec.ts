@@ -282,6 +282,24 @@ describe('PATCH /api/assets/:token', () => {
     expect(await assets.tokens()).toEqual(['YQ']);
   });
 
+  it('is 400 for the name of a route; what has got one before can be renamed and deleted', async () => {
+    const assets = await newAssets();
+    for (const name of ['list', 'usage']) {
+      await assets.create('YQ').expect(201);
+      await assets.rename('YQ', name).expect(400, {
+        error: 'newEncryptedFilename must be 1 to 1024 base64url characters, and neither list nor usage',
+      });
+      const asset = [assets.workspaceId, name];
+      const setBack = 'UPDATE assets SET token = $2 WHERE workspace_id = $1';
+      await service.database.query(setBack, asset);
+      await assets.rename(name, 'YQ').expect(200);
+      expect(await assets.tokens()).toEqual(['YQ']);
+      await service.database.query(setBack, asset);
+      await assets.delete(name).expect(200);
+      expect(await assets.tokens()).toEqual([]);
+    }
+  });
+
   it('takes tokens of 1 to 1,024 characters', async () => {
     const assets = await newAssets();
     const long = 'a'.repeat(1024);
