@@ -17,7 +17,7 @@ try {
 } catch (error) {
   if (!(error instanceof CommanderError)) throw error;
   if (error.exitCode === 0) process.exit(); // help was asked for
-  if (isJson()) console.log(JSON.stringify({ error: error.message.replace(/^error: /, '') }));
+  if (isJson()) console.log(JSON.stringify({ error: usageOf(error) }));
   process.exit(USAGE);
 }
 
@@ -33,6 +33,11 @@ async function run(work: () => Promise<Report>): Promise<void> {
     // What a start that has failed had opened, an embedded database included, goes with the process.
     process.exit(FAILED);
   }
+}
+
+/** What was wrong. Without a command the library prints its help, and has no sentence. */
+function usageOf({ code, message }: CommanderError): string {
+  return code === 'commander.help' ? 'name a command; --help lists them' : message.replace(/^error: /, '');
 }
 
 /** Of a fault that can be foreseen. */

@@ -164,6 +164,12 @@ describe('admin', () => {
     stderr.mockRestore();
   });
 
+  it.each([[[]], [['user']]])('%j --json without a command says so', async (args) => {
+    const { code, stdout, stderr } = await admin(beside(), ...args, '--json');
+    expect([code, stdout]).toEqual([2, '{"error":"name a command; --help lists them"}\n']);
+    expect(stderr).toMatch(/^Usage: admin /);
+  });
+
   it('exits 0, 1 or 2; with --json it prints one object, and what it says to people goes to stderr', async () => {
     const ended = await Promise.all([
       admin(beside(), 'kill-switch', 'off', '--json'),
