@@ -43,7 +43,11 @@ export class Authenticator {
     return principal;
   }
 
-  /** Those of the principals whose token is good no longer: revoked, expired, signed with a key that was taken away, or its user gone. */
+  isExpired({ expiresAt }: Principal): boolean {
+    return expiresAt !== null && expiresAt <= this.clock.now();
+  }
+
+  /** Those of the principals whose token is good no longer though it has not expired: revoked, signed with a key that was taken away, or its user gone. */
   async lapsed(principals: readonly Principal[]): Promise<Principal[]> {
     const now = this.clock.now();
     const pats = principals.flatMap(({ tokenId }) => (tokenId === null ? [] : [tokenId]));
@@ -54,11 +58,10 @@ export class Authenticator {
       principals.map(({ userId }) => userId),
     );
     return principals.filter(
-      ({ userId, tokenId, keyId, expiresAt }) =>
+      ({ userId, tokenId, keyId }) =>
         !users.has(userId) ||
         (keyId !== undefined && !keys.has(keyId)) ||
-        (tokenId !== null && !active.has(tokenId)) ||
-        (expiresAt !== null && expiresAt <= now),
+        (tokenId !== null && !active.has(tokenId)),
     );
   }
 

@@ -1,7 +1,7 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { isUUID } from 'class-validator';
 import type { FastifyRequest } from 'fastify';
-import { parseEntityTags } from '../files/index.js';
+import { parseIfMatch } from '../files/index.js';
 import { BadRequest } from '../platform/http/index.js';
 import { clampTextLimit } from '../sync/index.js';
 
@@ -35,10 +35,4 @@ export const WhichNotes = fromRequest(({ query }): NotesQuery => {
 });
 
 /** `If-Match: "<content hash>", …` or `*`; null without one. */
-export const IfMatch = fromRequest(({ headers }): readonly string[] | null => {
-  if (headers['if-match'] === undefined) return null;
-  const tags = parseEntityTags(headers['if-match']);
-  // A condition that is not understood must not be dropped: the update would overwrite what it meant to spare.
-  if (tags.length === 0) throw new BadRequest('If-Match must be a list of quoted content hashes or *');
-  return tags;
-});
+export const IfMatch = fromRequest(({ headers }) => parseIfMatch(headers['if-match']));

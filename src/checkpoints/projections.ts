@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { isUUID } from 'class-validator';
 import { Database, type Tx } from '../platform/database/index.js';
 import { BadRequest, Conflict, NotFound } from '../platform/http/index.js';
+import { type SlotLimits, Slots } from '../platform/limits/index.js';
 import { checkpointStatements, projectionStatements } from './checkpoints.queries.js';
 
 export interface SummaryEntry {
@@ -34,6 +35,14 @@ export interface Manifest {
 /** `versionId` is null for a legacy change row without a version row. */
 export type NoteState = { readonly versionId: string | null } | { readonly absent: true };
 
+/** The entries of one may fill a large part of the memory. */
+const LIMITS: SlotLimits = {
+  atOnce: 1,
+  waiting: 100,
+  waitMs: 10_000,
+  busy: 'too many projections are being computed',
+};
+
 interface Mark {
   readonly cursor: number;
   readonly olderCursor: number;
@@ -47,6 +56,8 @@ interface Mark {
  */
 @Injectable()
 export class Projections {
+  private readonly slots = new Slots(LIMITS);
+
   constructor(private readonly database: Database) {}
 
   /**
@@ -54,11 +65,10 @@ export class Projections {
    * @throws BadRequest when `fromCursor` is above the checkpoint's cursor
    */
   summary(workspaceId: string, checkpointId: string, fromCursor?: number): Promise<Summary> {
-    return this.onSnapshot(workspaceId, checkpointId, async (tx, mark) => {
+    return this.ofMany(workspaceId, checkpointId, async (tx, mark) => {
       const from = fromCursor ?? mark.olderCursor;
       if (from > mark.cursor) throw new BadRequest('fromCursor is above the cursor of the checkpoint');
       refuseCompacted(mark);
-      await tx.run(projectionStatements.planForMany, []);
       const values = [workspaceId, from, mark.cursor];
       const entries = await tx.run<SummaryEntry>(projectionStatements.summary, values);
       return { fromCursor: from, toCursor: mark.cursor, entries };
@@ -67,9 +77,8 @@ export class Projections {
 
   /** What a client has to do to bring every path to the checkpoint; paths absent on both sides are left out. */
   restoreManifest(workspaceId: string, checkpointId: string): Promise<Manifest> {
-    return this.onSnapshot(workspaceId, checkpointId, async (tx, mark) => {
+    return this.ofMany(workspaceId, checkpointId, async (tx, mark) => {
       refuseCompacted(mark);
-      await tx.run(projectionStatements.planForMany, []);
       const entries = await tx.run<ManifestEntry>(projectionStatements.manifest, [workspaceId, mark.cursor]);
       return { expectedHeadCursor: mark.headCursor, entries };
     });
@@ -86,6 +95,20 @@ export class Projections {
       );
       return row?.action === 'upsert' ? { versionId: row.versionId } : { absent: true };
     });
+  }
+
+  /** One that may name every path there ever was. @throws ServiceUnavailable when its turn does not come */
+  private ofMany<T>(
+    workspaceId: string,
+    checkpointId: string,
+    project: (tx: Tx, mark: Mark) => Promise<T>,
+  ): Promise<T> {
+    return this.slots.during(() =>
+      this.onSnapshot(workspaceId, checkpointId, async (tx, mark) => {
+        await tx.run(projectionStatements.planForMany, []);
+        return project(tx, mark);
+      }),
+    );
   }
 
   private async onSnapshot<T>(

@@ -54,14 +54,20 @@ export interface Precondition {
 
 /** `If-Match: "<content hash>", …` and `If-None-Match: *`. */
 export const UploadPrecondition = fromRequest(({ headers }): Precondition => {
-  const tags = headers['if-match'] === undefined ? null : parseEntityTags(headers['if-match']);
-  if (tags?.length === 0) throw new BadRequest('If-Match must be a list of quoted content hashes or *');
-  const ifMatch = tags?.filter((tag) => tag === '*' || CONTENT_HASH.test(tag)) ?? null; // no version has another
+  const ifMatch = parseIfMatch(headers['if-match']);
   const ifAbsent = headers['if-none-match'] !== undefined;
-  // A condition that is not understood must not be dropped: the upload would overwrite what it meant to spare.
   if (ifAbsent && headers['if-none-match']?.trim() !== '*') throw new BadRequest('If-None-Match must be *');
   return { ifMatch, ifAbsent };
 });
+
+/** The content hashes of an `If-Match`, or `*`; null without one. @throws BadRequest when it names nothing */
+export function parseIfMatch(header: string | undefined): readonly string[] | null {
+  if (header === undefined) return null;
+  const tags = parseEntityTags(header);
+  // A condition that is not understood must not be dropped: the write would overwrite what it meant to spare.
+  if (tags.length === 0) throw new BadRequest('If-Match must be a list of quoted content hashes or *');
+  return tags.filter((tag) => tag === '*' || CONTENT_HASH.test(tag)); // no version has another
+}
 
 /** The opaque parts of a list of entity tags; weak ones match no version and are left out unless `weak`. */
 export function parseEntityTags(header: string, weak = false): string[] {

@@ -27,6 +27,11 @@ export class TokenWatch implements OnApplicationBootstrap {
   @Interval(EVERY_MS)
   async closeLapsed(): Promise<void> {
     if (this.connections.size === 0) return;
+    // Time passes also while the database is away.
+    this.connections.closeWhere(
+      ({ principal }) => this.authenticator.isExpired(principal),
+      CloseCode.unauthorized,
+    );
     await this.log.bestEffort('check the tokens of live sockets', async () => {
       const principals = [...this.connections].map(({ principal }) => principal);
       const lapsed = new Set(await this.authenticator.lapsed(principals));

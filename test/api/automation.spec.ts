@@ -299,6 +299,20 @@ describe('PUT notes/*path', () => {
     expect((await vault.read('a.md')).body).toMatchObject({ content: '3', version: 3 });
   });
 
+  it('with an If-Match that names no version changes nothing, also beside others at once', async () => {
+    const paths = Array.from({ length: 8 }, (_, n) => `${n}.md`);
+    for (const path of paths) await vault.create(path, 'text').expect(201);
+    const answers = await Promise.all(
+      paths.map((path) =>
+        vault
+          .update(path, 'other')
+          .set('If-Match', '"x,*"')
+          .ok(() => true),
+      ),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(paths.map(() => 412));
+  });
+
   it('with the same If-Match lets one of many writers at once win; without, each of them', async () => {
     const { body } = await vault.create('a.md', 'start').expect(201);
     const matched = Array.from({ length: 4 }, (_, i) =>

@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto';
+import pg from 'pg';
 import type supertest from 'supertest';
 import type { Manifest, Summary } from '../../src/checkpoints/projections.js';
 import { Projections } from '../../src/checkpoints/index.js';
 import { Database } from '../../src/platform/database/index.js';
+import { InFlightRequests } from '../../src/platform/http/index.js';
 import { WorkspacePurge } from '../../src/workspaces/index.js';
 import { footprint, NOTHING } from '../kit/footprint.js';
 import {
+  eventually,
   type ListedCheckpoint,
   startService,
   type TestService,
@@ -742,6 +745,28 @@ describe('GET note-state', () => {
     await notes.put('YQ', 'a').expect(201);
     const { id } = await notes.checkpoint();
     expectFlat(await notes.user.get(`${notes.path}/checkpoints/${id}/note-state${query}`), 400);
+  });
+});
+
+describe('projections of many paths', () => {
+  it('are computed one at a time, and all are answered', async () => {
+    const notes = await workspace();
+    await notes.put('YQ', 'a').expect(201);
+    const { id } = await notes.checkpoint();
+    const holder = new pg.Client(service.database.url);
+    await holder.connect();
+    await holder.query('BEGIN');
+    await holder.query('LOCK TABLE changes IN ACCESS EXCLUSIVE MODE');
+    const answers = [getSummary, getManifest, getSummary, getManifest].map((get) =>
+      get(notes, id).expect(200),
+    );
+    const all = Promise.all(answers);
+    const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+    await service.database.eventually(waiting);
+    await eventually(() => expect(service.app.get(InFlightRequests).count).toBe(answers.length));
+    expect(await service.database.query(waiting)).toHaveLength(1);
+    await holder.end();
+    await all;
   });
 });
 

@@ -3,6 +3,7 @@ import supertest from 'supertest';
 import { Database } from '../../src/platform/database/index.js';
 import { EventBus } from '../../src/platform/events/index.js';
 import { JobLock } from '../../src/platform/jobs/job-lock.js';
+import { TokenWatch } from '../../src/realtime/token-watch.js';
 import { expectExactUsage } from '../kit/assets.js';
 import { type DatabaseFault, DatabaseLink } from '../kit/database-link.js';
 import {
@@ -11,6 +12,7 @@ import {
   startService,
   type TestDatabase,
   type TestService,
+  TestSocket,
   type TestUser,
 } from '../kit/index.js';
 import { type Operation, OPERATIONS } from '../kit/operations.js';
@@ -278,3 +280,16 @@ async function expectHears(one: TestService, from: TestService): Promise<void> {
     expect(heard).toContain(key);
   });
 }
+
+describe('while the database is away', () => {
+  it('a socket ends all the same when its token does', async () => {
+    const { link, service, close } = await startLinked();
+    const socket = await TestSocket.join(await (await somebody(service)).workspace(), 'laptop');
+    await link.cut();
+    service.clock.advance(16 * 60_000);
+    await service.app.get(TokenWatch, { strict: false }).closeLapsed();
+    expect(await socket.closed()).toBe(4401);
+    await link.mend();
+    await close();
+  });
+});

@@ -42,6 +42,7 @@ export class JobLock {
       if (hasStopped()) return undefined;
       throw error;
     } finally {
+      stop.removeEventListener('abort', end);
       await endQuietly(client);
     }
   }
