@@ -102,7 +102,8 @@ export class Assets {
   private remove(
     tx: Tx,
     workspaceId: string,
-    ownerId: string,
+    /** Nobody's quota is given back without one. */
+    ownerId: string | null,
     tokens: readonly string[],
   ): Promise<Removed[]> {
     const values = [workspaceId, tokens, ownerId, this.clock.now()];

@@ -1,2 +1,2 @@
 export { AssetsModule } from './assets.module.js';
-export { type StorageDrift, StorageQuota, type StorageUsage } from './storage-quota.js';
+export { StorageQuota, type StorageUsage } from './storage-quota.js';

@@ -3,7 +3,8 @@ import { NotFound } from '../platform/http/index.js';
 import { assetStatements } from './assets.queries.js';
 
 interface WorkspaceRow {
-  readonly ownerId: string;
+  /** Null when the account is deleted, and the workspace with it. */
+  readonly ownerId: string | null;
   readonly isDeleted: boolean;
 }
 
@@ -14,12 +15,13 @@ interface WorkspaceRow {
  */
 export async function lockWorkspace(tx: Tx, workspaceId: string): Promise<string> {
   const [workspace] = await tx.run<WorkspaceRow>(assetStatements.lockWorkspace, [workspaceId]);
-  if (!workspace || workspace.isDeleted) throw new NotFound('workspace not found');
+  if (!workspace || workspace.isDeleted || workspace.ownerId === null)
+    throw new NotFound('workspace not found');
   return workspace.ownerId;
 }
 
-/** The same for the purge, which alone still works on a deleted workspace; undefined when there is none. */
-export async function lockDeletedWorkspace(tx: Tx, workspaceId: string): Promise<string | undefined> {
+/** The same for the purge, which alone still works on a deleted workspace; null without an account, undefined when there is none. */
+export async function lockDeletedWorkspace(tx: Tx, workspaceId: string): Promise<string | null | undefined> {
   const [workspace] = await tx.run<WorkspaceRow>(assetStatements.lockWorkspace, [workspaceId]);
   return workspace?.ownerId;
 }

@@ -7,7 +7,6 @@ export {
   Public,
   Scopes,
   SEES_DELETED_USERS,
-  SeesDeletedUsers,
   Unbound,
   UNBOUND,
 } from './access.js';

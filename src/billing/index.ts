@@ -10,6 +10,6 @@ export {
   type SubscriptionRequirement,
 } from './requires-subscription.js';
 export { isActive } from './subscription.queries.js';
-export { type Subscription, type SubscriptionDetails, Subscriptions } from './subscriptions.service.js';
+export { type Subscription, Subscriptions } from './subscriptions.service.js';
 export { STATUSES, type SubscriptionStatus } from './transitions.js';
 export { signatureFor } from './webhook-signature.js';

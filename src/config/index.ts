@@ -1,6 +1,5 @@
 export { Configuration } from './configuration.js';
 export { ConfigurationModule } from './configuration.module.js';
-export { type Environment } from './env.decorator.js';
 export { configurationOfProcess, knownVariables, loadConfiguration } from './load.js';
 export { envExample } from './env-example.js';
 export { warningsAbout } from './warnings.js';

@@ -1,6 +1,5 @@
 export { DEVICE_ID } from './device-id.js';
 export { DevicesModule } from './devices.module.js';
 export { type Device, Devices } from './devices.service.js';
-export type { LiveCheck } from './push-courier.js';
 export { generateVapidKeys } from './vapid-keys.js';
 export { WebPush } from './web-push.service.js';

@@ -1,6 +1,6 @@
 export { Announcements } from './announcements.js';
 export { CONTENT_HASH, ENCRYPTED_PATH, parseIfMatch } from './file-headers.js';
-export { type FileRow, type LockedLog, lockedFilesAt, lockLog, logDeletions } from './change-log.js';
+export { type FileRow, lockedFilesAt, lockLog, logDeletions } from './change-log.js';
 export { Files, type ListedFile } from './files.service.js';
 export { FilesModule } from './files.module.js';
 export { countThinnable, prepareThinning, type Thinned, thinVersions, type VersionIds } from './thinning.js';

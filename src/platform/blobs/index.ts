@@ -2,7 +2,7 @@ export { BlobForesight } from './blob-foresight.js';
 export { BlobMover, type Moved } from './blob-mover.js';
 export { BlobMissing, type BlobLocation, type ByteRange, StoreUnavailable } from './blob-store.js';
 export { BlobSweeper } from './blob-sweeper.js';
-export { BlobUpkeep, type Swept } from './blob-upkeep.js';
+export { BlobUpkeep } from './blob-upkeep.js';
 export { type BlobReference, Blobs, type StagedBlob } from './blobs.js';
 export { BlobsModule } from './blobs.module.js';
 export { HashedBody } from './hashed-body.js';

@@ -14,7 +14,7 @@ export type SchemaState = 'ok' | 'behind' | 'ahead';
 export class SchemaCheck {
   constructor(private readonly database: Database) {}
 
-  /** On a connection of its own: a pool that is busy is no database that is away. @throws when there is no answer in 1.5 s */
+  /** On a connection of its own: a pool that is busy is no database that is away. @throws when it cannot connect, or there is no answer in 1.5 s */
   async look(): Promise<SchemaState> {
     const client = this.database.dedicatedClient('readiness', ANSWER_WITHIN_MS);
     client.on('error', () => undefined); // the query fails too, and says it

@@ -1,2 +1,2 @@
-export { type Check, Doctor, type Examination, type Finding } from './doctor.js';
+export { Doctor, type Examination, type Finding } from './doctor.js';
 export { DoctorModule } from './doctor.module.js';

@@ -1,3 +1,2 @@
-export type { BusEvent } from './bus-event.js';
-export { EventBus, type Listener } from './event-bus.js';
+export { EventBus } from './event-bus.js';
 export { EventsModule } from './events.module.js';

@@ -1,6 +1,6 @@
 export { createAdapter } from './adapter.js';
 export { BodyAround } from './body-around.js';
-export { bodyChunks, ClientGone, JsonBody, jsonBodyFactory, readBody } from './body.js';
+export { bodyChunks, JsonBody, jsonBodyFactory, readBody } from './body.js';
 export { ErrorFilter, errorAnswer, type ErrorAnswer } from './error-filter.js';
 export * from './errors.js';
 export { corsOptions, securityHeaders } from './headers.js';

@@ -1,5 +1,5 @@
 export { Background } from './background.js';
 export { type Counts, type JobRun, JobRuns } from './job-runs.js';
 export { JobsModule } from './jobs.module.js';
-export { NIGHTLY, type NightlyJob, NightlyJobs } from './nightly-jobs.js';
+export { NightlyJobs } from './nightly-jobs.js';
 export { NightlySchedule } from './nightly-schedule.js';

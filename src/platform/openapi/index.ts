@@ -7,7 +7,6 @@ export {
   json,
   type OperationDocs,
   page,
-  type ParameterDocs,
   type Parameters,
 } from './documented.js';
 export type { ControllerClass, Handler } from './routes.js';
