@@ -4,8 +4,8 @@ import type { OpenedContent } from './contents.js';
 
 const PIECE_BYTES = 256 * 1024;
 
-/** A client that takes a large note more slowly than this is cut off: others wait for the memory. */
-const SEND_TIMEOUT_MS = 5 * 60_000;
+/** A client that takes an answer more slowly than this is cut off: others wait for the memory, and keys for being wiped. */
+export const SEND_TIMEOUT_MS = 5 * 60_000;
 
 /** Where the content goes. Quotes inside of a text are escaped, so no path can look like this. */
 const GAP = '"content":""';

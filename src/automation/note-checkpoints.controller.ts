@@ -4,6 +4,7 @@ import { Scopes } from '../auth/index.js';
 import { RequiresSubscription } from '../billing/index.js';
 import { FromCursor } from '../checkpoints/index.js';
 import { JsonBody, sendJsonList } from '../platform/http/index.js';
+import { SEND_TIMEOUT_MS } from './note-answer.js';
 import { OwnedWorkspace } from '../workspaces/index.js';
 import { CurrentVault, NeedsKeySession } from './key-session.guard.js';
 import { CreateNoteCheckpointRequest } from './note-checkpoints.dto.js';
@@ -43,7 +44,9 @@ export class NoteCheckpointsController {
       wire: (checkpoint: NoteCheckpoint) => checkpoint,
     };
     await sendJsonList(request, reply, this.checkpoints.list(vault), form);
+    const timer = setTimeout(() => reply.raw.destroy(), SEND_TIMEOUT_MS);
     await reply; // the keys are wiped when this returns
+    clearTimeout(timer);
   }
 
   @Get(':cpId/summary')

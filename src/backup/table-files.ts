@@ -11,7 +11,7 @@ import { compressed } from './compressed.js';
 import { writeDurably } from './durable-file.js';
 import { asDamaged } from './faults.js';
 import type { TableFile } from './manifest.js';
-import { ROWS, type Table } from './tables.js';
+import { ROWS, SCHEMA, type Table } from './tables.js';
 
 /** Ciphertext in hexadecimal: a higher level costs time and gives nothing. */
 const LEVEL = 1;
@@ -50,7 +50,7 @@ export async function importTable(client: pg.ClientBase, directory: string, tabl
 export async function advanceIdentities(client: pg.ClientBase, tables: readonly Table[]): Promise<void> {
   const { rows } = await client.query<{ table: string; column: string }>(
     `SELECT table_name AS "table", column_name AS "column" FROM information_schema.columns
-     WHERE table_schema = current_schema() AND table_name = ANY ($1) AND pg_get_serial_sequence(table_name, column_name) IS NOT NULL`,
+     WHERE table_schema = ${SCHEMA} AND table_name = ANY ($1) AND pg_get_serial_sequence(table_name, column_name) IS NOT NULL`,
     [tables.map(({ name }) => name)],
   );
   for (const { table, column } of rows) {

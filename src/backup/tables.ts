@@ -20,21 +20,21 @@ const LEFT_OUT = [
 /** Bytes of uploads under way are nobody's yet. */
 export const ROWS: Readonly<Record<string, string>> = { blobs: "state <> 'staged'" };
 
-/** One that is in every database of the service. */
-const ALWAYS = 'users';
+/** That in which the service finds its tables, of those of its role's search path. */
+export const SCHEMA = `(SELECT nspname FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace WHERE c.oid = to_regclass('users'))`;
 
 /** All tables of a backup, each after those that it refers to. @throws StartupError where they are not: it would keep nothing */
 export async function tablesInOrder(client: pg.ClientBase): Promise<Table[]> {
   const { rows: tables } = await client.query<Table>(
     `SELECT table_name AS name, array_agg(quote_ident(column_name) ORDER BY ordinal_position) AS columns
      FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
-     WHERE table_schema = current_schema() AND table_type = 'BASE TABLE' AND is_generated = 'NEVER' AND table_name <> ALL ($1)
+     WHERE table_schema = ${SCHEMA} AND table_type = 'BASE TABLE' AND is_generated = 'NEVER' AND table_name <> ALL ($1)
      GROUP BY 1 ORDER BY 1`,
     [LEFT_OUT],
   );
   const { rows: references } = await client.query<{ from: string; to: string }>(
     `SELECT conrelid::regclass::text AS "from", confrelid::regclass::text AS "to" FROM pg_constraint
-     WHERE contype = 'f' AND connamespace = quote_ident(current_schema())::regnamespace AND conrelid <> confrelid`,
+     WHERE contype = 'f' AND connamespace = (SELECT oid FROM pg_namespace WHERE nspname = ${SCHEMA}) AND conrelid <> confrelid`,
   );
   const ordered = new Set<string>();
   const visit = (name: string): void => {
@@ -43,10 +43,8 @@ export async function tablesInOrder(client: pg.ClientBase): Promise<Table[]> {
     ordered.add(name);
   };
   for (const { name } of tables) visit(name);
-  if (!ordered.has(ALWAYS))
-    throw new StartupError(
-      'The first schema of the search path has no tables of the service; set the path of its role.',
-    );
+  if (ordered.size === 0)
+    throw new StartupError('There are no tables of the service in the schemas of its role.');
   const byName = new Map(tables.map((table) => [table.name, table]));
   return [...ordered].flatMap((name) => byName.get(name) ?? []);
 }

@@ -98,11 +98,12 @@ export class Projections {
   }
 
   /** One that may name every path there ever was. @throws ServiceUnavailable when its turn does not come */
-  private ofMany<T>(
+  private async ofMany<T>(
     workspaceId: string,
     checkpointId: string,
     project: (tx: Tx, mark: Mark) => Promise<T>,
   ): Promise<T> {
+    requireId(checkpointId);
     return this.slots.during(() =>
       this.onSnapshot(workspaceId, checkpointId, async (tx, mark) => {
         await tx.run(projectionStatements.planForMany, []);
@@ -116,13 +117,17 @@ export class Projections {
     checkpointId: string,
     project: (tx: Tx, mark: Mark) => Promise<T>,
   ): Promise<T> {
-    if (!isUUID(checkpointId)) throw new NotFound('checkpoint not found');
+    requireId(checkpointId);
     return this.database.snapshot(async (tx) => {
       const [mark] = await tx.run<Mark>(checkpointStatements.find, [workspaceId, checkpointId]);
       if (!mark) throw new NotFound('checkpoint not found');
       return project(tx, mark);
     });
   }
+}
+
+function requireId(checkpointId: string): void {
+  if (!isUUID(checkpointId)) throw new NotFound('checkpoint not found');
 }
 
 /** Whatever the floor is: rows that a projection needs may be below it (checkpoint rule 7). */

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import type { Socket } from 'node:net';
 import pg from 'pg';
 import supertest from 'supertest';
 import { InFlightRequests } from '../../src/platform/http/index.js';
@@ -426,6 +427,51 @@ describe('a request whose client goes', () => {
       return found;
     });
     expect(lines).toMatchObject([{ level: 'info', msg: 'request', status: 200, brokenOff: true }]);
+  });
+});
+
+describe('answers that nobody reads', () => {
+  /** So many requests at once on one connection, whose answers are all made before the first is sent. */
+  async function hoard(count: number): Promise<Socket> {
+    const inFlight = service.app.get(InFlightRequests);
+    const before = inFlight.count;
+    const socket = openSocket(service.url)
+      .on('error', () => undefined)
+      .pause();
+    socket.write(headOf('GET', '/openapi.json', { Host: 'x' }).toString('latin1').repeat(count));
+    await eventually(() => expect(inFlight.count - before).toBeGreaterThan(count / 2));
+    return socket;
+  }
+
+  it('are over when their connection ends, all of them, with a line in the log each', async () => {
+    const lines = (): LogLine[] => logLines(service).filter(({ req }) => req?.url === '/openapi.json');
+    const before = lines().length;
+    const socket = await hoard(100);
+    const begun = service.app.get(InFlightRequests).count;
+    socket.destroy();
+    await eventually(() => expect(service.app.get(InFlightRequests).count).toBe(0));
+    expect(lines().length - before).toBeGreaterThanOrEqual(begun);
+  });
+
+  it('are cut off, those of the connection with most of them first, and never a download that is read slowly', async () => {
+    const inFlight = service.app.get(InFlightRequests);
+    const workspace = await (await service.user('slow-reader')).workspace();
+    const path = workspace.file('c2xvdw');
+    await workspace.put('c2xvdw', randomBytes(16 * MIB)).expect(201);
+    const slow = openSocket(service.url);
+    const Authorization = `Bearer ${workspace.user.token}`;
+    slow.write(headOf('GET', path, { Host: 'x', Authorization, Connection: 'close' }));
+    await once(slow, 'readable');
+    const hoarder = await hoard(100);
+    expect(inFlight.cutUnread(1000 * MIB)).toBe(0);
+    expect(inFlight.cutUnread(MIB)).toBe(1);
+    await eventually(() => expect(inFlight.count).toBe(1));
+    expect((await received(slow)).length).toBeGreaterThan(16 * MIB);
+    hoarder.destroy();
+    await eventually(() => expect(inFlight.count).toBe(0));
+    const line = logLines(service).findLast(({ req }) => req?.method === 'GET' && req.url === path);
+    expect(line).toMatchObject({ status: 200 });
+    expect(line).not.toHaveProperty('brokenOff');
   });
 });
 

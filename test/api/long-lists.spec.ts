@@ -3,7 +3,7 @@ import { checkpointStatements } from '../../src/checkpoints/checkpoints.queries.
 import { versionStatements } from '../../src/files/versions.queries.js';
 import { Database, type Parameter, type Statement } from '../../src/platform/database/index.js';
 import { WorkspacePurge } from '../../src/workspaces/index.js';
-import { startService, type TestService, type TestWorkspace } from '../kit/index.js';
+import { eventually, startService, type TestService, type TestWorkspace } from '../kit/index.js';
 import { headOf, openSocket } from '../kit/raw-http.js';
 
 /** A list that may be longer than a page. */
@@ -172,6 +172,12 @@ describe.each([VERSIONS, CHECKPOINTS])('GET $key, many of them', (list) => {
         () => notes.user.get(notes.path + path),
       );
     await expect(get(2)).rejects.toThrow('aborted');
+    await eventually(() => {
+      const lines = service.logged().split('\n');
+      const line =
+        lines.find((text) => text.includes(notes.id) && text.includes('the database is away')) ?? '{}';
+      expect(JSON.parse(line)).toMatchObject({ level: 'error', msg: 'request', brokenOff: true });
+    });
     expect(await get(1)).toMatchObject({ status: 500, body: { error: expect.any(String) } });
   });
 

@@ -146,9 +146,11 @@ describe('a database whose role has a schema of its own', () => {
     );
     expect(tables).toContainEqual(expect.objectContaining({ name: 'versions', rows: 1 }));
 
-    await database.query(`ALTER DATABASE ${database.name} SET search_path TO nowhere, own, public`);
-    await database.query('CREATE SCHEMA nowhere');
-    await expect(elsewhere.app.get(Backups).create(join(home, 'nothing'))).rejects.toThrow('search path');
+    await database.query('CREATE SCHEMA empty');
+    await database.query(`ALTER DATABASE ${database.name} SET search_path TO empty, own, public`);
+    expect((await elsewhere.app.get(Backups).create(join(home, 'behind'))).tables).toHaveLength(tables.length);
+    await database.query(`ALTER DATABASE ${database.name} SET search_path TO empty`);
+    await expect(elsewhere.app.get(Backups).create(join(home, 'nothing'))).rejects.toThrow('no tables');
     await elsewhere.close();
     await database.drop();
   });

@@ -152,8 +152,8 @@ export const BYTES_MUTANTS = [
     name: 'asset lands in a deleted workspace',
     promise: 'No upload under way brings a deleted workspace back.',
     file: 'src/assets/locked-workspace.ts',
-    find: 'if (!workspace || workspace.isDeleted)',
-    replace: 'if (!workspace)',
+    find: '!workspace || workspace.isDeleted ||',
+    replace: '!workspace ||',
     tests: [['test/api/assets-upload.spec.ts', 'that finds its workspace deleted']],
   },
   {

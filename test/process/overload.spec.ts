@@ -131,7 +131,7 @@ describe('two thousand connections that send a byte now and then', () => {
 });
 
 describe('large answers that nobody reads', () => {
-  it('are cut off before they fill the memory, the oldest first; who reads is answered', async () => {
+  it('are cut off before they fill the memory; who reads is answered', async () => {
     const { user } = workspace;
     const large = await eventually(() => user.workspace('large')); // what was before may just be over
     for (let n = 0; n < FILES; n += AT_ONCE)

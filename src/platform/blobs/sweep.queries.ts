@@ -19,6 +19,28 @@ export interface SweepStatements {
   readonly anyOfWorkspace: Statement;
 }
 
+/**
+ * Those whose removal has failed before come last. Uploads under way are left out. What is dying already is looked for
+ * when nothing else is left: it is sorted for each batch, and all together would be too.
+ */
+const lockOfDeletedWorkspace = statement(
+  'blobs.lock_of_deleted_workspace',
+  `WITH live AS MATERIALIZED (
+     SELECT workspace_id AS "workspaceId", id FROM blobs
+     WHERE workspace_id = $1 AND state <> 'dying' AND NOT (state = 'staged' AND created_at >= $2)
+     ORDER BY id
+     LIMIT $4
+     FOR UPDATE SKIP LOCKED
+   ), dying AS MATERIALIZED (
+     SELECT workspace_id AS "workspaceId", id FROM blobs b
+     WHERE workspace_id = $1 AND state = 'dying' AND ${FREE('b', '$3')}
+     ORDER BY not_before
+     LIMIT $4
+     FOR UPDATE SKIP LOCKED
+   )
+   SELECT * FROM live UNION ALL SELECT * FROM dying WHERE NOT EXISTS (SELECT FROM live)`,
+);
+
 export function sweepStatements({ unreferenced }: BlobReferences): SweepStatements {
   return {
     /** What `condemnStaged` and `claim` would come to: $3 is what is old for an upload. */
@@ -44,25 +66,7 @@ export function sweepStatements({ unreferenced }: BlobReferences): SweepStatemen
        FOR UPDATE SKIP LOCKED`,
     ),
 
-    /**
-     * Those whose removal has failed before come last. Uploads under way are left out. What is dying already is looked for
-     * when nothing else is left: all together would be sorted for each batch. FREE once more, for what was claimed meanwhile.
-     */
-    lockOfDeletedWorkspace: statement(
-      'blobs.lock_of_deleted_workspace',
-      `SELECT workspace_id AS "workspaceId", id FROM blobs b
-       WHERE (workspace_id, id) IN (
-         (SELECT workspace_id, id FROM blobs
-          WHERE workspace_id = $1 AND state <> 'dying' AND NOT (state = 'staged' AND created_at >= $2)
-          ORDER BY id LIMIT $4)
-         UNION ALL
-         (SELECT workspace_id, id FROM blobs b
-          WHERE workspace_id = $1 AND state = 'dying' AND ${FREE('b', '$3')}
-          ORDER BY not_before LIMIT $4)
-         LIMIT $4
-       ) AND ${FREE('b', '$3')}
-       FOR UPDATE SKIP LOCKED`,
-    ),
+    lockOfDeletedWorkspace,
 
     /** To be run under the locks, in a statement of its own: only that sees what was committed before them. */
     revive: statement(

@@ -7,6 +7,7 @@ import type { Logger } from 'pino';
 import { requestId } from '../log/index.js';
 import { messageFor } from './error-filter.js';
 import { ApiError, BadRequest } from './errors.js';
+import { faultOf } from './faults.js';
 import { securityHeaders } from './headers.js';
 import type { InFlightRequests, RequestEnd } from './in-flight.js';
 import { UpgradableRequest } from './upgradable-request.js';
@@ -87,7 +88,8 @@ function logRequest(logger: Logger, request: FastifyRequest, reply: FastifyReply
   const status = reply.raw.headersSent ? reply.statusCode : undefined;
   const ms = Math.round(end.ms * 10) / 10;
   const brokenOff = end.isAnswered ? undefined : true;
-  logger.info({ requestId, req: request, status, ms, brokenOff, ip }, 'request');
+  const err = faultOf(request);
+  logger[err ? 'error' : 'info']({ requestId, req: request, status, ms, brokenOff, err, ip }, 'request');
 }
 
 /** A reset in mid-upload would cost the client its answer, so the rest is read for a while, and no longer. */

@@ -1,7 +1,7 @@
 import type { BeforeApplicationShutdown } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerResponse } from 'node:http';
-import { Server } from 'node:net';
+import { Server, type Socket } from 'node:net';
 
 const DRAIN_MS = 25_000;
 
@@ -48,6 +48,9 @@ export class InFlightRequests implements BeforeApplicationShutdown {
   /** Before any other hook: one that refuses a request keeps it from those after it. */
   watch(fastify: FastifyInstance): void {
     this.server = fastify.server;
+    fastify.server.on('connection', (connection: Socket) => {
+      connection.once('close', () => this.endQueued(connection));
+    });
     fastify.addHook('onRequest', (request, reply, done) => {
       const beganAt = performance.now();
       const { ip } = request; // a connection that has ended has none
@@ -73,18 +76,21 @@ export class InFlightRequests implements BeforeApplicationShutdown {
   }
 
   /**
-   * Cuts off answers that their clients do not read, those of the oldest requests first, until no more than `maxBytes` of
-   * answers are held in memory. Returns how many.
+   * Ends connections whose clients do not read their answers, those with most of them first, until no more than `maxBytes` of
+   * answers are held in memory. Returns how many. What is sent as a stream holds next to nothing, however slowly it is read.
    */
   cutUnread(maxBytes: number): number {
-    let cut = 0;
     let bytes = 0;
     for (const { writableLength } of this.responses) bytes += writableLength;
-    for (const response of this.responses) {
+    if (bytes <= maxBytes) return 0;
+    const held = new Map<Socket, number>();
+    for (const { req, writableLength } of this.responses)
+      held.set(req.socket, (held.get(req.socket) ?? 0) + writableLength);
+    let cut = 0;
+    for (const [connection, itsBytes] of [...held].sort(([, one], [, other]) => other - one)) {
       if (bytes <= maxBytes) break;
-      if (response.writableLength === 0) continue;
-      bytes -= response.writableLength;
-      response.destroy();
+      bytes -= itsBytes;
+      connection.destroy();
       cut++;
     }
     return cut;
@@ -113,6 +119,12 @@ export class InFlightRequests implements BeforeApplicationShutdown {
     const now = performance.now();
     await this.until(async () => !isAnnounced || (await this.connections()) === 0, now + LAST_REQUEST_MS);
     await this.until(() => Promise.resolve(this.count === 0), now + DRAIN_MS);
+  }
+
+  /** Of requests that came on one connection together, Node ends only the answer that it was sending. */
+  private endQueued(connection: Socket): void {
+    for (const response of this.responses)
+      if (response.socket === null && response.req.socket === connection) response.emit('close');
   }
 
   private connections(): Promise<number> {

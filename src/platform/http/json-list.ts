@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Readable } from 'node:stream';
+import { noteFault } from './faults.js';
 
 type Pages<Item> = AsyncGenerator<Item[], void>;
 
@@ -16,15 +17,16 @@ interface Form<Item> {
  * connection, for a part must never look like all of them. Resolves when the answer has begun: a client may take minutes.
  */
 export async function sendJsonList<Item>(
-  { method }: FastifyRequest,
+  request: FastifyRequest,
   reply: FastifyReply,
   pages: Pages<Item>,
   form: Form<Item>,
 ): Promise<void> {
+  const { method } = request;
   const chunks = json(pages, form);
   const first = await chunks.next();
   if (method === 'HEAD') await chunks.return(); // Fastify would read all of them, and send none
-  const rest = method === 'HEAD' ? [] : goOn(first, chunks);
+  const rest = method === 'HEAD' ? [] : goOn(request, first, chunks);
   // One chunk ahead at most. A client that goes away destroys the stream, which ends the generators.
   const body = Readable.from(rest, { highWaterMark: 1 });
   void reply.header('content-type', 'application/json; charset=utf-8').send(body);
@@ -45,11 +47,15 @@ async function* json<Item>(
 
 /** From a chunk on that was read already. It is let go once the next one has been read. */
 async function* goOn(
+  request: FastifyRequest,
   chunk: IteratorResult<string, void>,
   chunks: AsyncGenerator<string, void>,
 ): AsyncGenerator<string, void> {
   try {
     for (; !chunk.done; chunk = await chunks.next()) yield chunk.value;
+  } catch (error) {
+    noteFault(request, error);
+    throw error;
   } finally {
     await chunks.return();
   }

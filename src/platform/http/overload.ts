@@ -73,7 +73,7 @@ export class Overload implements OnApplicationShutdown {
     return new ServiceUnavailable('the service is overloaded', RETRY_AFTER_S);
   }
 
-  /** From now on a process that does not get round to its work refuses nothing for it. */
+  /** From now on a process that does not get round to its work refuses nothing for it, and ends no connection. */
   stopLooking(): void {
     clearInterval(this.timer);
     this.lateLooks = 0;
@@ -96,6 +96,6 @@ export class Overload implements OnApplicationShutdown {
     this.lateLooks = isLate ? this.lateLooks + 1 : 0;
     this.lastLook = now;
     const cut = this.inFlight.cutUnread(MAX_UNREAD_BYTES);
-    if (cut > 0) this.log.warn({ answers: cut }, 'answers that nobody read were cut off');
+    if (cut > 0) this.log.warn({ connections: cut }, 'connections were ended whose answers nobody read');
   }
 }
