@@ -148,7 +148,9 @@ describe('a database whose role has a schema of its own', () => {
 
     await database.query('CREATE SCHEMA empty');
     await database.query(`ALTER DATABASE ${database.name} SET search_path TO empty, own, public`);
-    expect((await elsewhere.app.get(Backups).create(join(home, 'behind'))).tables).toHaveLength(tables.length);
+    expect((await elsewhere.app.get(Backups).create(join(home, 'behind'))).tables).toHaveLength(
+      tables.length,
+    );
     await database.query(`ALTER DATABASE ${database.name} SET search_path TO empty`);
     await expect(elsewhere.app.get(Backups).create(join(home, 'nothing'))).rejects.toThrow('no tables');
     await elsewhere.close();
