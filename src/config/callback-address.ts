@@ -1,4 +1,5 @@
 import { ValidateBy, type ValidationArguments } from 'class-validator';
+import { readUrl } from './read-url.js';
 
 /** An address that one-time tokens are sent to; to stand above `@IsUrl`, which is checked before it. */
 export function CallbackAddress(): PropertyDecorator {
@@ -14,8 +15,9 @@ export function CallbackAddress(): PropertyDecorator {
 /** What it must be and is not. */
 function faultOf(args?: ValidationArguments): string | undefined {
   const { value: address, object } = args as { value: string; object: { isProduction: boolean } };
-  if (!URL.canParse(address)) return 'a URL address'; // @IsUrl lets 256.256.256.256 pass
-  const { protocol, hostname, username, password } = new URL(address);
+  const url = readUrl(address);
+  if (!url) return 'a URL address'; // @IsUrl lets 256.256.256.256 pass
+  const { protocol, hostname, username, password } = url;
   const isLocal = protocol === 'http:' && hostname === 'localhost' && !object.isProduction;
   if (protocol !== 'https:' && !isLocal)
     return 'an https address (http://localhost is allowed in development only)';

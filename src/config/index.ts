@@ -3,6 +3,7 @@ export { ConfigurationModule } from './configuration.module.js';
 export { configurationOfProcess, knownVariables, loadConfiguration } from './load.js';
 export { envExample } from './env-example.js';
 export { warningsAbout } from './warnings.js';
+export { readUrl } from './read-url.js';
 export { StartupError } from './startup-error.js';
 export { explainedByDataDir } from './data-dir-fault.js';
 export { keptSecret } from './kept-secret.js';

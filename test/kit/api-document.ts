@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { readUrl } from '../../src/config/index.js';
 import type { ApiDocument, Operation } from '../../src/platform/openapi/index.js';
 
 export const OPENAPI_JSON = join(import.meta.dirname, '..', '..', 'docs', 'openapi.json');
@@ -25,7 +26,7 @@ const FORMATS = {
   uuid: new RegExp(`^${HEX}{8}-(?:${HEX}{4}-){3}${HEX}{12}$`),
   'date-time': /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})$/,
   email: /^[^@\s]+@[^@\s]+$/,
-  uri: (text: string) => URL.canParse(text),
+  uri: (text: string) => readUrl(text) !== undefined,
 };
 
 const COMPONENTS = '#/components/schemas/';

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { readUrl } from '../../config/index.js';
 import { isPublicAddress } from './public-address.js';
 
 /** Names that no public name server answers for: they lead to this machine or into its network. */
@@ -15,21 +16,12 @@ export class NotPublic extends Error {}
  */
 export function parsePublicUrl(text: string, maxLength: number): URL {
   const isUrl = text.length <= maxLength && /^https:\/\/(?!\/)[^\s\p{Cc}\\]+$/iu.test(text);
-  const url = isUrl ? parsed(text) : undefined;
+  const url = isUrl ? readUrl(text) : undefined;
   if (!url || url.href.length > maxLength)
     throw new NotPublic(`must be an https URL of at most ${maxLength} characters`);
   if (url.username || url.password) throw new NotPublic('must not carry a user name or password');
   if (!isPublicHost(hostOf(url))) throw new NotPublic('must not lead into a private network');
   return url;
-}
-
-/** Not `URL.canParse`: in Node.js 20 it refuses every text of Latin-1 beyond ASCII once it has been called ten thousand times. */
-function parsed(text: string): URL | undefined {
-  try {
-    return new URL(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The host without the brackets of IPv6 and without the dot that ends a full name. */
