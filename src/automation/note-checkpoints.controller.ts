@@ -4,9 +4,9 @@ import { Scopes } from '../auth/index.js';
 import { RequiresSubscription } from '../billing/index.js';
 import { FromCursor } from '../checkpoints/index.js';
 import { JsonBody, sendJsonList } from '../platform/http/index.js';
-import { SEND_TIMEOUT_MS } from './note-answer.js';
 import { OwnedWorkspace } from '../workspaces/index.js';
 import { CurrentVault, NeedsKeySession } from './key-session.guard.js';
+import { SEND_TIMEOUT_MS } from './note-answer.js';
 import { CreateNoteCheckpointRequest } from './note-checkpoints.dto.js';
 import { type NoteCheckpoint, NoteCheckpoints, type NoteSummary } from './note-checkpoints.service.js';
 import type { Vault } from './vault.js';
@@ -45,8 +45,11 @@ export class NoteCheckpointsController {
     };
     await sendJsonList(request, reply, this.checkpoints.list(vault), form);
     const timer = setTimeout(() => reply.raw.destroy(), SEND_TIMEOUT_MS);
-    await reply; // the keys are wiped when this returns
-    clearTimeout(timer);
+    try {
+      await reply; // the keys are wiped when this returns
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   @Get(':cpId/summary')

@@ -22,11 +22,11 @@ export async function sendJsonList<Item>(
   pages: Pages<Item>,
   form: Form<Item>,
 ): Promise<void> {
-  const { method } = request;
   const chunks = json(pages, form);
   const first = await chunks.next();
-  if (method === 'HEAD') await chunks.return(); // Fastify would read all of them, and send none
-  const rest = method === 'HEAD' ? [] : goOn(request, first, chunks);
+  const isHead = request.method === 'HEAD';
+  if (isHead) await chunks.return(); // Fastify would read all of them, and send none
+  const rest = isHead ? [] : goOn(request, first, chunks);
   // One chunk ahead at most. A client that goes away destroys the stream, which ends the generators.
   const body = Readable.from(rest, { highWaterMark: 1 });
   void reply.header('content-type', 'application/json; charset=utf-8').send(body);
