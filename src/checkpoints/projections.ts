@@ -35,7 +35,8 @@ export interface Manifest {
 /** `versionId` is null for a legacy change row without a version row. */
 export type NoteState = { readonly versionId: string | null } | { readonly absent: true };
 
-/** The entries of one may fill a large part of the memory. */
+/** A projection over more changes takes its turn: its entries may fill a large part of the memory. These are 4 MiB of paths at most. */
+const FEW_CHANGES = 1_000;
 const LIMITS: SlotLimits = {
   atOnce: 1,
   waiting: 100,
@@ -65,8 +66,10 @@ export class Projections {
    * @throws BadRequest when `fromCursor` is above the checkpoint's cursor
    */
   summary(workspaceId: string, checkpointId: string, fromCursor?: number): Promise<Summary> {
-    return this.ofMany(workspaceId, checkpointId, async (tx, mark) => {
-      const from = fromCursor ?? mark.olderCursor;
+    const fromOf = (mark: Mark): number => fromCursor ?? mark.olderCursor;
+    const isOverFew = (mark: Mark): boolean => mark.cursor - fromOf(mark) <= FEW_CHANGES;
+    return this.inTurn(workspaceId, checkpointId, isOverFew, async (tx, mark) => {
+      const from = fromOf(mark);
       if (from > mark.cursor) throw new BadRequest('fromCursor is above the cursor of the checkpoint');
       refuseCompacted(mark);
       const values = [workspaceId, from, mark.cursor];
@@ -77,7 +80,8 @@ export class Projections {
 
   /** What a client has to do to bring every path to the checkpoint; paths absent on both sides are left out. */
   restoreManifest(workspaceId: string, checkpointId: string): Promise<Manifest> {
-    return this.ofMany(workspaceId, checkpointId, async (tx, mark) => {
+    const isOverFew = (mark: Mark): boolean => mark.headCursor <= FEW_CHANGES;
+    return this.inTurn(workspaceId, checkpointId, isOverFew, async (tx, mark) => {
       refuseCompacted(mark);
       const entries = await tx.run<ManifestEntry>(projectionStatements.manifest, [workspaceId, mark.cursor]);
       return { expectedHeadCursor: mark.headCursor, entries };
@@ -97,19 +101,22 @@ export class Projections {
     });
   }
 
-  /** One that may name every path there ever was. @throws ServiceUnavailable when its turn does not come */
-  private async ofMany<T>(
+  /** A large one waits for those before it, without a connection. @throws ServiceUnavailable when its turn does not come */
+  private async inTurn<T>(
     workspaceId: string,
     checkpointId: string,
+    isOverFew: (mark: Mark) => boolean,
     project: (tx: Tx, mark: Mark) => Promise<T>,
   ): Promise<T> {
-    requireId(checkpointId);
-    return this.slots.during(() =>
-      this.onSnapshot(workspaceId, checkpointId, async (tx, mark) => {
-        await tx.run(projectionStatements.planForMany, []);
-        return project(tx, mark);
-      }),
+    const planned = async (tx: Tx, mark: Mark): Promise<T> => {
+      await tx.run(projectionStatements.planForMany, []);
+      return project(tx, mark);
+    };
+    const small = await this.onSnapshot(workspaceId, checkpointId, async (tx, mark) =>
+      isOverFew(mark) ? { projection: await planned(tx, mark) } : undefined,
     );
+    if (small) return small.projection;
+    return this.slots.during(() => this.onSnapshot(workspaceId, checkpointId, planned));
   }
 
   private async onSnapshot<T>(
