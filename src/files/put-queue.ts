@@ -40,6 +40,8 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
+type Answer = () => void;
+
 const BATCH_ROWS = 64;
 const BATCH_BYTES = 1024 * 1024;
 /** Of one workspace, on this instance. */
@@ -89,12 +91,18 @@ export class PutQueue {
     });
   }
 
+  /** While the database is at work on a batch, the one before it is answered and what that brings is read. */
   private async drain(workspaceId: string): Promise<void> {
     const line = this.lines.get(workspaceId) ?? [];
+    let answer: Answer = () => undefined;
     while (line.length > 0) {
       this.refuseLate(line);
-      await this.commit(nextBatch(line));
-      // What has come in while the database was at work goes with the next commit, not with the one after it.
+      const committing = this.commit(nextBatch(line));
+      process.nextTick(answer); // the pool sends in a tick, which comes before this one
+      answer = await committing;
+      if (line.length > 0) continue;
+      answer();
+      answer = () => undefined;
       await readRequests();
     }
     this.lines.delete(workspaceId);
@@ -108,14 +116,16 @@ export class PutQueue {
     }
   }
 
-  /** Settles every upload of the batch; never rejects. One that the database refuses does not fail the others. */
-  private async commit(batch: readonly Waiting[]): Promise<void> {
+  /** What settles every upload of the batch; never rejects. One that the database refuses does not fail the others. */
+  private async commit(batch: readonly Waiting[]): Promise<Answer> {
     try {
       const outcomes = await this.run(batch.map(({ put }) => put));
-      batch.forEach(({ resolve }, index) => resolve(outcomes[index] as PutOutcome));
+      return () => batch.forEach(({ resolve }, index) => resolve(outcomes[index] as PutOutcome));
     } catch (error) {
-      if (batch.length > 1 && isOfOneRow(error)) for (const one of batch) await this.commit([one]);
-      else for (const { reject } of batch) reject(error);
+      if (batch.length === 1 || !isOfOneRow(error)) return () => batch.forEach(({ reject }) => reject(error));
+      const answers: Answer[] = [];
+      for (const one of batch) answers.push(await this.commit([one]));
+      return () => answers.forEach((answer) => answer());
     }
   }
 

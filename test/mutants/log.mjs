@@ -202,17 +202,17 @@ export const LOG_MUTANTS = [
     name: 'refused upload fails those beside it',
     promise: 'An upload that the database refuses fails alone.',
     file: 'src/files/put-queue.ts',
-    find: 'if (batch.length > 1 && isOfOneRow(error))',
-    replace: 'if (batch.length > BATCH_ROWS && isOfOneRow(error))',
+    find: 'if (batch.length === 1 || !isOfOneRow(error))',
+    replace: 'if (batch.length <= BATCH_ROWS || !isOfOneRow(error))',
     tests: [[GROUPS, 'one that the database refuses fails alone']],
   },
   {
     name: 'failure of a commit is kept quiet',
     promise: 'An upload that was not committed is not acknowledged.',
     file: 'src/files/put-queue.ts',
-    find: 'else for (const { reject } of batch) reject(error);',
+    find: 'batch.forEach(({ reject }) => reject(error));',
     replace:
-      "else for (const { put, resolve } of batch) resolve({ outcome: 'unchanged', fileId: put.fileId, version: 1 });",
+      "batch.forEach(({ put, resolve }) => resolve({ outcome: 'unchanged', fileId: put.fileId, version: 1 }));",
     tests: [[GROUPS, 'one that the database refuses fails alone']],
   },
   {
