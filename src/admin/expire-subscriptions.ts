@@ -3,11 +3,11 @@ import { Clock } from '../platform/clock/index.js';
 import type { Report } from './report.js';
 import { withService } from './with-service.js';
 
-/** Writes down which trials have ended by `now`. */
+/** Writes down which trials and grants have ended by `now`. */
 export function expireSubscriptions(now: Date | undefined): Promise<Report> {
   return withService(async (service) => {
     const expired = await service.get(Subscriptions).expire(now ?? service.get(Clock).now());
-    return { expired, text: `${expired} ${expired === 1 ? 'trial has' : 'trials have'} ended` };
+    return { expired, text: `${expired} ${expired === 1 ? 'subscription has' : 'subscriptions have'} run out` };
   });
 }
 
@@ -15,7 +15,7 @@ export function expireSubscriptions(now: Date | undefined): Promise<Report> {
 export function foreseeExpiry(now: Date | undefined): Promise<Report> {
   return withService(async (service) => {
     const expired = await service.get(Subscriptions).countExpirable(now ?? service.get(Clock).now());
-    const text = `${expired} ${expired === 1 ? 'trial' : 'trials'} would be written down as ended`;
+    const text = `${expired} ${expired === 1 ? 'subscription' : 'subscriptions'} would be written down as expired`;
     return { dryRun: true, expired, text };
   });
 }

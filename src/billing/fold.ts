@@ -77,9 +77,13 @@ function after(
   };
 }
 
-function statusAt({ status, trialEnd }: SubscriptionState, time: Date): SubscriptionStatus {
-  const isOver = status === 'trial' && trialEnd !== null && trialEnd <= time;
-  return (isOver ? transition(status, 'trial_ended') : undefined) ?? status;
+/** What ends by itself is over in SQL too (`hasRunOut`). */
+function statusAt(state: SubscriptionState, time: Date): SubscriptionStatus {
+  const { status, trialEnd, currentPeriodEnd, subscriptionId } = state;
+  const hasPassed = (end: Date | null): boolean => end !== null && end <= time;
+  if (status === 'trial' && hasPassed(trialEnd)) return transition(status, 'trial_ended') ?? status;
+  const isGrant = status === 'active' && subscriptionId === null;
+  return (isGrant && hasPassed(currentPeriodEnd) ? transition(status, 'grant_ended') : undefined) ?? status;
 }
 
 /**

@@ -3,6 +3,7 @@ import { type Cause, CAUSES, STATUSES, type SubscriptionStatus, TRANSITIONS } fr
 const MEANING: Readonly<Record<Cause, string>> = {
   trial_started: '`POST /api/v1/subscription/trial`, once per user ever',
   trial_ended: 'the end of the trial passes',
+  grant_ended: 'the end of what was granted by hand passes',
   trialing: 'created or updated: `trialing`',
   active: 'created or updated: `active`',
   past_due: 'created or updated: `past_due`',
@@ -29,7 +30,7 @@ unless it is a creation or an update that leads to \`trial\`, \`active\` or \`pa
 that counts from there on. While the service's own trial runs, a subscription that was never paid for is another one too.
 
 Active, that is not 402: \`trial\` before its end, \`active\`, \`past_due\` for \`BILLING_GRACE_DAYS\` since it became so,
-\`cancelled\` until the end of the paid period. It is computed on each request; the status of a trial that has ended reads as
+\`cancelled\` until the end of the paid period. It is computed on each request; the status of a trial or a grant that has ended reads as
 \`expired\` at once and is written by \`admin subscriptions expire\`.
 `;
 

@@ -1,8 +1,12 @@
 import { statement } from '../platform/database/index.js';
 
-/** A trial that has ended reads as expired before the nightly job has written it. */
-const statusAt = (time: string): string =>
-  `CASE WHEN status = 'trial' AND trial_end <= ${time} THEN 'expired' ELSE status END`;
+/** Nobody tells of these ends: that of a trial, and that of what was granted by hand until a time. */
+const hasRunOut = (time: string): string =>
+  `(status = 'trial' AND trial_end <= ${time}
+    OR status = 'active' AND provider_subscription_id IS NULL AND current_period_end <= ${time})`;
+
+/** What has run out reads as expired before the nightly job has written it. */
+const statusAt = (time: string): string => `CASE WHEN ${hasRunOut(time)} THEN 'expired' ELSE status END`;
 
 /**
  * Whether a row of `subscriptions` is active. Parameters: the time, and the grace in days after falling past due. In hours:
@@ -26,7 +30,7 @@ const INFO = `plan, ${STATUS_NOW} AS status, trial_start AS "trialStart", trial_
             current_period_end AS "currentPeriodEnd", cancel_at_period_end AS "cancelAtPeriodEnd"`;
 
 /** $1: the time. */
-const HAS_RUN_OUT = `status = 'trial' AND trial_end <= $1`;
+const HAS_RUN_OUT = hasRunOut('$1');
 
 export const subscriptionStatements = {
   find: statement('subscriptions.find', `SELECT ${INFO} FROM subscriptions WHERE user_id = $1`),
@@ -59,6 +63,6 @@ export const subscriptionStatements = {
   /** How many `expire` would write. */
   countExpirable: statement(
     'subscriptions.count_expirable',
-    `SELECT count(*) AS trials FROM subscriptions WHERE ${HAS_RUN_OUT}`,
+    `SELECT count(*) AS subscriptions FROM subscriptions WHERE ${HAS_RUN_OUT}`,
   ),
 };

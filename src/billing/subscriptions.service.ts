@@ -86,7 +86,10 @@ export class Subscriptions {
     return subscription;
   }
 
-  /** Sets a status by hand, for the admin command; `until` ends a trial or a paid period. @throws BadRequest */
+  /**
+   * Sets a status by hand, for the admin command; `until` ends a trial, or the period for which it is granted. What the
+   * provider has a subscription for goes on until the provider ends it. @throws BadRequest
+   */
   async grant(userId: string, status: SubscriptionStatus, until: Date | null): Promise<Subscription> {
     const now = this.clock.now();
     await this.change(userId, now, (state) => granted(state, status, until, now));
@@ -101,15 +104,17 @@ export class Subscriptions {
     return { plan, status, trialStart, trialEnd, currentPeriodEnd, cancelAtPeriodEnd };
   }
 
-  /** Writes `expired` where a trial has ended, which reads so already. Returns how many there were. */
+  /** Writes `expired` where a trial or a grant has run out, which reads so already. Returns how many there were. */
   async expire(now: Date): Promise<number> {
     return (await this.database.run(subscriptionStatements.expire, [now])).length;
   }
 
   /** How many `expire` would write. */
   async countExpirable(now: Date): Promise<number> {
-    const [row] = await this.database.run<{ trials: number }>(subscriptionStatements.countExpirable, [now]);
-    return row?.trials ?? 0;
+    const [row] = await this.database.run<{ subscriptions: number }>(subscriptionStatements.countExpirable, [
+      now,
+    ]);
+    return row?.subscriptions ?? 0;
   }
 
   /** Sets what `decide` makes of the subscription, if anything, while no event can come in between. @throws NotFound */

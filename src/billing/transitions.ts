@@ -17,8 +17,8 @@ export type ProviderStatus = (typeof PROVIDER_STATUSES)[number];
 /** What an event of the payment provider says: the status after creation or update, the end, a payment that failed. */
 export type ProviderCause = ProviderStatus | 'deleted' | 'payment_failed';
 
-/** What moves a subscription: our own trial, or an event of the payment provider. */
-export type Cause = 'trial_started' | 'trial_ended' | ProviderCause;
+/** What moves a subscription: our own trial, the end of what was granted by hand, or an event of the payment provider. */
+export type Cause = 'trial_started' | 'trial_ended' | 'grant_ended' | ProviderCause;
 
 const fromAny = (to: SubscriptionStatus): Record<SubscriptionStatus, SubscriptionStatus> => ({
   free: to,
@@ -35,6 +35,7 @@ export const TRANSITIONS: Readonly<
 > = {
   trial_started: { free: 'trial' },
   trial_ended: { trial: 'expired' },
+  grant_ended: { active: 'expired' },
   trialing: fromAny('trial'),
   active: fromAny('active'),
   past_due: fromAny('past_due'),

@@ -121,11 +121,43 @@ describe('admin subscriptions expire', () => {
     const status = async (): Promise<unknown> =>
       (await service.database.query('SELECT status FROM subscriptions WHERE user_id = $1', [alice.id]))[0]
         ?.status;
-    expect(await expireSubscriptions(undefined)).toEqual({ expired: 0, text: '0 trials have ended' });
+    expect(await expireSubscriptions(undefined)).toEqual({
+      expired: 0,
+      text: '0 subscriptions have run out',
+    });
     expect(await status()).toBe('trial');
     const later = new Date(Date.now() + 31 * 24 * 3600_000).toISOString();
     expect(await json('subscriptions', 'expire', '--now', later)).toEqual({ expired: 1 });
     expect(await status()).toBe('expired');
+  });
+
+  it('ends what was granted until a time, and nothing else that is active', async () => {
+    const [granted, forever, bought] = await Promise.all(
+      ['granted', 'forever', 'bought'].map((name) => service.newcomer(name)),
+    );
+    const until = new Date(Date.now() + 60_000);
+    const statuses = async (): Promise<unknown[]> => {
+      const answers = await Promise.all(
+        [granted, forever, bought].map((user) => user!.get('/api/v1/subscription')),
+      );
+      return answers.map(({ body }) => body.status);
+    };
+    await json('subscription', 'grant', granted!.email, '--status', 'active', '--until', until.toISOString());
+    await json('subscription', 'grant', forever!.email, '--status', 'active');
+    await sendWebhook('customer.subscription.created', bought!.email, undefined);
+    expect(await statuses()).toEqual(['active', 'active', 'active']);
+
+    service.clock.stopAt(until);
+    await service.database.query(`UPDATE subscriptions SET current_period_end = $2 WHERE user_id = $1`, [
+      bought!.id,
+      until,
+    ]);
+    expect(await statuses()).toEqual(['expired', 'active', 'active']);
+    expect(await json('subscriptions', 'expire', '--now', until.toISOString())).toMatchObject({
+      expired: 1,
+    });
+    expect(await statuses()).toEqual(['expired', 'active', 'active']);
+    service.clock.resume();
   });
 });
 

@@ -45,6 +45,8 @@ interface Row {
   currentPeriodEnd?: Date;
   pastDueSince?: Date;
   cancelAtPeriodEnd?: boolean;
+  /** The payment provider's subscription; none was granted by hand. */
+  subscriptionId?: string;
 }
 
 /** Writes the user's row past the service. */
@@ -52,11 +54,11 @@ async function subscribe(user: TestUser, row: Row, database = service.database):
   await database.query('DELETE FROM subscriptions WHERE user_id = $1', [user.id]);
   await database.query(
     `INSERT INTO subscriptions (user_id, plan, status, trial_start, trial_end, current_period_end, past_due_since,
-                                cancel_at_period_end, updated_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+                                cancel_at_period_end, provider_subscription_id, updated_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
     [
       ...[user.id, row.plan ?? 'pro', row.status, row.trialStart, row.trialEnd, row.currentPeriodEnd],
-      ...[row.pastDueSince, row.cancelAtPeriodEnd ?? false, NOW],
+      ...[row.pastDueSince, row.cancelAtPeriodEnd ?? false, row.subscriptionId, NOW],
     ],
   );
 }
@@ -262,7 +264,23 @@ describe('a status', () => {
     ],
     ['active', { status: 'active', currentPeriodEnd: later(DAY_MS) }, true],
     ['active without a period', { status: 'active' }, true],
-    ['active whose period ended unnoticed', { status: 'active', currentPeriodEnd: later(-DAY_MS) }, true],
+    [
+      'active whose period ended unnoticed',
+      { status: 'active', currentPeriodEnd: later(-DAY_MS), subscriptionId: 'sub_1' },
+      true,
+    ],
+    [
+      'active by hand, a millisecond before its end',
+      { status: 'active', currentPeriodEnd: later(DAY_MS) },
+      true,
+      later(DAY_MS - 1),
+    ],
+    [
+      'active by hand, at its end',
+      { status: 'active', currentPeriodEnd: later(DAY_MS) },
+      false,
+      later(DAY_MS),
+    ],
     ['past_due since now', { status: 'past_due', pastDueSince: NOW }, true],
     [
       'past_due, a millisecond before seven days',
@@ -306,10 +324,10 @@ describe('a status', () => {
     const then = await at(time, alice);
     expect(await isActive(then)).toBe(expected);
 
-    const hasTrialEnded = row.status === 'trial' && !expected;
+    const hasRunOut = ['trial', 'active'].includes(row.status) && !expected;
     expect(await info(then)).toEqual({
       plan: row.plan ?? 'pro',
-      status: hasTrialEnded ? 'expired' : row.status,
+      status: hasRunOut ? 'expired' : row.status,
       trialStartDate: row.trialStart?.toISOString() ?? null,
       trialEndDate: row.trialEnd?.toISOString() ?? null,
       currentPeriodEnd: row.currentPeriodEnd?.toISOString() ?? null,

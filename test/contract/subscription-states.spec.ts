@@ -16,6 +16,7 @@ import {
 const CONTRACT: Readonly<Record<Cause, string>> = {
   trial_started: 't.....',
   trial_ended: '.e....',
+  grant_ended: '..e...',
   trialing: 'tttttt',
   active: 'aaaaaa',
   past_due: 'pppppp',
@@ -85,11 +86,9 @@ describe('the state table', () => {
   });
 });
 
-const BY_EVENT = PAIRS.filter(([, cause]) => cause !== 'trial_started' && cause !== 'trial_ended') as [
-  SubscriptionStatus,
-  PaymentEvent['cause'],
-  SubscriptionStatus | undefined,
-][];
+const BY_EVENT = PAIRS.filter(
+  ([, cause]) => !['trial_started', 'trial_ended', 'grant_ended'].includes(cause),
+) as [SubscriptionStatus, PaymentEvent['cause'], SubscriptionStatus | undefined][];
 
 describe('an event about the subscription that counts', () => {
   it.each(BY_EVENT)('%s, %s → %s', (from, cause, to) => {
@@ -111,6 +110,21 @@ describe('an event about another subscription than the one that counts', () => {
       else expect(state).toEqual(held(from));
     },
   );
+});
+
+describe('what was granted by hand until a time', () => {
+  const granted = { ...held('active'), subscriptionId: null, currentPeriodEnd: LATER };
+  const failed = (at: Date): PaymentEvent => event('payment_failed', 'sub_other', at);
+
+  it('is there for a failed payment before its end, and not from then on', () => {
+    expect(fold(granted, [failed(new Date(LATER.getTime() - 1))]).state.status).toBe('past_due');
+    expect(fold(granted, [failed(LATER)]).state).toEqual(granted);
+  });
+
+  it('ends only without a subscription of the provider', () => {
+    const bought = { ...granted, subscriptionId: 'sub_held' };
+    expect(fold(bought, [event('payment_failed', 'sub_held')]).state.status).toBe('past_due');
+  });
 });
 
 describe('the time since when a subscription is past due', () => {

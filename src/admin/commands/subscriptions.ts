@@ -27,7 +27,7 @@ export function addSubscriptions(program: Command, run: Run): void {
     .command('expire')
     .addOption(nowOption())
     .addOption(dryRunOption())
-    .description('write down which trials have ended')
+    .description('write down which trials and grants have ended')
     .action(({ now, dryRun }: DryRun & { now?: Date }) =>
       run(() => (dryRun ? foreseeExpiry(now) : expireSubscriptions(now))),
     );
