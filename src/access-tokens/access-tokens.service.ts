@@ -4,9 +4,9 @@ import { isUUID } from 'class-validator';
 import { IsNull, Repository } from 'typeorm';
 import { generatePat, hashPat, TOKEN_REVOKED } from '../auth/index.js';
 import { Clock, parseInstant } from '../platform/clock/index.js';
-import { isOfGoneWorkspace, newId } from '../platform/database/index.js';
+import { newId } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
-import { BadRequest, NotFound } from '../platform/http/index.js';
+import { BadRequest, NotFound, notFoundIfPurged } from '../platform/http/index.js';
 import { RateLimiter } from '../platform/limits/index.js';
 import { Workspaces } from '../workspaces/index.js';
 import { AccessTokenEntity } from './access-token.entity.js';
@@ -65,7 +65,7 @@ export class AccessTokens {
     try {
       await this.tokens.insert(token);
     } catch (error) {
-      throw isOfGoneWorkspace(error) ? new NotFound('workspace not found') : error; // purged since it was looked for
+      throw notFoundIfPurged(error);
     }
   }
 }

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { Principal } from '../auth/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, isOfGoneWorkspace, newId } from '../platform/database/index.js';
+import { Database, newId } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
-import { NotFound } from '../platform/http/index.js';
+import { notFoundIfPurged } from '../platform/http/index.js';
 import { Log } from '../platform/log/index.js';
 import { KeyCheck } from './key-check.js';
 import { endOf, liveAt } from './key-session-lifetime.js';
@@ -60,7 +60,7 @@ export class KeySessions {
         ...[id, hashToken(token), userId, workspaceId, tokenId, wrapped, now],
       ]);
     } catch (error) {
-      throw isOfGoneWorkspace(error) ? new NotFound('workspace not found') : error;
+      throw notFoundIfPurged(error);
     }
     return { token, expiresAt: endOf(now) };
   }

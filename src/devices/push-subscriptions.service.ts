@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { Principal } from '../auth/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, isOfGoneWorkspace } from '../platform/database/index.js';
-import { NotFound } from '../platform/http/index.js';
+import { Database } from '../platform/database/index.js';
+import { notFoundIfPurged } from '../platform/http/index.js';
 import { Workspaces } from '../workspaces/index.js';
 import { DEVICE_ID } from './device-id.js';
 import type { SubscribeRequest } from './devices.dto.js';
@@ -29,7 +29,7 @@ export class PushSubscriptions {
     try {
       await this.database.run(subscriptionStatements.put, values);
     } catch (error) {
-      throw isOfGoneWorkspace(error) ? new NotFound('workspace not found') : error; // purged since it was looked for
+      throw notFoundIfPurged(error);
     }
   }
 

@@ -6,7 +6,7 @@ import {
 } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { BlobSweeper } from '../platform/blobs/index.js';
-import { Clock, endOf } from '../platform/clock/index.js';
+import { Clock, lastBatch } from '../platform/clock/index.js';
 import { BEFORE_ALL_IDS, Database, statement } from '../platform/database/index.js';
 import { Background } from '../platform/jobs/index.js';
 import { Log } from '../platform/log/index.js';
@@ -16,9 +16,6 @@ export type PurgeStep = (workspaceId: string) => Promise<number>;
 
 const LOOK_AGAIN_MS = 60_000;
 const TAKEN_UP_AT_ONCE = 1000;
-
-/** From the signal on; a batch that a slow store holds up longer is made again after the next start. */
-const GOODBYE_MS = 10_000;
 
 const deleted = statement(
   'workspaces.deleted',
@@ -111,7 +108,7 @@ export class WorkspacePurge
   /** The batch under way ends while requests are still answered. */
   beforeApplicationShutdown(): void {
     this.isStopping = true;
-    this.goodbye = endOf(this.idle(), GOODBYE_MS);
+    this.goodbye = lastBatch(this.idle());
   }
 
   async onApplicationShutdown(): Promise<void> {

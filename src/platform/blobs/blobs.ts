@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { Configuration } from '../../config/index.js';
 import { Clock } from '../clock/index.js';
-import { Database, isOfGoneWorkspace, newId } from '../database/index.js';
-import { NotFound, ServiceUnavailable } from '../http/index.js';
+import { Database, newId } from '../database/index.js';
+import { ServiceUnavailable, notFoundIfPurged } from '../http/index.js';
 import { Log } from '../log/index.js';
 import { type BlobLocation, type ByteRange, keyOf, OutcomeUnknown, StoreUnavailable } from './blob-store.js';
 import { BlobStores } from './blob-stores.js';
@@ -155,7 +155,7 @@ export class Blobs {
     try {
       await this.database.run(blobStatements.stage, values);
     } catch (error) {
-      throw isOfGoneWorkspace(error) ? new NotFound('workspace not found') : error;
+      throw notFoundIfPurged(error);
     }
   }
 

@@ -16,7 +16,7 @@ const MOST = 100_000;
 const outgrown = statement(
   'database.outgrown_tables',
   `SELECT quote_ident(relname) AS "table" FROM pg_class
-   WHERE relkind = 'r' AND relnamespace = quote_ident(current_schema())::regnamespace
+   WHERE relkind = 'r' AND relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = to_regclass('users'))
      AND pg_has_role(relowner, 'USAGE') AND relpages < ${SMALL}
      AND pg_relation_size(oid) / current_setting('block_size')::int
        BETWEEN 2 * greatest(relpages, ${LEAST}) + 1 AND ${MOST}`,

@@ -3,6 +3,7 @@ export { BodyAround } from './body-around.js';
 export { bodyChunks, JsonBody, jsonBodyFactory, readBody } from './body.js';
 export { ErrorFilter, errorAnswer, type ErrorAnswer } from './error-filter.js';
 export * from './errors.js';
+export { notFoundIfPurged } from './gone-workspace.js';
 export { corsOptions, securityHeaders } from './headers.js';
 export { HttpModule } from './http.module.js';
 export { IsInstant, IsName } from './text.js';

@@ -1,5 +1,5 @@
 import { type BeforeApplicationShutdown, Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { Clock, endOf } from '../clock/index.js';
+import { Clock, lastBatch } from '../clock/index.js';
 import { Conflict } from '../http/index.js';
 import { describeError, Log } from '../log/index.js';
 import { JobLock } from './job-lock.js';
@@ -14,8 +14,6 @@ export type NightlyJob = (now: Date, signal: AbortSignal) => Promise<Counts>;
 /** The name of all of them together. */
 export const NIGHTLY = 'nightly';
 
-/** From the signal on a job may finish its batch; the database does not wait for longer. */
-const GOODBYE_MS = 10_000;
 const MAX_ERROR = 300;
 
 /** The jobs of the night, one after the other, on one instance at a time; each run leaves a row. */
@@ -66,7 +64,7 @@ export class NightlyJobs implements BeforeApplicationShutdown, OnApplicationShut
   /** What is under way ends after its batch, while requests are still answered. */
   beforeApplicationShutdown(): void {
     this.stop.abort();
-    this.goodbye = endOf(Promise.allSettled(this.running), GOODBYE_MS);
+    this.goodbye = lastBatch(Promise.allSettled(this.running));
   }
 
   async onApplicationShutdown(): Promise<void> {
