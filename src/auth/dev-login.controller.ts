@@ -3,8 +3,9 @@ import { JsonBody } from '../platform/http/index.js';
 import { Public } from './access.js';
 import { DevLoginRequest } from './auth.dto.js';
 import { DevLoginGuard } from './dev-login.guard.js';
+import type { UserEntity } from './user.entity.js';
 import { Users } from './users.js';
-import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
+import { KillSwitch, OpenWhenReadOnly } from '../platform/kill-switch/index.js';
 import { Documented } from '../platform/openapi/index.js';
 import { DEV_LOGIN_DOCS } from './auth.docs.js';
 
@@ -12,7 +13,10 @@ import { DEV_LOGIN_DOCS } from './auth.docs.js';
 @Controller('api/v1/auth/dev-login')
 @Documented(DEV_LOGIN_DOCS)
 export class DevLoginController {
-  constructor(private readonly users: Users) {}
+  constructor(
+    private readonly users: Users,
+    private readonly killSwitch: KillSwitch,
+  ) {}
 
   @Post()
   @OpenWhenReadOnly('signs in')
@@ -20,8 +24,17 @@ export class DevLoginController {
   @Public('X-Dev-Login-Key is checked by DevLoginGuard')
   @UseGuards(DevLoginGuard)
   async devLogin(@JsonBody() body: DevLoginRequest): Promise<DevLoginAnswer> {
-    const user = await this.users.findOrCreate(body.email, body.name);
+    const user = await this.account(body);
     return { token: await this.users.signJwt(user.id), userId: user.id, email: user.email, name: user.name };
+  }
+
+  /** @throws ServiceUnavailable for a new one while read-only */
+  private async account({ email, name }: DevLoginRequest): Promise<UserEntity> {
+    const refusal = this.killSwitch.refusal('read-only');
+    if (!refusal) return this.users.findOrCreate(email, name);
+    const user = await this.users.findByEmail(email);
+    if (!user) throw refusal;
+    return user;
   }
 }
 

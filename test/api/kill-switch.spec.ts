@@ -113,6 +113,13 @@ describe('read-only', () => {
     expect((await sign('sign-in')).status).toBe(200);
     expect((await sign('sign-up')).status).toBe(503);
   });
+
+  it('dev-login makes no account, and lets those in that are there', async () => {
+    const before = await checksums(service.database);
+    await expect(service.newcomer('nobody-yet')).rejects.toThrow('503');
+    expect(changedTables(before, await checksums(service.database))).toEqual([]);
+    expect((await service.newcomer('alice')).id).toBe(alice.id);
+  });
 });
 
 describe('down', () => {

@@ -275,6 +275,22 @@ describe('GET /metrics', () => {
     expect(exposition.value('nodejs_eventloop_lag_p99_seconds')).toEqual(expect.any(Number));
   });
 
+  it('says in the log why a value is absent, once until it is there again', async () => {
+    const told = (): number => service.logged().split('cloud_sync_blobs_waiting cannot be read').length - 1;
+    const isThere = async (): Promise<boolean> =>
+      (await Exposition.of(service)).value('cloud_sync_blobs_waiting', { state: 'staged' }) !== undefined;
+    for (let failures = 1; failures <= 2; failures++) {
+      await service.database.query('ALTER TABLE blobs RENAME TO away');
+      try {
+        expect([await isThere(), await isThere()]).toEqual([false, false]);
+        expect(told()).toBe(failures);
+      } finally {
+        await service.database.query('ALTER TABLE away RENAME TO blobs');
+      }
+      expect(await isThere()).toBe(true);
+    }
+  });
+
   it('names nobody and nothing that somebody has', async () => {
     const { text, samples } = await Exposition.of(service);
     for (const secret of [

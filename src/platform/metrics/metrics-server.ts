@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Configuration, StartupError } from '../../config/index.js';
+import { Log } from '../log/index.js';
 import { Metrics } from './metrics.js';
 
 const MAX_CONNECTIONS = 50;
@@ -16,6 +17,7 @@ export class MetricsServer implements OnApplicationShutdown {
   constructor(
     private readonly configuration: Configuration,
     private readonly metrics: Metrics,
+    private readonly log: Log,
   ) {}
 
   /** Where it listens; undefined when it does not. */
@@ -58,7 +60,8 @@ export class MetricsServer implements OnApplicationShutdown {
     try {
       const text = await this.metrics.text();
       response.writeHead(200, { 'content-type': CONTENT_TYPE, 'cache-control': 'no-store' }).end(text);
-    } catch {
+    } catch (err) {
+      this.log.error({ err }, 'the metrics cannot be told');
       response.writeHead(500).end();
     }
   }

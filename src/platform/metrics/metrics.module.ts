@@ -1,5 +1,6 @@
 import { Global, Module } from '@nestjs/common';
 import { Configuration } from '../../config/index.js';
+import { Log } from '../log/index.js';
 import { Metrics } from './metrics.js';
 import { MetricsServer } from './metrics-server.js';
 
@@ -8,10 +9,10 @@ import { MetricsServer } from './metrics-server.js';
   providers: [
     {
       provide: Metrics,
-      inject: [Configuration],
-      useFactory: async ({ metricsPort }: Configuration) =>
+      inject: [Configuration, Log],
+      useFactory: async ({ metricsPort }: Configuration, log: Log) =>
         // Loaded where it is used: a service that nobody watches does without it.
-        new Metrics(metricsPort === undefined ? undefined : await import('prom-client')),
+        new Metrics(log, metricsPort === undefined ? undefined : await import('prom-client')),
     },
     MetricsServer,
   ],

@@ -1,5 +1,6 @@
 import type { Registry } from 'prom-client';
 import { inTime } from '../clock/index.js';
+import type { Log } from '../log/index.js';
 
 type PromClient = typeof import('prom-client');
 
@@ -33,7 +34,10 @@ export class Metrics {
   private readonly registry: Registry | undefined;
 
   /** @param client the library; without it nothing is counted */
-  constructor(private readonly client?: PromClient) {
+  constructor(
+    private readonly log: Log,
+    private readonly client?: PromClient,
+  ) {
     if (!client) return;
     this.registry = new client.Registry();
     client.collectDefaultMetrics({ register: this.registry });
@@ -57,7 +61,10 @@ export class Metrics {
     return { observe: (labels, value) => histogram.observe(labels, value) };
   }
 
-  /** What is read whenever somebody looks. A read that fails or hangs leaves its values out; all others are told. */
+  /**
+   * What is read whenever somebody looks. A read that fails or hangs leaves its values out; all others are told. The log has
+   * the first failure in a row: an absent value does not say why.
+   */
   gauge(
     name: string,
     help: string,
@@ -65,12 +72,17 @@ export class Metrics {
     read: () => readonly Reading[] | Promise<readonly Reading[]>,
   ): void {
     if (!this.client) return;
+    let isFailing = false;
     const gauge = new this.client.Gauge({
       ...this.described(name, help, labelNames),
       collect: async () => {
-        const readings = await readInTime(read);
+        const readings = await readInTime(read).catch((err: unknown) => {
+          if (!isFailing) this.log.warn({ err }, `the metric ${name} cannot be read`);
+          return undefined;
+        });
+        isFailing = readings === undefined;
         gauge.reset();
-        for (const { labels = {}, value } of readings) gauge.set(labels, value);
+        for (const { labels = {}, value } of readings ?? []) gauge.set(labels, value);
       },
     });
   }
@@ -89,13 +101,9 @@ export class Metrics {
   }
 }
 
-async function readInTime(
+function readInTime(
   read: () => readonly Reading[] | Promise<readonly Reading[]>,
 ): Promise<readonly Reading[]> {
-  try {
-    const reading = Promise.resolve().then(read);
-    return await inTime(READ_WITHIN_MS, reading, () => new Error('it takes too long'));
-  } catch {
-    return []; // an absent value says it, and who failed says why in the log
-  }
+  const reading = Promise.resolve().then(read);
+  return inTime(READ_WITHIN_MS, reading, () => new Error('it takes too long'));
 }
