@@ -7,7 +7,7 @@ import { GeneralLimit } from './general-limit.js';
 
 const BEARER = /^Bearer +([\x21-\x7e]+)$/i;
 
-/** First of the global guards: 401, or a Principal on the request. Whether its user is still there, the last one reads. */
+/** 401, or a Principal on the request. Whether its user is still there, the last one reads. */
 @Injectable()
 export class AuthenticationGuard implements CanActivate {
   constructor(

@@ -8,7 +8,7 @@ export const UNLIMITED = 'unlimited';
 /** The route is never refused for being asked too often. */
 export const Unlimited = (): MethodDecorator & ClassDecorator => SetMetadata(UNLIMITED, true);
 
-/** Second of the global guards: 429. Who fails the first one is counted there. */
+/** 429. Who has no valid token is counted by `AuthenticationGuard`. */
 @Injectable()
 export class RateLimitGuard implements CanActivate {
   constructor(

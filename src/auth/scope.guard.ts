@@ -9,7 +9,7 @@ export function isGranted(granted: readonly Scope[], wanted: readonly Scope[]): 
   return granted.includes('full') || wanted.some((scope) => granted.includes(scope));
 }
 
-/** Third of the global guards: 403 unless the token was granted what the route asks for. */
+/** 403 unless the token was granted what the route asks for. */
 @Injectable()
 export class ScopeGuard implements CanActivate {
   constructor(private readonly reflector: Reflector) {}

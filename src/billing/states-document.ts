@@ -31,7 +31,7 @@ that counts from there on. While the service's own trial runs, a subscription th
 
 Active, that is not 402: \`trial\` before its end, \`active\`, \`past_due\` for \`BILLING_GRACE_DAYS\` since it became so,
 \`cancelled\` until the end of the paid period. It is computed on each request; the status of a trial or a grant that has ended reads as
-\`expired\` at once and is written by \`admin subscriptions expire\`.
+\`expired\` at once and is written by the nightly job \`subscriptions\`, or by \`admin subscriptions expire\`.
 `;
 
 /** The text of docs/states.md. */

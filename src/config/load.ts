@@ -39,6 +39,7 @@ export function loadConfiguration(environment: Environment): Configuration {
     return Object.values(fault.constraints ?? {}).map((text) => text.replaceAll(fault.property, name));
   });
   faults.push(...invalid, ...faultsOfProduction(configuration), ...halfSet(configuration));
+  faults.push(...tooManyConnections(configuration));
   if (faults.length > 0) {
     faults.push(...configuration.unknownVariables.map(isUnknown)); // a misspelling is often why another is missing
     throw new StartupError(`Bad configuration: ${faults.join('; ')}.`);
@@ -63,6 +64,14 @@ function parse(variable: EnvVariable, text: string | undefined): unknown {
   if (variable.type === Number) return /^\d+$/.test(text) ? Number(text) : text;
   if (variable.type === Boolean) return { true: true, false: false }[text] ?? text;
   return text;
+}
+
+/** The embedded server has 120 places; some are for its owner, and for admin commands beside the service. */
+const MOST_EMBEDDED = 100;
+
+function tooManyConnections({ databaseUrl, databasePoolSize }: Configuration): string[] {
+  if (databaseUrl !== undefined || !(databasePoolSize > MOST_EMBEDDED)) return [];
+  return [`DATABASE_POOL_SIZE must be at most ${MOST_EMBEDDED} without DATABASE_URL`];
 }
 
 /** In development these are made or guessed; in production a guess would be a hole. */

@@ -129,7 +129,7 @@ export const ACCOUNT_BELONGINGS_DOCS = {
         200: page('a page with the link'),
         303: ONWARDS,
         ...REFUSED,
-        409: 'nothing is for sale',
+        409: 'subscriptions are switched off, or there is one already',
       },
     },
   },

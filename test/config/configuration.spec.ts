@@ -48,6 +48,15 @@ describe('the configuration', () => {
     expect(load).not.toThrow(/hunter2|short-secret|maybe|99999/);
   });
 
+  it('lets the embedded server have no more connections than it has places for', () => {
+    expect(() => loadConfiguration({ DATABASE_POOL_SIZE: '101' })).toThrow(
+      'DATABASE_POOL_SIZE must be at most 100 without DATABASE_URL',
+    );
+    expect(loadConfiguration({ DATABASE_POOL_SIZE: '100' }).databasePoolSize).toBe(100);
+    const own = { DATABASE_URL: 'postgres://db/x', DATABASE_POOL_SIZE: '200' };
+    expect(loadConfiguration(own).databasePoolSize).toBe(200);
+  });
+
   it('leaves no secret to a default in production', () => {
     expect(() => loadConfiguration({ NODE_ENV: 'production' })).toThrow(/AUTH_SECRET.*BASE_URL/);
     const production = {

@@ -5,6 +5,7 @@ export { ErrorFilter, errorAnswer, type ErrorAnswer } from './error-filter.js';
 export * from './errors.js';
 export { notFoundIfPurged } from './gone-workspace.js';
 export { corsOptions, securityHeaders } from './headers.js';
+export { isHealth } from './health-path.js';
 export { HttpModule } from './http.module.js';
 export { IsInstant, IsName } from './text.js';
 export { InFlightRequests } from './in-flight.js';

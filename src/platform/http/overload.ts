@@ -5,6 +5,7 @@ import { Database } from '../database/index.js';
 import { Log } from '../log/index.js';
 import { type Counter, Metrics } from '../metrics/index.js';
 import { ServiceUnavailable } from './errors.js';
+import { isHealth } from './health-path.js';
 import { InFlightRequests } from './in-flight.js';
 
 /** Requests under way, slow uploads included. Each costs some 100 KiB, its answer apart, so this many stay within 200 MiB. */
@@ -27,7 +28,6 @@ const MAX_DELAY_MS = 1_000;
 const LOOK_EVERY_MS = 500;
 
 const RETRY_AFTER_S = 2;
-const HEALTH = /^\/health(?:\/|\?|$)/;
 
 type Reason = 'in_flight' | 'database' | 'event_loop';
 
@@ -61,7 +61,7 @@ export class Overload implements OnApplicationShutdown {
     this.timer = setInterval(() => this.look(), LOOK_EVERY_MS);
     this.timer.unref();
     fastify.addHook('preParsing', (request, _reply, _body, done) => {
-      done(HEALTH.test(request.url) ? undefined : this.refusal());
+      done(isHealth(request.url) ? undefined : this.refusal());
     });
   }
 

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { Clock } from '../clock/index.js';
 import { Database, statement } from '../database/index.js';
 import { EventBus } from '../events/index.js';
-import { ServiceUnavailable } from '../http/index.js';
+import { isHealth, ServiceUnavailable } from '../http/index.js';
 import { Log } from '../log/index.js';
 
 export const MODES = ['off', 'read-only', 'down'] as const;
@@ -15,7 +15,6 @@ export type Mode = (typeof MODES)[number];
 const TOPIC = 'kill-switch';
 const LOOK_EVERY_MS = 2_000;
 const RETRY_AFTER_S = 30;
-const HEALTH = /^\/health(?:\/|\?|$)/;
 
 const find = statement('kill_switch.find', 'SELECT mode FROM kill_switch');
 
@@ -77,7 +76,7 @@ export class KillSwitch implements OnApplicationBootstrap {
   /** While down, no request gets any further than this. */
   watch(fastify: FastifyInstance): void {
     fastify.addHook('preParsing', (request, _reply, _body, done) => {
-      if (HEALTH.test(request.url)) done();
+      if (isHealth(request.url)) done();
       else done(this.refusal('down'));
     });
   }
