@@ -35,14 +35,16 @@ export interface Manifest {
 /** `versionId` is null for a legacy change row without a version row. */
 export type NoteState = { readonly versionId: string | null } | { readonly absent: true };
 
-/** A projection over more changes takes its turn: its entries may fill a large part of the memory. These are 4 MiB of paths at most. */
-const FEW_CHANGES = 1_000;
-const LIMITS: SlotLimits = {
+/** Of a larger log a projection may fill a large part of the memory, and reads all of it: one at a time. */
+const SMALL_LOG = 1_000;
+const LARGE: SlotLimits = {
   atOnce: 1,
   waiting: 100,
   waitMs: 10_000,
   busy: 'too many projections are being computed',
 };
+/** These do not wait for large ones. At most 4 MiB of paths each; with all connections for them, nothing else would go on. */
+const SMALL: SlotLimits = { ...LARGE, atOnce: 2 };
 
 interface Mark {
   readonly cursor: number;
@@ -57,7 +59,8 @@ interface Mark {
  */
 @Injectable()
 export class Projections {
-  private readonly slots = new Slots(LIMITS);
+  private readonly small = new Slots(SMALL);
+  private readonly large = new Slots(LARGE);
 
   constructor(private readonly database: Database) {}
 
@@ -66,10 +69,8 @@ export class Projections {
    * @throws BadRequest when `fromCursor` is above the checkpoint's cursor
    */
   summary(workspaceId: string, checkpointId: string, fromCursor?: number): Promise<Summary> {
-    const fromOf = (mark: Mark): number => fromCursor ?? mark.olderCursor;
-    const isOverFew = (mark: Mark): boolean => mark.cursor - fromOf(mark) <= FEW_CHANGES;
-    return this.inTurn(workspaceId, checkpointId, isOverFew, async (tx, mark) => {
-      const from = fromOf(mark);
+    return this.inTurn(workspaceId, checkpointId, async (tx, mark) => {
+      const from = fromCursor ?? mark.olderCursor;
       if (from > mark.cursor) throw new BadRequest('fromCursor is above the cursor of the checkpoint');
       refuseCompacted(mark);
       const values = [workspaceId, from, mark.cursor];
@@ -80,8 +81,7 @@ export class Projections {
 
   /** What a client has to do to bring every path to the checkpoint; paths absent on both sides are left out. */
   restoreManifest(workspaceId: string, checkpointId: string): Promise<Manifest> {
-    const isOverFew = (mark: Mark): boolean => mark.headCursor <= FEW_CHANGES;
-    return this.inTurn(workspaceId, checkpointId, isOverFew, async (tx, mark) => {
+    return this.inTurn(workspaceId, checkpointId, async (tx, mark) => {
       refuseCompacted(mark);
       const entries = await tx.run<ManifestEntry>(projectionStatements.manifest, [workspaceId, mark.cursor]);
       return { expectedHeadCursor: mark.headCursor, entries };
@@ -101,22 +101,23 @@ export class Projections {
     });
   }
 
-  /** A large one waits for those before it, without a connection. @throws ServiceUnavailable when its turn does not come */
+  /** One of a large log waits for those before it, without a connection. @throws ServiceUnavailable when its turn does not come */
   private async inTurn<T>(
     workspaceId: string,
     checkpointId: string,
-    isOverFew: (mark: Mark) => boolean,
     project: (tx: Tx, mark: Mark) => Promise<T>,
   ): Promise<T> {
     const planned = async (tx: Tx, mark: Mark): Promise<T> => {
       await tx.run(projectionStatements.planForMany, []);
       return project(tx, mark);
     };
-    const small = await this.onSnapshot(workspaceId, checkpointId, async (tx, mark) =>
-      isOverFew(mark) ? { projection: await planned(tx, mark) } : undefined,
+    const small = await this.small.during(() =>
+      this.onSnapshot(workspaceId, checkpointId, async (tx, mark) =>
+        mark.headCursor <= SMALL_LOG ? { projection: await planned(tx, mark) } : undefined,
+      ),
     );
     if (small) return small.projection;
-    return this.slots.during(() => this.onSnapshot(workspaceId, checkpointId, planned));
+    return this.large.during(() => this.onSnapshot(workspaceId, checkpointId, planned));
   }
 
   private async onSnapshot<T>(

@@ -116,16 +116,15 @@ export class PutQueue {
     }
   }
 
-  /** What settles every upload of the batch; never rejects. One that the database refuses does not fail the others. */
+  /** What settles those of the batch that are not settled yet; never rejects. One that the database refuses does not fail the others. */
   private async commit(batch: readonly Waiting[]): Promise<Answer> {
     try {
       const outcomes = await this.run(batch.map(({ put }) => put));
       return () => batch.forEach(({ resolve }, index) => resolve(outcomes[index] as PutOutcome));
     } catch (error) {
       if (batch.length === 1 || !isOfOneRow(error)) return () => batch.forEach(({ reject }) => reject(error));
-      const answers: Answer[] = [];
-      for (const one of batch) answers.push(await this.commit([one]));
-      return () => answers.forEach((answer) => answer());
+      for (const one of batch) (await this.commit([one]))();
+      return () => undefined;
     }
   }
 

@@ -537,13 +537,14 @@ describe('a conditional upload', () => {
     const notes = await workspace();
     await notes.put('YQ', 'one').expect(201);
     await expectNothingStored(notes, async () => {
-      const { status } = await notes.put('YQ', 'two').set('If-Match', `W/${tag('one')}`);
-      expect([400, 412]).toContain(status);
-      await notes
-        .put('YQ', 'two')
-        .set('If-Match', `W/${tag('one')}, ${other}`)
-        .expect(412);
+      for (const condition of [`W/${tag('one')}`, `W/${tag('one')}, ${other}`, '"*"'])
+        await notes.put('YQ', 'two').set('If-Match', condition).expect(412);
     });
+    // A retry of what landed is always 200, as behind a proxy that weakens tags.
+    await notes
+      .put('YQ', 'one')
+      .set('If-Match', `W/${tag('none')}`)
+      .expect(200);
   });
 
   it('with If-None-Match: * lands only where nothing is live', async () => {

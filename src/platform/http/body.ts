@@ -23,10 +23,7 @@ export class ClientGone extends BadRequest {
  * @throws ClientGone when the connection ends first
  */
 export async function* bodyChunks(request: IncomingMessage, limit: number): AsyncGenerator<Buffer> {
-  if (
-    request.headers['content-encoding'] !== undefined &&
-    request.headers['content-encoding'] !== 'identity'
-  ) {
+  if ((request.headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity') {
     throw new UnsupportedMediaType('content encodings are not accepted');
   }
   if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
