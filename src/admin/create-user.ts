@@ -1,15 +1,15 @@
-import { randomBytes } from 'node:crypto';
 import { Users } from '../auth/index.js';
 import { Conflict } from '../platform/http/index.js';
+import { generatePassword, SHOWN_ONCE } from './generate-password.js';
 import type { Report } from './report.js';
 import { withService } from './with-service.js';
 
 /** Creates an account with a password of our making, also where sign-up is switched off. @throws Conflict */
 export function createUser(email: string, name = nameIn(email)): Promise<Report> {
   return withService(async (service) => {
-    const password = randomBytes(15).toString('base64url');
+    const password = generatePassword();
     const user = await service.get(Users).create(email, name, password);
-    const text = `Created ${user.email} with the password ${password}\nIt is not shown again; sign in and change it.`;
+    const text = `Created ${user.email} with the password ${password}\n${SHOWN_ONCE}`;
     return { id: user.id, email: user.email, name: user.name, password, text };
   });
 }

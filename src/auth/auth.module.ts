@@ -15,6 +15,7 @@ import { IdentityClient } from './identity-client.js';
 import { JwtVerifier } from './jwt-verifier.js';
 import { KeySet } from './key-set.js';
 import { MeController } from './me.controller.js';
+import { PasswordReset } from './password-reset.js';
 import { PatVerifier } from './pat-verifier.js';
 import { RateLimitGuard } from './rate-limit.guard.js';
 import { ScopeGuard } from './scope.guard.js';
@@ -37,6 +38,7 @@ import { Users } from './users.js';
     IdentityClient,
     JwtVerifier,
     KeySet,
+    PasswordReset,
     PatVerifier,
     provideIdentity,
     RateLimitGuard,
@@ -50,6 +52,7 @@ import { Users } from './users.js';
     Authenticator,
     BrowserSessions,
     GeneralLimit,
+    PasswordReset,
     RateLimitGuard,
     ScopeGuard,
     SigningKeys,

@@ -57,6 +57,7 @@ const ahead = (days: number): string => new Date(Date.now() + days * DAY).toISOS
 const CHANGING: [args: string[], foreseen: Record<string, unknown>][] = [
   [['user', 'create', 'New@Example.org', '--name', 'New'], { email: 'new@example.org', isNew: true }],
   [['user', 'create', 'alice@example.org'], { name: 'alice', isNew: false }],
+  [['user', 'reset-password', 'alice@example.org'], { hasPassword: false, sessions: 0 }],
   [['subscription', 'grant', 'alice@example.org', '--status', 'active'], { plan: 'pro', status: 'active' }],
   [['subscriptions', 'expire', '--now', ahead(31)], { expired: 1 }],
   [['storage', 'set', 'alice@example.org', '--addon', '7', '--locked'], { addonBytes: 7, locked: true }],
@@ -140,6 +141,7 @@ describe('admin COMMAND --dry-run', () => {
 describe('admin', () => {
   it.each([
     ['subscription', 'grant', 'nobody@example.org', '--status', 'active'],
+    ['user', 'reset-password', 'nobody@example.org'],
     ['subscription', 'show', 'nobody@example.org'],
     ['storage', 'set', 'nobody@example.org', '--locked'],
     ['webhook', 'send', 'invoice.payment_failed', '--user', 'nobody@example.org'],

@@ -2,13 +2,13 @@ import { type Command, Option } from 'commander';
 import { bytesUpTo, type DryRun, dryRunOption, email, emailArgument } from '../arguments.js';
 import { createUser, foreseeUser } from '../create-user.js';
 import type { Run } from '../report.js';
+import { foreseeReset, resetPassword } from '../reset-password.js';
 import { foreseeStorage, MAX_ADDON_BYTES, setStorage, type StorageOptions } from '../set-storage.js';
 
-/** `user create` and `storage set`. */
+/** `user create`, `user reset-password` and `storage set`. */
 export function addAccounts(program: Command, run: Run): void {
-  program
-    .command('user')
-    .description('accounts')
+  const user = program.command('user').description('accounts');
+  user
     .command('create')
     .argument('<email>', 'address to sign in with', email)
     .option('--name <name>', 'display name; the part before the @ unless told')
@@ -16,6 +16,15 @@ export function addAccounts(program: Command, run: Run): void {
     .description('create an account; its password is made here and shown once')
     .action((address: string, { name, dryRun }: DryRun & { name?: string }) =>
       run(() => (dryRun ? foreseeUser(address, name) : createUser(address, name))),
+    );
+
+  user
+    .command('reset-password')
+    .addArgument(emailArgument())
+    .addOption(dryRunOption())
+    .description('set a new password, made here and shown once, and end all sessions; access tokens stay')
+    .action((address: string, { dryRun }: DryRun) =>
+      run(() => (dryRun ? foreseeReset(address) : resetPassword(address))),
     );
 
   const set = program.command('storage').description('what accounts may store as assets').command('set');

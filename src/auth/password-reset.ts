@@ -1,0 +1,71 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Clock } from '../platform/clock/index.js';
+import { Database, statement } from '../platform/database/index.js';
+import { NotFound } from '../platform/http/index.js';
+import type { Identity } from './identity.js';
+import { IDENTITY } from './identity.provider.js';
+
+const resetStatements = {
+  lock: statement('password_reset.lock', 'SELECT id FROM users WHERE id = $1 FOR UPDATE'),
+
+  replace: statement(
+    'password_reset.replace',
+    `UPDATE auth_accounts SET password = $2, updated_at = $3 WHERE user_id = $1 AND provider_id = 'credential'
+     RETURNING id`,
+  ),
+
+  add: statement(
+    'password_reset.add',
+    `INSERT INTO auth_accounts (user_id, account_id, provider_id, password, created_at, updated_at)
+     VALUES ($1::uuid, $1::uuid::text, 'credential', $2, $3, $3)`,
+  ),
+
+  /** The value of a one-time token is the session that it opens. */
+  end: statement(
+    'password_reset.end',
+    `WITH ended AS (DELETE FROM auth_sessions WHERE user_id = $1 RETURNING token, expires_at),
+          forgotten AS (DELETE FROM auth_verifications
+                        WHERE identifier LIKE 'one-time-token:%' AND value IN (SELECT token FROM ended))
+     SELECT count(*)::integer AS sessions FROM ended WHERE expires_at > $2`,
+  ),
+
+  live: statement(
+    'password_reset.live',
+    'SELECT count(*)::integer AS sessions FROM auth_sessions WHERE user_id = $1 AND expires_at > $2',
+  ),
+};
+
+/** A new password for somebody who cannot sign in with theirs. */
+@Injectable()
+export class PasswordReset {
+  constructor(
+    @Inject(IDENTITY) private readonly identity: Identity,
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Sets the password, also of a user without one, and ends every session with its one-time tokens, all or nothing. JWTs
+   * live on until they expire, personal access tokens for good. Returns how many sessions were live. @throws NotFound
+   */
+  async run(userId: string, password: string): Promise<number> {
+    const hash = await (await this.identity.$context).password.hash(password);
+    const now = this.clock.now();
+    return this.database.transaction(async (tx) => {
+      // Two resets at once would each add a password; and no session of this user begins meanwhile.
+      const [user] = await tx.run(resetStatements.lock, [userId]);
+      if (!user) throw new NotFound('user not found');
+      const replaced = await tx.run(resetStatements.replace, [userId, hash, now]);
+      if (replaced.length === 0) await tx.run(resetStatements.add, [userId, hash, now]);
+      const [ended] = await tx.run<{ sessions: number }>(resetStatements.end, [userId, now]);
+      return ended?.sessions ?? 0;
+    });
+  }
+
+  /** How many sessions that would end. */
+  async foresee(userId: string): Promise<number> {
+    const values = [userId, this.clock.now()];
+    const [live] = await this.database.run<{ sessions: number }>(resetStatements.live, values);
+    return live?.sessions ?? 0;
+  }
+}

@@ -1,0 +1,117 @@
+import supertest from 'supertest';
+import { PasswordReset } from '../../src/auth/index.js';
+import { adminReport } from '../kit/admin.js';
+import { BASE_URL, startService, type TestService } from '../kit/index.js';
+import { runProcess } from '../kit/process.js';
+
+const ADMIN = 'dist/src/admin/main.js';
+const PASSWORD = 'correct horse battery staple';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.close());
+
+const beside = (): Record<string, string> => ({
+  DATA_DIR: service.dataDir,
+  DATABASE_URL: service.database.url,
+});
+
+async function reset(email: string): Promise<{ password: string; sessions: number; text: string }> {
+  const { password, sessions, text } = await adminReport(beside(), 'user', 'reset-password', email);
+  return { password: String(password), sessions: Number(sessions), text };
+}
+
+function post(action: string, body: object): supertest.Test {
+  return supertest(service.url).post(`/api/auth/${action}`).set('Origin', BASE_URL).send(body);
+}
+
+const signIn = (email: string, password: string): supertest.Test =>
+  post('sign-in/email', { email, password });
+
+const withSession = (path: string, token: string): supertest.Test =>
+  supertest(service.url).get(path).set('Authorization', `Bearer ${token}`);
+
+/** Somebody with a password and a session. */
+async function signUp(name: string): Promise<{ email: string; session: string; jwt: string }> {
+  const email = `${name}@example.org`;
+  const session = String(
+    (await post('sign-up/email', { email, name, password: PASSWORD }).expect(200)).body.token,
+  );
+  const jwt = String((await withSession('/api/auth/token', session).expect(200)).body.token);
+  return { email, session, jwt };
+}
+
+describe('admin user reset-password', () => {
+  it('sets a password that signs in, and the old one does not', async () => {
+    const { email } = await signUp('forgetful');
+    const { password, text } = await reset(email.toUpperCase());
+    expect(text).toContain(`forgetful@example.org has the new password ${password}\n`);
+    expect(text).toContain('Personal access tokens stay');
+    await signIn(email, PASSWORD).expect(401);
+    const { body } = await signIn(email, password).expect(200);
+    const changed = post('change-password', { currentPassword: password, newPassword: PASSWORD });
+    await changed.set('Authorization', `Bearer ${body.token}`).expect(200);
+    await signIn(email, PASSWORD).expect(200);
+  });
+
+  it('ends every session at once, with the one-time tokens made for them, and nobody else’s', async () => {
+    const { email, session } = await signUp('ended');
+    const other = await signUp('other');
+    const handedOver = await withSession('/api/auth/one-time-token/generate', session).expect(200);
+    const kept = await withSession('/api/auth/one-time-token/generate', other.session).expect(200);
+    await signIn(email, PASSWORD).expect(200);
+    expect(await reset(email)).toMatchObject({ sessions: 2 });
+
+    expect((await withSession('/api/auth/get-session', session).expect(200)).body).toBeNull();
+    await withSession('/api/auth/token', session).expect(401);
+    const tokens = await service.database.query('SELECT FROM auth_verifications');
+    expect(tokens).toHaveLength(1);
+    await post('one-time-token/verify', { token: handedOver.body.token }).expect(400);
+    await post('one-time-token/verify', { token: kept.body.token }).expect(200);
+    await signIn(other.email, PASSWORD).expect(200);
+  });
+
+  it('leaves personal access tokens alone', async () => {
+    const { email, jwt } = await signUp('tokened');
+    const minted = await supertest(service.url)
+      .post('/api/v1/auth/tokens')
+      .set('Authorization', `Bearer ${jwt}`)
+      .send({ name: 'script' })
+      .expect(201);
+    await reset(email);
+    await withSession('/api/v1/auth/me', String(minted.body.token)).expect(200);
+  });
+
+  it('gives a password to somebody who has none', async () => {
+    const { email } = await service.newcomer('passwordless');
+    const { password } = await reset(email);
+    const { body } = await signIn(email, password).expect(200);
+    expect(body.user.name).toBe('passwordless');
+  });
+
+  it('leaves one password, that of the last, when several reset at once', async () => {
+    const { id, email } = await service.newcomer('contested');
+    const resets = service.app.get(PasswordReset);
+    const passwords = ['the first of three', 'the second of three', 'the third of three'];
+    await Promise.all(passwords.map((password) => resets.run(id, password)));
+    const accounts = await service.database.query('SELECT FROM auth_accounts WHERE user_id = $1', [id]);
+    expect(accounts).toHaveLength(1);
+    const answers = await Promise.all(passwords.map((password) => signIn(email, password)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 401, 401]);
+  });
+
+  it('exits 1 for an unknown account; with --json it prints one object', async () => {
+    const { email } = await signUp('printed');
+    const command = (...args: string[]) =>
+      runProcess(beside(), ADMIN, ['user', 'reset-password', ...args, '--json']);
+    const [unknown, known] = [await command('nobody@example.org'), await command(email)];
+    const sentence = 'there is no account nobody@example.org';
+    expect([unknown.code, unknown.output]).toEqual([1, expect.stringContaining(`{"error":"${sentence}"}\n`)]);
+    expect(known.code).toBe(0);
+    const { password, sessions } = JSON.parse(known.output) as { password: string; sessions: number };
+    expect([password.length, sessions]).toEqual([20, 1]);
+    await signIn(email, password).expect(200);
+  });
+});
