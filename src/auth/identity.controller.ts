@@ -15,26 +15,10 @@ const BODY_LIMIT = 64 * 1024;
 /** Makes or changes an account. */
 const WRITES = new Set(['sign-up/email', 'change-password', 'update-user']);
 
-const METHODS = new Set(['GET', 'POST']);
-
 const GUESSABLE = new Set(['sign-in/email', 'sign-up/email', 'change-password']);
 
-/** What of the handler is reachable; it brings more than this service offers. */
-const OFFERED = new Set([
-  'sign-up/email',
-  'sign-in/email',
-  'sign-out',
-  'get-session',
-  'list-sessions',
-  'revoke-session',
-  'revoke-other-sessions',
-  'change-password',
-  'update-user',
-  'one-time-token/generate',
-  'one-time-token/verify',
-  'token',
-  'jwks',
-]);
+/** What of the handler is reachable, as `METHOD action`: what is documented. It brings more than this service offers. */
+const OFFERED: ReadonlySet<string> = new Set(Object.keys(IDENTITY_DOCS.operations.handle.mounted));
 
 /** Mounts the identity handler at /api/auth. It checks sessions, cookies and origins itself. */
 @Controller('api/auth')
@@ -52,7 +36,7 @@ export class IdentityController {
   @All('*')
   async handle(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const { '*': action } = request.params as { '*': string };
-    if (!OFFERED.has(action) || !METHODS.has(request.method)) throw new NotFound('not found');
+    if (!OFFERED.has(`${request.method} ${action}`)) throw new NotFound('not found');
     const refusal = WRITES.has(action) && this.killSwitch.refusal('read-only');
     if (refusal) throw refusal;
     if (GUESSABLE.has(action)) await this.guessLimit.count(action, request.ip);
@@ -61,8 +45,6 @@ export class IdentityController {
     const url = new URL(`/api/auth/${action}`, this.configuration.publicUrl);
     url.search = queryOf(request.url);
     const answer = await this.identity.handler(await toWebRequest(request, url));
-    // Asked by the wrong method it says nothing at all; an error has one form here.
-    if (answer.status === 404 && answer.body === null) throw new NotFound('not found');
     reply.status(answer.status);
     answer.headers.forEach((value, name) => {
       if (name !== 'set-cookie') reply.header(name, value);

@@ -11,7 +11,7 @@ import {
   URL_TEXT,
 } from '../platform/openapi/index.js';
 
-import { OF_POST, refused, USER, WHO } from './identity.schema.js';
+import { OF_POST, refused, SESSION, USER, WHO } from './identity.schema.js';
 
 const credentials = (names: readonly string[]): OperationDocs['body'] => ({
   type: 'application/json',
@@ -21,6 +21,31 @@ const credentials = (names: readonly string[]): OperationDocs['body'] => ({
     required: names,
   },
 });
+
+const NEW_PASSWORD: OperationDocs['body'] = {
+  type: 'application/json',
+  schema: {
+    type: 'object',
+    properties: {
+      currentPassword: STRING,
+      newPassword: { ...STRING, minLength: 8, maxLength: 128 },
+      revokeOtherSessions: BOOLEAN,
+    },
+    required: ['currentPassword', 'newPassword'],
+  },
+};
+
+const PROFILE: OperationDocs['body'] = {
+  description: 'One of them at least; other fields are dropped, an `email` is refused.',
+  type: 'application/json',
+  schema: {
+    type: 'object',
+    properties: { name: STRING, image: nullable(STRING) },
+    minProperties: 1,
+  },
+};
+
+const DONE = objectOf<{ status: true }>({ status: { const: true } });
 
 const SESSION_NEEDED = {
   headers: {
@@ -35,7 +60,7 @@ const COOKIE = {
   'set-auth-token': 'The signed session token, for apps.',
 };
 
-/** Better Auth, as it is mounted: it has its own session, cookie and origin checks, and its own form of errors. */
+/** Better Auth, as it is mounted, and what of it is reachable: it has its own session, cookie and origin checks, and its own form of errors. */
 export const IDENTITY_DOCS = {
   tag: 'Identity',
   operations: {
@@ -76,6 +101,63 @@ export const IDENTITY_DOCS = {
           summary: 'The session, which slides on with use',
           ...SESSION_NEEDED,
           answers: { 200: json('the session and its user; null for none', nullable(WHO)) },
+        },
+        'GET list-sessions': {
+          summary: 'The live sessions of the user, a hundred at most',
+          ...SESSION_NEEDED,
+          answers: {
+            200: json('the sessions, each with its token', arrayOf(SESSION)),
+            401: refused('there is no session'),
+            403: refused('the session is older than a day: sign in anew'),
+          },
+        },
+        'POST revoke-session': {
+          summary: 'End one session of the user',
+          ...SESSION_NEEDED,
+          body: credentials(['token']),
+          answers: {
+            200: json('it has ended, or there was none with this token', DONE),
+            ...OF_POST,
+            400: refused('there is no token'),
+            401: refused('there is no session'),
+          },
+        },
+        'POST revoke-other-sessions': {
+          summary: 'End the other sessions of the user, a hundred at a time',
+          ...SESSION_NEEDED,
+          answers: {
+            200: json('they have ended', DONE),
+            ...OF_POST,
+            400: refused('the body is not JSON'),
+            401: refused('there is no session'),
+          },
+        },
+        'POST change-password': {
+          summary: 'Change the password',
+          ...SESSION_NEEDED,
+          body: NEW_PASSWORD,
+          answers: {
+            200: json(
+              'it has changed; a token is that of a new session, when all others were ended, this one included',
+              objectOf<Record<'token' | 'user', unknown>>({ token: nullable(STRING), user: USER }),
+            ),
+            ...OF_POST,
+            400: refused(
+              'the current password is wrong, the new one too short or long, or there is none to change',
+            ),
+            401: refused('there is no session'),
+          },
+        },
+        'POST update-user': {
+          summary: 'Change the own name or picture',
+          ...SESSION_NEEDED,
+          body: PROFILE,
+          answers: {
+            200: json('it has changed', DONE, COOKIE),
+            ...OF_POST,
+            400: refused('a field is not in order, or there is none'),
+            401: refused('there is no session'),
+          },
         },
         'GET one-time-token/generate': {
           summary: 'A one-time token of the session, for three minutes',

@@ -30,7 +30,7 @@ export const USER = named(
 type SessionKey =
   'id' | 'userId' | 'token' | 'expiresAt' | 'createdAt' | 'updatedAt' | 'ipAddress' | 'userAgent';
 
-const SESSION = named(
+export const SESSION = named(
   'IdentitySession',
   objectOf<Record<SessionKey, unknown>>({
     id: UUID,

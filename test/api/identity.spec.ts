@@ -550,9 +550,50 @@ describe('/api/auth/*', () => {
     expect(row!.email_verified).toBe(false);
   });
 
+  it('lists sessions for a day after signing in, and ends them', async () => {
+    const browser = await Browser.signUp('lister');
+    const { body: other } = await signIn(browser.email, PASSWORD).expect(200);
+    const tokens = async (): Promise<string[]> => {
+      const sessions = (await browser.get('list-sessions').expect(200)).body as { token: string }[];
+      return sessions.map(({ token }) => token).sort();
+    };
+    expect(await tokens()).toEqual([browser.sessionToken, other.token].sort());
+
+    const stranger = await Browser.signUp('session-stranger');
+    await stranger.post('revoke-session').send({ token: other.token }).expect(200, { status: true });
+    expect(await tokens()).toHaveLength(2);
+    await browser.post('revoke-session').send({ token: other.token }).expect(200, { status: true });
+    expect(await tokens()).toEqual([browser.sessionToken]);
+    await signIn(browser.email, PASSWORD).expect(200);
+    await browser.post('revoke-other-sessions').expect(200, { status: true });
+    expect(await tokens()).toEqual([browser.sessionToken]);
+
+    await service.database.query(
+      `UPDATE auth_sessions SET created_at = created_at - interval '25 hours' WHERE user_id = $1`,
+      [browser.userId],
+    );
+    expect((await browser.get('list-sessions').expect(403)).body.code).toBe('SESSION_NOT_FRESH');
+  });
+
+  it('changes a password for who knows it, and ends all sessions when asked to', async () => {
+    const browser = await Browser.signUp('password-changer');
+    const change = (body: object): supertest.Test => browser.post('change-password').send(body);
+    const [currentPassword, newPassword] = [PASSWORD, 'another battery staple'];
+    await change({ currentPassword: newPassword, newPassword }).expect(400);
+    await change({ currentPassword, newPassword: '1234567' }).expect(400);
+    await change({ currentPassword, newPassword: 'x'.repeat(129) }).expect(400);
+    await auth('post', 'change-password').send({ currentPassword, newPassword }).expect(401);
+    const { body } = await change({ currentPassword, newPassword, revokeOtherSessions: true }).expect(200);
+    expect(body).toMatchObject({ token: expect.any(String), user: { id: browser.userId } });
+    expect((await browser.get('get-session').expect(200)).body).toBeNull();
+    await signIn(browser.email, PASSWORD).expect(401);
+    await signIn(browser.email, newPassword).expect(200);
+  });
+
   it('answers a wrong method on an offered path with a flat 404', async () => {
     for (const [method, path] of [
       ['post', 'token'],
+      ['post', 'get-session'],
       ['get', 'sign-up/email'],
       ['get', 'sign-out'],
     ] as const) {

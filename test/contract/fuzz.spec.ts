@@ -20,9 +20,9 @@ const MOST_REPORTED = 20;
 
 /** Each of these costs a hash of a password, or a user with all that is theirs. */
 const RARE = new Set([
-  ...['Identity.sign-in/email', 'Identity.sign-up/email', 'Identity.sign-out', 'KeySessions.open'],
-  ...['AccountPage.signIn', 'AccountPage.signOut', 'AccountPage.endSession', 'AccountPage.endOtherSessions'],
-  ...['Workspaces.delete', 'Account.delete'],
+  ...['Identity.sign-in/email', 'Identity.sign-up/email', 'Identity.sign-out', 'Identity.change-password'],
+  ...['KeySessions.open', 'AccountPage.signIn', 'AccountPage.signOut', 'AccountPage.endSession'],
+  ...['AccountPage.endOtherSessions', 'Workspaces.delete', 'Account.delete'],
 ]);
 
 /** What a cookie opens. */

@@ -60,17 +60,22 @@ describe('the API document', () => {
     expect(described.sort()).toEqual(templates.sort());
   });
 
-  it('describes what of the identity handler the contract names, and signing up', () => {
+  it('describes what of the identity handler is reachable', () => {
     const mounted = operations().filter(({ path }) => /^\/api\/auth\//.test(path));
     expect(mounted.map(({ method, path }) => `${method} ${path.replace('/api/auth/', '')}`).sort()).toEqual([
       'get get-session',
       'get jwks',
+      'get list-sessions',
       'get one-time-token/generate',
       'get token',
+      'post change-password',
       'post one-time-token/verify',
+      'post revoke-other-sessions',
+      'post revoke-session',
       'post sign-in/email',
       'post sign-out',
       'post sign-up/email',
+      'post update-user',
     ]);
   });
 
