@@ -1,6 +1,7 @@
 import { isEmail } from 'class-validator';
 import { Argument, InvalidArgumentError, Option } from 'commander';
 import { isInstant, parseInstant } from '../platform/clock/index.js';
+import { asName, NAME_RULE } from '../platform/http/index.js';
 
 /** Whether a command only tells what it would change: on every command that changes data. */
 export interface DryRun {
@@ -20,6 +21,12 @@ export const emailArgument = (): Argument =>
 export function email(text: string): string {
   if (isEmail(text)) return text;
   throw new InvalidArgumentError('It must be an email address.');
+}
+
+export function personName(text: string): string {
+  const name = asName(text);
+  if (name !== undefined) return name;
+  throw new InvalidArgumentError(`It ${NAME_RULE}.`);
 }
 
 export function time(text: string): Date {

@@ -2,6 +2,7 @@ import { betterAuth } from 'better-auth';
 import { APIError, isAPIError } from 'better-auth/api';
 import { bearer, jwt, oneTimeToken } from 'better-auth/plugins';
 import { Configuration } from '../config/index.js';
+import { asName, NAME_RULE } from '../platform/http/index.js';
 import { type Log, redactUrl } from '../platform/log/index.js';
 import type { WatchedPool } from './watched-pool.js';
 
@@ -36,7 +37,7 @@ export function createIdentity(configuration: Configuration, secret: string, poo
       disableCSRFCheck: false,
     },
     onAPIError: { onError: leaveFaultsToTheFilter },
-    databaseHooks: { user: { create: { before: refuseUnfit }, update: { before: refuseUnfit } } },
+    databaseHooks: { user: { create: { before: fit }, update: { before: fit } } },
     ...TABLES,
     plugins: [
       jwt({
@@ -58,14 +59,23 @@ export function createIdentity(configuration: Configuration, secret: string, poo
 
 /** Longer ones would not fit the index, and the library bounds neither. */
 const MAX_EMAIL = 254;
-const NAME = /^[^\p{Cc}\p{Cs}]{1,255}$/u;
 
-function refuseUnfit(user: { email?: string | undefined; name?: string | undefined }): Promise<void> {
-  const isFit = (user.email?.length ?? 0) <= MAX_EMAIL && (user.name === undefined || NAME.test(user.name));
-  if (isFit) return Promise.resolve();
-  throw new APIError('BAD_REQUEST', {
-    message: 'email must have at most 254 characters, name 1 to 255 without control characters',
-  });
+const UNFIT = `email must have at most ${MAX_EMAIL} characters; name ${NAME_RULE}`;
+
+interface Fields {
+  readonly email?: string | undefined;
+  readonly name?: unknown;
+  readonly image?: unknown;
+}
+
+/** The library takes anything for a name or an image, and would store an object as its JSON. */
+function fit({ email = '', name, image = null }: Fields): Promise<{ data: { name?: string } }> {
+  if (image !== null && typeof image !== 'string')
+    throw new APIError('BAD_REQUEST', { message: 'image must be text or null' });
+  const stored = asName(name);
+  const isFit = email.length <= MAX_EMAIL && (name === undefined || stored !== undefined);
+  if (!isFit) throw new APIError('BAD_REQUEST', { message: UNFIT });
+  return Promise.resolve({ data: stored === undefined ? {} : { name: stored } });
 }
 
 /** Faults of ours end as 500 or 503 in the service's own log; the library would print them past it. */

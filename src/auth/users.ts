@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
 import { Clock } from '../platform/clock/index.js';
-import { Conflict } from '../platform/http/index.js';
+import { asName, BadRequest, Conflict, NAME_RULE } from '../platform/http/index.js';
 import { Database, statement } from '../platform/database/index.js';
 import type { Identity } from './identity.js';
 import { IDENTITY } from './identity.provider.js';
@@ -34,15 +34,17 @@ export class Users {
     return this.users.findOneBy({ email: email.toLowerCase() });
   }
 
-  /** The user with this email, made without a password if there is none. Safe to call twice at once. */
+  /** The user with this email, made without a password if there is none. Safe to call twice at once. @throws BadRequest */
   async findOrCreate(email: string, name: string): Promise<UserEntity> {
-    await this.database.run(createUser, [email.toLowerCase(), name, this.clock.now()]);
+    const stored = asName(name);
+    if (stored === undefined) throw new BadRequest(`name ${NAME_RULE}`);
+    await this.database.run(createUser, [email.toLowerCase(), stored, this.clock.now()]);
     return this.users.findOneByOrFail({ email: email.toLowerCase() });
   }
 
   /**
    * An account with email and password; a user that has none yet, from dev-login or a crash between the two steps, gets
-   * this one. @throws Conflict when there is a password already
+   * this one. @throws Conflict when there is a password already, BadRequest for a name that is none
    */
   async create(email: string, name: string, password: string): Promise<UserEntity> {
     const { internalAdapter, password: passwords } = await this.identity.$context;

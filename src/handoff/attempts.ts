@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type Refusal, BrowserSessions, type SignedIn } from '../auth/index.js';
-import { BadRequest, TooManyRequests } from '../platform/http/index.js';
+import { asName, BadRequest, TooManyRequests } from '../platform/http/index.js';
 import type { Form } from './form.js';
 import type { Visit } from './visits.js';
 
@@ -28,8 +28,6 @@ const FAULTS: Readonly<Record<Refusal, FailedAttempt['faults']>> = {
   unfit: { email: 'This email address cannot be used.' },
 };
 
-const NAME = /^[^\p{Cc}\p{Cs}]{1,255}$/u;
-
 /** What people type to get in, on whichever page. */
 @Injectable()
 export class Attempts {
@@ -42,7 +40,7 @@ export class Attempts {
     const values = { name: form.text('name'), email: form.text('email') };
     const password = form.get('password') ?? '';
     const failed = { status: 422, headers: {}, intent, values } as const;
-    if (intent === 'sign-up' && !NAME.test(values.name))
+    if (intent === 'sign-up' && asName(values.name) === undefined)
       return { ...failed, faults: { name: 'Enter a name of 1 to 255 characters.' } };
     try {
       const entered =

@@ -550,6 +550,37 @@ describe('/api/auth/*', () => {
     expect(row!.email_verified).toBe(false);
   });
 
+  it.each([null, 7, false, { a: 1 }, ['a'], '', ' ', 'a\tb', 'x'.repeat(256)])(
+    'takes no name that is none: %j',
+    async (name) => {
+      const changer = await Browser.signUp(`named-${randomUUID()}`);
+      await changer.post('update-user').send({ name }).expect(400);
+      const body = { email: `${randomUUID()}@example.org`, name, password: PASSWORD };
+      await signUp(body).expect(400);
+      expect((await changer.get('get-session')).body.user.email).toBe(changer.email);
+      expect((await changer.get('get-session')).body.user.name).toMatch(/^named-/);
+    },
+  );
+
+  it('stores names without spaces around them', async () => {
+    const changer = await Browser.signUp('spaced');
+    await changer
+      .post('update-user')
+      .send({ name: ` ${'é'.repeat(255)}\n` })
+      .expect(200);
+    expect((await changer.get('get-session')).body.user.name).toBe('é'.repeat(255));
+    const body = { email: 'trimmed@example.org', name: ' Trimmed ', password: PASSWORD };
+    expect((await signUp(body).expect(200)).body.user.name).toBe('Trimmed');
+  });
+
+  it('takes text or null for a picture, and nothing else', async () => {
+    const changer = await Browser.signUp('pictured');
+    for (const image of [7, { a: 1 }, ['a'], true])
+      await changer.post('update-user').send({ image }).expect(400);
+    await changer.post('update-user').send({ image: 'https://example.org/a.png' }).expect(200);
+    await changer.post('update-user').send({ image: null }).expect(200);
+  });
+
   it('lists sessions for a day after signing in, and ends them', async () => {
     const browser = await Browser.signUp('lister');
     const { body: other } = await signIn(browser.email, PASSWORD).expect(200);

@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Users } from '../../src/auth/index.js';
 import type { Report } from '../../src/admin/report.js';
 import { adminReport } from '../kit/admin.js';
 import { changedTables, checksums } from '../kit/checksums.js';
@@ -156,6 +157,10 @@ describe('admin', () => {
     [['subscription']],
     [['kill-switch', 'sideways']],
     [['user', 'create', 'not-an-address']],
+    [['user', 'create', 'nameless@example.org', '--name', '']],
+    [['user', 'create', 'nameless@example.org', '--name', '\t']],
+    [['user', 'create', 'nameless@example.org', '--name', 'a\tb', '--dry-run']],
+    [['user', 'create', 'nameless@example.org', '--name', 'x'.repeat(256)]],
     [['storage', 'set', 'alice@example.org']],
     [['jobs', '--limit', '0']],
     [['jobs', '--dry-run']],
@@ -164,6 +169,21 @@ describe('admin', () => {
     const stderr = jest.spyOn(process.stderr, 'write').mockReturnValue(true);
     await expect(told(...args)).rejects.toThrow(CommanderError);
     stderr.mockRestore();
+  });
+
+  it('user create takes no name that is none, and says what one is', async () => {
+    const command = ['user', 'create', 'nameless@example.org', '--name', 'a\tb'];
+    const { code, stderr } = await admin(beside(), ...command);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining('It must be 1 to 255 characters, without control characters.'),
+    ]);
+    const users = service.app.get(Users);
+    await expect(users.create('nameless@example.org', ' ', 'a password')).rejects.toThrow(
+      'name must be 1 to',
+    );
+    expect(await users.findByEmail('nameless@example.org')).toBeNull();
+    expect(await told(...command.slice(0, -1), ' With a name ')).toMatchObject({ name: 'With a name' });
   });
 
   it.each([[[]], [['user']]])('%j --json without a command says so', async (args) => {

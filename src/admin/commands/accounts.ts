@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { bytesUpTo, type DryRun, dryRunOption, email, emailArgument } from '../arguments.js';
+import { bytesUpTo, type DryRun, dryRunOption, email, emailArgument, personName } from '../arguments.js';
 import { createUser, foreseeUser } from '../create-user.js';
 import type { Run } from '../report.js';
 import { foreseeReset, resetPassword } from '../reset-password.js';
@@ -11,7 +11,7 @@ export function addAccounts(program: Command, run: Run): void {
   user
     .command('create')
     .argument('<email>', 'address to sign in with', email)
-    .option('--name <name>', 'display name; the part before the @ unless told')
+    .option('--name <name>', 'display name; the part before the @ unless told', personName)
     .addOption(dryRunOption())
     .description('create an account; its password is made here and shown once')
     .action((address: string, { name, dryRun }: DryRun & { name?: string }) =>

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { AccessTokens } from '../../access-tokens/index.js';
 import { type Scope, SCOPES } from '../../auth/index.js';
 import { Clock } from '../../platform/clock/index.js';
+import { asName } from '../../platform/http/index.js';
 import { Workspaces } from '../../workspaces/index.js';
 import type { Form } from '../form.js';
 
@@ -40,8 +41,6 @@ export interface FailedMint {
   };
 }
 
-const NAME = /^[^\p{Cc}\p{Cs}]{1,255}$/u;
-
 /** Personal access tokens as the account page has them. */
 @Injectable()
 export class TokenDesk {
@@ -72,7 +71,7 @@ export class TokenDesk {
     const workspaceId = form.text('workspace');
     const expiry = form.text('expiry');
     const faults = {
-      ...(NAME.test(name) ? {} : { name: 'Enter a name of 1 to 255 characters.' }),
+      ...(asName(name) !== undefined ? {} : { name: 'Enter a name of 1 to 255 characters.' }),
       ...(scopes.length > 0 && scopes.every(isScope) ? {} : { scopes: 'Choose what the token may do.' }),
       ...(LIFETIMES.some((one) => one === expiry) ? {} : { expiry: 'Choose when the token ends.' }),
     };

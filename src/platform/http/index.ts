@@ -7,7 +7,7 @@ export { notFoundIfPurged } from './gone-workspace.js';
 export { corsOptions, securityHeaders } from './headers.js';
 export { isHealth } from './health-path.js';
 export { HttpModule } from './http.module.js';
-export { IsInstant, IsName } from './text.js';
+export { asName, IsInstant, IsName, NAME_RULE } from './text.js';
 export { InFlightRequests } from './in-flight.js';
 export { Overload } from './overload.js';
 export { parseJsonObject } from './json.js';
