@@ -2,6 +2,7 @@ import { isUUID } from 'class-validator';
 import { BadRequest } from '../platform/http/index.js';
 import type { PaymentEvent, Terms } from './fold.js';
 import { firstId, idOf, secondsAt, valueAt } from './provider-fields.js';
+import { TRIAL_MS } from './subscription-state.js';
 import { PROVIDER_STATUSES, type ProviderStatus } from './transitions.js';
 
 /** What an object says about a subscription. */
@@ -9,9 +10,6 @@ export interface About extends Pick<PaymentEvent, 'cause' | 'terms'> {
   /** Null: the one that counts, whichever that is. */
   readonly subscriptionId: string | null;
 }
-
-/** Of a trial whose end the provider does not say: as long as our own. */
-const TRIAL_S = 30 * 24 * 60 * 60;
 
 const PLAN = /^[^\p{Cc}]{1,255}$/u;
 
@@ -69,7 +67,7 @@ function termsOf(subscription: object, status: ProviderStatus, created: number):
     plan: typeof key === 'string' && PLAN.test(key) ? key : 'pro',
     periodEnd,
     cancelAtPeriodEnd: isCancelledAtPeriodEnd(subscription, periodEnd),
-    ...trialOf(subscription, status, { periodEnd, fallback: created + TRIAL_S }),
+    ...trialOf(subscription, status, { periodEnd, fallback: created + TRIAL_MS / 1000 }),
   };
 }
 

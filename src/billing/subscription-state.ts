@@ -1,5 +1,8 @@
 import type { SubscriptionStatus } from './transitions.js';
 
+/** How long our own trial lasts, and one of the provider's whose end it does not say. */
+export const TRIAL_MS = 30 * 24 * 60 * 60_000;
+
 /** Everything that events decide about a user's subscription. */
 export interface SubscriptionState {
   readonly plan: string;

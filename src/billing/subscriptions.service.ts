@@ -6,11 +6,8 @@ import { Conflict, NotFound } from '../platform/http/index.js';
 import { currentState, lockUser, overwrite } from './event-log.js';
 import { granted } from './grant.js';
 import { subscriptionStatements } from './subscription.queries.js';
-import { FREE, type SubscriptionState } from './subscription-state.js';
+import { FREE, type SubscriptionState, TRIAL_MS } from './subscription-state.js';
 import { type SubscriptionStatus, transition } from './transitions.js';
-
-const TRIAL_DAYS = 30;
-const DAY_MS = 24 * 60 * 60_000;
 
 /** A user's subscription as it stands now. */
 export type Subscription = Omit<SubscriptionState, 'pastDueSince' | 'subscriptionId'>;
@@ -75,7 +72,7 @@ export class Subscriptions {
   async startTrial(userId: string): Promise<Subscription> {
     if (this.isOff) throw new Conflict('subscriptions are switched off: every user is active');
     const now = this.clock.now();
-    const trialEnd = new Date(now.getTime() + TRIAL_DAYS * DAY_MS);
+    const trialEnd = new Date(now.getTime() + TRIAL_MS);
     await this.change(userId, now, (state) => {
       const status = state.trialStart ? undefined : transition(state.status, 'trial_started');
       return status && { ...state, plan: 'pro', status, trialStart: now, trialEnd };
