@@ -4,7 +4,7 @@ import { Clock } from '../platform/clock/index.js';
 import { Database, type Parameter, type Statement, type Tx } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
 import { BadRequest, Unauthorized } from '../platform/http/index.js';
-import { WORKSPACE_DELETED, WorkspacePurge } from '../workspaces/index.js';
+import { WorkspaceDeletion } from '../workspaces/index.js';
 import { accountStatements } from './account.queries.js';
 import { OwedCancellations } from './owed-cancellations.js';
 
@@ -23,7 +23,7 @@ interface Gone {
 export class AccountDeletion {
   constructor(
     private readonly database: Database,
-    private readonly purge: WorkspacePurge,
+    private readonly workspaces: WorkspaceDeletion,
     private readonly owed: OwedCancellations,
     private readonly clock: Clock,
     private readonly bus: EventBus,
@@ -35,10 +35,7 @@ export class AccountDeletion {
       this.remove(tx, userId, confirm),
     );
     for (const key of tokenIds) this.bus.publish({ topic: TOKEN_REVOKED, key });
-    for (const key of workspaceIds) {
-      this.bus.publish({ topic: WORKSPACE_DELETED, key });
-      this.purge.begin(key);
-    }
+    this.workspaces.announce(workspaceIds);
     this.owed.settleSoon();
   }
 
@@ -53,10 +50,10 @@ export class AccountDeletion {
     if (confirm.trim().toLowerCase() !== user.email.toLowerCase())
       throw new BadRequest('confirm must be the email address of the account');
 
-    const early = await ids(tx, accountStatements.deleteWorkspaces, [userId, now]);
+    const early = await this.workspaces.markAllOf(tx, userId, now);
     const locked = await ids(tx, accountStatements.lockUser, [userId]);
     if (locked.length === 0) throw new Unauthorized();
-    const late = await ids(tx, accountStatements.deleteWorkspaces, [userId, now]);
+    const late = await this.workspaces.markAllOf(tx, userId, now);
     const tokenIds = await ids(tx, accountStatements.tokenIds, [userId]);
     await tx.run(accountStatements.oweCancellation, [userId, now]);
     await tx.run(accountStatements.deleteUser, [userId]);

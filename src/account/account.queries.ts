@@ -3,19 +3,6 @@ import { statement } from '../platform/database/index.js';
 export const accountStatements = {
   email: statement('account.email', 'SELECT email FROM users WHERE id = $1'),
 
-  /**
-   * Deletes the user's workspaces and lets go of them: they stay without an owner until they are purged. In the order
-   * of their ids, so that two such requests cannot lock each other out; waits for writes that are under way.
-   */
-  deleteWorkspaces: statement(
-    'account.delete_workspaces',
-    `WITH locked AS (
-       SELECT id FROM workspaces WHERE user_id = $1 AND deleted_at IS NULL ORDER BY id FOR NO KEY UPDATE
-     )
-     UPDATE workspaces w SET deleted_at = $2, user_id = NULL FROM locked WHERE w.id = locked.id
-     RETURNING w.id`,
-  ),
-
   /** Waits for whoever is making something of the user's, and holds off everybody who would. */
   lockUser: statement('account.lock_user', 'SELECT id FROM users WHERE id = $1 FOR UPDATE'),
 

@@ -9,6 +9,7 @@ export {
 export { StandingGuard } from './standing.guard.js';
 export { openTo } from './standing.queries.js';
 export { type Caller, callerKey, Standings, WorkspaceClosed } from './standings.js';
+export { WorkspaceDeletion } from './workspace-deletion.js';
 export { WorkspaceEntity } from './workspace.entity.js';
 export { WorkspacePurge } from './workspace-purge.js';
 export { Workspaces } from './workspaces.service.js';

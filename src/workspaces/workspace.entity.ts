@@ -5,8 +5,9 @@ export class WorkspaceEntity {
   @PrimaryColumn('uuid')
   id: string;
 
-  @Column('uuid', { name: 'user_id' })
-  userId: string;
+  /** Null once the owner's account has been deleted, and the workspace with it (constraint workspaces_owner). */
+  @Column('uuid', { name: 'user_id', nullable: true })
+  userId: string | null;
 
   @Column('text')
   name: string;
@@ -28,4 +29,11 @@ export class WorkspaceEntity {
 
   @Column('timestamptz', { name: 'deleted_at', nullable: true })
   deletedAt: Date | null;
+}
+
+/** One that is not deleted. */
+export type LiveWorkspace = WorkspaceEntity & { readonly userId: string };
+
+export function isLive(workspace: WorkspaceEntity | null): workspace is LiveWorkspace {
+  return workspace !== null && workspace.deletedAt === null && workspace.userId !== null;
 }

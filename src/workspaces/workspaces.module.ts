@@ -4,6 +4,7 @@ import { NightlyJobs } from '../platform/jobs/index.js';
 import { BillingModule } from '../billing/index.js';
 import { StandingGuard } from './standing.guard.js';
 import { Standings } from './standings.js';
+import { WorkspaceDeletion } from './workspace-deletion.js';
 import { WorkspaceEntity } from './workspace.entity.js';
 import { WorkspacePurge } from './workspace-purge.js';
 import { WorkspacesController } from './workspaces.controller.js';
@@ -12,8 +13,8 @@ import { Workspaces } from './workspaces.service.js';
 @Module({
   imports: [BillingModule, TypeOrmModule.forFeature([WorkspaceEntity])],
   controllers: [WorkspacesController],
-  providers: [StandingGuard, Standings, WorkspacePurge, Workspaces],
-  exports: [StandingGuard, Standings, WorkspacePurge, Workspaces],
+  providers: [StandingGuard, Standings, WorkspaceDeletion, WorkspacePurge, Workspaces],
+  exports: [StandingGuard, Standings, WorkspaceDeletion, WorkspacePurge, Workspaces],
 })
 export class WorkspacesModule {
   constructor(jobs: NightlyJobs, purge: WorkspacePurge) {

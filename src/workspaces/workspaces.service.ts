@@ -5,13 +5,11 @@ import { IsNull, Repository } from 'typeorm';
 import { equalSecrets, type Principal } from '../auth/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { newId } from '../platform/database/index.js';
-import { EventBus } from '../platform/events/index.js';
 import { Conflict, NotFound } from '../platform/http/index.js';
 import { RateLimiter } from '../platform/limits/index.js';
-import { WorkspaceEntity } from './workspace.entity.js';
+import { WorkspaceDeletion } from './workspace-deletion.js';
+import { isLive, type LiveWorkspace, WorkspaceEntity } from './workspace.entity.js';
 import type { SetupEncryptionRequest } from './workspaces.dto.js';
-import { WORKSPACE_DELETED } from './topics.js';
-import { WorkspacePurge } from './workspace-purge.js';
 
 const PASSWORD_TRIES_PER_MINUTE = 10;
 
@@ -21,16 +19,15 @@ type Owner = Pick<Principal, 'userId' | 'workspaceId'>;
 export class Workspaces {
   constructor(
     @InjectRepository(WorkspaceEntity) private readonly workspaces: Repository<WorkspaceEntity>,
-    private readonly purge: WorkspacePurge,
+    private readonly deletion: WorkspaceDeletion,
     private readonly rateLimiter: RateLimiter,
     private readonly clock: Clock,
-    private readonly bus: EventBus,
   ) {}
 
   /** Oldest first; for a token that is bound to a workspace, that one alone. */
-  list({ userId, workspaceId }: Principal): Promise<WorkspaceEntity[]> {
-    const bound = workspaceId === null ? {} : { id: workspaceId };
-    return this.workspaces.find({ where: { ...bound, userId, deletedAt: IsNull() }, order: { id: 'ASC' } });
+  async list({ userId, workspaceId }: Principal): Promise<LiveWorkspace[]> {
+    const where = { ...(workspaceId === null ? {} : { id: workspaceId }), userId, deletedAt: IsNull() };
+    return (await this.workspaces.find({ where, order: { id: 'ASC' } })).filter(isLive);
   }
 
   /**
@@ -47,28 +44,23 @@ export class Workspaces {
   }
 
   /** @throws NotFound */
-  async get(id: string): Promise<WorkspaceEntity> {
+  async get(id: string): Promise<LiveWorkspace> {
     const workspace = await this.workspaces.findOneBy({ id, deletedAt: IsNull() });
-    if (!workspace) throw new NotFound('workspace not found');
+    if (!isLive(workspace)) throw new NotFound('workspace not found');
     return workspace;
   }
 
-  async create(userId: string, name: string): Promise<WorkspaceEntity> {
+  async create(userId: string, name: string): Promise<LiveWorkspace> {
     const now = this.clock.now();
     const id = newId();
     await this.workspaces.insert({ id, userId, name, createdAt: now, updatedAt: now });
-    return this.workspaces.findOneByOrFail({ id });
+    return Object.assign(await this.workspaces.findOneByOrFail({ id }), { userId });
   }
 
-  /** Gone for every caller when this resolves; its rows and bytes go in the background. */
+  /** Gone for every caller when this resolves; its rows and bytes go in the background. @throws NotFound */
   async delete(id: string): Promise<void> {
-    const { affected } = await this.workspaces.update(
-      { id, deletedAt: IsNull() },
-      { deletedAt: this.clock.now() },
-    );
-    if (!affected) throw new NotFound('workspace not found');
-    this.bus.publish({ topic: WORKSPACE_DELETED, key: id });
-    this.purge.begin(id);
+    const wasThere = await this.deletion.delete(id, this.clock.now());
+    if (!wasThere) throw new NotFound('workspace not found');
   }
 
   /** Once per workspace: other salts later would lock the owner out of what is stored. @throws Conflict */

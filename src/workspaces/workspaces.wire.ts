@@ -1,4 +1,4 @@
-import type { WorkspaceEntity } from './workspace.entity.js';
+import type { LiveWorkspace } from './workspace.entity.js';
 
 /** List and detail are snake_case, creation is camelCase: the contract has it so. */
 export interface WorkspaceWire {
@@ -18,7 +18,7 @@ export interface CreatedWorkspaceWire {
   updatedAt: string;
 }
 
-export function workspaceWire(workspace: WorkspaceEntity): WorkspaceWire {
+export function workspaceWire(workspace: LiveWorkspace): WorkspaceWire {
   return {
     id: workspace.id,
     user_id: workspace.userId,
@@ -29,7 +29,7 @@ export function workspaceWire(workspace: WorkspaceEntity): WorkspaceWire {
   };
 }
 
-export function createdWorkspaceWire(workspace: WorkspaceEntity): CreatedWorkspaceWire {
+export function createdWorkspaceWire(workspace: LiveWorkspace): CreatedWorkspaceWire {
   return {
     id: workspace.id,
     userId: workspace.userId,

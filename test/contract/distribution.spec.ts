@@ -14,7 +14,7 @@ const LOOK_AT_ALL_NODES = {
   'a request about all workspaces of a user: their list, `/account`, deletion of a device or an account': [
     WORKSPACES_OF_A_USER,
     'devices.delete',
-    'account.delete_workspaces',
+    'workspaces.delete_all_of_user',
   ],
   'the start, and each command: whether the store that is configured is needed': ['blobs.any_stored'],
   'each instance by itself: what is deleted is emptied and swept, keys run out, pushes are sent': [
