@@ -43,7 +43,7 @@ export function bordersAt(now: Date): Borders {
  * Hours make up days and days make up weeks, so what goes at one time would go at any later time too: runs in between
  * change nothing in the end. The newest version stays always.
  *
- * The service runs this rule as SQL (retention.queries.ts); a test holds the two to each other.
+ * The service never calls this: it runs the rule as SQL (retention.queries.ts), and the tests hold that to this one.
  */
 export function versionsToThin(history: readonly HistoryEntry[], exempt: Exempt, now: Date): string[] {
   const borders = bordersAt(now);
