@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../clock/index.js';
 import { Database, type Parameter, type Statement, type Tx } from '../database/index.js';
-import { Log } from '../log/index.js';
 import { BlobReferences } from './blob-references.js';
 import { ByteRemover, type Doomed } from './byte-remover.js';
 import { type SweepStatements, sweepStatements } from './sweep.queries.js';
@@ -44,15 +43,9 @@ export class BlobSweeper {
     private readonly database: Database,
     private readonly remover: ByteRemover,
     private readonly clock: Clock,
-    private readonly log: Log,
     references: BlobReferences,
   ) {
     this.statements = sweepStatements(references);
-  }
-
-  /** Best effort, for what has just become unreferenced. */
-  async sweepNow(): Promise<void> {
-    await this.log.bestEffort('sweep blobs', () => this.sweep(this.clock.now()));
   }
 
   /** Takes up what crashed uploads left behind and what is past its grace, oldest first. Returns how many blobs went. */
