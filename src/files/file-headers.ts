@@ -52,8 +52,6 @@ export interface Precondition {
   readonly ifAbsent: boolean;
 }
 
-const ENTITY_TAG = /(W\/)?"([\x21\x23-\x7e]*)"/;
-
 /** `If-Match: "<content hash>", …` and `If-None-Match: *`. */
 export const UploadPrecondition = fromRequest(({ headers }): Precondition => {
   const ifMatch = parseIfMatch(headers['if-match']);
@@ -62,11 +60,11 @@ export const UploadPrecondition = fromRequest(({ headers }): Precondition => {
   return { ifMatch, ifAbsent };
 });
 
-/** The content hashes of an `If-Match`, or `*`; null without one. Weak tags match nothing. @throws BadRequest when it is no list of tags */
+/** The content hashes of an `If-Match`, or `*`; null without one. Weak tags match nothing. @throws BadRequest when it names nothing */
 export function parseIfMatch(header: string | undefined): readonly string[] | null {
   if (header === undefined) return null;
   // A condition that is not understood must not be dropped: the write would overwrite what it meant to spare.
-  if (header.trim() !== '*' && !ENTITY_TAG.test(header))
+  if (parseEntityTags(header, true).length === 0)
     throw new BadRequest('If-Match must be a list of quoted content hashes or *');
   return parseEntityTags(header).filter((tag) => tag === '*' || CONTENT_HASH.test(tag)); // no version has another
 }
@@ -74,7 +72,7 @@ export function parseIfMatch(header: string | undefined): readonly string[] | nu
 /** The opaque parts of a list of entity tags; weak ones match no version and are left out unless `weak`. */
 export function parseEntityTags(header: string, weak = false): string[] {
   if (header.trim() === '*') return ['*'];
-  const tags = header.matchAll(new RegExp(ENTITY_TAG, 'g'));
+  const tags = header.matchAll(/(W\/)?"([\x21\x23-\x7e]*)"/g);
   const named = [...tags].filter(([, isWeak]) => weak || !isWeak).map(([, , tag]) => tag ?? '');
   return named.filter((tag) => tag !== '*'); // in quotes it is a name like any other, and no version has it
 }

@@ -291,7 +291,7 @@ describe('PUT notes/*path', () => {
     const { body: first } = await vault.create('a.md', '1').expect(201);
     const match = (hash: string): supertest.Test => vault.update('a.md', '2').set('If-Match', hash);
     await expectError(match(`"${'0'.repeat(64)}"`), 412);
-    await expectError(match(`W/"${first.contentHash}"`), 400);
+    await expectError(match(`W/"${first.contentHash}"`), 412);
     await expectError(match(first.contentHash), 400);
     await match(`"x", "${first.contentHash}"`).expect(200);
     await expectError(match(`"${first.contentHash}"`), 412); // also for the text that is there now

@@ -537,7 +537,7 @@ describe('a conditional upload', () => {
     const notes = await workspace();
     await notes.put('YQ', 'one').expect(201);
     await expectNothingStored(notes, async () => {
-      for (const condition of [`W/${tag('one')}`, `W/${tag('one')}, ${other}`, '"*"'])
+      for (const condition of [`W/${tag('one')}`, `W/${tag('one')}, ${other}`])
         await notes.put('YQ', 'two').set('If-Match', condition).expect(412);
     });
     // A retry of what landed is always 200, as behind a proxy that weakens tags.
