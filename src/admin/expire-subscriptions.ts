@@ -7,7 +7,10 @@ import { withService } from './with-service.js';
 export function expireSubscriptions(now: Date | undefined): Promise<Report> {
   return withService(async (service) => {
     const expired = await service.get(Subscriptions).expire(now ?? service.get(Clock).now());
-    return { expired, text: `${expired} ${expired === 1 ? 'subscription has' : 'subscriptions have'} run out` };
+    return {
+      expired,
+      text: `${expired} ${expired === 1 ? 'subscription has' : 'subscriptions have'} run out`,
+    };
   });
 }
 
