@@ -26,7 +26,8 @@ type StandingRow = SubscriptionState & { base: StoredState | null };
 
 /**
  * Locks a user's billing until the transaction ends: whatever decides about a subscription comes through here, on
- * every instance; `expire` only writes down what reads so already. Found by the stored customer, else by id; undefined when there is no such user.
+ * every instance; `expire` only writes down what reads so already. Found by the stored customer, else by id; undefined
+ * when there is no such user.
  */
 export async function lockUser(
   tx: Tx,
