@@ -749,8 +749,39 @@ describe('GET note-state', () => {
   });
 });
 
-describe('projections of many changes', () => {
-  it('are computed one at a time, and all are answered; those of few do not wait for them', async () => {
+describe('projections at once', () => {
+  /** Holds up those whose result is `isHeld` until they are released. */
+  function holding(isHeld: (result: unknown) => boolean): {
+    atOnce: number;
+    most: number;
+    release: () => void;
+  } {
+    const database = service.app.get(Database);
+    const snapshot = database.snapshot.bind(database);
+    let open = (): void => undefined;
+    const released = new Promise<void>((resolve) => (open = resolve));
+    const held = {
+      atOnce: 0,
+      most: 0,
+      release: (): void => {
+        open();
+        spy.mockRestore();
+      },
+    };
+    const spy = jest.spyOn(database, 'snapshot').mockImplementation(async (work) => {
+      const result = await snapshot(work);
+      if (!isHeld(result)) return result;
+      held.most = Math.max(held.most, ++held.atOnce);
+      await released;
+      held.atOnce--;
+      return result;
+    });
+    return held;
+  }
+
+  const inFlight = (): number => service.app.get(InFlightRequests).count;
+
+  it('are computed one at a time for large logs, whatever the window; those of small ones do not wait', async () => {
     const large = await workspace();
     const run = (sql: string, values: unknown[]): Promise<unknown> => service.database.query(sql, values);
     await insertLargeLog(run, large.id, { files: 501, changes: 1002 });
@@ -759,34 +790,41 @@ describe('projections of many changes', () => {
     await small.put('YQ', 'a').expect(201);
     const ofSmall = await small.checkpoint();
 
-    const database = service.app.get(Database);
-    const snapshot = database.snapshot.bind(database);
-    let release = (): void => undefined;
-    const released = new Promise<void>((resolve) => (release = resolve));
-    let [atOnce, most] = [0, 0];
-    const held = jest.spyOn(database, 'snapshot').mockImplementation(async (work) => {
-      const result = await snapshot(work);
-      if ((result as Partial<Summary> | undefined)?.entries === undefined) return result;
-      most = Math.max(most, ++atOnce);
-      await released;
-      atOnce--;
-      return result;
-    });
+    const held = holding((result) => (result as Partial<Summary> | undefined)?.entries !== undefined);
     try {
-      const asked = [getSummary, getManifest, getSummary, getManifest].map((get) =>
-        get(large, id).expect(200),
-      );
+      const asked = [
+        ...[getSummary(large, id), getSummary(large, id, '?fromCursor=1001')],
+        ...[getManifest(large, id), getManifest(large, id)],
+      ].map((request) => request.expect(200));
       const all = Promise.all(asked);
-      await eventually(() => expect(service.app.get(InFlightRequests).count).toBe(asked.length));
-      await eventually(() => expect(atOnce).toBe(1));
+      await eventually(() => expect(inFlight()).toBe(asked.length));
+      await eventually(() => expect(held.atOnce).toBe(1));
       await getSummary(small, ofSmall.id).expect(200);
       await getManifest(small, ofSmall.id).expect(200);
-      release();
+      expect(inFlight()).toBe(asked.length);
+      held.release();
       await all;
-      expect(most).toBe(1);
+      expect(held.most).toBe(1);
     } finally {
-      release();
-      held.mockRestore();
+      held.release();
+    }
+  });
+
+  it('leave connections for everybody else, also those of small logs', async () => {
+    const notes = await workspace();
+    await notes.put('YQ', 'a').expect(201);
+    const { id } = await notes.checkpoint();
+    const held = holding(() => true);
+    try {
+      const asked = Array.from({ length: 5 }, () => getSummary(notes, id).expect(200));
+      const all = Promise.all(asked);
+      await eventually(() => expect(inFlight()).toBe(asked.length));
+      await eventually(() => expect(held.atOnce).toBe(2));
+      held.release();
+      await all;
+      expect(held.most).toBe(2);
+    } finally {
+      held.release();
     }
   });
 });

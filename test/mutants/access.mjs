@@ -188,6 +188,22 @@ export const ACCESS_MUTANTS = [
     tests: [['test/api/subscription.spec.ts']],
   },
   {
+    name: 'grant that never ends',
+    promise: 'What is granted until a time ends then.',
+    file: 'src/billing/subscription.queries.ts',
+    find: "OR status = 'active' AND provider_subscription_id IS NULL AND current_period_end <= ${time}",
+    replace: 'OR false',
+    tests: [['test/api/subscription.spec.ts', 'active by hand']],
+  },
+  {
+    name: 'large projections do not wait',
+    promise: 'One user’s projections cannot take all connections.',
+    file: 'src/checkpoints/projections.ts',
+    find: 'mark.headCursor <= SMALL_LOG',
+    replace: 'mark.headCursor <= 2 * SMALL_LOG',
+    tests: [['test/api/checkpoints.spec.ts', 'projections at once']],
+  },
+  {
     name: 'who was let in stays in',
     promise:
       'Who has lost a workspace, the subscription or the account is refused at once, on every instance.',
