@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { TOKEN_REVOKED } from '../auth/index.js';
+import { lockUser, TOKEN_REVOKED } from '../auth/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, type Parameter, type Statement, type Tx } from '../platform/database/index.js';
+import { Database, type Tx } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
 import { BadRequest, Unauthorized } from '../platform/http/index.js';
 import { WorkspaceDeletion } from '../workspaces/index.js';
@@ -51,16 +51,11 @@ export class AccountDeletion {
       throw new BadRequest('confirm must be the email address of the account');
 
     const early = await this.workspaces.markAllOf(tx, userId, now);
-    const locked = await ids(tx, accountStatements.lockUser, [userId]);
-    if (locked.length === 0) throw new Unauthorized();
+    if (!(await lockUser(tx, userId))) throw new Unauthorized();
     const late = await this.workspaces.markAllOf(tx, userId, now);
-    const tokenIds = await ids(tx, accountStatements.tokenIds, [userId]);
+    const tokens = await tx.run<{ id: string }>(accountStatements.tokenIds, [userId]);
     await tx.run(accountStatements.oweCancellation, [userId, now]);
     await tx.run(accountStatements.deleteUser, [userId]);
-    return { workspaceIds: [...early, ...late], tokenIds };
+    return { workspaceIds: [...early, ...late], tokenIds: tokens.map(({ id }) => id) };
   }
-}
-
-async function ids(tx: Tx, query: Statement, values: Parameter[]): Promise<string[]> {
-  return (await tx.run<{ id: string }>(query, values)).map(({ id }) => id);
 }

@@ -3,9 +3,6 @@ import { statement } from '../platform/database/index.js';
 export const accountStatements = {
   email: statement('account.email', 'SELECT email FROM users WHERE id = $1'),
 
-  /** Waits for whoever is making something of the user's, and holds off everybody who would. */
-  lockUser: statement('account.lock_user', 'SELECT id FROM users WHERE id = $1 FOR UPDATE'),
-
   tokenIds: statement('account.token_ids', 'SELECT id FROM access_tokens WHERE user_id = $1'),
 
   /** Under which names the payment provider knows the user, if it does. */

@@ -22,6 +22,7 @@ export { AuthenticationGuard } from './authentication.guard.js';
 export { GeneralLimit } from './general-limit.js';
 export { equalSecrets } from './equal-secrets.js';
 export { Authenticator } from './authenticator.js';
+export { lockUser } from './lock-user.js';
 export { PasswordReset } from './password-reset.js';
 export { generatePat, hashPat, TOKEN_REVOKED } from './pat.js';
 export { type Principal, type Scope, SCOPES } from './principal.js';

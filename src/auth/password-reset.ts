@@ -4,10 +4,9 @@ import { Database, statement } from '../platform/database/index.js';
 import { NotFound } from '../platform/http/index.js';
 import type { Identity } from './identity.js';
 import { IDENTITY } from './identity.provider.js';
+import { lockUser } from './lock-user.js';
 
 const resetStatements = {
-  lock: statement('password_reset.lock', 'SELECT id FROM users WHERE id = $1 FOR UPDATE'),
-
   replace: statement(
     'password_reset.replace',
     `UPDATE auth_accounts SET password = $2, updated_at = $3 WHERE user_id = $1 AND provider_id = 'credential'
@@ -53,8 +52,7 @@ export class PasswordReset {
     const now = this.clock.now();
     return this.database.transaction(async (tx) => {
       // Two resets at once would each add a password; and no session of this user begins meanwhile.
-      const [user] = await tx.run(resetStatements.lock, [userId]);
-      if (!user) throw new NotFound('user not found');
+      if (!(await lockUser(tx, userId))) throw new NotFound('user not found');
       const replaced = await tx.run(resetStatements.replace, [userId, hash, now]);
       if (replaced.length === 0) await tx.run(resetStatements.add, [userId, hash, now]);
       const [ended] = await tx.run<{ sessions: number }>(resetStatements.end, [userId, now]);

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { StartupError } from '../config/index.js';
+import { SCHEMA_OID } from '../platform/database/index.js';
 
 export interface Table {
   readonly name: string;
@@ -20,8 +21,8 @@ const LEFT_OUT = [
 /** Bytes of uploads under way are nobody's yet. */
 export const ROWS: Readonly<Record<string, string>> = { blobs: "state <> 'staged'" };
 
-/** That in which the service finds its tables, of those of its role's search path. */
-export const SCHEMA = `(SELECT nspname FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace WHERE c.oid = to_regclass('users'))`;
+/** The name of `SCHEMA_OID`. */
+export const SCHEMA = `(SELECT nspname FROM pg_namespace WHERE oid = ${SCHEMA_OID})`;
 
 /** All tables of a backup, each after those that it refers to. @throws StartupError where they are not: it would keep nothing */
 export async function tablesInOrder(client: pg.ClientBase): Promise<Table[]> {
@@ -34,7 +35,7 @@ export async function tablesInOrder(client: pg.ClientBase): Promise<Table[]> {
   );
   const { rows: references } = await client.query<{ from: string; to: string }>(
     `SELECT conrelid::regclass::text AS "from", confrelid::regclass::text AS "to" FROM pg_constraint
-     WHERE contype = 'f' AND connamespace = (SELECT oid FROM pg_namespace WHERE nspname = ${SCHEMA}) AND conrelid <> confrelid`,
+     WHERE contype = 'f' AND connamespace = ${SCHEMA_OID} AND conrelid <> confrelid`,
   );
   const ordered = new Set<string>();
   const visit = (name: string): void => {

@@ -81,9 +81,10 @@ function after(
 function statusAt(state: SubscriptionState, time: Date): SubscriptionStatus {
   const { status, trialEnd, currentPeriodEnd, subscriptionId } = state;
   const hasPassed = (end: Date | null): boolean => end !== null && end <= time;
-  if (status === 'trial' && hasPassed(trialEnd)) return transition(status, 'trial_ended') ?? status;
-  const isGrant = status === 'active' && subscriptionId === null;
-  return (isGrant && hasPassed(currentPeriodEnd) ? transition(status, 'grant_ended') : undefined) ?? status;
+  const isTrialOver = status === 'trial' && hasPassed(trialEnd);
+  const isGrantOver = status === 'active' && subscriptionId === null && hasPassed(currentPeriodEnd);
+  const end = isTrialOver ? 'trial_ended' : isGrantOver ? 'grant_ended' : undefined;
+  return (end && transition(status, end)) ?? status;
 }
 
 /**

@@ -125,17 +125,13 @@ export class Projections {
     checkpointId: string,
     project: (tx: Tx, mark: Mark) => Promise<T>,
   ): Promise<T> {
-    requireId(checkpointId);
+    if (!isUUID(checkpointId)) throw new NotFound('checkpoint not found');
     return this.database.snapshot(async (tx) => {
       const [mark] = await tx.run<Mark>(checkpointStatements.find, [workspaceId, checkpointId]);
       if (!mark) throw new NotFound('checkpoint not found');
       return project(tx, mark);
     });
   }
-}
-
-function requireId(checkpointId: string): void {
-  if (!isUUID(checkpointId)) throw new NotFound('checkpoint not found');
 }
 
 /** Whatever the floor is: rows that a projection needs may be below it (checkpoint rule 7). */

@@ -42,6 +42,8 @@ interface Waiting {
 
 type Answer = () => void;
 
+const nothing: Answer = () => undefined;
+
 const BATCH_ROWS = 64;
 const BATCH_BYTES = 1024 * 1024;
 /** Of one workspace, on this instance. */
@@ -94,7 +96,7 @@ export class PutQueue {
   /** While the database is at work on a batch, the one before it is answered and what that brings is read. */
   private async drain(workspaceId: string): Promise<void> {
     const line = this.lines.get(workspaceId) ?? [];
-    let answer: Answer = () => undefined;
+    let answer = nothing;
     while (line.length > 0) {
       this.refuseLate(line);
       const committing = this.commit(nextBatch(line));
@@ -102,7 +104,7 @@ export class PutQueue {
       answer = await committing;
       if (line.length > 0) continue;
       answer();
-      answer = () => undefined;
+      answer = nothing;
       await readRequests();
     }
     this.lines.delete(workspaceId);
@@ -124,7 +126,7 @@ export class PutQueue {
     } catch (error) {
       if (batch.length === 1 || !isOfOneRow(error)) return () => batch.forEach(({ reject }) => reject(error));
       for (const one of batch) (await this.commit([one]))();
-      return () => undefined;
+      return nothing;
     }
   }
 

@@ -14,15 +14,11 @@ export async function inTime<T>(ms: number, work: Promise<T>, tooLate: () => Err
   }
 }
 
+const nothing = (): void => undefined;
+
 /** From the signal on; the database does not wait for longer. What a slow store holds up is made again after the next start. */
 const LAST_BATCH_MS = 10_000;
 
 /** Resolves when background work has come to its end at a shutdown, well or not, or after ten seconds. */
-export async function lastBatch(work: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const patience = new Promise((resolve) => (timer = setTimeout(resolve, LAST_BATCH_MS)));
-  await Promise.race([work.then(nothing, nothing), patience]);
-  clearTimeout(timer);
-}
-
-const nothing = (): void => undefined;
+export const lastBatch = (work: Promise<unknown>): Promise<void> =>
+  inTime(LAST_BATCH_MS, work, () => new Error('it takes too long')).then(nothing, nothing);

@@ -15,6 +15,7 @@ export { BEFORE_ALL_IDS, removeInBatches } from './in-batches.js';
 export { newId } from './new-id.js';
 export { endQuietly } from './silence.js';
 export { PlannerStatistics } from './planner-statistics.js';
+export { SCHEMA_OID } from './schema.js';
 export { SchemaCheck, type SchemaState } from './schema-check.js';
 export { migrate, underStartLock } from './migrate.js';
 export { type Parameter, knownStatements, type Statement, statement } from './statement.js';

@@ -2,6 +2,7 @@ import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { Log } from '../log/index.js';
 import { Database } from './database.js';
+import { SCHEMA_OID } from './schema.js';
 import { statement } from './statement.js';
 
 const LOOK_EVERY_MS = 5_000;
@@ -16,7 +17,7 @@ const MOST = 100_000;
 const outgrown = statement(
   'database.outgrown_tables',
   `SELECT quote_ident(relname) AS "table" FROM pg_class
-   WHERE relkind = 'r' AND relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = to_regclass('users'))
+   WHERE relkind = 'r' AND relnamespace = ${SCHEMA_OID}
      AND pg_has_role(relowner, 'USAGE') AND relpages < ${SMALL}
      AND pg_relation_size(oid) / current_setting('block_size')::int
        BETWEEN 2 * greatest(relpages, ${LEAST}) + 1 AND ${MOST}`,
