@@ -1,15 +1,15 @@
 import { Module } from '@nestjs/common';
+import { BillingModule } from '../billing/index.js';
 import { NightlyJobs } from '../platform/jobs/index.js';
 import { WorkspacesModule } from '../workspaces/index.js';
 import { AccountController } from './account.controller.js';
 import { AccountDeletion } from './account-deletion.js';
 import { OwedCancellations } from './owed-cancellations.js';
-import { ProviderFarewell } from './provider-farewell.js';
 
 @Module({
-  imports: [WorkspacesModule],
+  imports: [BillingModule, WorkspacesModule],
   controllers: [AccountController],
-  providers: [AccountDeletion, OwedCancellations, ProviderFarewell],
+  providers: [AccountDeletion, OwedCancellations],
 })
 export class AccountModule {
   constructor(jobs: NightlyJobs, owed: OwedCancellations) {

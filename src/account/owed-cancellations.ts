@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
+import { PaymentProvider, type ProviderNames, ProviderRefusal } from '../billing/index.js';
 import { Database } from '../platform/database/index.js';
 import { Log } from '../platform/log/index.js';
 import { accountStatements } from './account.queries.js';
-import { ProviderFarewell, type ProviderNames, ProviderRefusal } from './provider-farewell.js';
 
 const BATCH = 100;
 
@@ -24,7 +24,7 @@ export class OwedCancellations {
 
   constructor(
     private readonly database: Database,
-    private readonly farewell: ProviderFarewell,
+    private readonly provider: PaymentProvider,
     private readonly log: Log,
   ) {}
 
@@ -37,7 +37,7 @@ export class OwedCancellations {
   /** Goes through all of them; without a provider they stay. Twice at once is harmless. */
   async settle(signal?: AbortSignal): Promise<{ cancelled: number; failed: number }> {
     const counts = { cancelled: 0, failed: 0 };
-    if (!this.farewell.isConfigured) return counts;
+    if (!this.provider.isConfigured) return counts;
     let outages = 0;
     for await (const owed of this.all()) {
       if (signal?.aborted || outages === GIVE_UP_AFTER) break;
@@ -60,7 +60,7 @@ export class OwedCancellations {
 
   private async settleOne(owed: Owed): Promise<ProviderRefusal | undefined> {
     try {
-      await this.farewell.take(owed);
+      await this.provider.takeLeave(owed);
     } catch (err) {
       if (!(err instanceof ProviderRefusal)) throw err;
       this.log.warn({ err }, 'could not cancel at the payment provider; it is tried again every night');

@@ -12,6 +12,7 @@ import {
 } from '../platform/openapi/index.js';
 
 import { OF_POST, refused, SESSION, USER, WHO } from './identity.schema.js';
+import { ONE_TIME_TOKEN_MINUTES, PASSWORD_LENGTH } from './sign-in-terms.js';
 
 const credentials = (names: readonly string[]): OperationDocs['body'] => ({
   type: 'application/json',
@@ -28,7 +29,7 @@ const NEW_PASSWORD: OperationDocs['body'] = {
     type: 'object',
     properties: {
       currentPassword: STRING,
-      newPassword: { ...STRING, minLength: 8, maxLength: 128 },
+      newPassword: { ...STRING, minLength: PASSWORD_LENGTH.min, maxLength: PASSWORD_LENGTH.max },
       revokeOtherSessions: BOOLEAN,
     },
     required: ['currentPassword', 'newPassword'],
@@ -160,7 +161,7 @@ export const IDENTITY_DOCS = {
           },
         },
         'GET one-time-token/generate': {
-          summary: 'A one-time token of the session, for three minutes',
+          summary: `A one-time token of the session, for ${ONE_TIME_TOKEN_MINUTES} minutes`,
           ...SESSION_NEEDED,
           answers: {
             200: json('the token', objectOf<{ token: string }>({ token: STRING })),

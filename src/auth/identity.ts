@@ -1,16 +1,16 @@
 import { betterAuth } from 'better-auth';
 import { APIError, isAPIError } from 'better-auth/api';
-import { bearer, jwt, oneTimeToken } from 'better-auth/plugins';
+import { bearer } from 'better-auth/plugins/bearer';
+import { jwt } from 'better-auth/plugins/jwt';
+import { oneTimeToken } from 'better-auth/plugins/one-time-token';
 import { Configuration } from '../config/index.js';
 import { asName, NAME_RULE } from '../platform/http/index.js';
 import { type Log, redactUrl } from '../platform/log/index.js';
+import { JWT_MINUTES, ONE_TIME_TOKEN_MINUTES, PASSWORD_LENGTH } from './sign-in-terms.js';
 import type { WatchedPool } from './watched-pool.js';
 
 /** The header in which the bridge hands over the client's address; a client's own is overwritten. */
 export const CLIENT_ADDRESS_HEADER = 'x-client-address';
-
-const JWT_LIFETIME = '15m';
-const ONE_TIME_TOKEN_MINUTES = 3;
 
 /** The identity handler: email and password, sessions, one-time tokens, service JWTs, on the service's own tables. */
 // eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types -- the library infers its API from the plugins
@@ -28,7 +28,12 @@ export function createIdentity(configuration: Configuration, secret: string, poo
       log: (_level, message) => log.warn({}, redactUrl(message)),
     },
     rateLimit: { enabled: false }, // the mount counts sign-ins itself, for all instances together
-    emailAndPassword: { enabled: true, disableSignUp: !configuration.signupEnabled, minPasswordLength: 8 },
+    emailAndPassword: {
+      enabled: true,
+      disableSignUp: !configuration.signupEnabled,
+      minPasswordLength: PASSWORD_LENGTH.min,
+      maxPasswordLength: PASSWORD_LENGTH.max,
+    },
     advanced: {
       database: { generateId: 'uuid' },
       ipAddress: { ipAddressHeaders: [CLIENT_ADDRESS_HEADER] },
@@ -45,7 +50,7 @@ export function createIdentity(configuration: Configuration, secret: string, poo
         jwt: {
           issuer: configuration.publicUrl,
           audience: configuration.publicUrl,
-          expirationTime: JWT_LIFETIME,
+          expirationTime: `${JWT_MINUTES}m`,
           definePayload: () => ({}),
         },
         disableSettingJwtHeader: true,

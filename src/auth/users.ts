@@ -6,9 +6,8 @@ import { asName, BadRequest, Conflict, NAME_RULE } from '../platform/http/index.
 import { Database, statement } from '../platform/database/index.js';
 import type { Identity } from './identity.js';
 import { IDENTITY } from './identity.provider.js';
+import { JWT_MINUTES } from './sign-in-terms.js';
 import { UserEntity } from './user.entity.js';
-
-const JWT_LIFETIME_S = 15 * 60;
 
 const createUser = statement(
   'users.create',
@@ -70,7 +69,7 @@ export class Users {
   async signJwt(userId: string): Promise<string> {
     const iat = Math.floor(this.clock.now().getTime() / 1000);
     const { token } = await this.identity.api.signJWT({
-      body: { payload: { sub: userId, iat, exp: iat + JWT_LIFETIME_S } },
+      body: { payload: { sub: userId, iat, exp: iat + JWT_MINUTES * 60 } },
     });
     return token;
   }

@@ -3,12 +3,11 @@ import { createReadStream } from 'node:fs';
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
-import { StartupError, syncDirectory } from '../config/index.js';
+import { StartupError, syncDirectory, writeDurably } from '../config/index.js';
 import { type BlobLocation, BlobMissing, Blobs, HashedBody } from '../platform/blobs/index.js';
 import { Database } from '../platform/database/index.js';
 import { backupStatements } from './backup.queries.js';
 import { eachListed, keyOf, type StoredBlob } from './blob-list.js';
-import { writeDurably } from './durable-file.js';
 import { asDamaged } from './faults.js';
 import type { GoneBlob, Manifest } from './manifest.js';
 

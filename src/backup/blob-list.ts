@@ -6,11 +6,10 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import type pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
-import { StartupError } from '../config/index.js';
+import { StartupError, writeDurably } from '../config/index.js';
 import type { BlobLocation } from '../platform/blobs/index.js';
 import { STORED_BLOBS } from './backup.queries.js';
 import { compressed } from './compressed.js';
-import { writeDurably } from './durable-file.js';
 import { asDamaged } from './faults.js';
 import type { GoneBlob } from './manifest.js';
 

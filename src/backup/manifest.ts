@@ -1,8 +1,7 @@
 import { readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { StartupError, syncDirectory } from '../config/index.js';
+import { StartupError, syncDirectory, writeDurably } from '../config/index.js';
 import { isInstant } from '../platform/clock/index.js';
-import { writeDurably } from './durable-file.js';
 
 /** One table of a backup, in `tables/<name>.copy.gz`: PostgreSQL's text format, compressed. */
 export interface TableFile {

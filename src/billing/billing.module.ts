@@ -13,6 +13,6 @@ import { WebhookSignature } from './webhook-signature.js';
   imports: [AuthModule],
   controllers: [SubscriptionController, WebhookController],
   providers: [Subscriptions, PaymentEvents, WebhookSignature, PaymentProvider, Customers, Purchases],
-  exports: [Subscriptions, PaymentEvents, Purchases, Customers],
+  exports: [Subscriptions, PaymentEvents, PaymentProvider, Purchases, Customers],
 })
 export class BillingModule {}

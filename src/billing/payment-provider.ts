@@ -9,11 +9,34 @@ import { stripe } from './stripe.js';
 const TIMEOUT_MS = 4_000;
 const RETRIES = 2;
 
+/** A farewell is tried again every night, so one attempt is enough, and nobody waits for it. */
+const FAREWELL = { maxNetworkRetries: 0, timeout: 10_000 };
+
 export interface Purchase {
   readonly userId: string;
   readonly customerId: string;
   readonly priceId: string;
 }
+
+/** What the payment provider knows somebody by. */
+export interface ProviderNames {
+  readonly customerId: string | null;
+  readonly subscriptionId: string | null;
+}
+
+/** The payment provider did not do what it was asked; it can be asked again. */
+export class ProviderRefusal extends Error {
+  /** Whether it would refuse to take leave of anybody now. */
+  readonly isOutage: boolean;
+
+  constructor(status: number | undefined) {
+    super(`the payment provider answers ${status ?? 'nothing'}`);
+    this.isOutage = status === undefined || status >= 500 || OUTAGES.has(status);
+  }
+}
+
+/** Of answers that say nothing about who was asked for: a wrong key, too many requests. */
+const OUTAGES = new Set([401, 403, 429]);
 
 /**
  * The payment provider's API, through its own library. A fault there is a 503 here, and nothing that the provider has
@@ -29,6 +52,10 @@ export class PaymentProvider {
   ) {
     const { stripeSecretKey, stripeApiBase } = configuration;
     if (stripeSecretKey) this.stripe = clientOf(stripeSecretKey, stripeApiBase);
+  }
+
+  get isConfigured(): boolean {
+    return this.stripe !== undefined;
   }
 
   /** @throws ServiceUnavailable when no provider is configured */
@@ -69,6 +96,17 @@ export class PaymentProvider {
     return this.ask('open a checkout', async () => (await checkout.sessions.create(session)).url);
   }
 
+  /**
+   * Cancels the subscription at once, then removes the customer: with it go other subscriptions, the payment details
+   * and purchases that have been begun. What is gone already is no error.
+   * @throws ProviderRefusal, ServiceUnavailable when no provider is configured
+   */
+  async takeLeave({ customerId, subscriptionId }: ProviderNames): Promise<void> {
+    const { customers, subscriptions } = this.client();
+    if (subscriptionId !== null) await gone(() => subscriptions.cancel(subscriptionId, {}, FAREWELL));
+    if (customerId !== null) await gone(() => customers.del(customerId, {}, FAREWELL));
+  }
+
   private get returnUrl(): string {
     return this.configuration.billingReturnUrl ?? this.configuration.publicUrl;
   }
@@ -92,6 +130,20 @@ export class PaymentProvider {
     if (code === 'resource_missing' && param === 'customer') throw new NotFound('the customer is gone');
     throw new ServiceUnavailable('the payment provider is not available', 30);
   }
+}
+
+/** Looks at the status itself: an answer without an `error` in it is a success to the library, a 500 as well. */
+async function gone(request: () => Promise<Stripe.Response<unknown>>): Promise<void> {
+  let status: number | undefined;
+  try {
+    status = (await request()).lastResponse.statusCode;
+    if (status === 200) return;
+  } catch (error) {
+    const { code, statusCode } = error as Partial<Stripe.errors.StripeError>;
+    if (code === 'resource_missing') return;
+    status = statusCode;
+  }
+  throw new ProviderRefusal(status);
 }
 
 /** An id or an address: nothing that a database or a browser would choke on. */

@@ -8,7 +8,11 @@ export function explainedByDataDir(error: unknown, directory: string): unknown {
   return sentence === undefined ? error : new StartupError(sentence, { cause: error });
 }
 
-function sentences(directory: string): Record<string, string> {
+export function diskFull(directory: string): StartupError {
+  return new StartupError(sentences(directory).ENOSPC);
+}
+
+function sentences(directory: string) {
   const denied = `${directory} cannot be read and written by this user; change its owner, or set DATA_DIR to a directory of your own.`;
   const file = `${directory} is a file or lies below one; set DATA_DIR to a directory.`;
   const full = `The disk that holds ${directory} is full; free some space or set DATA_DIR to a directory on another disk.`;

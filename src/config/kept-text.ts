@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { constants } from 'node:fs';
-import { link, open, readFile, rm } from 'node:fs/promises';
+import { link, readFile, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { syncDirectory, writeDurably } from './durable-file.js';
 
 /**
  * A short text that is made once and stays: the file appears complete or not at all, and of processes that start at
@@ -15,26 +15,10 @@ export async function keptText(path: string, make: () => string): Promise<string
   return (await readFile(path, 'utf8')).trim();
 }
 
-/** Makes a created, renamed or removed name in this directory survive a power cut. */
-export async function syncDirectory(path: string): Promise<void> {
-  const directory = await open(path, constants.O_RDONLY | constants.O_DIRECTORY);
-  try {
-    await directory.sync();
-  } finally {
-    await directory.close();
-  }
-}
-
 async function makeOnce(path: string, text: string): Promise<void> {
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   try {
-    const file = await open(draft, 'wx', 0o600);
-    try {
-      await file.writeFile(text);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
+    await writeDurably(draft, [text]);
     await link(draft, path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type Refusal, BrowserSessions, type SignedIn } from '../auth/index.js';
+import { BrowserSessions, PASSWORD_LENGTH, type Refusal, type SignedIn } from '../auth/index.js';
 import { asName, BadRequest, TooManyRequests } from '../platform/http/index.js';
 import type { Form } from './form.js';
 import type { Visit } from './visits.js';
@@ -23,8 +23,8 @@ const FAULTS: Readonly<Record<Refusal, FailedAttempt['faults']>> = {
   'wrong-credentials': { password: 'The email address or the password is wrong.' },
   'invalid-email': { email: 'This is not an email address.' },
   'email-taken': { email: 'There is an account with this email address already. Sign in instead.' },
-  'password-too-short': { password: 'Use at least 8 characters.' },
-  'password-too-long': { password: 'Use at most 128 characters.' },
+  'password-too-short': { password: `Use at least ${PASSWORD_LENGTH.min} characters.` },
+  'password-too-long': { password: `Use at most ${PASSWORD_LENGTH.max} characters.` },
   unfit: { email: 'This email address cannot be used.' },
 };
 

@@ -1,4 +1,5 @@
 import type { VNode } from 'preact';
+import { PASSWORD_LENGTH } from '../auth/index.js';
 import type { CredentialField, FailedAttempt } from './attempts.js';
 import { Field, Hidden } from './fields.js';
 
@@ -73,7 +74,8 @@ function Email({ id, failed, isFocused = false }: CredentialProps): VNode {
 }
 
 function Password({ id, failed, isNew = false }: CredentialProps & { readonly isNew?: boolean }): VNode {
-  const fresh = { autocomplete: 'new-password', hint: 'At least 8 characters.', minLength: 8 };
+  const { min: minLength } = PASSWORD_LENGTH;
+  const fresh = { autocomplete: 'new-password', hint: `At least ${minLength} characters.`, minLength };
   return (
     <Field
       {...{ id, name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' }}

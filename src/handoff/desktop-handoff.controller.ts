@@ -1,6 +1,6 @@
 import { Controller, Get, HttpCode, Post, Req, Res, UseFilters } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Public } from '../auth/index.js';
+import { ONE_TIME_TOKEN_MINUTES, Public } from '../auth/index.js';
 import { Configuration } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
@@ -12,8 +12,6 @@ import { PageErrorFilter } from './page-error.filter.js';
 import { Targets } from './targets.js';
 import { Documented } from '../platform/openapi/index.js';
 import { DESKTOP_HANDOFF_DOCS } from './handoff.docs.js';
-
-const TOKEN_LIFETIME_MS = 3 * 60_000;
 
 /** Signs the desktop app in: the browser is sent to it by a deep link. */
 @Controller('auth/desktop-handoff')
@@ -43,7 +41,7 @@ export class DesktopHandoffController {
     const answer = await this.handoff.answer(request, 'desktop', target, form);
     if ('content' in answer) return sendPage(reply, answer);
     const host = new URL(this.configuration.publicUrl).host;
-    const expiresAt = new Date(this.clock.now().getTime() + TOKEN_LIFETIME_MS);
+    const expiresAt = new Date(this.clock.now().getTime() + ONE_TIME_TOKEN_MINUTES * 60_000);
     const content = openAppPage({ host, target, token: answer.token, expiresAt });
     await sendPage(reply, { content, cookies: answer.cookies });
   }

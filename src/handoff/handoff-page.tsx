@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import type { BrowserSession } from '../auth/index.js';
+import { type BrowserSession, ONE_TIME_TOKEN_MINUTES } from '../auth/index.js';
 import type { FailedAttempt } from './attempts.js';
 import { comparisonCode } from './comparison-code.js';
 import { Credentials } from './credentials.js';
@@ -69,7 +69,7 @@ function Request({ kind, target }: Pick<HandoffPageProps, 'kind' | 'target'>): V
       </div>
       <div>
         <dt>Good for</dt>
-        <dd>3 minutes, once</dd>
+        <dd>{ONE_TIME_TOKEN_MINUTES} minutes, once</dd>
       </div>
     </dl>
   );

@@ -604,10 +604,10 @@ describe('places and users', () => {
     const closed = join(home, 'closed');
     mkdirSync(closed, { mode: 0o555 });
     expect(await refusal(serve(closed, { start: asOrdinaryUser }))).toContain(
-      'cannot be written by this user; change',
+      'cannot be read and written by this user; change',
     );
     expect(await refusal(serve(join(closed, 'new'), { start: asOrdinaryUser }))).toContain(
-      'cannot be written',
+      'cannot be read and written',
     );
 
     mkdirSync(join(home, 'old/postgres'), { recursive: true });

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { open, readdir, rename, rm, stat, unlink, type FileHandle } from 'node:fs/promises';
+import { open, readdir, rename, rm, rmdir, stat, unlink, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { syncDirectory } from '../../config/index.js';
+import { syncDirectory, writeDurably } from '../../config/index.js';
 import {
   BlobMissing,
   BlobStore,
@@ -12,7 +12,6 @@ import {
   type StoredObject,
   StoreUnavailable,
 } from './blob-store.js';
-import { removeEmpty, writeFile } from './disk-files.js';
 import { listing } from './disk-listing.js';
 import { DurableDirectories } from './durable-directories.js';
 import { exactly } from './exact-read.js';
@@ -45,7 +44,7 @@ export class DiskBlobStore extends BlobStore {
     const directories = await DurableDirectories.under(root);
     const probe = join(root, `probe.${randomBytes(6).toString('hex')}`);
     try {
-      await writeFile(probe, [Buffer.from('probe')]);
+      await writeDurably(probe, [Buffer.from('probe')]);
     } finally {
       await rm(probe, { force: true });
     }
@@ -57,7 +56,7 @@ export class DiskBlobStore extends BlobStore {
     const draft = `${path}.tmp`;
     await this.directories.make(dirname(path));
     try {
-      await writeFile(draft, chunks);
+      await writeDurably(draft, chunks);
       await rename(draft, path);
       await syncDirectory(dirname(path));
     } catch (error) {
@@ -149,4 +148,16 @@ async function removeAgain(paths: string[]): Promise<void> {
 
 function isAbsent(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ENOENT';
+}
+
+/** What rmdir says of a directory that is in use, gone, or none. */
+const NOT_TO_REMOVE = new Set(['ENOTEMPTY', 'EEXIST', 'ENOENT', 'ENOTDIR']);
+
+/** Removes a directory that has nothing in it; any other stays. */
+async function removeEmpty(path: string): Promise<void> {
+  try {
+    await rmdir(path);
+  } catch (error) {
+    if (!NOT_TO_REMOVE.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
+  }
 }

@@ -148,8 +148,8 @@ describe('the names that an upload needs are durable before it is acknowledged',
 });
 
 describe('opening', () => {
-  it.each<['write' | 'sync', string]>([
-    ['write', 'EROFS'],
+  it.each<['writeFile' | 'sync', string]>([
+    ['writeFile', 'EROFS'],
     ['sync', 'EIO'],
   ])('tries to write, and fails when %s does, leaving nothing', async (method, code) => {
     const root = join(home, randomUUID());

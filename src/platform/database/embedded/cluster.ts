@@ -1,9 +1,9 @@
 import { mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { keptSecret, StartupError, syncDirectory } from '../../../config/index.js';
+import { diskFull, keptSecret, StartupError, syncDirectory } from '../../../config/index.js';
 import { giveTo } from './account.js';
 import type { Binaries } from './binaries.js';
-import { type DataDirectory, diskFull, errorCode } from './data-directory.js';
+import { type DataDirectory, errorCode } from './data-directory.js';
 import { ending, launch, type Manner } from './launcher.js';
 import { readServerLine } from './server-log.js';
 

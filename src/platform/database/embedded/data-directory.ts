@@ -1,7 +1,10 @@
 import { constants } from 'node:fs';
 import { access, chmod, mkdir, readdir, realpath, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { StartupError } from '../../../config/index.js';
+import { diskFull, explainedByDataDir } from '../../../config/index.js';
+
+/** In PostgreSQL's words. */
+const OUT_OF_DISK = '53100';
 
 /** Where the embedded database keeps its things under DATA_DIR. */
 export interface DataDirectory {
@@ -42,8 +45,7 @@ export async function locateDataDirectory(shown: string): Promise<DataDirectory>
 export async function openDataDirectory(shown: string): Promise<DataDirectory> {
   try {
     await makeDirectory(shown);
-    if (!(await stat(shown)).isDirectory()) throw new StartupError(sentences(shown).ENOTDIR);
-    await access(shown, constants.R_OK | constants.W_OK | constants.X_OK);
+    await access(`${shown}/.`, constants.R_OK | constants.W_OK | constants.X_OK);
     return await locateDataDirectory(shown);
   } catch (error) {
     throw explained(error, shown);
@@ -67,16 +69,11 @@ async function openUnused(path: string): Promise<void> {
   await chmod(path, found.mode | 0o011);
 }
 
-/** Turns an error of the file system into the sentence with its cure; any other error comes back as it is. */
+/** As a sentence with its cure, where it is a fault of DATA_DIR. What is not found may be a file of the server itself. */
 export function explained(error: unknown, shown: string): unknown {
-  const known = new Map(Object.entries(sentences(shown)));
-  const sentence = known.get(errorCode(error) ?? '');
-  return sentence === undefined ? error : new StartupError(sentence, { cause: error });
-}
-
-/** The sentence for a full disk, which PostgreSQL reports in words rather than by a code. */
-export function diskFull(shown: string): StartupError {
-  return new StartupError(sentences(shown).ENOSPC);
+  const code = errorCode(error);
+  if (code === 'ENOENT') return error;
+  return code === OUT_OF_DISK ? diskFull(shown) : explainedByDataDir(error, shown);
 }
 
 /**
@@ -93,20 +90,4 @@ export function errorMessage(error: unknown): string {
   return typeof error === 'object' && error !== null && 'message' in error
     ? String(error.message)
     : String(error);
-}
-
-function sentences(shown: string) {
-  const full = `The disk that holds the data directory ${shown} is full; free some space or set DATA_DIR to a directory on another disk.`;
-  const denied = `The data directory ${shown} cannot be written by this user; change its owner, or set DATA_DIR to a directory of your own.`;
-  const file = `The data directory ${shown} is a file or lies below one; set DATA_DIR to a directory.`;
-  return {
-    EACCES: denied,
-    EPERM: denied,
-    ENOTDIR: file,
-    EEXIST: file,
-    ENOSPC: full,
-    EDQUOT: full,
-    '53100': full, // by PostgreSQL
-    EROFS: `The data directory ${shown} is on a read-only file system; set DATA_DIR to a directory that can be written.`,
-  };
 }

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { StartupError } from '../../../config/index.js';
+import { diskFull, StartupError } from '../../../config/index.js';
 import { ask, createDatabase } from './connection.js';
-import { type DataDirectory, diskFull } from './data-directory.js';
+import type { DataDirectory } from './data-directory.js';
 import { type FileLock, tryLockFile } from './file-lock.js';
 import { CLEAN_END_WITHIN_MS, Postmaster, type ServerExit } from './postmaster.js';
 import { quitLeftBehind, removeDeadSignature, stopLeftBehind } from './previous-run.js';
