@@ -8,6 +8,7 @@ export interface Sent {
 const END_OF_HEAD = Buffer.from('\r\n\r\n');
 const END_OF_CHUNKS = Buffer.from('\r\n0\r\n\r\n');
 const NOTHING = Buffer.alloc(0);
+const READ_AT_ONCE = 64 * 1024;
 
 /**
  * HTTP/1.1 over kept connections with as little work as can be: the client shares the processors with what it
@@ -29,7 +30,7 @@ export class Client {
     let head = `${method} ${path} HTTP/1.1\r\nhost: 127.0.0.1:${this.port}\r\ncontent-length: ${body.length}\r\n`;
     for (const [name, value] of Object.entries({ ...this.headers, ...headers }))
       head += `${name}: ${value}\r\n`;
-    const connection = this.kept() ?? new Connection(connect(this.port, '127.0.0.1').setNoDelay());
+    const connection = this.kept() ?? new Connection(this.port);
     const answer = await connection.send(Buffer.concat([Buffer.from(`${head}\r\n`, 'latin1'), body]));
     if (connection.isOpen) this.idle.push(connection);
     if (answer.status >= 200 && answer.status < 300) return answer.body;
@@ -62,11 +63,16 @@ interface Answer {
 /** One request at a time. */
 class Connection {
   isOpen = true;
+  private readonly socket: Socket;
   private received: Buffer = NOTHING;
   private waiting: { resolve: (answer: Answer) => void; reject: (error: Error) => void } | undefined;
 
-  constructor(private readonly socket: Socket) {
-    socket.on('data', (chunk: Buffer) => this.receive(chunk));
+  constructor(port: number) {
+    // One buffer for all that is read: Node would make one of 64 KiB for each read, and collect them as garbage.
+    const buffer = Buffer.allocUnsafeSlow(READ_AT_ONCE);
+    const callback = (length: number): boolean => this.receive(Buffer.from(buffer.subarray(0, length)));
+    this.socket = connect({ port, host: '127.0.0.1', noDelay: true, onread: { buffer, callback } });
+    const { socket } = this;
     socket.on('error', (error) => this.fail(error));
     socket.on('close', () => this.fail(new Error('the connection was closed')));
   }
@@ -82,14 +88,16 @@ class Connection {
     this.socket.destroy();
   }
 
-  private receive(chunk: Buffer): void {
+  /** Whether to go on reading. */
+  private receive(chunk: Buffer): boolean {
     this.received = this.received.length === 0 ? chunk : Buffer.concat([this.received, chunk]);
     const answer = parsed(this.received);
-    if (!answer) return;
+    if (!answer) return true;
     this.received = NOTHING;
     const { waiting } = this;
     this.waiting = undefined;
     waiting?.resolve(answer);
+    return true;
   }
 
   private fail(error: Error): void {
