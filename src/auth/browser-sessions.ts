@@ -104,8 +104,8 @@ export class BrowserSessions {
   }
 
   /**
-   * Makes a session of its own for an app and returns a one-time token for it. The handler
-   * hands over the very session that a token was minted from: minted from the browser's, the two would end together.
+   * Makes a session of its own for an app and returns a one-time token for it. The handler hands over the very session
+   * that a token was minted from: minted from the browser's, the two would end together.
    */
   async handOver(userId: string, client: Client): Promise<string> {
     const { internalAdapter } = await this.identity.$context;

@@ -12,7 +12,7 @@ import {
 } from '../platform/openapi/index.js';
 
 import { OF_POST, refused, SESSION, USER, WHO } from './identity.schema.js';
-import { ONE_TIME_TOKEN_MINUTES, PASSWORD_LENGTH } from './sign-in-terms.js';
+import { JWT_MINUTES, ONE_TIME_TOKEN_MINUTES, PASSWORD_LENGTH } from './sign-in-terms.js';
 
 const credentials = (names: readonly string[]): OperationDocs['body'] => ({
   type: 'application/json',
@@ -178,7 +178,7 @@ export const IDENTITY_DOCS = {
           },
         },
         'GET token': {
-          summary: 'A service JWT of the session, for 15 minutes',
+          summary: `A service JWT of the session, for ${JWT_MINUTES} minutes`,
           ...SESSION_NEEDED,
           answers: {
             200: json('an RS256 JWT', objectOf<{ token: string }>({ token: STRING })),

@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto';
 import { Users } from '../auth/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, statement } from '../platform/database/index.js';
-import { NotFound } from '../platform/http/index.js';
+import { Unauthorized } from '../platform/http/index.js';
+import { Log } from '../platform/log/index.js';
 import { PaymentProvider } from './payment-provider.js';
 
 /** The provider repeats its first answer to a key for a day, also when that was a fault: a key must not live as long. */
@@ -31,6 +32,7 @@ export class Customers {
     private readonly users: Users,
     private readonly provider: PaymentProvider,
     private readonly clock: Clock,
+    private readonly log: Log,
   ) {}
 
   async find(userId: string): Promise<string | undefined> {
@@ -50,14 +52,20 @@ export class Customers {
 
   private async create(userId: string, gone: string | null): Promise<string> {
     const user = await this.users.find(userId);
-    if (!user) throw new NotFound('user not found');
+    if (!user) throw new Unauthorized();
     const now = this.clock.now();
     const key = [userId, user.email, gone, Math.floor(now.getTime() / KEY_LIVES_MS)];
     const idempotencyKey = createHash('sha256').update(JSON.stringify(key)).digest('hex');
     const customerId = await this.provider.createCustomer(userId, user.email, idempotencyKey);
     await this.database.run(keep, [userId, customerId, gone, now]);
     const kept = await this.find(userId);
-    if (kept === undefined) throw new NotFound('user not found');
+    if (kept === undefined) {
+      // The account has gone meanwhile, and did not know of this customer.
+      await this.log.bestEffort('remove a customer', () =>
+        this.provider.takeLeave({ customerId, subscriptionId: null }),
+      );
+      throw new Unauthorized();
+    }
     return kept;
   }
 }

@@ -3,11 +3,7 @@ import type Stripe from 'stripe';
 import { Configuration } from '../config/index.js';
 import { NotFound, ServiceUnavailable } from '../platform/http/index.js';
 import { Log } from '../platform/log/index.js';
-import { stripe } from './stripe.js';
-
-/** For one attempt, body included. With two more attempts a caller waits for a quarter of a minute at most. */
-const TIMEOUT_MS = 4_000;
-const RETRIES = 2;
+import { stripeClient } from './stripe-client.js';
 
 /** A farewell is tried again every night, so one attempt is enough, and nobody waits for it. */
 const FAREWELL = { maxNetworkRetries: 0, timeout: 10_000 };
@@ -51,7 +47,7 @@ export class PaymentProvider {
     private readonly log: Log,
   ) {
     const { stripeSecretKey, stripeApiBase } = configuration;
-    if (stripeSecretKey) this.stripe = clientOf(stripeSecretKey, stripeApiBase);
+    if (stripeSecretKey) this.stripe = stripeClient(stripeSecretKey, stripeApiBase);
   }
 
   get isConfigured(): boolean {
@@ -148,19 +144,3 @@ async function gone(request: () => Promise<Stripe.Response<unknown>>): Promise<v
 
 /** An id or an address: nothing that a database or a browser would choke on. */
 const USABLE = /^(?:https?:\/\/|[\w-]+$)[^\p{Cc}\s]*$/u;
-
-function clientOf(secretKey: string, apiBase: string): Stripe {
-  const { protocol, hostname, port } = new URL(apiBase);
-  const isHttp = protocol === 'http:';
-  const Client = stripe();
-  return new Client(secretKey, {
-    protocol: isHttp ? 'http' : 'https',
-    host: hostname,
-    port: port || (isHttp ? 80 : 443),
-    timeout: TIMEOUT_MS,
-    maxNetworkRetries: RETRIES,
-    telemetry: false,
-    // This client's time limit spans the whole answer. A redirect would carry the key to somebody else.
-    httpClient: Client.createFetchHttpClient((url, init) => fetch(url, { ...init, redirect: 'error' })),
-  });
-}

@@ -1,5 +1,5 @@
 import { jest } from '@jest/globals';
-import { createECDH } from 'node:crypto';
+import { createECDH, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -25,7 +25,10 @@ const PASSWORD = 'correct horse battery staple';
 const STRIPE_KEY = 'sk_test_of_the_account_tests';
 
 /** What the provider was asked, and how it answers. */
-const provider: { asked: string[]; status: number; server?: Server } = { asked: [], status: 200 };
+const provider: { asked: string[]; status: number; body?: string | undefined; server?: Server } = {
+  asked: [],
+  status: 200,
+};
 
 let first: TestService;
 let second: TestService;
@@ -43,6 +46,7 @@ afterAll(async () => {
 beforeEach(() => {
   provider.asked.length = 0;
   provider.status = 200;
+  provider.body = undefined;
 });
 
 /** Somebody who has signed up with a password, has a session and a JWT from it, and uses all that there is. */
@@ -306,6 +310,24 @@ describe('the subscription of a deleted account', () => {
     expect(provider.asked.sort()).toEqual(names.flatMap(ASKED).sort());
   });
 
+  it.each([
+    [503, '"upstream is busy"'],
+    [200, '"upstream is busy"'],
+    [200, '1'],
+    [200, 'null'],
+    [200, '[]'],
+    [200, '<html>welcome</html>'],
+  ])('waits for the provider’s own word: not a %i with %s', async (status, body) => {
+    const user = await subscriber(`hears-${randomUUID()}`);
+    Object.assign(provider, { status, body });
+    await remove(user).expect(200);
+    await eventually(() => expect(provider.asked).toHaveLength(1));
+    expect(await first.app.get(OwedCancellations).settle()).toEqual({ cancelled: 0, failed: 1 });
+    expect(first.logged()).toContain(`the payment provider answers ${status}`);
+    Object.assign(provider, { status: 200, body: undefined });
+    expect(await first.app.get(OwedCancellations).settle()).toEqual({ cancelled: 1, failed: 0 });
+  });
+
   it('is settled when the provider says that it is gone already', async () => {
     const user = await subscriber('gone-already');
     provider.status = 404;
@@ -370,10 +392,12 @@ async function startProvider(): Promise<{ url: string }> {
   const server = createServer((request, response) => {
     provider.asked.push(`${request.method} ${request.url}`);
     if (request.headers.authorization !== `Bearer ${STRIPE_KEY}`) response.writeHead(401);
-    else if (request.url?.includes('broken')) response.writeHead(400);
-    else response.writeHead(provider.status, { 'content-type': 'application/json' });
+    else if (request.url?.includes('broken')) {
+      response.writeHead(400, { 'content-type': 'text/html' }).end('<html>');
+      return;
+    } else response.writeHead(provider.status, { 'content-type': 'application/json' });
     const error = { code: 'resource_missing', message: 'No such thing' };
-    response.end(JSON.stringify(provider.status === 404 ? { error } : { deleted: true }));
+    response.end(provider.body ?? JSON.stringify(provider.status === 404 ? { error } : { deleted: true }));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -58,6 +58,14 @@ const customerOf = async ({ id }: TestUser): Promise<unknown> =>
     ?.customer_id;
 
 describe(`POST ${CHECKOUT}`, () => {
+  it('leaves no customer behind when the account goes meanwhile', async () => {
+    const leaver = await service.newcomer('goes-at-the-checkout');
+    provider.pause = () => leaver.delete('/api/v1/auth/me').send({ confirm: leaver.email }).expect(200);
+    await leaver.post(CHECKOUT).expect(401);
+    const asked = provider.requests.map(({ method, path }) => `${method} ${path}`);
+    expect(asked).toEqual(['POST /v1/customers', `DELETE /v1/customers/${provider.customers[0]}`]);
+  });
+
   it('answers the page on which the user buys, as the customer that was made for them', async () => {
     const alice = await service.newcomer('buys');
     expect(await urlOf(alice)).toBe(`https://pay.example/checkout/${provider.customers[0]}`);
@@ -249,6 +257,8 @@ describe('a fault of the provider', () => {
       'an answer that is no JSON',
       (_, response) => sendJson(response, 200, '<html>SECRET-OF-THE-PROVIDER</html>'),
     ],
+    ['an answer that is a number', (_, response) => sendJson(response, 200, '1')],
+    ['500, and a text in JSON', (_, response) => sendJson(response, 500, '"SECRET-OF-THE-PROVIDER"')],
     ['an answer that is null', (_, response) => sendJson(response, 200, 'null')],
     ['an answer without what was asked for', (_, response) => sendJson(response, 200, '{"id":7,"url":null}')],
     ['a connection that breaks', (_, response) => void response.destroy()],

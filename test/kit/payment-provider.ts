@@ -186,6 +186,7 @@ export function postRaw(url: string, body: string | Buffer, headers: Record<stri
 
 /** What was asked of the fake provider. */
 export interface ProviderRequest {
+  readonly method: string;
   readonly path: string;
   readonly headers: IncomingMessage['headers'];
   /** The form, decoded: `line_items[0][price]` and the like. */
@@ -203,7 +204,7 @@ export interface FakeProvider {
   /** Answers in place of the usual from now on; undefined: as usual. */
   answer: Answer | undefined;
   /** Awaited in the middle of making something, while its key is in use. */
-  pause: () => Promise<void>;
+  pause: () => PromiseLike<unknown>;
   close(): Promise<void>;
 }
 
@@ -216,7 +217,11 @@ export async function startProvider(): Promise<FakeProvider> {
       await (provider.answer ?? usual)(request, response);
     });
   });
-  const usual: Answer = async ({ path, form, headers }, response) => {
+  const usual: Answer = async ({ method, path, form, headers }, response) => {
+    if (method === 'DELETE') {
+      sendJson(response, 200, '{"deleted":true}');
+      return;
+    }
     const key = String(headers['idempotency-key']);
     if (answered.has(key)) {
       const known = answered.get(key);
@@ -263,7 +268,7 @@ async function received(request: IncomingMessage): Promise<ProviderRequest> {
   let body = '';
   for await (const chunk of request) body += String(chunk);
   const form = Object.fromEntries(new URLSearchParams(body));
-  return { path: request.url ?? '', headers: request.headers, form };
+  return { method: request.method ?? '', path: request.url ?? '', headers: request.headers, form };
 }
 
 export function sendJson(response: ServerResponse, status: number, body: string): void {

@@ -37,6 +37,14 @@ export const OPERATION_MUTANTS = [
     tests: [['test/api/webhook.spec.ts']],
   },
   {
+    name: 'any answer cancels a subscription',
+    promise: 'A deleted account’s subscription is asked to end until the provider has said so.',
+    file: 'src/billing/payment-provider.ts',
+    find: 'if (status === 200) return;',
+    replace: 'if (status) return;',
+    tests: [['test/api/account.spec.ts', 'does not keep the account alive']],
+  },
+  {
     name: 'old signature is taken',
     promise: 'A signature is good for five minutes.',
     file: 'src/billing/webhook-signature.ts',

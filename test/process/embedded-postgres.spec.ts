@@ -600,6 +600,8 @@ describe('places and users', () => {
     expect(await refusal(serve(join(home, 'file/below')))).toContain(
       'is a file or lies below one; set DATA_DIR',
     );
+    symlinkSync(join(home, 'nowhere'), join(home, 'dangling'));
+    expect(await refusal(serve(join(home, 'dangling')))).toContain('cannot be made; set DATA_DIR');
 
     const closed = join(home, 'closed');
     mkdirSync(closed, { mode: 0o555 });

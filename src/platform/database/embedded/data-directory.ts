@@ -48,7 +48,7 @@ export async function openDataDirectory(shown: string): Promise<DataDirectory> {
     await access(`${shown}/.`, constants.R_OK | constants.W_OK | constants.X_OK);
     return await locateDataDirectory(shown);
   } catch (error) {
-    throw explained(error, shown);
+    throw explainedByDataDir(error, shown);
   }
 }
 

@@ -1,0 +1,42 @@
+import type Stripe from 'stripe';
+import { stripe } from './stripe.js';
+
+/** For one attempt, body included. With two more attempts a caller waits for a quarter of a minute at most. */
+const TIMEOUT_MS = 4_000;
+const RETRIES = 2;
+
+export function stripeClient(secretKey: string, apiBase: string): Stripe {
+  const { protocol, hostname, port } = new URL(apiBase);
+  const isHttp = protocol === 'http:';
+  const Client = stripe();
+  return new Client(secretKey, {
+    protocol: isHttp ? 'http' : 'https',
+    host: hostname,
+    port: port || (isHttp ? 80 : 443),
+    timeout: TIMEOUT_MS,
+    maxNetworkRetries: RETRIES,
+    telemetry: false,
+    httpClient: Client.createFetchHttpClient(ask), // its time limit spans the whole answer
+  });
+}
+
+/**
+ * An answer, with a JSON object in it whatever the provider, or a proxy before it, has said: over any other JSON the library
+ * throws where nobody can catch it, which ends the process, and what is no JSON makes it forget the status.
+ */
+const ask: typeof fetch = async (url, init) => {
+  const answer = await fetch(url, { ...init, redirect: 'error' }); // a redirect would carry the key to somebody else
+  const text = await answer.text();
+  const headers = new Headers(answer.headers);
+  headers.delete('stripe-notice'); // the library would print it
+  return new Response(isJsonObject(text) ? text : '{"error":{}}', { status: answer.status, headers });
+};
+
+function isJsonObject(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+}
