@@ -65,7 +65,7 @@ export class Users {
     return accounts.some(({ providerId }) => providerId === 'credential');
   }
 
-  /** A service JWT for a user, good from now on for as long as any. */
+  /** A service JWT for a user, good for `JWT_MINUTES` from now on. */
   async signJwt(userId: string): Promise<string> {
     const iat = Math.floor(this.clock.now().getTime() / 1000);
     const { token } = await this.identity.api.signJWT({

@@ -3,7 +3,7 @@ import type { TestDatabase } from './database.js';
 /** What every table holds, as one text per table: the number of its rows and a checksum of them. */
 export type Checksums = Readonly<Record<string, string>>;
 
-/** With each use of a token, with each beat of a service. */
+/** Columns that change with each use of a token, with each beat of a service. */
 const MOVE_BY_THEMSELVES = `'{last_used_at,alive_until}'::text[]`;
 
 /** Looks at the whole database in one statement, but for what moves by itself. New tables are in it without being named. */
