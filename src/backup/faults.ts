@@ -9,6 +9,7 @@ const UNWRITABLE = new Set([
   'EACCES',
   'EPERM',
   'EEXIST',
+  'ENOENT',
   'ENOTDIR',
 ]);
 const UNREADABLE = new Set(['ENOENT', 'EISDIR', 'ENOTDIR', 'EIO', 'EACCES', 'EPERM']);

@@ -5,7 +5,7 @@ import { NotFound, ServiceUnavailable } from '../platform/http/index.js';
 import { Log } from '../platform/log/index.js';
 import { stripeClient } from './stripe-client.js';
 
-/** A farewell is tried again every night, so one attempt is enough, and nobody waits for it. */
+/** One attempt: what a deleted account leaves behind is asked for again every night. */
 const FAREWELL = { maxNetworkRetries: 0, timeout: 10_000 };
 
 export interface Purchase {

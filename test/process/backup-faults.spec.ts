@@ -152,13 +152,19 @@ describe('backup restore', () => {
 });
 
 describe('backup create', () => {
-  it('into what is no directory fails with one sentence', async () => {
-    const path = join(home, 'a-file');
-    await writeFile(path, '');
-    await expect(adminReport(env, 'backup', 'create', path)).rejects.toMatchObject({
-      name: 'StartupError',
-      message: expect.stringMatching(/cannot be written to .*a-file \(EEXIST\)/) as string,
-    });
+  it('into what is no directory, and cannot be one, fails with one sentence', async () => {
+    const [file, link] = [join(home, 'a-file'), join(home, 'a-link')];
+    await writeFile(file, '');
+    await symlink(join(home, 'nowhere'), link);
+    for (const [path, code] of [
+      [file, 'EEXIST'],
+      [link, 'ENOENT'],
+    ] as const) {
+      await expect(adminReport(env, 'backup', 'create', path)).rejects.toMatchObject({
+        name: 'StartupError',
+        message: expect.stringMatching(`cannot be written to ${path} \\(${code}\\)`) as string,
+      });
+    }
   });
 
   it('writes through no link that somebody has put in its way', async () => {
