@@ -70,7 +70,10 @@ class Connection {
   constructor(port: number) {
     // One buffer for all that is read: Node would make one of 64 KiB for each read, and collect them as garbage.
     const buffer = Buffer.allocUnsafeSlow(READ_AT_ONCE);
-    const callback = (length: number): boolean => this.receive(Buffer.from(buffer.subarray(0, length)));
+    const callback = (length: number): boolean => {
+      this.receive(Buffer.from(buffer.subarray(0, length)));
+      return true; // goes on reading
+    };
     this.socket = connect({ port, host: '127.0.0.1', noDelay: true, onread: { buffer, callback } });
     const { socket } = this;
     socket.on('error', (error) => this.fail(error));
@@ -88,16 +91,14 @@ class Connection {
     this.socket.destroy();
   }
 
-  /** Whether to go on reading. */
-  private receive(chunk: Buffer): boolean {
+  private receive(chunk: Buffer): void {
     this.received = this.received.length === 0 ? chunk : Buffer.concat([this.received, chunk]);
     const answer = parsed(this.received);
-    if (!answer) return true;
+    if (!answer) return;
     this.received = NOTHING;
     const { waiting } = this;
     this.waiting = undefined;
     waiting?.resolve(answer);
-    return true;
   }
 
   private fail(error: Error): void {

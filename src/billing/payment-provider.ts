@@ -128,18 +128,13 @@ export class PaymentProvider {
   }
 }
 
-/** Looks at the status itself: an answer without an `error` in it is a success to the library, a 500 as well. */
-async function gone(request: () => Promise<Stripe.Response<unknown>>): Promise<void> {
-  let status: number | undefined;
+async function gone(request: () => Promise<unknown>): Promise<void> {
   try {
-    status = (await request()).lastResponse.statusCode;
-    if (status === 200) return;
+    await request();
   } catch (error) {
     const { code, statusCode } = error as Partial<Stripe.errors.StripeError>;
-    if (code === 'resource_missing') return;
-    status = statusCode;
+    if (code !== 'resource_missing') throw new ProviderRefusal(statusCode);
   }
-  throw new ProviderRefusal(status);
 }
 
 /** An id or an address: nothing that a database or a browser would choke on. */

@@ -21,22 +21,25 @@ export function stripeClient(secretKey: string, apiBase: string): Stripe {
 }
 
 /**
- * An answer, with a JSON object in it whatever the provider, or a proxy before it, has said: over any other JSON the library
- * throws where nobody can catch it, which ends the process, and what is no JSON makes it forget the status.
+ * An answer whose body says what its status says, whatever the provider, or a proxy before it, has sent. The library looks at
+ * `error` alone, so that a 500 without one is a success to it; over JSON that is no object it throws where nobody can
+ * catch it, which ends the process; and what is no JSON makes it forget the status.
  */
 const ask: typeof fetch = async (url, init) => {
   const answer = await fetch(url, { ...init, redirect: 'error' }); // a redirect would carry the key to somebody else
   const text = await answer.text();
+  const body = objectIn(text);
+  const isTold = body !== undefined && (answer.ok || Boolean(body.error));
   const headers = new Headers(answer.headers);
   headers.delete('stripe-notice'); // the library would print it
-  return new Response(isJsonObject(text) ? text : '{"error":{}}', { status: answer.status, headers });
+  return new Response(isTold ? text : '{"error":{}}', { status: answer.status, headers });
 };
 
-function isJsonObject(text: string): boolean {
+function objectIn(json: string): { readonly error?: unknown } | undefined {
   try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value);
+    const value: unknown = JSON.parse(json);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
   } catch {
-    return false;
+    return undefined;
   }
 }

@@ -259,6 +259,10 @@ describe('a fault of the provider', () => {
     ],
     ['an answer that is a number', (_, response) => sendJson(response, 200, '1')],
     ['500, and a text in JSON', (_, response) => sendJson(response, 500, '"SECRET-OF-THE-PROVIDER"')],
+    [
+      '500, and what a success would say',
+      (_, response) => sendJson(response, 500, '{"id":"cus_of_nobody","url":"https://pay.example/"}'),
+    ],
     ['an answer that is null', (_, response) => sendJson(response, 200, 'null')],
     ['an answer without what was asked for', (_, response) => sendJson(response, 200, '{"id":7,"url":null}')],
     ['a connection that breaks', (_, response) => void response.destroy()],

@@ -39,9 +39,9 @@ export const OPERATION_MUTANTS = [
   {
     name: 'any answer cancels a subscription',
     promise: 'A deleted account’s subscription is asked to end until the provider has said so.',
-    file: 'src/billing/payment-provider.ts',
-    find: 'if (status === 200) return;',
-    replace: 'if (status) return;',
+    file: 'src/billing/stripe-client.ts',
+    find: '(answer.ok || Boolean(body.error))',
+    replace: 'answer.status > 0',
     tests: [['test/api/account.spec.ts', 'does not keep the account alive']],
   },
   {

@@ -45,7 +45,7 @@ export async function locateDataDirectory(shown: string): Promise<DataDirectory>
 export async function openDataDirectory(shown: string): Promise<DataDirectory> {
   try {
     await makeDirectory(shown);
-    await access(`${shown}/.`, constants.R_OK | constants.W_OK | constants.X_OK);
+    await access(`${shown}/.`, constants.R_OK | constants.W_OK | constants.X_OK); // of a file it is ENOTDIR
     return await locateDataDirectory(shown);
   } catch (error) {
     throw explainedByDataDir(error, shown);
