@@ -12,6 +12,14 @@ import { retention } from './cases/retention.js';
 
 /** In the order in which they are measured. */
 export const cases: readonly Case[] = [
-  ...[put, notes, reads, arrival, fanOut],
-  ...[memory, restart, projections, retention, profile],
+  put,
+  notes,
+  reads,
+  arrival,
+  fanOut,
+  memory,
+  restart,
+  projections,
+  retention,
+  profile,
 ];

@@ -31,21 +31,20 @@ export async function createApp(
 ): Promise<NestFastifyApplication> {
   const log = options.log ?? new Log(createLogger(configuration.logLevel));
   const clock = options.clock ?? new Clock();
-  const isHttps = configuration.publicUrl.startsWith('https:');
   const inFlight = new InFlightRequests();
   for (const warning of warningsAbout(configuration)) log.warn({}, warning);
   const app = await NestFactory.create<NestFastifyApplication>(
     AppModule.with({ configuration, log, clock, inFlight, outbound: options.outbound }),
     createAdapter(log.pino, inFlight, {
       trustProxy: configuration.trustProxy,
-      isHttps,
+      isHttps: configuration.isHttps,
     }),
     { bodyParser: false, logger: new NestLog(log.pino), abortOnError: false, forceCloseConnections: true },
   );
   const killSwitch = app.get(KillSwitch);
   const overload = app.get(Overload);
   const fastify = app.getHttpAdapter().getInstance();
-  const headers = securityHeaders(isHttps);
+  const headers = securityHeaders(configuration.isHttps);
   const doorkeeper = app.get(Doorkeeper, { strict: false });
   app.useWebSocketAdapter(
     new SocketAdapter(

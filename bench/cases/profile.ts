@@ -41,7 +41,9 @@ async function profiled(bench: Bench, name: string, work: Work): Promise<Result[
   const profiles = join(directory, 'profiles');
   const service = bench.ending(
     await startService(directory, [
-      ...['--cpu-prof', `--cpu-prof-dir=${profiles}`, `--cpu-prof-interval=${EVERY_MICROS}`],
+      '--cpu-prof',
+      `--cpu-prof-dir=${profiles}`,
+      `--cpu-prof-interval=${EVERY_MICROS}`,
     ]),
   );
   const account = await Account.signUp(service.url);

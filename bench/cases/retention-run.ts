@@ -26,7 +26,11 @@ await withService(async (service) => {
   const againSeconds = secondsSince(startedAgain);
   clearInterval(looking);
   const figures: RetentionFigures = {
-    ...{ versions, blobs, seconds, againSeconds, longestLockMs },
+    versions,
+    blobs,
+    seconds,
+    againSeconds,
+    longestLockMs,
     idleMiB: Math.round(idle / MIB),
     peakMiB: Math.round(peak / MIB),
   };

@@ -37,7 +37,10 @@ export const retention: Case = {
     const { idleMiB, peakMiB, ...figures } = await runInProcess(await fresh.place('service'));
     const measured = {
       ...figures,
-      ...{ idleMiB, peakMiB, aboveIdleMiB: peakMiB - idleMiB, perSecond: figures.versions / figures.seconds },
+      idleMiB,
+      peakMiB,
+      aboveIdleMiB: peakMiB - idleMiB,
+      perSecond: figures.versions / figures.seconds,
     };
     yield result(`retention, ${FILES * VERSIONS_OF_EACH} versions in ${FILES} files`, {
       service: measured,

@@ -49,7 +49,9 @@ export async function actual(bench: Bench): Promise<Keeper> {
 async function emptyPlace(client: Client): Promise<Place> {
   const file = randomUUID();
   const headers = {
-    ...{ 'x-actual-file-id': file, 'x-actual-name': 'bench', 'x-actual-format': '2' },
+    'x-actual-file-id': file,
+    'x-actual-name': 'bench',
+    'x-actual-format': '2',
     ...forwarded(),
     'content-type': 'application/encrypted-file',
   };

@@ -1,11 +1,11 @@
 import { Controller, Delete, Get, Param, Post } from '@nestjs/common';
 import { CurrentPrincipal, Interactive, type Principal } from '../auth/index.js';
 import { JsonBody } from '../platform/http/index.js';
+import { Documented } from '../platform/openapi/index.js';
+import { ACCESS_TOKENS_DOCS } from './access-tokens.docs.js';
 import { MintTokenRequest } from './access-tokens.dto.js';
 import { AccessTokens } from './access-tokens.service.js';
 import { accessTokenWire, type AccessTokenWire } from './access-tokens.wire.js';
-import { Documented } from '../platform/openapi/index.js';
-import { ACCESS_TOKENS_DOCS } from './access-tokens.docs.js';
 
 /** A token cannot make, see or end tokens: all of this needs an interactive session. */
 @Controller('api/v1/auth/tokens')

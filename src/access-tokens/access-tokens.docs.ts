@@ -54,6 +54,7 @@ export const ACCESS_TOKENS_DOCS = {
     },
     revoke: {
       summary: 'Revoke a token',
+      path: { id: { description: 'The token.' } },
       description: 'It ends at once, with the WebSockets that it opened. It stays listed.',
       answers: { 200: json('it is revoked', OK), 404: 'token not found' },
     },

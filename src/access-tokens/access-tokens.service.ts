@@ -45,8 +45,15 @@ export class AccessTokens {
 
     const raw = generatePat();
     const token = {
-      ...{ id: newId(), userId, name: request.name, tokenHash: hashPat(raw), workspaceId },
-      ...{ createdAt: now, lastUsedAt: null, expiresAt, revokedAt: null },
+      id: newId(),
+      userId,
+      name: request.name,
+      tokenHash: hashPat(raw),
+      workspaceId,
+      createdAt: now,
+      lastUsedAt: null,
+      expiresAt,
+      revokedAt: null,
       scopes: [...new Set(request.scopes ?? ['full' as const])],
     };
     await this.insert(token);

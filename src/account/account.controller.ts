@@ -1,10 +1,10 @@
 import { Controller, Delete } from '@nestjs/common';
 import { CurrentPrincipal, Interactive, type Principal } from '../auth/index.js';
 import { JsonBody } from '../platform/http/index.js';
-import { AccountDeletion } from './account-deletion.js';
-import { DeleteAccountRequest } from './account.dto.js';
 import { Documented } from '../platform/openapi/index.js';
+import { AccountDeletion } from './account-deletion.js';
 import { ACCOUNT_DOCS } from './account.docs.js';
+import { DeleteAccountRequest } from './account.dto.js';
 
 /** Extension of the contract: people can leave, and take all that is theirs along. */
 @Controller('api/v1/auth/me')

@@ -3,7 +3,7 @@ import { Argument, InvalidArgumentError, Option } from 'commander';
 import { isInstant, parseInstant } from '../platform/clock/index.js';
 import { asName, NAME_RULE } from '../platform/http/index.js';
 
-/** Whether a command only tells what it would change: on every command that changes data. */
+/** Whether a command only tells what it would change: on every command that changes data of the service. */
 export interface DryRun {
   readonly dryRun?: true;
 }

@@ -56,7 +56,8 @@ function scratchConfiguration(dataDir: string, database = ''): Configuration {
   const unset = [...elsewhere, ...elsewhere.map((name) => `${name}_FILE`), 'DATABASE_URL_FILE'];
   return configurationOfProcess({
     ...Object.fromEntries(unset.map((name) => [name, ''])),
-    ...{ DATA_DIR: dataDir, DATABASE_URL: database },
+    DATA_DIR: dataDir,
+    DATABASE_URL: database,
   });
 }
 

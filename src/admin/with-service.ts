@@ -22,7 +22,10 @@ export async function withService<T>(
   const log = new Log(createLogger('error', process.stderr));
   const service = await NestFactory.createApplicationContext(
     AppModule.with({
-      ...{ configuration, log, clock: new Clock(), inFlight: new InFlightRequests() },
+      configuration,
+      log,
+      clock: new Clock(),
+      inFlight: new InFlightRequests(),
       background: new Background(false),
     }),
     {

@@ -1,6 +1,4 @@
-import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
-import type { FastifyRequest } from 'fastify';
-import { BadRequest } from '../platform/http/index.js';
+import { BadRequest, fromRequest } from '../platform/http/index.js';
 
 /** Base64url without padding, opaque, compared exactly. */
 export const ASSET_TOKEN = /^[A-Za-z0-9_-]{1,1024}$/;
@@ -17,15 +15,15 @@ export const NEW_ASSET_TOKEN_RULE = `${ASSET_TOKEN_RULE}, and neither list nor u
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,128}$/;
 
 /** The `:token` of the route. */
-export const AssetToken = createParamDecorator((_: unknown, context: ExecutionContext): string => {
-  const { token } = context.switchToHttp().getRequest<FastifyRequest<{ Params: { token: string } }>>().params;
+export const AssetToken = fromRequest(({ params }) => {
+  const { token } = params as { token: string };
   if (!ASSET_TOKEN.test(token)) throw new BadRequest(`the asset token ${ASSET_TOKEN_RULE}`);
   return token;
 });
 
 /** `Idempotency-Key`, or null without one. */
-export const IdempotencyKey = createParamDecorator((_: unknown, context: ExecutionContext): string | null => {
-  const key = context.switchToHttp().getRequest<FastifyRequest>().headers['idempotency-key'];
+export const IdempotencyKey = fromRequest(({ headers }) => {
+  const key = headers['idempotency-key'];
   if (key === undefined) return null;
   if (typeof key === 'string' && IDEMPOTENCY_KEY.test(key)) return key;
   throw new BadRequest('Idempotency-Key must be 1 to 128 visible ASCII characters');

@@ -61,7 +61,7 @@ export class AssetUploads {
       const allowance = await this.quota.allowance(upload.ownerId);
       verdict = await this.database.transaction((tx) => this.commit(tx, upload, { token, blob, allowance }));
     } catch (error) {
-      // After a COMMIT without an answer the asset may be there, and these may be its bytes.
+      // A database that does not answer is not made to keep the client waiting once more: the sweeper comes for the blob.
       if (!(error instanceof AmbiguousCommit)) await this.blobs.discard(blob);
       throw error;
     }
@@ -91,8 +91,14 @@ export class AssetUploads {
 
     await this.quota.reserve(tx, ownerId, blob.size, allowance);
     const created = await tx.run(assetStatements.create, [
-      ...[workspaceId, token, idempotencyKey],
-      ...[blob.id, blob.size, blob.sha256, blob.bytes, now],
+      workspaceId,
+      token,
+      idempotencyKey,
+      blob.id,
+      blob.size,
+      blob.sha256,
+      blob.bytes,
+      now,
     ]);
     if (created.length === 0) throw new ServiceUnavailable('the upload took too long');
     return 'new';

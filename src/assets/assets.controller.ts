@@ -3,10 +3,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CurrentPrincipal, type Principal, Scopes, SCOPES } from '../auth/index.js';
 import { BadRequest, bodyChunks, JsonBody, sendJsonList } from '../platform/http/index.js';
 import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
+import { Documented } from '../platform/openapi/index.js';
 import { CurrentWorkspace, NamedWorkspace, type WorkspaceRef } from '../workspaces/index.js';
 import { AssetDownload } from './asset-download.js';
 import { AssetToken, IdempotencyKey } from './asset-headers.js';
 import { AssetUploads } from './asset-uploads.js';
+import { ASSETS_DOCS } from './assets.docs.js';
 import { DeleteAssetsRequest, RenameAssetRequest } from './assets.dto.js';
 import { Assets } from './assets.service.js';
 import {
@@ -20,8 +22,6 @@ import { DecodeSlots } from './decode-slots.js';
 import { UPLOAD_BODY_LIMIT } from './envelope.js';
 import { StorageQuota } from './storage-quota.js';
 import { UploadBody } from './upload-body.js';
-import { Documented } from '../platform/openapi/index.js';
-import { ASSETS_DOCS } from './assets.docs.js';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 

@@ -9,8 +9,8 @@ interface WorkspaceRow {
 }
 
 /**
- * Locks a workspace until the transaction ends; every writer of its assets does so first, and then the account. So they
- * come one after the other, none deadlocks with another, and none brings a deleted workspace back to life.
+ * Locks a workspace until the transaction ends, by the row that writers of its log lock too; every writer of its assets
+ * does so first, and then the account. So they come one after the other, none deadlocks with another, and none brings a deleted workspace back to life.
  * @returns whose quota its assets count to. @throws NotFound when it has been deleted
  */
 export async function lockWorkspace(tx: Tx, workspaceId: string): Promise<string> {

@@ -18,6 +18,7 @@ import { MeController } from './me.controller.js';
 import { PasswordReset } from './password-reset.js';
 import { PatVerifier } from './pat-verifier.js';
 import { RateLimitGuard } from './rate-limit.guard.js';
+import { RequestsAtOnce } from './requests-at-once.js';
 import { ScopeGuard } from './scope.guard.js';
 import { SigningKeys } from './signing-keys.js';
 import { UserEntity } from './user.entity.js';
@@ -42,6 +43,7 @@ import { Users } from './users.js';
     PatVerifier,
     provideIdentity,
     RateLimitGuard,
+    RequestsAtOnce,
     ScopeGuard,
     SigningKeys,
     Users,

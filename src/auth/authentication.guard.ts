@@ -1,6 +1,6 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import { Unauthorized } from '../platform/http/index.js';
+import { afterBody, Unauthorized } from '../platform/http/index.js';
 import { ACCESS, type Access, type AuthenticatedRequest } from './access.js';
 import { Authenticator } from './authenticator.js';
 import { GeneralLimit } from './general-limit.js';
@@ -26,6 +26,7 @@ export class AuthenticationGuard implements CanActivate {
       const token = BEARER.exec(request.headers.authorization ?? '')?.[1];
       if (!token) throw new Unauthorized();
       request.principal = await this.authenticator.verify(token);
+      afterBody(request.raw, this.authenticator.recheck(request.principal));
     } catch (error) {
       // Whoever tries tokens is counted by address: no later guard sees the request.
       if (error instanceof Unauthorized) await this.limit.count({ ip: request.ip });

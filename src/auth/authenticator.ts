@@ -15,6 +15,9 @@ const activePatsAmong = statement(
    WHERE id = ANY ($1) AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`,
 );
 
+/** A token that was good so lately is not asked about again: with this, what is revoked counts within five seconds. */
+const GOOD_FOR_MS = 3_000;
+
 /** Proves whom a bearer token stands for. */
 @Injectable()
 export class Authenticator {
@@ -47,6 +50,18 @@ export class Authenticator {
     return expiresAt !== null && expiresAt <= this.clock.now();
   }
 
+  /**
+   * What asks again, when time may have passed, about a token that is good now. It throws Unauthorized when it has been
+   * taken away since. A JWT that has run out is good for the request that it began, or long uploads would fail in the end.
+   */
+  recheck(principal: Principal): () => Promise<void> {
+    const goodAt = this.clock.elapsed();
+    return async () => {
+      const isLate = this.clock.elapsed() - goodAt >= GOOD_FOR_MS || !(await this.isKeyKnown(principal));
+      if (isLate && (await this.lapsed([principal])).length > 0) throw new Unauthorized();
+    };
+  }
+
   /** Those of the principals whose token is good no longer though it has not expired: revoked, signed with a key that was taken away, or its user gone. */
   async lapsed(principals: readonly Principal[]): Promise<Principal[]> {
     const now = this.clock.now();
@@ -63,6 +78,11 @@ export class Authenticator {
         (keyId !== undefined && !keys.has(keyId)) ||
         (tokenId !== null && !active.has(tokenId)),
     );
+  }
+
+  /** Costs no query in most cases. A key may have been some seconds old in memory when the token was verified with it. */
+  private async isKeyKnown({ keyId }: Principal): Promise<boolean> {
+    return keyId === undefined || (await this.keySet.refresh()).has(keyId);
   }
 
   private async idsAmong(

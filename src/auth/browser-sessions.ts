@@ -35,6 +35,8 @@ export type Refusal =
 /** A new session in the browser: its cookies are still to be set. */
 export interface SignedIn {
   readonly userId: string;
+  /** A secret: it must not leave the service. */
+  readonly token: string;
   readonly cookies: readonly string[];
 }
 
@@ -106,14 +108,17 @@ export class BrowserSessions {
   /**
    * Makes a session of its own for an app and returns a one-time token for it. The handler hands over the very session
    * that a token was minted from: minted from the browser's, the two would end together.
+   * @param browser the browser's session. @throws Forbidden when it ends meanwhile: a password may have been changed
    */
-  async handOver(userId: string, client: Client): Promise<string> {
+  async handOver(browser: { userId: string; token: string }, client: Client): Promise<string> {
     const { internalAdapter } = await this.identity.$context;
-    const session = await internalAdapter.createSession(userId, false, {
+    const session = await internalAdapter.createSession(browser.userId, false, {
       ipAddress: client.ip,
       userAgent: client.userAgent.slice(0, MAX_USER_AGENT),
     });
     try {
+      if (!(await internalAdapter.findSession(browser.token)))
+        throw new Forbidden('the browser was signed out');
       const authorization = `Bearer ${session.token}`;
       return (await this.identityClient.ask<{ token: string }>('one-time-token/generate', { authorization }))
         .body.token;
@@ -129,14 +134,16 @@ export class BrowserSessions {
     { ip, userAgent }: Client,
   ): Promise<SignedIn | { refusal: Refusal }> {
     const headers = { [CLIENT_ADDRESS_HEADER]: ip, 'user-agent': userAgent.slice(0, MAX_USER_AGENT) };
-    const answer = await this.identityClient.ask<{ user?: { id: string }; code?: string }>(
-      action,
-      headers,
-      body,
-    );
-    if (answer.body.user) return { userId: answer.body.user.id, cookies: answer.cookies };
-    return { refusal: REFUSALS[answer.body.code ?? ''] ?? 'unfit' };
+    const { body: answer, cookies } = await this.identityClient.ask<Entered>(action, headers, body);
+    if (answer.user && answer.token) return { userId: answer.user.id, token: answer.token, cookies };
+    return { refusal: REFUSALS[answer.code ?? ''] ?? 'unfit' };
   }
+}
+
+interface Entered {
+  readonly user?: { readonly id: string };
+  readonly token?: string;
+  readonly code?: string;
 }
 
 interface Found {

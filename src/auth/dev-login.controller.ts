@@ -1,13 +1,13 @@
 import { Controller, HttpCode, Post, UseGuards } from '@nestjs/common';
 import { JsonBody } from '../platform/http/index.js';
+import { KillSwitch, OpenWhenReadOnly } from '../platform/kill-switch/index.js';
+import { Documented } from '../platform/openapi/index.js';
 import { Public } from './access.js';
+import { DEV_LOGIN_DOCS } from './auth.docs.js';
 import { DevLoginRequest } from './auth.dto.js';
 import { DevLoginGuard } from './dev-login.guard.js';
 import type { UserEntity } from './user.entity.js';
 import { Users } from './users.js';
-import { KillSwitch, OpenWhenReadOnly } from '../platform/kill-switch/index.js';
-import { Documented } from '../platform/openapi/index.js';
-import { DEV_LOGIN_DOCS } from './auth.docs.js';
 
 /** A JWT for any email, for tests and development alone. */
 @Controller('api/v1/auth/dev-login')

@@ -1,24 +1,17 @@
 import { All, Controller, Inject, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Configuration } from '../config/index.js';
-import { BadRequest, NotFound, parseJsonObject, readBody } from '../platform/http/index.js';
+import { afterBody, BadRequest, NotFound, parseJsonObject, readBody } from '../platform/http/index.js';
 import { KillSwitch, OpenWhenReadOnly } from '../platform/kill-switch/index.js';
+import { Documented } from '../platform/openapi/index.js';
 import { Public } from './access.js';
 import { GuessLimit } from './guess-limit.js';
 import { CLIENT_ADDRESS_HEADER, type Identity } from './identity.js';
-import { IDENTITY } from './identity.provider.js';
-import { Documented } from '../platform/openapi/index.js';
+import { identityAction } from './identity-actions.js';
 import { IDENTITY_DOCS } from './identity.docs.js';
+import { IDENTITY } from './identity.provider.js';
 
 const BODY_LIMIT = 64 * 1024;
-
-/** Makes or changes an account. */
-const WRITES = new Set(['sign-up/email', 'change-password', 'update-user']);
-
-const GUESSABLE = new Set(['sign-in/email', 'sign-up/email', 'change-password']);
-
-/** What of the handler is reachable, as `METHOD action`: what is documented. It brings more than this service offers. */
-const OFFERED: ReadonlySet<string> = new Set(Object.keys(IDENTITY_DOCS.operations.handle.mounted));
 
 /** Mounts the identity handler at /api/auth. It checks sessions, cookies and origins itself. */
 @Controller('api/auth')
@@ -35,14 +28,17 @@ export class IdentityController {
 
   @All('*')
   async handle(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    const { '*': action } = request.params as { '*': string };
-    if (!OFFERED.has(`${request.method} ${action}`)) throw new NotFound('not found');
-    const refusal = WRITES.has(action) && this.killSwitch.refusal('read-only');
-    if (refusal) throw refusal;
-    if (GUESSABLE.has(action)) await this.guessLimit.count(action, request.ip);
+    const { '*': path } = request.params as { '*': string };
+    const action = identityAction(request.method, path);
+    if (!action) throw new NotFound('not found');
+    if (action.isWrite) {
+      this.holdOff();
+      afterBody(request.raw, () => this.holdOff());
+    }
+    if (action.isGuessable) await this.guessLimit.count(path, request.ip);
 
     // From our own address: a request target may name any host, and the handler would take it for its own.
-    const url = new URL(`/api/auth/${action}`, this.configuration.publicUrl);
+    const url = new URL(`/api/auth/${path}`, this.configuration.publicUrl);
     url.search = queryOf(request.url);
     const answer = await this.identity.handler(await toWebRequest(request, url));
     reply.status(answer.status);
@@ -51,6 +47,12 @@ export class IdentityController {
     });
     for (const cookie of answer.headers.getSetCookie()) reply.header('set-cookie', cookie);
     await reply.header('cache-control', 'no-store').send(Buffer.from(await answer.arrayBuffer()));
+  }
+
+  /** @throws ServiceUnavailable while read-only */
+  private holdOff(): void {
+    const refusal = this.killSwitch.refusal('read-only');
+    if (refusal) throw refusal;
   }
 }
 

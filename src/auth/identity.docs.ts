@@ -10,7 +10,7 @@ import {
   STRING,
   URL_TEXT,
 } from '../platform/openapi/index.js';
-
+import type { IdentityActionName } from './identity-actions.js';
 import { OF_POST, refused, SESSION, USER, WHO } from './identity.schema.js';
 import { JWT_MINUTES, ONE_TIME_TOKEN_MINUTES, PASSWORD_LENGTH } from './sign-in-terms.js';
 
@@ -61,7 +61,7 @@ const COOKIE = {
   'set-auth-token': 'The signed session token, for apps.',
 };
 
-/** Better Auth, as it is mounted, and what of it is reachable: it has its own session, cookie and origin checks, and its own form of errors. */
+/** Better Auth, as it is mounted: it has its own session, cookie and origin checks, and its own form of errors. */
 export const IDENTITY_DOCS = {
   tag: 'Identity',
   operations: {
@@ -216,7 +216,7 @@ export const IDENTITY_DOCS = {
             400: refused('the body is not JSON'),
           },
         },
-      },
+      } satisfies Record<IdentityActionName, OperationDocs>,
     },
   },
 } as const;

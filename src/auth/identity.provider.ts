@@ -2,6 +2,7 @@ import type { FactoryProvider } from '@nestjs/common';
 import { Configuration, keptSecret } from '../config/index.js';
 import { Database, underStartLock } from '../platform/database/index.js';
 import { Log } from '../platform/log/index.js';
+import { HandledPasswords } from './handled-passwords.js';
 import { createIdentity, type Identity } from './identity.js';
 import { WatchedPool } from './watched-pool.js';
 
@@ -17,8 +18,12 @@ export const provideIdentity: FactoryProvider<Identity> = {
   useFactory: async (configuration: Configuration, database: Database, log: Log) => {
     const secret = configuration.authSecret ?? (await keptSecret(configuration.dataDir, 'auth-secret'));
     const pool = new WatchedPool(database.pool);
-    const identity = createIdentity(configuration, secret, pool, log);
+    const passwords = new HandledPasswords(database);
+    const identity = createIdentity(configuration, secret, { pool, passwords }, log);
     await underStartLock(database.dataSource, () => identity.api.getJwks());
-    return { ...identity, handler: (request) => pool.watch(() => identity.handler(request)) };
+    return {
+      ...identity,
+      handler: (request) => pool.watch(() => passwords.watch(() => identity.handler(request))),
+    };
   },
 };

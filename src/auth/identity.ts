@@ -6,6 +6,7 @@ import { oneTimeToken } from 'better-auth/plugins/one-time-token';
 import { Configuration } from '../config/index.js';
 import { asName, NAME_RULE } from '../platform/http/index.js';
 import { type Log, redactUrl } from '../platform/log/index.js';
+import type { HandledPasswords } from './handled-passwords.js';
 import { JWT_MINUTES, ONE_TIME_TOKEN_MINUTES, PASSWORD_LENGTH } from './sign-in-terms.js';
 import type { WatchedPool } from './watched-pool.js';
 
@@ -14,7 +15,12 @@ export const CLIENT_ADDRESS_HEADER = 'x-client-address';
 
 /** The identity handler: email and password, sessions, one-time tokens, service JWTs, on the service's own tables. */
 // eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types -- the library infers its API from the plugins
-export function createIdentity(configuration: Configuration, secret: string, pool: WatchedPool, log: Log) {
+export function createIdentity(
+  configuration: Configuration,
+  secret: string,
+  { pool, passwords }: { pool: WatchedPool; passwords: HandledPasswords },
+  log: Log,
+) {
   return betterAuth({
     database: pool,
     secret,
@@ -33,6 +39,7 @@ export function createIdentity(configuration: Configuration, secret: string, poo
       disableSignUp: !configuration.signupEnabled,
       minPasswordLength: PASSWORD_LENGTH.min,
       maxPasswordLength: PASSWORD_LENGTH.max,
+      password: { hash: passwords.hash, verify: passwords.verify },
     },
     advanced: {
       database: { generateId: 'uuid' },
@@ -42,7 +49,10 @@ export function createIdentity(configuration: Configuration, secret: string, poo
       disableCSRFCheck: false,
     },
     onAPIError: { onError: leaveFaultsToTheFilter },
-    databaseHooks: { user: { create: { before: fit }, update: { before: fit } } },
+    databaseHooks: {
+      user: { create: { before: fit }, update: { before: fit } },
+      session: { create: { after: passwords.check } },
+    },
     ...TABLES,
     plugins: [
       jwt({

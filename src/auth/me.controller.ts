@@ -1,11 +1,11 @@
 import { Controller, Get } from '@nestjs/common';
 import { NotFound } from '../platform/http/index.js';
+import { Documented } from '../platform/openapi/index.js';
 import { CurrentPrincipal, Scopes, SeesDeletedUsers } from './access.js';
+import { ME_DOCS } from './auth.docs.js';
 import { type Principal, SCOPES } from './principal.js';
 import type { UserEntity } from './user.entity.js';
 import { Users } from './users.js';
-import { Documented } from '../platform/openapi/index.js';
-import { ME_DOCS } from './auth.docs.js';
 
 @Controller('api/v1/auth/me')
 @Documented(ME_DOCS)

@@ -7,10 +7,9 @@ import { IDENTITY } from './identity.provider.js';
 import { lockUser } from './lock-user.js';
 
 const resetStatements = {
-  replace: statement(
-    'password_reset.replace',
-    `UPDATE auth_accounts SET password = $2, updated_at = $3 WHERE user_id = $1 AND provider_id = 'credential'
-     RETURNING id`,
+  remove: statement(
+    'password_reset.remove',
+    `DELETE FROM auth_accounts WHERE user_id = $1 AND provider_id = 'credential'`,
   ),
 
   add: statement(
@@ -53,8 +52,9 @@ export class PasswordReset {
     return this.database.transaction(async (tx) => {
       // Two resets at once would each add a password; and no session of this user begins meanwhile.
       if (!(await lockUser(tx, userId))) throw new NotFound('user not found');
-      const replaced = await tx.run(resetStatements.replace, [userId, hash, now]);
-      if (replaced.length === 0) await tx.run(resetStatements.add, [userId, hash, now]);
+      // Another row: a change of the old password that is under way finds its own gone, and changes nothing.
+      await tx.run(resetStatements.remove, [userId]);
+      await tx.run(resetStatements.add, [userId, hash, now]);
       const [ended] = await tx.run<{ sessions: number }>(resetStatements.end, [userId, now]);
       return ended?.sessions ?? 0;
     });

@@ -1,11 +1,13 @@
 import { type CanActivate, type ExecutionContext, Injectable, SetMetadata } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
+import type { FastifyReply } from 'fastify';
 import type { AuthenticatedRequest } from './access.js';
 import { GeneralLimit } from './general-limit.js';
+import { RequestsAtOnce } from './requests-at-once.js';
 
 export const UNLIMITED = 'unlimited';
 
-/** The route is never refused for being asked too often. */
+/** The route is never refused for being asked too often, or by too many at once. */
 export const Unlimited = (): MethodDecorator & ClassDecorator => SetMetadata(UNLIMITED, true);
 
 /** 429. Who has no valid token is counted by `AuthenticationGuard`. */
@@ -14,13 +16,17 @@ export class RateLimitGuard implements CanActivate {
   constructor(
     private readonly reflector: Reflector,
     private readonly limit: GeneralLimit,
+    private readonly atOnce: RequestsAtOnce,
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const targets = [context.getHandler(), context.getClass()];
     if (this.reflector.getAllAndOverride<boolean | undefined>(UNLIMITED, targets)) return true;
-    const request = context.switchToHttp().getRequest<Partial<AuthenticatedRequest> & { ip: string }>();
-    await this.limit.count(request.principal ?? request);
+    const http = context.switchToHttp();
+    const request = http.getRequest<Partial<AuthenticatedRequest> & { ip: string }>();
+    const client = request.principal ?? request;
+    await this.limit.count(client);
+    this.atOnce.enter(client, http.getResponse<FastifyReply>().raw);
     return true;
   }
 }

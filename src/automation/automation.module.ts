@@ -6,7 +6,7 @@ import { SyncModule } from '../sync/index.js';
 import { WorkspacesModule } from '../workspaces/index.js';
 import { Contents } from './contents.js';
 import { EndedKeySessions } from './ended-key-sessions.js';
-import { Heads } from './heads.js';
+import { NoteHeads } from './note-heads.js';
 import { HistoryController } from './history.controller.js';
 import { NoteHistory } from './history.service.js';
 import { KeyCheck } from './key-check.js';
@@ -38,7 +38,7 @@ import { Search } from './search/search.service.js';
   providers: [
     Contents,
     EndedKeySessions,
-    Heads,
+    NoteHeads,
     IndexFeed,
     KeyCheck,
     KeySessions,

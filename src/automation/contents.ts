@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { Injectable } from '@nestjs/common';
 import type { BlobReference } from '../platform/blobs/index.js';
 import { Conflict } from '../platform/http/index.js';
-import { type Head, Heads } from './heads.js';
+import { type Head, NoteHeads } from './note-heads.js';
 import { LargeNotes } from './large-notes.js';
 import { decryptContent, DecryptionError, ENVELOPE_OVERHEAD } from './vault-crypto.js';
 import type { Vault } from './vault.js';
@@ -17,7 +17,7 @@ export interface OpenedContent {
 @Injectable()
 export class Contents {
   constructor(
-    private readonly heads: Heads,
+    private readonly heads: NoteHeads,
     private readonly largeNotes: LargeNotes,
   ) {}
 

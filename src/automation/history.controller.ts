@@ -3,7 +3,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Scopes } from '../auth/index.js';
 import { RequiresSubscription } from '../billing/index.js';
 import { JsonBody, sendJsonList } from '../platform/http/index.js';
+import { Documented } from '../platform/openapi/index.js';
 import { OwnedWorkspace } from '../workspaces/index.js';
+import { HISTORY_DOCS } from './history.docs.js';
 import { RestoreNoteRequest, VersionQuery } from './history.dto.js';
 import { NoteHistory } from './history.service.js';
 import { noteVersionContentWire, noteVersionWire } from './history.wire.js';
@@ -11,8 +13,6 @@ import { CurrentVault, NeedsKeySession } from './key-session.guard.js';
 import { sendNote } from './note-answer.js';
 import { NotePath, WritingDevice } from './note-path.js';
 import type { Vault } from './vault.js';
-import { Documented } from '../platform/openapi/index.js';
-import { HISTORY_DOCS } from './history.docs.js';
 
 @Controller('api/v1/automation/workspaces/:id')
 @Documented(HISTORY_DOCS)

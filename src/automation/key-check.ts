@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { equalSecrets } from '../auth/index.js';
 import { BadRequest, Conflict, Forbidden } from '../platform/http/index.js';
-import { RateLimiter, Slots } from '../platform/limits/index.js';
+import { OwnSlots, RateLimiter, Slots } from '../platform/limits/index.js';
 import { Workspaces } from '../workspaces/index.js';
 import type { OpenKeySessionRequest } from './key-sessions.dto.js';
 import { deriveMasterKey, verificationHash } from './vault-crypto.js';
@@ -16,10 +16,14 @@ const DERIVATIONS = {
   busy: 'too many key sessions are being opened',
 };
 
+/** Tries are counted by workspace, and a user may have many: none of theirs waits in front of others, but for one. */
+const OF_ONE_USER = { ...DERIVATIONS, atOnce: 1 };
+
 /** Tells the right password or key of a workspace from a wrong one. */
 @Injectable()
 export class KeyCheck {
   private readonly derivations = new Slots(DERIVATIONS);
+  private readonly own = new OwnSlots(OF_ONE_USER);
 
   constructor(
     private readonly workspaces: Workspaces,
@@ -38,15 +42,22 @@ export class KeyCheck {
     const workspace = await this.workspaces.get(workspaceId);
     if (workspace.encryptionSalt === null) throw new Conflict('encryption is not set up');
 
-    const key = await this.keyOf(request, workspace.encryptionSalt);
+    const key = await this.keyOf(request, workspace.userId, workspace.encryptionSalt);
     const hash = verificationHash(key, workspace.verificationSalt ?? '');
     if (equalSecrets(hash, workspace.verificationHash ?? '')) return key;
     key.fill(0);
     throw new Forbidden(request.key == null ? 'the password is wrong' : 'the key is wrong');
   }
 
-  private async keyOf({ password, key }: OpenKeySessionRequest, encryptionSalt: string): Promise<Buffer> {
-    if (key == null) return this.derivations.during(() => deriveMasterKey(password ?? '', encryptionSalt));
+  private async keyOf(
+    { password, key }: OpenKeySessionRequest,
+    userId: string,
+    encryptionSalt: string,
+  ): Promise<Buffer> {
+    if (key == null) {
+      const derive = (): Promise<Buffer> => deriveMasterKey(password ?? '', encryptionSalt);
+      return this.own.during(userId, () => this.derivations.during(derive));
+    }
     const decoded = Buffer.alloc(32); // of its own: what Buffer.from makes shares its memory with others
     decoded.write(key, 'base64');
     return decoded;

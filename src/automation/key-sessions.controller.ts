@@ -2,14 +2,14 @@ import { Controller, Delete, Get, Post } from '@nestjs/common';
 import { CurrentPrincipal, type Principal, Scopes } from '../auth/index.js';
 import { RequiresSubscription } from '../billing/index.js';
 import { JsonBody } from '../platform/http/index.js';
+import { Documented } from '../platform/openapi/index.js';
 import { CurrentWorkspace, OwnedWorkspace, type WorkspaceRef } from '../workspaces/index.js';
+import { KEY_SESSIONS_DOCS } from './automation.docs.js';
 import { CurrentVault, NeedsKeySession } from './key-session.guard.js';
 import { OpenKeySessionRequest } from './key-sessions.dto.js';
 import { KeySessions } from './key-sessions.service.js';
 import { Metadata, type VaultMetadata } from './metadata.service.js';
 import type { Vault } from './vault.js';
-import { Documented } from '../platform/openapi/index.js';
-import { KEY_SESSIONS_DOCS } from './automation.docs.js';
 
 const BODY_LIMIT = 16 * 1024;
 

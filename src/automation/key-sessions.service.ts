@@ -57,7 +57,13 @@ export class KeySessions {
     key.fill(0);
     try {
       await this.database.run(keySessionStatements.insert, [
-        ...[id, hashToken(token), userId, workspaceId, tokenId, wrapped, now],
+        id,
+        hashToken(token),
+        userId,
+        workspaceId,
+        tokenId,
+        wrapped,
+        now,
       ]);
     } catch (error) {
       throw notFoundIfPurged(error);

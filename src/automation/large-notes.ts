@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Slots } from '../platform/limits/index.js';
+import { OwnSlots, Slots } from '../platform/limits/index.js';
 
 /** Plaintext bytes from which on a note is large. */
 export const LARGE_NOTE_BYTES = 1024 * 1024;
@@ -14,8 +14,7 @@ const OF_ONE_USER = { ...LIMITS, atOnce: 2 };
 @Injectable()
 export class LargeNotes {
   private readonly slots = new Slots(LIMITS);
-  /** Of each user who has a large note, or waits for its place. */
-  private readonly own = new Map<string, { readonly slots: Slots; notes: number }>();
+  private readonly own = new OwnSlots(OF_ONE_USER);
 
   /**
    * To be called before `size` bytes of a user's note are held. Resolves with what says that they no longer are.
@@ -23,16 +22,9 @@ export class LargeNotes {
    */
   async enter(userId: string, size: number): Promise<() => void> {
     if (size <= LARGE_NOTE_BYTES) return () => undefined;
-    const own = this.own.get(userId) ?? { slots: new Slots(OF_ONE_USER), notes: 0 };
-    this.own.set(userId, own);
-    own.notes++;
-    const forget = (): void => {
-      if (--own.notes === 0) this.own.delete(userId);
-    };
-    const held = [forget];
+    const held = [await this.own.take(userId)];
     const leave = (): void => held.splice(0).forEach((giveBack) => giveBack());
     try {
-      held.push(await own.slots.take());
       held.push(await this.slots.take());
       return leave;
     } catch (error) {

@@ -4,14 +4,14 @@ import { Scopes } from '../auth/index.js';
 import { RequiresSubscription } from '../billing/index.js';
 import { FromCursor } from '../checkpoints/index.js';
 import { JsonBody, sendJsonList } from '../platform/http/index.js';
+import { Documented } from '../platform/openapi/index.js';
 import { OwnedWorkspace } from '../workspaces/index.js';
 import { CurrentVault, NeedsKeySession } from './key-session.guard.js';
 import { SEND_TIMEOUT_MS } from './note-answer.js';
+import { NOTE_CHECKPOINTS_DOCS } from './note-checkpoints.docs.js';
 import { CreateNoteCheckpointRequest } from './note-checkpoints.dto.js';
 import { type NoteCheckpoint, NoteCheckpoints, type NoteSummary } from './note-checkpoints.service.js';
 import type { Vault } from './vault.js';
-import { Documented } from '../platform/openapi/index.js';
-import { NOTE_CHECKPOINTS_DOCS } from './note-checkpoints.docs.js';
 
 @Controller('api/v1/automation/workspaces/:id/checkpoints')
 @Documented(NOTE_CHECKPOINTS_DOCS)

@@ -1,7 +1,5 @@
-import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
-import type { FastifyRequest } from 'fastify';
-import { DEVICE_ID } from '../devices/index.js';
-import { BadRequest } from '../platform/http/index.js';
+import { deviceIdOf } from '../devices/index.js';
+import { BadRequest, fromRequest } from '../platform/http/index.js';
 import { InvalidPathError, normalizePath } from './vault-crypto.js';
 
 /** Bytes of UTF-8. The vault itself takes three times as many; a path must also fit into a URL, percent-encoded. */
@@ -26,15 +24,7 @@ function normalized(path: string): string {
 }
 
 /** The note that the rest of the URL names, percent-decoded. */
-export const NotePath = createParamDecorator((_: unknown, context: ExecutionContext): string => {
-  const { '*': path } = context.switchToHttp().getRequest<FastifyRequest>().params as { '*': string };
-  return notePath(path);
-});
+export const NotePath = fromRequest(({ params }) => notePath((params as { '*': string })['*']));
 
 /** `X-Device-Id`, or `automation` without one: the device that makes the change, and is not told of it. */
-export const WritingDevice = createParamDecorator((_: unknown, context: ExecutionContext): string => {
-  const deviceId = context.switchToHttp().getRequest<FastifyRequest>().headers['x-device-id'];
-  if (deviceId === undefined) return DEFAULT_DEVICE;
-  if (typeof deviceId === 'string' && DEVICE_ID.test(deviceId)) return deviceId;
-  throw new BadRequest('X-Device-Id must be 1 to 128 visible ASCII characters');
-});
+export const WritingDevice = fromRequest((request) => deviceIdOf(request) ?? DEFAULT_DEVICE);

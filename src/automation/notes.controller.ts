@@ -3,18 +3,18 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Scopes } from '../auth/index.js';
 import { RequiresSubscription } from '../billing/index.js';
 import { BadRequest } from '../platform/http/index.js';
+import { Documented } from '../platform/openapi/index.js';
 import { OwnedWorkspace } from '../workspaces/index.js';
 import { CurrentVault, NeedsKeySession } from './key-session.guard.js';
 import { sendNote } from './note-answer.js';
 import { NoteBodies } from './note-bodies.js';
 import { NoteList } from './note-list.service.js';
 import { NotePath, notePath, WritingDevice } from './note-path.js';
+import { NOTES_DOCS } from './notes.docs.js';
 import { IfMatch, type NotesQuery, WhichNotes } from './notes.dto.js';
 import { type Note, Notes } from './notes.service.js';
 import { listedNoteWire, type ListedNoteWire, noteWire, type NoteWire, readNoteWire } from './notes.wire.js';
 import type { Vault } from './vault.js';
-import { Documented } from '../platform/openapi/index.js';
-import { NOTES_DOCS } from './notes.docs.js';
 
 @Controller('api/v1/automation/workspaces/:id/notes')
 @Documented(NOTES_DOCS)

@@ -1,8 +1,6 @@
-import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { isUUID } from 'class-validator';
-import type { FastifyRequest } from 'fastify';
 import { parseIfMatch } from '../files/index.js';
-import { BadRequest } from '../platform/http/index.js';
+import { BadRequest, fromRequest } from '../platform/http/index.js';
 import { clampTextLimit } from '../sync/index.js';
 
 /** Which notes to list. */
@@ -13,12 +11,6 @@ export interface NotesQuery {
   readonly limit: number;
   /** Where the page before ended. */
   readonly pageCursor: string | undefined;
-}
-
-function fromRequest(read: (request: FastifyRequest) => unknown): () => ParameterDecorator {
-  return createParamDecorator((_: unknown, context: ExecutionContext) =>
-    read(context.switchToHttp().getRequest()),
-  );
 }
 
 /** `prefix`, `limit` and `pageCursor`. */

@@ -5,7 +5,7 @@ import { Files } from '../files/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Conflict, PreconditionFailed } from '../platform/http/index.js';
 import { Contents, type OpenedContent } from './contents.js';
-import { type Head, Heads } from './heads.js';
+import { type Head, NoteHeads } from './note-heads.js';
 import { Turns } from './turns.js';
 import { encryptContent, encryptPath } from './vault-crypto.js';
 import type { Vault } from './vault.js';
@@ -34,7 +34,7 @@ export interface Writing {
 export class Notes {
   constructor(
     private readonly files: Files,
-    private readonly heads: Heads,
+    private readonly heads: NoteHeads,
     private readonly contents: Contents,
     private readonly clock: Clock,
   ) {}

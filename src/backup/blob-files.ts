@@ -49,19 +49,38 @@ export class BlobFiles {
     return { blobs: { count, bytes }, gone, damaged };
   }
 
-  /** Brings the bytes into this service's store. @throws StartupError when the backup is damaged, StoreUnavailable */
+  /**
+   * Brings the bytes into this service's store, where it has not kept them itself: after the loss of the database alone those
+   * may be better than the backup's. @throws StartupError when the backup is damaged, ServiceUnavailable
+   */
   async import(directory: string, { blobs, gone, damaged }: Manifest): Promise<void> {
     const without = new Set([...gone.map(keyOf), ...damaged]);
     let count = 0;
     await eachListed(directory, async (blob) => {
       if (without.has(keyOf(blob))) return;
-      const body = new HashedBody(bytesOf(directory, blob));
-      await this.blobs.bring(blob.workspaceId, blob.id, body);
-      if (body.size !== blob.size || body.sha256() !== blob.sha256)
-        throw new StartupError(`The backup's blob ${keyOf(blob)} is damaged.`);
+      if (!(await this.isStored(blob))) await this.bring(directory, blob);
       count += 1;
     });
     if (count !== blobs.count) throw new StartupError('The backup does not list all of its blobs.');
+  }
+
+  private async isStored(blob: StoredBlob): Promise<boolean> {
+    try {
+      const { mainLocation } = this.blobs;
+      const stored = await this.blobs.read({ ...blob, location: mainLocation, bytes: null });
+      return (await HashedBody.readThrough(Readable.from(stored))).is(blob);
+    } catch (error) {
+      if (error instanceof BlobMissing) return false;
+      throw error;
+    }
+  }
+
+  /** Reads all of it before it clears the place where it goes: a damaged file must not cost what is there. */
+  private async bring(directory: string, blob: StoredBlob): Promise<void> {
+    expectWhole(await HashedBody.readThrough(bytesOf(directory, blob)), blob);
+    const body = new HashedBody(bytesOf(directory, blob));
+    await this.blobs.bring(blob.workspaceId, blob.id, body);
+    expectWhole(body, blob);
   }
 
   private async save(directory: string, blob: StoredBlob, bytes: Buffer | null = null): Promise<Outcome> {
@@ -70,7 +89,7 @@ export class BlobFiles {
     try {
       const body = new HashedBody(Readable.from(await this.blobs.read({ ...blob, bytes })));
       await writeDurably(path, body);
-      return body.size === blob.size && body.sha256() === blob.sha256 ? 'saved' : 'damaged';
+      return body.is(blob) ? 'saved' : 'damaged';
     } catch (error) {
       if (!(error instanceof BlobMissing)) throw error;
       await rm(path, { force: true });
@@ -89,6 +108,10 @@ export class BlobFiles {
       return this.save(directory, { ...blob, location: found.location }, found.bytes);
     return blob.isAsset && !found.isLive ? 'asset' : 'damaged';
   }
+}
+
+function expectWhole(body: HashedBody, blob: StoredBlob): void {
+  if (!body.is(blob)) throw new StartupError(`The backup's blob ${keyOf(blob)} is damaged.`);
 }
 
 /** Opened when it is read: a stream that nobody reads yet would end the process when it cannot be. */

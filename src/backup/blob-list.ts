@@ -7,7 +7,7 @@ import { createGunzip } from 'node:zlib';
 import type pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import { StartupError, writeDurably } from '../config/index.js';
-import type { BlobLocation } from '../platform/blobs/index.js';
+import { blobKey, type BlobLocation } from '../platform/blobs/index.js';
 import { STORED_BLOBS } from './backup.queries.js';
 import { compressed } from './compressed.js';
 import { asDamaged } from './faults.js';
@@ -28,7 +28,7 @@ const LIST = 'blobs.list.gz';
 const AT_ONCE = 4;
 
 export const keyOf = ({ workspaceId, id }: Pick<GoneBlob, 'workspaceId' | 'id'>): string =>
-  `${workspaceId}/${id}`;
+  blobKey(workspaceId, id);
 
 /** Writes down which there are in the client's snapshot, so that it need not last while they are copied. */
 export async function writeList(client: pg.ClientBase, directory: string): Promise<void> {

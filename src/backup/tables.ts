@@ -13,9 +13,16 @@ export interface Table {
  * out since: sessions, one-time tokens, key sessions.
  */
 const LEFT_OUT = [
-  ...['auth_sessions', 'auth_verifications', 'key_sessions'],
-  ...['instances', 'presence', 'rate_limits', 'kill_switch'],
-  ...['blob_leftovers', 'blob_stores', 'migrations'],
+  'auth_sessions',
+  'auth_verifications',
+  'key_sessions',
+  'instances',
+  'presence',
+  'rate_limits',
+  'kill_switch',
+  'blob_leftovers',
+  'blob_stores',
+  'migrations',
 ];
 
 /** Bytes of uploads under way are nobody's yet. */

@@ -69,7 +69,7 @@ export const WEBHOOK_DOCS = {
         200: json('it was taken', objectOf<{ received: true }>({ received: { const: true } })),
         400: 'the signature is missing, wrong or too old, or the event is no event',
         413: 'the event is too large',
-        503: 'payment events are not configured',
+        503: 'payment events are not configured, or too many of them are being sent at a time',
       },
     },
   },

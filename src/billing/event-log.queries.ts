@@ -6,7 +6,7 @@ const STATE = `plan, status, trial_start AS "trialStart", trial_end AS "trialEnd
 
 export const eventLogStatements = {
   /** By the stored customer, else by id. The user's row, because there may be no subscription's row to lock yet. */
-  lockUser: statement(
+  lockBilling: statement(
     'event_log.lock_user',
     `SELECT id FROM users
      WHERE id = coalesce((SELECT user_id FROM payment_customers WHERE customer_id = $1), $2::uuid)

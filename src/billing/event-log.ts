@@ -29,11 +29,11 @@ type StandingRow = SubscriptionState & { base: StoredState | null };
  * every instance; `expire` only writes down what reads so already. Found by the stored customer, else by id; undefined
  * when there is no such user.
  */
-export async function lockUser(
+export async function lockBilling(
   tx: Tx,
   { customerId, userId }: Pick<News, 'customerId' | 'userId'>,
 ): Promise<string | undefined> {
-  const [user] = await tx.run<{ id: string }>(eventLogStatements.lockUser, [customerId, userId]);
+  const [user] = await tx.run<{ id: string }>(eventLogStatements.lockBilling, [customerId, userId]);
   return user?.id;
 }
 
@@ -117,7 +117,16 @@ interface Saving {
 
 async function save(tx: Tx, userId: string, { state, base, now }: Saving): Promise<void> {
   await tx.run(eventLogStatements.save, [
-    ...[userId, state.plan, state.status, state.trialStart, state.trialEnd, state.currentPeriodEnd],
-    ...[state.cancelAtPeriodEnd, state.pastDueSince, state.subscriptionId, base && JSON.stringify(base), now],
+    userId,
+    state.plan,
+    state.status,
+    state.trialStart,
+    state.trialEnd,
+    state.currentPeriodEnd,
+    state.cancelAtPeriodEnd,
+    state.pastDueSince,
+    state.subscriptionId,
+    base && JSON.stringify(base),
+    now,
   ]);
 }

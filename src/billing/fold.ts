@@ -77,7 +77,7 @@ function after(
   };
 }
 
-/** What ends by itself is over in SQL too (`hasRunOut`). */
+/** The status at `time`: a trial or a grant that has ended is over. The same rule in SQL is `hasRunOut`. */
 function statusAt(state: SubscriptionState, time: Date): SubscriptionStatus {
   const { status, trialEnd, currentPeriodEnd, subscriptionId } = state;
   const hasPassed = (end: Date | null): boolean => end !== null && end <= time;

@@ -4,7 +4,7 @@ import { BEFORE_ALL_IDS, Database, removeInBatches } from '../platform/database/
 import { Log } from '../platform/log/index.js';
 import { type Counter, Metrics } from '../platform/metrics/index.js';
 import { eventLogStatements } from './event-log.queries.js';
-import { closeOld, currentState, lockUser, record, refold } from './event-log.js';
+import { closeOld, currentState, lockBilling, record, refold } from './event-log.js';
 import { type News, readDelivery } from './provider-event.js';
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -58,7 +58,7 @@ export class PaymentEvents {
   private take({ event, customerId, userId }: News): Promise<Outcome> {
     const now = this.clock.now();
     return this.database.transaction(async (tx) => {
-      const user = await lockUser(tx, { customerId, userId });
+      const user = await lockBilling(tx, { customerId, userId });
       if (!user) return 'about nobody we know';
       const subscriptionId = event.subscriptionId ?? (await currentState(tx, user)).subscriptionId;
       if (subscriptionId === null) return 'nothing to act upon';
@@ -80,7 +80,7 @@ export class PaymentEvents {
       for (const { id } of users) {
         if (signal?.aborted) return;
         await this.database.transaction(async (tx) => {
-          if (await lockUser(tx, { customerId: null, userId: id })) await closeOld(tx, id, cutoff);
+          if (await lockBilling(tx, { customerId: null, userId: id })) await closeOld(tx, id, cutoff);
         });
       }
       above = users.at(-1)?.id;

@@ -26,9 +26,9 @@ export class Purchases {
   /** @throws Conflict for who has a subscription already: a second one would be paid for twice */
   async checkoutUrl(userId: string): Promise<string> {
     this.provider.requireConfigured();
-    const { stripePriceId: priceId, subscriptions } = this.configuration;
+    const { stripePriceId: priceId, hasSubscriptions } = this.configuration;
     if (priceId === undefined) throw new ServiceUnavailable('nothing is for sale', 3600);
-    if (subscriptions === 'off') throw new Conflict('subscriptions are switched off: every user is active');
+    if (!hasSubscriptions) throw new Conflict('subscriptions are switched off: every user is active');
     if (await this.subscriptions.isBought(userId))
       throw new Conflict('there is a subscription already; the portal manages it');
 

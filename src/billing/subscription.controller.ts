@@ -1,10 +1,10 @@
 import { Controller, Get, HttpCode, Post } from '@nestjs/common';
 import { CurrentPrincipal, type Principal, Scopes } from '../auth/index.js';
+import { Documented } from '../platform/openapi/index.js';
+import { SUBSCRIPTION_DOCS } from './billing.docs.js';
 import { Purchases } from './purchases.service.js';
 import { subscriptionWire, type SubscriptionWire } from './subscription.wire.js';
 import { Subscriptions } from './subscriptions.service.js';
-import { Documented } from '../platform/openapi/index.js';
-import { SUBSCRIPTION_DOCS } from './billing.docs.js';
 
 @Controller('api/v1/subscription')
 @Documented(SUBSCRIPTION_DOCS)

@@ -3,7 +3,7 @@ import { Configuration } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database } from '../platform/database/index.js';
 import { Conflict, NotFound } from '../platform/http/index.js';
-import { currentState, lockUser, overwrite } from './event-log.js';
+import { currentState, lockBilling, overwrite } from './event-log.js';
 import { granted } from './grant.js';
 import { subscriptionStatements } from './subscription.queries.js';
 import { FREE, type SubscriptionState, TRIAL_MS } from './subscription-state.js';
@@ -31,7 +31,7 @@ export class Subscriptions {
 
   /** Everybody is active then, for good. */
   get isOff(): boolean {
-    return this.configuration.subscriptions === 'off';
+    return !this.configuration.hasSubscriptions;
   }
 
   /** For how many days a subscription that is past due stays active. */
@@ -121,7 +121,7 @@ export class Subscriptions {
     decide: (state: SubscriptionState) => SubscriptionState | undefined,
   ): Promise<void> {
     return this.database.transaction(async (tx) => {
-      if (!(await lockUser(tx, { customerId: null, userId }))) throw new NotFound('user not found');
+      if (!(await lockBilling(tx, { customerId: null, userId }))) throw new NotFound('user not found');
       const state = decide(await currentState(tx, userId));
       if (state) await overwrite(tx, userId, state, now);
     });

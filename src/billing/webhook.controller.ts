@@ -2,17 +2,29 @@ import { Controller, HttpCode, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { Public, Unlimited } from '../auth/index.js';
 import { parseJsonObject, readBody } from '../platform/http/index.js';
+import { Slots } from '../platform/limits/index.js';
 import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
-import { PaymentEvents } from './payment-events.service.js';
-import { WebhookSignature } from './webhook-signature.js';
 import { Documented } from '../platform/openapi/index.js';
 import { WEBHOOK_DOCS } from './billing.docs.js';
+import { PaymentEvents } from './payment-events.service.js';
+import { WebhookSignature } from './webhook-signature.js';
 
 const EVENT_LIMIT = 256 * 1024;
+
+/** The provider sends its events in one go. Strangers who do not must not take the places of all other requests. */
+const BODY_TIMEOUT_MS = 5_000;
+const BODIES = {
+  atOnce: 32,
+  waiting: 96,
+  waitMs: BODY_TIMEOUT_MS,
+  busy: 'too many payment events at a time',
+};
 
 @Controller('api/v1/webhooks/payment')
 @Documented(WEBHOOK_DOCS)
 export class WebhookController {
+  private readonly bodies = new Slots(BODIES);
+
   constructor(
     private readonly signature: WebhookSignature,
     private readonly events: PaymentEvents,
@@ -20,7 +32,7 @@ export class WebhookController {
 
   /**
    * Not limited: the provider delivers in bursts from a few addresses, and what it is refused comes back for days. A
-   * stranger costs one HMAC over at most 256 KiB, and no query.
+   * stranger costs one HMAC over at most 256 KiB, and no query; many of them can keep the provider waiting, and nobody else.
    */
   @Post()
   @HttpCode(200)
@@ -28,8 +40,8 @@ export class WebhookController {
   @OpenWhenReadOnly('what has been paid for counts, and what is refused comes late')
   @Unlimited()
   async receive(@Req() request: FastifyRequest): Promise<{ received: true }> {
-    this.signature.requireSecret();
-    const body = await readBody(request.raw, EVENT_LIMIT);
+    this.signature.expected(request.headers);
+    const body = await this.bodies.during(() => readBody(request.raw, EVENT_LIMIT, BODY_TIMEOUT_MS));
     this.signature.check(request.headers, body);
     await this.events.receive(parseJsonObject(body));
     return { received: true };

@@ -3,13 +3,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Scopes } from '../auth/index.js';
 import { RequiresSubscription } from '../billing/index.js';
 import { JsonBody, sendJsonList } from '../platform/http/index.js';
+import { Documented } from '../platform/openapi/index.js';
 import { CurrentWorkspace, OwnedWorkspace, type WorkspaceRef } from '../workspaces/index.js';
+import { CHECKPOINTS_DOCS } from './checkpoints.docs.js';
 import { CreateCheckpointRequest } from './checkpoints.dto.js';
 import { type Checkpoint, Checkpoints } from './checkpoints.service.js';
-import { EncryptedPathQuery, FromCursor } from './projection-queries.js';
+import { EncryptedPathQuery, FromCursor } from './projection.params.js';
 import { type Manifest, type NoteState, Projections, type Summary } from './projections.js';
-import { Documented } from '../platform/openapi/index.js';
-import { CHECKPOINTS_DOCS } from './checkpoints.docs.js';
 
 @Controller('api/v1/workspaces/:id/checkpoints')
 @Documented(CHECKPOINTS_DOCS)

@@ -40,7 +40,7 @@ export class Configuration {
   })
   baseUrl?: string;
 
-  @Env('DATA_DIR', 'embedded database, blobs on disk and development secrets', './data')
+  @Env('DATA_DIR', 'embedded database, blobs on disk and secrets that are not set', './data')
   @MinLength(1)
   dataDir: string;
 
@@ -117,7 +117,7 @@ export class Configuration {
     { secret: true },
   )
   @IsOptional()
-  @MinLength(8)
+  @MinLength(1)
   devLoginKey?: string;
 
   @Env('TRUSTED_ORIGINS', 'further browser origins, comma-separated')
@@ -258,6 +258,20 @@ export class Configuration {
   /** Public address, without a trailing slash. */
   get publicUrl(): string {
     return this.baseUrl ?? `http://localhost:${this.port}`;
+  }
+
+  /** The name and port in it, as pages show it. */
+  get publicHost(): string {
+    return new URL(this.publicUrl).host;
+  }
+
+  get isHttps(): boolean {
+    return this.publicUrl.startsWith('https:');
+  }
+
+  /** Whether users need a subscription; else every user is active. */
+  get hasSubscriptions(): boolean {
+    return this.subscriptions === 'on';
   }
 
   /** Whether blobs go to an S3 store. */

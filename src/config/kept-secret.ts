@@ -5,7 +5,7 @@ import { explainedByDataDir } from './data-dir-fault.js';
 import { keptText } from './kept-text.js';
 
 /**
- * A development secret: made once, kept under `DATA_DIR/secrets` (mode 0600), the same at every later start.
+ * A secret that nobody has set: made once, kept under `DATA_DIR/secrets` (mode 0600), the same at every later start.
  * Two processes that start at once agree.
  * @throws StartupError when it can be neither read nor made
  */

@@ -74,12 +74,17 @@ function tooManyConnections({ databaseUrl, databasePoolSize }: Configuration): s
   return [`DATABASE_POOL_SIZE must be at most ${MOST_EMBEDDED} without DATABASE_URL`];
 }
 
+/** Shorter ones could be guessed, at ten tries a minute from each address. */
+const SHORTEST_DEV_LOGIN_KEY = 8;
+
 /** In development these are made or guessed; in production a guess would be a hole. */
 function faultsOfProduction(configuration: Configuration): string[] {
   if (!configuration.isProduction) return [];
   const faults = [];
   if (!configuration.authSecret) faults.push('AUTH_SECRET is required in production');
   if (!configuration.baseUrl) faults.push('BASE_URL is required in production');
+  if (configuration.devLoginKey && configuration.devLoginKey.length < SHORTEST_DEV_LOGIN_KEY)
+    faults.push(`DEV_LOGIN_KEY must be at least ${SHORTEST_DEV_LOGIN_KEY} characters in production`);
   return faults;
 }
 

@@ -1,10 +1,11 @@
 import type { Environment } from './env.decorator.js';
 
 /** What the names of this service's variables begin with, where hardly anybody else's do. */
+// prettier-ignore
 const OURS = [
-  ...['ALT_CALLBACK', 'APP_', 'ASSET_QUOTA', 'AUTH_', 'BASE_URL', 'BILLING_', 'DATABASE_', 'DATA_DIR'],
-  ...['DEV_LOGIN', 'EDITOR_', 'INLINE_BLOB', 'LOG_LEVEL', 'MAX_FILE', 'METRICS_', 'PAYMENT_', 'RATE_LIMIT'],
-  ...['REDIS_', 'RETENTION_', 'S3_', 'SIGNUP_', 'STRIPE_', 'SUBSCRIPTION', 'TRUST_', 'TRUSTED_', 'VAPID_'],
+  'ALT_CALLBACK', 'APP_', 'ASSET_QUOTA', 'AUTH_', 'BASE_URL', 'BILLING_', 'DATABASE_', 'DATA_DIR',
+  'DEV_LOGIN', 'EDITOR_', 'INLINE_BLOB', 'LOG_LEVEL', 'MAX_FILE', 'METRICS_', 'PAYMENT_', 'RATE_LIMIT',
+  'REDIS_', 'RETENTION_', 'S3_', 'SIGNUP_', 'STRIPE_', 'SUBSCRIPTION', 'TRUST_', 'TRUSTED_', 'VAPID_',
 ];
 
 /** What Kubernetes tells every container of the services beside it, such as REDIS_PORT_6379_TCP. */

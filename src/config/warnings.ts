@@ -11,9 +11,8 @@ export function warningsAbout(configuration: Configuration): string[] {
     warnings.push('RATE_LIMIT_PER_MINUTE=0: no request is ever refused for coming too often');
   }
   if (configuration.devLoginKey) warnings.push('DEV_LOGIN_KEY is set: whoever knows it can be anybody');
-  if (configuration.publicUrl.startsWith('http:'))
-    warnings.push('BASE_URL is not https: tokens travel in the clear');
-  if (configuration.subscriptions === 'on' && configuration.paymentWebhookSecrets.length === 0) {
+  if (!configuration.isHttps) warnings.push('BASE_URL is not https: tokens travel in the clear');
+  if (configuration.hasSubscriptions && configuration.paymentWebhookSecrets.length === 0) {
     warnings.push(
       'PAYMENT_WEBHOOK_SECRET is not set: payment events are refused; without payments set SUBSCRIPTIONS=off',
     );

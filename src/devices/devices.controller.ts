@@ -2,11 +2,11 @@ import { Controller, Delete, Get, Param, Post } from '@nestjs/common';
 import { CurrentPrincipal, type Principal, Scopes } from '../auth/index.js';
 import { Configuration } from '../config/index.js';
 import { JsonBody } from '../platform/http/index.js';
+import { Documented } from '../platform/openapi/index.js';
+import { DEVICES_DOCS } from './devices.docs.js';
 import { CreateDeviceRequest } from './devices.dto.js';
 import { Devices } from './devices.service.js';
 import { createdDeviceWire, type CreatedDeviceWire, deviceWire, type DeviceWire } from './devices.wire.js';
-import { Documented } from '../platform/openapi/index.js';
-import { DEVICES_DOCS } from './devices.docs.js';
 
 @Controller('api/v1/devices')
 @Documented(DEVICES_DOCS)

@@ -51,7 +51,7 @@ export const DEVICES_DOCS = {
     create: {
       summary: 'Register a device',
       description: 'Its id may serve as `X-Device-Id`; a device that is not registered can sync as well.',
-      answers: { 201: json('the device', CREATED) },
+      answers: { 201: json('the device', CREATED), 409: 'the user has 1,000 devices already' },
     },
     vapidPublicKey: {
       summary: 'What a browser needs to subscribe to Web Push',
@@ -59,6 +59,7 @@ export const DEVICES_DOCS = {
     },
     delete: {
       summary: 'Remove a device, and its push subscriptions',
+      path: { id: { description: 'The device.' } },
       answers: { 200: json('it is gone', OK), 404: 'device not found' },
     },
   },
@@ -88,7 +89,10 @@ export const PUSH_SUBSCRIPTIONS_DOCS = {
     unsubscribe: {
       summary: 'End the subscription of a device',
       description: 'Also when there is none.',
-      path: { workspaceId: { description: 'The workspace.', schema: UUID } },
+      path: {
+        workspaceId: { description: 'The workspace.', schema: UUID },
+        deviceId: { description: 'What the device calls itself.' },
+      },
       answers: { 200: json('there is none', OK), 404: 'workspace not found' },
     },
   },

@@ -8,7 +8,7 @@ import { PushCourier } from './push-courier.js';
 import { PushQueue } from './push-queue.js';
 import { PushSender } from './push-sender.js';
 import { PushSubscriptionsController } from './push-subscriptions.controller.js';
-import { subscriptionStatements } from './push-subscriptions.queries.js';
+import { pushSubscriptionStatements } from './push-subscriptions.queries.js';
 import { PushSubscriptions } from './push-subscriptions.service.js';
 import { WebPush } from './web-push.service.js';
 
@@ -31,7 +31,7 @@ export class DevicesModule {
   constructor(purge: WorkspacePurge, database: Database) {
     purge.addStep(
       async (workspaceId) =>
-        (await database.run(subscriptionStatements.purge, [workspaceId, PURGE_BATCH])).length,
+        (await database.run(pushSubscriptionStatements.purge, [workspaceId, PURGE_BATCH])).length,
     );
   }
 }

@@ -8,9 +8,12 @@ export const deviceStatements = {
      FROM devices WHERE user_id = $1 ORDER BY id`,
   ),
 
+  /** Under the lock of the user, unless there are $6 already: then nothing. */
   create: statement(
     'devices.create',
-    'INSERT INTO devices (id, user_id, name, platform, created_at) VALUES ($1, $2, $3, $4, $5)',
+    `INSERT INTO devices (id, user_id, name, platform, created_at)
+     SELECT $1, $2, $3, $4, $5 WHERE (SELECT count(*) FROM devices WHERE user_id = $2) < $6
+     RETURNING id`,
   ),
 
   /** With its push subscriptions. Another user may have one under the same id: only those of this user's workspaces go. */

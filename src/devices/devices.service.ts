@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { isUUID } from 'class-validator';
+import { lockUser } from '../auth/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, newId } from '../platform/database/index.js';
-import { NotFound } from '../platform/http/index.js';
+import { Conflict, NotFound, Unauthorized } from '../platform/http/index.js';
 import { Log } from '../platform/log/index.js';
 import { deviceStatements } from './devices.queries.js';
 
@@ -10,6 +11,9 @@ const NOTE_EVERY_MS = 60_000;
 
 /** Devices remembered as noted; beyond, the oldest are forgotten, which costs them a statement. */
 const MAX_NOTED = 10_000;
+
+/** Of one user: the list of them is one answer. */
+const MAX_DEVICES = 1_000;
 
 export interface Device {
   readonly id: string;
@@ -37,9 +41,17 @@ export class Devices {
     return this.database.run<Device>(deviceStatements.list, [userId]);
   }
 
+  /** @throws Conflict when the user has 1,000 already, Unauthorized when the account has just gone */
   async create(userId: string, name: string, platform: string): Promise<Device> {
     const device = { id: newId(), name, platform, lastSeenAt: null, createdAt: this.clock.now() };
-    await this.database.run(deviceStatements.create, [device.id, userId, name, platform, device.createdAt]);
+    const values = [device.id, userId, name, platform, device.createdAt, MAX_DEVICES];
+    const created = await this.database.transaction(async (tx) => {
+      // Without the lock two at once would count the same.
+      if (!(await lockUser(tx, userId))) throw new Unauthorized();
+      return tx.run(deviceStatements.create, values);
+    });
+    if (created.length === 0)
+      throw new Conflict(`a user has ${MAX_DEVICES} devices at most: delete one first`);
     return device;
   }
 

@@ -6,18 +6,23 @@ import { PushSender } from './push-sender.js';
 
 const MAX_AT_ONCE = 32;
 
+/** Of one owner's: whoever has endpoints that take their time holds up nobody else, and it takes eight to hold up all. */
+const MAX_OF_ONE_OWNER = 4;
+
 /** What pushes that are under way get at shutdown. */
 const GRACE_MS = 1_000;
 
 /** Those of the devices that have a live socket in the workspace. */
 export type LiveCheck = (workspaceId: string, deviceIds: readonly string[]) => Promise<ReadonlySet<string>>;
 
-/** Claims what is due and sends it, so many at once and no more; a push service that hangs holds up one of them. */
+/** Claims what is due and sends it, so many at once and no more, in all and of one owner. */
 @Injectable()
 export class PushCourier {
   private readonly results: Counter;
   private readonly liveChecks: LiveCheck[] = [];
   private readonly sending = new Set<Promise<void>>();
+  /** By owner, how many of them; who has none is left out. */
+  private readonly underWay = new Map<string, number>();
   /** Something may be due that there was no room for; `onRoom` says when there is. */
   private hasBacklog = false;
   private isStopped = false;
@@ -50,17 +55,18 @@ export class PushCourier {
     this.hasBacklog = false;
     while (!this.isStopped) {
       const room = MAX_AT_ONCE - this.sending.size;
-      this.hasBacklog = room === 0;
-      if (this.hasBacklog) return;
-      const due = await this.queue.claim(room);
+      // Before the claim: a push that ends during it must ask for another one.
+      this.hasBacklog = room === 0 || [...this.underWay.values()].some((count) => count >= MAX_OF_ONE_OWNER);
+      if (room === 0) return;
+      const due = await this.queue.claim(room, MAX_OF_ONE_OWNER, this.underWay);
       for (const push of await this.withoutLive(due)) this.start(push);
-      if (due.length < room) return;
+      if (due.length === 0) return;
     }
   }
 
   /** Resolves when all that was started has been tried; whether there was no room for some. */
   async finish(): Promise<{ hasBacklog: boolean }> {
-    await Promise.all(this.sending);
+    while (this.sending.size > 0) await Promise.all(this.sending); // one that ends may let another begin
     return { hasBacklog: this.hasBacklog };
   }
 
@@ -74,13 +80,21 @@ export class PushCourier {
   }
 
   private start(push: ClaimedPush): void {
+    this.count(push.ownerId, 1);
     const sent = this.log
       .bestEffort('settle a push', () => this.deliver(push))
       .then(() => {
         this.sending.delete(sent);
+        this.count(push.ownerId, -1);
         if (this.hasBacklog) this.onRoom();
       });
     this.sending.add(sent);
+  }
+
+  private count(ownerId: string, more: 1 | -1): void {
+    const count = (this.underWay.get(ownerId) ?? 0) + more;
+    if (count > 0) this.underWay.set(ownerId, count);
+    else this.underWay.delete(ownerId);
   }
 
   private async deliver(push: ClaimedPush): Promise<void> {

@@ -33,14 +33,27 @@ export const queueStatements = {
   /**
    * Takes what is due at $1 for whoever runs this, so that of several instances one sends. A subscription that waits
    * for both kinds gets the changes now and the other no sooner than $3, like everything that comes later. $2: how many.
+   * Of one owner no more than $7, with those that are under way already: $5 owners, $6 how many. Whoever has so many is
+   * passed over; of the others the $8 that are due first are looked at, or a long queue would be sorted each time.
    */
   claim: statement(
     'push_queue.claim',
-    `WITH due AS (
-       SELECT s.workspace_id, s.device_id, s.pending_changes, s.pending_changes AND s.pending_assets AS has_both
-       FROM push_subscriptions s
+    `WITH busy AS (
+       SELECT * FROM unnest($5::uuid[], $6::integer[]) AS b (user_id, under_way)
+     ), first AS (
+       SELECT s.workspace_id, s.device_id, s.due_at, w.user_id
+       FROM push_subscriptions s JOIN workspaces w ON w.id = s.workspace_id AND w.deleted_at IS NULL
        WHERE (s.due_at <= $1 OR s.due_at > $4) -- beyond any wait: written under a clock that was wrong
-         AND EXISTS (SELECT FROM workspaces w WHERE w.id = s.workspace_id AND w.deleted_at IS NULL)
+         AND w.user_id <> ALL (SELECT user_id FROM busy WHERE under_way >= $7)
+       ORDER BY s.due_at LIMIT $8
+     ), placed AS (
+       SELECT *, row_number() OVER (PARTITION BY user_id ORDER BY due_at) AS place FROM first
+     ), due AS (
+       SELECT s.workspace_id, s.device_id, s.pending_changes, s.pending_changes AND s.pending_assets AS has_both,
+              p.user_id
+       FROM placed p JOIN push_subscriptions s USING (workspace_id, device_id) LEFT JOIN busy USING (user_id)
+       WHERE p.place + coalesce(busy.under_way, 0) <= $7
+         AND (s.due_at <= $1 OR s.due_at > $4) -- once more: another instance may have taken it meanwhile
        ORDER BY s.due_at LIMIT $2
        FOR UPDATE OF s SKIP LOCKED
      )
@@ -48,8 +61,8 @@ export const queueStatements = {
      SET pending_changes = false, pending_assets = due.has_both, not_before = $3,
          due_at = CASE WHEN due.has_both THEN $3::timestamptz END
      FROM due WHERE s.workspace_id = due.workspace_id AND s.device_id = due.device_id
-     RETURNING s.workspace_id AS "workspaceId", s.device_id AS "deviceId", s.endpoint, s.p256dh, s.auth, s.failures,
-               CASE WHEN due.pending_changes THEN 'changes' ELSE 'assets-changed' END AS type`,
+     RETURNING due.user_id AS "ownerId", s.workspace_id AS "workspaceId", s.device_id AS "deviceId", s.endpoint, s.p256dh,
+               s.auth, s.failures, CASE WHEN due.pending_changes THEN 'changes' ELSE 'assets-changed' END AS type`,
   ),
 
   /** Nothing was sent to these devices, so the next push need not wait. $3: the time. */

@@ -13,6 +13,9 @@ const LONGEST_WAIT_MS = 60 * 60_000;
 /** After this many failures in a row a push is dropped, about half an hour after it was due; the next change makes another. */
 const MAX_TRIES = 6;
 
+/** How far ahead a claim looks for those whose owners have room. */
+const LOOK_AHEAD = 1_000;
+
 /** Something has changed in a workspace. */
 export interface Announcement {
   readonly workspaceId: string;
@@ -22,6 +25,8 @@ export interface Announcement {
 }
 
 export interface ClaimedPush extends Push {
+  /** Whose workspace it is. */
+  readonly ownerId: string;
   /** How often in a row the subscription has failed before. */
   readonly failures: number;
 }
@@ -47,14 +52,21 @@ export class PushQueue {
     ]);
   }
 
-  /** Up to `limit` pushes that are due, for the caller alone to send. */
-  claim(limit: number): Promise<ClaimedPush[]> {
+  /**
+   * Up to `limit` pushes that are due, for the caller alone to send; of an owner not more than `ofOneOwner`, with those
+   * that the caller has under way already. None when nothing is due but for owners with so many.
+   */
+  claim(limit: number, ofOneOwner: number, underWay: ReadonlyMap<string, number>): Promise<ClaimedPush[]> {
     const now = this.clock.now();
     return this.database.run<ClaimedPush>(queueStatements.claim, [
       now,
       limit,
       later(now, WINDOW_MS),
       later(now, LONGEST_WAIT_MS + WINDOW_MS),
+      [...underWay.keys()],
+      [...underWay.values()],
+      ofOneOwner,
+      LOOK_AHEAD,
     ]);
   }
 

@@ -1,6 +1,6 @@
 import { BadRequest } from '../platform/http/index.js';
 import { NotPublic, parsePublicUrl } from '../platform/outbound/index.js';
-import { DEVICE_ID } from './device-id.js';
+import { DEVICE_ID_RULE, isDeviceId } from './device-id.js';
 
 const MAX_ENDPOINT_LENGTH = 2048;
 
@@ -22,8 +22,7 @@ export function parsePushSubscription(request: {
   keys?: unknown;
 }): PushSubscription {
   const { deviceId, endpoint } = request;
-  if (typeof deviceId !== 'string' || !DEVICE_ID.test(deviceId))
-    throw new BadRequest('deviceId must be 1 to 128 visible ASCII characters');
+  if (!isDeviceId(deviceId)) throw new BadRequest(`deviceId ${DEVICE_ID_RULE}`);
   if (typeof endpoint !== 'string') throw new BadRequest('endpoint must be a string');
   const keys = (request.keys ?? {}) as { p256dh?: unknown; auth?: unknown };
 

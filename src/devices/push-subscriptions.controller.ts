@@ -1,10 +1,10 @@
 import { Controller, Delete, Param, Post } from '@nestjs/common';
 import { CurrentPrincipal, type Principal, Scopes } from '../auth/index.js';
 import { JsonBody } from '../platform/http/index.js';
-import { SubscribeRequest } from './devices.dto.js';
-import { PushSubscriptions } from './push-subscriptions.service.js';
 import { Documented } from '../platform/openapi/index.js';
 import { PUSH_SUBSCRIPTIONS_DOCS } from './devices.docs.js';
+import { SubscribeRequest } from './devices.dto.js';
+import { PushSubscriptions } from './push-subscriptions.service.js';
 
 @Controller('api/v1/devices/push-subscription')
 @Documented(PUSH_SUBSCRIPTIONS_DOCS)

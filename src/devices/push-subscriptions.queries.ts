@@ -1,6 +1,6 @@
 import { statement } from '../platform/database/index.js';
 
-export const subscriptionStatements = {
+export const pushSubscriptionStatements = {
   /**
    * One per workspace and device. What the replaced one was waiting for is kept, and so is when the next push may
    * leave; what its endpoint has failed at is not. $7: how many a workspace may have.

@@ -4,10 +4,10 @@ import { Clock } from '../platform/clock/index.js';
 import { Database } from '../platform/database/index.js';
 import { notFoundIfPurged } from '../platform/http/index.js';
 import { Workspaces } from '../workspaces/index.js';
-import { DEVICE_ID } from './device-id.js';
+import { isDeviceId } from './device-id.js';
 import type { SubscribeRequest } from './devices.dto.js';
 import { parsePushSubscription } from './push-subscription.js';
-import { subscriptionStatements } from './push-subscriptions.queries.js';
+import { pushSubscriptionStatements } from './push-subscriptions.queries.js';
 
 /** Beyond, the one that was renewed longest ago goes: a change must not make this service flood somebody with pushes. */
 const MAX_PER_WORKSPACE = 100;
@@ -27,7 +27,7 @@ export class PushSubscriptions {
     const { deviceId, endpoint, p256dh, auth } = parsePushSubscription(request);
     const values = [workspaceId, deviceId, endpoint, p256dh, auth, this.clock.now(), MAX_PER_WORKSPACE];
     try {
-      await this.database.run(subscriptionStatements.put, values);
+      await this.database.run(pushSubscriptionStatements.put, values);
     } catch (error) {
       throw notFoundIfPurged(error);
     }
@@ -36,6 +36,6 @@ export class PushSubscriptions {
   /** Also when there is none. @throws NotFound for another's workspace */
   async unsubscribe(principal: Principal, workspaceId: string, deviceId: string): Promise<void> {
     const id = await this.workspaces.requireOwned(workspaceId, principal);
-    if (DEVICE_ID.test(deviceId)) await this.database.run(subscriptionStatements.remove, [id, deviceId]);
+    if (isDeviceId(deviceId)) await this.database.run(pushSubscriptionStatements.remove, [id, deviceId]);
   }
 }

@@ -1,17 +1,9 @@
-import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
-import type { FastifyRequest } from 'fastify';
-import { DEVICE_ID } from '../devices/index.js';
-import { BadRequest } from '../platform/http/index.js';
+import { DEVICE_ID_RULE, deviceIdOf } from '../devices/index.js';
+import { BadRequest, fromRequest } from '../platform/http/index.js';
 
 /** Base64url, opaque, compared exactly. */
 export const ENCRYPTED_PATH = /^(?=.{1,4096}$)[A-Za-z0-9_-]+={0,2}$/;
 export const CONTENT_HASH = /^[0-9a-f]{64}$/i;
-
-function fromRequest(read: (request: FastifyRequest) => unknown): () => ParameterDecorator {
-  return createParamDecorator((_: unknown, context: ExecutionContext) =>
-    read(context.switchToHttp().getRequest()),
-  );
-}
 
 /** The `:encPath` of the route. */
 export const EncryptedPath = fromRequest((request) => {
@@ -22,18 +14,14 @@ export const EncryptedPath = fromRequest((request) => {
 });
 
 /** Required `X-Device-Id`. */
-export const DeviceId = fromRequest(deviceIdOf);
+export const DeviceId = fromRequest((request) => {
+  const deviceId = deviceIdOf(request);
+  if (deviceId !== undefined) return deviceId;
+  throw new BadRequest(`X-Device-Id ${DEVICE_ID_RULE}`);
+});
 
 /** `X-Device-Id`, or null without one. */
-export const OptionalDeviceId = fromRequest((request) =>
-  request.headers['x-device-id'] === undefined ? null : deviceIdOf(request),
-);
-
-function deviceIdOf({ headers }: FastifyRequest): string {
-  const deviceId = headers['x-device-id'];
-  if (typeof deviceId === 'string' && DEVICE_ID.test(deviceId)) return deviceId;
-  throw new BadRequest('X-Device-Id must be 1 to 128 visible ASCII characters');
-}
+export const OptionalDeviceId = fromRequest((request) => deviceIdOf(request) ?? null);
 
 /** Required `X-Content-Hash`, lower-cased. */
 export const ContentHash = fromRequest((request) => {

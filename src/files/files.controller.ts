@@ -4,6 +4,7 @@ import { Scopes } from '../auth/index.js';
 import { RequiresSubscription } from '../billing/index.js';
 import { Configuration } from '../config/index.js';
 import { bodyChunks, sendJsonList } from '../platform/http/index.js';
+import { Documented } from '../platform/openapi/index.js';
 import { CurrentWorkspace, LooksAgain, OwnedWorkspace, type WorkspaceRef } from '../workspaces/index.js';
 import { Download } from './download.js';
 import {
@@ -13,11 +14,10 @@ import {
   type Precondition,
   UploadPrecondition,
 } from './file-headers.js';
+import { FILES_DOCS } from './files.docs.js';
 import { Files } from './files.service.js';
 import { fileWire, uploadedWire, type UploadedWire } from './files.wire.js';
 import { Heads } from './heads.js';
-import { Documented } from '../platform/openapi/index.js';
-import { FILES_DOCS } from './files.docs.js';
 
 @Controller('api/v1/workspaces/:id/files')
 @Documented(FILES_DOCS)

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Blobs, type StagedBlob } from '../platform/blobs/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { BEFORE_ALL_IDS, Database, isConnectionLost, newId, sqlState } from '../platform/database/index.js';
+import { BEFORE_ALL_IDS, Database, isConnectionLost, newId } from '../platform/database/index.js';
 import { BadRequest, NotFound, PreconditionFailed, ServiceUnavailable } from '../platform/http/index.js';
 import type { Caller } from '../workspaces/index.js';
 import { Announcements } from './announcements.js';
@@ -115,19 +115,22 @@ export class Files {
     this.announcements.changed(workspaceId, deviceId, 'delete');
   }
 
-  /** A lost answer leaves the blob alone: the row may have been committed. */
   private async put({ precondition, ...upload }: Upload, blob: StagedBlob): Promise<PutOutcome> {
     const { id: blobId, size, bytes } = blob;
     try {
       return await this.putQueue.put({
         ...upload,
         ...precondition,
-        ...{ blobId, size, bytes, fileId: newId(), versionId: newId(), now: this.clock.now() },
+        blobId,
+        size,
+        bytes,
+        fileId: newId(),
+        versionId: newId(),
+        now: this.clock.now(),
       });
     } catch (error) {
-      const wasRefused =
-        error instanceof ServiceUnavailable || (sqlState(error) !== undefined && !isConnectionLost(error));
-      if (wasRefused) await this.blobs.discard(blob);
+      // A database that does not answer is not made to keep the client waiting once more: the sweeper comes for the blob.
+      if (!isConnectionLost(error)) await this.blobs.discard(blob);
       throw error;
     }
   }

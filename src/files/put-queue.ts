@@ -118,7 +118,10 @@ export class PutQueue {
     }
   }
 
-  /** What settles those of the batch that are not settled yet; never rejects. One that the database refuses does not fail the others. */
+  /**
+   * Writes a batch, and returns what answers its uploads. Never rejects. When the database refuses the batch for one of
+   * them, each is tried alone.
+   */
   private async commit(batch: readonly Waiting[]): Promise<Answer> {
     try {
       const outcomes = await this.run(batch.map(({ put }) => put));
@@ -166,16 +169,31 @@ function nextBatch(line: Waiting[]): Waiting[] {
 const keyOf = (put: Put | undefined): string | undefined => put?.caller && callerKey(put.caller);
 
 const single = (put: Put): Parameter[] => [
-  ...[put.workspaceId, put.encryptedPath, put.contentHash, put.size, put.deviceId, put.now],
-  ...[put.fileId, put.versionId, put.blobId, put.bytes, put.ifMatch, put.ifAbsent],
+  put.workspaceId,
+  put.encryptedPath,
+  put.contentHash,
+  put.size,
+  put.deviceId,
+  put.now,
+  put.fileId,
+  put.versionId,
+  put.blobId,
+  put.bytes,
+  put.ifMatch,
+  put.ifAbsent,
 ];
 
 /** The bytes go as one, with the length of each: an array of them would be sent as text. */
 const together = (puts: readonly Put[]): Parameter[] => [
   puts[0]?.workspaceId ?? null,
-  ...[puts.map((put) => put.encryptedPath), puts.map((put) => put.contentHash), puts.map((put) => put.size)],
-  ...[puts.map((put) => put.deviceId), puts.map((put) => put.now.toISOString())],
-  ...[puts.map((put) => put.fileId), puts.map((put) => put.versionId), puts.map((put) => put.blobId)],
+  puts.map((put) => put.encryptedPath),
+  puts.map((put) => put.contentHash),
+  puts.map((put) => put.size),
+  puts.map((put) => put.deviceId),
+  puts.map((put) => put.now.toISOString()),
+  puts.map((put) => put.fileId),
+  puts.map((put) => put.versionId),
+  puts.map((put) => put.blobId),
   Buffer.concat(puts.flatMap((put) => put.bytes ?? [])),
   puts.map((put) => put.bytes?.length ?? null),
   puts.map((put) => put.ifMatch?.join(',') ?? null),

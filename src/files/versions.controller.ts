@@ -2,13 +2,13 @@ import { Controller, Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Scopes } from '../auth/index.js';
 import { sendJsonList } from '../platform/http/index.js';
+import { Documented } from '../platform/openapi/index.js';
 import { CurrentWorkspace, OwnedWorkspace, type WorkspaceRef } from '../workspaces/index.js';
 import { Download } from './download.js';
 import { EncryptedPath, OptionalDeviceId } from './file-headers.js';
+import { VERSIONS_DOCS } from './versions.docs.js';
 import { Versions } from './versions.service.js';
 import { restoredWire, type RestoredWire, versionWire } from './versions.wire.js';
-import { Documented } from '../platform/openapi/index.js';
-import { VERSIONS_DOCS } from './versions.docs.js';
 
 @Controller('api/v1/workspaces/:id/files/:encPath')
 @Documented(VERSIONS_DOCS)

@@ -82,8 +82,12 @@ export class Versions {
     const restored = await this.database.transaction(async (tx) => {
       await lockLog(tx, workspaceId);
       const [row] = await tx.run<Restored>(versionStatements.restore, [
-        ...[workspaceId, encryptedPath, versionId],
-        ...[newId(), deviceId, this.clock.now()],
+        workspaceId,
+        encryptedPath,
+        versionId,
+        newId(),
+        deviceId,
+        this.clock.now(),
       ]);
       if (!row) throw new NotFound('version not found');
       return row;

@@ -43,7 +43,11 @@ export function Credentials({ action, hidden, canSignUp, failed, isFocused }: Cr
           <form method="post" action={action} aria-label="Sign up">
             <Hidden fields={{ ...hidden, intent: 'sign-up' }} />
             <Field
-              {...{ id: 'sign-up-name', name: 'name', label: 'Name', type: 'text', autocomplete: 'name' }}
+              id="sign-up-name"
+              name="name"
+              label="Name"
+              type="text"
+              autocomplete="name"
               {...stateOf(signUp, 'name')}
             />
             <Email id="sign-up-email" failed={signUp} />
@@ -66,7 +70,11 @@ function Email({ id, failed, isFocused = false }: CredentialProps): VNode {
   const state = stateOf(failed, 'email');
   return (
     <Field
-      {...{ id, name: 'email', label: 'Email address', type: 'email', autocomplete: 'username' }}
+      id={id}
+      name="email"
+      label="Email address"
+      type="email"
+      autocomplete="username"
       {...state}
       isFocused={isFocused || state.isFocused}
     />
@@ -78,7 +86,11 @@ function Password({ id, failed, isNew = false }: CredentialProps & { readonly is
   const fresh = { autocomplete: 'new-password', hint: `At least ${minLength} characters.`, minLength };
   return (
     <Field
-      {...{ id, name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' }}
+      id={id}
+      name="password"
+      label="Password"
+      type="password"
+      autocomplete="current-password"
       {...(isNew ? fresh : {})}
       {...stateOf(failed, 'password')}
     />

@@ -4,14 +4,14 @@ import { ONE_TIME_TOKEN_MINUTES, Public } from '../auth/index.js';
 import { Configuration } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
+import { Documented } from '../platform/openapi/index.js';
 import { Form } from './form.js';
+import { DESKTOP_HANDOFF_DOCS } from './handoff.docs.js';
 import { Handoff } from './handoff.service.js';
 import { openAppPage } from './open-app-page.js';
 import { sendPage } from './page.js';
 import { PageErrorFilter } from './page-error.filter.js';
 import { Targets } from './targets.js';
-import { Documented } from '../platform/openapi/index.js';
-import { DESKTOP_HANDOFF_DOCS } from './handoff.docs.js';
 
 /** Signs the desktop app in: the browser is sent to it by a deep link. */
 @Controller('auth/desktop-handoff')
@@ -40,7 +40,7 @@ export class DesktopHandoffController {
     const target = this.targets.desktop(form);
     const answer = await this.handoff.answer(request, 'desktop', target, form);
     if ('content' in answer) return sendPage(reply, answer);
-    const host = new URL(this.configuration.publicUrl).host;
+    const { publicHost: host } = this.configuration;
     const expiresAt = new Date(this.clock.now().getTime() + ONE_TIME_TOKEN_MINUTES * 60_000);
     const content = openAppPage({ host, target, token: answer.token, expiresAt });
     await sendPage(reply, { content, cookies: answer.cookies });

@@ -31,7 +31,7 @@ export class EarlyRefusals implements OnModuleInit {
   private page(request: FastifyRequest, reply: FastifyReply, payload: unknown): string {
     const { statusCode: status } = reply;
     const { error } = JSON.parse(String(payload)) as { error: string };
-    const host = new URL(this.configuration.publicUrl).host;
+    const { publicHost: host } = this.configuration;
     const content = errorPage({ host, status, detail: error, requestId: request.id });
     return asPage(reply, { status, content });
   }

@@ -116,7 +116,9 @@ export const ACCOUNT_BELONGINGS_DOCS = {
       summary: 'Make a personal access token',
       body: FORM,
       answers: {
-        ...{ 200: page('the account page with the token, shown once'), 303: ONWARDS, ...ANSWERED },
+        200: page('the account page with the token, shown once'),
+        303: ONWARDS,
+        ...ANSWERED,
         404: 'workspace not found',
       },
     },

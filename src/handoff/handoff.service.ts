@@ -8,7 +8,7 @@ import type { Form } from './form.js';
 import { handoffPage } from './handoff-page.js';
 import { asSource, type Page } from './page.js';
 import type { Target } from './targets.js';
-import { type Visit, Visits } from './visits.js';
+import { OUT_OF_DATE, type Visit, Visits } from './visits.js';
 
 const HANDOFFS_PER_MINUTE = 20;
 
@@ -24,8 +24,6 @@ export interface HandedOver {
   readonly token: string;
   readonly cookies: readonly string[];
 }
-
-const OUT_OF_DATE = 'This page was out of date. Please try again.';
 
 /** Signs an app or a website in through the browser. Only a form of ours does; looking at the page changes nothing. */
 @Injectable()
@@ -59,12 +57,12 @@ export class Handoff {
     await this.rateLimiter.hit(`handoff:${entered.userId}`, HANDOFFS_PER_MINUTE);
     const { ip, userAgent } = visit.client;
     const client = { ip, userAgent: `${target.name} (signed in with ${userAgent})` };
-    return { token: await this.browserSessions.handOver(entered.userId, client), cookies: entered.cookies };
+    return { token: await this.browserSessions.handOver(entered, client), cookies: entered.cookies };
   }
 
   private enter(form: Form, visit: Visit) {
     if (form.get('intent') !== 'continue') return this.attempts.make(form, visit);
-    return visit.session && { userId: visit.session.userId, cookies: [] };
+    return visit.session && { ...visit.session, cookies: [] };
   }
 
   private page(
@@ -73,11 +71,15 @@ export class Handoff {
     { session, formToken, cookies }: Visit,
     { failed, alert }: { failed?: FailedAttempt; alert?: string } = {},
   ): Page {
-    const { publicUrl, signupEnabled } = this.configuration;
+    const { publicHost, signupEnabled } = this.configuration;
     const content = handoffPage({
-      ...{ kind, target, session, failed, alert },
+      kind,
+      target,
+      session,
+      failed,
+      alert,
       action: PATHS[kind],
-      host: new URL(publicUrl).host,
+      host: publicHost,
       formToken: formToken.value,
       canSignUp: signupEnabled,
     });

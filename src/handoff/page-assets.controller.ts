@@ -2,9 +2,9 @@ import { Controller, Get, Param, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { Public } from '../auth/index.js';
 import { NotFound } from '../platform/http/index.js';
-import { PAGE_ASSETS } from './page-assets.js';
 import { Documented } from '../platform/openapi/index.js';
 import { PAGE_ASSETS_DOCS } from './handoff.docs.js';
+import { PAGE_ASSETS } from './page-assets.js';
 
 @Controller('auth/assets')
 @Documented(PAGE_ASSETS_DOCS)

@@ -21,7 +21,7 @@ export class PageErrorFilter implements ExceptionFilter {
     const { status, headers, body } = errorAnswer(error, request.id, this.log);
     if (reply.sent) return;
     const content = errorPage({
-      host: new URL(this.configuration.publicUrl).host,
+      host: this.configuration.publicHost,
       status,
       detail: String(body.error),
       requestId: request.id,

@@ -16,6 +16,9 @@ export interface Visit {
   readonly cookies: readonly string[];
 }
 
+/** To who posts a form that is not genuine. */
+export const OUT_OF_DATE = 'This page was out of date. Please try again.';
+
 /** Where a form comes from, as the browser itself says; a page cannot make it say otherwise. */
 const OWN_SITES = new Set([undefined, 'same-origin', 'none']);
 
@@ -29,10 +32,11 @@ export class Visits {
   async read({ headers, ip }: FastifyRequest): Promise<Visit> {
     const { cookie } = headers;
     const { session, cookies } = await this.browserSessions.of(cookie);
-    const isHttps = this.configuration.publicUrl.startsWith('https:');
-    const formToken = FormToken.of(cookie, session?.token, isHttps);
+    const formToken = FormToken.of(cookie, session?.token, this.configuration.isHttps);
     return {
-      ...{ session, formToken, cookie },
+      session,
+      formToken,
+      cookie,
       client: { ip, userAgent: headers['user-agent'] ?? '' },
       cookies: formToken.cookie === undefined ? cookies : [...cookies, formToken.cookie],
     };

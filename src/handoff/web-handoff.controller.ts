@@ -2,13 +2,13 @@ import { Controller, Get, Post, Req, Res, UseFilters } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Public } from '../auth/index.js';
 import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
+import { Documented } from '../platform/openapi/index.js';
 import { Form } from './form.js';
+import { WEB_HANDOFF_DOCS } from './handoff.docs.js';
 import { Handoff } from './handoff.service.js';
 import { sendOnwards, sendPage } from './page.js';
 import { PageErrorFilter } from './page-error.filter.js';
 import { Targets, withToken } from './targets.js';
-import { Documented } from '../platform/openapi/index.js';
-import { WEB_HANDOFF_DOCS } from './handoff.docs.js';
 
 /** Signs a web editor in: the browser is sent back to its callback. */
 @Controller('auth/web-handoff')

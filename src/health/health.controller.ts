@@ -1,10 +1,10 @@
 import { Controller, Get } from '@nestjs/common';
 import { Public, Unlimited } from '../auth/index.js';
 import { InFlightRequests } from '../platform/http/index.js';
-import { NotReady } from './not-ready.js';
-import { type Readiness, ReadinessCheck } from './readiness.js';
 import { Documented } from '../platform/openapi/index.js';
 import { HEALTH_DOCS } from './health.docs.js';
+import { NotReady } from './not-ready.js';
+import { type Readiness, ReadinessCheck } from './readiness.js';
 
 @Controller('health')
 @Documented(HEALTH_DOCS)

@@ -1,36 +1,65 @@
-import type { Connection } from './connection.js';
+import { Injectable } from '@nestjs/common';
+import { setImmediate } from 'node:timers/promises';
+import { NotFound } from '../platform/http/index.js';
+import { Connections } from './connections.js';
 import { Latest } from './latest.js';
 import { encode } from './messages.js';
+import { Rooms } from './rooms.js';
+import { Turn } from './turn.js';
 
 const ASSETS_CHANGED = encode({ type: 'assets-changed' });
 
 /** After a long gap one wake-up says as much as a thousand. */
 const AT_ONCE = 20;
 
-/** Wakes a room once for every committed change of its assets: by their revision, so that a lost event loses nothing. */
+/**
+ * Wakes every open socket of a workspace, one that has not said hello too, once for every committed change of its
+ * assets: by their revision, so that a lost event loses nothing.
+ */
+@Injectable()
 export class AssetFeed {
-  private readonly latest = new Latest(() => this.read());
-  private told: number | undefined;
+  /** What is being read, by workspace. */
+  private readonly reads = new Map<string, Latest>();
 
   constructor(
-    private readonly revision: () => Promise<number>,
-    private readonly members: ReadonlySet<Connection>,
+    private readonly rooms: Rooms,
+    private readonly connections: Connections,
   ) {}
 
-  differsFrom(revision: number): boolean {
-    return this.told !== undefined && revision > this.told;
+  /** Where a socket begins that is let in now: it is told of what is committed later. @throws NotFound */
+  async revision(workspaceId: string): Promise<number> {
+    const [head] = await this.rooms.heads([workspaceId]);
+    if (!head) throw new NotFound('workspace not found');
+    return head.assetsRevision;
   }
 
-  catchUp(): Promise<void> {
-    return this.latest.run();
+  /** Whether a socket is still to be told of this revision. */
+  isBehind(workspaceId: string, revision: number): boolean {
+    return [...this.connections.of(workspaceId)].some(({ assetsRevision }) => assetsRevision < revision);
   }
 
-  private async read(): Promise<void> {
-    const revision = await this.revision();
-    const changes = revision - (this.told ?? revision);
-    this.told = revision;
-    for (let told = 0; told < Math.min(changes, AT_ONCE); told++) {
-      for (const member of this.members) member.sendEncoded(ASSETS_CHANGED);
+  /** Tells all that was committed before this call. @throws NotFound when the workspace has gone */
+  async catchUp(workspaceId: string): Promise<void> {
+    if (this.connections.of(workspaceId).size === 0) return;
+    const read = this.reads.get(workspaceId) ?? new Latest(() => this.read(workspaceId));
+    this.reads.set(workspaceId, read);
+    try {
+      await read.run();
+    } finally {
+      if (read.isIdle) this.reads.delete(workspaceId);
+    }
+  }
+
+  private async read(workspaceId: string): Promise<void> {
+    // Who comes in during the read begins at a revision that may be newer than what it finds.
+    const listeners = [...this.connections.of(workspaceId)];
+    const revision = await this.revision(workspaceId);
+    const turn = new Turn();
+    for (const listener of listeners) {
+      const wakeUps = Math.min(Math.max(revision - listener.assetsRevision, 0), AT_ONCE);
+      listener.assetsRevision = revision;
+      for (let told = 0; told < wakeUps; told++) listener.sendEncoded(ASSETS_CHANGED);
+      if (turn.isOverWith(wakeUps)) await setImmediate();
     }
   }
 }

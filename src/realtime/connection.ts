@@ -1,6 +1,7 @@
 import type { WebSocket } from 'ws';
 import type { Principal } from '../auth/index.js';
 import type { Counter } from '../platform/metrics/index.js';
+import type { Admission } from './admission.js';
 import { CloseCode } from './close-codes.js';
 import { encode, type ErrorCode, type ServerMessage } from './messages.js';
 
@@ -16,6 +17,12 @@ export class Connection {
   /** As the client said hello; undefined before. */
   deviceId: string | undefined;
 
+  readonly principal: Principal;
+  readonly workspaceId: string;
+
+  /** Of its workspace's assets, what it need not be told of any more. */
+  assetsRevision: number;
+
   /** When the peer was last heard of and last pinged, in the clock's elapsed milliseconds. */
   lastHeard: number;
   lastPinged: number;
@@ -25,11 +32,13 @@ export class Connection {
 
   constructor(
     private readonly socket: WebSocket,
-    readonly principal: Principal,
-    readonly workspaceId: string,
+    { principal, workspaceId, assetsRevision }: Admission,
     now: number,
     private readonly sent: Counter,
   ) {
+    this.principal = principal;
+    this.workspaceId = workspaceId;
+    this.assetsRevision = assetsRevision;
     this.lastHeard = now;
     this.lastPinged = now;
     socket.once('close', () => (this.isOpenFlag = false));

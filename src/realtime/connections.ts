@@ -3,6 +3,8 @@ import { type Counter, Metrics } from '../platform/metrics/index.js';
 import type { CloseCode } from './close-codes.js';
 import type { Connection } from './connection.js';
 
+const NONE: ReadonlySet<Connection> = new Set();
+
 /** All open sockets of this instance. */
 @Injectable()
 export class Connections implements Iterable<Connection> {
@@ -10,7 +12,8 @@ export class Connections implements Iterable<Connection> {
   readonly sent: Counter;
 
   private readonly all = new Set<Connection>();
-  private readonly perUser = new Map<string, number>();
+  private readonly perUser = new Map<string, Set<Connection>>();
+  private readonly perWorkspace = new Map<string, Set<Connection>>();
 
   constructor(metrics: Metrics) {
     this.sent = metrics.counter('cloud_sync_socket_messages_sent_total', 'Messages sent to sockets');
@@ -32,29 +35,45 @@ export class Connections implements Iterable<Connection> {
   }
 
   countOf(userId: string): number {
-    return this.perUser.get(userId) ?? 0;
+    return this.perUser.get(userId)?.size ?? 0;
+  }
+
+  /** Those for a workspace, whether they have said hello or not. */
+  of(workspaceId: string): ReadonlySet<Connection> {
+    return this.perWorkspace.get(workspaceId) ?? NONE;
   }
 
   add(connection: Connection): void {
-    const { userId } = connection.principal;
+    const { workspaceId, principal } = connection;
     this.all.add(connection);
-    this.perUser.set(userId, this.countOf(userId) + 1);
+    put(this.perUser, principal.userId, connection);
+    put(this.perWorkspace, workspaceId, connection);
   }
 
   remove(connection: Connection): void {
     if (!this.all.delete(connection)) return;
-    const { userId } = connection.principal;
-    const left = this.countOf(userId) - 1;
-    if (left > 0) this.perUser.set(userId, left);
-    else this.perUser.delete(userId);
+    const { workspaceId, principal } = connection;
+    take(this.perUser, principal.userId, connection);
+    take(this.perWorkspace, workspaceId, connection);
   }
 
   /** The workspaces that any of them is for. */
   workspaceIds(): string[] {
-    return [...new Set([...this.all].map(({ workspaceId }) => workspaceId))];
+    return [...this.perWorkspace.keys()];
   }
 
   closeWhere(isMeant: (connection: Connection) => boolean, code: CloseCode): void {
     for (const connection of this.all) if (isMeant(connection)) connection.close(code);
   }
+}
+
+function put(groups: Map<string, Set<Connection>>, key: string, connection: Connection): void {
+  const group = groups.get(key) ?? new Set();
+  groups.set(key, group.add(connection));
+}
+
+function take(groups: Map<string, Set<Connection>>, key: string, connection: Connection): void {
+  const group = groups.get(key);
+  group?.delete(connection);
+  if (group?.size === 0) groups.delete(key);
 }

@@ -1,6 +1,7 @@
 import type { Connection } from './connection.js';
 import { Latest } from './latest.js';
 import { encode } from './messages.js';
+import { type Notice, Notices } from './notices.js';
 
 export interface DeviceSources {
   /** Makes these the devices that the workspace has on this instance, and tells the other instances. */
@@ -14,6 +15,7 @@ export interface DeviceSources {
 /** Tells a room of the devices that come and go, on all instances: the difference of what is from what was told. */
 export class DeviceFeed {
   private readonly latest = new Latest(() => this.read());
+  private readonly notices = new Notices();
   /** Devices here, with the number of their sockets. */
   private readonly here = new Map<string, number>();
   /** What the others can read of this instance; undefined when that is not known. */
@@ -65,6 +67,11 @@ export class DeviceFeed {
     return this.latest.run();
   }
 
+  /** Brings a member to where `count` is. */
+  finishTelling(member: Connection): void {
+    this.notices.finish(member);
+  }
+
   private async read(): Promise<void> {
     const here = [...this.here.keys()].sort();
     if (here.join(' ') !== this.written) {
@@ -80,15 +87,15 @@ export class DeviceFeed {
     const gone = [...this.told].filter((deviceId) => !now.has(deviceId));
     const hasListeners = this.members.size > 0;
     const names = hasListeners && come.length > 0 ? await this.sources.names(come) : undefined;
-    this.told = now;
-    for (const deviceId of gone) this.tellOthers(deviceId, encode({ type: 'device_disconnected', deviceId }));
+    const notices: Notice[] = [];
+    for (const deviceId of gone)
+      notices.push({ deviceId, message: encode({ type: 'device_disconnected', deviceId }) });
     for (const deviceId of come) {
       const deviceName = names?.get(deviceId) ?? deviceId;
-      this.tellOthers(deviceId, encode({ type: 'device_connected', deviceId, deviceName }));
+      notices.push({ deviceId, message: encode({ type: 'device_connected', deviceId, deviceName }) });
     }
-  }
-
-  private tellOthers(deviceId: string, message: Buffer): void {
-    for (const member of this.members) if (member.deviceId !== deviceId) member.sendEncoded(message);
+    // No await between the two: who is welcomed from now on is given the new count, and must not be told again.
+    this.told = now;
+    await this.notices.send(this.members, notices);
   }
 }

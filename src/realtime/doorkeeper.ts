@@ -4,18 +4,22 @@ import { Authenticator, GeneralLimit, isGranted, type Principal } from '../auth/
 import { Configuration } from '../config/index.js';
 import { Forbidden, ServiceUnavailable, TooManyRequests, Unauthorized } from '../platform/http/index.js';
 import { Workspaces } from '../workspaces/index.js';
+import type { Admission } from './admission.js';
+import { AssetFeed } from './asset-feed.js';
 import { Connections } from './connections.js';
 
 const SCOPE = 'documents:read';
 
-/** Of one user on one instance; a client that reconnects in a loop must not take the service with it. */
-const SOCKETS_PER_USER = 5_000;
-const ASK_AGAIN_AFTER_S = 10;
+/** On one instance: of the 10,000 connections that its server takes, requests have the rest. */
+const SOCKETS = 8_000;
 
-export interface Admission {
-  readonly principal: Principal;
-  readonly workspaceId: string;
-}
+/** Of one user; a client that reconnects in a loop must not take the service with it. */
+const SOCKETS_PER_USER = 2_000;
+
+/** Of one workspace: what it costs to tell all of whoever comes and goes grows with the square. */
+const SOCKETS_PER_WORKSPACE = 1_000;
+
+const ASK_AGAIN_AFTER_S = 10;
 
 /** Lets upgrades in, or refuses them before the 101: the same checks in the same order as for any other request. */
 @Injectable()
@@ -27,19 +31,33 @@ export class Doorkeeper {
     private readonly limit: GeneralLimit,
     private readonly workspaces: Workspaces,
     private readonly connections: Connections,
+    private readonly assets: AssetFeed,
     private readonly configuration: Configuration,
   ) {}
 
-  /** @throws Unauthorized, TooManyRequests, Forbidden, ServiceUnavailable */
+  /** @throws Unauthorized, TooManyRequests, Forbidden, NotFound, ServiceUnavailable */
   async admit(request: IncomingMessage, query: URLSearchParams, workspaceId: string): Promise<Admission> {
     if (this.isClosed) throw new ServiceUnavailable('the service is shutting down', 5);
     const principal = await this.authenticate(query, this.addressOf(request));
     await this.limit.count(principal);
-    if (this.connections.countOf(principal.userId) >= SOCKETS_PER_USER) {
-      throw new TooManyRequests(ASK_AGAIN_AFTER_S);
-    }
     if (!isGranted(principal.scopes, [SCOPE])) throw new Forbidden(`the token lacks the scope ${SCOPE}`);
-    return { principal, workspaceId: await this.workspaces.requireOwned(workspaceId, principal) };
+    const id = await this.workspaces.requireOwned(workspaceId, principal);
+    return { principal, workspaceId: id, assetsRevision: await this.assets.revision(id) };
+  }
+
+  /**
+   * That there is room for one more. Danger: it counts who has come in, so nothing may wait between it and the 101, or
+   * those who come together pass it together. @throws ServiceUnavailable, TooManyRequests
+   */
+  requireRoom({ principal, workspaceId }: Admission): void {
+    const { connections } = this;
+    if (connections.size >= SOCKETS)
+      throw new ServiceUnavailable('this instance holds as many sockets as it can', ASK_AGAIN_AFTER_S);
+    if (
+      connections.countOf(principal.userId) >= SOCKETS_PER_USER ||
+      connections.of(workspaceId).size >= SOCKETS_PER_WORKSPACE
+    )
+      throw new TooManyRequests(ASK_AGAIN_AFTER_S);
   }
 
   /** Whose request it is. Behind a proxy the last entry is the proxy's own word; what stands left of it is the client's. */

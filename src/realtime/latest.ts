@@ -8,6 +8,11 @@ export class Latest {
 
   constructor(private readonly work: () => Promise<void>) {}
 
+  /** Whether no run is under way or to follow. */
+  get isIdle(): boolean {
+    return !this.running && !this.next;
+  }
+
   run(): Promise<void> {
     if (this.next) return this.next;
     if (!this.running) return this.start();

@@ -2,6 +2,7 @@ import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { EventBus } from '../platform/events/index.js';
 import { Log } from '../platform/log/index.js';
+import { AssetFeed } from './asset-feed.js';
 import { Connections } from './connections.js';
 import { Latest } from './latest.js';
 import { RoomEvents } from './room-events.js';
@@ -20,6 +21,7 @@ export class LookAround implements OnApplicationBootstrap {
   constructor(
     private readonly rooms: Rooms,
     private readonly connections: Connections,
+    private readonly assets: AssetFeed,
     private readonly roomEvents: RoomEvents,
     private readonly bus: EventBus,
     private readonly log: Log,
@@ -48,10 +50,12 @@ export class LookAround implements OnApplicationBootstrap {
   }
 
   private async refresh(head: Head, elsewhere: readonly string[] = []): Promise<void> {
+    if (this.assets.isBehind(head.id, head.assetsRevision)) await this.assets.catchUp(head.id);
     const room = this.rooms.get(head.id);
     if (!room) return;
     if (head.headCursor !== room.changes.cursor) await room.changes.catchUp();
-    if (room.assets.differsFrom(head.assetsRevision)) await room.assets.catchUp();
-    if (room.devices.differsWith(elsewhere)) await room.devices.catchUp();
+    // A thousand devices that come and go take seconds to be told: the other rooms need not wait for that.
+    if (room.devices.differsWith(elsewhere))
+      void this.log.bestEffort('tell a room of its devices', () => room.devices.catchUp());
   }
 }

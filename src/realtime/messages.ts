@@ -1,4 +1,4 @@
-import { DEVICE_ID } from '../devices/index.js';
+import { DEVICE_ID_RULE, isDeviceId } from '../devices/index.js';
 import type { Change } from '../sync/index.js';
 
 export interface ChangeMessage {
@@ -50,7 +50,11 @@ export function changesMessage(changes: readonly Change[], cursor: number): Serv
   return {
     type: 'changes',
     changes: changes.map(({ encryptedPath, action, contentHash, encryptedSize, version }) => ({
-      ...{ encryptedPath, action, contentHash, encryptedSize, version },
+      encryptedPath,
+      action,
+      contentHash,
+      encryptedSize,
+      version,
     })),
     cursor,
   };
@@ -73,8 +77,6 @@ function hello({ cursor, deviceId }: Record<string, unknown>): { cursor: number;
   if (!Number.isSafeInteger(cursor) || (cursor as number) < 0) {
     throw new InvalidMessage('cursor must be an integer, 0 or more');
   }
-  if (typeof deviceId !== 'string' || !DEVICE_ID.test(deviceId)) {
-    throw new InvalidMessage('deviceId must be 1 to 128 visible ASCII characters');
-  }
+  if (!isDeviceId(deviceId)) throw new InvalidMessage(`deviceId ${DEVICE_ID_RULE}`);
   return { cursor: cursor as number, deviceId };
 }

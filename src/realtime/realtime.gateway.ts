@@ -4,10 +4,10 @@ import { Devices } from '../devices/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { NotFound } from '../platform/http/index.js';
 import { Log } from '../platform/log/index.js';
+import type { Admission } from './admission.js';
 import { CloseCode } from './close-codes.js';
 import { Connection } from './connection.js';
 import { Connections } from './connections.js';
-import type { Admission } from './doorkeeper.js';
 import { type ClientMessage, InvalidMessage, parseMessage } from './messages.js';
 import { Rooms } from './rooms.js';
 
@@ -32,14 +32,8 @@ export class RealtimeGateway implements OnGatewayConnection {
     private readonly log: Log,
   ) {}
 
-  handleConnection(socket: WebSocket, { principal, workspaceId }: Admission): void {
-    const connection = new Connection(
-      socket,
-      principal,
-      workspaceId,
-      this.clock.elapsed(),
-      this.connections.sent,
-    );
+  handleConnection(socket: WebSocket, admission: Admission): void {
+    const connection = new Connection(socket, admission, this.clock.elapsed(), this.connections.sent);
     this.connections.add(connection);
     const heard = (): void => void (connection.lastHeard = this.clock.elapsed());
     socket.on('ping', heard);

@@ -4,6 +4,7 @@ import { DevicesModule, WebPush } from '../devices/index.js';
 import { Background } from '../platform/jobs/index.js';
 import { SyncModule } from '../sync/index.js';
 import { WorkspacesModule } from '../workspaces/index.js';
+import { AssetFeed } from './asset-feed.js';
 import { Connections } from './connections.js';
 import { Doorkeeper } from './doorkeeper.js';
 import { Heartbeat } from './heartbeat.js';
@@ -20,6 +21,7 @@ import { UpgradeController } from './upgrade.controller.js';
   imports: [AuthModule, DevicesModule, SyncModule, WorkspacesModule],
   controllers: [UpgradeController],
   providers: [
+    AssetFeed,
     Connections,
     Doorkeeper,
     Heartbeat,

@@ -3,9 +3,9 @@ import { EventBus } from '../platform/events/index.js';
 import { KillSwitch } from '../platform/kill-switch/index.js';
 import { Log } from '../platform/log/index.js';
 import { ASSETS, CHANGES, WORKSPACE_DELETED } from '../workspaces/index.js';
+import { AssetFeed } from './asset-feed.js';
 import { CloseCode } from './close-codes.js';
 import { Connections } from './connections.js';
-import type { Room } from './room.js';
 import { PRESENCE, Rooms } from './rooms.js';
 
 /** What the bus says, brought to the rooms of this instance. */
@@ -15,15 +15,16 @@ export class RoomEvents implements OnApplicationBootstrap {
     private readonly bus: EventBus,
     private readonly rooms: Rooms,
     private readonly connections: Connections,
+    private readonly assets: AssetFeed,
     private readonly killSwitch: KillSwitch,
     private readonly log: Log,
   ) {}
 
   onApplicationBootstrap(): void {
-    this.bus.on(CHANGES, (id) => this.refresh(id, ({ changes }) => changes.catchUp()));
-    this.bus.on(ASSETS, (id) => this.refresh(id, ({ assets }) => assets.catchUp()));
+    this.bus.on(CHANGES, (id) => this.refresh(this.rooms.get(id)?.changes));
+    this.bus.on(ASSETS, (id) => this.refresh({ catchUp: () => this.assets.catchUp(id) }));
     this.bus.on(PRESENCE, (id, origin) => {
-      if (origin === 'elsewhere') this.refresh(id, ({ devices }) => devices.catchUp());
+      if (origin === 'elsewhere') this.refresh(this.rooms.get(id)?.devices);
     });
     this.killSwitch.onChange((mode) => {
       if (mode === 'down') this.connections.closeWhere(() => true, CloseCode.tryAgainLater);
@@ -33,15 +34,13 @@ export class RoomEvents implements OnApplicationBootstrap {
 
   /** The workspace is gone: everybody in it is told and sent away. */
   end(workspaceId: string): void {
-    for (const connection of this.connections) {
-      if (connection.workspaceId !== workspaceId) continue;
+    for (const connection of this.connections.of(workspaceId)) {
       connection.sendError('workspace_not_found', 'the workspace was deleted');
       connection.close(CloseCode.workspaceNotFound);
     }
   }
 
-  private refresh(workspaceId: string, what: (room: Room) => Promise<void>): void {
-    const room = this.rooms.get(workspaceId);
-    if (room) void this.log.bestEffort('bring a room up to date', () => what(room));
+  private refresh(feed: { catchUp(): Promise<void> } | undefined): void {
+    if (feed) void this.log.bestEffort('bring a room up to date', () => feed.catchUp());
   }
 }

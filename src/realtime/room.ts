@@ -1,4 +1,3 @@
-import type { AssetFeed } from './asset-feed.js';
 import type { ChangeFeed } from './change-feed.js';
 import type { Connection } from './connection.js';
 import type { DeviceFeed } from './device-feed.js';
@@ -9,7 +8,6 @@ export class Room {
     readonly members: Set<Connection>,
     readonly changes: ChangeFeed,
     readonly devices: DeviceFeed,
-    readonly assets: AssetFeed,
   ) {}
 
   /**
@@ -18,11 +16,11 @@ export class Room {
    */
   async welcome(connection: Connection): Promise<void> {
     await this.devices.catchUp();
-    await this.assets.catchUp();
     await this.changes.catchUp();
     if (!connection.isOpen) return;
     // No await between the two: a change told in between would be missed, or come before the welcome.
     this.members.add(connection);
+    this.devices.finishTelling(connection); // where it says hello again
     connection.send({
       type: 'welcome',
       cursor: this.changes.cursor,

@@ -2,10 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { Devices } from '../devices/index.js';
 import { Database } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
-import { NotFound } from '../platform/http/index.js';
 import { Log } from '../platform/log/index.js';
 import { Sync } from '../sync/index.js';
-import { AssetFeed } from './asset-feed.js';
 import { ChangeFeed } from './change-feed.js';
 import type { Connection } from './connection.js';
 import { DeviceFeed } from './device-feed.js';
@@ -111,15 +109,8 @@ export class Rooms {
         },
         members,
       ),
-      new AssetFeed(() => this.assetsRevision(workspaceId), members),
     );
     this.rooms.set(workspaceId, room);
     return room;
-  }
-
-  private async assetsRevision(workspaceId: string): Promise<number> {
-    const [head] = await this.heads([workspaceId]);
-    if (!head) throw new NotFound('workspace not found');
-    return head.assetsRevision;
   }
 }

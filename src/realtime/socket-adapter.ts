@@ -6,7 +6,8 @@ import type { Duplex } from 'node:stream';
 import type { WebSocket, WebSocketServer } from 'ws';
 import { BadRequest, type ErrorAnswer, errorAnswer, NotFound } from '../platform/http/index.js';
 import { Log } from '../platform/log/index.js';
-import { type Admission, Doorkeeper } from './doorkeeper.js';
+import type { Admission } from './admission.js';
+import { Doorkeeper } from './doorkeeper.js';
 
 /** Decides on an upgrade before it happens. @throws ApiError, which becomes the answer instead of the 101 */
 export type Admit = (
@@ -94,6 +95,7 @@ export class SocketAdapter extends WsAdapter {
       const { server, query, workspaceId } = destination;
       const admission = await this.admit(request, query, workspaceId);
       if (socket.destroyed) return;
+      this.doorkeeper.requireRoom(admission);
       server.handleUpgrade(request, socket, head, (client) => {
         this.note(request, requestId, 101);
         server.emit('connection', client, admission);

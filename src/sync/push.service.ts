@@ -38,7 +38,8 @@ export class Push {
 
       const judged = [...hashes].map(([encryptedPath, hash]) => {
         const file = live.get(encryptedPath);
-        return { encryptedPath, file, verdict: file ? judgeDeletion(hash, since.get(file.id)) : 'landed' };
+        const verdict = file ? judgeDeletion(hash, file.contentHash, since.get(file.id)) : 'landed';
+        return { encryptedPath, file, verdict };
       });
       const fileIds = judged.flatMap(({ file, verdict }) => (file && verdict === 'apply' ? [file.id] : []));
       const deletion = { workspaceId, deviceId, fileIds, now: this.clock.now() };

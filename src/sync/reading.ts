@@ -1,6 +1,6 @@
 import { NotFound } from '../platform/http/index.js';
 
-/** Even an empty answer has one row, with the head; none means that the workspace has gone meanwhile. @throws NotFound */
+/** The one row of a query that always has one; without it the workspace has gone meanwhile. @throws NotFound */
 export function one<Row>([row]: readonly Row[]): Row {
   if (row === undefined) throw new NotFound('workspace not found');
   return row;

@@ -5,15 +5,15 @@ import { CurrentPrincipal, type Principal, Scopes } from '../auth/index.js';
 import { RequiresSubscription } from '../billing/index.js';
 import { Devices } from '../devices/index.js';
 import { BadRequest, JsonBody, sendJsonText } from '../platform/http/index.js';
+import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
+import { Documented } from '../platform/openapi/index.js';
 import { CurrentWorkspace, LooksAgain, OwnedWorkspace, type WorkspaceRef } from '../workspaces/index.js';
 import { clampLimit, clampTextLimit } from './limits.js';
 import { Pages } from './pages.service.js';
 import { Push, type Pushed } from './push.service.js';
+import { SYNC_DOCS } from './sync.docs.js';
 import { PullRequest, PushRequest } from './sync.dto.js';
 import { Sync } from './sync.service.js';
-import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
-import { Documented } from '../platform/openapi/index.js';
-import { SYNC_DOCS } from './sync.docs.js';
 
 /** 1,000 rows with the longest paths. */
 const PUSH_BODY_LIMIT = 8 * 1024 * 1024;

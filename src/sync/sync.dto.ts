@@ -14,10 +14,10 @@ import {
   ValidateBy,
   ValidateNested,
 } from 'class-validator';
-import { DEVICE_ID } from '../devices/index.js';
+import { DEVICE_ID, DEVICE_ID_RULE } from '../devices/index.js';
 import { CONTENT_HASH, ENCRYPTED_PATH } from '../files/index.js';
 
-const DEVICE_ID_RULE = { message: 'deviceId must be 1 to 128 visible ASCII characters' };
+const ITS_RULE = { message: `deviceId ${DEVICE_ID_RULE}` };
 
 /** The last decorator of a property is checked first, so its type stands nearest to it. */
 
@@ -63,7 +63,7 @@ export class PushRequest {
   @DeletionsAlone()
   changes: PushedChange[];
 
-  @Matches(DEVICE_ID, DEVICE_ID_RULE)
+  @Matches(DEVICE_ID, ITS_RULE)
   deviceId: string;
 
   @Max(Number.MAX_SAFE_INTEGER)
@@ -73,7 +73,7 @@ export class PushRequest {
 }
 
 export class PullRequest {
-  @Matches(DEVICE_ID, DEVICE_ID_RULE)
+  @Matches(DEVICE_ID, ITS_RULE)
   deviceId: string;
 
   @Max(Number.MAX_SAFE_INTEGER)

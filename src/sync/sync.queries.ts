@@ -54,7 +54,8 @@ export const syncStatements = {
     `SELECT file_id AS "fileId",
             bool_or(changed_by_device IS DISTINCT FROM $4) AS "byOthers",
             (array_agg(action ORDER BY cursor DESC) FILTER (WHERE changed_by_device = $4))[1] AS "ownAction",
-            (array_agg(content_hash ORDER BY cursor DESC) FILTER (WHERE changed_by_device = $4))[1] AS "ownHash"
+            (array_agg(content_hash ORDER BY cursor DESC) FILTER (WHERE changed_by_device = $4))[1] AS "ownHash",
+            coalesce(array_agg(content_hash) FILTER (WHERE changed_by_device = $4 AND action = 'delete'), '{}') AS "deletedHashes"
      FROM changes WHERE workspace_id = $1 AND file_id = ANY ($2) AND cursor > $3
      GROUP BY file_id`,
   ),

@@ -18,7 +18,7 @@ export interface Caller {
   readonly needsSubscription: boolean;
 }
 
-/** Of one key are those whom a workspace is open to for the same reasons. */
+/** Callers with the same key have the same access to every workspace. */
 export const callerKey = ({ userId, needsSubscription }: Caller): string => `${userId} ${needsSubscription}`;
 
 export interface Demands {
@@ -56,7 +56,7 @@ export class Standings {
     return (this.expected.get(keyOf(caller, workspaceId)) ?? 0) > this.clock.elapsed();
   }
 
-  /** `check` has let the caller in. */
+  /** Remembers for a minute that `check` has let the caller in. */
   expect(caller: Caller, workspaceId: string): void {
     const key = keyOf(caller, workspaceId);
     this.expected.delete(key); // a map keeps the place of a key that it has

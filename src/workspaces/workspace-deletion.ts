@@ -10,8 +10,8 @@ const deleteOne = statement(
 );
 
 /**
- * Lets go of them as well: they stay without an owner until they are purged. In the order of their ids, so that two such
- * requests cannot lock each other out; waits for writes that are under way.
+ * Marks all live workspaces of a user as deleted and takes their owner away; the purge removes them. Locks them in the
+ * order of their ids, so that two such requests cannot lock each other out; waits for writes that are under way.
  */
 const deleteAllOfUser = statement(
   'workspaces.delete_all_of_user',

@@ -2,8 +2,11 @@ import { Controller, Delete, Get, HttpCode, Post } from '@nestjs/common';
 import { CurrentPrincipal, type Principal, Scopes, Unbound } from '../auth/index.js';
 import { RequiresSubscription } from '../billing/index.js';
 import { JsonBody } from '../platform/http/index.js';
+import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
+import { Documented } from '../platform/openapi/index.js';
 import { CurrentWorkspace, type WorkspaceRef } from './current-workspace.js';
 import { OwnedWorkspace } from './owned-workspace.js';
+import { WORKSPACES_DOCS } from './workspaces.docs.js';
 import { CreateWorkspaceRequest, SetupEncryptionRequest, VerifyPasswordRequest } from './workspaces.dto.js';
 import { Workspaces } from './workspaces.service.js';
 import {
@@ -12,9 +15,6 @@ import {
   workspaceWire,
   type WorkspaceWire,
 } from './workspaces.wire.js';
-import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
-import { Documented } from '../platform/openapi/index.js';
-import { WORKSPACES_DOCS } from './workspaces.docs.js';
 
 @Controller('api/v1/workspaces')
 @Documented(WORKSPACES_DOCS)

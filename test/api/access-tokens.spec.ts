@@ -2,8 +2,18 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import supertest from 'supertest';
 import { WorkspacePurge } from '../../src/workspaces/index.js';
-import { eventually } from '../kit/eventually.js';
-import { sha256, startService, type TestService, type TestUser, TestWorkspace } from '../kit/index.js';
+import { envelope, TestAssets } from '../kit/assets.js';
+import { TestVault } from '../kit/automation.js';
+import { changedTables, checksums } from '../kit/checksums.js';
+import {
+  begunRequest,
+  eventually,
+  sha256,
+  startService,
+  type TestService,
+  type TestUser,
+  TestWorkspace,
+} from '../kit/index.js';
 
 const TOKENS = '/api/v1/auth/tokens';
 const PAT = /^pat_[A-Za-z0-9_-]{43}$/;
@@ -555,6 +565,56 @@ describe('DELETE /api/v1/auth/tokens/:id', () => {
     } finally {
       await other.close();
     }
+  });
+});
+
+describe('a token that is revoked elsewhere while a body is on its way', () => {
+  let other: TestService;
+  beforeAll(async () => (other = await startService({ beside: service })));
+  afterAll(() => other.close());
+
+  const json = (request: supertest.Test): supertest.Test => request.type('json');
+  const put = ({ user, path }: TestWorkspace, body: string): supertest.Test =>
+    user.put(`${path}/files/late`).set({
+      'Content-Type': 'application/octet-stream',
+      'X-Device-Id': 'd',
+      'X-Content-Hash': sha256(body),
+    });
+  const small = 'x'.repeat(100);
+  const large = 'x'.repeat(100_000);
+  const asset = JSON.stringify({ encryptedFilename: 'late', data: envelope().toString('base64') });
+  const note = JSON.stringify({ path: 'late.md', content: 'text' });
+
+  it.each<[string, string, (vault: TestVault) => supertest.Test]>([
+    ['a small file', small, ({ workspace }) => put(workspace, small)],
+    ['a large file', large, ({ workspace }) => put(workspace, large)],
+    ['an asset', asset, ({ workspace }) => json(TestAssets.of(workspace).request('post'))],
+    ['a note', note, (vault) => json(vault.request('post', '/notes'))],
+    ['a workspace', '{"name":"late"}', ({ workspace }) => json(workspace.user.post('/api/v1/workspaces'))],
+  ])('writes nothing: %s is 401', async (_, body, requestOf) => {
+    const alice = await service.user('revoke-in-mid-body');
+    const vault = await TestVault.setUp(await alice.workspace());
+    const { id, token } = await minted(alice);
+    const finish = await begunRequest(
+      other,
+      requestOf(vault.with(vault.keySession, alice.at(other.url, token))),
+      body,
+    );
+    const before = await checksums(service.database);
+    await alice.delete(`${TOKENS}/${id}`).expect(200);
+    service.clock.advance(3_000);
+    const refused = await finish();
+    expect([refused.status, refused.text]).toEqual([401, UNAUTHORIZED]);
+    const changed = changedTables(before, await checksums(service.database));
+    expect(changed.filter((table) => table !== 'blobs')).toEqual(['access_tokens']); // a staged blob comes and goes;
+  });
+
+  it('is asked about again after three seconds, and a token that is good still does its work', async () => {
+    const alice = await service.user('kept-in-mid-body');
+    const workspace = (await alice.workspace()).as(alice.at(other.url, (await minted(alice)).token));
+    const finish = await begunRequest(other, put(workspace, large), large);
+    service.clock.advance(5 * MINUTE_MS);
+    expect((await finish()).status).toBe(201);
   });
 });
 

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type supertest from 'supertest';
 import { EndedKeySessions } from '../../src/automation/ended-key-sessions.js';
+import { InFlightRequests } from '../../src/platform/http/index.js';
 import { KillSwitch } from '../../src/platform/kill-switch/index.js';
 import { automationPath, TestVault } from '../kit/automation.js';
 import { sendRaw } from '../kit/raw-http.js';
@@ -60,6 +61,23 @@ const isOpen = async (one: TestVault): Promise<boolean> => {
 };
 
 describe('POST key-sessions', () => {
+  it('one user’s many tries wait for each other, and not in front of somebody else', async () => {
+    const guessed = await Promise.all(Array.from({ length: 30 }, newVault));
+    const bob = await TestVault.setUp(await (await service.user('bob')).workspace());
+    let answered = 0;
+    const guesses = guessed.map(async (one) => {
+      const { status } = await one.openSession({ password: 'a guess' });
+      answered++;
+      return status;
+    });
+    const underWay = service.app.get(InFlightRequests);
+    // One at work and sixteen waiting; before this, two at work and the same sixteen.
+    await eventually(() => expect([answered > 0, underWay.count < 19]).toEqual([true, true]));
+    await bob.openSession({ password: 'a slip' }).expect(403);
+    expect(answered).toBeLessThan(guesses.length);
+    expect(new Set(await Promise.all(guesses))).toEqual(new Set([403, 503]));
+  });
+
   it('opens with the password, in any Unicode form of it, or with the key', async () => {
     for (const credential of [
       { password: PASSWORD.normalize('NFD') },

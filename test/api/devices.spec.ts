@@ -108,6 +108,41 @@ describe('POST /api/v1/devices', () => {
   });
 });
 
+describe('the thousandth device', () => {
+  const ONE_MORE = { name: 'One more', platform: 'linux' };
+
+  it('is the last, however many come at once to whichever instance; there is room again when one goes', async () => {
+    const [alice, bob] = [await service.user('collector'), await service.user('modest')];
+    await service.database.query(
+      `INSERT INTO devices (id, user_id, name, platform, created_at)
+       SELECT gen_random_uuid(), $1, 'Device', 'linux', now() FROM generate_series(1, 995)`,
+      [alice.id],
+    );
+    const other = await startService({ beside: service });
+    try {
+      const together = Array.from({ length: 20 }, (_, index) =>
+        alice
+          .at(index % 2 ? service.url : other.url)
+          .post(DEVICES)
+          .send(ONE_MORE),
+      );
+      const answers = await Promise.all(together);
+      expect(answers.filter(({ status }) => status === 201)).toHaveLength(5);
+      const refused = answers.filter(({ status }) => status !== 201);
+      expect(refused.map(({ status }) => status)).toEqual(refused.map(() => 409));
+      expect(refused[0]!.body).toEqual({ error: 'a user has 1000 devices at most: delete one first' });
+    } finally {
+      await other.close();
+    }
+    const devices = await listed(alice);
+    expect(devices).toHaveLength(1000);
+    await registered(bob);
+    await alice.delete(`${DEVICES}/${devices[0]!.id}`).expect(200);
+    await registered(alice);
+    await alice.post(DEVICES).send(ONE_MORE).expect(409);
+  });
+});
+
 describe('GET /api/v1/devices', () => {
   it("lists the user's own in the order of their registration, in snake_case", async () => {
     const [alice, bob] = [await service.user('list-alice'), await service.user('list-bob')];

@@ -1,6 +1,6 @@
 import { jest } from '@jest/globals';
 import supertest from 'supertest';
-import { BASE_URL, startService, type TestService } from '../kit/index.js';
+import { BASE_URL, holdRow, startService, type TestService } from '../kit/index.js';
 import { elementOf, textOf, Visitor } from '../kit/visitor.js';
 
 const PASSWORD = 'correct horse battery staple';
@@ -94,6 +94,25 @@ const EVERYTHING_ELSE = [
   ...(['hrtime', 'nextTick', 'performance', 'queueMicrotask', 'setImmediate', 'clearImmediate'] as const),
   ...(['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] as const),
 ];
+
+describe('a handoff whose browser is signed out meanwhile', () => {
+  it('is 403, and leaves no session behind', async () => {
+    const browser = await signedIn('signed-out');
+    const page = await browser.get(PATH);
+    const [user] = await service.database.query<{ id: string }>(
+      `SELECT id FROM users WHERE email = 'signed-out@example.org'`,
+    );
+    const held = await holdRow(service.database, 'users', 'id', user!.id);
+    const answer = browser.submit(page, 'Continue');
+    await held.waiting(1); // for the app's session
+    await service.database.query('DELETE FROM auth_sessions WHERE user_id = $1', [user!.id]);
+    await held.release();
+    expect((await answer).status).toBe(403);
+    expect(await service.database.query('SELECT FROM auth_sessions WHERE user_id = $1', [user!.id])).toEqual(
+      [],
+    );
+  });
+});
 
 describe('with rate limits on', () => {
   let limited: TestService;

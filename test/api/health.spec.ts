@@ -1,4 +1,4 @@
-import { rename } from 'node:fs/promises';
+import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import supertest from 'supertest';
 import { InFlightRequests } from '../../src/platform/http/index.js';
@@ -16,6 +16,7 @@ import {
 } from '../kit/index.js';
 
 const READY = { ready: true, database: 'ok', blobs: 'ok', migrations: 'ok' };
+const BLOBS_AWAY = { error: 'the service is not ready', ...READY, ready: false, blobs: 'away' };
 
 let database: TestDatabase;
 let link: DatabaseLink;
@@ -71,14 +72,23 @@ describe('GET /health/ready', () => {
   it('is 503 while the blobs cannot be read or written', async () => {
     const blobs = join(service.dataDir, 'blobs');
     await rename(blobs, `${blobs}-away`);
-    await eventuallyReady(503, {
-      error: 'the service is not ready',
-      ...READY,
-      ready: false,
-      blobs: 'away',
-    });
+    await eventuallyReady(503, BLOBS_AWAY);
     await rename(`${blobs}-away`, blobs);
     await eventuallyReady(200, READY);
+  });
+
+  it('is 503 while another directory is in the place of theirs, and so are uploads', async () => {
+    const notes = await (await service.user('alice')).workspace();
+    const blobs = join(service.dataDir, 'blobs');
+    await rename(blobs, `${blobs}-away`);
+    await mkdir(blobs);
+    await eventuallyReady(503, BLOBS_AWAY);
+    const { body } = await notes.put('YQ', Buffer.alloc(100_000)).expect(503);
+    expect(body).toEqual({ error: 'the blob store cannot write' });
+    await rm(blobs, { recursive: true });
+    await rename(`${blobs}-away`, blobs);
+    await eventuallyReady(200, READY);
+    await notes.put('YQ', Buffer.alloc(100_000)).expect(201);
   });
 
   it('is 503 on a schema that lacks a migration, as after a restore of an old one', async () => {

@@ -1,6 +1,9 @@
-import { WorkspacePurge } from '../../src/workspaces/index.js';
-import { startService, type TestService } from '../kit/index.js';
+import type { Socket } from 'node:net';
 import supertest from 'supertest';
+import { InFlightRequests } from '../../src/platform/http/index.js';
+import { WorkspacePurge } from '../../src/workspaces/index.js';
+import { eventually, startService, type TestService } from '../kit/index.js';
+import { headOf, openSocket, unfinishedUpload } from '../kit/raw-http.js';
 
 /** What one user, or one fault, must not be able to do to all others. */
 describe('one of many', () => {
@@ -78,6 +81,60 @@ describe('one of many', () => {
     const { headers, body } = await workspace.put('path', 'content').expect(503);
     expect(headers['retry-after']).toMatch(/^\d+$/);
     expect(body).toEqual({ error: expect.any(String) });
+  });
+});
+
+describe('bodies that do not come', () => {
+  const MOST = 250;
+  let service: TestService;
+  let sockets: Socket[];
+  beforeEach(async () => {
+    sockets = [];
+    service = await startService({ env: { RATE_LIMIT_PER_MINUTE: '10000' } });
+  });
+  afterEach(async () => {
+    for (const socket of sockets) socket.destroy();
+    await service.close();
+  });
+
+  const underWay = (): number => service.app.get(InFlightRequests).count;
+
+  async function begin(open: () => Socket): Promise<void> {
+    for (let n = 0; n < MOST; n++) sockets.push(open());
+    await eventually(() => expect(underWay()).toBe(MOST));
+  }
+
+  async function expectTooMany(request: () => supertest.Test): Promise<void> {
+    const { headers, body } = await eventually(() => request().expect(429));
+    expect([headers['retry-after'], body]).toEqual(['1', { error: 'too many requests' }]);
+  }
+
+  it('take up the places of one user, who is held off until some are over; others are served', async () => {
+    const [alice, bob] = [await service.user('alice'), await service.user('bob')];
+    const workspace = await alice.workspace();
+    await begin(() => unfinishedUpload(service.url, workspace, 'c2xvdw'));
+    await expectTooMany(() => alice.get('/api/v1/workspaces'));
+    await bob.get('/api/v1/workspaces').expect(200);
+    await supertest(service.url).get('/api/auth/jwks').expect(200);
+
+    sockets.pop()!.destroy();
+    await eventually(() => alice.get('/api/v1/workspaces').expect(200));
+  });
+
+  it('of nobody we know take up the places of an address', async () => {
+    const alice = await service.user('alice');
+    const head = headOf('POST', '/api/auth/sign-out', { Host: 'x', 'Content-Length': '200' });
+    await begin(() => {
+      const socket = openSocket(service.url);
+      socket.write(head);
+      return socket;
+    });
+    await expectTooMany(() => supertest(service.url).get('/api/auth/jwks'));
+    await alice.get('/api/v1/workspaces').expect(200);
+    await supertest(service.url).get('/health').expect(200);
+
+    sockets.pop()!.destroy();
+    await eventually(() => supertest(service.url).get('/api/auth/jwks').expect(200));
   });
 });
 

@@ -10,8 +10,10 @@ import { Database } from '../../src/platform/database/index.js';
 import { TokenWatch } from '../../src/realtime/token-watch.js';
 import {
   BASE_URL,
+  begunRequest,
   createDatabase,
   DEV_LOGIN_KEY,
+  holdRow,
   startService,
   type TestService,
   TestSocket,
@@ -621,6 +623,30 @@ describe('/api/auth/*', () => {
     await signIn(browser.email, newPassword).expect(200);
   });
 
+  it('changes a password while somebody signs in with the old one: that session is not begun', async () => {
+    const browser = await Browser.signUp('raced-changer');
+    const newPassword = 'another battery staple';
+    const change = { currentPassword: PASSWORD, newPassword, revokeOtherSessions: true };
+    // No session begins meanwhile: both have the password checked, and the old sessions ended, before theirs are there.
+    const held = await holdRow(service.database, 'users', 'id', browser.userId);
+    const signedIn = signIn(browser.email, PASSWORD).then((answer) => answer);
+    await held.waiting(1);
+    const changed = browser
+      .post('change-password')
+      .send(change)
+      .then((answer) => answer);
+    await held.waiting(2);
+    await held.release();
+
+    expect([(await changed).status, (await signedIn).status]).toEqual([200, 401]);
+    expect((await signedIn).body.code).toBe('INVALID_EMAIL_OR_PASSWORD');
+    expect((await signedIn).get('Set-Cookie')).toBeUndefined();
+    const sessions = await service.database.query('SELECT token FROM auth_sessions WHERE user_id = $1', [
+      browser.userId,
+    ]);
+    expect(sessions).toEqual([{ token: (await changed).body.token }]);
+  });
+
   it('answers a wrong method on an offered path with a flat 404', async () => {
     for (const [method, path] of [
       ['post', 'token'],
@@ -797,6 +823,22 @@ describe('the signing keys, renewed beside the service', () => {
       await devLogin({ email: user.email, name: 'Renewed' }, DEV_LOGIN_KEY, shared).expect(200)
     ).body;
     await me(token, shared).expect(200);
+    await beside.close();
+    await shared.close();
+  });
+});
+
+describe('a body that comes after the signing keys were renewed', () => {
+  it('mints nothing: its JWT is asked about again', async () => {
+    const shared = await startService();
+    const beside = await startService({ beside: shared });
+    const user = await shared.newcomer('renewed-in-mid-body');
+    const tokens = user.at(beside.url).post('/api/v1/auth/tokens').type('json');
+    const finish = await begunRequest(beside, tokens, JSON.stringify({ name: 'backdoor' }));
+    await shared.app.get(SigningKeys, { strict: false }).renew();
+    shared.clock.advance(5_000);
+    expectUnauthorized(await finish());
+    expect(await shared.database.query('SELECT FROM access_tokens')).toEqual([]);
     await beside.close();
     await shared.close();
   });

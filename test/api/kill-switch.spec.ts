@@ -1,15 +1,21 @@
+import { jest } from '@jest/globals';
+import { IncomingMessage } from 'node:http';
 import { EventBus } from '../../src/platform/events/index.js';
 import { KillSwitch, type Mode } from '../../src/platform/kill-switch/index.js';
 import { type Route, ROUTES } from '../contract/routes/route-table.js';
 import { changedTables, checksums } from '../kit/checksums.js';
 import {
+  BASE_URL,
+  begunRequest,
   eventually,
+  sha256,
   startService,
   TestSocket,
   type TestService,
   type TestUser,
   type TestWorkspace,
 } from '../kit/index.js';
+import { answerOf, headOf, openSocket, received } from '../kit/raw-http.js';
 import { runProcess } from '../kit/process.js';
 
 /** What goes on while the service is read-only, besides every GET. */
@@ -119,6 +125,52 @@ describe('read-only', () => {
     await expect(service.newcomer('nobody-yet')).rejects.toThrow('503');
     expect(changedTables(before, await checksums(service.database))).toEqual([]);
     expect((await service.newcomer('alice')).id).toBe(alice.id);
+  });
+});
+
+describe('a body that was on its way before', () => {
+  const body = 'x'.repeat(100_000);
+  const upload = (): ReturnType<TestUser['get']> =>
+    workspace.user.put(workspace.file('late')).set({
+      'Content-Type': 'application/octet-stream',
+      'X-Device-Id': 'd',
+      'X-Content-Hash': sha256(body),
+    });
+
+  it.each<[Mode, string, () => ReturnType<TestUser['get']>]>([
+    ['read-only', body, upload],
+    ['down', body, upload],
+    ['read-only', '{"name":"late"}', () => alice.post('/api/v1/workspaces').type('json')],
+    ['down', '{"cursor":0}', () => alice.post(`${workspace.path}/sync/pull`).type('json')],
+  ])('%s: it is 503 and writes nothing', async (mode, bytes, requestOf) => {
+    const finish = await begunRequest(service, requestOf(), bytes);
+    await set(mode);
+    const before = await checksums(service.database);
+    const { status, headers } = await finish();
+    expect([status, headers['retry-after']]).toEqual([503, expect.stringMatching(/^\d+$/)]);
+    const changed = changedTables(before, await checksums(service.database));
+    expect(changed.filter((table) => table !== 'blobs')).toEqual([]); // a staged blob comes and goes
+  });
+
+  it('read-only: a read goes on', async () => {
+    const pull = alice.post(`${workspace.path}/sync/pull`).type('json');
+    const finish = await begunRequest(service, pull, '{"cursor":0,"deviceId":"d"}');
+    await set('read-only');
+    expect((await finish()).status).toBe(200);
+  });
+
+  it('read-only: nobody signs up with it', async () => {
+    const account = JSON.stringify({ email: 'late@example.org', name: 'late', password: 'a long password' });
+    const socket = openSocket(service.url);
+    const head = { Host: new URL(BASE_URL).host, Origin: BASE_URL, Connection: 'close' };
+    const all = { ...head, 'Content-Type': 'application/json', 'Content-Length': String(account.length) };
+    const read = jest.spyOn(IncomingMessage.prototype, 'iterator');
+    socket.write(headOf('POST', '/api/auth/sign-up/email', all));
+    await eventually(() => expect(read).toHaveBeenCalled());
+    read.mockRestore();
+    await set('read-only');
+    socket.write(account);
+    expect(answerOf(await received(socket)).status).toBe(503);
   });
 });
 

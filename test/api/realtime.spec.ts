@@ -1,14 +1,19 @@
 import { jest } from '@jest/globals';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import WebSocket from 'ws';
 import { Database } from '../../src/platform/database/index.js';
 import { Heartbeat } from '../../src/realtime/heartbeat.js';
+import { Connection } from '../../src/realtime/connection.js';
 import { Connections } from '../../src/realtime/connections.js';
 import { LookAround } from '../../src/realtime/look-around.js';
+import { Rooms } from '../../src/realtime/rooms.js';
 import { TokenWatch } from '../../src/realtime/token-watch.js';
+import { TestAssets } from '../kit/assets.js';
 import {
   eventually,
   sha256,
+  socketUrl,
   startService,
   TestSocket,
   type TestService,
@@ -183,6 +188,45 @@ describe('the upgrade', () => {
     await upgrade('/api/v1/automation/workspaces/x/notes/my-diary');
     await eventually(() => expect(service.logged()).toContain('"url":"[unrouted]"'));
     expect(service.logged()).not.toContain('my-diary');
+  });
+
+  it('lets a thousand sockets into a workspace and no more, though many come at once', async () => {
+    const opened: WebSocket[] = [];
+    const knock = (room = workspace): Promise<number> => {
+      const { socket, answered } = knockAt(room);
+      opened.push(socket);
+      return answered;
+    };
+    const knockTogether = (times: number): Promise<number[]> =>
+      Promise.all(Array.from({ length: times }, () => knock()));
+    for (let i = 0; i < 9; i++) expect(new Set(await knockTogether(100))).toEqual(new Set([101]));
+    const answers = await knockTogether(150);
+    expect(answers.filter((status) => status === 101)).toHaveLength(100);
+    expect(answers.filter((status) => status === 429)).toHaveLength(50);
+    expect(await knock(await alice.workspace())).toBe(101);
+    for (const socket of opened) socket.terminate();
+    await eventually(() => expect(service.app.get(Connections, { strict: false }).size).toBe(0));
+    await join('laptop');
+  });
+
+  it.each([
+    [429, 'a user', 2_000, (all: Connections) => jest.spyOn(all, 'countOf')],
+    [503, 'an instance', 8_000, (all: Connections) => jest.spyOn(all, 'size', 'get')],
+  ] as const)('is %i where %s has %i sockets, and no less', async (refusal, _, most, counting) => {
+    const count = counting(service.app.get(Connections, { strict: false })) as jest.Spied<() => number>;
+    try {
+      for (const [there, status] of [
+        [most - 1, 101],
+        [most, refusal],
+      ] as const) {
+        count.mockReturnValue(there);
+        const { socket, answered } = knockAt(workspace);
+        expect(await answered).toBe(status);
+        socket.terminate();
+      }
+    } finally {
+      count.mockRestore();
+    }
   });
 
   it('outlives a client that breaks off in the middle of it', async () => {
@@ -429,6 +473,34 @@ describe('changes', () => {
   });
 });
 
+describe('assets-changed', () => {
+  it('wakes every open socket once for each upload, one that has not said hello too', async () => {
+    const [silent, laptop] = [await open(), await join('laptop')];
+    const assets = TestAssets.of(workspace);
+    await assets.create('a').expect(201);
+    expect(await silent.frame('assets-changed')).toEqual({ type: 'assets-changed' });
+    silent.say({ type: 'hello', cursor: 0, deviceId: 'phone' });
+    await silent.frame('welcome');
+    await assets.create('b').expect(201);
+    for (const socket of [silent, laptop]) {
+      await socket.frame('assets-changed', 1);
+      await socket.settled();
+      expect(socket.of('assets-changed')).toHaveLength(2);
+    }
+  });
+
+  it('wakes a socket for what is uploaded as soon as it is open, and not for what was before', async () => {
+    const assets = TestAssets.of(workspace);
+    for (let round = 0; round < 20; round++) {
+      const socket = await open();
+      await assets.create(`token-${round}`).expect(201);
+      await socket.frame('assets-changed');
+      await socket.settled();
+      expect(socket.of('assets-changed')).toHaveLength(1);
+    }
+  });
+});
+
 describe('presence', () => {
   it('tells the others that a device came, by its registered name, and that it went', async () => {
     const { body } = await alice
@@ -477,6 +549,57 @@ describe('presence', () => {
     const laptop = await join('laptop');
     await join(body.id);
     expect(await laptop.frame('device_connected')).toMatchObject({ deviceName: body.id });
+  });
+
+  describe('of many devices', () => {
+    const MANY = 80;
+
+    /** All of one device: a message for each of the others, and none about each other. */
+    const listeners = (): Promise<TestSocket[]> =>
+      Promise.all(Array.from({ length: MANY }, () => join('laptop')));
+
+    const others = (): Promise<TestSocket[]> =>
+      Promise.all(Array.from({ length: MANY }, (_, index) => join(`device-${index}`)));
+
+    it('is told in turns when they come and go together, to each once and in order', async () => {
+      const told = await listeners();
+      const largest = mostSentInATurn();
+      const gone = await others();
+      const deviceIds = gone.map((_, index) => `device-${index}`).sort();
+      for (const socket of gone) socket.raw.terminate();
+      for (const socket of told) {
+        await socket.frame('device_disconnected', MANY - 1);
+        await socket.settled();
+        for (const type of ['device_connected', 'device_disconnected'])
+          expect(
+            socket
+              .of(type)
+              .map(({ deviceId }) => deviceId as string)
+              .sort(),
+          ).toEqual(deviceIds);
+        expectTalliedWelcomes(socket);
+      }
+      expect(largest()).toBeLessThan((MANY * MANY) / 4);
+    });
+
+    it('is counted by a second welcome as it has been told until then, also in the middle of it', async () => {
+      const told = await listeners();
+      const gone = await others();
+      const last = told.at(-1)!;
+      const { changes, devices } = service.app.get(Rooms, { strict: false }).get(workspace.id)!;
+      const readsChanges = jest.spyOn(changes, 'catchUp').mockImplementationOnce(async () => {
+        for (const socket of gone) socket.raw.terminate();
+        while (devices.count > 1) await new Promise(setImmediate); // counted, and still being told
+      });
+      last.say({ type: 'hello', cursor: 0, deviceId: 'laptop' });
+      await last.frame('welcome', 1);
+      readsChanges.mockRestore();
+      for (const socket of told) {
+        await socket.frame('device_disconnected', MANY - 1);
+        await socket.settled();
+        expectTalliedWelcomes(socket);
+      }
+    });
   });
 
   it('leaves no row behind', async () => {
@@ -595,6 +718,45 @@ describe('shutdown', () => {
     expect([joined.closeCode, silent.closeCode]).toEqual([1001, 1001]);
   });
 });
+
+/** Starts to count; the largest number of messages that left between two turns of the event loop until it is asked. */
+function mostSentInATurn(): () => number {
+  let isOver = false;
+  let most = 0;
+  const send = jest.spyOn(Connection.prototype, 'sendEncoded');
+  const look = (): void => {
+    most = Math.max(most, send.mock.calls.length);
+    send.mockClear();
+    if (!isOver) setImmediate(look);
+  };
+  look();
+  return () => {
+    isOver = true;
+    send.mockRestore();
+    return most;
+  };
+}
+
+/** Each welcome counts the devices as whoever counts along from the first one does. */
+function expectTalliedWelcomes({ frames }: TestSocket): void {
+  let count: number | undefined;
+  for (const { type, deviceCount } of frames) {
+    if (type === 'welcome') expect(deviceCount).toBe((count ??= deviceCount as number));
+    if (type === 'device_connected') count!++;
+    if (type === 'device_disconnected') count!--;
+  }
+}
+
+/** Asks to be let in; the status of the answer. */
+function knockAt({ id, user }: TestWorkspace): { socket: WebSocket; answered: Promise<number> } {
+  const socket = new WebSocket(socketUrl(service.url, id, user.token));
+  socket.on('error', () => undefined);
+  const answered = new Promise<number>((resolve) => {
+    socket.once('open', () => resolve(101));
+    socket.once('unexpected-response', (_, { statusCode }) => resolve(statusCode ?? 0));
+  });
+  return { socket, answered };
+}
 
 function request(path: string, header = '', protocol = 'websocket'): string {
   return [

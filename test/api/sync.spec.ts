@@ -431,6 +431,20 @@ describe('POST sync/push', () => {
       expect((await notes.get('YQ').expect(200)).body).toEqual(Buffer.from('revived'));
     });
 
+    it.each([[['laptop']], [['phone', 'laptop']]])(
+      'does not delete what the device itself has uploaded since (uploads by %j)',
+      async (devices) => {
+        const notes = await workspaceWith('YQ');
+        const changes = [deletion('YQ', { contentHash: sha256('YQ') })];
+        await push(notes, { baseCursor: 1, changes }).expect(200);
+        for (const device of devices) await notes.put('YQ', `of ${device}`, device).expect(200);
+        const before = await footprint(service, notes.id);
+        const { body } = await push(notes, { baseCursor: 1, changes }).expect(200);
+        expect(body).toMatchObject({ accepted: ['YQ'], conflicts: [] });
+        expect(await footprint(service, notes.id)).toEqual(before);
+      },
+    );
+
     it('with another hash is no retry: what was revived since is a conflict', async () => {
       const notes = await workspaceWith('YQ');
       await push(notes, { baseCursor: 1, changes: [deletion('YQ', { contentHash: sha256('YQ') })] }).expect(

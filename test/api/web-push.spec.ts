@@ -619,20 +619,53 @@ describe('a push service that is away', () => {
 });
 
 describe('many pushes at once', () => {
-  it('are sent 32 at a time; the others go as soon as there is room', async () => {
-    const workspace = await newWorkspace();
-    const held: ServerResponse[] = [];
-    const browsers: Browser[] = [];
-    for (let i = 0; i < 40; i++) {
+  let held: ServerResponse[];
+  let browsers: Browser[];
+  beforeEach(() => {
+    held = [];
+    browsers = [];
+  });
+
+  const arrived = (): number => browsers.reduce((sum, { requests }) => sum + requests, 0);
+
+  /** Each is held until it is answered by the test. */
+  async function subscribeHolding(workspace: TestWorkspace, devices: number): Promise<void> {
+    for (let i = 0; i < devices; i++) {
       const browser = await subscribe(workspace, `device-${i}`);
       browser.respond = (response) => void held.push(response);
       browsers.push(browser);
     }
-    const arrived = (): number => browsers.reduce((sum, { requests }) => sum + requests, 0);
-    await change(workspace);
+  }
+
+  it('are sent 32 at a time; the others go as soon as there is room', async () => {
+    const workspaces: TestWorkspace[] = [];
+    for (let i = 0; i < 10; i++) workspaces.push(await newWorkspace());
+    for (const workspace of workspaces) await subscribeHolding(workspace, 4);
+    for (const workspace of workspaces) await change(workspace);
     await eventually(() => expect(held.length).toBe(32));
     for (const browser of browsers) browser.respond = answering(201);
     expect(arrived()).toBe(32);
+    for (const response of held) response.writeHead(201).end();
+    await eventually(() => expect(arrived()).toBe(40));
+    await sendDue();
+    expect(browsers.map(typesOf)).toEqual(browsers.map(() => ['changes']));
+  });
+
+  it('of one owner are sent four at a time, whatever workspaces they are of, and hold up nobody else', async () => {
+    const workspace = await newWorkspace();
+    const other = await workspace.user.workspace();
+    for (const one of [workspace, other]) await subscribeHolding(one, 20);
+    for (const one of [workspace, other]) await change(one);
+    await eventually(() => expect(held.length).toBe(4));
+    const bystander = await newWorkspace();
+    const phone = await subscribe(bystander, 'phone');
+    await change(bystander);
+    await eventually(() => expect(typesOf(phone)).toEqual(['changes']));
+    expect(arrived()).toBe(4);
+    held.shift()!.writeHead(201).end();
+    await eventually(() => expect(held.length).toBe(4));
+    expect(arrived()).toBe(5);
+    for (const browser of browsers) browser.respond = answering(201);
     for (const response of held) response.writeHead(201).end();
     await eventually(() => expect(arrived()).toBe(40));
     await sendDue();

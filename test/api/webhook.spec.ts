@@ -1,9 +1,11 @@
 import { createHmac, randomUUID } from 'node:crypto';
+import type { Socket } from 'node:net';
 import supertest from 'supertest';
 import { Subscriptions } from '../../src/billing/index.js';
+import { InFlightRequests } from '../../src/platform/http/index.js';
 import { KillSwitch } from '../../src/platform/kill-switch/index.js';
 import { checksums } from '../kit/checksums.js';
-import { BASE_URL, startService, type TestService, type TestUser } from '../kit/index.js';
+import { BASE_URL, eventually, startService, type TestService, type TestUser } from '../kit/index.js';
 import {
   deliver,
   eventOf,
@@ -15,7 +17,7 @@ import {
   WEBHOOK,
   WEBHOOK_SECRET,
 } from '../kit/payment-provider.js';
-import { answerOf, headOf, openSocket, received } from '../kit/raw-http.js';
+import { answerOf, earlyAnswer, headOf, openSocket, received } from '../kit/raw-http.js';
 
 const NOW = new Date('2026-03-01T12:00:00.000Z');
 const DAY_MS = 24 * 60 * 60_000;
@@ -218,6 +220,42 @@ describe('without a secret', () => {
   });
 });
 
+describe('a body that does not come', () => {
+  /** The head of a delivery and one byte. */
+  function slow(signature: string | undefined): Socket {
+    const socket = openSocket(service.url);
+    const named: Record<string, string> = signature === undefined ? {} : { 'Payment-Signature': signature };
+    socket.write(headOf('POST', WEBHOOK, { Host: 'x', 'Content-Length': '200', ...named }));
+    return socket;
+  }
+
+  it.each<[string, () => string | undefined]>([
+    ['no signature', () => undefined],
+    ['a malformed one', () => 'signature'],
+    ['one that is too old', () => signed('', at(-301))],
+    ['one of times to come', () => signed('', at(301))],
+  ])('is not waited for with %s', async (_, signature) => {
+    const socket = slow(signature());
+    const { status, body } = await earlyAnswer(socket);
+    socket.destroy();
+    expect([status, JSON.parse(body)]).toEqual([400, { error: expect.any(String) }]);
+  });
+
+  it('is waited for 128 times at once and no more, and for five seconds', async () => {
+    const sockets = Array.from({ length: 128 }, () => slow(signed('', NOW)));
+    const underWay = service.app.get(InFlightRequests);
+    await eventually(() => expect(underWay.count).toBe(128));
+    const body = JSON.stringify(eventOf('ping', NOW, {}));
+    const refused = await postRaw(service.url, body, { 'Payment-Signature': signed(body, NOW) }).expect(503);
+    expect(refused.headers['retry-after']).toMatch(/^\d+$/);
+
+    expect((await earlyAnswer(sockets[0]!)).status).toBe(408);
+    for (const socket of sockets) socket.destroy();
+    await eventually(() => expect(underWay.count).toBe(0));
+    await postRaw(service.url, body, { 'Payment-Signature': signed(body, NOW) }).expect(200);
+  });
+});
+
 describe('the body of an event', () => {
   const postSigned = (body: string | Buffer, headers: Record<string, string> = {}): supertest.Test =>
     postRaw(service.url, body, { 'Payment-Signature': signed(body, service.clock.now()), ...headers });
@@ -231,7 +269,8 @@ describe('the body of an event', () => {
 
   it('may come in chunks without a length, and is limited all the same', async () => {
     const socket = openSocket(service.url);
-    socket.write(headOf('POST', WEBHOOK, { Host: 'x', 'Transfer-Encoding': 'chunked', Connection: 'close' }));
+    const chunked = { Host: 'x', 'Transfer-Encoding': 'chunked', Connection: 'close' };
+    socket.write(headOf('POST', WEBHOOK, { ...chunked, 'Payment-Signature': signed('', NOW) }));
     const chunk = `${(0x10000).toString(16)}\r\n${' '.repeat(0x10000)}\r\n`;
     socket.write(chunk.repeat(5));
     socket.write('0\r\n\r\n');

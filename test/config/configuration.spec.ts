@@ -65,6 +65,10 @@ describe('the configuration', () => {
       BASE_URL: 'https://sync.example.org',
     };
     expect(loadConfiguration(production).isProduction).toBe(true);
+    expect(loadConfiguration({ DEV_LOGIN_KEY: 'key' }).devLoginKey).toBe('key');
+    expect(() => loadConfiguration({ ...production, DEV_LOGIN_KEY: 'key' })).toThrow(
+      'DEV_LOGIN_KEY must be at least 8 characters in production.',
+    );
   });
 
   it('finds what must not get tokens, and a time that never comes, together with all the rest', () => {

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { LargeNotes } from '../../src/automation/large-notes.js';
 import { NoteScanner } from '../../src/automation/note-scanner.js';
 import { ServiceUnavailable } from '../../src/platform/http/index.js';
-import { Slots } from '../../src/platform/limits/index.js';
+import { type OwnSlots, Slots } from '../../src/platform/limits/index.js';
 import { TestVault } from '../kit/automation.js';
 import { eventually, startService, type TestService } from '../kit/index.js';
 import { answerOf, headOf, openSocket, received } from '../kit/raw-http.js';
@@ -176,7 +176,7 @@ describe('large notes', () => {
     expect(await Promise.all(begun.map(({ finish }) => finish()))).toEqual([201, 201, 201]);
     await eventually(async () => expect(await free()).toBe(3));
     const places: unknown = service.app.get(LargeNotes, { strict: false });
-    expect((places as { own: Map<string, unknown> }).own.size).toBe(0);
+    expect((places as { own: OwnSlots }).own.size).toBe(0);
   });
 
   it('give their place back when the client goes away, in the middle of a body or of an answer', async () => {

@@ -1,11 +1,13 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { rm, writeFile, mkdir, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { BlobStores } from '../../src/platform/blobs/blob-stores.js';
+import type { BlobStore } from '../../src/platform/blobs/blob-store.js';
 import { BlobMover } from '../../src/platform/blobs/index.js';
 import { Leftovers } from '../../src/platform/blobs/leftovers.js';
 import { Doctor, type Finding } from '../../src/platform/doctor/index.js';
 import { startService, type TestService, type TestWorkspace } from '../kit/index.js';
-import { describeWithTestServers, startS3 } from '../kit/s3.js';
+import { describeWithTestServers, startS3, type TestS3 } from '../kit/s3.js';
 import { TestBucket } from '../kit/stored-blobs.js';
 
 const MINUTE = 60_000;
@@ -166,10 +168,11 @@ describe('the doctor', () => {
 });
 
 describeWithTestServers('the doctor, with S3', () => {
+  let s3: TestS3;
   let bucket: TestBucket;
   let other: TestService;
   beforeEach(async () => {
-    const s3 = await startS3();
+    s3 = await startS3();
     bucket = new TestBucket(s3, s3.bucketName());
     service = await startService();
     other = await startService({ beside: service, env: s3.env(bucket.name) });
@@ -192,8 +195,8 @@ describeWithTestServers('the doctor, with S3', () => {
     await rm(onDisk(lost));
     const findings = await examine({ fix: true, inMs: 2 * HOUR }, other);
     expect(findings.map(({ fault, subject, isFixed }) => [fault, subject, isFixed])).toEqual([
-      ['not swept', 'copies left by moves', true],
       ['bytes missing or damaged', lost, false],
+      ['not swept', 'copies left by moves', true],
       ['orphan', orphan, true],
     ]);
     expect(await bucket.keys()).toEqual([await keyOf('huge'), 'letters/to-a-friend.txt'].sort());
@@ -217,6 +220,102 @@ describeWithTestServers('the doctor, with S3', () => {
     expect(await bucket.keys()).toEqual(keys.sort());
     expect(await examine({ isDeep: true, inMs: 2 * HOUR }, other)).toEqual([]);
     await notes.as(notes.user.at(other.url)).get('huge').expect(200);
+  });
+
+  describe('bytes on a disk that no row names, as after the database was put back from before a move there', () => {
+    let late: TestService;
+    beforeEach(async () => {
+      const { app } = other;
+      const sweep = (): Promise<unknown> =>
+        app.get(Leftovers).sweep(new Date(other.clock.now().getTime() + 2 * HOUR));
+      for (const to of ['s3', 'disk'] as const) {
+        await app.get(BlobMover).moveAll(to);
+        await sweep();
+      }
+      await service.database.query(`UPDATE blobs SET location = 's3'`);
+      late = await startService({ beside: other, env: s3.env(bucket.name) });
+    });
+    afterEach(() => late.close());
+
+    it('are found, and the rows made to name them', async () => {
+      const elsewhere = { fault: 'bytes elsewhere', isFixed: false };
+      expect(await examine({}, late)).toMatchObject([elsewhere, elsewhere]);
+      expect(await examine({ fix: true }, late)).toMatchObject([{ isFixed: true }, { isFixed: true }]);
+      await notes.as(notes.user.at(late.url)).get('huge').expect(200);
+      expect(await examine({ isDeep: true }, late)).toEqual([]);
+    });
+
+    it('are not looked for, nor removed, in a directory that is another database’s', async () => {
+      await plant(`${notes.id}/${randomUUID()}`, Buffer.from('somebody else’s'));
+      await writeFile(join(service.dataDir, 'blobs', 'store-id'), randomUUID());
+      const missing = { fault: 'bytes missing or damaged', isFixed: false };
+      expect(await examine({ fix: true }, late)).toMatchObject([missing, missing]);
+    });
+  });
+
+  describe('bytes in the bucket that the disk has too, as after the database was put back and the disk as well', () => {
+    const late = { inMs: 2 * HOUR, fix: true };
+    let store: BlobStore;
+    beforeEach(async () => {
+      await other.app.get(BlobMover).moveAll('s3');
+      await service.database.query('DELETE FROM blob_leftovers');
+      await service.database.query(`UPDATE blobs SET location = 'disk'`);
+      store = await other.app.get(BlobStores).at('s3');
+    });
+    /** Moves once, at the first call of what the doctor does there. */
+    const moveBefore = (call: 'sizeOf' | 'delete'): Promise<unknown> =>
+      new Promise((resolve) => {
+        const original = store[call].bind(store) as (key: string) => Promise<never>;
+        store[call] = async (key: string) => {
+          store[call] = original;
+          resolve(await other.app.get(BlobMover).moveAll('s3'));
+          return original(key);
+        };
+      });
+    const expectWhole = async (): Promise<void> => {
+      await examine(late, other);
+      for (const path of ['large', 'huge']) await notes.as(notes.user.at(other.url)).get(path).expect(200);
+      expect(await examine({ isDeep: true, inMs: 2 * HOUR }, other)).toEqual([]);
+    };
+
+    it('are orphans no more when a move has taken them meanwhile', async () => {
+      const moved = moveBefore('sizeOf');
+      expect(await examine(late, other)).toEqual([]);
+      expect(await moved).toEqual({ moved: 2, skipped: 0, failed: 0 });
+      expect((await bucket.keys()).length).toBe(2);
+      await expectWhole();
+    });
+
+    it('are in the way of a move while they are removed, and it takes the next run', async () => {
+      const moved = moveBefore('delete');
+      expect(await examine(late, other)).toMatchObject([{ isFixed: true }, { isFixed: true }]);
+      expect(await moved).toEqual({ moved: 0, skipped: 2, failed: 0 });
+      expect(await bucket.keys()).toEqual([]);
+      expect(await other.app.get(BlobMover).moveAll('s3')).toEqual({ moved: 2, skipped: 0, failed: 0 });
+      await expectWhole();
+    });
+
+    it('are no orphans where those on the disk have another hash', async () => {
+      const damaged = await keyOf('large');
+      await plant(damaged, randomBytes(100_000));
+      expect(await examine(late, other)).toMatchObject([{ subject: await keyOf('huge'), isFixed: true }]);
+      expect(await bucket.keys()).toEqual([damaged]);
+      const elsewhere = { fault: 'bytes elsewhere', subject: damaged, isFixed: true };
+      expect(await examine({ ...late, isDeep: true }, other)).toMatchObject([elsewhere, { fault: 'orphan' }]);
+      await expectWhole();
+    });
+
+    it('condemned in the moment in which a row came to name them, are neither swept nor in the way of the next move', async () => {
+      await other.app.get(BlobMover).moveAll('s3');
+      await service.database.query(
+        `INSERT INTO blob_leftovers SELECT location, workspace_id, id, 'dying', $1 FROM blobs WHERE location = 's3'`,
+        [service.clock.now()],
+      );
+      expect(await examine(late, other)).toMatchObject([{ subject: 'copies left by moves', isFixed: true }]);
+      expect((await bucket.keys()).length).toBe(2);
+      expect(await other.app.get(BlobMover).moveAll('disk')).toEqual({ moved: 2, skipped: 0, failed: 0 });
+      await expectWhole();
+    });
   });
 
   describe('bytes that a move has left on disk, when those in the bucket are lost', () => {
@@ -244,6 +343,42 @@ describeWithTestServers('the doctor, with S3', () => {
       await notes.as(notes.user.at(other.url)).get('large').expect(200);
       expect(await locationOf(key)).toBe('disk');
       expect(await service.database.query('SELECT FROM blob_leftovers')).toEqual([]);
+    });
+
+    it('are named again also when they are overdue: rows are set right before anything is swept', async () => {
+      const key = await lost();
+      const late = { inMs: 2 * HOUR };
+      expect(await examine(late, other)).toMatchObject([elsewhere(key, false), { fault: 'not swept' }]);
+      expect(await examine({ ...late, fix: true }, other)).toMatchObject([
+        elsewhere(key, true),
+        { fault: 'not swept', isFixed: true },
+      ]);
+      await notes.as(notes.user.at(other.url)).get('large').expect(200);
+      expect(await examine({ ...late, isDeep: true }, other)).toEqual([]);
+    });
+
+    it.each([
+      ['are not there', (key: string) => bucket.remove(key)],
+      ['are cut off', (key: string) => bucket.put(key, randomBytes(99_999))],
+    ])('are never swept while the bytes that the row names %s', async (_, damage) => {
+      const key = await lost();
+      await damage(key);
+      const leftovers = other.app.get(Leftovers);
+      const late = new Date(service.clock.now().getTime() + 2 * HOUR);
+      expect(await leftovers.sweep(late)).toEqual({ gone: 1, stuck: 1 });
+      expect(other.logged()).toContain('a copy is kept: the place that the row names has not its bytes');
+      expect(await examine({ fix: true }, other)).toMatchObject([elsewhere(key, true)]);
+      await notes.as(notes.user.at(other.url)).get('large').expect(200);
+    });
+
+    it('are swept when those in the bucket were put back', async () => {
+      const [content, key] = [await notes.get('large').expect(200), await lost()];
+      const late = new Date(service.clock.now().getTime() + 2 * HOUR);
+      const leftovers = other.app.get(Leftovers);
+      expect(await leftovers.sweep(late)).toEqual({ gone: 1, stuck: 1 });
+      await bucket.put(key, content.body as Buffer);
+      expect(await leftovers.sweep(late)).toEqual({ gone: 1, stuck: 0 });
+      expect(await examine({ isDeep: true, inMs: 2 * HOUR }, other)).toEqual([]);
     });
 
     it('are no cure while a sweeper is at them', async () => {

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { access } from 'node:fs/promises';
-import { join } from 'node:path';
+import { access, mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { Configuration } from '../../src/config/index.js';
 import { BlobStores } from '../../src/platform/blobs/blob-stores.js';
 import { type BlobLocation, BlobMover, BlobUpkeep, type Moved } from '../../src/platform/blobs/index.js';
 import type { BlobStore } from '../../src/platform/blobs/blob-store.js';
+import { Leftovers } from '../../src/platform/blobs/leftovers.js';
 import { FaultProxy } from '../kit/fault-proxy.js';
 import { startService, type TestService, type TestWorkspace } from '../kit/index.js';
 import { describeWithTestServers, startS3 } from '../kit/s3.js';
@@ -224,6 +225,136 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
     expect(service.logged()).toContain(missing);
     await sweepIn(30 * HOUR);
     expect((await bucket.keys()).length).toBe(1);
+  });
+
+  describe('after the database was put back from before a move', () => {
+    /** The rows are as they were before it, the stores as they are an hour after it: the bytes are at the target alone. */
+    async function putBack(to: 'disk' | 's3'): Promise<Held> {
+      const held = await workspace([70_000, 70_000]);
+      await move('s3');
+      await sweepIn(61 * MINUTE);
+      if (to === 'disk') await move('disk');
+      await sweepIn(61 * MINUTE);
+      await service.database.query('UPDATE blobs SET location = $1', [to === 's3' ? 'disk' : 's3']);
+      return held;
+    }
+
+    /** What lies on disk, as from a backup of it. */
+    async function plant(key: string, bytes: Buffer): Promise<void> {
+      await mkdir(dirname(pathOf(key)), { recursive: true });
+      await writeFile(pathOf(key), bytes);
+    }
+
+    it.each(['s3', 'disk'] as const)('to %s: the move run again takes what is there', async (to) => {
+      const held = await putBack(to);
+      const target = await store(to);
+      target.put = () => Promise.reject(new Error('there is nothing to write'));
+      expect(await move(to)).toEqual({ moved: 2, skipped: 0, failed: 0 });
+      expect(await locations(held)).toEqual({ [to]: 2 });
+      await sweepIn(2 * HOUR);
+      await expectAllReadable(held);
+      expect(await leftovers()).toBe(0);
+    });
+
+    it('and the disk with a bit that is wrong: it is not written over what is whole', async () => {
+      const held = await putBack('s3');
+      const [key] = await keysOf(held);
+      const bytes = await bucket.bytes(key!);
+      bytes[40_000]! ^= 1;
+      await plant(key!, bytes);
+      expect(await move('s3')).toEqual({ moved: 2, skipped: 0, failed: 0 });
+      await sweepIn(2 * HOUR);
+      await expectAllReadable(held);
+    });
+
+    it('and both damaged: nothing is written over, nothing condemned', async () => {
+      const held = await putBack('s3');
+      const [key] = await keysOf(held);
+      const cutOff = (await bucket.bytes(key!)).subarray(0, 60_000);
+      await bucket.put(key!, cutOff);
+      await plant(key!, randomBytes(70_000));
+      expect(await move('s3')).toEqual({ moved: 1, skipped: 0, failed: 1 });
+      await sweepIn(2 * HOUR);
+      expect(cutOff.equals(await bucket.bytes(key!))).toBe(true);
+      expect(await leftovers()).toBe(0);
+    });
+  });
+
+  describe('a sweeper that stands still for longer than its claim', () => {
+    let two: TestService;
+    let held: Held;
+    beforeEach(async () => {
+      two = await startService({ beside: onDisk, env: (await startS3()).env(bucket.name, proxy.url) });
+      held = await workspace([70_000]);
+      expect(await move('s3')).toMatchObject({ moved: 1 });
+    });
+    afterEach(() => two.close());
+
+    const sweepOfTwo = (): Promise<unknown> =>
+      two.app.get(BlobUpkeep).sweep(new Date(two.clock.now().getTime() + 2 * HOUR));
+
+    /** The first sweeper stands still once, at a call that it makes, while others go on. */
+    async function standStill(
+      location: 'disk' | 's3',
+      call: 'sizeOf' | 'delete',
+      meanwhile: () => Promise<unknown>,
+    ): Promise<void> {
+      const at = await store(location);
+      const original = at[call].bind(at) as (key: string) => Promise<never>;
+      at[call] = async (key: string) => {
+        at[call] = original;
+        const answer = await original(key);
+        onDisk.clock.advance(11 * MINUTE);
+        await meanwhile();
+        return answer;
+      };
+    }
+
+    it('removes nothing any more: a move has brought the bytes back', async () => {
+      await standStill('s3', 'sizeOf', async () => {
+        await sweepOfTwo();
+        expect(await two.app.get(BlobMover).moveAll('disk')).toMatchObject({ moved: 1 });
+      });
+      await sweepIn(2 * HOUR);
+      expect(await locations(held)).toEqual({ disk: 1 });
+      await expectAllReadable(held);
+    });
+
+    it('does not let go of what another has claimed since', async () => {
+      const disk = await two.app.get(BlobStores).at('disk');
+      const remove = disk.delete.bind(disk);
+      let release = (): void => undefined;
+      const released = new Promise<void>((resolve) => (release = resolve));
+      let second: Promise<unknown> | undefined;
+      await standStill('s3', 'sizeOf', async () => {
+        await new Promise<void>((resolve) => {
+          disk.delete = async (key) => {
+            resolve();
+            await released;
+            await remove(key);
+          };
+          second = sweepOfTwo();
+        });
+      });
+      await sweepIn(2 * HOUR);
+      const claimed = 'SELECT FROM blob_leftovers WHERE claimed_until IS NOT NULL';
+      expect(await service.database.query(claimed)).toHaveLength(1);
+      release();
+      await second;
+      expect(await leftovers()).toBe(0);
+    });
+
+    it('does not strike off a copy that has been announced since', async () => {
+      const [key] = await keysOf(held);
+      const [workspaceId = '', id = ''] = key!.split('/');
+      await standStill('disk', 'delete', async () => {
+        await sweepOfTwo();
+        const copy = { location: 'disk' as const, workspaceId, id };
+        expect(await two.app.get(Leftovers).announce(copy)).toBe(true);
+      });
+      await sweepIn(2 * HOUR);
+      expect(await leftovers()).toBe(1);
+    });
   });
 
   it('through a network that fails moves some, loses none and leaves nothing', async () => {

@@ -104,7 +104,7 @@ describe('a connection to PostgreSQL that breaks', () => {
   });
   afterAll(() => linked.close());
 
-  it.each(BREAKS)(
+  it.each([...BREAKS, { kind: 'panic' } as const])(
     'at COMMIT ($kind): 503, wholly there or wholly absent, and a retry converges',
     async (fault) => {
       const all = await oneOfEach(linked.service);

@@ -9,6 +9,7 @@ import { Presence } from '../../src/realtime/presence.js';
 import { LookAround } from '../../src/realtime/look-around.js';
 import { Rooms } from '../../src/realtime/rooms.js';
 import { TokenWatch } from '../../src/realtime/token-watch.js';
+import { TestAssets } from '../kit/assets.js';
 import {
   eventually,
   type PulledChange,
@@ -153,6 +154,23 @@ describe('two instances on one PostgreSQL', () => {
       for (const socket of [near, far]) {
         await eventually(() => expect(lastCursor(socket)).toBe(2));
         expect(toldBy(socket)).toHaveLength(2);
+      }
+    } finally {
+      undeafen();
+    }
+  });
+
+  it('a change of assets of which no event arrives wakes all sockets at the next look, once', async () => {
+    const far = await join(there, 'far');
+    const silent = await TestSocket.open(there.url, workspace.id, alice.token);
+    sockets.push(silent);
+    const undeafen = deafen(here);
+    try {
+      await TestAssets.of(workspace).create('a').expect(201);
+      for (let looks = 0; looks < 2; looks++) await there.app.get(LookAround, { strict: false }).now();
+      for (const socket of [far, silent]) {
+        await socket.settled();
+        expect(socket.of('assets-changed')).toHaveLength(1);
       }
     } finally {
       undeafen();

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { TestDatabase } from './database.js';
-import { AnswerReader, type Request, RequestReader } from './postgres-wire.js';
+import { AnswerReader, errorAnswer, type Request, RequestReader } from './postgres-wire.js';
 
 /** What happens to a request to PostgreSQL on its way: a statement, or a COMMIT. */
 export type DatabaseFault =
@@ -19,7 +19,9 @@ export type DatabaseFault =
   /** Half of the answer, then a reset. */
   | { readonly kind: 'truncate' }
   /** Half of the answer, then the end of the stream. */
-  | { readonly kind: 'half-close' };
+  | { readonly kind: 'half-close' }
+  /** Done, and answered with the error of a server that crashes: what its recovery brings back is done too. */
+  | { readonly kind: 'panic' };
 
 /** @param statement the name of a prepared statement, else the SQL */
 export type DatabaseWeather = (statement: string) => DatabaseFault | undefined;
@@ -117,10 +119,9 @@ export class DatabaseLink {
 /** One connection, whose requests meet the weather one after the other. */
 class Wire {
   private readonly requests = new RequestReader();
-  private readonly answers = new AnswerReader();
   private last: Promise<void> = Promise.resolve();
   /** What takes the server's answer instead of the client. */
-  private keep: ((answer: Buffer) => void) | undefined;
+  private keep: ((chunk: Buffer) => void) | undefined;
 
   constructor(
     private readonly client: Socket,
@@ -133,12 +134,8 @@ class Wire {
   }
 
   toClient(chunk: Buffer): void {
-    if (!this.keep) {
-      this.client.write(chunk);
-      return;
-    }
-    const answer = this.answers.read(chunk);
-    if (answer) this.keep(answer);
+    if (this.keep) this.keep(chunk);
+    else this.client.write(chunk);
   }
 
   private async meet({ bytes, statement }: Request): Promise<void> {
@@ -159,6 +156,11 @@ class Wire {
     }
     const answer = await this.answerTo(bytes);
     if (fault.kind === 'stall') return new Promise(() => undefined);
+    if (fault.kind === 'panic') {
+      this.keep = undefined;
+      this.client.write(errorAnswer('PANIC', '58030', 'could not fsync the write-ahead log'));
+      return;
+    }
     if (fault.kind !== 'cut after sending')
       await new Promise((sent) => this.client.write(answer.subarray(0, Math.ceil(answer.length / 2)), sent));
     if (fault.kind === 'half-close') this.client.end();
@@ -166,8 +168,12 @@ class Wire {
   }
 
   private answerTo(bytes: Buffer): Promise<Buffer> {
+    const reader = new AnswerReader();
     return new Promise((resolve) => {
-      this.keep = resolve;
+      this.keep = (chunk) => {
+        const answer = reader.read(chunk);
+        if (answer) resolve(answer);
+      };
       this.server.write(bytes);
     });
   }

@@ -55,7 +55,12 @@ async function madeSigningKey(source) {
   const { createIdentity } = await import('../../dist/src/auth/identity.js');
   const secret = randomBytes(32).toString('base64url');
   const configuration = { publicUrl: 'http://localhost', trustedOrigins: [], signupEnabled: false };
-  await createIdentity(configuration, secret, source.driver.master, console).api.getJwks();
+  await createIdentity(
+    configuration,
+    secret,
+    { pool: source.driver.master, passwords: {} },
+    console,
+  ).api.getJwks();
   const [[row]] = await source.query('DELETE FROM auth_jwks RETURNING *');
   return { secret, row };
 }

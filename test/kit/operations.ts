@@ -27,7 +27,8 @@ export const OPERATIONS: readonly ((user: TestUser) => Promise<Operation>)[] = [
   async (user) => deletion(await user.workspace()),
   async (user) => restore(await user.workspace()),
   async (user) => checkpoint(await user.workspace()),
-  async (user) => asset(await user.workspace()),
+  async (user) => asset(await user.workspace(), 1000),
+  async (user) => asset(await user.workspace(), 100_000),
   (user) => Promise.resolve(named(user, 'tokens', '/api/v1/auth/tokens', 'access_tokens')),
   (user) => Promise.resolve(named(user, 'workspaces', '/api/v1/workspaces', 'workspaces')),
 ];
@@ -109,11 +110,11 @@ function checkpoint(workspace: TestWorkspace): Operation {
   };
 }
 
-function asset(workspace: TestWorkspace): Operation {
+function asset(workspace: TestWorkspace, size: number): Operation {
   const assets = TestAssets.of(workspace);
-  const [name, bytes] = [assetToken(), envelope(1000)];
+  const [name, bytes] = [assetToken(), envelope(size)];
   return {
-    name: 'asset',
+    name: `asset of ${size} bytes`,
     commit: COMMIT,
     isRepeatable: true,
     send: () => assets.create(name, bytes, name),
@@ -121,7 +122,9 @@ function asset(workspace: TestWorkspace): Operation {
       const { usedBytes } = await assets.usage();
       const listed = await assets.list();
       expect(usedBytes).toBe(listed.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0));
-      return listed.filter(({ encryptedFilename }) => encryptedFilename === name).length;
+      const landed = listed.filter(({ encryptedFilename }) => encryptedFilename === name).length;
+      if (landed > 0) expect((await assets.get(name).expect(200)).text).toBe(bytes.toString('base64'));
+      return landed;
     },
   };
 }

@@ -80,6 +80,14 @@ export class AnswerReader {
   }
 }
 
+/** What a PostgreSQL server answers to a request that has failed, ready for the next one. */
+export function errorAnswer(severity: string, code: string, message: string): Buffer {
+  const fields = Buffer.from(`S${severity}\0V${severity}\0C${code}\0M${message}\0\0`);
+  const head = Buffer.from('E\0\0\0\0');
+  head.writeUInt32BE(LENGTH_BYTES + fields.length, TYPE_BYTES);
+  return Buffer.concat([head, fields, Buffer.from('Z\0\0\0\x05I')]);
+}
+
 /** The nth of texts that end with NUL each. */
 function textAt(bytes: Buffer, n: number): string {
   let start = 0;

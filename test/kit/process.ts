@@ -62,7 +62,7 @@ export async function startProcess(env: ProcessEnv): Promise<ServiceProcess> {
   };
 }
 
-/** Starts the service and resolves when it has ended. */
+/** Runs a script of the build, the service unless told, and resolves when it has ended. */
 export async function runProcess(
   env: ProcessEnv,
   script = 'dist/src/main.js',

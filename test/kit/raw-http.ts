@@ -69,6 +69,16 @@ export function received(socket: Socket): Promise<Buffer> {
   });
 }
 
+/** The first answer that has begun to come, its headers and what came with them, while the connection stays open. */
+export async function earlyAnswer(socket: Socket): Promise<RawAnswer> {
+  let bytes = Buffer.alloc(0);
+  for await (const chunk of socket.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    bytes = Buffer.concat([bytes, chunk]);
+    if (bytes.includes('\r\n\r\n')) break;
+  }
+  return answerOf(bytes);
+}
+
 /** The first answer of a connection; an interim 100 is skipped. */
 export function answerOf(bytes: Buffer): RawAnswer {
   const text = bytes.toString('latin1').replace(/^HTTP\/1\.1 100 Continue\r\n\r\n/, '');

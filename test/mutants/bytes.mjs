@@ -1,7 +1,10 @@
 // Faults in blobs, assets and the quota.
 
 const INTERLEAVINGS = 'test/invariants/interleavings.spec.ts';
+const DATABASE_FAULTS = 'test/invariants/database-faults.spec.ts';
 const SWEEP = 'test/invariants/blob-sweep.spec.ts';
+const MOVE = 'test/invariants/blob-move.spec.ts';
+const DOCTOR = 'test/invariants/blob-doctor.spec.ts';
 const ASSET_RACES = 'test/invariants/asset-races.spec.ts';
 
 export const BYTES_MUTANTS = [
@@ -9,11 +12,11 @@ export const BYTES_MUTANTS = [
     name: 'row first, bytes second',
     promise: 'No version is acknowledged before its bytes are safe.',
     file: 'src/platform/blobs/blobs.ts',
-    find: 'await main.put(keyOf(workspaceId, id), body);',
+    find: 'await main.put(blobKey(workspaceId, id), body);',
     replace: `const all: Buffer[] = [];
       for await (const chunk of body) all.push(chunk);
       const late = async function* () { yield* all; };
-      setTimeout(() => void main.put(keyOf(workspaceId, id), late()).catch(() => undefined), 200);`,
+      setTimeout(() => void main.put(blobKey(workspaceId, id), late()).catch(() => undefined), 200);`,
     faultIs500: true,
     tests: [['test/api/files.spec.ts', 'with INLINE_BLOB_BYTES=0']],
   },
@@ -25,29 +28,30 @@ export const BYTES_MUTANTS = [
     replace: '',
     also: [
       {
-        find: 'await main.put(keyOf(workspaceId, id), body);',
-        replace: `await main.put(keyOf(workspaceId, id), body);
+        find: 'await main.put(blobKey(workspaceId, id), body);',
+        replace: `await main.put(blobKey(workspaceId, id), body);
       await this.stageRow(workspaceId, id);`,
       },
     ],
     tests: [['test/invariants/crash.spec.ts']],
   },
   {
-    name: 'bytes removed after a lost answer to COMMIT',
+    name: 'bytes removed of whatever was not acknowledged',
     promise: 'What may have been committed keeps its bytes.',
-    file: 'src/files/files.service.ts',
-    find: 'if (wasRefused) await this.blobs.discard(blob);',
-    replace: 'if (wasRefused || error) await this.blobs.discard(blob);',
-    tests: [[INTERLEAVINGS, 'of an upload leaves the bytes']],
+    file: 'src/platform/blobs/blobs.ts',
+    find: 'if (condemned.length === 0 || !claim.holds()) return;',
+    replace: '',
+    faultIs500: true,
+    tests: [[DATABASE_FAULTS, String.raw`at COMMIT \(.*\): 503`]],
   },
   {
-    name: 'asset removed after a lost answer to COMMIT',
-    promise: 'An asset that may have been committed keeps its bytes.',
-    file: 'src/assets/asset-uploads.ts',
-    find: 'if (!(error instanceof AmbiguousCommit)) await this.blobs.discard(blob);',
-    replace: 'if (!(error instanceof AmbiguousCommit) || error) await this.blobs.discard(blob);',
+    name: 'live blob condemned by its own upload',
+    promise: 'What has been committed stays live, whatever its upload was told.',
+    file: 'src/platform/blobs/blobs.queries.ts',
+    find: "AND state = 'staged'\n     RETURNING id",
+    replace: 'RETURNING id',
     faultIs500: true,
-    tests: [[INTERLEAVINGS, 'of an asset']],
+    tests: [[DATABASE_FAULTS, String.raw`at COMMIT \(.*\): 503`]],
   },
   {
     name: 'answer begun before its first byte is there',
@@ -96,7 +100,59 @@ export const BYTES_MUTANTS = [
     file: 'src/platform/blobs/move.queries.ts',
     find: "AND location = $3 AND state = 'live'",
     replace: 'AND $3::text IS NOT NULL',
-    tests: [['test/invariants/blob-move.spec.ts', 'two at once|is not adopted|leaves alone']],
+    tests: [[MOVE, 'two at once|is not adopted|leaves alone']],
+  },
+  {
+    name: 'move writes over what is whole at its target',
+    promise: 'Whole bytes at the target of a move are never written over.',
+    file: 'src/platform/blobs/blob-mover.ts',
+    find: 'if (found === row.size && (await hasWhole(store, row))) return true;',
+    replace: '',
+    tests: [[MOVE, 'put back']],
+  },
+  {
+    name: 'move condemns what it did not write',
+    promise: 'A move that fails takes away nothing but its own copy.',
+    file: 'src/platform/blobs/leftovers.ts',
+    find: "if (written === 'nothing') {",
+    replace: "if (written === 'nothing' && !copy) {",
+    tests: [[MOVE, 'put back']],
+  },
+  {
+    name: 'last copy is swept',
+    promise: 'A copy is swept only when the place that the row names has the bytes.',
+    file: 'src/platform/blobs/leftovers.ts',
+    find: 'if (named === null) return true;',
+    replace: 'if (named === null || size !== null) return true;',
+    tests: [[DOCTOR, 'never swept while']],
+  },
+  {
+    name: 'sweeper goes on after its claim',
+    promise: 'A sweeper whose claim has run out removes nothing.',
+    file: 'src/platform/blobs/leftovers.ts',
+    find: '(await this.isSpare(copy)) && claim.holds();',
+    replace: 'this.isSpare(copy);',
+    faultIs500: true,
+    tests: [[MOVE, 'stands still']],
+  },
+  {
+    name: 'doctor deletes what a move has taken meanwhile',
+    promise: 'The doctor takes no bytes from under a move.',
+    file: 'src/platform/blobs/orphans-check.ts',
+    find: 'for (const orphan of found) if (await this.leftovers.condemn(orphan, now)) orphans.push(orphan);',
+    replace: `for (const orphan of found) {
+      await (await this.stores.at(orphan.location)).delete(blobKey(orphan.workspaceId, orphan.id));
+      orphans.push(orphan);
+    }`,
+    tests: [[DOCTOR, 'meanwhile']],
+  },
+  {
+    name: 'doctor looks only where a row points',
+    promise: 'Bytes that are whole in another store of the database are not called lost.',
+    file: 'src/platform/blobs/blob-stores.ts',
+    find: "if (await this.isDiskOurs()) await this.at('disk');",
+    replace: '',
+    tests: [[DOCTOR, 'on a disk that no row names']],
   },
   {
     name: 'quota read, then written',

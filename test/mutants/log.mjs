@@ -162,8 +162,8 @@ export const LOG_MUTANTS = [
     name: 'push does not know its own retry',
     promise: 'A repeated push of what has landed is accepted, and writes nothing.',
     file: 'src/sync/conflicts.ts',
-    find: "const isRetry = since.ownAction === 'delete' &&",
-    replace: "const isRetry = since.ownAction === 'upsert' &&",
+    find: "const isLatestWord = since.ownAction === 'delete' &&",
+    replace: "const isLatestWord = since.ownAction === 'upsert' &&",
     tests: [[SYNC, 'a retry']],
   },
   {

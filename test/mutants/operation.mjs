@@ -32,8 +32,9 @@ export const OPERATION_MUTANTS = [
     name: 'payment event that nobody signed',
     promise: 'Without a secret no payment event is believed in production.',
     file: 'src/billing/webhook-signature.ts',
-    find: 'if (paymentWebhookSecrets.length === 0 && isProduction)',
-    replace: 'if (paymentWebhookSecrets.length < 0 && isProduction)',
+    find: "if (isProduction) throw new ServiceUnavailable('payment events",
+    replace:
+      "if (isProduction && paymentWebhookSecrets.length > 0) throw new ServiceUnavailable('payment events",
     tests: [['test/api/webhook.spec.ts']],
   },
   {
@@ -113,8 +114,8 @@ export const OPERATION_MUTANTS = [
     name: 'kill switch is not looked at',
     promise: 'While the service is read-only nothing is written.',
     file: 'src/platform/kill-switch/kill-switch.guard.ts',
-    find: 'throw refusal;',
-    replace: 'return refusal !== undefined;',
+    find: 'if (refusal) throw refusal;',
+    replace: '',
     tests: [['test/api/kill-switch.spec.ts', 'read-only']],
   },
   {

@@ -1,7 +1,7 @@
 import supertest from 'supertest';
 import { PasswordReset } from '../../src/auth/index.js';
 import { adminReport } from '../kit/admin.js';
-import { BASE_URL, startService, type TestService } from '../kit/index.js';
+import { BASE_URL, holdRow, startService, type TestService } from '../kit/index.js';
 import { runProcess } from '../kit/process.js';
 
 const ADMIN = 'dist/src/admin/main.js';
@@ -71,6 +71,32 @@ describe('admin user reset-password', () => {
     await post('one-time-token/verify', { token: handedOver.body.token }).expect(400);
     await post('one-time-token/verify', { token: kept.body.token }).expect(200);
     await signIn(other.email, PASSWORD).expect(200);
+  });
+
+  it('ends also what is about to begin with the old password: a session, and a change of the password', async () => {
+    const { email, session } = await signUp('raced');
+    const { id } = (
+      await service.database.query<{ id: string }>('SELECT id FROM users WHERE email = $1', [email])
+    )[0]!;
+    // The reset holds the user and waits; what comes then has its password found right, and waits for the reset.
+    const held = await holdRow(service.database, 'auth_accounts', 'user_id', id);
+    const wasReset = service.app.get(PasswordReset).run(id, 'the new password');
+    await held.waiting(1);
+    const signedIn = signIn(email, PASSWORD).then((answer) => answer);
+    await held.waiting(2);
+    const change = { currentPassword: PASSWORD, newPassword: 'the thief’s', revokeOtherSessions: true };
+    const changed = post('change-password', change)
+      .set('Authorization', `Bearer ${session}`)
+      .then((answer) => answer);
+    await held.waiting(3);
+    await held.release();
+
+    expect(await wasReset).toBe(1);
+    expect([(await signedIn).status, (await changed).status]).toEqual([401, 401]);
+    expect(await service.database.query('SELECT FROM auth_sessions WHERE user_id = $1', [id])).toEqual([]);
+    await signIn(email, PASSWORD).expect(401);
+    await signIn(email, 'the thief’s').expect(401);
+    await signIn(email, 'the new password').expect(200);
   });
 
   it('leaves personal access tokens alone', async () => {

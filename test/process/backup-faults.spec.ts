@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { cursorGap } from '../../src/backup/cursor-gap.js';
 import type { Manifest } from '../../src/backup/index.js';
 import { writeDurably } from '../../src/config/index.js';
 import { adminReport } from '../kit/admin.js';
 import { createDatabase, startService, type TestDatabase } from '../kit/index.js';
+import { scrub } from '../kit/oracles.js';
 import type { ProcessEnv } from '../kit/process.js';
 
 const SETTINGS = { INLINE_BLOB_BYTES: '0', AUTH_SECRET: 'the same for whatever restores it' };
@@ -15,6 +16,8 @@ const HEAD = 3;
 
 let home: string;
 let backup: string;
+/** The store that the backup was made of. */
+let store: string;
 let database: TestDatabase;
 let env: ProcessEnv;
 beforeAll(async () => {
@@ -30,6 +33,8 @@ beforeAll(async () => {
     'create',
     backup,
   );
+  store = join(home, 'store');
+  await cp(join(service.dataDir, 'blobs'), store, { recursive: true });
   await service.close();
   database = await createDatabase();
   env = { ...SETTINGS, DATABASE_URL: database.url, DATA_DIR: await mkdtemp(join(home, 'data-')) };
@@ -50,6 +55,9 @@ async function firstBlob(copy: string): Promise<string> {
   const [blob = ''] = await readdir(join(copy, 'blobs', workspace));
   return join(copy, 'blobs', workspace, blob);
 }
+
+const fileInStore = (dataDir: string, blob: string): string =>
+  join(dataDir, 'blobs', basename(dirname(blob)), blob.slice(-2), basename(blob));
 
 async function rewriteManifest(copy: string, change: (manifest: Manifest) => object): Promise<void> {
   const path = join(copy, 'manifest.json');
@@ -148,6 +156,43 @@ describe('backup restore', () => {
         name: 'StartupError',
         message: 'This database is in use; a backup is restored into an empty one.',
       });
+  });
+});
+
+describe('backup restore into a store that is still there', () => {
+  let database: TestDatabase;
+  let env: ProcessEnv & { DATA_DIR: string };
+  let copy: string;
+  beforeEach(async () => {
+    database = await createDatabase();
+    env = { ...SETTINGS, DATABASE_URL: database.url, DATA_DIR: await mkdtemp(join(home, 'data-')) };
+    await cp(store, join(env.DATA_DIR, 'blobs'), { recursive: true });
+    copy = await copyOfBackup();
+  });
+  afterEach(() => database.drop());
+
+  it('keeps what is whole there, whatever has become of the backup', async () => {
+    await writeFile(await firstBlob(copy), 'damaged');
+    await adminReport(env, 'backup', 'restore', copy);
+    expect(await scrub(database, env.DATA_DIR)).toBe(HEAD);
+  });
+
+  it('replaces what is not', async () => {
+    await writeFile(fileInStore(env.DATA_DIR, await firstBlob(copy)), randomBytes(2000));
+    await adminReport(env, 'backup', 'restore', copy);
+    expect(await scrub(database, env.DATA_DIR)).toBe(HEAD);
+  });
+
+  it('reads all of what it brings before it touches what is there', async () => {
+    const blob = await firstBlob(copy);
+    const there = fileInStore(env.DATA_DIR, blob);
+    await writeFile(there, 'in part');
+    await writeFile(blob, 'damaged');
+    await expect(adminReport(env, 'backup', 'restore', copy)).rejects.toMatchObject({
+      name: 'StartupError',
+      message: expect.stringMatching(/blob .* is damaged\.$/) as string,
+    });
+    expect(await readFile(there, 'utf8')).toBe('in part');
   });
 });
 

@@ -122,6 +122,11 @@ describeWithTestServers('two instances behind nginx, on one PostgreSQL and one S
   it('an instance that is killed is not missed: nginx goes on with the other', async () => {
     const socket = await TestSocket.join(workspace.as(alice.at(two)), 'survivor');
     process.kill(cluster.instances[0]!.pid, 'SIGKILL');
+    // First of all the addresses with tokens in them: whichever meets the dead one, nginx has something to write down.
+    for (let opened = 0; opened < 4; opened++) {
+      const throughNginx = await TestSocket.join(workspace.as(alice.at(cluster.url)), `late-${opened}`);
+      await throughNginx.close();
+    }
     for (let request = 0; request < 50; request++) await alice.get(workspace.path).expect(200);
     await workspace.put('afterwards', 'content').expect(201);
     await eventually(() => expect(socket.of('changes').length).toBeGreaterThan(0));

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { BlobMissing } from '../../platform/blobs/index.js';
-import type { Head, Heads } from '../heads.js';
+import type { Head, NoteHeads } from '../note-heads.js';
 import { pathOrNull } from '../plaintext.js';
 import type { Turns } from '../turns.js';
 import { decryptContent, DecryptionError } from '../vault-crypto.js';
@@ -28,7 +28,7 @@ export class Feeding {
   readonly notes: TextIndex;
 
   constructor(
-    private readonly heads: Heads,
+    private readonly heads: NoteHeads,
     private readonly indexes: SearchIndexes,
     readonly index: SessionIndex,
     private readonly vault: Vault,

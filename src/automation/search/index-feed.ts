@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock } from '../../platform/clock/index.js';
 import { Conflict } from '../../platform/http/index.js';
 import { Sync } from '../../sync/index.js';
-import { Heads } from '../heads.js';
+import { NoteHeads } from '../note-heads.js';
 import { Turns } from '../turns.js';
 import type { Vault } from '../vault.js';
 import { Feeding, GaveWay } from './feeding.js';
@@ -19,7 +19,7 @@ const BATCH = 50;
 export class IndexFeed {
   constructor(
     private readonly sync: Sync,
-    private readonly heads: Heads,
+    private readonly heads: NoteHeads,
     private readonly indexes: SearchIndexes,
     private readonly clock: Clock,
   ) {}

@@ -1,13 +1,13 @@
 import { Controller, Get } from '@nestjs/common';
 import { Scopes } from '../../auth/index.js';
 import { RequiresSubscription } from '../../billing/index.js';
+import { Documented } from '../../platform/openapi/index.js';
 import { OwnedWorkspace } from '../../workspaces/index.js';
 import { CurrentVault, NeedsKeySession } from '../key-session.guard.js';
-import type { Vault } from '../vault.js';
-import { type SearchQuery, WhatToSearch } from './search.query.js';
-import { Search, type SearchResult } from './search.service.js';
-import { Documented } from '../../platform/openapi/index.js';
 import { SEARCH_DOCS } from '../notes.docs.js';
+import type { Vault } from '../vault.js';
+import { type SearchQuery, WhatToSearch } from './search.params.js';
+import { Search, type SearchResult } from './search.service.js';
 
 @Controller('api/v1/automation/workspaces/:id/search')
 @Documented(SEARCH_DOCS)

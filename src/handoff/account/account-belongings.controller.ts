@@ -4,13 +4,13 @@ import { Public } from '../../auth/index.js';
 import { Purchases } from '../../billing/index.js';
 import { Devices } from '../../devices/index.js';
 import { NotFound } from '../../platform/http/index.js';
+import { Documented } from '../../platform/openapi/index.js';
+import { ACCOUNT_BELONGINGS_DOCS } from '../handoff.docs.js';
 import { sendOnwards } from '../page.js';
 import { PageErrorFilter } from '../page-error.filter.js';
 import { ACCOUNT, AccountDesk } from './account-desk.js';
 import { billingPage } from './billing-page.js';
 import { TokenDesk } from './token-desk.js';
-import { Documented } from '../../platform/openapi/index.js';
-import { ACCOUNT_BELONGINGS_DOCS } from '../handoff.docs.js';
 
 /** What belongs to an account, as its page changes it. */
 @Controller('account')

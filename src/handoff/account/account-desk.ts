@@ -5,7 +5,7 @@ import { Configuration } from '../../config/index.js';
 import type { FailedAttempt } from '../attempts.js';
 import { Form } from '../form.js';
 import { type Page, sendOnwards, sendPage } from '../page.js';
-import { type Visit, Visits } from '../visits.js';
+import { OUT_OF_DATE, type Visit, Visits } from '../visits.js';
 import type { AccountNews } from './account-news.js';
 import { AccountOverview } from './account-overview.js';
 import { accountPage } from './account-page.js';
@@ -25,8 +25,6 @@ export interface Outcome {
   readonly page?: Page;
   readonly cookies?: readonly string[];
 }
-
-const OUT_OF_DATE = 'This page was out of date. Please try again.';
 
 /** What all forms of the account page have in common. */
 @Injectable()
@@ -71,12 +69,14 @@ export class AccountDesk {
   /** The account, or the form to sign in. */
   async page(visit: Visit, news: AccountNews & { failed?: FailedAttempt } = {}): Promise<Page> {
     const { session, formToken, cookies } = visit;
-    const { publicUrl, signupEnabled, stripeSecretKey, subscriptions } = this.configuration;
-    const common = { ...news, host: new URL(publicUrl).host, formToken: formToken.value };
+    const { publicHost, signupEnabled, stripeSecretKey, hasSubscriptions } = this.configuration;
+    const common = { ...news, host: publicHost, formToken: formToken.value };
     const content = session
       ? accountPage({
-          ...{ ...common, session, overview: await this.overview.of(session) },
-          hasBilling: stripeSecretKey !== undefined && subscriptions === 'on',
+          ...common,
+          session,
+          overview: await this.overview.of(session),
+          hasBilling: stripeSecretKey !== undefined && hasSubscriptions,
         })
       : accountSignInPage({ ...common, canSignUp: signupEnabled });
     return { content, formTargets: ["'self'"], cookies };

@@ -2,11 +2,11 @@ import { Controller, Get, Post, Req, Res, UseFilters } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { BrowserSessions, Public, UserSessions } from '../../auth/index.js';
 import { OpenWhenReadOnly } from '../../platform/kill-switch/index.js';
+import { Documented } from '../../platform/openapi/index.js';
 import { Attempts } from '../attempts.js';
+import { ACCOUNT_PAGE_DOCS } from '../handoff.docs.js';
 import { PageErrorFilter } from '../page-error.filter.js';
 import { AccountDesk } from './account-desk.js';
-import { Documented } from '../../platform/openapi/index.js';
-import { ACCOUNT_PAGE_DOCS } from '../handoff.docs.js';
 
 /** Extension of the contract: people see their account, and sign in and out, in a browser. */
 @Controller('account')

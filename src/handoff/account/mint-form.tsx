@@ -24,12 +24,20 @@ export function MintForm({ formToken, workspaces, failed }: MintFormProps): VNod
     <form method="post" action="/account/tokens" aria-label="New token">
       <Hidden fields={{ csrf_token: formToken }} />
       <Field
-        {...{ id: 'token-name', name: 'name', label: 'Name', type: 'text', autocomplete: 'off' }}
-        {...{ value: values?.name ?? '', fault: faults.name, isFocused: faults.name !== undefined }}
+        id="token-name"
+        name="name"
+        label="Name"
+        type="text"
+        autocomplete="off"
+        value={values?.name ?? ''}
+        fault={faults.name}
+        isFocused={faults.name !== undefined}
       />
       <ScopesField chosen={values?.scopes ?? []} fault={faults.scopes} isFocused={!faults.name} />
       <SelectField
-        {...{ id: 'token-workspace', name: 'workspace', label: 'Workspace' }}
+        id="token-workspace"
+        name="workspace"
+        label="Workspace"
         options={[
           { value: '', text: 'All workspaces' },
           ...workspaces.map(({ id, name }) => ({ value: id, text: name })),
@@ -37,7 +45,9 @@ export function MintForm({ formToken, workspaces, failed }: MintFormProps): VNod
         value={values?.workspaceId ?? ''}
       />
       <SelectField
-        {...{ id: 'token-expiry', name: 'expiry', label: 'Ends' }}
+        id="token-expiry"
+        name="expiry"
+        label="Ends"
         options={LIFETIMES.map((days) => ({
           value: days,
           text: days === 'never' ? 'Never' : `In ${days} days`,

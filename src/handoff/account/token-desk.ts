@@ -58,7 +58,12 @@ export class TokenDesk {
     const tokens = (await this.accessTokens.list(userId))
       .filter(({ revokedAt, expiresAt }) => revokedAt === null && (expiresAt === null || expiresAt > now))
       .map(({ id, name, scopes, workspaceId, createdAt, lastUsedAt, expiresAt }) => ({
-        ...{ id, name, scopes, createdAt, lastUsedAt, expiresAt },
+        id,
+        name,
+        scopes,
+        createdAt,
+        lastUsedAt,
+        expiresAt,
         workspaceName: workspaceId === null ? null : (names.get(workspaceId) ?? 'a deleted workspace'),
       }));
     return { tokens, workspaces };

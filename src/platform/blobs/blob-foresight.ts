@@ -24,7 +24,7 @@ export class BlobForesight {
     this.countDue = sweepStatements(references).countDue;
   }
 
-  /** What a sweep as of then would find due. Unfinished uploads in an S3 store are not looked for. */
+  /** What a sweep would remove at that time. Unfinished uploads in an S3 store are not looked for. */
   async sweep(now: Date): Promise<Pick<Swept, 'blobs' | 'copies'>> {
     const stagedBefore = new Date(now.getTime() - STAGED_FOR_MS);
     const blobs = await this.count(this.countDue, [now, this.clock.now(), stagedBefore]);

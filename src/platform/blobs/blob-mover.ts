@@ -1,19 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import { Readable } from 'node:stream';
-import { finished } from 'node:stream/promises';
 import { Configuration } from '../../config/index.js';
 import { BEFORE_ALL_IDS, Database, type Tx } from '../database/index.js';
 import { Log } from '../log/index.js';
 import {
   type BlobLocation,
   type BlobStore,
-  keyOf,
+  blobKey,
   OutcomeUnknown,
   type StoreLocation,
 } from './blob-store.js';
 import { BlobStores } from './blob-stores.js';
+import { type Described, hasWhole } from './has-whole.js';
 import { HashedBody } from './hashed-body.js';
-import { Leftovers } from './leftovers.js';
+import { Leftovers, type Written } from './leftovers.js';
 import { moveStatements } from './move.queries.js';
 
 const PAGE = 500;
@@ -28,12 +28,8 @@ export interface Moved {
   readonly failed: number;
 }
 
-interface Row {
-  readonly workspaceId: string;
-  readonly id: string;
+interface Row extends Described {
   readonly location: BlobLocation;
-  readonly size: number;
-  readonly sha256: string;
   readonly isDue: boolean;
 }
 
@@ -44,6 +40,9 @@ type Outcome = keyof Moved;
  * made, read back and hashed; then one transaction makes the row name it. Until then the old bytes are the ones, and
  * after it they stay for a grace, for downloads that have read the row before. A run that ends half-way is taken up
  * by the next one.
+ *
+ * Danger: what is at the target may be the only bytes there are, as after a database was put back from before a move.
+ * Whole, they are never written over, nor condemned by a move that did not write them.
  */
 @Injectable()
 export class BlobMover {
@@ -94,7 +93,7 @@ export class BlobMover {
       return (await (to === 'inline' ? this.moveInline(row) : this.moveTo(to, row))) ? 'moved' : 'skipped';
     } catch (err) {
       this.log.error(
-        { err, key: keyOf(row.workspaceId, row.id), from: row.location, to },
+        { err, key: blobKey(row.workspaceId, row.id), from: row.location, to },
         'could not move a blob',
       );
       return 'failed';
@@ -111,35 +110,47 @@ export class BlobMover {
   private async moveTo(to: StoreLocation, row: Row): Promise<boolean> {
     const copy = { location: to, workspaceId: row.workspaceId, id: row.id };
     if (!(await this.leftovers.announce(copy))) return false;
-    let mayStillCome = false;
+    let written: Written = 'nothing';
     let isMoved = false;
     try {
-      await this.copy(row, await this.stores.at(to));
+      const store = await this.stores.at(to);
+      if (!(await this.isThere(row, store))) {
+        const source = await this.read(row);
+        written = 'some';
+        await this.copy(row, source, store);
+      }
       isMoved = await this.flip(
         async (tx) => (await this.leftovers.adopt(tx, copy)) && (await this.relocate(tx, row, to, null)),
       );
       return isMoved;
     } catch (error) {
-      mayStillCome = error instanceof OutcomeUnknown;
+      if (error instanceof OutcomeUnknown) written = 'perhaps more';
       throw error;
     } finally {
       // After a commit whose answer was lost there may be no such copy any more: then this does nothing.
-      if (!isMoved) await this.leftovers.giveUp(copy, mayStillCome);
+      if (!isMoved) await this.leftovers.giveUp(copy, written);
     }
   }
 
-  private async copy(row: Row, store: BlobStore): Promise<void> {
-    const key = keyOf(row.workspaceId, row.id);
-    const sent = new HashedBody(await this.read(row));
+  /** Whether a store has the blob already. @throws when what it has would be written over with bytes that are no better */
+  private async isThere(row: Row, store: BlobStore): Promise<boolean> {
+    const found = await store.sizeOf(blobKey(row.workspaceId, row.id));
+    if (found === undefined) return false;
+    if (found === row.size && (await hasWhole(store, row))) return true;
+    expectSame(row, await HashedBody.readThrough(await this.read(row)));
+    return false;
+  }
+
+  private async copy(row: Row, source: AsyncIterable<Buffer>, store: BlobStore): Promise<void> {
+    const key = blobKey(row.workspaceId, row.id);
+    const sent = new HashedBody(source);
     await store.put(key, sent);
     expectSame(row, sent);
-    const stored = new HashedBody(await store.read(key, row.size));
-    await finished(Readable.from(stored).resume());
-    expectSame(row, stored);
+    expectSame(row, await HashedBody.readThrough(await store.read(key, row.size)));
   }
 
   private async read({ workspaceId, id, location, size }: Row): Promise<AsyncIterable<Buffer>> {
-    if (location !== 'inline') return (await this.stores.at(location)).read(keyOf(workspaceId, id), size);
+    if (location !== 'inline') return (await this.stores.at(location)).read(blobKey(workspaceId, id), size);
     const [row] = await this.database.run<{ bytes: Buffer }>(moveStatements.bytes, [workspaceId, id]);
     return Readable.from(row ? [row.bytes] : []);
   }
@@ -169,7 +180,7 @@ export class BlobMover {
 /** Somebody else has changed the blob meanwhile; rolls back. */
 class Overtaken extends Error {}
 
-function expectSame({ workspaceId, id, size, sha256 }: Row, body: HashedBody): void {
-  if (body.size === size && body.sha256() === sha256) return;
-  throw new Error(`the bytes of ${keyOf(workspaceId, id)} are not those of its row`);
+function expectSame(row: Row, body: HashedBody): void {
+  if (body.is(row)) return;
+  throw new Error(`the bytes of ${blobKey(row.workspaceId, row.id)} are not those of its row`);
 }

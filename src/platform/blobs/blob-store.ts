@@ -81,7 +81,7 @@ export abstract class BlobStore {
 }
 
 /** Made of our own ids alone, fresh for every upload: never the content's hash, never a client's name. */
-export function keyOf(workspaceId: string, blobId: string): string {
+export function blobKey(workspaceId: string, blobId: string): string {
   return `${workspaceId}/${blobId}`;
 }
 

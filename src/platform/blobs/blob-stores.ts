@@ -12,6 +12,8 @@ export class BlobStores implements OnApplicationShutdown {
     readonly main: BlobStore,
     private readonly open: (location: StoreLocation) => Promise<BlobStore>,
     other?: BlobStore,
+    /** Whether there is a disk store of this database beside the main one, though no row may name it. */
+    private readonly isDiskOurs = (): Promise<boolean> => Promise.resolve(false),
   ) {
     if (other) this.others.set(other.location, Promise.resolve(other));
   }
@@ -29,9 +31,13 @@ export class BlobStores implements OnApplicationShutdown {
     }
   }
 
-  /** Whether it is open, and so worth a look. */
-  has(location: StoreLocation): boolean {
-    return location === this.main.location || this.others.has(location);
+  /**
+   * Every store of this database that is at hand: also one that no row names, as after a database was put back.
+   * @throws StoreUnavailable when it cannot be opened
+   */
+  async all(): Promise<BlobStore[]> {
+    if (await this.isDiskOurs()) await this.at('disk');
+    return this.opened();
   }
 
   /** Those that are open. */

@@ -3,15 +3,13 @@ import { Clock } from '../clock/index.js';
 import { Database, type Parameter, type Statement, type Tx } from '../database/index.js';
 import { BlobReferences } from './blob-references.js';
 import { ByteRemover, type Doomed } from './byte-remover.js';
+import { Claim } from './claim.js';
 import { type SweepStatements, sweepStatements } from './sweep.queries.js';
 
 export const SWEEP_EVERY_MS = 10 * 60_000;
 
 /** Longer than any upload may take, so that a row this old belongs to an upload that has died. */
 export const STAGED_FOR_MS = 60 * 60_000;
-
-/** Longer than a batch takes even when every delete runs into its limit. */
-export const CLAIMED_FOR_MS = 10 * 60_000;
 
 /** A blob that cannot be removed is taken up again by the next sweep, and keeps nothing waiting behind it. */
 export const RETRY_AFTER_MS = SWEEP_EVERY_MS / 2;
@@ -26,6 +24,13 @@ export interface Tally {
 }
 
 type Ids = Pick<Doomed, 'workspaceId' | 'id'>;
+
+interface Batch {
+  readonly claim: Claim;
+  /** How many were locked, those that live on included. */
+  readonly locked: number;
+  readonly claimed: Doomed[];
+}
 
 /**
  * Removes blobs that nothing refers to: bytes first, then the row that names them, so that a crash forgets nothing.
@@ -58,16 +63,12 @@ export class BlobSweeper {
     await this.database.run(this.statements.condemnStaged, [new Date(now.getTime() - STAGED_FOR_MS), now]);
     const tally = { gone: 0, stuck: 0 };
     while (!signal?.aborted) {
-      const { locked, claimed } = await this.claim(this.statements.lockDue, [
-        now,
-        this.clock.now(),
-        SWEEP_BATCH,
-      ]);
-      const { gone, stuck } = await this.remove(claimed);
+      const batch = await this.claim(this.statements.lockDue, [now, this.clock.now(), SWEEP_BATCH]);
+      const { gone, stuck } = await this.remove(batch);
       tally.gone += gone;
       tally.stuck += stuck;
       // A whole batch that stays is a store that is away: the others would fare no better.
-      if (locked < SWEEP_BATCH || (claimed.length > 0 && gone === 0)) break;
+      if (batch.locked < SWEEP_BATCH || (batch.claimed.length > 0 && gone === 0)) break;
     }
     return tally;
   }
@@ -80,26 +81,25 @@ export class BlobSweeper {
   async sweepWorkspace(workspaceId: string, now: Date): Promise<number> {
     const before = new Date(now.getTime() - STAGED_FOR_MS);
     const values = [workspaceId, before, this.clock.now(), SWEEP_BATCH];
-    const { claimed } = await this.claim(this.statements.lockOfDeletedWorkspace, values);
-    if (claimed.length === 0) await this.tidy(workspaceId);
-    return (await this.remove(claimed)).gone;
+    const batch = await this.claim(this.statements.lockOfDeletedWorkspace, values);
+    if (batch.claimed.length === 0) await this.tidy(workspaceId);
+    return (await this.remove(batch)).gone;
   }
 
   /** Locks rows, sets right those that are referred to after all, and claims the others. */
-  private claim(lock: Statement, values: Parameter[]): Promise<{ locked: number; claimed: Doomed[] }> {
+  private claim(lock: Statement, values: Parameter[]): Promise<Batch> {
     return this.database.transaction(async (tx) => {
+      const claim = new Claim(this.clock);
       const locked = await tx.run<Ids>(lock, values);
-      if (locked.length === 0) return { locked: 0, claimed: [] };
-      const now = this.clock.now();
-      const until = new Date(now.getTime() + CLAIMED_FOR_MS);
       await this.runFor(locked, this.statements.revive, [], tx);
-      const claimed = await this.runFor<Doomed>(locked, this.statements.claim, [now, until], tx);
-      return { locked: locked.length, claimed };
+      const columns = [this.clock.now(), claim.until];
+      const claimed = await this.runFor<Doomed>(locked, this.statements.claim, columns, tx);
+      return { claim, locked: locked.length, claimed };
     });
   }
 
-  private async remove(claimed: Doomed[]): Promise<Tally> {
-    const { gone, stuck } = await this.remover.remove(claimed);
+  private async remove({ claim, claimed }: Batch): Promise<Tally> {
+    const { gone, stuck } = await this.remover.remove(claimed, () => claim.holds());
     await this.runFor(gone, this.statements.removeRows);
     const later = new Date(this.clock.now().getTime() + RETRY_AFTER_MS);
     await this.runFor(stuck, this.statements.postpone, [later]);

@@ -47,9 +47,10 @@ import { SweepingCheck } from './sweeping-check.js';
 })
 export class BlobsModule {
   constructor(doctor: Doctor, sweeping: SweepingCheck, bytes: BytesCheck, orphans: OrphansCheck) {
-    doctor.addCheck((examination) => sweeping.overdue(examination));
+    // Rows are set right first: what a sweep removes may be what a row should name.
     doctor.addCheck((examination) => bytes.stored(examination));
     doctor.addCheck((examination) => bytes.inline(examination));
+    doctor.addCheck((examination) => sweeping.overdue(examination));
     doctor.addCheck((examination) => orphans.orphans(examination));
   }
 }

@@ -14,9 +14,18 @@ export const blobStatements = {
     `INSERT INTO blobs (workspace_id, id, state, location, created_at) VALUES ($1, $2, 'staged', $3, $4)`,
   ),
 
-  forgetStaged: statement(
-    'blobs.forget_staged',
-    `DELETE FROM blobs WHERE workspace_id = $1 AND id = $2 AND state = 'staged'`,
+  /** No row when it is not staged any more: it has been committed after all, or a sweeper has condemned it. */
+  condemn: statement(
+    'blobs.condemn',
+    `UPDATE blobs SET state = 'dying', not_before = $3, claimed_until = $4
+     WHERE workspace_id = $1 AND id = $2 AND state = 'staged'
+     RETURNING id`,
+  ),
+
+  /** Of what has no bytes in the store, for certain. */
+  forget: statement(
+    'blobs.forget',
+    `DELETE FROM blobs WHERE workspace_id = $1 AND id = $2 AND state <> 'live'`,
   ),
 
   /** A row when the store has any blob of this database. */

@@ -6,9 +6,16 @@ import { Clock } from '../clock/index.js';
 import { Database, newId } from '../database/index.js';
 import { ServiceUnavailable, notFoundIfPurged } from '../http/index.js';
 import { Log } from '../log/index.js';
-import { type BlobLocation, type ByteRange, keyOf, OutcomeUnknown, StoreUnavailable } from './blob-store.js';
+import {
+  type BlobLocation,
+  type ByteRange,
+  blobKey,
+  OutcomeUnknown,
+  StoreUnavailable,
+} from './blob-store.js';
 import { BlobStores } from './blob-stores.js';
 import { blobStatements } from './blobs.queries.js';
+import { Claim } from './claim.js';
 import { HashedBody } from './hashed-body.js';
 
 const DISK_FAULTS = new Set(['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EMFILE', 'ENFILE', 'EACCES']);
@@ -64,7 +71,7 @@ export class Blobs {
     const { main } = this.stores;
     await this.stageRow(workspaceId, id);
     try {
-      await main.put(keyOf(workspaceId, id), body);
+      await main.put(blobKey(workspaceId, id), body);
     } catch (error) {
       // Where the outcome is unknown, there may be bytes later: only the sweeper, after an hour, can tell.
       if (!(error instanceof OutcomeUnknown)) await this.forgetRow(workspaceId, id);
@@ -73,12 +80,23 @@ export class Blobs {
     return { workspaceId, id, size: body.size, sha256: body.sha256(), bytes: null };
   }
 
-  /** Removes a blob that nothing will refer to. Best effort: the sweeper comes for what this misses. */
-  async discard(blob: StagedBlob): Promise<void> {
-    if (blob.bytes !== null) return;
+  /**
+   * Removes a blob, unless its upload has been committed. Best effort: the sweeper comes for what this misses.
+   *
+   * The row decides, and not what the upload was told. Danger: a PANIC of PostgreSQL comes as the error of a statement
+   * like any other, and its recovery may bring back the very commit that it was about. A commit takes the row from
+   * staged to live, this takes it from staged to dying, and the row's lock lets only one of them: this waits for a commit
+   * that is under way, or fails with the server, and a commit that arrives later finds nothing staged and comes to nothing.
+   */
+  async discard({ workspaceId, id, bytes }: StagedBlob): Promise<void> {
+    if (bytes !== null) return;
+    const claim = new Claim(this.clock);
     await this.log.bestEffort('discard a staged blob', async () => {
-      await this.stores.main.delete(keyOf(blob.workspaceId, blob.id));
-      await this.database.run(blobStatements.forgetStaged, [blob.workspaceId, blob.id]);
+      const values = [workspaceId, id, this.clock.now(), claim.until];
+      const condemned = await this.database.run(blobStatements.condemn, values);
+      if (condemned.length === 0 || !claim.holds()) return;
+      await this.stores.main.delete(blobKey(workspaceId, id));
+      await this.database.run(blobStatements.forget, [workspaceId, id]);
     });
   }
 
@@ -87,12 +105,12 @@ export class Blobs {
     return this.stores.main.location;
   }
 
-  /** Writes the bytes of a blob that is put back under the ids it had; what an earlier try has left is replaced. */
+  /** Writes the bytes of a blob that is put back under the ids it had; what is there is removed first, and lost if this fails. */
   async bring(workspaceId: string, id: string, chunks: AsyncIterable<Buffer>): Promise<void> {
     const { main } = this.stores;
     try {
-      await main.delete(keyOf(workspaceId, id));
-      await main.put(keyOf(workspaceId, id), chunks);
+      await main.delete(blobKey(workspaceId, id));
+      await main.put(blobKey(workspaceId, id), chunks);
     } catch (error) {
       throw this.asUnavailable(error, 'write');
     }
@@ -108,7 +126,7 @@ export class Blobs {
     const stream = await this.open(blob, range);
     stream.on('error', (err) => {
       if (err.name === 'AbortError') return; // its reader has stopped
-      this.log.error({ err, key: keyOf(blob.workspaceId, blob.id) }, 'a blob ended before its last byte');
+      this.log.error({ err, key: blobKey(blob.workspaceId, blob.id) }, 'a blob ended before its last byte');
     });
     return stream;
   }
@@ -132,7 +150,7 @@ export class Blobs {
   ): Promise<Readable> {
     if (location === 'inline') throw new Error('an inline blob without bytes');
     try {
-      const stream = await (await this.stores.at(location)).read(keyOf(workspaceId, id), size, range);
+      const stream = await (await this.stores.at(location)).read(blobKey(workspaceId, id), size, range);
       stream.on('error', () => undefined); // one that comes before its reader does would end the process
       await once(stream, 'readable');
       return stream;
@@ -162,7 +180,7 @@ export class Blobs {
   /** Best effort: the sweeper comes for what this misses. */
   private async forgetRow(workspaceId: string, id: string): Promise<void> {
     await this.log.bestEffort('forget a staged blob', () =>
-      this.database.run(blobStatements.forgetStaged, [workspaceId, id]),
+      this.database.run(blobStatements.forget, [workspaceId, id]),
     );
   }
 }

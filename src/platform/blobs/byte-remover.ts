@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Log } from '../log/index.js';
-import { type BlobLocation, keyOf } from './blob-store.js';
+import { type BlobLocation, blobKey } from './blob-store.js';
 import { BlobStores } from './blob-stores.js';
 
 const AT_ONCE = 8;
@@ -18,6 +18,9 @@ export interface Removal<T extends Doomed> {
   readonly stuck: T[];
 }
 
+/** Asked of each blob directly before it is removed. */
+export type MayGo<T extends Doomed> = (blob: T) => boolean | Promise<boolean>;
+
 /** Removes bytes from the stores that have them. */
 @Injectable()
 export class ByteRemover {
@@ -26,12 +29,15 @@ export class ByteRemover {
     private readonly log: Log,
   ) {}
 
-  /** Each on its own, eight at a time; when eight in a row fail, the store is away and the others wait as well. */
-  async remove<T extends Doomed>(doomed: readonly T[]): Promise<Removal<T>> {
+  /**
+   * Each on its own, eight at a time; when eight in a row fail, the store is away and the others wait as well. What may
+   * not go is stuck.
+   */
+  async remove<T extends Doomed>(doomed: readonly T[], mayGo: MayGo<T>): Promise<Removal<T>> {
     const removal: Removal<T> = { gone: [], stuck: [] };
     for (let at = 0; at < doomed.length; at += AT_ONCE) {
       const some = doomed.slice(at, at + AT_ONCE);
-      const isGone = await Promise.all(some.map((blob) => this.removeOne(blob)));
+      const isGone = await Promise.all(some.map((blob) => this.removeOne(blob, mayGo)));
       for (const [index, blob] of some.entries()) (isGone[index] ? removal.gone : removal.stuck).push(blob);
       if (some.length === AT_ONCE && !isGone.includes(true)) {
         removal.stuck.push(...doomed.slice(at + AT_ONCE));
@@ -48,11 +54,14 @@ export class ByteRemover {
     });
   }
 
-  private async removeOne({ workspaceId, id, location }: Doomed): Promise<boolean> {
+  private async removeOne<T extends Doomed>(blob: T, mayGo: MayGo<T>): Promise<boolean> {
+    const { workspaceId, id, location } = blob;
     if (location === 'inline') return true;
-    const key = keyOf(workspaceId, id);
+    const key = blobKey(workspaceId, id);
     try {
-      await (await this.stores.at(location)).delete(key);
+      const store = await this.stores.at(location);
+      if (!(await mayGo(blob))) return false;
+      await store.delete(key);
       return true;
     } catch (err) {
       this.log.warn({ err, key, location }, 'could not remove a blob');

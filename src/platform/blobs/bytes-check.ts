@@ -1,22 +1,17 @@
 import { Injectable } from '@nestjs/common';
-import { createHash } from 'node:crypto';
 import { BEFORE_ALL_IDS, Database } from '../database/index.js';
 import type { Examination, Finding } from '../doctor/index.js';
 import { BlobMover } from './blob-mover.js';
-import { BlobMissing, keyOf, type StoreLocation } from './blob-store.js';
+import { blobKey, type StoreLocation } from './blob-store.js';
 import { BlobStores } from './blob-stores.js';
 import { doctorStatements } from './doctor.queries.js';
+import { type Described, hasWhole } from './has-whole.js';
 
 const PAGE = 1000;
 const DEEP_PAGE = 100;
-const STORES: readonly StoreLocation[] = ['disk', 's3'];
 
-interface Row {
-  readonly workspaceId: string;
-  readonly id: string;
+interface Row extends Described {
   readonly location: StoreLocation;
-  readonly size: number;
-  readonly sha256: string;
 }
 
 /** Looks whether every live blob has its bytes: that they are there and as many as the row says; deep, their hash. */
@@ -33,7 +28,7 @@ export class BytesCheck {
     const listings = new Listings(this.stores);
     for await (const rows of this.pages<Row>(doctorStatements.stored, PAGE)) {
       for (const row of rows) {
-        const listed = (await listings.of(row)).get(keyOf(row.workspaceId, row.id));
+        const listed = (await listings.of(row)).get(blobKey(row.workspaceId, row.id));
         const problem = await this.problemOf(row, listed, examination.isDeep);
         if (problem && (await this.isStill(row))) yield await this.finding(row, problem, examination.fix);
       }
@@ -59,10 +54,10 @@ export class BytesCheck {
   ): Promise<string | undefined> {
     const store = await this.stores.at(row.location);
     // A listing may be older than the row.
-    const size = listed === row.size ? listed : await store.sizeOf(keyOf(row.workspaceId, row.id));
+    const size = listed === row.size ? listed : await store.sizeOf(blobKey(row.workspaceId, row.id));
     if (size === undefined) return `It has no bytes in the ${row.location} store.`;
     if (size !== row.size) return `It has ${size} bytes instead of ${row.size} in the ${row.location} store.`;
-    if (!isDeep || (await this.isWhole(row, row.location))) return undefined;
+    if (!isDeep || (await hasWhole(store, row))) return undefined;
     return `Its bytes in the ${row.location} store have another hash.`;
   }
 
@@ -72,7 +67,7 @@ export class BytesCheck {
     const isFixed = fix && (await this.mover.pointTo(elsewhere, row));
     return {
       fault: 'bytes elsewhere',
-      subject: keyOf(row.workspaceId, row.id),
+      subject: blobKey(row.workspaceId, row.id),
       problem: `${problem} They are whole in the ${elsewhere} store.`,
       cure: 'Run `doctor --fix`: it makes the row name that store.',
       isFixed,
@@ -81,23 +76,9 @@ export class BytesCheck {
 
   /** As after a database was put back from before a move. */
   private async findElsewhere(row: Row): Promise<StoreLocation | undefined> {
-    for (const location of STORES) {
-      if (location === row.location || !this.stores.has(location)) continue;
-      if (await this.isWhole(row, location)) return location;
-    }
+    for (const store of await this.stores.all())
+      if (store.location !== row.location && (await hasWhole(store, row))) return store.location;
     return undefined;
-  }
-
-  private async isWhole({ workspaceId, id, size, sha256 }: Row, location: StoreLocation): Promise<boolean> {
-    const hash = createHash('sha256');
-    try {
-      const bytes = await (await this.stores.at(location)).read(keyOf(workspaceId, id), size);
-      for await (const chunk of bytes) hash.update(chunk as Buffer);
-    } catch (error) {
-      if (error instanceof BlobMissing) return false;
-      throw error;
-    }
-    return hash.digest('hex') === sha256;
   }
 
   /** It may have been deleted or moved since it was read. */
@@ -140,7 +121,7 @@ class Listings {
 function damaged({ workspaceId, id }: Row, problem: string): Finding {
   return {
     fault: 'bytes missing or damaged',
-    subject: keyOf(workspaceId, id),
+    subject: blobKey(workspaceId, id),
     problem,
     cure: 'Put its bytes back from a backup of the store; without one, what refers to them is lost.',
     isFixed: false,

@@ -59,8 +59,9 @@ export class DiskBlobStore extends BlobStore {
       await writeDurably(draft, chunks);
       await rename(draft, path);
       await syncDirectory(dirname(path));
+      await this.directories.expectRoot();
     } catch (error) {
-      await removeAgain([draft, path]);
+      await this.removeAgain([draft, path]);
       // The sweeper has taken an upload for dead that was only slow.
       if (isAbsent(error))
         throw new StoreUnavailable('the draft of an upload has gone', RETRY_SECONDS, error);
@@ -86,8 +87,7 @@ export class DiskBlobStore extends BlobStore {
     try {
       await unlink(path);
     } catch (error) {
-      if (isAbsent(error)) return;
-      throw error;
+      await this.expectAbsence(error);
     }
   }
 
@@ -95,8 +95,8 @@ export class DiskBlobStore extends BlobStore {
     try {
       return (await stat(this.pathOf(key))).size;
     } catch (error) {
-      if (isAbsent(error)) return undefined;
-      throw error;
+      await this.expectAbsence(error);
+      return undefined;
     }
   }
 
@@ -124,9 +124,25 @@ export class DiskBlobStore extends BlobStore {
     try {
       return await open(this.pathOf(key), constants.O_RDONLY | constants.O_NOFOLLOW);
     } catch (error) {
-      if (isAbsent(error)) throw new BlobMissing(key, error);
-      throw error;
+      await this.expectAbsence(error);
+      throw new BlobMissing(key, error);
     }
+  }
+
+  /** An upload that has failed leaves nothing. */
+  private async removeAgain(paths: string[]): Promise<void> {
+    try {
+      for (const path of paths) await rm(path, { force: true });
+      await this.directories.expectRoot();
+    } catch (error) {
+      throw new OutcomeUnknown('an upload that failed could not be removed', RETRY_SECONDS, error);
+    }
+  }
+
+  /** @throws the error of a look when it tells anything but that nothing is there; StoreUnavailable */
+  private async expectAbsence(error: unknown): Promise<void> {
+    if (!isAbsent(error)) throw error;
+    await this.directories.expectRoot();
   }
 
   private pathOf(key: string): string {
@@ -134,15 +150,6 @@ export class DiskBlobStore extends BlobStore {
     if (!KEY.test(key) || !workspace || !blob) throw new Error('not a blob key');
     // The end of a time-ordered id is its random part, so files spread evenly over 256 directories.
     return join(this.root, workspace, blob.slice(-2), blob);
-  }
-}
-
-/** An upload that has failed leaves nothing. */
-async function removeAgain(paths: string[]): Promise<void> {
-  try {
-    for (const path of paths) await rm(path, { force: true });
-  } catch (error) {
-    throw new OutcomeUnknown('an upload that failed could not be removed', RETRY_SECONDS, error);
   }
 }
 

@@ -1,6 +1,6 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { idsIn, keyOf, type StoredObject } from './blob-store.js';
+import { idsIn, blobKey, type StoredObject } from './blob-store.js';
 
 const PAGE = 1000;
 const DRAFT = /\.tmp$/;
@@ -11,7 +11,7 @@ export async function* listing(root: string, workspaceId?: string): AsyncGenerat
     const found: { key: string; path: string }[] = [];
     for (const directory of await namesIn(join(root, workspace))) {
       for (const name of await namesIn(join(root, workspace, directory))) {
-        const key = keyOf(workspace, name.replace(DRAFT, ''));
+        const key = blobKey(workspace, name.replace(DRAFT, ''));
         if (idsIn(key)) found.push({ key, path: join(root, workspace, directory, name) });
       }
     }

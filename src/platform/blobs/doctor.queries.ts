@@ -1,4 +1,5 @@
 import { statement } from '../database/index.js';
+import { IS_UNNAMED } from './leftovers.queries.js';
 
 export const doctorStatements = {
   /** Live blobs outside the database: $3 of them after the one of $1 and $2. */
@@ -30,7 +31,7 @@ export const doctorStatements = {
   /** What is known of keys, wherever it is: the row's location, and a leftover at $3. */
   known: statement(
     'doctor.known',
-    `SELECT k.workspace_id AS "workspaceId", k.id, b.location, b.size, l.id IS NOT NULL AS "isLeftover"
+    `SELECT k.workspace_id AS "workspaceId", k.id, b.location, b.size, b.sha256, l.id IS NOT NULL AS "isLeftover"
      FROM unnest($1::uuid[], $2::uuid[]) AS k (workspace_id, id)
      LEFT JOIN blobs b ON b.workspace_id = k.workspace_id AND b.id = k.id
      LEFT JOIN blob_leftovers l ON l.location = $3 AND l.workspace_id = k.workspace_id AND l.id = k.id`,
@@ -41,6 +42,6 @@ export const doctorStatements = {
     'doctor.overdue',
     `SELECT (SELECT count(*) FROM blobs WHERE state = 'staged' AND created_at < $1) AS staged,
             (SELECT count(*) FROM blobs WHERE state = 'dying' AND not_before < $2) AS dying,
-            (SELECT count(*) FROM blob_leftovers WHERE not_before < $2) AS copies`,
+            (SELECT count(*) FROM blob_leftovers l WHERE not_before < $2 AND ${IS_UNNAMED}) AS copies`,
   ),
 };

@@ -1,9 +1,15 @@
-import { mkdir } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import type { Stats } from 'node:fs';
+import { mkdir, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { syncDirectory } from '../../config/index.js';
+import { StoreUnavailable } from './blob-store.js';
 
 /** Forgetting one costs a sync, remembering all would grow with the number of workspaces. */
 const REMEMBERED = 10_000;
+const RETRY_SECONDS = 60;
+
+/** A file in the root that says whose it is. */
+export const STORE_ID = 'store-id';
 
 /**
  * Makes directories that survive a power cut: a name is on the disk only once the directory that holds it has been
@@ -13,7 +19,10 @@ const REMEMBERED = 10_000;
 export class DurableDirectories {
   private readonly synced = new Map<string, Promise<unknown>>();
 
-  private constructor(private readonly root: string) {}
+  private constructor(
+    private readonly root: string,
+    private readonly opened: Stats,
+  ) {}
 
   /** Makes the root and whatever is missing above it. @param root absolute */
   static async under(root: string): Promise<DurableDirectories> {
@@ -27,11 +36,25 @@ export class DurableDirectories {
       await syncForeign(above);
       if (above.length <= highest.length) break;
     }
-    return new DurableDirectories(root);
+    return new DurableDirectories(root, await stat(root));
   }
 
-  /** Durable when it resolves. @param directory below the root */
+  /**
+   * Danger: when the file system of the root is unmounted, an empty directory comes to light in its place. What is not there
+   * is not lost, and what is put there will be hidden when it is mounted again.
+   * @throws StoreUnavailable unless the root is the directory that was opened, or a store
+   */
+  async expectRoot(): Promise<void> {
+    const found = await stat(this.root).catch(() => undefined);
+    if (found?.dev === this.opened.dev && found.ino === this.opened.ino) return;
+    // Mounted again, and on some network file systems at any time, it has other numbers.
+    if (await stat(join(this.root, STORE_ID)).catch(() => undefined)) return;
+    throw new StoreUnavailable(`${this.root} is not the directory that was opened`, RETRY_SECONDS);
+  }
+
+  /** Durable when it resolves. @param directory below the root @throws StoreUnavailable */
   async make(directory: string): Promise<void> {
+    await this.expectRoot();
     const first = await mkdir(directory, { recursive: true, mode: 0o700 });
     if (first !== undefined) this.forget(directory, first);
     await this.syncAbove(directory);

@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { finished } from 'node:stream/promises';
 
 /** A body that is counted and hashed as it passes by; it can be read once. */
 export class HashedBody implements AsyncIterable<Buffer> {
@@ -11,6 +13,13 @@ export class HashedBody implements AsyncIterable<Buffer> {
     this.source = chunks[Symbol.asyncIterator]();
   }
 
+  /** Reads a body to its last byte, and keeps none of it. @throws what its source throws */
+  static async readThrough(chunks: AsyncIterable<Buffer>): Promise<HashedBody> {
+    const body = new HashedBody(chunks);
+    await finished(Readable.from(body).resume());
+    return body;
+  }
+
   /** Bytes that have passed so far. */
   get size(): number {
     return this.bytes;
@@ -19,6 +28,11 @@ export class HashedBody implements AsyncIterable<Buffer> {
   /** SHA-256, hex; to be asked once, after the last byte. */
   sha256(): string {
     return this.hash.digest('hex');
+  }
+
+  /** Whether these were the bytes that a row or a backup describes; asks for the hash. */
+  is({ size, sha256 }: { readonly size: number; readonly sha256: string }): boolean {
+    return this.size === size && this.sha256() === sha256;
   }
 
   /** The whole body if it has at most `limit` bytes; else null, and iterating yields all of it. */

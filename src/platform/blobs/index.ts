@@ -1,6 +1,6 @@
 export { BlobForesight } from './blob-foresight.js';
 export { BlobMover, type Moved } from './blob-mover.js';
-export { BlobMissing, type BlobLocation, type ByteRange, StoreUnavailable } from './blob-store.js';
+export { blobKey, BlobMissing, type BlobLocation, type ByteRange, StoreUnavailable } from './blob-store.js';
 export { BlobSweeper } from './blob-sweeper.js';
 export { BlobUpkeep } from './blob-upkeep.js';
 export { type BlobReference, Blobs, type StagedBlob } from './blobs.js';

@@ -1,9 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../clock/index.js';
 import { Database, type Parameter, type Statement, type Tx } from '../database/index.js';
-import type { StoreLocation } from './blob-store.js';
-import { CLAIMED_FOR_MS, RETRY_AFTER_MS, STAGED_FOR_MS, SWEEP_BATCH, type Tally } from './blob-sweeper.js';
+import { Log } from '../log/index.js';
+import { blobKey, type StoreLocation } from './blob-store.js';
+import { BlobStores } from './blob-stores.js';
+import { RETRY_AFTER_MS, STAGED_FOR_MS, SWEEP_BATCH, type Tally } from './blob-sweeper.js';
 import { ByteRemover } from './byte-remover.js';
+import { Claim } from './claim.js';
 import { leftoverStatements } from './leftovers.queries.js';
 
 /** Bytes in a store that no row of `blobs` names there. */
@@ -12,6 +15,19 @@ export interface Leftover {
   readonly workspaceId: string;
   readonly id: string;
 }
+
+interface Claimed extends Leftover {
+  /** Where a row has the same bytes; null when no row does, or has them in itself. */
+  readonly named: StoreLocation | null;
+  /** As that row says. */
+  readonly size: number | null;
+}
+
+/**
+ * What an attempt at a copy has written. `nothing`: what lies under its key is somebody else's. `perhaps more`: a write
+ * is under way whose end nobody knows.
+ */
+export type Written = 'nothing' | 'some' | 'perhaps more';
 
 /** A download that has read the row before a move finds the bytes where they were, for this long. */
 const GRACE_MS = 60 * 60_000;
@@ -24,8 +40,10 @@ const GRACE_MS = 60 * 60_000;
 export class Leftovers {
   constructor(
     private readonly database: Database,
+    private readonly stores: BlobStores,
     private readonly remover: ByteRemover,
     private readonly clock: Clock,
+    private readonly log: Log,
   ) {}
 
   /** Before a copy is made. False when there is one already, which must go first. */
@@ -44,32 +62,41 @@ export class Leftovers {
     await tx.run(leftoverStatements.leave, [...idsOf(original), this.after(GRACE_MS)]);
   }
 
+  /** Bytes that were found, and that nobody knows of: the sweep takes them. False when a row names them, or they are known. */
+  async condemn(found: Leftover, now: Date): Promise<boolean> {
+    return (await this.database.run(leftoverStatements.condemn, [...idsOf(found), now])).length > 0;
+  }
+
   /** In the transaction whose commit makes a row name these bytes again. False when a sweeper is at them. */
   async reclaim(tx: Tx, bytes: Leftover): Promise<boolean> {
     const claimed = await tx.run(leftoverStatements.reclaim, [...idsOf(bytes), this.clock.now()]);
     return claimed.length === 0;
   }
 
-  /** A copy that came to nothing. @param mayStillCome whether a write is under way whose end nobody knows */
-  async giveUp(copy: Leftover, mayStillCome: boolean): Promise<void> {
-    await this.database.run(leftoverStatements.giveUp, [
-      ...idsOf(copy),
-      this.after(mayStillCome ? STAGED_FOR_MS : 0),
-    ]);
+  /** A copy that came to nothing: what was written of it goes, and nothing else. */
+  async giveUp(copy: Leftover, written: Written): Promise<void> {
+    if (written === 'nothing') {
+      await this.database.run(leftoverStatements.adopt, idsOf(copy));
+      return;
+    }
+    const goesAt = this.after(written === 'some' ? 0 : STAGED_FOR_MS);
+    await this.database.run(leftoverStatements.giveUp, [...idsOf(copy), goesAt]);
   }
 
   /**
-   * Removes those whose time has come; two sweepers at once remove each once.
+   * Removes those whose time has come; two sweepers at once remove each once. What may be the last copy is postponed.
    * @param signal once aborted, it ends with the batch under way
    */
   async sweep(now: Date, signal?: AbortSignal): Promise<Tally> {
     const tally = { gone: 0, stuck: 0 };
     while (!signal?.aborted) {
-      const values = [now, this.clock.now(), this.after(CLAIMED_FOR_MS), SWEEP_BATCH];
-      const claimed = await this.database.run<Leftover>(leftoverStatements.claim, values);
-      const { gone, stuck } = await this.remover.remove(claimed);
-      await this.runFor(gone, leftoverStatements.remove);
-      await this.runFor(stuck, leftoverStatements.postpone, [this.after(RETRY_AFTER_MS)]);
+      const claim = new Claim(this.clock);
+      const values = [now, this.clock.now(), claim.until, SWEEP_BATCH];
+      const claimed = await this.database.run<Claimed>(leftoverStatements.claim, values);
+      const mayGo = async (copy: Claimed): Promise<boolean> => (await this.isSpare(copy)) && claim.holds();
+      const { gone, stuck } = await this.remover.remove(claimed, mayGo);
+      await this.runFor(gone, leftoverStatements.remove, [claim.until]);
+      await this.runFor(stuck, leftoverStatements.postpone, [claim.until, this.after(RETRY_AFTER_MS)]);
       tally.gone += gone.length;
       tally.stuck += stuck.length;
       if (claimed.length < SWEEP_BATCH || gone.length === 0) break;
@@ -77,10 +104,27 @@ export class Leftovers {
     return tally;
   }
 
+  /**
+   * After stores or database were put back, the place that a row names may have nothing: then the copy is what there
+   * is, and the doctor makes the row name it. A copy that is gone already keeps nobody waiting.
+   */
+  private async isSpare({ location, workspaceId, id, named, size }: Claimed): Promise<boolean> {
+    if (named === null) return true;
+    const key = blobKey(workspaceId, id);
+    if ((await this.sizeAt(named, key)) === size || (await this.sizeAt(location, key)) === undefined)
+      return true;
+    this.log.warn({ key, location, named }, 'a copy is kept: the place that the row names has not its bytes');
+    return false;
+  }
+
+  private async sizeAt(location: StoreLocation, key: string): Promise<number | undefined> {
+    return (await this.stores.at(location)).sizeOf(key);
+  }
+
   private async runFor(
     leftovers: readonly Leftover[],
     statement: Statement,
-    more: Parameter[] = [],
+    more: Parameter[],
   ): Promise<void> {
     if (leftovers.length === 0) return;
     const columns = [

@@ -5,6 +5,7 @@ import { explainedByDataDir, keptText, StartupError } from '../../config/index.j
 import type { Database } from '../database/index.js';
 import { blobStatements } from './blobs.queries.js';
 import { DiskBlobStore } from './disk-blob-store.js';
+import { STORE_ID } from './durable-directories.js';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
@@ -19,6 +20,14 @@ export async function openDiskStore(dataDir: string, database: Database): Promis
   return store;
 }
 
+/** Whether `DATA_DIR/blobs` is there, and the one whose blobs this database names. Makes and registers nothing. @throws StartupError */
+export async function hasDiskStore(dataDir: string, database: Database): Promise<boolean> {
+  const directory = join(dataDir, 'blobs');
+  const registered = await registeredId(database);
+  if (registered === undefined) return false;
+  return (await explained(directory, () => idIn(join(directory, STORE_ID)))) === registered;
+}
+
 /**
  * With another directory than its own, a database's downloads would fail, and its sweeper would strike off blobs whose
  * bytes stay elsewhere for ever. The directory and the database therefore carry the same id.
@@ -27,7 +36,7 @@ export async function openDiskStore(dataDir: string, database: Database): Promis
  * instances that start at once neither finds an id in the database and none yet in the directory.
  */
 async function expectSameStore(database: Database, directory: string): Promise<void> {
-  const path = join(directory, 'store-id');
+  const path = join(directory, STORE_ID);
   const registered = await registeredId(database);
   if (registered === undefined) {
     const own = await explained(directory, () => keptText(path, randomUUID));

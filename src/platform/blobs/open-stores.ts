@@ -4,7 +4,7 @@ import type { Log } from '../log/index.js';
 import type { BlobStore, StoreLocation } from './blob-store.js';
 import { BlobStores } from './blob-stores.js';
 import { blobStatements } from './blobs.queries.js';
-import { openDiskStore } from './open-disk-store.js';
+import { hasDiskStore, openDiskStore } from './open-disk-store.js';
 
 /**
  * The main store, which is S3 where it is configured, and the disk when it still has blobs of this database.
@@ -22,7 +22,8 @@ export async function openStores(
 
   if (configuration.hasS3) {
     const disk = (await holds('disk')) ? await open('disk') : undefined;
-    return new BlobStores(await open('s3'), open, disk);
+    const isDiskOurs = (): Promise<boolean> => hasDiskStore(configuration.dataDir, database);
+    return new BlobStores(await open('s3'), open, disk, isDiskOurs);
   }
   const stores = new BlobStores(await open('disk'), open);
   if (await holds('s3')) {

@@ -1,8 +1,8 @@
 import { type Statement, statement } from '../database/index.js';
 import type { BlobReferences } from './blob-references.js';
 
-/** A time by which a sweeper that has claimed something is done with it, or dead. */
-const FREE = (alias: string, now: string): string =>
+/** SQL: no sweeper has claimed the row, or it has had its time and is dead. */
+const isUnclaimed = (alias: string, now: string): string =>
   `(${alias}.claimed_until IS NULL OR ${alias}.claimed_until <= ${now})`;
 
 const OF_IDS = '(b.workspace_id, b.id) IN (SELECT * FROM unnest($1::uuid[], $2::uuid[]))';
@@ -33,7 +33,7 @@ const lockOfDeletedWorkspace = statement(
      FOR UPDATE SKIP LOCKED
    ), dying AS MATERIALIZED (
      SELECT workspace_id AS "workspaceId", id FROM blobs b
-     WHERE workspace_id = $1 AND state = 'dying' AND ${FREE('b', '$3')}
+     WHERE workspace_id = $1 AND state = 'dying' AND ${isUnclaimed('b', '$3')}
      ORDER BY not_before
      LIMIT $4
      FOR UPDATE SKIP LOCKED
@@ -47,7 +47,7 @@ export function sweepStatements({ unreferenced }: BlobReferences): SweepStatemen
     countDue: statement(
       'blobs.count_due',
       `SELECT count(*) AS due FROM blobs b
-       WHERE (state = 'staged' AND created_at < $3 OR state = 'dying' AND not_before <= $1 AND ${FREE('b', '$2')})
+       WHERE (state = 'staged' AND created_at < $3 OR state = 'dying' AND not_before <= $1 AND ${isUnclaimed('b', '$2')})
          AND ${unreferenced}`,
     ),
 
@@ -60,7 +60,7 @@ export function sweepStatements({ unreferenced }: BlobReferences): SweepStatemen
     lockDue: statement(
       'blobs.lock_due',
       `SELECT workspace_id AS "workspaceId", id FROM blobs b
-       WHERE state = 'dying' AND not_before <= $1 AND ${FREE('b', '$2')}
+       WHERE state = 'dying' AND not_before <= $1 AND ${isUnclaimed('b', '$2')}
        ORDER BY not_before
        LIMIT $3
        FOR UPDATE SKIP LOCKED`,

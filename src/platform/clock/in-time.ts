@@ -16,7 +16,7 @@ export async function inTime<T>(ms: number, work: Promise<T>, tooLate: () => Err
 
 const nothing = (): void => undefined;
 
-/** From the signal on; the database does not wait for longer. What a slow store holds up is made again after the next start. */
+/** How long a shutdown waits for work in the background. What is cut off then is done again after the next start. */
 const LAST_BATCH_MS = 10_000;
 
 /** Resolves when background work has come to its end at a shutdown, well or not, or after ten seconds. */

@@ -24,15 +24,29 @@ const TRANSIENT = new Set([
   '58030', // input or output error
 ]);
 const CONNECTION_LOST = new Set([
-  ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'EAI_AGAIN', 'ENOTCONN'],
-  ...['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ENETDOWN', 'ENETRESET', 'EPROTO'],
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EAI_AGAIN',
+  'ENOTCONN',
+  'EHOSTUNREACH',
+  'EHOSTDOWN',
+  'ENETUNREACH',
+  'ENETDOWN',
+  'ENETRESET',
+  'EPROTO',
 ]);
 
 /** The driver's own errors have no code. */
 const LOST_MESSAGE =
   /^(?:Connection terminated|timeout exceeded when trying to connect|Client has encountered)/;
 
-/** The SQLSTATE of a failed statement: the server answered, so the statement did not happen. */
+/**
+ * The SQLSTATE of a failed statement: the server answered, so the statement did not happen. Danger: only a PANIC looks the
+ * same and leaves it open, as the recovery after it may bring back what was being committed.
+ */
 export function sqlState(error: unknown): string | undefined {
   const code = rawCode(error);
   // Every SQLSTATE has a digit; EPIPE and its like have none.

@@ -2,6 +2,7 @@ import { createParamDecorator, type ExecutionContext, type PipeTransform } from 
 import type { FastifyRequest } from 'fastify';
 import type { IncomingMessage } from 'node:http';
 import { inTime } from '../clock/index.js';
+import { recheck } from './after-body.js';
 import { BadRequest, PayloadTooLarge, RequestTimeout, UnsupportedMediaType } from './errors.js';
 import { parseJsonObject } from './json.js';
 import { validation } from './validation.js';
@@ -20,7 +21,7 @@ export class ClientGone extends BadRequest {
  * The chunks of a request body, as they arrive. Nothing is read before somebody iterates, so guards refuse a
  * request before its body costs anything.
  * @throws PayloadTooLarge as soon as more than `limit` bytes are declared or have come
- * @throws ClientGone when the connection ends first
+ * @throws ClientGone when the connection ends first, and after the last byte what the guards find when they are asked again
  */
 export async function* bodyChunks(request: IncomingMessage, limit: number): AsyncGenerator<Buffer> {
   if ((request.headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity') {
@@ -41,12 +42,17 @@ export async function* bodyChunks(request: IncomingMessage, limit: number): Asyn
     throw error;
   }
   if (!request.complete) throw new ClientGone();
+  await recheck(request);
 }
 
-/** A whole body in memory; `limit` in bytes. Errors as in `bodyChunks`, and RequestTimeout after 30 s. */
-export async function readBody(request: IncomingMessage, limit: number): Promise<Buffer> {
+/** A whole body in memory; `limit` in bytes. Errors as in `bodyChunks`, and RequestTimeout after 30 s unless told. */
+export async function readBody(
+  request: IncomingMessage,
+  limit: number,
+  withinMs = JSON_TIMEOUT_MS,
+): Promise<Buffer> {
   const tooLate = (): RequestTimeout => new RequestTimeout('the request body took too long');
-  return inTime(JSON_TIMEOUT_MS, collect(bodyChunks(request, limit)), tooLate);
+  return inTime(withinMs, collect(bodyChunks(request, limit)), tooLate);
 }
 
 async function collect(chunks: AsyncIterable<Buffer>): Promise<Buffer> {

@@ -4,7 +4,7 @@ import { isOfGoneUser, isTransient } from '../database/index.js';
 import { Log } from '../log/index.js';
 import { ApiError, ServiceUnavailable, Unauthorized } from './errors.js';
 
-/** Every error of every layer leaves as `{ error, ...fields }`; what a caller must not see goes to the log. */
+/** Errors of guards and handlers leave as `{ error, ...fields }`; what a caller must not see goes to the log. */
 @Catch()
 @Injectable()
 export class ErrorFilter implements ExceptionFilter {

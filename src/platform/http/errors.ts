@@ -1,6 +1,6 @@
 /**
- * The errors that a caller may see: one class per status, answered by the one filter as
- * `{ error: message, ...fields }`. A message never contains a secret or a row of somebody else.
+ * The errors that a caller may see: one class per status, answered as `{ error: message, ...fields }`, on pages as
+ * text. A message never contains a secret or a row of somebody else.
  */
 export abstract class ApiError extends Error {
   abstract readonly status: number;

@@ -24,9 +24,9 @@ export interface RequestEnd {
 type Listener = (request: FastifyRequest, reply: FastifyReply, end: RequestEnd) => void;
 
 /**
- * Counts the requests under way, and tells when each is over. At shutdown readiness goes first; then the port closes, each answer closes its
- * connection, and what is under way finishes, 25 s at most. Only after it does the framework close what is left, and
- * the pool. No request that has reached this process is refused for it.
+ * Counts the requests under way, and tells when each is over. Holds a shutdown until they have ended, 25 s at most:
+ * readiness goes first, then the port closes and each answer closes its connection. Only after it does the framework
+ * close what is left, and the pool. No request that has reached this process is refused for it.
  */
 export class InFlightRequests implements BeforeApplicationShutdown {
   private readonly responses = new Set<ServerResponse>();
@@ -68,6 +68,12 @@ export class InFlightRequests implements BeforeApplicationShutdown {
       if (this.isDraining) reply.header('connection', 'close');
       done();
     });
+  }
+
+  /** Calls back once when a request is over: at once if it is already, for its client may have gone. */
+  whenOver(response: ServerResponse, then: () => void): void {
+    if (this.responses.has(response)) response.once('close', then);
+    else then();
   }
 
   /** Whoever listens hears of each request that the router could read. */

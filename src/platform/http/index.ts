@@ -1,8 +1,10 @@
 export { createAdapter } from './adapter.js';
+export { afterBody } from './after-body.js';
 export { BodyAround } from './body-around.js';
 export { bodyChunks, JsonBody, jsonBodyFactory, readBody } from './body.js';
 export { ErrorFilter, errorAnswer, type ErrorAnswer } from './error-filter.js';
 export * from './errors.js';
+export { fromRequest } from './from-request.js';
 export { notFoundIfPurged } from './gone-workspace.js';
 export { corsOptions, securityHeaders } from './headers.js';
 export { isHealth } from './health-path.js';

@@ -1,6 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable, SetMetadata } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { FastifyRequest } from 'fastify';
+import { afterBody, type ServiceUnavailable } from '../http/index.js';
 import { KillSwitch } from './kill-switch.js';
 
 const OPEN = 'open-when-read-only';
@@ -11,7 +12,7 @@ export const OpenWhenReadOnly = (reason: string): MethodDecorator & ClassDecorat
 
 const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** Before all other guards: 503 for what writes, while the service is read-only. */
+/** Before all other guards, and again after the body: 503 for what writes, while the service is read-only. */
 @Injectable()
 export class KillSwitchGuard implements CanActivate {
   constructor(
@@ -20,12 +21,22 @@ export class KillSwitchGuard implements CanActivate {
   ) {}
 
   canActivate(context: ExecutionContext): boolean {
+    const { raw } = context.switchToHttp().getRequest<FastifyRequest>();
+    answer(this.refusal(context));
+    afterBody(raw, () => answer(this.killSwitch.refusal('down') ?? this.refusal(context)));
+    return true;
+  }
+
+  private refusal(context: ExecutionContext): ServiceUnavailable | undefined {
     const refusal = this.killSwitch.refusal('read-only');
-    if (!refusal) return true;
+    if (!refusal) return undefined;
     const { method } = context.switchToHttp().getRequest<FastifyRequest>();
     const targets = [context.getHandler(), context.getClass()];
-    if (READS.has(method) || this.reflector.getAllAndOverride<unknown>(OPEN, targets) !== undefined)
-      return true;
-    throw refusal;
+    const isOpen = this.reflector.getAllAndOverride<unknown>(OPEN, targets) !== undefined;
+    return READS.has(method) || isOpen ? undefined : refusal;
   }
+}
+
+function answer(refusal: ServiceUnavailable | undefined): void {
+  if (refusal) throw refusal;
 }

@@ -26,7 +26,7 @@ const set = statement(
 
 /**
  * Holds off requests while the operator works on what is below. The database has the mode, so it outlives restarts and
- * is one for all instances; each knows it at once by the bus, in any case within 2 s.
+ * is one for all instances; each hears of it by the bus, and looks every 2 s.
  */
 @Injectable()
 export class KillSwitch implements OnApplicationBootstrap {

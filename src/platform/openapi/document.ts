@@ -32,7 +32,10 @@ export async function buildDocument(parts: DocumentParts): Promise<ApiDocument> 
       for (const { method, path, name, operation } of described(route, controller, docs)) {
         const schema = body && schemaOfClass(body.bodyClass, operation.properties);
         (paths[path] ??= {})[method] = operationOf({
-          ...{ path, name, operation, components },
+          path,
+          name,
+          operation,
+          components,
           tag: docs?.tag ?? '',
           isPage: docs?.isPage === true,
           policy: parts.policyOf(route.handler, controller),
@@ -44,8 +47,12 @@ export async function buildDocument(parts: DocumentParts): Promise<ApiDocument> 
   const { info, tags, securitySchemes } = parts;
   const schemas = sorted(components.schemas);
   return {
-    ...{ openapi: '3.1.1', info, servers: [{ url: '/' }], tags },
-    ...{ paths: sorted(paths), components: { schemas, headers: COMMON_HEADERS, securitySchemes } },
+    openapi: '3.1.1',
+    info,
+    servers: [{ url: '/' }],
+    tags,
+    paths: sorted(paths),
+    components: { schemas, headers: COMMON_HEADERS, securitySchemes },
   };
 }
 

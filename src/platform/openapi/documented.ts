@@ -1,11 +1,11 @@
 import type { Schema } from './schema.js';
 
-/** What of a route no other declaration says: see `Documented`. */
+/** What the document says of a route and neither its decorators nor its classes do: see `Documented`. */
 export interface OperationDocs {
   /** A few words, as in a table of contents. */
   readonly summary: string;
   readonly description?: string;
-  /** Of the path's parameters; a string without a description unless said. */
+  /** Of the parameters of the path that its policy does not describe; a string unless said. */
   readonly path?: Parameters;
   readonly query?: Parameters;
   readonly headers?: Parameters;

@@ -4,9 +4,7 @@ import type { Operation, Parameter } from './api-document.js';
 import { JSON_TYPE, responsesOf } from './responses.js';
 import { STRING, UUID } from './schema.js';
 
-const ITS_OWN = 'Which one.';
-
-/** One operation of the document. */
+/** One operation of the document. @throws Error when a parameter of its path is described nowhere */
 export function operationOf(parts: OperationParts): Operation {
   const { operation, policy, tag, name } = parts;
   const parameters = parametersOf(parts);
@@ -26,13 +24,17 @@ export function operationOf(parts: OperationParts): Operation {
 function parametersOf({ path, operation, policy, components }: OperationParts): Parameter[] {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
   const known: Parameters = { ...policy.path, ...operation.path };
-  const inPath = names.map((name) => ({
-    ...{ name, in: 'path' as const, required: true, description: known[name]?.description ?? ITS_OWN },
-    schema: components.refer(known[name]?.schema ?? (name === 'id' ? UUID : STRING)),
-  }));
+  const inPath = names.map((name) => {
+    const { description, schema = name === 'id' ? UUID : STRING } = known[name] ?? {};
+    if (!description) throw new Error(`${path}: ${name} is described nowhere`);
+    return { name, in: 'path' as const, required: true, description, schema: components.refer(schema) };
+  });
   const elsewhere = (where: 'query' | 'header', all: Parameters = {}): Parameter[] =>
     Object.entries(all).map(([name, { description, schema = STRING, isRequired }]) => ({
-      ...{ name, in: where, required: isRequired === true, description },
+      name,
+      in: where,
+      required: isRequired === true,
+      description,
       schema: components.refer(schema),
     }));
   return [

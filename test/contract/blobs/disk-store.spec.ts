@@ -2,12 +2,22 @@ import { jest } from '@jest/globals';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readlinkSync } from 'node:fs';
-import { type FileHandle, mkdir, mkdtemp, open, readdir, rm, truncate, writeFile } from 'node:fs/promises';
+import {
+  type FileHandle,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  rename,
+  rm,
+  truncate,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { Configuration } from '../../../src/config/index.js';
-import { BlobMissing } from '../../../src/platform/blobs/blob-store.js';
+import { BlobMissing, OutcomeUnknown, StoreUnavailable } from '../../../src/platform/blobs/blob-store.js';
 import { BlobStores } from '../../../src/platform/blobs/blob-stores.js';
 import { BlobSweeper } from '../../../src/platform/blobs/blob-sweeper.js';
 import { Blobs } from '../../../src/platform/blobs/blobs.js';
@@ -165,6 +175,68 @@ describe('opening', () => {
     expect(await readdir(root)).toEqual([]);
     await DiskBlobStore.open(root);
     expect(await readdir(root)).toEqual([]);
+  });
+});
+
+describe('another directory in the place of the one that was opened, as when its file system is unmounted', () => {
+  let root: string;
+  let store: DiskBlobStore;
+  let kept: Key;
+  beforeEach(async () => {
+    root = join(home, randomUUID());
+    store = await DiskBlobStore.open(root);
+    kept = keyIn();
+    await store.put(kept.key, chunksOf(Buffer.from('kept')));
+  });
+
+  async function unmount(): Promise<void> {
+    await rename(root, `${root}-away`);
+    await mkdir(root);
+  }
+
+  async function mount(): Promise<void> {
+    await rm(root, { recursive: true });
+    await rename(`${root}-away`, root);
+  }
+
+  const expectUntouched = async (): Promise<void> => expect(await readdir(root)).toEqual([]);
+
+  it('takes nothing and has lost nothing; once it is back, all goes on', async () => {
+    await unmount();
+    const { key } = keyIn();
+    await expect(store.put(key, chunksOf(Buffer.from('x')))).rejects.toBeInstanceOf(StoreUnavailable);
+    for (const look of [store.read(kept.key, 4), store.sizeOf(kept.key), store.delete(kept.key)])
+      await expect(look).rejects.toBeInstanceOf(StoreUnavailable);
+    await expectUntouched();
+    await mount();
+    await store.put(key, chunksOf(Buffer.from('x')));
+    expect(await buffer(await store.read(kept.key, 4))).toEqual(Buffer.from('kept'));
+  });
+
+  it('is not made when there is none', async () => {
+    await rename(root, `${root}-away`);
+    const put = store.put(keyIn().key, chunksOf(Buffer.from('x')));
+    await expect(put).rejects.toBeInstanceOf(StoreUnavailable);
+    await mkdir(root);
+    await mount();
+  });
+
+  it('is found out before an upload that it has cut in two is acknowledged', async () => {
+    const key = keyIn();
+    await Syncs.watch(async (syncs) => {
+      const directory = dirname(pathIn(root, key));
+      const release = syncs.hold(directory);
+      const put = store.put(key.key, chunksOf(Buffer.from('x')));
+      const refused = expect(put).rejects.toBeInstanceOf(OutcomeUnknown);
+      await eventually(() => expect(syncs.begun).toContain(directory));
+      await unmount();
+      release();
+      await refused;
+    });
+    await expectUntouched();
+    await mount();
+    await store.delete(key.key);
+    expect(await store.sizeOf(key.key)).toBeUndefined();
   });
 });
 

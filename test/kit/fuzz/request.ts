@@ -42,7 +42,11 @@ export function requestOf(
     for (let faults = 1 + values.below(3); faults > 0; faults--) spoil(draft, operation, lane, values);
   const query = draft.query.map(([name, value]) => `${name}=${value}`).join('&');
   return {
-    ...{ operation, sender, method: draft.method, body: draft.body, isOnRoute: draft.isOnRoute },
+    operation,
+    sender,
+    method: draft.method,
+    body: draft.body,
+    isOnRoute: draft.isOnRoute,
     path: query ? `${draft.path}?${query}` : draft.path,
     headers: [...sender.headers, ...draft.headers],
   };
@@ -71,7 +75,10 @@ function inOrder(named: NamedOperation, lane: Lane, values: Values): Draft {
   return {
     method: method.toUpperCase(),
     path: path.replace(/\{(\w+)\}/g, (_, name: string) => encodedPart(name, parts.get(name) ?? '')),
-    ...{ query, headers, body, isOnRoute: true },
+    query,
+    headers,
+    body,
+    isOnRoute: true,
   };
 }
 
@@ -131,7 +138,9 @@ function event(values: Values): object {
     ? subscription
     : { id: 'in_1', customer: 'cus_of_nobody', subscription: 'sub_1' };
   return {
-    ...{ id: `evt_${values.below(50)}`, created: 1_700_000_000 + values.below(100) },
-    ...{ type: `customer.subscription.${type}`, data: { object } },
+    id: `evt_${values.below(50)}`,
+    created: 1_700_000_000 + values.below(100),
+    type: `customer.subscription.${type}`,
+    data: { object },
   };
 }

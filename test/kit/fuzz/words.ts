@@ -2,36 +2,16 @@
 const words = (text: string): string[] => text.split(' ');
 
 /** Text that is in order somewhere, though nobody expects it. */
+// prettier-ignore
 export const ODD_TEXTS: readonly string[] = [
-  ...['a', '0', '-', '_', '~', 'A'.repeat(22), 'AA==', 'b64_-'],
+  'a', '0', '-', '_', '~', 'A'.repeat(22), 'AA==', 'b64_-',
   ...words('laptop null true NaN 1e5 -1 __proto__ constructor toString $1'),
   "'; DROP TABLE users; --",
-  ...[
-    '\\',
-    '%00',
-    '%2e%2e',
-    '{}',
-    '[]',
-    ' ',
-    '\u00a0',
-    'ä',
-    'a\u0308',
-    '\u202eabc',
-    '\ufeff',
-    '\ufffd',
-    '\uffff',
-  ],
-  ...['😀', '👩‍👩‍👧‍👦', 'ｆｕｌｌ', 'ß', 'İ', 'x'.repeat(50), 'x'.repeat(100), '~'.repeat(128), 'é'.repeat(255)],
-  ...['a'.repeat(1024), 'a'.repeat(4096), 'A'.repeat(8192), '0'.repeat(64), 'aB'.repeat(32), 'ff'.repeat(16)],
-  ...[
-    'fF'.repeat(64),
-    `${'A'.repeat(43)}=`,
-    'B'.repeat(87),
-    'state-of_0123456789',
-    'a/b.md',
-    'Ünïcode/näme.md',
-  ],
-  ...['.hidden', 'a b.md', 'note.md', 'auto', 'manual', 'delete', '*', '"*"', 'a,b', ';'],
+  '\\', '%00', '%2e%2e', '{}', '[]', ' ', '\u00a0', 'ä', 'a\u0308', '\u202eabc', '\ufeff', '\ufffd', '\uffff',
+  '😀', '👩‍👩‍👧‍👦', 'ｆｕｌｌ', 'ß', 'İ', 'x'.repeat(50), 'x'.repeat(100), '~'.repeat(128), 'é'.repeat(255),
+  'a'.repeat(1024), 'a'.repeat(4096), 'A'.repeat(8192), '0'.repeat(64), 'aB'.repeat(32), 'ff'.repeat(16),
+  'fF'.repeat(64), `${'A'.repeat(43)}=`, 'B'.repeat(87), 'state-of_0123456789', 'a/b.md', 'Ünïcode/näme.md',
+  '.hidden', 'a b.md', 'note.md', 'auto', 'manual', 'delete', '*', '"*"', 'a,b', ';',
 ];
 
 const LARGE = [2 ** 31 - 1, 2 ** 31, 2 ** 32, Number.MAX_SAFE_INTEGER];
@@ -56,39 +36,29 @@ export const RAW_JSON: readonly string[] = [
   ...words("1e400 -1e400 -0 01 0x10 NaN Infinity undefined 'a' 9007199254740993 1e-400"),
   ...words('{"__proto__":{"admin":true}} {"constructor":{"prototype":{"admin":true}}} {"a":1,"a":2}'),
   ...words(String.raw`"\u0000" "\ud800" "\udc00\ud800" "\x" "unfinished [1,] {"a":1,} /**/1`),
-  ...['\u00a01', '"\t"', ''],
+  '\u00a01',
+  '"\t"',
+  '',
 ];
 
 /** A part of an address between two slashes, or a value in its query. */
+// prettier-ignore
 export const HOSTILE_PARTS: readonly string[] = [
   ...words('%00 % %zz %ff %c0%ae %2e%2e .. . %2f %252f'),
-  ...[
-    '',
-    ' ',
-    '%20',
-    '%0d%0aX: 1',
-    ';x=1',
-    '0',
-    '-1',
-    'null',
-    'undefined',
-    '{id}',
-    ':id',
-    '*',
-    'a'.repeat(5000),
-  ],
-  ...['%F0%9F%98%80', '\u0000', '\u00ff', '?', '#'],
+  '', ' ', '%20', '%0d%0aX: 1', ';x=1', '0', '-1', 'null', 'undefined', '{id}', ':id', '*', 'a'.repeat(5000),
+  '%F0%9F%98%80', '\u0000', '\u00ff', '?', '#',
   ...words('01890a5d-ac96-774b-bcce-b302099a8057 01890a5dac96774bbcceb302099a8057'),
   ...words('{01890a5d-ac96-774b-bcce-b302099a8057} 01890a5d-ac96-774b-bcce-b302099a805'),
   ...words('01890a5d-ac96-774b-bcce-b302099a805g urn:uuid:01890a5d-ac96-774b-bcce-b302099a8057'),
 ];
 
+// prettier-ignore
 export const HOSTILE_HEADERS: readonly string[] = [
-  ...['', ' ', '\u0000', '\u00ff\u00fe', 'a\tb', ',', ',,', '"', '"*', 'W/', 'W/"', '*, *', '""', 'bytes'],
-  ...['bytes=', 'bytes=-', 'bytes=a-b', 'bytes=1e3-', `bytes=${'9'.repeat(400)}-`, 'bytes=-0'],
-  ...['bytes=0-18446744073709551616', 'bytes=--1', 'x'.repeat(129), 'x'.repeat(4000), 'g'.repeat(64)],
-  ...['0'.repeat(63), '0'.repeat(65), 'two words', 'ünï', '../x', "' OR 1=1", 'Bearer', 'Basic YTpi'],
-  ...['chunked, gzip', 'text/html;q=nonsense', '%00', '{}', 'null', '-1', '[object Object]'],
+  '', ' ', '\u0000', '\u00ff\u00fe', 'a\tb', ',', ',,', '"', '"*', 'W/', 'W/"', '*, *', '""', 'bytes',
+  'bytes=', 'bytes=-', 'bytes=a-b', 'bytes=1e3-', `bytes=${'9'.repeat(400)}-`, 'bytes=-0',
+  'bytes=0-18446744073709551616', 'bytes=--1', 'x'.repeat(129), 'x'.repeat(4000), 'g'.repeat(64),
+  '0'.repeat(63), '0'.repeat(65), 'two words', 'ünï', '../x', "' OR 1=1", 'Bearer', 'Basic YTpi',
+  'chunked, gzip', 'text/html;q=nonsense', '%00', '{}', 'null', '-1', '[object Object]',
 ];
 
 /** Headers that no operation asks for, and some that only others do. */
@@ -101,11 +71,12 @@ export const STRAY_HEADERS: readonly string[] = [
   ...words('X-Key-Session Authorization Upgrade Sec-WebSocket-Key Access-Control-Request-Method Prefer Via'),
 ];
 
+// prettier-ignore
 export const HOSTILE_TYPES: readonly string[] = [
-  ...['', 'text/plain', 'application/xml', 'application/x-www-form-urlencoded', 'multipart/form-data'],
-  ...['nonsense', ';', '/', 'multipart/form-data; boundary=x', 'application/json; charset=utf-16'],
-  ...['application/json; charset="', 'APPLICATION/JSON', ' application/json', 'application/json\t'],
-  ...['application/json, text/plain', 'application/vnd.api+json', 'application/json;'],
+  '', 'text/plain', 'application/xml', 'application/x-www-form-urlencoded', 'multipart/form-data',
+  'nonsense', ';', '/', 'multipart/form-data; boundary=x', 'application/json; charset=utf-16',
+  'application/json; charset="', 'APPLICATION/JSON', ' application/json', 'application/json\t',
+  'application/json, text/plain', 'application/vnd.api+json', 'application/json;',
 ];
 
 export const METHODS: readonly string[] = words('HEAD OPTIONS GET POST PUT PATCH DELETE TRACE PROPFIND');

@@ -87,7 +87,9 @@ export class S3Connection {
       endPoint: hostname.replace(/^\[|\]$/g, ''),
       ...(port && { port: Number(port) }),
       useSSL: protocol === 'https:',
-      ...{ accessKey, secretKey, region },
+      accessKey,
+      secretKey,
+      region,
       transport: transport as unknown as typeof import('node:http'),
       retryOptions: { disableRetry: true }, // what may be repeated, and when, is decided here
     });

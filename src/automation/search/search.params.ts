@@ -1,6 +1,4 @@
-import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
-import type { FastifyRequest } from 'fastify';
-import { BadRequest } from '../../platform/http/index.js';
+import { BadRequest, fromRequest } from '../../platform/http/index.js';
 
 const MAX_QUERY = 256;
 const DEFAULT_LIMIT = 20;
@@ -12,8 +10,8 @@ export interface SearchQuery {
 }
 
 /** `q`, 1 to 256 characters, and `limit`, clamped to 1..100; 20 when it is no number. */
-export const WhatToSearch = createParamDecorator((_: unknown, context: ExecutionContext): SearchQuery => {
-  const { q, limit } = context.switchToHttp().getRequest<FastifyRequest>().query as Record<string, unknown>;
+export const WhatToSearch = fromRequest(({ query }): SearchQuery => {
+  const { q, limit } = query as Record<string, unknown>;
   if (typeof q !== 'string' || q.trim() === '' || q.length > MAX_QUERY)
     throw new BadRequest(`q must be 1 to ${MAX_QUERY} characters`);
   return { q, limit: clamped(limit) };

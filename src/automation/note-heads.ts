@@ -15,7 +15,7 @@ export interface Head extends BlobReference {
 
 /** Reads the files whose plaintext is asked for. */
 @Injectable()
-export class Heads {
+export class NoteHeads {
   constructor(
     private readonly database: Database,
     private readonly blobs: Blobs,

@@ -1,0 +1,36 @@
+import { Injectable } from '@nestjs/common';
+import type { ServerResponse } from 'node:http';
+import { Configuration } from '../config/index.js';
+import { InFlightRequests, TooManyRequests } from '../platform/http/index.js';
+import { type LimitedClient, limitKey } from './general-limit.js';
+
+/** Fifteen devices that sync with sixteen each. The service has places for eight clients at this. */
+const AT_ONCE = 250;
+const RETRY_AFTER_S = 1;
+
+/** Whoever sends bodies slowly, or reads answers slowly, keeps the places of a few requests, not those of everybody else. */
+@Injectable()
+export class RequestsAtOnce {
+  private readonly underWay = new Map<string, number>();
+
+  constructor(
+    private readonly configuration: Configuration,
+    private readonly inFlight: InFlightRequests,
+  ) {}
+
+  /** Counts a request until it is over. @throws TooManyRequests when the client has too many others under way */
+  enter(client: LimitedClient, response: ServerResponse): void {
+    if (this.configuration.rateLimitPerMinute === 0) return;
+    const key = limitKey(client);
+    const others = this.underWay.get(key) ?? 0;
+    if (others >= AT_ONCE) throw new TooManyRequests(RETRY_AFTER_S);
+    this.underWay.set(key, others + 1);
+    this.inFlight.whenOver(response, () => this.leave(key));
+  }
+
+  private leave(key: string): void {
+    const others = (this.underWay.get(key) ?? 1) - 1;
+    if (others === 0) this.underWay.delete(key);
+    else this.underWay.set(key, others);
+  }
+}

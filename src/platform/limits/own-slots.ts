@@ -1,0 +1,44 @@
+import { type SlotLimits, Slots } from './slots.js';
+
+/** Slots of each owner apart. Taken before those of all, they keep one who wants many from waiting in front of everybody else. */
+export class OwnSlots {
+  /** Of each who has a slot, or waits for one. */
+  private readonly owners = new Map<string, { readonly slots: Slots; takers: number }>();
+
+  constructor(private readonly limits: SlotLimits) {}
+
+  /** How many owners have a slot, or wait for one. */
+  get size(): number {
+    return this.owners.size;
+  }
+
+  /** Resolves with what gives the slot back, to be called once. @throws ServiceUnavailable */
+  async take(owner: string): Promise<() => void> {
+    const own = this.owners.get(owner) ?? { slots: new Slots(this.limits), takers: 0 };
+    this.owners.set(owner, own);
+    own.takers++;
+    const forget = (): void => {
+      if (--own.takers === 0) this.owners.delete(owner);
+    };
+    try {
+      const giveBack = await own.slots.take();
+      return () => {
+        giveBack();
+        forget();
+      };
+    } catch (error) {
+      forget();
+      throw error;
+    }
+  }
+
+  /** Does work with a slot. @throws ServiceUnavailable */
+  async during<T>(owner: string, work: () => Promise<T>): Promise<T> {
+    const giveBack = await this.take(owner);
+    try {
+      return await work();
+    } finally {
+      giveBack();
+    }
+  }
+}

@@ -1,0 +1,9 @@
+import type { Principal } from '../auth/index.js';
+
+/** Who may come in, and where. */
+export interface Admission {
+  readonly principal: Principal;
+  readonly workspaceId: string;
+  /** What the workspace's assets were at before the 101: whoever has seen that is told of every later change. */
+  readonly assetsRevision: number;
+}

@@ -1,0 +1,51 @@
+import { setImmediate } from 'node:timers/promises';
+import type { Connection } from './connection.js';
+import { Turn } from './turn.js';
+
+/** Of messages to one member in a turn: well below what a socket may have waiting. */
+const AT_A_STRETCH = 100;
+
+/** What a room is told of a device; to that device itself it is no news. */
+export interface Notice {
+  readonly deviceId: string;
+  readonly message: Buffer;
+}
+
+/**
+ * Notices on their way to the members of a room, to each in their order. Five hundred devices that go while five hundred
+ * stay are a quarter of a million messages: they leave in turns, between which everything else goes on.
+ */
+export class Notices {
+  private notices: readonly Notice[] = [];
+  /** How many of them a member has been sent; who has all is left out. */
+  private readonly progress = new Map<Connection, number>();
+
+  /** Resolves when all have been sent. Not to be called before that; who becomes a member meanwhile is not told. */
+  async send(members: Iterable<Connection>, notices: readonly Notice[]): Promise<void> {
+    if (notices.length === 0) return;
+    this.notices = notices;
+    for (const member of members) this.progress.set(member, 0);
+    const turn = new Turn();
+    while (this.progress.size > 0) {
+      for (const member of this.progress.keys())
+        if (turn.isOverWith(this.sendSome(member, AT_A_STRETCH))) await setImmediate();
+    }
+  }
+
+  /** Sends a member at once what it is still to be sent. */
+  finish(member: Connection): void {
+    this.sendSome(member, this.notices.length);
+  }
+
+  /** How many were sent. */
+  private sendSome(member: Connection, atMost: number): number {
+    const begin = this.progress.get(member);
+    if (begin === undefined) return 0;
+    const end = Math.min(begin + atMost, this.notices.length);
+    for (const { deviceId, message } of this.notices.slice(begin, end))
+      if (deviceId !== member.deviceId) member.sendEncoded(message);
+    if (end < this.notices.length) this.progress.set(member, end);
+    else this.progress.delete(member);
+    return end - begin;
+  }
+}

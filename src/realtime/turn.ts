@@ -1,0 +1,15 @@
+/** About 15 ms of work. */
+const SENDS_PER_TURN = 1_000;
+
+/** Counts what is sent at a stretch: after so much everything else that waits gets its turn, or the process stands still. */
+export class Turn {
+  private sends = 0;
+
+  /** Whether it is over with so many more; then the next one begins. */
+  isOverWith(sends: number): boolean {
+    this.sends += sends;
+    if (this.sends < SENDS_PER_TURN) return false;
+    this.sends = 0;
+    return true;
+  }
+}
