@@ -36,7 +36,9 @@ export class Folder {
   async look(path: string): Promise<LocalFile | undefined> {
     const onDisk = this.onDisk(path);
     const stat = await statOf(onDisk);
-    return stat?.isFile() ? { path, onDisk, size: stat.size, mtimeMs: stat.mtimeMs } : undefined;
+    if (!stat?.isFile()) return undefined;
+    const { size, mtimeMs, ctimeMs } = stat;
+    return { path, onDisk, size, mtimeMs, ctimeMs };
   }
 
   /** Whether there is no file any more. False when that cannot be told: what cannot be seen is not deleted. */
@@ -60,8 +62,8 @@ export class Folder {
   async place(draft: string, path: string): Promise<LocalFile> {
     const onDisk = await this.placeFor(path);
     await rename(draft, onDisk);
-    const { size, mtimeMs } = await lstat(onDisk);
-    return { path, onDisk, size, mtimeMs };
+    const { size, mtimeMs, ctimeMs } = await lstat(onDisk);
+    return { path, onDisk, size, mtimeMs, ctimeMs };
   }
 
   async discard(draft: string): Promise<void> {

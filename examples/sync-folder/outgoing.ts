@@ -1,5 +1,6 @@
 import { contentHash as sha256, encryptContent, encryptPath } from '../../src/automation/vault-crypto.js';
 import { ApiError } from './http.js';
+import { isUntouched } from './state.js';
 import type { SyncRun } from './sync-run.js';
 import { type LocalFile, reasonToSkip } from './walk.js';
 
@@ -17,7 +18,7 @@ export async function sendLocalChanges(run: SyncRun): Promise<void> {
 async function sendFile(run: SyncRun, local: LocalFile): Promise<void> {
   const { folder, state } = run.device;
   const known = state.files.get(local.path);
-  if (known && local.size === known.size && local.mtimeMs === known.mtimeMs) return;
+  if (known && isUntouched(local, known)) return;
   try {
     const content = await folder.read(local.path);
     const plainHash = sha256(content);

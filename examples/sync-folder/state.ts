@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { loadJson, saveJson } from './json-file.js';
+import type { LocalFile } from './walk.js';
 
 /** What device and server agreed on for one path, the last time. */
 export interface KnownFile {
@@ -8,9 +9,18 @@ export interface KnownFile {
   /** SHA-256 of the envelope: tells whether the server's file was changed since */
   readonly contentHash: string;
   readonly version: number;
-  /** Size and time of the local file, so that an untouched one need not be read. */
+  /**
+   * Size and times of the local file, so that an untouched one need not be read. That of its inode too: a file that is
+   * moved to where another one was brings its size and mtime along, and both may be as those were.
+   */
   readonly size: number;
   readonly mtimeMs: number;
+  readonly ctimeMs: number;
+}
+
+/** Whether the file need not be read to know that it is what was synced last. */
+export function isUntouched(local: LocalFile, known: KnownFile): boolean {
+  return local.size === known.size && local.mtimeMs === known.mtimeMs && local.ctimeMs === known.ctimeMs;
 }
 
 interface Kept {

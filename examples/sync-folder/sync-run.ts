@@ -3,11 +3,11 @@ import type { SyncApi } from './api.js';
 import type { Folder } from './folder.js';
 import { inParallel } from './parallel.js';
 import { SyncReport } from './report.js';
-import type { DeviceState, KnownFile } from './state.js';
+import { type DeviceState, isUntouched, type KnownFile } from './state.js';
 import type { LocalFile } from './walk.js';
 
 const IN_FLIGHT = 8;
-/** Two writes within this time may leave a file with the same time stamp. */
+/** Two changes within this time may leave a file with the same time stamp. */
 const CLOCK_TICK_MS = 100;
 
 /** A folder, a workspace, and what keeps them alike. */
@@ -43,20 +43,20 @@ export class SyncRun {
     this.hasSent = false;
   }
 
-  /** Whether the local file is what was synced last. Reads it only when its time was touched. */
+  /** Whether the local file is what was synced last. Reads it only when it was touched. */
   async isAsKnown(local: LocalFile, known: KnownFile): Promise<boolean> {
     if (local.size !== known.size) return false;
-    if (local.mtimeMs === known.mtimeMs) return true;
+    if (isUntouched(local, known)) return true;
     return sha256(await this.device.folder.read(local.path)) === known.plainHash;
   }
 
   /** Notes that folder and server have the same content now. */
   remember(local: LocalFile, plainHash: string, remote: { contentHash: string; version: number }): void {
     const { contentHash, version } = remote;
-    // The time of a file that was just written proves nothing yet. Zero: compare the content next time.
-    const mtimeMs = Date.now() - local.mtimeMs < CLOCK_TICK_MS ? 0 : local.mtimeMs;
-    const known = { plainHash, contentHash, version, size: local.size, mtimeMs };
-    this.device.state.files.set(local.path, known);
+    const { path, size, mtimeMs } = local;
+    // The time of a file that was just changed proves nothing yet. Zero: compare the content next time.
+    const ctimeMs = Date.now() - local.ctimeMs < CLOCK_TICK_MS ? 0 : local.ctimeMs;
+    this.device.state.files.set(path, { plainHash, contentHash, version, size, mtimeMs, ctimeMs });
   }
 
   /** One at a time: what looks at the folder first must not be overtaken before it has acted. */
