@@ -93,8 +93,7 @@ export class BrowserSessions {
     account: { email: string; password: string; name: string },
     client: Client,
   ): Promise<SignedIn | { refusal: Refusal }> {
-    const refusal = this.killSwitch.refusal('read-only');
-    if (refusal) throw refusal;
+    this.killSwitch.refuseWhen('read-only');
     if (!this.configuration.signupEnabled) throw new Forbidden('signing up is switched off');
     await this.guessLimit.count('sign-up/email', client.ip);
     return this.enter('sign-up/email', account, client);

@@ -32,8 +32,8 @@ export class IdentityController {
     const action = identityAction(request.method, path);
     if (!action) throw new NotFound('not found');
     if (action.isWrite) {
-      this.holdOff();
-      afterBody(request.raw, () => this.holdOff());
+      this.killSwitch.refuseWhen('read-only');
+      afterBody(request.raw, () => this.killSwitch.refuseWhen('read-only'));
     }
     if (action.isGuessable) await this.guessLimit.count(path, request.ip);
 
@@ -47,12 +47,6 @@ export class IdentityController {
     });
     for (const cookie of answer.headers.getSetCookie()) reply.header('set-cookie', cookie);
     await reply.header('cache-control', 'no-store').send(Buffer.from(await answer.arrayBuffer()));
-  }
-
-  /** @throws ServiceUnavailable while read-only */
-  private holdOff(): void {
-    const refusal = this.killSwitch.refusal('read-only');
-    if (refusal) throw refusal;
   }
 }
 

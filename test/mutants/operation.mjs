@@ -114,7 +114,7 @@ export const OPERATION_MUTANTS = [
     name: 'kill switch is not looked at',
     promise: 'While the service is read-only nothing is written.',
     file: 'src/platform/kill-switch/kill-switch.guard.ts',
-    find: 'if (refusal) throw refusal;',
+    find: "if (!this.mayGoOn(context)) this.killSwitch.refuseWhen('read-only');",
     replace: '',
     tests: [['test/api/kill-switch.spec.ts', 'read-only']],
   },

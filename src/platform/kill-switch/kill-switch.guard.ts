@@ -1,7 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable, SetMetadata } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { FastifyRequest } from 'fastify';
-import { afterBody, type ServiceUnavailable } from '../http/index.js';
+import { afterBody } from '../http/index.js';
 import { KillSwitch } from './kill-switch.js';
 
 const OPEN = 'open-when-read-only';
@@ -22,21 +22,21 @@ export class KillSwitchGuard implements CanActivate {
 
   canActivate(context: ExecutionContext): boolean {
     const { raw } = context.switchToHttp().getRequest<FastifyRequest>();
-    answer(this.refusal(context));
-    afterBody(raw, () => answer(this.killSwitch.refusal('down') ?? this.refusal(context)));
+    this.check(context);
+    afterBody(raw, () => {
+      this.killSwitch.refuseWhen('down');
+      this.check(context);
+    });
     return true;
   }
 
-  private refusal(context: ExecutionContext): ServiceUnavailable | undefined {
-    const refusal = this.killSwitch.refusal('read-only');
-    if (!refusal) return undefined;
+  private check(context: ExecutionContext): void {
+    if (!this.mayGoOn(context)) this.killSwitch.refuseWhen('read-only');
+  }
+
+  private mayGoOn(context: ExecutionContext): boolean {
     const { method } = context.switchToHttp().getRequest<FastifyRequest>();
     const targets = [context.getHandler(), context.getClass()];
-    const isOpen = this.reflector.getAllAndOverride<unknown>(OPEN, targets) !== undefined;
-    return READS.has(method) || isOpen ? undefined : refusal;
+    return READS.has(method) || this.reflector.getAllAndOverride<unknown>(OPEN, targets) !== undefined;
   }
-}
-
-function answer(refusal: ServiceUnavailable | undefined): void {
-  if (refusal) throw refusal;
 }

@@ -81,6 +81,12 @@ export class KillSwitch implements OnApplicationBootstrap {
     });
   }
 
+  /** @throws ServiceUnavailable in these modes */
+  refuseWhen(...modes: Mode[]): void {
+    const refusal = this.refusal(...modes);
+    if (refusal) throw refusal;
+  }
+
   /** The answer to a request that is held off in these modes, if it is now. */
   refusal(...modes: Mode[]): ServiceUnavailable | undefined {
     if (!modes.includes(this.current)) return undefined;
