@@ -5,10 +5,14 @@ import { type Database, statement } from '../platform/database/index.js';
 
 const endUnlessProven = statement(
   'handled_passwords.end_unless_proven',
-  `DELETE FROM auth_sessions s WHERE s.id = $1 AND NOT EXISTS (
-     SELECT FROM auth_accounts a
-     WHERE a.user_id = s.user_id AND a.provider_id = 'credential' AND a.password = ANY ($2))
-   RETURNING id`,
+  `WITH proven AS (
+     SELECT s.id FROM auth_sessions s
+     JOIN auth_accounts a ON a.user_id = s.user_id AND a.provider_id = 'credential' AND a.password = ANY ($2)
+     WHERE s.id = $1
+   ), ended AS (
+     DELETE FROM auth_sessions WHERE id = $1 AND NOT EXISTS (SELECT FROM proven)
+   )
+   SELECT id FROM proven`,
 );
 
 const WRONG = { code: 'INVALID_EMAIL_OR_PASSWORD', message: 'Invalid email or password' };
@@ -40,11 +44,14 @@ export class HandledPasswords {
     return isRight;
   };
 
-  /** To be called when the session is committed. @throws APIError, as for a wrong password, after ending it */
+  /**
+   * To be called when the session is committed.
+   * @throws APIError, as for a wrong password, after ending it; also when somebody else has ended it already
+   */
   readonly check = async ({ id }: { id: string }): Promise<void> => {
     const hashes = this.requests.getStore();
     if (!hashes?.size) return; // begun by something else than a password
-    const ended = await this.database.run(endUnlessProven, [id, [...hashes]]);
-    if (ended.length > 0) throw new APIError('UNAUTHORIZED', WRONG);
+    const proven = await this.database.run(endUnlessProven, [id, [...hashes]]);
+    if (proven.length === 0) throw new APIError('UNAUTHORIZED', WRONG);
   };
 }

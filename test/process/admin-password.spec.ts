@@ -1,5 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import supertest from 'supertest';
+import { HandledPasswords } from '../../src/auth/handled-passwords.js';
 import { PasswordReset } from '../../src/auth/index.js';
+import { Database } from '../../src/platform/database/index.js';
 import { adminReport } from '../kit/admin.js';
 import { BASE_URL, holdRow, startService, type TestService } from '../kit/index.js';
 import { runProcess } from '../kit/process.js';
@@ -97,6 +100,14 @@ describe('admin user reset-password', () => {
     await signIn(email, PASSWORD).expect(401);
     await signIn(email, 'the thief’s').expect(401);
     await signIn(email, 'the new password').expect(200);
+  });
+
+  it('a session that was ended as soon as it had begun is not handed out', async () => {
+    const passwords = new HandledPasswords(service.app.get(Database));
+    await passwords.watch(async () => {
+      await passwords.hash(PASSWORD);
+      await expect(passwords.check({ id: randomUUID() })).rejects.toThrow('Invalid email or password');
+    });
   });
 
   it('leaves personal access tokens alone', async () => {
