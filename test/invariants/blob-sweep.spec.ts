@@ -5,6 +5,7 @@ import type { IncomingMessage } from 'node:http';
 import pg from 'pg';
 import { BlobStores } from '../../src/platform/blobs/blob-stores.js';
 import { BlobSweeper, BlobUpkeep } from '../../src/platform/blobs/index.js';
+import { WorkspacePurge } from '../../src/workspaces/index.js';
 import { eventually } from '../kit/eventually.js';
 import { footprint } from '../kit/footprint.js';
 import { sha256, startService, type TestService, type TestWorkspace } from '../kit/index.js';
@@ -218,6 +219,29 @@ describe('what nothing refers to goes', () => {
 });
 
 describe('an upload under way', () => {
+  it.each(['is still there', 'has gone meanwhile'])(
+    'that was taken for dead before its first byte was in the store leaves nothing, when its workspace %s',
+    async (fate) => {
+      const notes = await workspace();
+      const { main } = one.app.get(BlobStores);
+      const write = main.put.bind(main);
+      main.put = async (...object) => {
+        main.put = write;
+        if (fate === 'has gone meanwhile') await notes.user.delete(notes.path).expect(200);
+        one.clock.advance(61 * MINUTE);
+        await sweep();
+        await one.app.get(WorkspacePurge).finish();
+        expect(await footprint(one, notes.id)).toMatchObject({
+          workspaces: fate === 'is still there' ? 1 : 0,
+          blobs: 0,
+        });
+        await write(...object);
+      };
+      await notes.put('YQ', randomBytes(200_000)).expect(fate === 'is still there' ? 503 : 404);
+      expect(await footprint(one, notes.id)).toMatchObject({ versions: 0, blobs: 0, onDisk: [] });
+    },
+  );
+
   it('is left alone for an hour, then it is dead: its end is 503, and nothing is left', async () => {
     const notes = await workspace();
     const content = randomBytes(200_000);

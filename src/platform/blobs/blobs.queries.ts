@@ -14,11 +14,17 @@ export const blobStatements = {
     `INSERT INTO blobs (workspace_id, id, state, location, created_at) VALUES ($1, $2, 'staged', $3, $4)`,
   ),
 
-  /** No row when it is not staged any more: it has been committed after all, or a sweeper has condemned it. */
+  /**
+   * No row when it has been committed after all, which its size tells for good. A sweeper may have taken a slow upload for dead, and
+   * have forgotten it before its bytes were there: it is known again with this.
+   */
   condemn: statement(
     'blobs.condemn',
-    `UPDATE blobs SET state = 'dying', not_before = $3, claimed_until = $4
-     WHERE workspace_id = $1 AND id = $2 AND state = 'staged'
+    `INSERT INTO blobs AS b (workspace_id, id, state, location, created_at, not_before, claimed_until)
+     VALUES ($1, $2, 'dying', $5, $3, $3, $4)
+     ON CONFLICT (workspace_id, id) DO UPDATE
+       SET state = 'dying', not_before = excluded.not_before, claimed_until = excluded.claimed_until
+       WHERE b.size IS NULL
      RETURNING id`,
   ),
 

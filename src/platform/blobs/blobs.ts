@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { Configuration } from '../../config/index.js';
 import { Clock } from '../clock/index.js';
-import { Database, newId } from '../database/index.js';
+import { Database, isOfGoneWorkspace, newId } from '../database/index.js';
 import { ServiceUnavailable, notFoundIfPurged } from '../http/index.js';
 import { Log } from '../log/index.js';
 import {
@@ -85,16 +85,14 @@ export class Blobs {
    *
    * The row decides, and not what the upload was told. Danger: a PANIC of PostgreSQL comes as the error of a statement
    * like any other, and its recovery may bring back the very commit that it was about. A commit takes the row from
-   * staged to live, this takes it from staged to dying, and the row's lock lets only one of them: this waits for a commit
+   * staged to live, this makes it dying if it is not, and the row's lock lets only one of them: this waits for a commit
    * that is under way, or fails with the server, and a commit that arrives later finds nothing staged and comes to nothing.
    */
   async discard({ workspaceId, id, bytes }: StagedBlob): Promise<void> {
     if (bytes !== null) return;
     const claim = new Claim(this.clock);
     await this.log.bestEffort('discard a staged blob', async () => {
-      const values = [workspaceId, id, this.clock.now(), claim.until];
-      const condemned = await this.database.run(blobStatements.condemn, values);
-      if (condemned.length === 0 || !claim.holds()) return;
+      if (!(await this.condemn(workspaceId, id, claim)) || !claim.holds()) return;
       await this.stores.main.delete(blobKey(workspaceId, id));
       await this.database.run(blobStatements.forget, [workspaceId, id]);
     });
@@ -174,6 +172,17 @@ export class Blobs {
       await this.database.run(blobStatements.stage, values);
     } catch (error) {
       throw notFoundIfPurged(error);
+    }
+  }
+
+  /** Whether nothing refers to it, nor will: also of a workspace that has gone. */
+  private async condemn(workspaceId: string, id: string, claim: Claim): Promise<boolean> {
+    const values = [workspaceId, id, this.clock.now(), claim.until, this.stores.main.location];
+    try {
+      return (await this.database.run(blobStatements.condemn, values)).length > 0;
+    } catch (error) {
+      if (isOfGoneWorkspace(error)) return true;
+      throw error;
     }
   }
 
