@@ -12,13 +12,6 @@ export async function startEmbeddedDatabase(dataDir, onFatal = rethrow) {
   });
 }
 
-/** For a server whose power nobody cuts: waiting for its disk is most of what tests would do. */
-export async function doNotWaitForDisk(client) {
-  for (const setting of ['fsync', 'synchronous_commit', 'full_page_writes'])
-    await client.query(`ALTER SYSTEM SET ${setting} = off`);
-  await client.query('SELECT pg_reload_conf()');
-}
-
 function rethrow(error) {
   throw error;
 }

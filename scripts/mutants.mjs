@@ -9,8 +9,7 @@ import { spawn } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import pg from 'pg';
-import { doNotWaitForDisk, startEmbeddedDatabase } from './embedded-database.mjs';
+import { startEmbeddedDatabase } from './embedded-database.mjs';
 import jestConfig from '../jest.config.mjs';
 import { edited, editsOf, MUTANTS } from '../test/mutants/index.mjs';
 
@@ -84,10 +83,6 @@ async function startDatabase() {
   await mkdir(dataDir);
   const server = await startEmbeddedDatabase(dataDir);
   const url = await runningServerUrl(dataDir);
-  const client = new pg.Client(url);
-  await client.connect();
-  await doNotWaitForDisk(client);
-  await client.end();
   return { url, stop: () => server.stop() };
 }
 

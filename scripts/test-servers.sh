@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Unpacks the servers that some tests need (Redis, Ceph's S3 gateway) from Debian's packages into a directory of their
-# own. The system stays as it is: no root, no daemon, no account, nothing registered. apt checks the signatures.
+# Unpacks the servers that some tests need (Redis, Ceph's S3 gateway and others) from Debian's packages into a directory of
+# their own. The system stays as it is: no root, no daemon, no account, nothing registered. apt checks the signatures.
 #
 #   scripts/test-servers.sh          into $TEST_SERVERS_DIR, else ~/.cache/cloud-sync-service/test-servers
 set -euo pipefail
 
-PACKAGES=(redis-server radosgw ceph-mon ceph-osd ceph-common chromium nginx)
+PACKAGES=(redis-server radosgw ceph-mon ceph-osd ceph-common chromium nginx pgbouncer)
 prefix=${TEST_SERVERS_DIR:-${XDG_CACHE_HOME:-${HOME:?}/.cache}/cloud-sync-service/test-servers}
 
 if [ "$(cat "$prefix/unpacked" 2>/dev/null)" = "${PACKAGES[*]}" ]; then

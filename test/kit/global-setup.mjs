@@ -5,7 +5,7 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { doNotWaitForDisk, startEmbeddedDatabase } from '../../scripts/embedded-database.mjs';
+import { startEmbeddedDatabase } from '../../scripts/embedded-database.mjs';
 import { testServers } from '../../scripts/unpacked-servers.mjs';
 import { startBroker } from './s3-broker.mjs';
 import { useMemory } from './temporary-files.mjs';
@@ -27,7 +27,6 @@ export default async function globalSetup() {
 
   const client = new pg.Client(server);
   await client.connect();
-  if (!url) await doNotWaitForDisk(client); // tests that kill a server have their own
   await client.query(`DROP DATABASE IF EXISTS ${TEMPLATE} WITH (FORCE)`);
   await client.query(`CREATE DATABASE ${TEMPLATE}`);
   await client.end();

@@ -127,6 +127,16 @@ export const OPERATION_MUTANTS = [
     tests: [['test/api/kill-switch.spec.ts', 'the mode']],
   },
   {
+    name: 'isolation left to the server',
+    promise:
+      'A decision under a lock sees what was committed before, whatever the defaults of the server are.',
+    file: 'src/platform/database/session.ts',
+    find: "`SET default_transaction_isolation = 'read committed'`,",
+    replace: '',
+    faultIs500: true,
+    tests: [['test/invariants/server-settings.spec.ts', 'writes of two instances']],
+  },
+  {
     name: 'statistics of growing tables left to themselves',
     promise: 'A statement in a workspace that has grown reads no more rows than in a small one.',
     file: 'src/platform/database/planner-statistics.ts',

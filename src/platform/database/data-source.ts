@@ -2,7 +2,7 @@ import pg from 'pg';
 import { DataSource, type EntityTarget, type ObjectLiteral } from 'typeorm';
 import type { ConnectionTarget } from './embedded/index.js';
 import { migrations } from './migrations/index.js';
-import { endWhenSilent } from './silence.js';
+import { beginSession } from './session.js';
 
 export interface DataSourceSettings {
   /** A connection URL, or the embedded server. */
@@ -14,26 +14,8 @@ export interface DataSourceSettings {
   isUnhurried?: boolean;
 }
 
-/** The server ends what takes too long: a client-side limit would leave it running. In ms. */
-const LIMITS = {
-  statement_timeout: 10_000,
-  lock_timeout: 3_000,
-  idle_in_transaction_session_timeout: 15_000,
-};
-
-/** By then the server has answered, if only that the statement took too long: what is silent for longer is not there any more. In ms. */
-const SILENT_MS = LIMITS.statement_timeout + 2_000;
-
 /** A connection that waits is asked so soon whether its other end lives; the system's own two hours are too long. In ms. */
 const KEEP_ALIVE_MS = 30_000;
-
-/**
- * Every statement of a request is found by index. A plan that was made while a table had one page would read all of it, and
- * stays in the connection until the table is analyzed again; compiling a statement takes longer than running it. A plan made for
- * the values of one request takes them for rarer than they are, and is made anew five times in each connection: a page of a
- * large snapshot took 147 ms with it and 2 ms with the plan for all.
- */
-const PLANNING = '-c enable_seqscan=off -c jit=off -c plan_cache_mode=force_generic_plan';
 
 const INT8 = 20;
 
@@ -50,8 +32,6 @@ function parseInt8(text: string): number {
   if (!Number.isSafeInteger(value)) throw new Error('a bigint is beyond the safe integers');
   return value;
 }
-
-const endSilentOne = (client: pg.PoolClient): void => endWhenSilent(client, SILENT_MS);
 
 /** The service's data source, or one for its migrations. */
 export function createDataSource({
@@ -83,7 +63,7 @@ export function createDataSource({
       types,
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
-      ...(isUnhurried ? {} : { ...LIMITS, options: PLANNING, onConnect: endSilentOne }),
+      ...(isUnhurried ? {} : { onConnect: beginSession }),
     },
   });
 }

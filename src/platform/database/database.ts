@@ -34,8 +34,7 @@ export class Database {
   }
 
   /**
-   * A connection of its own, outside the pool, not connected yet. It has the limits of the pool's for statements and locks, unless its
-   * owner sets others, and its owner ends it.
+   * A connection of its own, outside the pool, not connected yet, with the settings of server and role. Its owner ends it.
    * @param purpose for those who look at the server's list of connections
    * @param answerWithinMs a statement that takes longer fails here; the connection is then of no use any more. 0: no limit
    */

@@ -8,6 +8,9 @@ const LOWEST_SERVER_VERSION = 150_000;
 /** Any number of instances may start at once: one migrates, the others wait for it. */
 const START_LOCK = 7_325_190_001;
 
+/** One transaction: with it ends that one may wait for as long as it takes. The lock is the session's. */
+const LOCK = `SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; SELECT pg_advisory_lock(${START_LOCK})`;
+
 /**
  * Runs `work` while no other instance is in its own start phase. The lock goes with its connection, so a crash
  * frees it.
@@ -16,16 +19,13 @@ export async function underStartLock<T>(dataSource: DataSource, work: () => Prom
   const runner = dataSource.createQueryRunner();
   const client = (await runner.connect()) as PoolClient;
   try {
-    await client.query('SET statement_timeout = 0; SET lock_timeout = 0');
     return await mayBeSilent(client, async () => {
-      await client.query('SELECT pg_advisory_lock($1)', [START_LOCK]);
+      await client.query(LOCK);
       return await work();
     });
   } finally {
-    const isClean = client.query(
-      'SELECT pg_advisory_unlock_all(); RESET statement_timeout; RESET lock_timeout',
-    );
-    await isClean.catch(() => undefined); // a lost connection has no lock, and its loss is not what failed
+    const isFree = client.query('SELECT pg_advisory_unlock_all()');
+    await isFree.catch(() => undefined); // a lost connection has no lock, and its loss is not what failed
     await runner.release();
   }
 }

@@ -1,0 +1,75 @@
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestDatabase } from './database.js';
+import { freePort } from './free-port.js';
+import { spawnServer } from './test-servers.js';
+
+/** Ends the pooler when the test process has died without stopping it: its standard input closes then. */
+const LEASH = 'pgbouncer "$@" </dev/null & cat >/dev/null; kill -9 $!; wait';
+
+export interface TestPooler {
+  /** For DATABASE_URL. */
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** A PgBouncer in session mode before the database, its other settings at their defaults. @throws when it is not installed */
+export async function startPooler(database: TestDatabase): Promise<TestPooler> {
+  const directory = await mkdtemp(join(tmpdir(), 'sync-pooler-'));
+  const port = await freePort();
+  const file = join(directory, 'pgbouncer.ini');
+  await writeFile(file, configurationFor(database, port));
+  const asAnother = process.getuid?.() === 0 ? [`--user=${await userOf(database)}`] : []; // it refuses to be root
+  const leash = spawnServer('bash', ['-c', LEASH, 'leash', ...asAnother, file], {
+    stdio: ['pipe', 'ignore', 'pipe'],
+  });
+  let text = '';
+  await new Promise<void>((resolve, reject) => {
+    leash.once('exit', () => reject(new Error(`pgbouncer did not start: ${text}`)));
+    leash.stderr?.on('data', (chunk: Buffer) => {
+      text += String(chunk);
+      if (text.includes('process up')) resolve();
+      if (text.includes('FATAL')) leash.stdin?.end();
+    });
+  });
+  return {
+    url: `postgres://anybody@127.0.0.1:${port}/pooled`,
+    stop: async () => {
+      leash.stdin?.end();
+      await once(leash, 'exit');
+      await rm(directory, { recursive: true });
+    },
+  };
+}
+
+/** Only its own user may use the socket of a server. */
+async function userOf({ url }: TestDatabase): Promise<string> {
+  const socketDirectory = new URL(url).searchParams.get('host');
+  if (socketDirectory === null) return 'nobody';
+  return execFileSync('id', ['-un', String((await stat(socketDirectory)).uid)], { encoding: 'utf8' }).trim();
+}
+
+function configurationFor({ url }: TestDatabase, port: number): string {
+  const { hostname, port: at, pathname, username, password, searchParams } = new URL(url);
+  const server = {
+    host: searchParams.get('host') ?? hostname,
+    port: at,
+    dbname: pathname.slice(1),
+    user: decodeURIComponent(username),
+    password: decodeURIComponent(password),
+  };
+  const words = Object.entries(server).map(([name, value]) => `${name}='${value}'`);
+  return `
+    [databases]
+    pooled = ${words.join(' ')}
+    [pgbouncer]
+    listen_addr = 127.0.0.1
+    listen_port = ${port}
+    unix_socket_dir =
+    auth_type = any
+    pool_mode = session
+  `.replaceAll(/^ +/gm, '');
+}
