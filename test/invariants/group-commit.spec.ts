@@ -105,7 +105,11 @@ describe('uploads to one workspace at once', () => {
     await service.database.query(`
       CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'poison'; END $$;
       CREATE TRIGGER refuse BEFORE INSERT ON files FOR EACH ROW WHEN (NEW.encrypted_path = 'poison') EXECUTE FUNCTION refuse()`);
-    const answers = await times(60, (i) => notes.put(i === 30 ? 'poison' : `file-${i}`, `content-${i}`));
+    const release = await locked(notes);
+    const sent = times(60, (i) => notes.put(i === 30 ? 'poison' : `file-${i}`, `content-${i}`));
+    await eventually(() => expect(service.app.get(PutQueue).waiting).toBe(59)); // for the first
+    await release();
+    const answers = await sent;
     expect(answers[30]?.status).toBe(500);
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(59);
     expect((await notes.status()).fileCount).toBe(59);
