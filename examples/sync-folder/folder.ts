@@ -37,8 +37,8 @@ export class Folder {
     const onDisk = this.onDisk(path);
     const stat = await statOf(onDisk);
     if (!stat?.isFile()) return undefined;
-    const { size, mtimeMs, ctimeMs } = stat;
-    return { path, onDisk, size, mtimeMs, ctimeMs };
+    const { size, mtimeMs, ctimeMs, ino } = stat;
+    return { path, onDisk, size, mtimeMs, ctimeMs, ino };
   }
 
   /** Whether there is no file any more. False when that cannot be told: what cannot be seen is not deleted. */
@@ -62,8 +62,8 @@ export class Folder {
   async place(draft: string, path: string): Promise<LocalFile> {
     const onDisk = await this.placeFor(path);
     await rename(draft, onDisk);
-    const { size, mtimeMs, ctimeMs } = await lstat(onDisk);
-    return { path, onDisk, size, mtimeMs, ctimeMs };
+    const { size, mtimeMs, ctimeMs, ino } = await lstat(onDisk);
+    return { path, onDisk, size, mtimeMs, ctimeMs, ino };
   }
 
   async discard(draft: string): Promise<void> {

@@ -17,9 +17,11 @@ export async function mirror(source: string, copy: string, except: string): Prom
   const wanted = new Set(files.map((file) => file.path));
   for (const [path, { onDisk }] of present) if (!wanted.has(path)) await rm(onDisk);
 
-  for (const { path, onDisk, size, mtimeMs } of files) {
+  for (const { path, onDisk, size, mtimeMs, ctimeMs } of files) {
     const there = present.get(path);
-    if (there && there.size === size && Math.abs(there.mtimeMs - mtimeMs) < 1) continue;
+    // The ctime of another file that was moved here since is later than that of the copy.
+    const isOlder = there && ctimeMs < there.ctimeMs;
+    if (isOlder && there.size === size && Math.abs(there.mtimeMs - mtimeMs) < 1) continue;
     const place = join(copy, path);
     try {
       await rm(place, { recursive: true, force: true }); // an empty directory, or a file that forbids writing

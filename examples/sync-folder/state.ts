@@ -10,17 +10,18 @@ export interface KnownFile {
   readonly contentHash: string;
   readonly version: number;
   /**
-   * Size and times of the local file, so that an untouched one need not be read. That of its inode too: a file that is
-   * moved to where another one was brings its size and mtime along, and both may be as those were.
+   * What the local file was like, so that an untouched one need not be read. A file that is moved to where another one was
+   * brings its size and mtime along, and both may be as those were: ctime and inode number are not, on most file systems.
    */
   readonly size: number;
   readonly mtimeMs: number;
   readonly ctimeMs: number;
+  readonly ino: number;
 }
 
 /** Whether the file need not be read to know that it is what was synced last. */
 export function isUntouched(local: LocalFile, known: KnownFile): boolean {
-  return local.size === known.size && local.mtimeMs === known.mtimeMs && local.ctimeMs === known.ctimeMs;
+  return (['size', 'mtimeMs', 'ctimeMs', 'ino'] as const).every((name) => local[name] === known[name]);
 }
 
 interface Kept {

@@ -53,10 +53,10 @@ export class SyncRun {
   /** Notes that folder and server have the same content now. */
   remember(local: LocalFile, plainHash: string, remote: { contentHash: string; version: number }): void {
     const { contentHash, version } = remote;
-    const { path, size, mtimeMs } = local;
+    const { path, size, mtimeMs, ino } = local;
     // The time of a file that was just changed proves nothing yet. Zero: compare the content next time.
     const ctimeMs = Date.now() - local.ctimeMs < CLOCK_TICK_MS ? 0 : local.ctimeMs;
-    this.device.state.files.set(path, { plainHash, contentHash, version, size, mtimeMs, ctimeMs });
+    this.device.state.files.set(path, { plainHash, contentHash, version, size, mtimeMs, ctimeMs, ino });
   }
 
   /** One at a time: what looks at the folder first must not be overtaken before it has acted. */

@@ -11,6 +11,7 @@ export interface LocalFile {
   readonly size: number;
   readonly mtimeMs: number;
   readonly ctimeMs: number;
+  readonly ino: number;
 }
 
 /** Something that was left out, and why. */
@@ -49,8 +50,8 @@ export async function walk(root: string, except?: string): Promise<Listing> {
     if (entry.isSymbolicLink()) throw new Skip('a symbolic link');
     if (!entry.isFile()) throw new Skip('not a regular file');
     if (files.has(path)) throw new Skip('another file has the same name in another Unicode form');
-    const { size, mtimeMs, ctimeMs } = await lstat(onDisk);
-    return [path, { path: normalizePath(path), onDisk, size, mtimeMs, ctimeMs }];
+    const { size, mtimeMs, ctimeMs, ino } = await lstat(onDisk);
+    return [path, { path: normalizePath(path), onDisk, size, mtimeMs, ctimeMs, ino }];
   }
 
   await visit(root, '');

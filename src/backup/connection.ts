@@ -1,9 +1,9 @@
 import pg from 'pg';
-import type { Database } from '../platform/database/index.js';
+import { type Database, DURABLE, WITHOUT_LIMITS } from '../platform/database/index.js';
 
 /** Text means the same to every server that reads it, and nothing ends what takes long. */
 const SETTINGS = `
-  SET statement_timeout = 0; SET lock_timeout = 0; SET idle_in_transaction_session_timeout = 0;
+  ${WITHOUT_LIMITS}; ${DURABLE};
   SET client_encoding = 'UTF8'; SET timezone = 'UTC'; SET datestyle = 'ISO, YMD'; SET intervalstyle = 'postgres';
   SET bytea_output = 'hex'; SET extra_float_digits = 1;
 `;

@@ -1,6 +1,8 @@
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import pg from 'pg';
 import supertest from 'supertest';
+import { SchemaCheck } from '../../src/platform/database/index.js';
 import { InFlightRequests } from '../../src/platform/http/index.js';
 import { KillSwitch } from '../../src/platform/kill-switch/index.js';
 import { migrations } from '../../src/platform/database/migrations/index.js';
@@ -44,6 +46,22 @@ async function eventuallyReady(status: number, body: object): Promise<void> {
 }
 
 describe('GET /health/ready', () => {
+  it('leaves no connection behind that waits where nobody waits any more', async () => {
+    const holder = new pg.Client(database.url);
+    await holder.connect();
+    await holder.query('BEGIN; LOCK TABLE migrations');
+    try {
+      const looks = Array.from({ length: 3 }, () => service.app.get(SchemaCheck).look());
+      for (const { status } of await Promise.allSettled(looks)) expect(status).toBe('rejected');
+      await eventually(async () => {
+        const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE '% readiness'`;
+        expect(await database.query(waiting)).toEqual([]);
+      });
+    } finally {
+      await holder.end();
+    }
+  });
+
   it('is 200 when database, blob store and migrations are in order', async () => {
     await ready().expect(200, READY);
     await supertest(service.url).head('/health/ready').expect(200);

@@ -18,6 +18,7 @@ import {
   type TestService,
   TestSocket,
 } from '../kit/index.js';
+import { waitPatiently } from '../kit/patient-locks.js';
 import { sendRaw } from '../kit/raw-http.js';
 
 const PASSWORD = 'correct horse battery staple';
@@ -27,6 +28,7 @@ const DAY_MS = 24 * 60 * 60_000;
 let service: TestService;
 beforeAll(async () => {
   service = await startService();
+  await waitPatiently(service);
 });
 afterAll(() => service.close());
 

@@ -29,7 +29,8 @@ let pushService: TestPushService;
 let service: TestService;
 beforeAll(async () => {
   pushService = await startPushService();
-  service = await startService({ env: ENV, outbound: pushService.outbound() });
+  // Longer than a test takes: a push that it holds must not be given up.
+  service = await startService({ env: ENV, outbound: pushService.outbound({ timeoutMs: 60_000 }) });
 });
 afterAll(async () => {
   await service.close();

@@ -242,6 +242,34 @@ describe('an upload under way', () => {
     },
   );
 
+  it('that ends while a sweeper is at its row, and cannot remove its bytes itself, leaves them to the next sweep', async () => {
+    const notes = await workspace();
+    const { main } = one.app.get(BlobStores);
+    const [write, remove] = [main.put.bind(main), main.delete.bind(main)];
+    let sweeping: Promise<number> | undefined;
+    main.put = async (...object) => {
+      main.put = write;
+      one.clock.advance(61 * MINUTE);
+      await new Promise<void>((resolve) => {
+        main.delete = async (key) => {
+          await remove(key);
+          main.delete = () => Promise.reject(new Error('the store is away'));
+          resolve();
+          await answered;
+        };
+        sweeping = sweep();
+      });
+      await write(...object);
+    };
+    const answered = notes.put('YQ', randomBytes(200_000)).then(({ status }) => status);
+    expect(await answered).toBe(503);
+    await sweeping;
+    main.delete = remove;
+    one.clock.advance(11 * MINUTE);
+    expect(await sweep()).toBe(1);
+    expect(await footprint(one, notes.id)).toMatchObject({ versions: 0, blobs: 0, onDisk: [] });
+  });
+
   it('is left alone for an hour, then it is dead: its end is 503, and nothing is left', async () => {
     const notes = await workspace();
     const content = randomBytes(200_000);

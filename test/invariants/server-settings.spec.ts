@@ -14,6 +14,7 @@ const SETTINGS = {
   intervalstyle: 'sql_standard',
   bytea_output: 'escape',
   plan_cache_mode: 'force_custom_plan',
+  idle_session_timeout: '1s',
 };
 const howDurable = statement('test.how_durable', `SELECT current_setting('synchronous_commit') AS setting`);
 const howLong = statement('test.how_long', `SELECT current_setting('statement_timeout') AS "limit"`);

@@ -8,7 +8,8 @@ import { freePort } from './free-port.js';
 import { spawnServer } from './test-servers.js';
 
 /** Ends the pooler when the test process has died without stopping it: its standard input closes then. */
-const LEASH = 'pgbouncer "$@" </dev/null & cat >/dev/null; kill -9 $!; wait';
+const LEASH =
+  'command -v pgbouncer >&2 || exit; pgbouncer "$@" </dev/null & cat >/dev/null; kill -9 $!; wait';
 
 export interface TestPooler {
   /** For DATABASE_URL. */

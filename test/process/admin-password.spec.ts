@@ -5,6 +5,7 @@ import { PasswordReset } from '../../src/auth/index.js';
 import { Database } from '../../src/platform/database/index.js';
 import { adminReport } from '../kit/admin.js';
 import { BASE_URL, holdRow, startService, type TestService } from '../kit/index.js';
+import { waitPatiently } from '../kit/patient-locks.js';
 import { runProcess } from '../kit/process.js';
 
 const ADMIN = 'dist/src/admin/main.js';
@@ -13,6 +14,7 @@ const PASSWORD = 'correct horse battery staple';
 let service: TestService;
 beforeAll(async () => {
   service = await startService();
+  await waitPatiently(service);
 });
 afterAll(() => service.close());
 

@@ -100,9 +100,9 @@ export class BlobSweeper {
 
   private async remove({ claim, claimed }: Batch): Promise<Tally> {
     const { gone, stuck } = await this.remover.remove(claimed, () => claim.holds());
-    await this.runFor(gone, this.statements.removeRows);
+    await this.runFor(gone, this.statements.removeRows, [claim.until]);
     const later = new Date(this.clock.now().getTime() + RETRY_AFTER_MS);
-    await this.runFor(stuck, this.statements.postpone, [later]);
+    await this.runFor(stuck, this.statements.postpone, [claim.until, later]);
     return { gone: gone.length, stuck: stuck.length };
   }
 

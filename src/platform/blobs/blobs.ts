@@ -81,7 +81,8 @@ export class Blobs {
   }
 
   /**
-   * Removes a blob, unless its upload has been committed. Best effort: the sweeper comes for what this misses.
+   * Removes a blob, unless its upload has been committed. Best effort: the sweeper comes for what this misses, or the doctor
+   * when the workspace has gone.
    *
    * The row decides, and not what the upload was told. Danger: a PANIC of PostgreSQL comes as the error of a statement
    * like any other, and its recovery may bring back the very commit that it was about. A commit takes the row from

@@ -83,14 +83,16 @@ export function sweepStatements({ unreferenced }: BlobReferences): SweepStatemen
        RETURNING workspace_id AS "workspaceId", id, location`,
     ),
 
+    /** Of the claim that ends at $3. */
     postpone: statement(
       'blobs.postpone',
-      `UPDATE blobs b SET not_before = $3, claimed_until = NULL WHERE ${OF_IDS}`,
+      `UPDATE blobs b SET not_before = $4, claimed_until = NULL WHERE ${OF_IDS} AND claimed_until = $3`,
     ),
 
+    /** Of the claim that ends at $3: an upload that was taken for dead may have come to claim its row since, with its bytes. */
     removeRows: statement(
       'blobs.remove_rows',
-      `DELETE FROM blobs b WHERE ${OF_IDS} AND state = 'dying' AND ${unreferenced}`,
+      `DELETE FROM blobs b WHERE ${OF_IDS} AND state = 'dying' AND claimed_until = $3 AND ${unreferenced}`,
     ),
 
     /** A row when the workspace has any blob, uploads under way included. */

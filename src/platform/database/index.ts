@@ -13,6 +13,7 @@ export {
 } from './errors.js';
 export { BEFORE_ALL_IDS, removeInBatches } from './in-batches.js';
 export { newId } from './new-id.js';
+export { DURABLE, WITHOUT_LIMITS } from './session.js';
 export { endQuietly } from './silence.js';
 export { PlannerStatistics } from './planner-statistics.js';
 export { SCHEMA_OID } from './schema.js';

@@ -20,6 +20,7 @@ export class SchemaCheck {
     client.on('error', () => undefined); // the query fails too, and says it
     try {
       await client.connect();
+      await client.query(`SET statement_timeout = ${ANSWER_WITHIN_MS}`); // or the server would wait on, when nobody does any more
       const { rows } = await client.query<{ name: string }>('SELECT name FROM migrations');
       return this.stateOf(new Set(rows.map(({ name }) => name)));
     } finally {

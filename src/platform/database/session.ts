@@ -11,14 +11,24 @@ const LIMITED = [
   `SET statement_timeout = ${LIMITS.statement}`,
   `SET lock_timeout = ${LIMITS.lock}`,
   `SET idle_in_transaction_session_timeout = ${LIMITS.idleInTransaction}`,
+  'SET idle_session_timeout = 0', // the pool ends what it does not need
 ];
+
+/** For a connection of its own whose work takes as long as it takes, or that is idle with a lock. Not every server has all of them. */
+export const WITHOUT_LIMITS = `
+  SELECT set_config(name, '0', false) FROM pg_settings
+  WHERE name IN ('statement_timeout', 'lock_timeout', 'transaction_timeout', 'idle_session_timeout',
+                 'idle_in_transaction_session_timeout')`;
+
+/** What is acknowledged outlives a crash. A server that waits for more than its own disk goes on to do so. */
+export const DURABLE = `
+  SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`;
 
 /** What the promises rest on, whatever a server, a role or a URL set for its connections. */
 const PROMISED = [
   // A decision under a lock sees what was committed before the lock was had.
   `SET default_transaction_isolation = 'read committed'`,
-  // What is acknowledged outlives a crash. A server that waits for more than its own disk goes on to do so.
-  `SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`,
+  DURABLE,
   `SET datestyle = 'ISO'`,
 ];
 
@@ -35,6 +45,11 @@ const PLANNED = ['SET enable_seqscan = off', 'SET jit = off', `SET plan_cache_mo
  * would replace them.
  */
 const SETTINGS = [...LIMITED, ...PROMISED, ...PLANNED].join('; ');
+
+/** Makes a new connection one that migrates, and holds the start lock meanwhile. */
+export async function beginUnhurried(client: ClientBase): Promise<void> {
+  await client.query(WITHOUT_LIMITS);
+}
 
 /** Makes a new connection one of the pool's. */
 export async function beginSession(client: ClientBase): Promise<void> {

@@ -63,7 +63,7 @@ export class PostgresCarrier extends EventCarrier {
     this.listener = client;
     try {
       await client.connect();
-      await client.query(`LISTEN ${CHANNEL}`);
+      await client.query(`SET idle_session_timeout = 0; LISTEN ${CHANNEL}`);
       this.retryMs = FIRST_RETRY_MS;
       // Also after the first time: what was committed before this moment was not heard.
       this.onGap();

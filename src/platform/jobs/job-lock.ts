@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Client } from 'pg';
-import { Database, endQuietly } from '../database/index.js';
+import { Database, endQuietly, WITHOUT_LIMITS } from '../database/index.js';
 
 const LOCK = 7_325_190_002;
 
@@ -34,7 +34,7 @@ export class JobLock {
     stop.addEventListener('abort', end, { once: true });
     try {
       await client.connect();
-      await client.query('SET statement_timeout = 0; SET lock_timeout = 0');
+      await client.query(WITHOUT_LIMITS);
       const isOurs = await (isPatient ? wait(client) : attempt(client));
       stop.removeEventListener('abort', end); // the lock stays until the work has come to its end
       return isOurs && !hasStopped() ? await work(AbortSignal.any([stop, lost.signal])) : undefined;
