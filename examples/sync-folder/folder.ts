@@ -3,7 +3,7 @@ import type { Stats } from 'node:fs';
 import { lstat, mkdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
 import { normalizePath } from '../../src/automation/vault-crypto.js';
-import { type Listing, type LocalFile, walk } from './walk.js';
+import { type Listing, type LocalFile, localFile, walk } from './walk.js';
 
 /** The synced folder on disk. Takes the vault's paths, and never touches anything outside. */
 export class Folder {
@@ -35,10 +35,9 @@ export class Folder {
   /** The regular file at a path, if there is one. */
   async look(path: string): Promise<LocalFile | undefined> {
     const onDisk = this.onDisk(path);
+    const lookedAtMs = Date.now();
     const stat = await statOf(onDisk);
-    if (!stat?.isFile()) return undefined;
-    const { size, mtimeMs, ctimeMs, ino } = stat;
-    return { path, onDisk, size, mtimeMs, ctimeMs, ino };
+    return stat?.isFile() ? localFile(path, onDisk, stat, lookedAtMs) : undefined;
   }
 
   /** Whether there is no file any more. False when that cannot be told: what cannot be seen is not deleted. */
@@ -62,8 +61,8 @@ export class Folder {
   async place(draft: string, path: string): Promise<LocalFile> {
     const onDisk = await this.placeFor(path);
     await rename(draft, onDisk);
-    const { size, mtimeMs, ctimeMs, ino } = await lstat(onDisk);
-    return { path, onDisk, size, mtimeMs, ctimeMs, ino };
+    const lookedAtMs = Date.now();
+    return localFile(path, onDisk, await lstat(onDisk), lookedAtMs);
   }
 
   async discard(draft: string): Promise<void> {

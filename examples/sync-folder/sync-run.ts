@@ -53,9 +53,10 @@ export class SyncRun {
   /** Notes that folder and server have the same content now. */
   remember(local: LocalFile, plainHash: string, remote: { contentHash: string; version: number }): void {
     const { contentHash, version } = remote;
-    const { path, size, mtimeMs, ino } = local;
-    // The time of a file that was just changed proves nothing yet. Zero: compare the content next time.
-    const ctimeMs = Date.now() - local.ctimeMs < CLOCK_TICK_MS ? 0 : local.ctimeMs;
+    const { path, size, mtimeMs, ino, lookedAtMs } = local;
+    // The time of a file that had just been changed when it was looked at proves nothing: what was written right after it
+    // may have the same. Zero: compare the content next time.
+    const ctimeMs = lookedAtMs - local.ctimeMs < CLOCK_TICK_MS ? 0 : local.ctimeMs;
     this.device.state.files.set(path, { plainHash, contentHash, version, size, mtimeMs, ctimeMs, ino });
   }
 

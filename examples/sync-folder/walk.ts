@@ -1,4 +1,4 @@
-import type { Dirent } from 'node:fs';
+import type { Dirent, Stats } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { InvalidPathError, normalizePath } from '../../src/automation/vault-crypto.js';
@@ -12,6 +12,14 @@ export interface LocalFile {
   readonly mtimeMs: number;
   readonly ctimeMs: number;
   readonly ino: number;
+  /** when it was asked what it is like, so no later than that */
+  readonly lookedAtMs: number;
+}
+
+/** @param lookedAtMs taken before `stats` */
+export function localFile(path: string, onDisk: string, stats: Stats, lookedAtMs: number): LocalFile {
+  const { size, mtimeMs, ctimeMs, ino } = stats;
+  return { path, onDisk, size, mtimeMs, ctimeMs, ino, lookedAtMs };
 }
 
 /** Something that was left out, and why. */
@@ -50,8 +58,8 @@ export async function walk(root: string, except?: string): Promise<Listing> {
     if (entry.isSymbolicLink()) throw new Skip('a symbolic link');
     if (!entry.isFile()) throw new Skip('not a regular file');
     if (files.has(path)) throw new Skip('another file has the same name in another Unicode form');
-    const { size, mtimeMs, ctimeMs, ino } = await lstat(onDisk);
-    return [path, { path: normalizePath(path), onDisk, size, mtimeMs, ctimeMs, ino }];
+    const lookedAtMs = Date.now();
+    return [path, localFile(normalizePath(path), onDisk, await lstat(onDisk), lookedAtMs)];
   }
 
   await visit(root, '');
