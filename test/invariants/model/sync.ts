@@ -1,6 +1,6 @@
 import { addDeletion } from './files.js';
 import { answered, refused, type Rule } from './operations.js';
-import { copyOf, liveFileAt, liveFiles, newest, type Workspace, workspaceIn } from './state.js';
+import { copyOf, liveFileAt, liveFiles, newest, type File, type Workspace, workspaceIn } from './state.js';
 import { hashOf, sizeOf, timeOf } from './words.js';
 
 export const status: Rule<'status'> = (state, operation) => {
@@ -60,7 +60,7 @@ export const push: Rule<'push'> = (state, { workspace: name, device, base, rows,
   const before = copyOf(workspace);
   for (const [path, believed] of new Map(rows.map((row) => [row.path, row.content]))) {
     const file = liveFileAt(workspace, path);
-    const verdict = file ? judge(before, path, { device, base, believed }) : 'landed';
+    const verdict = file ? judge(before, file, { device, base, believed }) : 'landed';
     if (file && verdict === 'conflict') {
       const { version, content } = newest(file);
       conflicts.push({ encryptedPath: path, serverVersion: version, serverContentHash: hashOf(content) });
@@ -79,12 +79,16 @@ interface Deletion {
 }
 
 /** What a deletion of a live file comes to: it has landed before, somebody else has changed the file since, or it is to be done. */
-function judge({ log }: Workspace, path: string, { device, base, believed }: Deletion): string {
-  const since = log.slice(base).filter((change) => change.path === path);
-  const own = since.findLast((change) => change.device === device);
-  const isRetry = own?.action === 'delete' && (believed === null || believed === own.content);
-  if (isRetry) return 'landed';
-  return since.some((change) => change.device !== device) ? 'conflict' : 'apply';
+function judge({ log }: Workspace, file: File, { device, base, believed }: Deletion): string {
+  const since = log.slice(base).filter((change) => change.path === file.path);
+  const own = since.filter((change) => change.device === device);
+  const latest = own.at(-1);
+  const isLatestWord = latest?.action === 'delete' && (believed === null || believed === latest.content);
+  const isOfBefore =
+    believed !== newest(file).content &&
+    own.some(({ action, content }) => action === 'delete' && content === believed);
+  if (isLatestWord || isOfBefore) return 'landed';
+  return own.length < since.length ? 'conflict' : 'apply';
 }
 
 const clamped = (limit: number | null): number =>
