@@ -167,6 +167,14 @@ export const LOG_MUTANTS = [
     tests: [[SYNC, 'a retry']],
   },
   {
+    name: 'late repetition of a push deletes an own upload',
+    promise: 'A repeated push leaves what the device itself has uploaded since.',
+    file: 'src/sync/conflicts.ts',
+    find: 'since.deletedHashes.includes(pushedHash)',
+    replace: 'since.deletedHashes.length < 0',
+    tests: [[SYNC, 'a retry']],
+  },
+  {
     name: 'compaction floor off by one',
     promise: 'A cursor on the compaction floor is good, one below it is 409.',
     file: 'src/sync/cursors.ts',
