@@ -16,7 +16,7 @@ import { KillSwitch } from './platform/kill-switch/index.js';
 import { createLogger, Log, NestLog } from './platform/log/index.js';
 import { MetricsServer } from './platform/metrics/index.js';
 import type { Outbound } from './platform/outbound/index.js';
-import { Doorkeeper, SocketAdapter } from './realtime/index.js';
+import { SocketAdapter } from './realtime/index.js';
 
 export interface AppOptions {
   readonly clock?: Clock;
@@ -45,22 +45,20 @@ export async function createApp(
   const overload = app.get(Overload);
   const fastify = app.getHttpAdapter().getInstance();
   const headers = securityHeaders(configuration.isHttps);
-  const doorkeeper = app.get(Doorkeeper, { strict: false });
   app.useWebSocketAdapter(
     new SocketAdapter(
       app,
-      (request, query, id) => {
+      () => {
         const refusal = killSwitch.refusal('down') ?? overload.refusal();
         if (refusal) throw refusal;
-        return doorkeeper.admit(request, query, id);
       },
       headers,
     ),
   );
   app.enableCors(corsOptions(configuration.trustedOrigins));
-  await app.init();
-  for (const refuses of [killSwitch, overload]) refuses.watch(fastify); // after CORS: a page must be able to read a refusal
   await orClose(app, async () => {
+    await app.init();
+    for (const refuses of [killSwitch, overload]) refuses.watch(fastify); // after CORS: a page must be able to read a refusal
     // Better not to start than to let people sign in and then give them no token.
     await app.get(SigningKeys, { strict: false }).check();
     await fastify.ready();
@@ -73,7 +71,7 @@ async function orClose(app: NestFastifyApplication, work: () => Promise<void>): 
   try {
     await work();
   } catch (error) {
-    await app.close();
+    await app.close().catch(() => undefined); // what went wrong first is what counts
     throw error;
   }
 }

@@ -1,5 +1,6 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { InFlightRequests } from './platform/http/index.js';
+import { exitBecause } from './failure.js';
 
 /** In-flight requests have 25 s of it; nothing may keep a process that was told to end. */
 const GIVE_UP_MS = 45_000;
@@ -14,11 +15,11 @@ export function drainOn(signals: NodeJS.Signals[], app: NestFastifyApplication):
     process.on(signal, () => {
       if (isDraining) return;
       isDraining = true;
-      setTimeout(() => process.exit(1), GIVE_UP_MS).unref();
-      void drain(app).then(
-        () => process.exit(0),
-        () => process.exit(1),
-      );
+      setTimeout(
+        () => exitBecause(`the service has not ended within ${GIVE_UP_MS / 1_000} s`),
+        GIVE_UP_MS,
+      ).unref();
+      void drain(app).then(() => process.exit(0), exitBecause);
     });
   }
 }

@@ -3,7 +3,7 @@ import { createApp } from './app.js';
 import { configurationOfProcess } from './config/index.js';
 import { drainOn } from './drain.js';
 import { listen } from './listen.js';
-import { exitBecause } from './startup-failure.js';
+import { exitBecause } from './failure.js';
 
 try {
   const configuration = configurationOfProcess();

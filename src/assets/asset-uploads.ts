@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Blobs, type StagedBlob } from '../platform/blobs/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { AmbiguousCommit, Database, type Tx } from '../platform/database/index.js';
+import { Database, isUnanswered, type Tx } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
 import { Conflict, ServiceUnavailable } from '../platform/http/index.js';
 import { ASSETS } from '../workspaces/index.js';
@@ -62,7 +62,7 @@ export class AssetUploads {
       verdict = await this.database.transaction((tx) => this.commit(tx, upload, { token, blob, allowance }));
     } catch (error) {
       // A database that does not answer is not made to keep the client waiting once more: the sweeper comes for the blob.
-      if (!(error instanceof AmbiguousCommit)) await this.blobs.discard(blob);
+      if (!isUnanswered(error)) await this.blobs.discard(blob);
       throw error;
     }
     if (verdict === 'new') this.bus.publish({ topic: ASSETS, key: upload.workspaceId });

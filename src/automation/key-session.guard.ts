@@ -11,6 +11,7 @@ import {
 } from '@nestjs/common';
 import { finalize, type Observable } from 'rxjs';
 import type { AuthenticatedRequest } from '../auth/index.js';
+import { afterBody } from '../platform/http/index.js';
 import type { WorkspaceRef } from '../workspaces/index.js';
 import { KeySessions } from './key-sessions.service.js';
 import { type Vault, wipe } from './vault.js';
@@ -27,8 +28,10 @@ export class KeySessionGuard implements CanActivate {
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = requestOf(context);
-    const { headers, principal, workspace } = request;
-    request.vault = await this.sessions.unlock(headers['x-key-session'], principal.userId, workspace.id);
+    const { raw, headers, principal, workspace } = request;
+    const vault = await this.sessions.unlock(headers['x-key-session'], principal.userId, workspace.id);
+    afterBody(raw, () => this.sessions.requireLive(vault.sessionId));
+    request.vault = vault;
     return true;
   }
 }

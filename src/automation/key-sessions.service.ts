@@ -93,6 +93,11 @@ export class KeySessions {
     this.bus.publish({ topic: KEY_SESSION_ENDED, key: sessionId });
   }
 
+  /** @throws KeySessionRequired when the session has ended */
+  async requireLive(sessionId: string): Promise<void> {
+    if (!(await this.liveAmong([sessionId])).has(sessionId)) throw new KeySessionRequired();
+  }
+
   /** Those of the sessions that have not ended. */
   async liveAmong(sessionIds: readonly string[]): Promise<Set<string>> {
     const values = [...liveAt(this.clock.now()), sessionIds];

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Blobs, type StagedBlob } from '../platform/blobs/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { BEFORE_ALL_IDS, Database, isConnectionLost, newId } from '../platform/database/index.js';
+import { BEFORE_ALL_IDS, Database, isUnanswered, newId } from '../platform/database/index.js';
 import { BadRequest, NotFound, PreconditionFailed, ServiceUnavailable } from '../platform/http/index.js';
 import type { Caller } from '../workspaces/index.js';
 import { Announcements } from './announcements.js';
@@ -130,7 +130,7 @@ export class Files {
       });
     } catch (error) {
       // A database that does not answer is not made to keep the client waiting once more: the sweeper comes for the blob.
-      if (!isConnectionLost(error)) await this.blobs.discard(blob);
+      if (!isUnanswered(error)) await this.blobs.discard(blob);
       throw error;
     }
   }

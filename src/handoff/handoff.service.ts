@@ -62,7 +62,7 @@ export class Handoff {
 
   private enter(form: Form, visit: Visit) {
     if (form.get('intent') !== 'continue') return this.attempts.make(form, visit);
-    return visit.session && { ...visit.session, cookies: [] };
+    return visit.session && { ...visit.session, cookies: visit.cookies };
   }
 
   private page(

@@ -12,7 +12,7 @@ export interface Visit {
   readonly formToken: FormToken;
   readonly client: Client;
   readonly cookie: string | undefined;
-  /** What the next page has to set. */
+  /** What the answer has to set; what its work sets as well comes after. */
   readonly cookies: readonly string[];
 }
 

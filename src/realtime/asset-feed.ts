@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { setImmediate } from 'node:timers/promises';
 import { NotFound } from '../platform/http/index.js';
 import { Connections } from './connections.js';
-import { Latest } from './latest.js';
+import { CoalescingRunner } from '../platform/async/index.js';
 import { encode } from './messages.js';
 import { Rooms } from './rooms.js';
 import { Turn } from './turn.js';
@@ -19,7 +19,7 @@ const AT_ONCE = 20;
 @Injectable()
 export class AssetFeed {
   /** What is being read, by workspace. */
-  private readonly reads = new Map<string, Latest>();
+  private readonly reads = new Map<string, CoalescingRunner>();
 
   constructor(
     private readonly rooms: Rooms,
@@ -41,7 +41,7 @@ export class AssetFeed {
   /** Tells all that was committed before this call. @throws NotFound when the workspace has gone */
   async catchUp(workspaceId: string): Promise<void> {
     if (this.connections.of(workspaceId).size === 0) return;
-    const read = this.reads.get(workspaceId) ?? new Latest(() => this.read(workspaceId));
+    const read = this.reads.get(workspaceId) ?? new CoalescingRunner(() => this.read(workspaceId));
     this.reads.set(workspaceId, read);
     try {
       await read.run();

@@ -2,7 +2,7 @@ import type { Change, Sync } from '../sync/index.js';
 import { Conflict } from '../platform/http/index.js';
 import { CloseCode } from './close-codes.js';
 import type { Connection } from './connection.js';
-import { Latest } from './latest.js';
+import { CoalescingRunner } from '../platform/async/index.js';
 import { changesMessage, encode } from './messages.js';
 
 const PAGE = 1000;
@@ -17,7 +17,7 @@ const FLUSH_MS = 100;
  * lost, doubled, early or of a write that was rolled back can neither hide a change nor make one up.
  */
 export class ChangeFeed {
-  private readonly latest = new Latest(() => this.read());
+  private readonly reads = new CoalescingRunner(() => this.read());
   private told: number | undefined;
 
   constructor(
@@ -33,7 +33,7 @@ export class ChangeFeed {
 
   /** Tells all that was committed before this call. @throws NotFound when the workspace has gone */
   catchUp(): Promise<void> {
-    return this.latest.run();
+    return this.reads.run();
   }
 
   private async read(): Promise<void> {

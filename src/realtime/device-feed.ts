@@ -1,5 +1,5 @@
 import type { Connection } from './connection.js';
-import { Latest } from './latest.js';
+import { CoalescingRunner } from '../platform/async/index.js';
 import { encode } from './messages.js';
 import { type Notice, Notices } from './notices.js';
 
@@ -14,7 +14,7 @@ export interface DeviceSources {
 
 /** Tells a room of the devices that come and go, on all instances: the difference of what is from what was told. */
 export class DeviceFeed {
-  private readonly latest = new Latest(() => this.read());
+  private readonly reads = new CoalescingRunner(() => this.read());
   private readonly notices = new Notices();
   /** Devices here, with the number of their sockets. */
   private readonly here = new Map<string, number>();
@@ -64,7 +64,7 @@ export class DeviceFeed {
   }
 
   catchUp(): Promise<void> {
-    return this.latest.run();
+    return this.reads.run();
   }
 
   /** Brings a member to where `count` is. */

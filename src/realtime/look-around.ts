@@ -4,7 +4,7 @@ import { EventBus } from '../platform/events/index.js';
 import { Log } from '../platform/log/index.js';
 import { AssetFeed } from './asset-feed.js';
 import { Connections } from './connections.js';
-import { Latest } from './latest.js';
+import { CoalescingRunner } from '../platform/async/index.js';
 import { RoomEvents } from './room-events.js';
 import { type Head, Rooms } from './rooms.js';
 
@@ -16,7 +16,7 @@ const EVERY_MS = 3_000;
  */
 @Injectable()
 export class LookAround implements OnApplicationBootstrap {
-  private readonly latest = new Latest(() => this.look());
+  private readonly looks = new CoalescingRunner(() => this.look());
 
   constructor(
     private readonly rooms: Rooms,
@@ -34,7 +34,7 @@ export class LookAround implements OnApplicationBootstrap {
   @Interval(EVERY_MS)
   async now(): Promise<void> {
     if (this.connections.size === 0) return;
-    await this.log.bestEffort('look after the live rooms', () => this.latest.run());
+    await this.log.bestEffort('look after the live rooms', () => this.looks.run());
   }
 
   private async look(): Promise<void> {

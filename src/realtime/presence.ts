@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database, isForeignKeyViolation, newId } from '../platform/database/index.js';
-import { Latest } from './latest.js';
+import { CoalescingRunner } from '../platform/async/index.js';
 import { realtimeStatements } from './realtime.queries.js';
 
 /** Renewed every 5 s, so three renewals may fail; the others look every 3 s: a killed instance's devices are gone within 30 s. */
@@ -13,7 +13,7 @@ export class Presence {
   private readonly instanceId = newId();
 
   /** Written by one at a time: a renewal under way must not bring back a lease that has been ended. */
-  private readonly lease = new Latest(() => (this.hasEnded ? this.remove() : this.renew()));
+  private readonly lease = new CoalescingRunner(() => (this.hasEnded ? this.remove() : this.renew()));
   private hasEnded = false;
   private isForgotten = false;
 

@@ -7,7 +7,7 @@ import { Sync } from '../sync/index.js';
 import { ChangeFeed } from './change-feed.js';
 import type { Connection } from './connection.js';
 import { DeviceFeed } from './device-feed.js';
-import { Latest } from './latest.js';
+import { CoalescingRunner } from '../platform/async/index.js';
 import { Presence } from './presence.js';
 import { realtimeStatements } from './realtime.queries.js';
 import { Room } from './room.js';
@@ -25,7 +25,7 @@ export interface Head {
 @Injectable()
 export class Rooms {
   private readonly rooms = new Map<string, Room>();
-  private readonly settling = new Latest(() => this.settleRest());
+  private readonly settling = new CoalescingRunner(() => this.settleRest());
 
   constructor(
     private readonly database: Database,

@@ -6,15 +6,10 @@ import type { Duplex } from 'node:stream';
 import type { WebSocket, WebSocketServer } from 'ws';
 import { BadRequest, type ErrorAnswer, errorAnswer, NotFound } from '../platform/http/index.js';
 import { Log } from '../platform/log/index.js';
-import type { Admission } from './admission.js';
 import { Doorkeeper } from './doorkeeper.js';
 
-/** Decides on an upgrade before it happens. @throws ApiError, which becomes the answer instead of the 101 */
-export type Admit = (
-  request: IncomingMessage,
-  query: URLSearchParams,
-  workspaceId: string,
-) => Promise<Admission>;
+/** Whether any upgrade is let in at the moment. @throws ApiError, which becomes the answer instead of the 101 */
+export type RequireOpen = () => void;
 
 interface Route {
   readonly pattern: RegExp;
@@ -40,7 +35,7 @@ export class SocketAdapter extends WsAdapter {
 
   constructor(
     app: INestApplicationContext,
-    private readonly admit: Admit,
+    private readonly requireOpen: RequireOpen,
     private readonly headers: Readonly<Record<string, string>>,
   ) {
     super(app);
@@ -93,8 +88,10 @@ export class SocketAdapter extends WsAdapter {
       const destination = this.destinationOf(request);
       if (!destination) throw new NotFound('not found');
       const { server, query, workspaceId } = destination;
-      const admission = await this.admit(request, query, workspaceId);
+      this.requireOpen();
+      const admission = await this.doorkeeper.admit(request, query, workspaceId);
       if (socket.destroyed) return;
+      this.requireOpen(); // what was closed meanwhile has ended the sockets that there were, and this is none of them
       this.doorkeeper.requireRoom(admission);
       server.handleUpgrade(request, socket, head, (client) => {
         this.note(request, requestId, 101);

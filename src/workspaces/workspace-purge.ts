@@ -68,7 +68,7 @@ export class WorkspacePurge
   begin(workspaceId: string): void {
     if (this.isStopping) return;
     this.waiting.add(workspaceId);
-    this.working ??= this.work().finally(() => (this.working = undefined));
+    this.start();
   }
 
   async onApplicationBootstrap(): Promise<void> {
@@ -118,6 +118,14 @@ export class WorkspacePurge
   private async countDeleted(): Promise<number> {
     const [row] = await this.database.run<{ workspaces: number }>(countDeleted, []);
     return row?.workspaces ?? 0;
+  }
+
+  /** Also for what comes after the last look at what waits, and before the end of the run is known. */
+  private start(): void {
+    this.working ??= this.work().finally(() => {
+      this.working = undefined;
+      if (this.waiting.size > 0 && !this.isStopping) this.start();
+    });
   }
 
   private async work(): Promise<void> {

@@ -1,7 +1,9 @@
+import { jest } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { StorageQuota } from '../../src/assets/index.js';
 import { Blobs, BlobSweeper } from '../../src/platform/blobs/index.js';
+import { Database } from '../../src/platform/database/index.js';
 import { WorkspacePurge } from '../../src/workspaces/index.js';
 import { assetToken, envelope, expectExactUsage, TestAssets } from '../kit/assets.js';
 import { changedTables, checksums } from '../kit/checksums.js';
@@ -215,6 +217,19 @@ describe('an upload under way', () => {
       return allowance(userId);
     };
     await expectRefused(503, () => assets.create(assetToken(), envelope(2000)));
+  });
+
+  it('of which the database has not heard is left to the sweeper: nobody waits for the database a second time', async () => {
+    const lost = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+    const transaction = jest.spyOn(service.app.get(Database), 'transaction').mockRejectedValueOnce(lost);
+    const discard = jest.spyOn(service.app.get(Blobs), 'discard');
+    try {
+      await assets.create(assetToken(), envelope(2000)).expect(503);
+      expect(discard).not.toHaveBeenCalled();
+    } finally {
+      for (const spy of [transaction, discard]) spy.mockRestore();
+    }
+    await service.app.get(BlobSweeper).sweep(new Date(service.clock.now().getTime() + 61 * 60_000));
   });
 
   it('that dies between its bytes and its rows leaves its object for an hour, and no longer', async () => {

@@ -5,7 +5,7 @@ import { InFlightRequests } from '../../src/platform/http/index.js';
 import { KillSwitch } from '../../src/platform/kill-switch/index.js';
 import { automationPath, TestVault } from '../kit/automation.js';
 import { sendRaw } from '../kit/raw-http.js';
-import { eventually, sha256, startService, type TestService, TestUser } from '../kit/index.js';
+import { begunRequest, eventually, sha256, startService, type TestService, TestUser } from '../kit/index.js';
 
 const PASSWORD = 'Ünïcode pass – 12 ﬁsh';
 const MINUTE = 60_000;
@@ -264,6 +264,24 @@ describe('a key session', () => {
     await expectRequired(one.request('get', '/notes'));
     await expectRequired(there.endSession());
     expect(await rowsOf(one)).toBe(0);
+  });
+
+  it.each([
+    ['its client has ended it', (one: TestVault) => one.endSession().expect(200)],
+    [
+      'its time is over',
+      () => {
+        service.clock.advance(16 * MINUTE);
+      },
+    ],
+  ])('writes no note whose body was on its way when %s', async (_, end) => {
+    const one = await newVault();
+    const note = JSON.stringify({ path: 'late.md', content: 'text' });
+    const finish = await begunRequest(service, one.request('post', '/notes').type('json'), note);
+    await end(one);
+    const { status, text } = await finish();
+    expect([status, text]).toEqual([401, '{"error":"key session required"}']);
+    expect(await one.workspace.list()).toEqual([]);
   });
 
   it('serves every instance that shares the database', async () => {

@@ -302,6 +302,10 @@ describe('the browser’s own session', () => {
     expect(textOf(slid.text)).toContain('Continue as slider');
     expect(slid.get('Set-Cookie')!.join()).toMatch(/session_token=.*Max-Age=604800/);
 
+    await expireIn(2 * DAY_MS);
+    const onwards = await browser.submit(slid, 'Continue');
+    expect(onwards.get('Set-Cookie')!.join()).toMatch(/session_token=.*Max-Age=604800/);
+
     await expireIn(-1000);
     const ended = await browser.get(DESKTOP_PATH);
     expect(formsOf(ended).map(({ label }) => label)).toEqual(['Sign in', 'Sign up']);

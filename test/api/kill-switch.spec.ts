@@ -1,7 +1,9 @@
 import { jest } from '@jest/globals';
 import { IncomingMessage } from 'node:http';
+import { Database } from '../../src/platform/database/index.js';
 import { EventBus } from '../../src/platform/events/index.js';
 import { KillSwitch, type Mode } from '../../src/platform/kill-switch/index.js';
+import { AssetFeed } from '../../src/realtime/asset-feed.js';
 import { type Route, ROUTES } from '../contract/routes/route-table.js';
 import { changedTables, checksums } from '../kit/checksums.js';
 import {
@@ -188,6 +190,20 @@ describe('down', () => {
     expect(await socket.closed()).toBe(1013);
   });
 
+  it('ends an upgrade that was being decided when it was switched on', async () => {
+    const assets = service.app.get(AssetFeed, { strict: false });
+    const revision = assets.revision.bind(assets);
+    const spy = jest.spyOn(assets, 'revision').mockImplementationOnce(async (id) => {
+      await set('down'); // the last that is asked before the 101
+      return revision(id);
+    });
+    try {
+      await expect(TestSocket.open(service.url, workspace.id, alice.token)).rejects.toThrow('503');
+    } finally {
+      spy.mockRestore();
+    }
+  });
+
   it('is over as soon as it is switched off', async () => {
     await set('down');
     await set('off');
@@ -197,6 +213,42 @@ describe('down', () => {
 });
 
 describe('the mode', () => {
+  it('is not undone by an answer of the database that was late', async () => {
+    const { app } = other;
+    const [killSwitch, database] = [app.get(KillSwitch), app.get(Database)];
+    const modes: Mode[] = [];
+    killSwitch.onChange((mode) => modes.push(mode));
+    const run = database.run.bind(database);
+    let hold: Promise<void> | undefined;
+    let letGo = (): void => undefined;
+    hold = new Promise((resolve) => (letGo = resolve));
+    const asked: Promise<unknown>[] = [];
+    const spy = jest.spyOn(database, 'run').mockImplementation(async (...query: Parameters<typeof run>) => {
+      const answer = run(...query);
+      if (query[0].name !== 'kill_switch.find') return answer;
+      asked.push(answer);
+      const isHeld = hold;
+      hold = undefined; // only the first
+      await answer;
+      await isHeld;
+      return answer;
+    });
+    try {
+      const late = killSwitch.look();
+      await eventually(() => expect(asked).toHaveLength(1));
+      await asked[0];
+      await service.app.get(KillSwitch).set('down');
+      const newer = killSwitch.look();
+      await Promise.all(asked);
+      await new Promise((resolve) => setImmediate(resolve));
+      letGo();
+      await Promise.all([late, newer]);
+      expect([killSwitch.mode, modes]).toEqual(['down', ['down']]);
+    } finally {
+      spy.mockRestore();
+    }
+  });
+
   it('is one for all instances', async () => {
     await set('read-only');
     await workspace.as(alice.at(other.url)).put('b', 'two').expect(503);

@@ -34,6 +34,24 @@ describe('what goes to the other instances', () => {
     await closed;
   });
 
+  it.each(Array.from({ length: 30 }, (_, n) => n))(
+    'misses nothing that comes as a message ends, %i promises after it',
+    async (promises) => {
+      const told: string[] = [];
+      const busy = new Outbox((payload) => {
+        told.push(...reader.read(payload).map(({ key }) => key));
+        return Promise.resolve();
+      }, {} as Log);
+      Object.assign(busy, { pause: () => Promise.resolve() });
+      busy.add(event('first'));
+      for (let i = 0; i < promises; i++) await Promise.resolve();
+      busy.add(event('second'));
+      await promisesSettle();
+      expect(told).toEqual(['first', 'second']);
+      await busy.close();
+    },
+  );
+
   it('is nothing after the end', async () => {
     outbox.add(event('late'));
     await outbox.close();

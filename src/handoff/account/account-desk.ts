@@ -63,7 +63,7 @@ export class AccountDesk {
       return sendPage(reply, { ...(await this.page(visit, { alert: OUT_OF_DATE })), status: 403 });
     const { page, cookies = [] } = await work(visit, form);
     if (page) await sendPage(reply, page);
-    else await sendOnwards(reply, ACCOUNT, cookies);
+    else await sendOnwards(reply, ACCOUNT, [...visit.cookies, ...cookies]);
   }
 
   /** The account, or the form to sign in. */

@@ -80,11 +80,15 @@ export function isConnectionLost(error: unknown): boolean {
   return error instanceof Error && LOST_MESSAGE.test(error.message);
 }
 
+/** Whether the database gave no answer: who asks it again at once most likely waits once more. */
+export function isUnanswered(error: unknown): boolean {
+  return error instanceof AmbiguousCommit || isConnectionLost(error);
+}
+
 /** Whether the same request may succeed a moment later. */
 export function isTransient(error: unknown): boolean {
-  if (error instanceof AmbiguousCommit) return true;
   const state = sqlState(error);
-  return (state !== undefined && TRANSIENT.has(state)) || isConnectionLost(error);
+  return (state !== undefined && TRANSIENT.has(state)) || isUnanswered(error);
 }
 
 function rawCode(error: unknown): string | undefined {

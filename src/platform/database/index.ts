@@ -4,7 +4,7 @@ export { DatabaseModule } from './database.module.js';
 export { createDataSource } from './data-source.js';
 export {
   AmbiguousCommit,
-  isConnectionLost,
+  isUnanswered,
   isForeignKeyViolation,
   isOfGoneUser,
   isOfGoneWorkspace,

@@ -36,7 +36,7 @@ export class Outbox {
   add(event: BusEvent): void {
     if (this.isClosed || this.waiting.size >= MAX_WAITING) return;
     this.waiting.set(`${event.topic} ${event.key}`, event);
-    this.sending ??= this.sendAll().finally(() => (this.sending = undefined));
+    this.start();
   }
 
   /** What a payload of another instance says; nothing for our own, which has been heard here already. */
@@ -54,6 +54,14 @@ export class Outbox {
     this.isClosed = true;
     this.endPause();
     await this.sending;
+  }
+
+  /** Also for what comes after the last look at what waits, and before the end of the run is known. */
+  private start(): void {
+    this.sending ??= this.sendAll().finally(() => {
+      this.sending = undefined;
+      if (this.waiting.size > 0 && !this.isClosed) this.start();
+    });
   }
 
   private async sendAll(): Promise<void> {

@@ -23,6 +23,7 @@ export class PostgresCarrier extends EventCarrier {
   private look: NodeJS.Timeout | undefined;
   private retry: NodeJS.Timeout | undefined;
   private retryMs = FIRST_RETRY_MS;
+  private isOutageTold = false;
   private isClosed = false;
   private hear: (event: BusEvent) => void = () => undefined;
   private onGap: () => void = () => undefined;
@@ -65,11 +66,12 @@ export class PostgresCarrier extends EventCarrier {
       await client.connect();
       await client.query(`SET idle_session_timeout = 0; LISTEN ${CHANNEL}`);
       this.retryMs = FIRST_RETRY_MS;
+      this.isOutageTold = false;
       // Also after the first time: what was committed before this moment was not heard.
       this.onGap();
     } catch (err) {
-      // Once an outage: it may last.
-      if (this.retryMs === FIRST_RETRY_MS) this.log.warn({ err }, 'cannot listen to the other instances');
+      if (!this.isOutageTold) this.log.warn({ err }, 'cannot listen to the other instances');
+      this.isOutageTold = true; // it may last
       this.lose(client);
     }
   }

@@ -1,6 +1,7 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import type { FastifyInstance } from 'fastify';
+import { CoalescingRunner } from '../async/index.js';
 import { Clock } from '../clock/index.js';
 import { Database, statement } from '../database/index.js';
 import { EventBus } from '../events/index.js';
@@ -32,6 +33,8 @@ const set = statement(
 export class KillSwitch implements OnApplicationBootstrap {
   private current: Mode = 'off';
   private readonly listeners: ((mode: Mode) => void)[] = [];
+  /** One at a time, or an answer that was late would undo a newer one. */
+  private readonly looks = new CoalescingRunner(() => this.readMode());
 
   constructor(
     private readonly database: Database,
@@ -62,15 +65,8 @@ export class KillSwitch implements OnApplicationBootstrap {
 
   /** A database that does not answer leaves the mode as it is. */
   @Interval(LOOK_EVERY_MS)
-  async look(): Promise<void> {
-    await this.log.bestEffort('look at the kill switch', async () => {
-      const [row] = await this.database.run<{ mode: Mode }>(find, []);
-      const mode = row?.mode ?? 'off';
-      if (mode === this.current) return;
-      this.current = mode;
-      this.log.warn({ mode }, 'the kill switch was set');
-      for (const listener of this.listeners) listener(mode);
-    });
+  look(): Promise<void> {
+    return this.looks.run();
   }
 
   /** While down, no request gets any further than this. */
@@ -95,5 +91,16 @@ export class KillSwitch implements OnApplicationBootstrap {
       ? 'the service is down for maintenance'
       : 'the service is read-only for maintenance';
     return new ServiceUnavailable(message, RETRY_AFTER_S);
+  }
+
+  private async readMode(): Promise<void> {
+    await this.log.bestEffort('look at the kill switch', async () => {
+      const [row] = await this.database.run<{ mode: Mode }>(find, []);
+      const mode = row?.mode ?? 'off';
+      if (mode === this.current) return;
+      this.current = mode;
+      this.log.warn({ mode }, 'the kill switch was set');
+      for (const listener of this.listeners) listener(mode);
+    });
   }
 }

@@ -2,7 +2,7 @@
  * Runs the same work one at a time, and at most once more for however many calls came meanwhile. A call resolves after
  * a run that began after the call: what was true before it has been seen.
  */
-export class Latest {
+export class CoalescingRunner {
   private running: Promise<void> | undefined;
   private next: Promise<void> | undefined;
 

@@ -1,23 +1,23 @@
-import { Latest } from '../../src/realtime/latest.js';
+import { CoalescingRunner } from '../../src/platform/async/index.js';
 
-describe('Latest', () => {
+describe('CoalescingRunner', () => {
   let begun: number;
   let finish: ((error?: Error) => void)[];
-  let latest: Latest;
+  let runner: CoalescingRunner;
 
   beforeEach(() => {
     begun = 0;
     finish = [];
-    latest = new Latest(() => {
+    runner = new CoalescingRunner(() => {
       begun++;
       return new Promise((resolve, reject) => finish.push((error) => (error ? reject(error) : resolve())));
     });
   });
 
   it('resolves a call after a run that began after the call', async () => {
-    const first = latest.run();
+    const first = runner.run();
     let isDone = false;
-    const second = latest.run().then(() => (isDone = true));
+    const second = runner.run().then(() => (isDone = true));
     finish[0]?.();
     await first;
     await settled();
@@ -27,7 +27,7 @@ describe('Latest', () => {
   });
 
   it('runs once more for however many calls came meanwhile', async () => {
-    const calls = Array.from({ length: 50 }, () => latest.run());
+    const calls = Array.from({ length: 50 }, () => runner.run());
     finish[0]?.();
     await settled();
     finish[1]?.();
@@ -38,7 +38,7 @@ describe('Latest', () => {
   it('never runs twice at once, also when calls come as a run ends', async () => {
     let running = 0;
     let most = 0;
-    const busy = new Latest(async () => {
+    const busy = new CoalescingRunner(async () => {
       most = Math.max(most, ++running);
       await settled();
       running--;
@@ -51,8 +51,8 @@ describe('Latest', () => {
   });
 
   it('passes a failure to those who waited for that run, and goes on', async () => {
-    const first = latest.run();
-    const second = latest.run();
+    const first = runner.run();
+    const second = runner.run();
     finish[0]?.(new Error('away'));
     await expect(first).rejects.toThrow('away');
     await settled();

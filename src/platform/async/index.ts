@@ -1,0 +1,1 @@
+export { CoalescingRunner } from './coalescing-runner.js';
