@@ -19,7 +19,7 @@ const LONGEST_MS = 5 * 60_000;
 
 /** What a fault looks like that cannot run, so that any test would have failed. */
 const UNFIT =
-  /SyntaxError|ReferenceError|Cannot find module|StartupError|Nest can't resolve|got 500 "Internal Server Error"/;
+  /SyntaxError|ReferenceError|Cannot find module|OperatorError|Nest can't resolve|got 500 "Internal Server Error"/;
 
 const asked = process.argv.slice(2).filter((argument) => argument !== '--sound');
 const isSound = process.argv.includes('--sound');

@@ -58,7 +58,7 @@ export async function createApp(
   app.enableCors(corsOptions(configuration.trustedOrigins));
   await orClose(app, async () => {
     await app.init();
-    for (const refuses of [killSwitch, overload]) refuses.watch(fastify); // after CORS: a page must be able to read a refusal
+    for (const refuses of [killSwitch, overload]) refuses.refuseRequestsOf(fastify); // after CORS: a page must be able to read a refusal
     // Better not to start than to let people sign in and then give them no token.
     await app.get(SigningKeys, { strict: false }).check();
     await fastify.ready();

@@ -25,6 +25,6 @@ export function drainOn(signals: NodeJS.Signals[], app: NestFastifyApplication):
 }
 
 async function drain(app: NestFastifyApplication): Promise<void> {
-  await app.get(InFlightRequests).announce();
+  await app.get(InFlightRequests).beginShutdown();
   await app.close();
 }

@@ -1,6 +1,6 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { type AddressInfo, connect, createServer, type Server } from 'node:net';
-import { type Configuration, StartupError } from './config/index.js';
+import { type Configuration, OperatorError } from './config/index.js';
 
 const ANSWER_WITHIN_MS = 1_000;
 
@@ -8,21 +8,21 @@ const ANSWER_WITHIN_MS = 1_000;
  * Starts the service on its address. The address is tried before anything else is brought up, so a taken port costs
  * nothing; PORT=0 becomes the port found, because it is part of the public address that tokens carry. That one is held while
  * the service is brought up: another process could be given it meanwhile.
- * @throws StartupError when the address cannot be used
+ * @throws OperatorError when the address cannot be used
  */
 export async function listen(
   configuration: Configuration,
   create: (configuration: Configuration) => Promise<NestFastifyApplication>,
 ): Promise<NestFastifyApplication> {
   const { host, port } = configuration;
-  const holder = await heldPort(port, host);
+  const holder = await probeAddress(port, host);
   let app: NestFastifyApplication;
   if (port === 0) {
     configuration.port = (holder.address() as AddressInfo).port;
     app = await create(configuration).finally(() => closed(holder));
   } else {
     await closed(holder); // which could have been given the very port that is asked for
-    if (await isAnswered(port, host)) throw asStartupError({ code: 'EADDRINUSE' }, port, host);
+    if (await isAnswered(port, host)) throw asOperatorError({ code: 'EADDRINUSE' }, port, host);
     app = await create(configuration);
   }
   try {
@@ -30,15 +30,15 @@ export async function listen(
     return app;
   } catch (error) {
     await app.close();
-    throw asStartupError(error, configuration.port, host);
+    throw asOperatorError(error, configuration.port, host);
   }
 }
 
-/** Any port that is free, which shows that the address is one of this machine's. */
-function heldPort(port: number, host: string): Promise<Server> {
+/** Listens on a free port of the host, which shows that the address is one of this machine's. `port` is for the message alone. */
+function probeAddress(port: number, host: string): Promise<Server> {
   return new Promise((resolve, reject) => {
     const holder = createServer((socket) => socket.destroy());
-    holder.once('error', (error) => reject(asStartupError(error, port, host)));
+    holder.once('error', (error) => reject(asOperatorError(error, port, host)));
     holder.listen({ port: 0, host }, () => resolve(holder));
   });
 }
@@ -62,7 +62,7 @@ function isAnswered(port: number, host: string): Promise<boolean> {
   });
 }
 
-function asStartupError(error: unknown, port: number, host: string): Error {
+function asOperatorError(error: unknown, port: number, host: string): Error {
   const sentences: Record<string, string> = {
     EADDRINUSE: `Port ${port} is taken; stop what listens there, or set PORT to another one (0 finds a free one).`,
     EACCES: `Port ${port} needs privileges that this user does not have; set PORT to 1024 or above.`,
@@ -71,5 +71,5 @@ function asStartupError(error: unknown, port: number, host: string): Error {
   };
   const sentence = sentences[(error as NodeJS.ErrnoException).code ?? ''];
   if (sentence === undefined) return error instanceof Error ? error : new Error(String(error));
-  return new StartupError(sentence, { cause: error });
+  return new OperatorError(sentence, { cause: error });
 }

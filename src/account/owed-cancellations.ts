@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { PaymentProvider, type ProviderNames, ProviderRefusal } from '../billing/index.js';
+import { PaymentProvider, type ProviderIds, ProviderRefusal } from '../billing/index.js';
 import { Database } from '../platform/database/index.js';
 import { Log } from '../platform/log/index.js';
 import { accountStatements } from './account.queries.js';
@@ -9,7 +9,7 @@ const BATCH = 100;
 /** When the provider was away so many times in a row, the others would fare no better. */
 const GIVE_UP_AFTER = 5;
 
-interface Owed extends ProviderNames {
+interface Owed extends ProviderIds {
   readonly id: number;
 }
 
@@ -60,7 +60,7 @@ export class OwedCancellations {
 
   private async settleOne(owed: Owed): Promise<ProviderRefusal | undefined> {
     try {
-      await this.provider.takeLeave(owed);
+      await this.provider.cancelAndDeleteCustomer(owed);
     } catch (err) {
       if (!(err instanceof ProviderRefusal)) throw err;
       this.log.warn({ err }, 'could not cancel at the payment provider; it is tried again every night');

@@ -15,7 +15,7 @@ export function createUser(email: string, name = nameIn(email)): Promise<Report>
 }
 
 /** What that would do. Somebody who has come by dev-login only would get a password, and keep their name. @throws Conflict */
-export function foreseeUser(email: string, name = nameIn(email)): Promise<Report> {
+export function previewUser(email: string, name = nameIn(email)): Promise<Report> {
   return withService(async (service) => {
     const users = service.get(Users);
     const user = await users.findByEmail(email);

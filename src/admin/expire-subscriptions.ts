@@ -15,7 +15,7 @@ export function expireSubscriptions(now: Date | undefined): Promise<Report> {
 }
 
 /** How many that would be. */
-export function foreseeExpiry(now: Date | undefined): Promise<Report> {
+export function previewExpiry(now: Date | undefined): Promise<Report> {
   return withService(async (service) => {
     const expired = await service.get(Subscriptions).countExpirable(now ?? service.get(Clock).now());
     const text = `${expired} ${expired === 1 ? 'subscription' : 'subscriptions'} would be written down as expired`;

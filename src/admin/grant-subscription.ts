@@ -15,10 +15,10 @@ export const grantSubscription: Grant = (email, status, until) =>
   });
 
 /** What that would make of it. @throws NotFound, BadRequest */
-export const foreseeGrant: Grant = (email, status, until) =>
+export const previewGrant: Grant = (email, status, until) =>
   withService(async (service) => {
     const user = await accountOf(service, email);
-    const subscription = await service.get(Subscriptions).foreseeGrant(user.id, status, until);
+    const subscription = await service.get(Subscriptions).previewGrant(user.id, status, until);
     const text = `${user.email} would be ${inWords(subscription, until)}`;
     return { dryRun: true, email: user.email, ...subscription, text };
   });

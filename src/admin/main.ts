@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander';
-import { StartupError } from '../config/index.js';
+import { OperatorError } from '../config/index.js';
 import { adminProgram } from './program.js';
 import type { Report } from './report.js';
 
@@ -42,7 +42,7 @@ function usageOf({ code, message }: CommanderError): string {
 
 /** Of a fault that can be foreseen. */
 function sentenceOf(error: unknown): string | undefined {
-  const isForeseen = error instanceof StartupError || (error instanceof Error && 'status' in error);
+  const isForeseen = error instanceof OperatorError || (error instanceof Error && 'status' in error);
   return isForeseen ? (error as Error).message : undefined;
 }
 

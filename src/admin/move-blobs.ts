@@ -1,13 +1,13 @@
 import type { INestApplicationContext } from '@nestjs/common';
-import { Configuration, StartupError } from '../config/index.js';
-import { BlobForesight, type BlobLocation, BlobMover } from '../platform/blobs/index.js';
+import { Configuration, OperatorError } from '../config/index.js';
+import { BlobPreview, type BlobLocation, BlobMover } from '../platform/blobs/index.js';
 import type { Report } from './report.js';
 import { withService } from './with-service.js';
 import { withStores } from './with-stores.js';
 
 export const LOCATIONS: readonly BlobLocation[] = ['inline', 'disk', 's3'];
 
-/** Moves all blobs that belong there, beside a running service. @throws StartupError when there is no such place */
+/** Moves all blobs that belong there, beside a running service. @throws OperatorError when there is no such place */
 export function moveBlobs(to: BlobLocation): Promise<Report> {
   return withService((service) =>
     withStores(async () => {
@@ -19,11 +19,11 @@ export function moveBlobs(to: BlobLocation): Promise<Report> {
   );
 }
 
-/** How many that would be. @throws StartupError when there is no such place */
-export function foreseeMove(to: BlobLocation): Promise<Report> {
+/** How many that would be. @throws OperatorError when there is no such place */
+export function previewMove(to: BlobLocation): Promise<Report> {
   return withService(async (service) => {
     expectPlace(service, to);
-    const moved = await service.get(BlobForesight).move(to);
+    const moved = await service.get(BlobPreview).move(to);
     return { dryRun: true, to, moved, text: `${moved} blobs would be moved` };
   });
 }
@@ -31,9 +31,9 @@ export function foreseeMove(to: BlobLocation): Promise<Report> {
 function expectPlace(service: INestApplicationContext, to: BlobLocation): void {
   const { inlineBlobBytes, hasS3 } = service.get(Configuration);
   if (to === 'inline' && inlineBlobBytes === 0)
-    throw new StartupError('INLINE_BLOB_BYTES is 0: no blob belongs into the database.');
+    throw new OperatorError('INLINE_BLOB_BYTES is 0: no blob belongs into the database.');
   if (to === 's3' && !hasS3) {
     const names = 'S3_ENDPOINT, S3_ACCESS_KEY, S3_SECRET_KEY and S3_BUCKET';
-    throw new StartupError(`There is no S3 store; set ${names}.`);
+    throw new OperatorError(`There is no S3 store; set ${names}.`);
   }
 }

@@ -13,7 +13,7 @@ export function renewSigningKeys(): Promise<Report> {
   });
 }
 
-export function foreseeSigningKeys(): Promise<Report> {
+export function previewSigningKeys(): Promise<Report> {
   return withService(async (service) => {
     const removed = await service.get(SigningKeys).count();
     const text = `${removed} signing ${removed === 1 ? 'key' : 'keys'} would be replaced by a new one; every JWT would be refused`;

@@ -16,11 +16,11 @@ export function resetPassword(email: string): Promise<Report> {
 }
 
 /** What that would do. @throws NotFound */
-export function foreseeReset(email: string): Promise<Report> {
+export function previewReset(email: string): Promise<Report> {
   return withService(async (service) => {
     const user = await accountOf(service, email);
     const hasPassword = await service.get(Users).hasPassword(user.id);
-    const sessions = await service.get(PasswordReset).foresee(user.id);
+    const sessions = await service.get(PasswordReset).preview(user.id);
     const password = hasPassword ? 'a new password' : 'a password, which it has not yet';
     const text = `${user.email} would get ${password}\n${inWords(sessions, 'would be ended')}`;
     return { dryRun: true, id: user.id, email: user.email, hasPassword, sessions, text };

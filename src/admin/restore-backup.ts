@@ -17,9 +17,9 @@ export function restoreBackup(directory: string): Promise<Report> {
 }
 
 /** What it would restore, where it would. */
-export function foreseeRestore(directory: string): Promise<Report> {
+export function previewRestore(directory: string): Promise<Report> {
   return withService(async (service) => {
-    const manifest = await service.get(Backups).foresee(resolve(directory));
+    const manifest = await service.get(Backups).preview(resolve(directory));
     const text = `${contentsOf(manifest)}, as of ${manifest.takenAt}, would be restored`;
     return { dryRun: true, ...summaryOf(manifest), text };
   });

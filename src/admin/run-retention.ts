@@ -39,7 +39,7 @@ export function runRetention(now: Date | undefined): Promise<Report> {
 }
 
 /** The same without touching anything: how many versions would go. */
-export function foreseeRetention(now: Date | undefined): Promise<Report> {
+export function previewRetention(now: Date | undefined): Promise<Report> {
   return withService(async (service) => {
     const workspaces: Pick<ThinnedWorkspace, 'workspaceId' | 'versions'>[] = [];
     const { asOf, versions } = await thin(service, now, {

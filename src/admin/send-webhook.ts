@@ -35,7 +35,7 @@ export function sendWebhook(type: EventType, email: string, file: string | undef
 }
 
 /** The event that it would send. */
-export function foreseeWebhook(type: EventType, email: string, file: string | undefined): Promise<Report> {
+export function previewWebhook(type: EventType, email: string, file: string | undefined): Promise<Report> {
   return withService(async (service) => {
     const user = await accountOf(service, email);
     const event = await eventAbout(service, user.id, type, file, service.get(Clock).now());

@@ -15,7 +15,7 @@ export async function setKillSwitch(mode: Mode): Promise<Report> {
 }
 
 /** What it is now, and what it would be. */
-export async function foreseeKillSwitch(mode: Mode): Promise<Report> {
+export async function previewKillSwitch(mode: Mode): Promise<Report> {
   const now = await withService((service) =>
     Promise.resolve(service.get(KillSwitch, { strict: false }).mode),
   );

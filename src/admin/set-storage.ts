@@ -23,7 +23,7 @@ export function setStorage(email: string, options: StorageOptions): Promise<Repo
 }
 
 /** What that would make of it. @throws NotFound */
-export function foreseeStorage(email: string, options: StorageOptions): Promise<Report> {
+export function previewStorage(email: string, options: StorageOptions): Promise<Report> {
   return withService(async (service) => {
     const user = await accountOf(service, email);
     const before = await service.get(StorageQuota).usage(user.id);

@@ -1,4 +1,4 @@
-import { BlobForesight, BlobUpkeep } from '../platform/blobs/index.js';
+import { BlobPreview, BlobUpkeep } from '../platform/blobs/index.js';
 import { Clock } from '../platform/clock/index.js';
 import type { Report } from './report.js';
 import { withService } from './with-service.js';
@@ -18,9 +18,9 @@ export function sweepBlobs(now?: Date): Promise<Report> {
 }
 
 /** What it would remove. */
-export function foreseeSweep(now?: Date): Promise<Report> {
+export function previewSweep(now?: Date): Promise<Report> {
   return withService(async (service) => {
-    const due = await service.get(BlobForesight).sweep(now ?? service.get(Clock).now());
+    const due = await service.get(BlobPreview).sweep(now ?? service.get(Clock).now());
     const text = `${due.blobs} blobs and ${due.copies} copies left by moves would be removed`;
     return { dryRun: true, ...due, text };
   });

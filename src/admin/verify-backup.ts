@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Backups } from '../backup/index.js';
-import { type Configuration, configurationOfProcess, StartupError } from '../config/index.js';
+import { type Configuration, configurationOfProcess, OperatorError } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Doctor, type Finding } from '../platform/doctor/index.js';
 import { contentsOf, summaryOf } from './create-backup.js';
@@ -63,9 +63,9 @@ function scratchConfiguration(dataDir: string, database = ''): Configuration {
 
 /** What the start says of DATABASE_URL is said of `--database`, which stands for it here. */
 function asOfOption(error: unknown): unknown {
-  if (!(error instanceof StartupError) || !error.message.includes('DATABASE_URL')) return error;
+  if (!(error instanceof OperatorError) || !error.message.includes('DATABASE_URL')) return error;
   const message = error.message
     .replace('set DATABASE_URL to a PostgreSQL of your own', 'name an empty database with --database URL')
     .replaceAll('DATABASE_URL', '--database');
-  return new StartupError(message, { cause: error });
+  return new OperatorError(message, { cause: error });
 }

@@ -7,7 +7,7 @@ import { Conflict, NotFound } from '../platform/http/index.js';
 import { Log } from '../platform/log/index.js';
 import { ASSETS } from '../workspaces/index.js';
 import { assetStatements } from './assets.queries.js';
-import { lockDeletedWorkspace, lockWorkspace } from './locked-workspace.js';
+import { lockWorkspaceForPurge, lockWorkspace } from './locked-workspace.js';
 
 const PAGE = 1000;
 const PURGE_BATCH = 1000;
@@ -91,7 +91,7 @@ export class Assets {
   /** Removes up to a batch of a deleted workspace's assets and frees their quota. Returns how many went. */
   async purge(workspaceId: string): Promise<number> {
     return this.database.transaction(async (tx) => {
-      const ownerId = await lockDeletedWorkspace(tx, workspaceId);
+      const ownerId = await lockWorkspaceForPurge(tx, workspaceId);
       if (ownerId === undefined) return 0;
       const some = await tx.run<{ token: string }>(assetStatements.some, [workspaceId, PURGE_BATCH]);
       const tokens = some.map(({ token }) => token);

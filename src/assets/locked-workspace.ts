@@ -20,8 +20,11 @@ export async function lockWorkspace(tx: Tx, workspaceId: string): Promise<string
   return workspace.ownerId;
 }
 
-/** The same for the purge, which alone still works on a deleted workspace; null without an account, undefined when there is none. */
-export async function lockDeletedWorkspace(tx: Tx, workspaceId: string): Promise<string | null | undefined> {
+/**
+ * Locks a workspace, deleted or not: for the purge, which alone may work on a deleted one. Null: its account is gone;
+ * undefined: its row is.
+ */
+export async function lockWorkspaceForPurge(tx: Tx, workspaceId: string): Promise<string | null | undefined> {
   const [workspace] = await tx.run<WorkspaceRow>(assetStatements.lockWorkspace, [workspaceId]);
   return workspace?.ownerId;
 }

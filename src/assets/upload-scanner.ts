@@ -1,4 +1,4 @@
-import { BodyAround } from '../platform/http/index.js';
+import { JsonAroundText } from '../platform/http/index.js';
 import { Base64Decoder, notBase64 } from './base64-decoder.js';
 
 /** Members that may not come twice: what was decided on the first would not hold for the second. */
@@ -14,7 +14,7 @@ const BROKEN_OFF_ESCAPE = /\\(?:u[0-9a-fA-F]{0,3})?$/;
  * byte, until they are parsed.
  */
 export class UploadScanner {
-  private readonly around = new BodyAround('data', ONCE);
+  private readonly around = new JsonAroundText('data', ONCE);
   private readonly decoder = new Base64Decoder();
   /** The start of an escape in which the last piece of `data` ended. */
   private brokenOff = '';

@@ -15,7 +15,10 @@ const activePatsAmong = statement(
    WHERE id = ANY ($1) AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`,
 );
 
-/** A token that was good so lately is not asked about again: with this, what is revoked counts within five seconds. */
+/**
+ * A token that was verified less than this ago is not asked about again; so a revocation takes effect within five
+ * seconds.
+ */
 const GOOD_FOR_MS = 3_000;
 
 /** Proves whom a bearer token stands for. */
@@ -57,8 +60,9 @@ export class Authenticator {
   recheck(principal: Principal): () => Promise<void> {
     const goodAt = this.clock.elapsed();
     return async () => {
-      const isLate = this.clock.elapsed() - goodAt >= GOOD_FOR_MS || !(await this.isKeyKnown(principal));
-      if (isLate && (await this.lapsed([principal])).length > 0) throw new Unauthorized();
+      const mustCheckAgain =
+        this.clock.elapsed() - goodAt >= GOOD_FOR_MS || !(await this.isKeyKnown(principal));
+      if (mustCheckAgain && (await this.lapsed([principal])).length > 0) throw new Unauthorized();
     };
   }
 

@@ -23,7 +23,8 @@ export const provideIdentity: FactoryProvider<Identity> = {
     await underStartLock(database.dataSource, () => identity.api.getJwks());
     return {
       ...identity,
-      handler: (request) => pool.watch(() => passwords.watch(() => identity.handler(request))),
+      handler: (request) =>
+        pool.rethrowingDatabaseErrors(() => passwords.watch(() => identity.handler(request))),
     };
   },
 };

@@ -3,7 +3,7 @@ import { createLocalJWKSet, errors, type JWK, type JWSHeaderParameters, type Loc
 import { Clock } from '../platform/clock/index.js';
 import { Database, statement } from '../platform/database/index.js';
 
-/** A key that was taken away counts no longer than this. */
+/** A key that was removed may be accepted for so long. */
 const FRESH_MS = 5_000;
 
 /** A forged token with a made-up kid must not buy a query: for one the keys are read again at most so often. */

@@ -61,7 +61,7 @@ export class PasswordReset {
   }
 
   /** How many sessions that would end. */
-  async foresee(userId: string): Promise<number> {
+  async preview(userId: string): Promise<number> {
     const values = [userId, this.clock.now()];
     const [live] = await this.database.run<{ sessions: number }>(resetStatements.live, values);
     return live?.sessions ?? 0;

@@ -4,7 +4,9 @@ import { Configuration } from '../config/index.js';
 import { InFlightRequests, TooManyRequests } from '../platform/http/index.js';
 import { type LimitedClient, limitKey } from './general-limit.js';
 
-/** Fifteen devices that sync with sixteen each. The service has places for eight clients at this. */
+/**
+ * Under way for one client: fifteen devices that sync with sixteen each. Eight such clients fit into MAX_IN_FLIGHT.
+ */
 const AT_ONCE = 250;
 const RETRY_AFTER_S = 1;
 

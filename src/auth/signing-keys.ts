@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { StartupError } from '../config/index.js';
+import { OperatorError } from '../config/index.js';
 import { Database, isTransient, statement, underStartLock } from '../platform/database/index.js';
 import type { Identity } from './identity.js';
 import { IDENTITY } from './identity.provider.js';
@@ -15,13 +15,13 @@ export class SigningKeys {
     private readonly database: Database,
   ) {}
 
-  /** @throws StartupError when AUTH_SECRET is not the one that the key was made with: nobody could get a token */
+  /** @throws OperatorError when AUTH_SECRET is not the one that the key was made with: nobody could get a token */
   async check(): Promise<void> {
     try {
       await this.identity.api.signJWT({ body: { payload: { sub: 'nobody' } } });
     } catch (cause) {
       if (isTransient(cause)) throw cause;
-      throw new StartupError(
+      throw new OperatorError(
         'AUTH_SECRET is not the one that the signing keys are encrypted with; set that one again (in development it is ' +
           'kept in DATA_DIR/secrets/auth-secret), or run `npm run admin -- signing-keys renew` once.',
         { cause },

@@ -24,8 +24,11 @@ export class WatchedPool {
 
   constructor(private readonly pool: Pool) {}
 
-  /** Runs work of the handler. @throws the fault of PostgreSQL that it met, whatever it has made of it */
-  async watch<T>(work: () => Promise<T>): Promise<T> {
+  /**
+   * Runs a request of the identity handler. @throws the fault of PostgreSQL that the handler met, whatever it has
+   * answered for it
+   */
+  async rethrowingDatabaseErrors<T>(work: () => Promise<T>): Promise<T> {
     const watched: Watched = {};
     const result = await this.requests.run(watched, work);
     if (watched.fault) throw watched.fault;

@@ -23,7 +23,7 @@ export class Contents {
 
   /** @throws Conflict when it does not open or is no text, ServiceUnavailable when too many large ones are open */
   async open({ userId, keys }: Vault, encryptedPath: string, blob: BlobReference): Promise<OpenedContent> {
-    const leave = await this.largeNotes.enter(userId, blob.size);
+    const leave = await this.largeNotes.acquire(userId, blob.size);
     try {
       const content = decryptContent(keys, encryptedPath, await this.heads.envelope(blob));
       if (!isUtf8(content)) {

@@ -1,14 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { equalSecrets } from '../auth/index.js';
 import { BadRequest, Conflict, Forbidden } from '../platform/http/index.js';
-import { OwnSlots, RateLimiter, Slots } from '../platform/limits/index.js';
+import { KeyedSemaphore, RateLimiter, Semaphore } from '../platform/limits/index.js';
 import { Workspaces } from '../workspaces/index.js';
 import type { OpenKeySessionRequest } from './key-sessions.dto.js';
 import { deriveMasterKey, verificationHash } from './vault-crypto.js';
 
 const TRIES_PER_MINUTE = 10;
 
-/** Each takes a thread for a fraction of a second, and there are four for all that the service reads and writes. */
+/** Each derivation holds one of libuv's four threads for a fraction of a second, which files need too. */
 const DERIVATIONS = {
   atOnce: 2,
   waiting: 16,
@@ -19,11 +19,11 @@ const DERIVATIONS = {
 /** Tries are counted by workspace, and a user may have many: none of theirs waits in front of others, but for one. */
 const OF_ONE_USER = { ...DERIVATIONS, atOnce: 1 };
 
-/** Tells the right password or key of a workspace from a wrong one. */
+/** Derives a workspace's master key from a password, or takes one that is given, and verifies it. */
 @Injectable()
 export class KeyCheck {
-  private readonly derivations = new Slots(DERIVATIONS);
-  private readonly own = new OwnSlots(OF_ONE_USER);
+  private readonly derivations = new Semaphore(DERIVATIONS);
+  private readonly own = new KeyedSemaphore(OF_ONE_USER);
 
   constructor(
     private readonly workspaces: Workspaces,

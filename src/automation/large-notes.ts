@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { OwnSlots, Slots } from '../platform/limits/index.js';
+import { KeyedSemaphore, Semaphore } from '../platform/limits/index.js';
 
 /** Plaintext bytes from which on a note is large. */
 export const LARGE_NOTE_BYTES = 1024 * 1024;
@@ -13,14 +13,14 @@ const OF_ONE_USER = { ...LIMITS, atOnce: 2 };
 /** Keeps the large notes that are in memory few, so that their number is not what decides whether the service lives. */
 @Injectable()
 export class LargeNotes {
-  private readonly slots = new Slots(LIMITS);
-  private readonly own = new OwnSlots(OF_ONE_USER);
+  private readonly slots = new Semaphore(LIMITS);
+  private readonly own = new KeyedSemaphore(OF_ONE_USER);
 
   /**
-   * To be called before `size` bytes of a user's note are held. Resolves with what says that they no longer are.
-   * @throws ServiceUnavailable
+   * Waits until `size` bytes of a user's note may be held. Resolves with what says that they no longer are. @throws
+   * ServiceUnavailable
    */
-  async enter(userId: string, size: number): Promise<() => void> {
+  async acquire(userId: string, size: number): Promise<() => void> {
     if (size <= LARGE_NOTE_BYTES) return () => undefined;
     const held = [await this.own.take(userId)];
     const leave = (): void => held.splice(0).forEach((giveBack) => giveBack());

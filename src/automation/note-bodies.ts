@@ -75,7 +75,7 @@ class Held {
     this.refuseLate();
     if (this.isLarge || size <= LARGE_NOTE_BYTES) return;
     this.isLarge = true;
-    this.giveBack = await this.largeNotes.enter(this.userId, size);
+    this.giveBack = await this.largeNotes.acquire(this.userId, size);
     if (this.hasLeft) this.giveBack(); // the time was over while it waited for its place
     this.refuseLate();
   }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type Checkpoint, Checkpoints, Projections } from '../checkpoints/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { labelOrNull, pathOrNull } from './plaintext.js';
-import { Turns } from './turns.js';
+import { EventLoopYield } from './event-loop-yield.js';
 import { encryptLabel } from './vault-crypto.js';
 import type { Vault } from './vault.js';
 
@@ -56,7 +56,7 @@ export class NoteCheckpoints {
   }
 
   private async each<From, To>(rows: readonly From[], open: (row: From) => To): Promise<To[]> {
-    const turns = new Turns(this.clock);
+    const turns = new EventLoopYield(this.clock);
     const opened: To[] = [];
     for (const row of rows) {
       opened.push(open(row));

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { ListedFile } from '../files/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Sync } from '../sync/index.js';
+import { ChangeLogReader } from '../sync/index.js';
 import type { NotesQuery } from './notes.dto.js';
 import { pathOrNull } from './plaintext.js';
-import { Turns } from './turns.js';
+import { EventLoopYield } from './event-loop-yield.js';
 import type { Vault } from './vault.js';
 
 /** Files that one request looks at: the database cannot know what begins with a prefix. */
@@ -27,13 +27,13 @@ export interface NotePage {
 @Injectable()
 export class NoteList {
   constructor(
-    private readonly sync: Sync,
+    private readonly sync: ChangeLogReader,
     private readonly clock: Clock,
   ) {}
 
   /** Up to `limit` notes; fewer, even none, when many files in a row do not begin with the prefix. */
   async page({ workspaceId, keys }: Vault, { prefix, limit, pageCursor }: NotesQuery): Promise<NotePage> {
-    const turns = new Turns(this.clock);
+    const turns = new EventLoopYield(this.clock);
     const notes: ListedNote[] = [];
     let after = pageCursor;
     for (let lookedAt = 0; ;) {

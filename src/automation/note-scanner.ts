@@ -1,9 +1,9 @@
-import { BadRequest, BodyAround } from '../platform/http/index.js';
+import { BadRequest, JsonAroundText } from '../platform/http/index.js';
 import { JsonText } from './json-text.js';
 
 /** Takes a JSON object apart as it comes: the text of its member `content` is decoded at once, all the rest is kept. */
 export class NoteScanner {
-  private readonly around = new BodyAround('content');
+  private readonly around = new JsonAroundText('content');
   private readonly text: JsonText;
   private hasContent = false;
 

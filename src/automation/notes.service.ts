@@ -6,7 +6,7 @@ import { Clock } from '../platform/clock/index.js';
 import { Conflict, PreconditionFailed } from '../platform/http/index.js';
 import { Contents, type OpenedContent } from './contents.js';
 import { type Head, NoteHeads } from './note-heads.js';
-import { Turns } from './turns.js';
+import { EventLoopYield } from './event-loop-yield.js';
 import { encryptContent, encryptPath } from './vault-crypto.js';
 import type { Vault } from './vault.js';
 
@@ -97,7 +97,7 @@ export class Notes {
   /** As `contentHash`, but others get their turn in between. */
   private async hashOf(envelope: Buffer): Promise<string> {
     const hash = createHash('sha256');
-    const turns = new Turns(this.clock);
+    const turns = new EventLoopYield(this.clock);
     for (const piece of pieces(envelope)) {
       hash.update(piece);
       await turns.pause();

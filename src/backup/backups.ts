@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type pg from 'pg';
-import { StartupError, syncDirectory, VERSION } from '../config/index.js';
+import { OperatorError, syncDirectory, VERSION } from '../config/index.js';
 import { Blobs } from '../platform/blobs/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database } from '../platform/database/index.js';
@@ -37,7 +37,7 @@ export class Backups {
    * Makes one, while the service runs. The blobs are copied after the tables, which is safe: what a row of the snapshot
    * names keeps its bytes for a day, unless its workspace or asset is deleted.
    * @param directory is made; what is there must be empty
-   * @throws StartupError
+   * @throws OperatorError
    */
   async create(directory: string): Promise<Manifest> {
     try {
@@ -51,10 +51,10 @@ export class Backups {
   /**
    * Fills this service's empty database and store. Bytes first, rows second: when it fails the database is as empty as before,
    * and it may be run again. Heads are moved on, so that clients that have seen more than the backup start again.
-   * @throws StartupError when the service is in use, is of another schema, or the backup is damaged
+   * @throws OperatorError when the service is in use, is of another schema, or the backup is damaged
    */
   async restore(directory: string): Promise<Manifest> {
-    const manifest = await this.foresee(directory);
+    const manifest = await this.preview(directory);
     await inOneTransaction(this.database, 'BEGIN', async (client) => {
       await client.query(`LOCK TABLE ${manifest.tables.map(({ name }) => name).join(', ')}`);
       await refuseWhenInUse(client); // nobody comes in from now on
@@ -65,8 +65,8 @@ export class Backups {
     return manifest;
   }
 
-  /** What `restore` would bring, without reading all of it. @throws StartupError where it can be seen that it would fail */
-  async foresee(directory: string): Promise<Manifest> {
+  /** What `restore` would bring, without reading all of it. @throws OperatorError where it can be seen that it would fail */
+  async preview(directory: string): Promise<Manifest> {
     const manifest = await readManifest(directory);
     await refuseWhenInUse(this.database.pool);
     await inOneTransaction(this.database, SNAPSHOT, (client) => refuseOtherSchema(client, manifest));
@@ -106,17 +106,17 @@ export class Backups {
 
 async function refuseWhenInUse(on: pg.ClientBase | pg.Pool): Promise<void> {
   const running = await on.query(backupStatements.runningInstance);
-  if (running.rows.length > 0) throw new StartupError('A service runs on this database; stop it first.');
+  if (running.rows.length > 0) throw new OperatorError('A service runs on this database; stop it first.');
   const users = await on.query(backupStatements.isAnybodyHere);
   if (users.rows.length > 0)
-    throw new StartupError('This database is in use; a backup is restored into an empty one.');
+    throw new OperatorError('This database is in use; a backup is restored into an empty one.');
 }
 
 async function makeEmpty(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const names = await readdir(directory);
   if (names.length > 0)
-    throw new StartupError(`${directory} is not empty; a backup needs a directory of its own.`);
+    throw new OperatorError(`${directory} is not empty; a backup needs a directory of its own.`);
   for (const name of ['tables', 'blobs']) await mkdir(join(directory, name), { mode: 0o700 });
 }
 
@@ -127,13 +127,13 @@ async function refuseOtherSchema(
 ): Promise<void> {
   const applied = await appliedMigrations(client);
   if (applied.join() !== migrations.join())
-    throw new StartupError(
+    throw new OperatorError(
       `The backup is of another schema: restore it with version ${version} of the service, then start this one.`,
     );
   const here = new Set((await tablesInOrder(client)).map(({ name, columns }) => [name, ...columns].join()));
   const saved = new Set(tables.map(({ name, columns }) => [name, ...columns].join()));
   if (saved.size !== here.size || [...saved].some((table) => !here.has(table)))
-    throw new StartupError(
+    throw new OperatorError(
       'The tables of the backup are not those of this database: its manifest is damaged, or there are other tables here.',
     );
 }

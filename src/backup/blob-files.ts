@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
-import { StartupError, syncDirectory, writeDurably } from '../config/index.js';
+import { OperatorError, syncDirectory, writeDurably } from '../config/index.js';
 import { type BlobLocation, BlobMissing, Blobs, HashedBody } from '../platform/blobs/index.js';
 import { Database } from '../platform/database/index.js';
 import { backupStatements } from './backup.queries.js';
@@ -51,7 +51,7 @@ export class BlobFiles {
 
   /**
    * Brings the bytes into this service's store, where it has not kept them itself: after the loss of the database alone those
-   * may be better than the backup's. @throws StartupError when the backup is damaged, ServiceUnavailable
+   * may be better than the backup's. @throws OperatorError when the backup is damaged, ServiceUnavailable
    */
   async import(directory: string, { blobs, gone, damaged }: Manifest): Promise<void> {
     const without = new Set([...gone.map(keyOf), ...damaged]);
@@ -61,7 +61,7 @@ export class BlobFiles {
       if (!(await this.isStored(blob))) await this.bring(directory, blob);
       count += 1;
     });
-    if (count !== blobs.count) throw new StartupError('The backup does not list all of its blobs.');
+    if (count !== blobs.count) throw new OperatorError('The backup does not list all of its blobs.');
   }
 
   private async isStored(blob: StoredBlob): Promise<boolean> {
@@ -111,7 +111,7 @@ export class BlobFiles {
 }
 
 function expectWhole(body: HashedBody, blob: StoredBlob): void {
-  if (!body.is(blob)) throw new StartupError(`The backup's blob ${keyOf(blob)} is damaged.`);
+  if (!body.is(blob)) throw new OperatorError(`The backup's blob ${keyOf(blob)} is damaged.`);
 }
 
 /** Opened when it is read: a stream that nobody reads yet would end the process when it cannot be. */

@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import type pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
-import { StartupError, writeDurably } from '../config/index.js';
+import { OperatorError, writeDurably } from '../config/index.js';
 import { blobKey, type BlobLocation } from '../platform/blobs/index.js';
 import { STORED_BLOBS } from './backup.queries.js';
 import { compressed } from './compressed.js';
@@ -62,10 +62,10 @@ async function* listed(directory: string): AsyncGenerator<StoredBlob, void> {
   }
 }
 
-/** @throws StartupError for a line that names no blob */
+/** @throws OperatorError for a line that names no blob */
 function parsed(line: string): StoredBlob {
   const [workspaceId = '', id = '', location = '', size = '', sha256 = '', isAsset = ''] = line.split('\t');
-  if (!isUUID(workspaceId) || !isUUID(id)) throw new StartupError(`The backup's ${LIST} is damaged.`);
+  if (!isUUID(workspaceId) || !isUUID(id)) throw new OperatorError(`The backup's ${LIST} is damaged.`);
   const place = location as BlobLocation;
   return { workspaceId, id, location: place, size: Number(size), sha256, isAsset: isAsset === 't' };
 }

@@ -1,4 +1,4 @@
-import { StartupError } from '../config/index.js';
+import { OperatorError } from '../config/index.js';
 
 const UNWRITABLE = new Set([
   'ENOSPC',
@@ -21,14 +21,14 @@ const DAMAGE = /^(?:Z_[A-Z_]+|2[23][0-9A-Z]{3})$/;
 export function asUnwritable(directory: string, error: unknown): unknown {
   if (!UNWRITABLE.has(codeOf(error))) return error;
   const message = `The backup cannot be written to ${directory} (${codeOf(error)}); remove what there is of it and try again.`;
-  return new StartupError(message, { cause: error });
+  return new OperatorError(message, { cause: error });
 }
 
 /** As above, of a part of a backup that is not there or not what was written. */
 export function asDamaged(part: string, error: unknown): unknown {
   const code = codeOf(error);
   if (!UNREADABLE.has(code) && !DAMAGE.test(code)) return error;
-  return new StartupError(`The backup's ${part} is damaged or cannot be read (${code}).`, { cause: error });
+  return new OperatorError(`The backup's ${part} is damaged or cannot be read (${code}).`, { cause: error });
 }
 
 function codeOf(error: unknown): string {

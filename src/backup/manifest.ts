@@ -1,6 +1,6 @@
 import { readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { StartupError, syncDirectory, writeDurably } from '../config/index.js';
+import { OperatorError, syncDirectory, writeDurably } from '../config/index.js';
 import { isInstant } from '../platform/clock/index.js';
 
 /** One table of a backup, in `tables/<name>.copy.gz`: PostgreSQL's text format, compressed. */
@@ -46,22 +46,22 @@ export async function writeManifest(directory: string, manifest: Manifest): Prom
   await syncDirectory(directory);
 }
 
-/** @throws StartupError for what is no whole backup, or one of another format */
+/** @throws OperatorError for what is no whole backup, or one of another format */
 export async function readManifest(directory: string): Promise<Manifest> {
   let text: string;
   try {
     text = await readFile(join(directory, NAME), 'utf8');
   } catch (error) {
-    throw new StartupError(`${directory} holds no whole backup: ${NAME} cannot be read.`, { cause: error });
+    throw new OperatorError(`${directory} holds no whole backup: ${NAME} cannot be read.`, { cause: error });
   }
   const manifest = parsed(text);
-  if (manifest?.format === undefined) throw new StartupError(`The backup's ${NAME} is damaged.`);
+  if (manifest?.format === undefined) throw new OperatorError(`The backup's ${NAME} is damaged.`);
   if ((manifest.format as number) !== 1)
-    throw new StartupError(`${directory} is a backup of another format; use the service that made it.`);
+    throw new OperatorError(`${directory} is a backup of another format; use the service that made it.`);
   const { migrations, tables, blobs, gone, damaged, takenAt } = manifest;
   const isWhole = [migrations, tables, gone, damaged].every(Array.isArray) && isInstant(takenAt);
   if (!isWhole || typeof blobs?.count !== 'number')
-    throw new StartupError(`The backup's ${NAME} is damaged.`);
+    throw new OperatorError(`The backup's ${NAME} is damaged.`);
   return manifest as Manifest;
 }
 

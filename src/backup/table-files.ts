@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import type pg from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
-import { StartupError, writeDurably } from '../config/index.js';
+import { OperatorError, writeDurably } from '../config/index.js';
 import { HashedBody } from '../platform/blobs/index.js';
 import { compressed } from './compressed.js';
 import { asDamaged } from './faults.js';
@@ -30,7 +30,7 @@ export async function exportTable(
   return { name, columns, rows: copy.rowCount, sha256: body.sha256() };
 }
 
-/** Fills one table. @throws StartupError when the file is not the one that was written; the transaction is to be given up */
+/** Fills one table. @throws OperatorError when the file is not the one that was written; the transaction is to be given up */
 export async function importTable(client: pg.ClientBase, directory: string, table: TableFile): Promise<void> {
   const { name, columns, rows, sha256 } = table;
   const hash = createHash('sha256');
@@ -42,7 +42,7 @@ export async function importTable(client: pg.ClientBase, directory: string, tabl
     throw asDamaged(`table ${name}`, error);
   }
   if (hash.digest('hex') !== sha256 || copy.rowCount !== rows)
-    throw new StartupError(`The backup's table ${name} is damaged: it is not what was written.`);
+    throw new OperatorError(`The backup's table ${name} is damaged: it is not what was written.`);
 }
 
 /** What the identity columns give next comes after what is there. */

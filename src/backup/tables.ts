@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { StartupError } from '../config/index.js';
+import { OperatorError } from '../config/index.js';
 import { SCHEMA_OID } from '../platform/database/index.js';
 
 export interface Table {
@@ -31,7 +31,7 @@ export const ROWS: Readonly<Record<string, string>> = { blobs: "state <> 'staged
 /** The name of `SCHEMA_OID`. */
 export const SCHEMA = `(SELECT nspname FROM pg_namespace WHERE oid = ${SCHEMA_OID})`;
 
-/** All tables of a backup, each after those that it refers to. @throws StartupError where they are not: it would keep nothing */
+/** All tables of a backup, each after those that it refers to. @throws OperatorError where they are not: it would keep nothing */
 export async function tablesInOrder(client: pg.ClientBase): Promise<Table[]> {
   const { rows: tables } = await client.query<Table>(
     `SELECT table_name AS name, array_agg(quote_ident(column_name) ORDER BY ordinal_position) AS columns
@@ -52,7 +52,7 @@ export async function tablesInOrder(client: pg.ClientBase): Promise<Table[]> {
   };
   for (const { name } of tables) visit(name);
   if (ordered.size === 0)
-    throw new StartupError('There are no tables of the service in the schemas of its role.');
+    throw new OperatorError('There are no tables of the service in the schemas of its role.');
   const byName = new Map(tables.map((table) => [table.name, table]));
   return [...ordered].flatMap((name) => byName.get(name) ?? []);
 }

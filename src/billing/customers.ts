@@ -24,7 +24,7 @@ const keep = statement(
    WHERE c.customer_id = $3`,
 );
 
-/** Under which name the payment provider knows a user: one customer for each who wants to buy. */
+/** The payment provider's id of each user who has opened a checkout. */
 @Injectable()
 export class Customers {
   constructor(
@@ -41,7 +41,7 @@ export class Customers {
   }
 
   /** The user's customer, made when there is none: once, also when two instances are asked at the same time. */
-  async of(userId: string): Promise<string> {
+  async findOrCreate(userId: string): Promise<string> {
     return (await this.find(userId)) ?? this.create(userId, null);
   }
 
@@ -62,7 +62,7 @@ export class Customers {
     if (kept === undefined) {
       // The account has gone meanwhile, and did not know of this customer.
       await this.log.bestEffort('remove a customer', () =>
-        this.provider.takeLeave({ customerId, subscriptionId: null }),
+        this.provider.cancelAndDeleteCustomer({ customerId, subscriptionId: null }),
       );
       throw new Unauthorized();
     }

@@ -1,7 +1,7 @@
 import type { Tx } from '../platform/database/index.js';
 import { eventLogStatements } from './event-log.queries.js';
 import { fold, type PaymentEvent } from './fold.js';
-import type { News } from './provider-event.js';
+import type { SubscriptionNotice } from './provider-event.js';
 import {
   FREE,
   isSameState,
@@ -31,7 +31,7 @@ type StandingRow = SubscriptionState & { base: StoredState | null };
  */
 export async function lockBilling(
   tx: Tx,
-  { customerId, userId }: Pick<News, 'customerId' | 'userId'>,
+  { customerId, userId }: Pick<SubscriptionNotice, 'customerId' | 'userId'>,
 ): Promise<string | undefined> {
   const [user] = await tx.run<{ id: string }>(eventLogStatements.lockBilling, [customerId, userId]);
   return user?.id;

@@ -1,7 +1,7 @@
 export { BillingModule } from './billing.module.js';
 export { Customers } from './customers.js';
 export { PaymentEvents } from './payment-events.service.js';
-export { PaymentProvider, type ProviderNames, ProviderRefusal } from './payment-provider.js';
+export { PaymentProvider, type ProviderIds, ProviderRefusal } from './payment-provider.js';
 export { EVENT_TYPES, type EventType } from './provider-event.js';
 export { type SampleEvent, sampleEvent } from './sample-event.js';
 export { Purchases } from './purchases.service.js';

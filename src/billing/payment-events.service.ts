@@ -5,7 +5,7 @@ import { Log } from '../platform/log/index.js';
 import { type Counter, Metrics } from '../platform/metrics/index.js';
 import { eventLogStatements } from './event-log.queries.js';
 import { closeOld, currentState, lockBilling, record, refold } from './event-log.js';
-import { type News, readDelivery } from './provider-event.js';
+import { type SubscriptionNotice, readDelivery } from './provider-event.js';
 
 const DAY_MS = 24 * 60 * 60_000;
 const KEPT_DAYS = 90;
@@ -37,8 +37,8 @@ export class PaymentEvents {
    * @throws BadRequest when it lacks what every event has
    */
   async receive(body: Record<string, unknown>): Promise<void> {
-    const { id, type, news } = readDelivery(body, this.clock.now());
-    const outcome = news ? await this.take(news) : 'nothing to act upon';
+    const { id, type, notice } = readDelivery(body, this.clock.now());
+    const outcome = notice ? await this.take(notice) : 'nothing to act upon';
     this.results.add({ outcome });
     this.log.info({ eventId: id, type, outcome }, 'payment event');
   }
@@ -55,7 +55,7 @@ export class PaymentEvents {
     return removeInBatches(BATCH, forget, signal);
   }
 
-  private take({ event, customerId, userId }: News): Promise<Outcome> {
+  private take({ event, customerId, userId }: SubscriptionNotice): Promise<Outcome> {
     const now = this.clock.now();
     return this.database.transaction(async (tx) => {
       const user = await lockBilling(tx, { customerId, userId });

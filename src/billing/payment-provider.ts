@@ -6,7 +6,7 @@ import { Log } from '../platform/log/index.js';
 import { stripeClient } from './stripe-client.js';
 
 /** One attempt: what a deleted account leaves behind is asked for again every night. */
-const FAREWELL = { maxNetworkRetries: 0, timeout: 10_000 };
+const SINGLE_ATTEMPT = { maxNetworkRetries: 0, timeout: 10_000 };
 
 export interface Purchase {
   readonly userId: string;
@@ -14,8 +14,8 @@ export interface Purchase {
   readonly priceId: string;
 }
 
-/** What the payment provider knows somebody by. */
-export interface ProviderNames {
+/** A user's ids at the payment provider. */
+export interface ProviderIds {
   readonly customerId: string | null;
   readonly subscriptionId: string | null;
 }
@@ -97,10 +97,10 @@ export class PaymentProvider {
    * and purchases that have been begun. What is gone already is no error.
    * @throws ProviderRefusal, ServiceUnavailable when no provider is configured
    */
-  async takeLeave({ customerId, subscriptionId }: ProviderNames): Promise<void> {
+  async cancelAndDeleteCustomer({ customerId, subscriptionId }: ProviderIds): Promise<void> {
     const { customers, subscriptions } = this.client();
-    if (subscriptionId !== null) await gone(() => subscriptions.cancel(subscriptionId, {}, FAREWELL));
-    if (customerId !== null) await gone(() => customers.del(customerId, {}, FAREWELL));
+    if (subscriptionId !== null) await gone(() => subscriptions.cancel(subscriptionId, {}, SINGLE_ATTEMPT));
+    if (customerId !== null) await gone(() => customers.del(customerId, {}, SINGLE_ATTEMPT));
   }
 
   private get returnUrl(): string {

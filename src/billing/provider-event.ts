@@ -30,10 +30,10 @@ export interface Delivery {
   readonly id: string;
   readonly type: string;
   /** Undefined when there is nothing in it to act upon. */
-  readonly news?: News;
+  readonly notice?: SubscriptionNotice;
 }
 
-export interface News {
+export interface SubscriptionNotice {
   readonly event: Omit<PaymentEvent, 'subscriptionId'> & About;
   /** Who it is about: the provider's name for the user, and ours, as far as the object says. */
   readonly customerId: string | null;
@@ -60,7 +60,11 @@ export function readDelivery(body: Record<string, unknown>, receivedAt: Date): D
   const about = READERS[kind](object, created);
   if (!about) return { id, type };
   const event = { id, kind, occurredAt: new Date(created * 1000), ...about };
-  return { id, type, news: { event, customerId: idOf(valueAt(object, 'customer')), userId: userOf(object) } };
+  return {
+    id,
+    type,
+    notice: { event, customerId: idOf(valueAt(object, 'customer')), userId: userOf(object) },
+  };
 }
 
 const isKnown = (type: string): type is EventType => Object.hasOwn(EVENT_TYPES, type);

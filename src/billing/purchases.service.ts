@@ -32,7 +32,7 @@ export class Purchases {
     if (await this.subscriptions.isBought(userId))
       throw new Conflict('there is a subscription already; the portal manages it');
 
-    const customerId = await this.customers.of(userId);
+    const customerId = await this.customers.findOrCreate(userId);
     try {
       return await this.provider.checkoutUrl({ userId, customerId, priceId });
     } catch (error) {

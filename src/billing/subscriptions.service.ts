@@ -18,8 +18,8 @@ export interface SubscriptionDetails extends SubscriptionState {
   readonly isActive: boolean;
 }
 
-/** With SUBSCRIPTIONS=off everybody has this one. */
-const UNLIMITED: SubscriptionState = { ...FREE, plan: 'pro', status: 'active' };
+/** Everybody's subscription with SUBSCRIPTIONS=off. */
+const ALWAYS_ACTIVE: SubscriptionState = { ...FREE, plan: 'pro', status: 'active' };
 
 @Injectable()
 export class Subscriptions {
@@ -40,14 +40,14 @@ export class Subscriptions {
   }
 
   async of(userId: string): Promise<Subscription> {
-    if (this.isOff) return UNLIMITED;
+    if (this.isOff) return ALWAYS_ACTIVE;
     const values = [userId, this.clock.now()];
     const [row] = await this.database.run<Subscription>(subscriptionStatements.find, values);
     return row ?? FREE;
   }
 
   async describe(userId: string): Promise<SubscriptionDetails> {
-    if (this.isOff) return { ...UNLIMITED, isActive: true };
+    if (this.isOff) return { ...ALWAYS_ACTIVE, isActive: true };
     const values = [userId, this.clock.now(), this.graceDays];
     const [row] = await this.database.run<SubscriptionDetails>(subscriptionStatements.describe, values);
     return row ?? { ...FREE, isActive: false };
@@ -94,7 +94,7 @@ export class Subscriptions {
   }
 
   /** What `grant` would make of it. @throws BadRequest */
-  async foreseeGrant(userId: string, status: SubscriptionStatus, until: Date | null): Promise<Subscription> {
+  async previewGrant(userId: string, status: SubscriptionStatus, until: Date | null): Promise<Subscription> {
     const state = await this.describe(userId);
     const after = granted(state, status, until, this.clock.now());
     const { plan, trialStart, trialEnd, currentPeriodEnd, cancelAtPeriodEnd } = after;

@@ -2,7 +2,7 @@ import { Controller, HttpCode, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { Public, Unlimited } from '../auth/index.js';
 import { parseJsonObject, readBody } from '../platform/http/index.js';
-import { Slots } from '../platform/limits/index.js';
+import { Semaphore } from '../platform/limits/index.js';
 import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
 import { Documented } from '../platform/openapi/index.js';
 import { WEBHOOK_DOCS } from './billing.docs.js';
@@ -23,7 +23,7 @@ const BODIES = {
 @Controller('api/v1/webhooks/payment')
 @Documented(WEBHOOK_DOCS)
 export class WebhookController {
-  private readonly bodies = new Slots(BODIES);
+  private readonly bodies = new Semaphore(BODIES);
 
   constructor(
     private readonly signature: WebhookSignature,

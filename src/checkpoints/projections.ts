@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { isUUID } from 'class-validator';
 import { Database, type Tx } from '../platform/database/index.js';
 import { BadRequest, Conflict, NotFound } from '../platform/http/index.js';
-import { type SlotLimits, Slots } from '../platform/limits/index.js';
+import { type SlotLimits, Semaphore } from '../platform/limits/index.js';
 import { checkpointStatements, projectionStatements } from './checkpoints.queries.js';
 
 export interface SummaryEntry {
@@ -59,8 +59,8 @@ interface Mark {
  */
 @Injectable()
 export class Projections {
-  private readonly small = new Slots(SMALL);
-  private readonly large = new Slots(LARGE);
+  private readonly small = new Semaphore(SMALL);
+  private readonly large = new Semaphore(LARGE);
 
   constructor(private readonly database: Database) {}
 

@@ -1,15 +1,15 @@
-import { StartupError } from './startup-error.js';
+import { OperatorError } from './operator-error.js';
 
 /** Turns an error of the file system into a sentence with its cure; any other error comes back as it is. */
 export function explainedByDataDir(error: unknown, directory: string): unknown {
   const sentence = new Map(Object.entries(sentences(directory))).get(
     (error as NodeJS.ErrnoException).code ?? '',
   );
-  return sentence === undefined ? error : new StartupError(sentence, { cause: error });
+  return sentence === undefined ? error : new OperatorError(sentence, { cause: error });
 }
 
-export function diskFull(directory: string): StartupError {
-  return new StartupError(sentences(directory).ENOSPC);
+export function diskFull(directory: string): OperatorError {
+  return new OperatorError(sentences(directory).ENOSPC);
 }
 
 function sentences(directory: string) {

@@ -4,7 +4,7 @@ export { configurationOfProcess, knownVariables, loadConfiguration } from './loa
 export { envExample } from './env-example.js';
 export { warningsAbout } from './warnings.js';
 export { readUrl } from './read-url.js';
-export { StartupError } from './startup-error.js';
+export { OperatorError } from './operator-error.js';
 export { diskFull, explainedByDataDir } from './data-dir-fault.js';
 export { syncDirectory, writeDurably } from './durable-file.js';
 export { keptSecret } from './kept-secret.js';

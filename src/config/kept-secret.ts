@@ -7,7 +7,7 @@ import { keptText } from './kept-text.js';
 /**
  * A secret that nobody has set: made once, kept under `DATA_DIR/secrets` (mode 0600), the same at every later start.
  * Two processes that start at once agree.
- * @throws StartupError when it can be neither read nor made
+ * @throws OperatorError when it can be neither read nor made
  */
 export async function keptSecret(dataDir: string, name: string): Promise<string> {
   const directory = join(dataDir, 'secrets');

@@ -4,7 +4,7 @@ import { loadEnvFile } from 'node:process';
 import { Configuration } from './configuration.js';
 import { type Environment, envVariables, type EnvVariable } from './env.decorator.js';
 import { SUFFIX, textOf } from './secret-files.js';
-import { StartupError } from './startup-error.js';
+import { OperatorError } from './operator-error.js';
 import { isUnknown, unknownVariables } from './unknown-variables.js';
 
 /**
@@ -18,7 +18,7 @@ export function configurationOfProcess(instead: Environment = {}): Configuration
 
 /**
  * Reads and checks the environment. An empty variable counts as unset.
- * @throws StartupError that names every faulty and every unknown variable at once, never a value (it may be a secret)
+ * @throws OperatorError that names every faulty and every unknown variable at once, never a value (it may be a secret)
  */
 export function loadConfiguration(environment: Environment): Configuration {
   const configuration = new Configuration();
@@ -42,7 +42,7 @@ export function loadConfiguration(environment: Environment): Configuration {
   faults.push(...tooManyConnections(configuration));
   if (faults.length > 0) {
     faults.push(...configuration.unknownVariables.map(isUnknown)); // a misspelling is often why another is missing
-    throw new StartupError(`Bad configuration: ${faults.join('; ')}.`);
+    throw new OperatorError(`Bad configuration: ${faults.join('; ')}.`);
   }
   return configuration;
 }

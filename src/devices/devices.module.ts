@@ -4,7 +4,7 @@ import { WorkspacePurge, WorkspacesModule } from '../workspaces/index.js';
 import { DevicesController } from './devices.controller.js';
 import { Devices } from './devices.service.js';
 import { HttpsPushSender } from './https-push-sender.js';
-import { PushCourier } from './push-courier.js';
+import { PushDispatcher } from './push-dispatcher.js';
 import { PushQueue } from './push-queue.js';
 import { PushSender } from './push-sender.js';
 import { PushSubscriptionsController } from './push-subscriptions.controller.js';
@@ -19,7 +19,7 @@ const PURGE_BATCH = 1000;
   controllers: [DevicesController, PushSubscriptionsController],
   providers: [
     Devices,
-    PushCourier,
+    PushDispatcher,
     PushQueue,
     PushSubscriptions,
     { provide: PushSender, useClass: HttpsPushSender },

@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { createHmac } from 'node:crypto';
 import webPush from 'web-push';
 import { Configuration } from '../config/index.js';
-import { NotPublic, Outbound, type Receipt } from '../platform/outbound/index.js';
+import { NotPublic, Outbound, type OutboundResponse } from '../platform/outbound/index.js';
 import { parseEndpoint } from './push-subscription.js';
-import { type Push, type PushResult, PushSender } from './push-sender.js';
+import { type PushMessage, type PushResult, PushSender } from './push-sender.js';
 
 /** Who was away for longer pulls anyway when back. */
 const KEPT_FOR_S = 24 * 60 * 60;
@@ -21,7 +21,7 @@ export class HttpsPushSender extends PushSender {
     super();
   }
 
-  async send(push: Push): Promise<PushResult> {
+  async send(push: PushMessage): Promise<PushResult> {
     try {
       const url = parseEndpoint(push.endpoint);
       const payload = JSON.stringify({ type: push.type, workspaceId: push.workspaceId });
@@ -39,7 +39,7 @@ export class HttpsPushSender extends PushSender {
     this.outbound.stop();
   }
 
-  private headers(url: URL, push: Push, body: Buffer): Record<string, string> {
+  private headers(url: URL, push: PushMessage, body: Buffer): Record<string, string> {
     const { vapidSubject = '', vapidPublicKey = '', vapidPrivateKey = '' } = this.configuration;
     return {
       ...webPush.getVapidHeaders(url.origin, vapidSubject, vapidPublicKey, vapidPrivateKey, ENCODING),
@@ -54,7 +54,7 @@ export class HttpsPushSender extends PushSender {
 }
 
 /** Undefined when the device's key is no point of the curve. */
-function encrypted({ p256dh, auth }: Push, payload: string): Buffer | undefined {
+function encrypted({ p256dh, auth }: PushMessage, payload: string): Buffer | undefined {
   try {
     return webPush.encrypt(p256dh, auth, payload, ENCODING).cipherText;
   } catch {
@@ -66,14 +66,14 @@ function encrypted({ p256dh, auth }: Push, payload: string): Buffer | undefined 
  * Lets the push service replace a push that still waits by the next of its kind. Keyed, and another for each device:
  * it tells neither the workspace nor which subscriptions belong together. 32 characters are the most that is allowed.
  */
-function topicOf({ type, workspaceId, deviceId }: Push, secret: string): string {
+function topicOf({ type, workspaceId, deviceId }: PushMessage, secret: string): string {
   return createHmac('sha256', secret)
     .update(`${type} ${workspaceId} ${deviceId}`)
     .digest('base64url')
     .slice(0, 32);
 }
 
-function judge({ status, retryAfter }: Receipt): PushResult {
+function judge({ status, retryAfter }: OutboundResponse): PushResult {
   if (status >= 200 && status < 300) return { outcome: 'delivered' };
   if (status === 404 || status === 410) return { outcome: 'gone' };
   const mayRetry = status === 429 || status >= 500;

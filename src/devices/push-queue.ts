@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock } from '../platform/clock/index.js';
 import { Database } from '../platform/database/index.js';
 import { queueStatements } from './push-queue.queries.js';
-import type { Push, PushResult, PushType } from './push-sender.js';
+import type { PushMessage, PushResult, PushType } from './push-sender.js';
 
 /** No device is pushed to more often for a workspace. */
 const WINDOW_MS = 30_000;
@@ -24,7 +24,7 @@ export interface Announcement {
   readonly by: string | undefined;
 }
 
-export interface ClaimedPush extends Push {
+export interface ClaimedPush extends PushMessage {
   /** Whose workspace it is. */
   readonly ownerId: string;
   /** How often in a row the subscription has failed before. */

@@ -3,7 +3,7 @@ import type { PushSubscription } from './push-subscription.js';
 /** What a push says: that there is something new, never what. */
 export type PushType = 'changes' | 'assets-changed';
 
-export interface Push extends PushSubscription {
+export interface PushMessage extends PushSubscription {
   readonly type: PushType;
   readonly workspaceId: string;
 }
@@ -25,7 +25,7 @@ export type PushResult =
 /** What takes a push to the push service of a device. */
 export abstract class PushSender {
   /** Takes a few seconds at most, and never throws. */
-  abstract send(push: Push): Promise<PushResult>;
+  abstract send(push: PushMessage): Promise<PushResult>;
 
   /** Ends at once what is under way; it fails. */
   abstract stop(): void;

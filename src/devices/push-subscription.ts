@@ -9,7 +9,7 @@ export interface PushSubscription {
   readonly deviceId: string;
   /** Whoever knows it can push to it: never logged, never answered. */
   readonly endpoint: string;
-  /** 65 bytes in base64url: the browser's public key. One that is no point of P-256 is found out when it is used. */
+  /** 65 bytes in base64url: the browser's public key. Whether it is a point of P-256 shows when a push is encrypted. */
   readonly p256dh: string;
   /** 16 bytes in base64url. */
   readonly auth: string;

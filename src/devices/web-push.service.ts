@@ -9,7 +9,7 @@ import { Configuration } from '../config/index.js';
 import { EventBus } from '../platform/events/index.js';
 import { Log } from '../platform/log/index.js';
 import { ASSETS, CHANGES } from '../workspaces/index.js';
-import { type LiveCheck, PushCourier } from './push-courier.js';
+import { type LiveCheck, PushDispatcher } from './push-dispatcher.js';
 import { type Announcement, PushQueue } from './push-queue.js';
 import type { PushType } from './push-sender.js';
 import { isVapidKeyPair } from './vapid-keys.js';
@@ -37,13 +37,13 @@ export class WebPush implements OnApplicationBootstrap, BeforeApplicationShutdow
     private readonly configuration: Configuration,
     private readonly bus: EventBus,
     private readonly queue: PushQueue,
-    private readonly courier: PushCourier,
+    private readonly dispatcher: PushDispatcher,
     private readonly log: Log,
   ) {}
 
   /** Devices that the check finds are not pushed to: they hear it over their socket. Asked right before sending. */
   skipWhen(check: LiveCheck): void {
-    this.courier.skipWhen(check);
+    this.dispatcher.skipWhen(check);
   }
 
   onApplicationBootstrap(): void {
@@ -54,7 +54,7 @@ export class WebPush implements OnApplicationBootstrap, BeforeApplicationShutdow
         {},
         'VAPID_PUBLIC_KEY does not belong to VAPID_PRIVATE_KEY: push services will refuse us',
       );
-    this.courier.whenRoom(() => void this.work());
+    this.dispatcher.whenCapacity(() => void this.work());
     this.listen(CHANGES, 'changes');
     this.listen(ASSETS, 'assets-changed');
   }
@@ -69,11 +69,11 @@ export class WebPush implements OnApplicationBootstrap, BeforeApplicationShutdow
   async sendDue(): Promise<void> {
     if (!this.configuration.hasWebPush) return;
     do await this.work();
-    while ((await this.courier.finish()).hasBacklog);
+    while ((await this.dispatcher.finish()).hasBacklog);
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    await this.courier.stop();
+    await this.dispatcher.stop();
   }
 
   /** Of the last requests too, what was announced is written down, for another instance or the next start to send. */
@@ -109,7 +109,7 @@ export class WebPush implements OnApplicationBootstrap, BeforeApplicationShutdow
       this.isWanted = false;
       await this.log.bestEffort('send pushes', async () => {
         await this.noteAnnounced();
-        await this.courier.startDue();
+        await this.dispatcher.startDue();
       });
     }
     this.working = undefined;

@@ -49,8 +49,9 @@ export interface LockedLog {
 }
 
 /**
- * Locks a workspace's log until the transaction ends; every writer comes through here or through put_file, so writes
- * become visible in cursor order. @throws NotFound when the workspace has been deleted
+ * Locks a workspace's log until the transaction ends. Every writer of the log calls this or locks the same row in
+ * put_file or put_files; so changes become visible in cursor order. @throws NotFound when the workspace has been
+ * deleted
  */
 export async function lockLog(tx: Tx, workspaceId: string): Promise<LockedLog> {
   const [log] = await tx.run<LockedLog>(lock, [workspaceId]);

@@ -5,7 +5,12 @@ import { RequiresSubscription } from '../billing/index.js';
 import { Configuration } from '../config/index.js';
 import { bodyChunks, sendJsonList } from '../platform/http/index.js';
 import { Documented } from '../platform/openapi/index.js';
-import { CurrentWorkspace, LooksAgain, OwnedWorkspace, type WorkspaceRef } from '../workspaces/index.js';
+import {
+  CurrentWorkspace,
+  AccessCheckedInStatement,
+  OwnedWorkspace,
+  type WorkspaceRef,
+} from '../workspaces/index.js';
 import { Download } from './download.js';
 import {
   ContentHash,
@@ -44,7 +49,7 @@ export class FilesController {
   @Put(':encPath')
   @Scopes('documents:write')
   @RequiresSubscription()
-  @LooksAgain()
+  @AccessCheckedInStatement()
   async put(
     @CurrentWorkspace() workspace: WorkspaceRef,
     @EncryptedPath() encryptedPath: string,
@@ -66,7 +71,7 @@ export class FilesController {
 
   @Get(':encPath')
   @Scopes('documents:read')
-  @LooksAgain()
+  @AccessCheckedInStatement()
   async get(
     @CurrentWorkspace() workspace: WorkspaceRef,
     @EncryptedPath() encryptedPath: string,

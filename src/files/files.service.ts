@@ -40,7 +40,10 @@ export interface ListedFile {
   readonly updatedAt: Date;
 }
 
-/** The write model: files, their versions and the change log. Nobody else writes the log. */
+/**
+ * Uploads, deletions and the list of files. The log is written here, by `Versions.restore`, and by `Push` through
+ * `logDeletions`; nowhere else.
+ */
 @Injectable()
 export class Files {
   constructor(

@@ -61,7 +61,7 @@ export class Heads {
   private async settle(all: readonly Waiting[], { id, caller }: WorkspaceRef): Promise<void> {
     try {
       const paths = all.map(({ encryptedPath }) => encryptedPath);
-      const values = [id, paths, ...this.standings.valuesOf(caller)];
+      const values = [id, paths, ...this.standings.accessParameters(caller)];
       const rows = await this.database.run<Content & { place: number }>(fileStatements.heads, values);
       const found = new Map(rows.map(({ place, ...content }) => [place, content]));
       all.forEach(({ resolve }, index) => resolve(found.get(index + 1)));

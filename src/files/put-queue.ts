@@ -136,7 +136,7 @@ export class PutQueue {
   private async run(puts: readonly Put[]): Promise<PutOutcome[]> {
     const [first] = puts;
     if (!first) return [];
-    const open = this.standings.valuesOf(first.caller);
+    const open = this.standings.accessParameters(first.caller);
     const rows =
       puts.length === 1
         ? await this.database.run<PutOutcome>(fileStatements.put, [...single(first), ...open])

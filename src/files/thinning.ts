@@ -41,11 +41,11 @@ const EXPENDABLE = `
 
 const statements = {
   /**
-   * To be run first: every step is then found by index, row by row, so that it grows with the versions asked for and
-   * never with the workspace. And the commit does not wait for the disk: a thinning that a power cut takes back is
-   * done again by the next run.
+   * To be run first in the transaction. Every step is then found by index, row by row, so that it grows with the
+   * versions asked for and never with the workspace. And the commit does not wait for the disk: a thinning that a
+   * power cut takes back is done again by the next run.
    */
-  byIndex: statement(
+  transactionSettings: statement(
     'thinning.by_index',
     `SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true),
             set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
@@ -74,9 +74,9 @@ const statements = {
   ),
 };
 
-/** Before the lock is taken: see `byIndex`. */
+/** Before the lock is taken: see `transactionSettings`. */
 export async function prepareThinning(tx: Tx): Promise<void> {
-  await tx.run(statements.byIndex, []);
+  await tx.run(statements.transactionSettings, []);
 }
 
 /**
@@ -95,7 +95,7 @@ export async function thinVersions(
 
 /** How many of the versions would go. */
 export async function countThinnable(tx: Tx, workspaceId: string, versionIds: VersionIds): Promise<number> {
-  await tx.run(statements.byIndex, []);
+  await tx.run(statements.transactionSettings, []);
   const [count] = await tx.run<{ versions: number }>(statements.count, [workspaceId, versionIds]);
   return count?.versions ?? 0;
 }

@@ -14,7 +14,7 @@ export interface HandoffPageProps {
   readonly host: string;
   readonly target: Target;
   readonly session: BrowserSession | null;
-  readonly formToken: string;
+  readonly csrfToken: string;
   readonly canSignUp: boolean;
   readonly failed?: FailedAttempt | undefined;
   readonly alert?: string | undefined;
@@ -22,8 +22,8 @@ export interface HandoffPageProps {
 
 /** Asks the person at the browser whether an app or a website may be signed in, and as whom. */
 export function handoffPage(props: HandoffPageProps): VNode {
-  const { kind, action, host, target, session, formToken, canSignUp, failed, alert } = props;
-  const hidden = { ...target.fields, csrf_token: formToken };
+  const { kind, action, host, target, session, csrfToken, canSignUp, failed, alert } = props;
+  const hidden = { ...target.fields, csrf_token: csrfToken };
   const forms = (
     <Credentials {...{ action, hidden, canSignUp, failed }} isFocused={session === null && !alert} />
   );

@@ -19,7 +19,7 @@ import { Targets } from './targets.js';
 import { Visits } from './visits.js';
 import { WebHandoffController } from './web-handoff.controller.js';
 
-/** Pages for browsers: signing an app in, and the account. */
+/** Pages for browsers: the handoff to desktop apps and web editors, and the account. */
 @Module({
   imports: [AuthModule, BillingModule, WorkspacesModule, AccessTokensModule, DevicesModule, AssetsModule],
   controllers: [

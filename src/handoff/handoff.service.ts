@@ -46,7 +46,7 @@ export class Handoff {
    */
   async answer(request: FastifyRequest, kind: Kind, target: Target, form: Form): Promise<HandedOver | Page> {
     const visit = await this.visits.read(request);
-    if (!this.visits.isGenuine(request, visit, form))
+    if (!this.visits.hasValidCsrfToken(request, visit, form))
       return { ...this.page(kind, target, visit, { alert: OUT_OF_DATE }), status: 403 };
     const entered = await this.enter(form, visit);
     if (!entered) return { ...this.page(kind, target, visit, { alert: OUT_OF_DATE }), status: 403 };
@@ -68,7 +68,7 @@ export class Handoff {
   private page(
     kind: Kind,
     target: Target,
-    { session, formToken, cookies }: Visit,
+    { session, csrfToken, cookies }: Visit,
     { failed, alert }: { failed?: FailedAttempt; alert?: string } = {},
   ): Page {
     const { publicHost, signupEnabled } = this.configuration;
@@ -80,7 +80,7 @@ export class Handoff {
       alert,
       action: PATHS[kind],
       host: publicHost,
-      formToken: formToken.value,
+      csrfToken: csrfToken.value,
       canSignUp: signupEnabled,
     });
     const formTargets = kind === 'web' ? ["'self'", asSource(target.address)] : ["'self'"];

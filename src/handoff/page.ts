@@ -40,8 +40,8 @@ export function asPage(reply: FastifyReply, page: Page): string {
   return `<!doctype html>${renderToString(page.content)}`;
 }
 
-/** Onwards with GET, to an address that is ours or was found to be allowed. */
-export async function sendOnwards(
+/** 303 See Other, to an address that is ours or was found to be allowed. */
+export async function redirect(
   reply: FastifyReply,
   location: string,
   cookies: readonly string[] = [],

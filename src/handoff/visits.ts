@@ -4,19 +4,19 @@ import { type BrowserSession, BrowserSessions, type Client } from '../auth/index
 import { Configuration } from '../config/index.js';
 import { Forbidden } from '../platform/http/index.js';
 import type { Form } from './form.js';
-import { FormToken } from './form-token.js';
+import { CsrfToken } from './csrf-token.js';
 
-/** A request of a browser: who is signed in on it, and what makes its forms genuine. */
+/** A request of a browser: who is signed in on it, and the CSRF token of its forms. */
 export interface Visit {
   readonly session: BrowserSession | null;
-  readonly formToken: FormToken;
+  readonly csrfToken: CsrfToken;
   readonly client: Client;
   readonly cookie: string | undefined;
   /** What the answer has to set; what its work sets as well comes after. */
   readonly cookies: readonly string[];
 }
 
-/** To who posts a form that is not genuine. */
+/** Told to who posts a form whose CSRF token is not this browser's. */
 export const OUT_OF_DATE = 'This page was out of date. Please try again.';
 
 /** Where a form comes from, as the browser itself says; a page cannot make it say otherwise. */
@@ -32,13 +32,13 @@ export class Visits {
   async read({ headers, ip }: FastifyRequest): Promise<Visit> {
     const { cookie } = headers;
     const { session, cookies } = await this.browserSessions.of(cookie);
-    const formToken = FormToken.of(cookie, session?.token, this.configuration.isHttps);
+    const csrfToken = CsrfToken.of(cookie, session?.token, this.configuration.isHttps);
     return {
       session,
-      formToken,
+      csrfToken,
       cookie,
       client: { ip, userAgent: headers['user-agent'] ?? '' },
-      cookies: formToken.cookie === undefined ? cookies : [...cookies, formToken.cookie],
+      cookies: csrfToken.cookie === undefined ? cookies : [...cookies, csrfToken.cookie],
     };
   }
 
@@ -46,12 +46,12 @@ export class Visits {
    * Whether a form that was posted is one of ours, made for this browser as it is now. False for one that is out of date.
    * @throws Forbidden when another site has posted it
    */
-  isGenuine({ headers }: FastifyRequest, { formToken }: Visit, form: Form): boolean {
+  hasValidCsrfToken({ headers }: FastifyRequest, { csrfToken }: Visit, form: Form): boolean {
     // Our pages send no referrer, which makes browsers say `null` for the page's own origin too: then the token decides.
     const { origin = 'null' } = headers;
     const isForeign = origin !== 'null' && origin !== new URL(this.configuration.publicUrl).origin;
     if (isForeign || !OWN_SITES.has(headers['sec-fetch-site']))
       throw new Forbidden('this form was sent by another site');
-    return formToken.accepts(form.get('csrf_token'));
+    return csrfToken.accepts(form.get('csrf_token'));
   }
 }

@@ -6,7 +6,7 @@ import { Documented } from '../platform/openapi/index.js';
 import { Form } from './form.js';
 import { WEB_HANDOFF_DOCS } from './handoff.docs.js';
 import { Handoff } from './handoff.service.js';
-import { sendOnwards, sendPage } from './page.js';
+import { redirect, sendPage } from './page.js';
 import { PageErrorFilter } from './page-error.filter.js';
 import { Targets, withToken } from './targets.js';
 
@@ -34,6 +34,6 @@ export class WebHandoffController {
     const target = this.targets.web(form);
     const answer = await this.handoff.answer(request, 'web', target, form);
     if ('content' in answer) return sendPage(reply, answer);
-    await sendOnwards(reply, withToken(target, answer.token), answer.cookies);
+    await redirect(reply, withToken(target, answer.token), answer.cookies);
   }
 }

@@ -27,9 +27,9 @@ export class HealthController {
   @Unlimited()
   @Public('it names what does not answer, not where that is')
   async ready(): Promise<Readiness> {
-    this.inFlight.noteAsked();
+    this.inFlight.noteReadinessProbe();
     const state = await this.readiness.look();
-    if (!state.ready) throw new NotReady(state, this.inFlight.isLeaving);
+    if (!state.ready) throw new NotReady(state, this.inFlight.isShuttingDown);
     return state;
   }
 }

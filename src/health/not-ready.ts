@@ -7,8 +7,8 @@ const RETRY_AFTER_S = 5;
 export class NotReady extends ApiError {
   readonly status = 503;
 
-  constructor(state: Readiness, isLeaving: boolean) {
-    const message = isLeaving ? 'the service is shutting down' : 'the service is not ready';
+  constructor(state: Readiness, isShuttingDown: boolean) {
+    const message = isShuttingDown ? 'the service is shutting down' : 'the service is not ready';
     super(message, { ...state }, { 'retry-after': String(RETRY_AFTER_S) });
   }
 }

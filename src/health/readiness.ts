@@ -49,7 +49,7 @@ export class ReadinessCheck {
     const now = performance.now();
     if (!this.last || now - this.last.at >= FRESH_FOR_MS) this.last = { at: now, state: this.check() };
     const state = await this.last.state;
-    return this.inFlight.isLeaving ? { ...state, ready: false } : state;
+    return this.inFlight.isShuttingDown ? { ...state, ready: false } : state;
   }
 
   private async check(): Promise<Readiness> {

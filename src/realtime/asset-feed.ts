@@ -5,7 +5,7 @@ import { Connections } from './connections.js';
 import { CoalescingRunner } from '../platform/async/index.js';
 import { encode } from './messages.js';
 import { Rooms } from './rooms.js';
-import { Turn } from './turn.js';
+import { SendBudget } from './send-budget.js';
 
 const ASSETS_CHANGED = encode({ type: 'assets-changed' });
 
@@ -54,7 +54,7 @@ export class AssetFeed {
     // Who comes in during the read begins at a revision that may be newer than what it finds.
     const listeners = [...this.connections.of(workspaceId)];
     const revision = await this.revision(workspaceId);
-    const turn = new Turn();
+    const turn = new SendBudget();
     for (const listener of listeners) {
       const wakeUps = Math.min(Math.max(revision - listener.assetsRevision, 0), AT_ONCE);
       listener.assetsRevision = revision;

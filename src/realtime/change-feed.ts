@@ -1,4 +1,4 @@
-import type { Change, Sync } from '../sync/index.js';
+import type { Change, ChangeLogReader } from '../sync/index.js';
 import { Conflict } from '../platform/http/index.js';
 import { CloseCode } from './close-codes.js';
 import type { Connection } from './connection.js';
@@ -22,7 +22,7 @@ export class ChangeFeed {
 
   constructor(
     private readonly workspaceId: string,
-    private readonly sync: Sync,
+    private readonly sync: ChangeLogReader,
     private readonly members: ReadonlySet<Connection>,
   ) {}
 
@@ -53,7 +53,7 @@ export class ChangeFeed {
    * A log that is behind what was told was put back from a backup, or a standby has taken over: everybody is sent away
    * to pull, which says what to do. Undefined then.
    */
-  private async pull(told: number): Promise<Awaited<ReturnType<Sync['pull']>> | undefined> {
+  private async pull(told: number): Promise<Awaited<ReturnType<ChangeLogReader['pull']>> | undefined> {
     try {
       return await this.sync.pull(this.workspaceId, told, PAGE);
     } catch (error) {
@@ -88,7 +88,7 @@ export class ChangeFeed {
   /** After much at once the members get a moment to read it, so that only those who do not read are cut off. */
   private async flushed(): Promise<void> {
     const deadline = performance.now() + FLUSH_MS;
-    while (performance.now() < deadline && [...this.members].some(({ isBehind }) => isBehind)) {
+    while (performance.now() < deadline && [...this.members].some(({ hasUnsentData }) => hasUnsentData)) {
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
   }

@@ -50,7 +50,7 @@ export class Connection {
   }
 
   /** Whether what was sent is still waiting here for the peer to read. */
-  get isBehind(): boolean {
+  get hasUnsentData(): boolean {
     return this.isOpenFlag && this.socket.bufferedAmount > 0;
   }
 

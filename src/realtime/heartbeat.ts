@@ -10,7 +10,10 @@ const BEAT_EVERY_MS = 5_000;
 const PING_EVERY_MS = 30_000;
 const SILENT_FOR_MS = 60_000;
 
-/** Tells the living from the dead: peers of this instance by pings, this instance for the others by its lease. */
+/**
+ * Every 5 s: renews this instance's lease, by which the others know it, and cuts sockets that have been silent; pings
+ * them every 30 s.
+ */
 @Injectable()
 export class Heartbeat {
   private lastBeat = 0;

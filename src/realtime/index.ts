@@ -1,3 +1,3 @@
-export { Doorkeeper } from './doorkeeper.js';
+export { UpgradeAuthorizer } from './upgrade-authorizer.js';
 export { RealtimeModule } from './realtime.module.js';
 export { SocketAdapter } from './socket-adapter.js';

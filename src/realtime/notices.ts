@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Connection } from './connection.js';
-import { Turn } from './turn.js';
+import { SendBudget } from './send-budget.js';
 
 /** Of messages to one member in a turn: well below what a socket may have waiting. */
 const AT_A_STRETCH = 100;
@@ -25,7 +25,7 @@ export class Notices {
     if (notices.length === 0) return;
     this.notices = notices;
     for (const member of members) this.progress.set(member, 0);
-    const turn = new Turn();
+    const turn = new SendBudget();
     while (this.progress.size > 0) {
       for (const member of this.progress.keys())
         if (turn.isOverWith(this.sendSome(member, AT_A_STRETCH))) await setImmediate();

@@ -6,9 +6,9 @@ import { SyncModule } from '../sync/index.js';
 import { WorkspacesModule } from '../workspaces/index.js';
 import { AssetFeed } from './asset-feed.js';
 import { Connections } from './connections.js';
-import { Doorkeeper } from './doorkeeper.js';
+import { UpgradeAuthorizer } from './upgrade-authorizer.js';
 import { Heartbeat } from './heartbeat.js';
-import { LookAround } from './look-around.js';
+import { RoomReconciler } from './room-reconciler.js';
 import { Presence } from './presence.js';
 import { RealtimeGateway } from './realtime.gateway.js';
 import { RoomEvents } from './room-events.js';
@@ -23,9 +23,9 @@ import { UpgradeController } from './upgrade.controller.js';
   providers: [
     AssetFeed,
     Connections,
-    Doorkeeper,
+    UpgradeAuthorizer,
     Heartbeat,
-    LookAround,
+    RoomReconciler,
     Presence,
     RealtimeGateway,
     RoomEvents,
@@ -33,7 +33,7 @@ import { UpgradeController } from './upgrade.controller.js';
     SocketShutdown,
     TokenWatch,
   ],
-  exports: [Doorkeeper],
+  exports: [UpgradeAuthorizer],
 })
 export class RealtimeModule implements OnApplicationBootstrap {
   constructor(

@@ -3,7 +3,7 @@ import { Devices } from '../devices/index.js';
 import { Database } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
 import { Log } from '../platform/log/index.js';
-import { Sync } from '../sync/index.js';
+import { ChangeLogReader } from '../sync/index.js';
 import { ChangeFeed } from './change-feed.js';
 import type { Connection } from './connection.js';
 import { DeviceFeed } from './device-feed.js';
@@ -29,7 +29,7 @@ export class Rooms {
 
   constructor(
     private readonly database: Database,
-    private readonly sync: Sync,
+    private readonly sync: ChangeLogReader,
     private readonly presence: Presence,
     private readonly devices: Devices,
     private readonly bus: EventBus,

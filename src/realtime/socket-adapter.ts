@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream';
 import type { WebSocket, WebSocketServer } from 'ws';
 import { BadRequest, type ErrorAnswer, errorAnswer, NotFound } from '../platform/http/index.js';
 import { Log } from '../platform/log/index.js';
-import { Doorkeeper } from './doorkeeper.js';
+import { UpgradeAuthorizer } from './upgrade-authorizer.js';
 
 /** Whether any upgrade is let in at the moment. @throws ApiError, which becomes the answer instead of the 101 */
 export type RequireOpen = () => void;
@@ -31,7 +31,7 @@ export class SocketAdapter extends WsAdapter {
   private readonly routes: Route[] = [];
   private readonly requestIds = new WeakMap<IncomingMessage, string>();
   private readonly log: Log;
-  private readonly doorkeeper: Doorkeeper;
+  private readonly authorizer: UpgradeAuthorizer;
 
   constructor(
     app: INestApplicationContext,
@@ -40,7 +40,7 @@ export class SocketAdapter extends WsAdapter {
   ) {
     super(app);
     this.log = app.get(Log);
-    this.doorkeeper = app.get(Doorkeeper, { strict: false });
+    this.authorizer = app.get(UpgradeAuthorizer, { strict: false });
   }
 
   override bindMessageHandlers(): void {
@@ -89,10 +89,10 @@ export class SocketAdapter extends WsAdapter {
       if (!destination) throw new NotFound('not found');
       const { server, query, workspaceId } = destination;
       this.requireOpen();
-      const admission = await this.doorkeeper.admit(request, query, workspaceId);
+      const admission = await this.authorizer.admit(request, query, workspaceId);
       if (socket.destroyed) return;
       this.requireOpen(); // what was closed meanwhile has ended the sockets that there were, and this is none of them
-      this.doorkeeper.requireRoom(admission);
+      this.authorizer.requireRoom(admission);
       server.handleUpgrade(request, socket, head, (client) => {
         this.note(request, requestId, 101);
         server.emit('connection', client, admission);
@@ -141,6 +141,6 @@ export class SocketAdapter extends WsAdapter {
   private note(request: IncomingMessage, requestId: string, status: number): void {
     const url = this.destinationOf(request) ? request.url : '[unrouted]';
     const req = { method: request.method, url };
-    this.log.info({ requestId, req, status, ip: this.doorkeeper.addressOf(request) }, 'upgrade');
+    this.log.info({ requestId, req, status, ip: this.authorizer.addressOf(request) }, 'upgrade');
   }
 }

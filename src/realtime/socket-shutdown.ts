@@ -2,7 +2,7 @@ import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { Log } from '../platform/log/index.js';
 import { CloseCode } from './close-codes.js';
 import { Connections } from './connections.js';
-import { Doorkeeper } from './doorkeeper.js';
+import { UpgradeAuthorizer } from './upgrade-authorizer.js';
 import { Presence } from './presence.js';
 
 const GOODBYE_MS = 2_000;
@@ -11,14 +11,14 @@ const GOODBYE_MS = 2_000;
 @Injectable()
 export class SocketShutdown implements OnModuleDestroy {
   constructor(
-    private readonly doorkeeper: Doorkeeper,
+    private readonly authorizer: UpgradeAuthorizer,
     private readonly connections: Connections,
     private readonly presence: Presence,
     private readonly log: Log,
   ) {}
 
   async onModuleDestroy(): Promise<void> {
-    this.doorkeeper.close();
+    this.authorizer.close();
     const deadline = performance.now() + GOODBYE_MS;
     do {
       this.connections.closeWhere(() => true, CloseCode.goingAway); // those too that were just being let in

@@ -4,7 +4,7 @@ import type { Database } from '../platform/database/index.js';
 import { NotFound } from '../platform/http/index.js';
 import type { Batch } from './history-walk.js';
 
-/** Writers of the workspace wait for about so long. */
+/** For about so long one batch may hold the workspace's lock. */
 const LOCK_FOR_MS = 25;
 
 const FIRST_BATCH = 50;

@@ -24,7 +24,7 @@ export interface RetentionReport {
   readonly isComplete: boolean;
 }
 
-/** For the book of the jobs. */
+/** For the row in `job_runs`. */
 export function retentionCounts(report: RetentionReport): Counts {
   const { versions, blobs, bytes, failed, longestLockMs } = report;
   return { versions, blobs, bytes, failed, longestLockMs };

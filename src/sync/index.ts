@@ -1,3 +1,3 @@
 export { clampTextLimit } from './limits.js';
-export { type Change, Sync } from './sync.service.js';
+export { type Change, ChangeLogReader } from './change-log-reader.js';
 export { SyncModule } from './sync.module.js';

@@ -7,13 +7,18 @@ import { Devices } from '../devices/index.js';
 import { BadRequest, JsonBody, sendJsonText } from '../platform/http/index.js';
 import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
 import { Documented } from '../platform/openapi/index.js';
-import { CurrentWorkspace, LooksAgain, OwnedWorkspace, type WorkspaceRef } from '../workspaces/index.js';
+import {
+  CurrentWorkspace,
+  AccessCheckedInStatement,
+  OwnedWorkspace,
+  type WorkspaceRef,
+} from '../workspaces/index.js';
 import { clampLimit, clampTextLimit } from './limits.js';
 import { Pages } from './pages.service.js';
 import { Push, type Pushed } from './push.service.js';
 import { SYNC_DOCS } from './sync.docs.js';
 import { PullRequest, PushRequest } from './sync.dto.js';
-import { Sync } from './sync.service.js';
+import { ChangeLogReader } from './change-log-reader.js';
 
 /** 1,000 rows with the longest paths. */
 const PUSH_BODY_LIMIT = 8 * 1024 * 1024;
@@ -24,7 +29,7 @@ const PUSH_BODY_LIMIT = 8 * 1024 * 1024;
 @RequiresSubscription()
 export class SyncController {
   constructor(
-    private readonly sync: Sync,
+    private readonly sync: ChangeLogReader,
     private readonly pages: Pages,
     private readonly pushes: Push,
     private readonly devices: Devices,
@@ -38,7 +43,7 @@ export class SyncController {
 
   @Get('snapshot')
   @Scopes('documents:read')
-  @LooksAgain()
+  @AccessCheckedInStatement()
   async snapshot(
     @CurrentWorkspace() workspace: WorkspaceRef,
     @Query('limit') limit: unknown,
@@ -68,7 +73,7 @@ export class SyncController {
   @OpenWhenReadOnly('only reads')
   @HttpCode(200)
   @Scopes('documents:read')
-  @LooksAgain()
+  @AccessCheckedInStatement()
   async pull(
     @CurrentPrincipal() { userId }: Principal,
     @CurrentWorkspace() workspace: WorkspaceRef,

@@ -5,12 +5,12 @@ import { WorkspacesModule } from '../workspaces/index.js';
 import { Pages } from './pages.service.js';
 import { Push } from './push.service.js';
 import { SyncController } from './sync.controller.js';
-import { Sync } from './sync.service.js';
+import { ChangeLogReader } from './change-log-reader.js';
 
 @Module({
   imports: [DevicesModule, FilesModule, WorkspacesModule],
   controllers: [SyncController],
-  providers: [Pages, Push, Sync],
-  exports: [Sync],
+  providers: [Pages, Push, ChangeLogReader],
+  exports: [ChangeLogReader],
 })
 export class SyncModule {}

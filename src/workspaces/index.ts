@@ -1,6 +1,6 @@
 export { CurrentWorkspace, type WorkspaceRef } from './current-workspace.js';
 export {
-  LooksAgain,
+  AccessCheckedInStatement,
   NAMED_WORKSPACE,
   NamedWorkspace,
   OWNED_WORKSPACE,

@@ -14,11 +14,11 @@ export const OwnedWorkspace = (): MethodDecorator & ClassDecorator => SetMetadat
 export const NamedWorkspace = (): MethodDecorator & ClassDecorator =>
   applyDecorators(OwnedWorkspace(), SetMetadata(NAMED_WORKSPACE, true));
 
-export const LOOKS_AGAIN = 'looks-again';
+export const ACCESS_CHECKED_IN_STATEMENT = 'looks-again';
 
 /**
  * The statement that does the route's work asks by itself whether the workspace is open to the caller (`openTo`): who was let
  * in a moment ago is spared the guard's own read. Before a route has this, its every statement must do so.
  */
-export const LooksAgain = (): MethodDecorator & ClassDecorator =>
-  applyDecorators(SetMetadata(LOOKS_AGAIN, true), UseFilters(StandingFilter));
+export const AccessCheckedInStatement = (): MethodDecorator & ClassDecorator =>
+  applyDecorators(SetMetadata(ACCESS_CHECKED_IN_STATEMENT, true), UseFilters(StandingFilter));

@@ -5,11 +5,11 @@ import { ACCESS, type Access, type Principal, SEES_DELETED_USERS } from '../auth
 import { REQUIRES_SUBSCRIPTION, type SubscriptionRequirement, Subscriptions } from '../billing/index.js';
 import { BadRequest, NotFound } from '../platform/http/index.js';
 import type { WorkspaceRequest } from './current-workspace.js';
-import { LOOKS_AGAIN, NAMED_WORKSPACE, OWNED_WORKSPACE } from './owned-workspace.js';
-import { type Demands, Standings } from './standings.js';
+import { ACCESS_CHECKED_IN_STATEMENT, NAMED_WORKSPACE, OWNED_WORKSPACE } from './owned-workspace.js';
+import { type AccessRequirements, Standings } from './standings.js';
 
 /** What a route asks of its caller beside the scope. */
-interface RouteDemands extends Demands {
+interface RouteDemands extends AccessRequirements {
   /** The workspaces that the request names, which must be one and the same; undefined where none is asked for. */
   readonly workspaces: readonly string[] | undefined;
 }
@@ -35,14 +35,15 @@ export class StandingGuard implements CanActivate {
     const workspaceId = idInReach(demands, request.principal);
     const { userId } = request.principal;
     const caller = { userId, needsSubscription: demands.subscription };
-    const looksAgain = this.find(context, LOOKS_AGAIN) === true;
-    const isExpected = looksAgain && workspaceId !== null && this.standings.expects(caller, workspaceId);
+    const looksAgain = this.find(context, ACCESS_CHECKED_IN_STATEMENT) === true;
+    const isExpected =
+      looksAgain && workspaceId !== null && this.standings.wasAllowedLately(caller, workspaceId);
     const isOwner = isExpected || (await this.standings.check(userId, demands, workspaceId));
 
     if (!demands.workspaces) return true;
     refuseUnclear(demands.workspaces);
     if (workspaceId === null || !isOwner) throw new NotFound('workspace not found');
-    if (looksAgain && !isExpected) this.standings.expect(caller, workspaceId);
+    if (looksAgain && !isExpected) this.standings.rememberAllowed(caller, workspaceId);
     request.workspace = { id: workspaceId, caller };
     return true;
   }

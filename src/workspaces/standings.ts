@@ -6,9 +6,9 @@ import { NotFound, PaymentRequired, ServiceUnavailable, Unauthorized } from '../
 import { type Standing, standing } from './standing.queries.js';
 
 /** For so long a caller who has been let in is expected to be let in again. */
-const EXPECTED_FOR_MS = 60_000;
+const ALLOWED_FOR_MS = 60_000;
 /** Beyond, the oldest are forgotten, which costs them one read. */
-const MOST_EXPECTED = 10_000;
+const MAX_ALLOWED = 10_000;
 
 const RETRY_SECONDS = 1;
 
@@ -21,7 +21,7 @@ export interface Caller {
 /** Callers with the same key have the same access to every workspace. */
 export const callerKey = ({ userId, needsSubscription }: Caller): string => `${userId} ${needsSubscription}`;
 
-export interface Demands {
+export interface AccessRequirements {
   readonly user: boolean;
   readonly subscription: boolean;
 }
@@ -30,7 +30,7 @@ export interface Demands {
 @Injectable()
 export class Standings {
   /** Whom `check` has let in lately, until when by `Clock.elapsed`. */
-  private readonly expected = new Map<string, number>();
+  private readonly allowed = new Map<string, number>();
 
   constructor(
     private readonly database: Database,
@@ -39,7 +39,7 @@ export class Standings {
   ) {}
 
   /** @returns whether the workspace is the user's @throws Unauthorized, PaymentRequired */
-  async check(userId: string, demands: Demands, workspaceId: string | null): Promise<boolean> {
+  async check(userId: string, demands: AccessRequirements, workspaceId: string | null): Promise<boolean> {
     const isAsked = demands.user || demands.subscription || workspaceId !== null;
     const values = [userId, this.clock.now(), this.subscriptions.graceDays, workspaceId];
     const [found] = isAsked ? await this.database.run<Standing>(standing, values) : [];
@@ -49,24 +49,24 @@ export class Standings {
   }
 
   /**
-   * Whether the caller was let into the workspace a moment ago. That is no permission: it only tells who may leave the
-   * check to the statement that does the work, and who would probably be refused before that.
+   * Whether `check` has let this caller in within the last minute. That is no permission: it only tells who may leave
+   * the check to the statement that does the work, and who would probably be refused before that.
    */
-  expects(caller: Caller, workspaceId: string): boolean {
-    return (this.expected.get(keyOf(caller, workspaceId)) ?? 0) > this.clock.elapsed();
+  wasAllowedLately(caller: Caller, workspaceId: string): boolean {
+    return (this.allowed.get(keyOf(caller, workspaceId)) ?? 0) > this.clock.elapsed();
   }
 
   /** Remembers for a minute that `check` has let the caller in. */
-  expect(caller: Caller, workspaceId: string): void {
+  rememberAllowed(caller: Caller, workspaceId: string): void {
     const key = keyOf(caller, workspaceId);
-    this.expected.delete(key); // a map keeps the place of a key that it has
-    this.expected.set(key, this.clock.elapsed() + EXPECTED_FOR_MS);
-    const [oldest] = this.expected.keys();
-    if (this.expected.size > MOST_EXPECTED && oldest !== undefined) this.expected.delete(oldest);
+    this.allowed.delete(key); // a map keeps the place of a key that it has
+    this.allowed.set(key, this.clock.elapsed() + ALLOWED_FOR_MS);
+    const [oldest] = this.allowed.keys();
+    if (this.allowed.size > MAX_ALLOWED && oldest !== undefined) this.allowed.delete(oldest);
   }
 
   /** Values for `openTo`; the user is null when nobody is to be asked about. */
-  valuesOf(caller: Caller | undefined): [string | null, Date, number | null] {
+  accessParameters(caller: Caller | undefined): [string | null, Date, number | null] {
     const graceDays = caller?.needsSubscription ? this.subscriptions.graceDays : null;
     return [caller?.userId ?? null, this.clock.now(), graceDays];
   }

@@ -1,6 +1,6 @@
 /** Topics of the event bus whose key is a workspace's id. */
 
-/** Its change log has grown; by: the device that made the change. */
+/** A workspace's log has new changes. `by`: the device that made them, where it is known. */
 export const CHANGES = 'changes';
 
 /** Its assets have changed. */

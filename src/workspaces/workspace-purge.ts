@@ -6,7 +6,7 @@ import {
 } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { BlobSweeper } from '../platform/blobs/index.js';
-import { Clock, lastBatch } from '../platform/clock/index.js';
+import { Clock, drained } from '../platform/clock/index.js';
 import { BEFORE_ALL_IDS, Database, statement } from '../platform/database/index.js';
 import { Background } from '../platform/jobs/index.js';
 import { Log } from '../platform/log/index.js';
@@ -49,7 +49,7 @@ export class WorkspacePurge
   private readonly waiting = new Set<string>();
   private working: Promise<void> | undefined;
   private isStopping = false;
-  private goodbye: Promise<void> | undefined;
+  private draining: Promise<void> | undefined;
 
   constructor(
     private readonly database: Database,
@@ -108,11 +108,11 @@ export class WorkspacePurge
   /** The batch under way ends while requests are still answered. */
   beforeApplicationShutdown(): void {
     this.isStopping = true;
-    this.goodbye = lastBatch(this.idle());
+    this.draining = drained(this.idle());
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await this.goodbye;
+    await this.draining;
   }
 
   private async countDeleted(): Promise<number> {

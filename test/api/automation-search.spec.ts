@@ -1,6 +1,6 @@
 import { SearchIndexes } from '../../src/automation/search/search-indexes.js';
 import type { SessionIndex } from '../../src/automation/search/session-index.js';
-import { Sync } from '../../src/sync/index.js';
+import { ChangeLogReader } from '../../src/sync/index.js';
 import { TestVault } from '../kit/automation.js';
 import { eventually, sha256, startService, type TestService } from '../kit/index.js';
 
@@ -287,7 +287,7 @@ describe('an index', () => {
 
   it('is filled once, however many searches wait for it', async () => {
     const another = await vault.withNewSession();
-    const sync = service.app.get(Sync, { strict: false });
+    const sync = service.app.get(ChangeLogReader, { strict: false });
     const snapshot = sync.snapshot.bind(sync);
     let walks = 0;
     sync.snapshot = (...where) => {

@@ -147,7 +147,7 @@ describe('GET /health/ready', () => {
     const alice = await leaving.user('alice');
     const ask = (): supertest.Test => supertest(leaving.url).get('/health/ready');
     await ask().expect(200, READY);
-    void leaving.app.get(InFlightRequests).announce();
+    void leaving.app.get(InFlightRequests).beginShutdown();
     const { body } = await ask().expect(503);
     expect(body).toEqual({ error: 'the service is shutting down', ...READY, ready: false });
     await supertest(leaving.url).get('/health').expect(200, { ok: true });

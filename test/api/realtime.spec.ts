@@ -6,7 +6,7 @@ import { Database } from '../../src/platform/database/index.js';
 import { Heartbeat } from '../../src/realtime/heartbeat.js';
 import { Connection } from '../../src/realtime/connection.js';
 import { Connections } from '../../src/realtime/connections.js';
-import { LookAround } from '../../src/realtime/look-around.js';
+import { RoomReconciler } from '../../src/realtime/room-reconciler.js';
 import { Rooms } from '../../src/realtime/rooms.js';
 import { TokenWatch } from '../../src/realtime/token-watch.js';
 import { TestAssets } from '../kit/assets.js';
@@ -32,7 +32,7 @@ beforeAll(async () => {
   service = await startService();
   alice = await service.user('alice');
   // Without its looking around, what is told here is told by events: each write says so, after its commit.
-  Object.assign(service.app.get(LookAround), { latest: { run: () => Promise.resolve() } });
+  Object.assign(service.app.get(RoomReconciler), { latest: { run: () => Promise.resolve() } });
 });
 
 beforeEach(async () => {

@@ -8,7 +8,7 @@ import { Heads } from '../../src/files/heads.js';
 import { Files } from '../../src/files/index.js';
 import { Database } from '../../src/platform/database/index.js';
 import { NotFound } from '../../src/platform/http/index.js';
-import { LOOKS_AGAIN } from '../../src/workspaces/owned-workspace.js';
+import { ACCESS_CHECKED_IN_STATEMENT } from '../../src/workspaces/owned-workspace.js';
 import { type Caller, WorkspaceClosed } from '../../src/workspaces/index.js';
 import { startService, type TestService, type TestUser, type TestWorkspace } from '../kit/index.js';
 import { sha256 } from '../kit/workspace.js';
@@ -109,7 +109,7 @@ it('is known of every route that looks again', () => {
     .flatMap(({ instance }) => {
       const prototype = Object.getPrototypeOf(instance) as Record<string, () => unknown>;
       const names = app.get(MetadataScanner).getAllMethodNames(prototype);
-      return names.filter((name) => Reflect.hasMetadata(LOOKS_AGAIN, prototype[name]!));
+      return names.filter((name) => Reflect.hasMetadata(ACCESS_CHECKED_IN_STATEMENT, prototype[name]!));
     });
   // Another one needs `openTo` in each of its statements, and its lines in ROUTES and FAULTY.
   expect(handlers.sort()).toEqual(['get', 'pull', 'put', 'snapshot']);

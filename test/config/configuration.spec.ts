@@ -1,4 +1,4 @@
-import { loadConfiguration, StartupError, warningsAbout } from '../../src/config/index.js';
+import { loadConfiguration, OperatorError, warningsAbout } from '../../src/config/index.js';
 
 describe('the configuration', () => {
   it('has a default for everything in development', () => {
@@ -41,7 +41,7 @@ describe('the configuration', () => {
         BASE_URL: 'https://sync.example.org/path',
         DATABASE_POOL_SIZE: '1e3',
       });
-    expect(load).toThrow(StartupError);
+    expect(load).toThrow(OperatorError);
     expect(load).toThrow(/PORT .*DATABASE_URL .*AUTH_SECRET .*SIGNUP_ENABLED /s);
     expect(load).toThrow(/BASE_URL/);
     expect(load).toThrow(/DATABASE_POOL_SIZE/);

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { LargeNotes } from '../../src/automation/large-notes.js';
 import { NoteScanner } from '../../src/automation/note-scanner.js';
 import { ServiceUnavailable } from '../../src/platform/http/index.js';
-import { type OwnSlots, Slots } from '../../src/platform/limits/index.js';
+import { type KeyedSemaphore, Semaphore } from '../../src/platform/limits/index.js';
 import { TestVault } from '../kit/automation.js';
 import { eventually, startService, type TestService } from '../kit/index.js';
 import { answerOf, headOf, openSocket, received } from '../kit/raw-http.js';
@@ -89,7 +89,7 @@ describe('slots', () => {
   const limits = { atOnce: 2, waiting: 2, waitMs: 30, busy: 'busy' };
 
   it('go to those who wait in turn', async () => {
-    const slots = new Slots({ ...limits, waitMs: 60_000 });
+    const slots = new Semaphore({ ...limits, waitMs: 60_000 });
     const order: number[] = [];
     const [first, second] = [await slots.take(), await slots.take()];
     const third = slots.take().then((giveBack) => (order.push(3), giveBack));
@@ -105,7 +105,7 @@ describe('slots', () => {
   });
 
   it('are not waited for too long, and are given back after a fault', async () => {
-    const slots = new Slots({ ...limits, atOnce: 1 });
+    const slots = new Semaphore({ ...limits, atOnce: 1 });
     const giveBack = await slots.take();
     await expect(slots.take()).rejects.toMatchObject({ status: 503, headers: { 'retry-after': '5' } });
     giveBack();
@@ -176,7 +176,7 @@ describe('large notes', () => {
     expect(await Promise.all(begun.map(({ finish }) => finish()))).toEqual([201, 201, 201]);
     await eventually(async () => expect(await free()).toBe(3));
     const places: unknown = service.app.get(LargeNotes, { strict: false });
-    expect((places as { own: OwnSlots }).own.size).toBe(0);
+    expect((places as { own: KeyedSemaphore }).own.size).toBe(0);
   });
 
   it('give their place back when the client goes away, in the middle of a body or of an answer', async () => {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Files, type ListedFile } from '../../src/files/index.js';
 import { Versions } from '../../src/files/versions.service.js';
-import { type Change, Sync } from '../../src/sync/index.js';
+import { type Change, ChangeLogReader } from '../../src/sync/index.js';
 import { sha256, startService, type TestService, type TestUser, type TestWorkspace } from '../kit/index.js';
 import { itemsOf } from '../kit/pages.js';
 import { Random } from '../kit/random.js';
@@ -24,13 +24,13 @@ const DEVICES = [
 const LIMITS = [1, 7, 1000];
 
 let service: TestService;
-let sync: Sync;
+let sync: ChangeLogReader;
 let alice: TestUser;
 
 beforeAll(async () => {
   service = await startService({ env: { LOG_LEVEL: 'silent' } });
   service.clock.stopAt(new Date('2026-02-28T23:59:59.000Z'));
-  sync = service.app.get(Sync);
+  sync = service.app.get(ChangeLogReader);
   alice = await service.user('alice');
 });
 afterAll(() => service.close());

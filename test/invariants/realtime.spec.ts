@@ -6,7 +6,7 @@ import { EventCarrier } from '../../src/platform/events/event-carrier.js';
 import { REDIS } from '../../src/platform/redis/index.js';
 import { Heartbeat } from '../../src/realtime/heartbeat.js';
 import { Presence } from '../../src/realtime/presence.js';
-import { LookAround } from '../../src/realtime/look-around.js';
+import { RoomReconciler } from '../../src/realtime/room-reconciler.js';
 import { Rooms } from '../../src/realtime/rooms.js';
 import { TokenWatch } from '../../src/realtime/token-watch.js';
 import { TestAssets } from '../kit/assets.js';
@@ -150,7 +150,7 @@ describe('two instances on one PostgreSQL', () => {
     try {
       await workspace.put('a', 'one', 'laptop').expect(201);
       await workspace.put('b', 'two', 'laptop').expect(201);
-      for (const service of [here, there]) await service.app.get(LookAround, { strict: false }).now();
+      for (const service of [here, there]) await service.app.get(RoomReconciler, { strict: false }).now();
       for (const socket of [near, far]) {
         await eventually(() => expect(lastCursor(socket)).toBe(2));
         expect(toldBy(socket)).toHaveLength(2);
@@ -167,7 +167,7 @@ describe('two instances on one PostgreSQL', () => {
     const undeafen = deafen(here);
     try {
       await TestAssets.of(workspace).create('a').expect(201);
-      for (let looks = 0; looks < 2; looks++) await there.app.get(LookAround, { strict: false }).now();
+      for (let looks = 0; looks < 2; looks++) await there.app.get(RoomReconciler, { strict: false }).now();
       for (const socket of [far, silent]) {
         await socket.settled();
         expect(socket.of('assets-changed')).toHaveLength(1);
@@ -199,7 +199,7 @@ describe('two instances on one PostgreSQL', () => {
       await there.app.get(TokenWatch, { strict: false }).closeLapsed();
       expect(await revoked.closed()).toBe(4401);
       await alice.delete(workspace.path).expect(200);
-      await there.app.get(LookAround, { strict: false }).now();
+      await there.app.get(RoomReconciler, { strict: false }).now();
       expect(await stays.closed()).toBe(4404);
     } finally {
       undeafen();
@@ -220,10 +220,10 @@ describe('two instances on one PostgreSQL', () => {
       [workspace.id],
     );
     here.app.get(EventBus, { strict: false }).publish({ topic: 'changes', key: workspace.id });
-    await there.app.get(LookAround, { strict: false }).now();
+    await there.app.get(RoomReconciler, { strict: false }).now();
     await client.query('ROLLBACK');
     await client.end();
-    await there.app.get(LookAround, { strict: false }).now();
+    await there.app.get(RoomReconciler, { strict: false }).now();
     await workspace.put('b', 'two', 'laptop').expect(201);
     await eventually(() => expect(lastCursor(far)).toBe(2));
     expect(toldBy(far).map(({ encryptedPath }) => encryptedPath)).toEqual(['a', 'b']);
@@ -246,7 +246,7 @@ describe('two instances on one PostgreSQL', () => {
       `UPDATE instances SET alive_until = statement_timestamp()
        WHERE id IN (SELECT instance_id FROM presence WHERE device_id = 'lost')`,
     );
-    await here.app.get(LookAround, { strict: false }).now();
+    await here.app.get(RoomReconciler, { strict: false }).now();
     expect(await near.frame('device_disconnected')).toMatchObject({ deviceId: 'lost' });
     expect((await join(there, 'far')).of('welcome')).toMatchObject([{ deviceCount: 2 }]);
   });
@@ -327,7 +327,7 @@ describe('two instances on one PostgreSQL', () => {
     const far = await join(there, 'far');
     await here.database.query('DELETE FROM changes WHERE workspace_id = $1 AND cursor > 1', [workspace.id]);
     await here.database.query('UPDATE workspaces SET head_cursor = 1 WHERE id = $1', [workspace.id]);
-    await there.app.get(LookAround, { strict: false }).now();
+    await there.app.get(RoomReconciler, { strict: false }).now();
     expect(await far.closed()).toBe(1013);
     const again = await join(there, 'far');
     expect(again.of('welcome')).toMatchObject([{ cursor: 1 }]);
@@ -403,7 +403,7 @@ async function whileTakenForDead<T>(act: () => Promise<T>): Promise<T> {
     await here.database.query(
       `DELETE FROM instances WHERE id IN (SELECT instance_id FROM presence WHERE device_id = 'far')`,
     );
-    await here.app.get(LookAround, { strict: false }).now();
+    await here.app.get(RoomReconciler, { strict: false }).now();
     return await act();
   } finally {
     Object.assign(heartbeat, { presence });

@@ -146,7 +146,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'form of another browser',
     promise: 'A page’s form counts for the browser that it was made for.',
-    file: 'src/handoff/form-token.ts',
+    file: 'src/handoff/csrf-token.ts',
     find: 'this.cookie === undefined && value !== undefined && equalSecrets(value, this.value)',
     replace: 'value !== undefined && value.length === this.value.length',
     tests: [['test/api/handoff-refusals.spec.ts']],

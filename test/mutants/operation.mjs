@@ -81,7 +81,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'what the bus loses stays lost',
     promise: 'A change of which no event arrives is told all the same.',
-    file: 'src/realtime/look-around.ts',
+    file: 'src/realtime/room-reconciler.ts',
     find: 'if (head.headCursor !== room.changes.cursor) await room.changes.catchUp();',
     replace: '',
     tests: [[LIVE, 'what is committed while no event arrives']],
@@ -140,7 +140,7 @@ export const OPERATION_MUTANTS = [
     name: 'statistics of growing tables left to themselves',
     promise: 'A statement in a workspace that has grown reads no more rows than in a small one.',
     file: 'src/platform/database/planner-statistics.ts',
-    find: 'AND relpages < ${SMALL}',
+    find: 'AND relpages < ${SMALL_TABLE_PAGES}',
     replace: 'AND relpages < 0',
     tests: [['test/invariants/large-among-small.spec.ts', 'an upload into a workspace that has grown']],
   },

@@ -131,7 +131,7 @@ describe('backup restore', () => {
       const copy = await copyOfBackup();
       await damage(copy);
       await expect(adminReport(env, 'backup', 'restore', copy)).rejects.toMatchObject({
-        name: 'StartupError',
+        name: 'OperatorError',
         message: expect.stringMatching(sentence) as string,
       });
       expect(await database.query('SELECT FROM users UNION ALL SELECT FROM blobs')).toEqual([]);
@@ -153,7 +153,7 @@ describe('backup restore', () => {
   it('into a database that is in use is refused, and foreseen to be', async () => {
     for (const how of [[], ['--dry-run']])
       await expect(adminReport(env, 'backup', 'restore', backup, ...how)).rejects.toMatchObject({
-        name: 'StartupError',
+        name: 'OperatorError',
         message: 'This database is in use; a backup is restored into an empty one.',
       });
   });
@@ -189,7 +189,7 @@ describe('backup restore into a store that is still there', () => {
     await writeFile(there, 'in part');
     await writeFile(blob, 'damaged');
     await expect(adminReport(env, 'backup', 'restore', copy)).rejects.toMatchObject({
-      name: 'StartupError',
+      name: 'OperatorError',
       message: expect.stringMatching(/blob .* is damaged\.$/) as string,
     });
     expect(await readFile(there, 'utf8')).toBe('in part');
@@ -206,7 +206,7 @@ describe('backup create', () => {
       [link, 'ENOENT'],
     ] as const) {
       await expect(adminReport(env, 'backup', 'create', path)).rejects.toMatchObject({
-        name: 'StartupError',
+        name: 'OperatorError',
         message: expect.stringMatching(`cannot be written to ${path} \\(${code}\\)`) as string,
       });
     }

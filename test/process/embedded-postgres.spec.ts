@@ -218,7 +218,7 @@ async function notes(service: Service): Promise<unknown[]> {
 async function refusal(service: Service): Promise<string> {
   const { message } = await service.event('refused');
   const { name } = service.events.find(({ event }) => event === 'refused') as unknown as { name: string };
-  expect(name).toBe('StartupError');
+  expect(name).toBe('OperatorError');
   expect(message).toMatch(/^[^\n]*[^\n.]\.$/);
   expect(await service.ended).toBe(1);
   return message;

@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
 import { bytesUpTo, type DryRun, dryRunOption, email, emailArgument, personName } from '../arguments.js';
-import { createUser, foreseeUser } from '../create-user.js';
+import { createUser, previewUser } from '../create-user.js';
 import type { Run } from '../report.js';
-import { foreseeReset, resetPassword } from '../reset-password.js';
-import { foreseeStorage, MAX_ADDON_BYTES, setStorage, type StorageOptions } from '../set-storage.js';
+import { previewReset, resetPassword } from '../reset-password.js';
+import { previewStorage, MAX_ADDON_BYTES, setStorage, type StorageOptions } from '../set-storage.js';
 
 /** `user create`, `user reset-password` and `storage set`. */
 export function addAccounts(program: Command, run: Run): void {
@@ -15,7 +15,7 @@ export function addAccounts(program: Command, run: Run): void {
     .addOption(dryRunOption())
     .description('create an account; its password is made here and shown once')
     .action((address: string, { name, dryRun }: DryRun & { name?: string }) =>
-      run(() => (dryRun ? foreseeUser(address, name) : createUser(address, name))),
+      run(() => (dryRun ? previewUser(address, name) : createUser(address, name))),
     );
 
   user
@@ -24,7 +24,7 @@ export function addAccounts(program: Command, run: Run): void {
     .addOption(dryRunOption())
     .description('set a new password, made here and shown once, and end all sessions; access tokens stay')
     .action((address: string, { dryRun }: DryRun) =>
-      run(() => (dryRun ? foreseeReset(address) : resetPassword(address))),
+      run(() => (dryRun ? previewReset(address) : resetPassword(address))),
     );
 
   const set = program.command('storage').description('what accounts may store as assets').command('set');
@@ -38,6 +38,6 @@ export function addAccounts(program: Command, run: Run): void {
     .action((address: string, { dryRun, ...options }: DryRun & StorageOptions) => {
       if (Object.keys(options).length === 0)
         set.error('There is nothing to set: give --addon, --locked or --unlocked.');
-      return run(() => (dryRun ? foreseeStorage(address, options) : setStorage(address, options)));
+      return run(() => (dryRun ? previewStorage(address, options) : setStorage(address, options)));
     });
 }

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { type DryRun, dryRunOption } from '../arguments.js';
 import { createBackup } from '../create-backup.js';
 import type { Run } from '../report.js';
-import { foreseeRestore, restoreBackup } from '../restore-backup.js';
+import { previewRestore, restoreBackup } from '../restore-backup.js';
 import { verifyBackup, type VerifyOptions } from '../verify-backup.js';
 
 /** `backup create`, `backup verify` and `backup restore`. */
@@ -30,6 +30,6 @@ export function addBackup(program: Command, run: Run): void {
     .addOption(dryRunOption())
     .description('fill an empty database and blob store, with the service stopped')
     .action((directory: string, { dryRun }: DryRun) =>
-      run(() => (dryRun ? foreseeRestore(directory) : restoreBackup(directory))),
+      run(() => (dryRun ? previewRestore(directory) : restoreBackup(directory))),
     );
 }

@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
 import type { BlobLocation } from '../../platform/blobs/index.js';
 import { type DryRun, dryRunOption, nowOption } from '../arguments.js';
-import { foreseeMove, LOCATIONS, moveBlobs } from '../move-blobs.js';
-import { foreseeSweep, sweepBlobs } from '../sweep-blobs.js';
+import { previewMove, LOCATIONS, moveBlobs } from '../move-blobs.js';
+import { previewSweep, sweepBlobs } from '../sweep-blobs.js';
 import { type DoctorOptions, examine } from '../examine.js';
 import type { Run } from '../report.js';
 
@@ -16,7 +16,7 @@ export function addBlobs(program: Command, run: Run): void {
     .addOption(dryRunOption())
     .description('remove what nothing refers to')
     .action(({ now, dryRun }: DryRun & { now?: Date }) =>
-      run(() => (dryRun ? foreseeSweep(now) : sweepBlobs(now))),
+      run(() => (dryRun ? previewSweep(now) : sweepBlobs(now))),
     );
 
   blobs
@@ -25,7 +25,7 @@ export function addBlobs(program: Command, run: Run): void {
     .addOption(dryRunOption())
     .description('move all that belong there, while the service runs; may be stopped and run again')
     .action(({ to, dryRun }: DryRun & { to: BlobLocation }) =>
-      run(() => (dryRun ? foreseeMove(to) : moveBlobs(to))),
+      run(() => (dryRun ? previewMove(to) : moveBlobs(to))),
     );
 
   program

@@ -1,9 +1,9 @@
 import { Argument, type Command } from 'commander';
 import { type Mode, MODES } from '../../platform/kill-switch/index.js';
 import { contact, type DryRun, dryRunOption } from '../arguments.js';
-import { foreseeSigningKeys, renewSigningKeys } from '../renew-signing-keys.js';
+import { previewSigningKeys, renewSigningKeys } from '../renew-signing-keys.js';
 import type { Run } from '../report.js';
-import { foreseeKillSwitch, setKillSwitch } from '../set-kill-switch.js';
+import { previewKillSwitch, setKillSwitch } from '../set-kill-switch.js';
 import { generateVapid } from '../generate-vapid.js';
 
 const SOMEBODY = 'mailto:you@example.org';
@@ -16,7 +16,7 @@ export function addOperation(program: Command, run: Run): void {
     .addOption(dryRunOption())
     .description('hold off writes (read-only) or everything (down) on every instance, or nothing (off)')
     .action((mode: Mode, { dryRun }: DryRun) =>
-      run(() => (dryRun ? foreseeKillSwitch(mode) : setKillSwitch(mode))),
+      run(() => (dryRun ? previewKillSwitch(mode) : setKillSwitch(mode))),
     );
 
   program
@@ -25,7 +25,7 @@ export function addOperation(program: Command, run: Run): void {
     .command('renew')
     .addOption(dryRunOption())
     .description('make a new key, after AUTH_SECRET has changed')
-    .action(({ dryRun }: DryRun) => run(() => (dryRun ? foreseeSigningKeys() : renewSigningKeys())));
+    .action(({ dryRun }: DryRun) => run(() => (dryRun ? previewSigningKeys() : renewSigningKeys())));
 
   program
     .command('vapid')

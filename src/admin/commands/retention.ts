@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { type DryRun, dryRunOption, rowCount, time } from '../arguments.js';
 import { listJobs } from '../list-jobs.js';
 import type { Run } from '../report.js';
-import { foreseeRetention, runRetention } from '../run-retention.js';
+import { previewRetention, runRetention } from '../run-retention.js';
 
 const RUNS = 30;
 
@@ -20,7 +20,7 @@ export function addRetention(program: Command, run: Run): void {
     .addOption(dryRunOption())
     .description('thin old versions as the nightly job does; their bytes go 24 hours later')
     .action(({ now, dryRun }: DryRun & { now?: Date }) =>
-      run(() => (dryRun ? foreseeRetention(now) : runRetention(now))),
+      run(() => (dryRun ? previewRetention(now) : runRetention(now))),
     );
 
   program

@@ -1,10 +1,10 @@
 import { Argument, type Command, Option } from 'commander';
 import { EVENT_TYPES, type EventType, STATUSES, type SubscriptionStatus } from '../../billing/index.js';
 import { type DryRun, dryRunOption, email, emailArgument, nowOption, time } from '../arguments.js';
-import { expireSubscriptions, foreseeExpiry } from '../expire-subscriptions.js';
-import { foreseeGrant, grantSubscription } from '../grant-subscription.js';
+import { expireSubscriptions, previewExpiry } from '../expire-subscriptions.js';
+import { previewGrant, grantSubscription } from '../grant-subscription.js';
 import type { Run } from '../report.js';
-import { foreseeWebhook, sendWebhook } from '../send-webhook.js';
+import { previewWebhook, sendWebhook } from '../send-webhook.js';
 import { showSubscription } from '../show-subscription.js';
 
 interface GrantOptions extends DryRun {
@@ -29,7 +29,7 @@ export function addSubscriptions(program: Command, run: Run): void {
     .addOption(dryRunOption())
     .description('write down which trials and grants have ended')
     .action(({ now, dryRun }: DryRun & { now?: Date }) =>
-      run(() => (dryRun ? foreseeExpiry(now) : expireSubscriptions(now))),
+      run(() => (dryRun ? previewExpiry(now) : expireSubscriptions(now))),
     );
 
   program
@@ -42,7 +42,7 @@ export function addSubscriptions(program: Command, run: Run): void {
     .addOption(dryRunOption())
     .description('sign a payment event and post it to the running service')
     .action((type: EventType, { user, file, dryRun }: WebhookOptions) =>
-      run(() => (dryRun ? foreseeWebhook(type, user, file) : sendWebhook(type, user, file))),
+      run(() => (dryRun ? previewWebhook(type, user, file) : sendWebhook(type, user, file))),
     );
 }
 
@@ -55,7 +55,7 @@ function addSubscription(subscription: Command, run: Run): void {
     .addOption(dryRunOption())
     .description('set a subscription by hand')
     .action((address: string, { status, until, dryRun }: GrantOptions) =>
-      run(() => (dryRun ? foreseeGrant : grantSubscription)(address, status, until ?? null)),
+      run(() => (dryRun ? previewGrant : grantSubscription)(address, status, until ?? null)),
     );
 
   subscription

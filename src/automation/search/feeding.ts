@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { BlobMissing } from '../../platform/blobs/index.js';
 import type { Head, NoteHeads } from '../note-heads.js';
 import { pathOrNull } from '../plaintext.js';
-import type { Turns } from '../turns.js';
+import type { EventLoopYield } from '../event-loop-yield.js';
 import { decryptContent, DecryptionError } from '../vault-crypto.js';
 import { KeySessionRequired, type Vault } from '../vault.js';
 import type { SearchIndexes } from './search-indexes.js';
@@ -18,8 +18,8 @@ const MOST_NOTES = 100_000;
 const MOST_MEMORY = 1.25;
 
 /** Other indexes have needed the room: what was put in is gone. */
-export class GaveWay extends Error {
-  override readonly name = 'GaveWay';
+export class IndexEvicted extends Error {
+  override readonly name = 'IndexEvicted';
 }
 
 /** One refresh of one index. */
@@ -32,15 +32,15 @@ export class Feeding {
     private readonly indexes: SearchIndexes,
     readonly index: SessionIndex,
     private readonly vault: Vault,
-    private readonly turns: Turns,
+    private readonly turns: EventLoopYield,
   ) {
     this.notes = index.notes;
   }
 
-  /** @throws KeySessionRequired when the session has ended meanwhile, GaveWay */
+  /** @throws KeySessionRequired when the session has ended meanwhile, IndexEvicted */
   check(): void {
     if (this.index.isDropped) throw new KeySessionRequired();
-    if (this.index.notes !== this.notes) throw new GaveWay();
+    if (this.index.notes !== this.notes) throw new IndexEvicted();
   }
 
   /** Puts these notes in as they are now. Beyond the budget only paths go in, and beyond a quarter more nothing. @throws as check */

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../platform/clock/index.js';
 import { Conflict } from '../../platform/http/index.js';
-import { Sync } from '../../sync/index.js';
+import { ChangeLogReader } from '../../sync/index.js';
 import { NoteHeads } from '../note-heads.js';
-import { Turns } from '../turns.js';
+import { EventLoopYield } from '../event-loop-yield.js';
 import type { Vault } from '../vault.js';
-import { Feeding, GaveWay } from './feeding.js';
+import { Feeding, IndexEvicted } from './feeding.js';
 import { SearchIndexes } from './search-indexes.js';
 import type { SessionIndex } from './session-index.js';
 import type { TextIndex } from './text-index.js';
@@ -18,7 +18,7 @@ const BATCH = 50;
 @Injectable()
 export class IndexFeed {
   constructor(
-    private readonly sync: Sync,
+    private readonly sync: ChangeLogReader,
     private readonly heads: NoteHeads,
     private readonly indexes: SearchIndexes,
     private readonly clock: Clock,
@@ -34,7 +34,7 @@ export class IndexFeed {
     try {
       return (await this.followLog(feeding)) ? feeding.notes : undefined;
     } catch (error) {
-      if (error instanceof GaveWay) return undefined;
+      if (error instanceof IndexEvicted) return undefined;
       throw error;
     }
   }
@@ -53,7 +53,7 @@ export class IndexFeed {
   }
 
   private feedingOf(index: SessionIndex, vault: Vault): Feeding {
-    return new Feeding(this.heads, this.indexes, index, vault, new Turns(this.clock));
+    return new Feeding(this.heads, this.indexes, index, vault, new EventLoopYield(this.clock));
   }
 
   private async walk(feeding: Feeding): Promise<void> {

@@ -82,7 +82,7 @@ export class SearchIndexes implements OnApplicationBootstrap {
 
   /** One that somebody works with keeps its place: what is filled must be counted. */
   private empty(index: SessionIndex): void {
-    index.giveWay();
+    index.evict();
     if (index.isIdle) this.all.delete(index.sessionId);
   }
 

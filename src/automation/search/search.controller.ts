@@ -6,7 +6,7 @@ import { OwnedWorkspace } from '../../workspaces/index.js';
 import { CurrentVault, NeedsKeySession } from '../key-session.guard.js';
 import { SEARCH_DOCS } from '../notes.docs.js';
 import type { Vault } from '../vault.js';
-import { type SearchQuery, WhatToSearch } from './search.params.js';
+import { type SearchQuery, SearchParams } from './search.params.js';
 import { Search, type SearchResult } from './search.service.js';
 
 @Controller('api/v1/automation/workspaces/:id/search')
@@ -21,7 +21,7 @@ export class SearchController {
   @Scopes('documents:read')
   async search(
     @CurrentVault() vault: Vault,
-    @WhatToSearch() { q, limit }: SearchQuery,
+    @SearchParams() { q, limit }: SearchQuery,
   ): Promise<{ results: SearchResult[] }> {
     return { results: await this.notes.search(vault, q, limit) };
   }

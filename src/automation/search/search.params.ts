@@ -10,7 +10,7 @@ export interface SearchQuery {
 }
 
 /** `q`, 1 to 256 characters, and `limit`, clamped to 1..100; 20 when it is no number. */
-export const WhatToSearch = fromRequest(({ query }): SearchQuery => {
+export const SearchParams = fromRequest(({ query }): SearchQuery => {
   const { q, limit } = query as Record<string, unknown>;
   if (typeof q !== 'string' || q.trim() === '' || q.length > MAX_QUERY)
     throw new BadRequest(`q must be 1 to ${MAX_QUERY} characters`);

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../platform/clock/index.js';
-import { Slots } from '../../platform/limits/index.js';
-import { Turns } from '../turns.js';
+import { Semaphore } from '../../platform/limits/index.js';
+import { EventLoopYield } from '../event-loop-yield.js';
 import { KeySessionRequired, type Vault } from '../vault.js';
 import { IndexFeed } from './index-feed.js';
 import { SearchIndexes } from './search-indexes.js';
@@ -25,7 +25,7 @@ export interface SearchResult {
 /** Full-text search of a workspace, in an index that lives in memory for as long as the key session does. */
 @Injectable()
 export class Search {
-  private readonly builds = new Slots(BUILDS);
+  private readonly builds = new Semaphore(BUILDS);
 
   constructor(
     private readonly indexes: SearchIndexes,
@@ -39,7 +39,7 @@ export class Search {
     return index.exclusively(async () => {
       const notes = await this.refreshed(index, vault);
       const wanted = wantedTerms(query);
-      const turns = new Turns(this.clock);
+      const turns = new EventLoopYield(this.clock);
       const results: SearchResult[] = [];
       for (const { note, score } of await notes.search(wanted, limit, turns)) {
         const { path, version, text } = note;

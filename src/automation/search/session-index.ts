@@ -25,7 +25,7 @@ export class SessionIndex {
   }
 
   /** Lets go of all that is in it: who reads `notes` at this moment has the old ones to the end. */
-  giveWay(): void {
+  evict(): void {
     this.notes = new TextIndex();
     this.cursor = undefined;
   }

@@ -1,4 +1,4 @@
-import type { Turns } from '../turns.js';
+import type { EventLoopYield } from '../event-loop-yield.js';
 import { Postings } from './postings.js';
 import { Ranking } from './ranking.js';
 import { eachTerm, type Wanted } from './terms.js';
@@ -80,7 +80,7 @@ export class TextIndex {
   }
 
   /** The notes that have all of the terms, best first; without terms none. Not to be changed meanwhile. */
-  async search(wanted: readonly Wanted[], limit: number, turns: Turns): Promise<Hit[]> {
+  async search(wanted: readonly Wanted[], limit: number, turns: EventLoopYield): Promise<Hit[]> {
     if (wanted.length === 0) return [];
     const average = this.totalLength / this.size || 1;
     const lengthOf = (number: number): number => (this.notes.get(number)?.text.length ?? 0) / average;

@@ -6,7 +6,7 @@ import { Devices } from '../../devices/index.js';
 import { NotFound } from '../../platform/http/index.js';
 import { Documented } from '../../platform/openapi/index.js';
 import { ACCOUNT_BELONGINGS_DOCS } from '../handoff.docs.js';
-import { sendOnwards } from '../page.js';
+import { redirect } from '../page.js';
 import { PageErrorFilter } from '../page-error.filter.js';
 import { ACCOUNT, AccountDesk } from './account-desk.js';
 import { billingPage } from './billing-page.js';
@@ -33,10 +33,10 @@ export class AccountBelongingsController {
     });
   }
 
-  /** For who asks for the page again that the form below has answered with. */
+  /** GET of the form's address, as on a reload: back to /account. */
   @Get('tokens')
   async leaveTokens(@Res() reply: FastifyReply): Promise<void> {
-    await sendOnwards(reply, ACCOUNT);
+    await redirect(reply, ACCOUNT);
   }
 
   /** Answers with the page itself, not by way of another address: a token is shown once and kept nowhere. */
@@ -60,7 +60,7 @@ export class AccountBelongingsController {
 
   @Get('billing')
   async leaveBilling(@Res() reply: FastifyReply): Promise<void> {
-    await sendOnwards(reply, ACCOUNT);
+    await redirect(reply, ACCOUNT);
   }
 
   /** Leads on by a link: where it goes is known only now, and the form's page had to name it. */

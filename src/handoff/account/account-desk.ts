@@ -4,9 +4,9 @@ import type { BrowserSession } from '../../auth/index.js';
 import { Configuration } from '../../config/index.js';
 import type { FailedAttempt } from '../attempts.js';
 import { Form } from '../form.js';
-import { type Page, sendOnwards, sendPage } from '../page.js';
+import { type Page, redirect, sendPage } from '../page.js';
 import { OUT_OF_DATE, type Visit, Visits } from '../visits.js';
-import type { AccountNews } from './account-news.js';
+import type { FlashMessages } from './flash-messages.js';
 import { AccountOverview } from './account-overview.js';
 import { accountPage } from './account-page.js';
 import { accountSignInPage } from './sign-in-page.js';
@@ -59,18 +59,18 @@ export class AccountDesk {
   ): Promise<void> {
     const form = await Form.read(request);
     const visit = await this.visits.read(request);
-    if (!this.visits.isGenuine(request, visit, form))
+    if (!this.visits.hasValidCsrfToken(request, visit, form))
       return sendPage(reply, { ...(await this.page(visit, { alert: OUT_OF_DATE })), status: 403 });
     const { page, cookies = [] } = await work(visit, form);
     if (page) await sendPage(reply, page);
-    else await sendOnwards(reply, ACCOUNT, [...visit.cookies, ...cookies]);
+    else await redirect(reply, ACCOUNT, [...visit.cookies, ...cookies]);
   }
 
   /** The account, or the form to sign in. */
-  async page(visit: Visit, news: AccountNews & { failed?: FailedAttempt } = {}): Promise<Page> {
-    const { session, formToken, cookies } = visit;
+  async page(visit: Visit, messages: FlashMessages & { failed?: FailedAttempt } = {}): Promise<Page> {
+    const { session, csrfToken, cookies } = visit;
     const { publicHost, signupEnabled, stripeSecretKey, hasSubscriptions } = this.configuration;
-    const common = { ...news, host: publicHost, formToken: formToken.value };
+    const common = { ...messages, host: publicHost, csrfToken: csrfToken.value };
     const content = session
       ? accountPage({
           ...common,

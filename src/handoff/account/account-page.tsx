@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import type { BrowserSession } from '../../auth/index.js';
 import { Layout, Masthead } from '../layout.js';
-import type { AccountNews } from './account-news.js';
+import type { FlashMessages } from './flash-messages.js';
 import type { Overview } from './account-overview.js';
 import { ActionForm } from './action-form.js';
 import { DevicesSection } from './devices-section.js';
@@ -9,16 +9,16 @@ import { PlanSection } from './plan-section.js';
 import { SessionsSection } from './sessions-section.js';
 import { TokensSection } from './tokens-section.js';
 
-export interface AccountPageProps extends AccountNews {
+export interface AccountPageProps extends FlashMessages {
   readonly host: string;
-  readonly formToken: string;
+  readonly csrfToken: string;
   readonly session: BrowserSession;
   readonly overview: Overview;
   readonly hasBilling: boolean;
 }
 
 export function accountPage(props: AccountPageProps): VNode {
-  const { host, formToken, session, overview, alert, hasBilling } = props;
+  const { host, csrfToken, session, overview, alert, hasBilling } = props;
   return (
     <Layout title="Your account" isWide>
       <Masthead host={host} />
@@ -27,7 +27,7 @@ export function accountPage(props: AccountPageProps): VNode {
           <h1>{session.name}</h1>
           <p class="hint">{session.email}</p>
         </div>
-        <ActionForm action="/account/sign-out" formToken={formToken}>
+        <ActionForm action="/account/sign-out" csrfToken={csrfToken}>
           <button type="submit" class="quiet">
             Sign out
           </button>
@@ -38,9 +38,9 @@ export function accountPage(props: AccountPageProps): VNode {
           {alert}
         </p>
       )}
-      <PlanSection {...{ overview, formToken, hasBilling }} />
-      <SessionsSection {...{ overview, formToken }} currentId={session.id} />
-      <DevicesSection {...{ overview, formToken }} />
+      <PlanSection {...{ overview, csrfToken, hasBilling }} />
+      <SessionsSection {...{ overview, csrfToken }} currentId={session.id} />
+      <DevicesSection {...{ overview, csrfToken }} />
       <TokensSection {...props} />
     </Layout>
   );

@@ -5,10 +5,10 @@ import { ActionForm } from './action-form.js';
 
 interface DevicesProps {
   readonly overview: Overview;
-  readonly formToken: string;
+  readonly csrfToken: string;
 }
 
-export function DevicesSection({ overview, formToken }: DevicesProps): VNode {
+export function DevicesSection({ overview, csrfToken }: DevicesProps): VNode {
   const { devices } = overview;
   return (
     <section aria-labelledby="devices">
@@ -26,7 +26,7 @@ export function DevicesSection({ overview, formToken }: DevicesProps): VNode {
                 <Time at={lastSeenAt ?? createdAt} />
               </p>
             </div>
-            <ActionForm action="/account/devices/remove" {...{ formToken, id }}>
+            <ActionForm action="/account/devices/remove" {...{ csrfToken, id }}>
               <button type="submit" class="quiet" aria-label={`Remove ${name}`}>
                 Remove
               </button>

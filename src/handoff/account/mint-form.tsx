@@ -4,7 +4,7 @@ import { Field, Hidden, SelectField } from '../fields.js';
 import { type FailedMint, LIFETIMES, type TokenOverview } from './token-desk.js';
 
 interface MintFormProps {
-  readonly formToken: string;
+  readonly csrfToken: string;
   readonly workspaces: TokenOverview['workspaces'];
   readonly failed: FailedMint | undefined;
 }
@@ -18,11 +18,11 @@ const MEANINGS: Readonly<Record<Scope, string>> = {
   'assets:write': 'Add attachments',
 };
 
-export function MintForm({ formToken, workspaces, failed }: MintFormProps): VNode {
+export function MintForm({ csrfToken, workspaces, failed }: MintFormProps): VNode {
   const { faults = {}, values } = failed ?? {};
   return (
     <form method="post" action="/account/tokens" aria-label="New token">
-      <Hidden fields={{ csrf_token: formToken }} />
+      <Hidden fields={{ csrf_token: csrfToken }} />
       <Field
         id="token-name"
         name="name"

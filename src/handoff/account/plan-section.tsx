@@ -7,18 +7,18 @@ import { inBytes } from './in-bytes.js';
 
 interface PlanProps {
   readonly overview: Overview;
-  readonly formToken: string;
+  readonly csrfToken: string;
   readonly hasBilling: boolean;
 }
 
-export function PlanSection({ overview, formToken, hasBilling }: PlanProps): VNode {
+export function PlanSection({ overview, csrfToken, hasBilling }: PlanProps): VNode {
   const { subscription, storage } = overview;
   return (
     <section aria-labelledby="plan">
       <div class="heading">
         <h2 id="plan">Plan and storage</h2>
         {hasBilling && (
-          <ActionForm action="/account/billing" formToken={formToken}>
+          <ActionForm action="/account/billing" csrfToken={csrfToken}>
             <button type="submit" class="quiet">
               Billing
             </button>

@@ -7,7 +7,7 @@ import { clientName } from './client-name.js';
 
 interface SessionsProps {
   readonly overview: Overview;
-  readonly formToken: string;
+  readonly csrfToken: string;
   /** The one that looks at the page. */
   readonly currentId: string;
 }
@@ -15,14 +15,14 @@ interface SessionsProps {
 /** A new session is written a moment after it was made. */
 const A_MOMENT_MS = 60_000;
 
-export function SessionsSection({ overview, formToken, currentId }: SessionsProps): VNode {
+export function SessionsSection({ overview, csrfToken, currentId }: SessionsProps): VNode {
   const { sessions } = overview;
   return (
     <section aria-labelledby="sessions">
       <div class="heading">
         <h2 id="sessions">Signed in</h2>
         {sessions.length > 1 && (
-          <ActionForm action="/account/sessions/end-others" formToken={formToken}>
+          <ActionForm action="/account/sessions/end-others" csrfToken={csrfToken}>
             <button type="submit" class="quiet">
               Sign out all others
             </button>
@@ -50,7 +50,7 @@ export function SessionsSection({ overview, formToken, currentId }: SessionsProp
               </p>
             </div>
             {id !== currentId && (
-              <ActionForm action="/account/sessions/end" {...{ formToken, id }}>
+              <ActionForm action="/account/sessions/end" {...{ csrfToken, id }}>
                 <button type="submit" class="quiet" aria-label={`Sign out ${clientName(userAgent)}`}>
                   Sign out
                 </button>

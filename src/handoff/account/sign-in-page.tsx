@@ -5,13 +5,13 @@ import { Layout, Masthead } from '../layout.js';
 
 interface AccountSignInProps {
   readonly host: string;
-  readonly formToken: string;
+  readonly csrfToken: string;
   readonly canSignUp: boolean;
   readonly failed?: FailedAttempt | undefined;
   readonly alert?: string | undefined;
 }
 
-export function accountSignInPage({ host, formToken, canSignUp, failed, alert }: AccountSignInProps): VNode {
+export function accountSignInPage({ host, csrfToken, canSignUp, failed, alert }: AccountSignInProps): VNode {
   return (
     <Layout title="Sign in to your account">
       <Masthead host={host} />
@@ -23,7 +23,7 @@ export function accountSignInPage({ host, formToken, canSignUp, failed, alert }:
       )}
       <Credentials
         action="/account"
-        hidden={{ csrf_token: formToken }}
+        hidden={{ csrf_token: csrfToken }}
         {...{ canSignUp, failed }}
         isFocused={!alert}
       />

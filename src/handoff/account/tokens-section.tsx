@@ -1,18 +1,18 @@
 import type { VNode } from 'preact';
 import { CopyField } from '../fields.js';
 import { Time } from '../layout.js';
-import type { AccountNews } from './account-news.js';
+import type { FlashMessages } from './flash-messages.js';
 import type { Overview } from './account-overview.js';
 import { ActionForm } from './action-form.js';
 import { MintForm } from './mint-form.js';
 import type { ListedToken } from './token-desk.js';
 
-interface TokensProps extends AccountNews {
+interface TokensProps extends FlashMessages {
   readonly overview: Overview;
-  readonly formToken: string;
+  readonly csrfToken: string;
 }
 
-export function TokensSection({ overview, formToken, minted, failedMint }: TokensProps): VNode {
+export function TokensSection({ overview, csrfToken, minted, failedMint }: TokensProps): VNode {
   const { tokens, workspaces } = overview;
   return (
     <section aria-labelledby="tokens">
@@ -23,7 +23,7 @@ export function TokensSection({ overview, formToken, minted, failedMint }: Token
         {tokens.map((token) => (
           <li key={token.id}>
             <TokenFacts token={token} />
-            <ActionForm action="/account/tokens/revoke" formToken={formToken} id={token.id}>
+            <ActionForm action="/account/tokens/revoke" csrfToken={csrfToken} id={token.id}>
               <button type="submit" class="quiet" aria-label={`Revoke ${token.name}`}>
                 Revoke
               </button>
@@ -33,7 +33,7 @@ export function TokensSection({ overview, formToken, minted, failedMint }: Token
       </ul>
       <details open={failedMint !== undefined}>
         <summary>New token</summary>
-        <MintForm {...{ formToken, workspaces }} failed={failedMint} />
+        <MintForm {...{ csrfToken, workspaces }} failed={failedMint} />
       </details>
     </section>
   );

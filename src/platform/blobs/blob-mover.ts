@@ -82,7 +82,7 @@ export class BlobMover {
     to: StoreLocation,
     { workspaceId, id, location }: Pick<Row, 'workspaceId' | 'id' | 'location'>,
   ): Promise<boolean> {
-    return this.flip(async (tx) => {
+    return this.commitIf(async (tx) => {
       if (!(await this.leftovers.reclaim(tx, { location: to, workspaceId, id }))) return false;
       return (await tx.run(moveStatements.relocate, [workspaceId, id, location, to, null])).length > 0;
     });
@@ -104,7 +104,7 @@ export class BlobMover {
     const body = new HashedBody(await this.read(row));
     const bytes = (await body.upTo(row.size)) ?? Buffer.alloc(0);
     expectSame(row, body);
-    return this.flip((tx) => this.relocate(tx, row, 'inline', bytes));
+    return this.commitIf((tx) => this.relocate(tx, row, 'inline', bytes));
   }
 
   private async moveTo(to: StoreLocation, row: Row): Promise<boolean> {
@@ -119,7 +119,7 @@ export class BlobMover {
         written = 'some';
         await this.copy(row, source, store);
       }
-      isMoved = await this.flip(
+      isMoved = await this.commitIf(
         async (tx) => (await this.leftovers.adopt(tx, copy)) && (await this.relocate(tx, row, to, null)),
       );
       return isMoved;
@@ -155,8 +155,8 @@ export class BlobMover {
     return Readable.from(row ? [row.bytes] : []);
   }
 
-  /** All of it or nothing. */
-  private async flip(work: (tx: Tx) => Promise<boolean>): Promise<boolean> {
+  /** Runs `work` in a transaction, which is rolled back when it answers false. @returns its answer */
+  private async commitIf(work: (tx: Tx) => Promise<boolean>): Promise<boolean> {
     try {
       await this.database.transaction(async (tx) => {
         if (!(await work(tx))) throw new Overtaken();

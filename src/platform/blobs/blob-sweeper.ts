@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { Clock } from '../clock/index.js';
 import { Database, type Parameter, type Statement, type Tx } from '../database/index.js';
 import { BlobReferences } from './blob-references.js';
-import { ByteRemover, type Doomed } from './byte-remover.js';
-import { Claim } from './claim.js';
+import { ByteRemover, type StoredBytes } from './byte-remover.js';
+import { SweepLease } from './sweep-lease.js';
 import { type SweepStatements, sweepStatements } from './sweep.queries.js';
 
 export const SWEEP_EVERY_MS = 10 * 60_000;
@@ -23,13 +23,13 @@ export interface Tally {
   readonly stuck: number;
 }
 
-type Ids = Pick<Doomed, 'workspaceId' | 'id'>;
+type Ids = Pick<StoredBytes, 'workspaceId' | 'id'>;
 
 interface Batch {
-  readonly claim: Claim;
+  readonly lease: SweepLease;
   /** How many were locked, those that live on included. */
   readonly locked: number;
-  readonly claimed: Doomed[];
+  readonly claimed: StoredBytes[];
 }
 
 /**
@@ -89,20 +89,20 @@ export class BlobSweeper {
   /** Locks rows, sets right those that are referred to after all, and claims the others. */
   private claim(lock: Statement, values: Parameter[]): Promise<Batch> {
     return this.database.transaction(async (tx) => {
-      const claim = new Claim(this.clock);
+      const lease = new SweepLease(this.clock);
       const locked = await tx.run<Ids>(lock, values);
       await this.runFor(locked, this.statements.revive, [], tx);
-      const columns = [this.clock.now(), claim.until];
-      const claimed = await this.runFor<Doomed>(locked, this.statements.claim, columns, tx);
-      return { claim, locked: locked.length, claimed };
+      const columns = [this.clock.now(), lease.until];
+      const claimed = await this.runFor<StoredBytes>(locked, this.statements.claim, columns, tx);
+      return { lease, locked: locked.length, claimed };
     });
   }
 
-  private async remove({ claim, claimed }: Batch): Promise<Tally> {
-    const { gone, stuck } = await this.remover.remove(claimed, () => claim.holds());
-    await this.runFor(gone, this.statements.removeRows, [claim.until]);
+  private async remove({ lease, claimed }: Batch): Promise<Tally> {
+    const { gone, stuck } = await this.remover.remove(claimed, () => lease.holds());
+    await this.runFor(gone, this.statements.removeRows, [lease.until]);
     const later = new Date(this.clock.now().getTime() + RETRY_AFTER_MS);
-    await this.runFor(stuck, this.statements.postpone, [claim.until, later]);
+    await this.runFor(stuck, this.statements.postpone, [lease.until, later]);
     return { gone: gone.length, stuck: stuck.length };
   }
 

@@ -3,7 +3,7 @@ import { Configuration } from '../../config/index.js';
 import { Database } from '../database/index.js';
 import { Doctor, DoctorModule } from '../doctor/index.js';
 import { Log } from '../log/index.js';
-import { BlobForesight } from './blob-foresight.js';
+import { BlobPreview } from './blob-preview.js';
 import { BlobMetrics } from './blob-metrics.js';
 import { BlobMover } from './blob-mover.js';
 import { BlobReferences } from './blob-references.js';
@@ -23,7 +23,7 @@ import { SweepingCheck } from './sweeping-check.js';
 @Module({
   imports: [DoctorModule],
   providers: [
-    BlobForesight,
+    BlobPreview,
     BlobMetrics,
     BlobMover,
     Blobs,
@@ -43,7 +43,7 @@ import { SweepingCheck } from './sweeping-check.js';
       useFactory: (database: Database) => BlobReferences.read(database),
     },
   ],
-  exports: [BlobForesight, BlobMover, Blobs, BlobSweeper, BlobUpkeep, StoreCheck],
+  exports: [BlobPreview, BlobMover, Blobs, BlobSweeper, BlobUpkeep, StoreCheck],
 })
 export class BlobsModule {
   constructor(doctor: Doctor, sweeping: SweepingCheck, bytes: BytesCheck, orphans: OrphansCheck) {

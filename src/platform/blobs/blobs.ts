@@ -15,7 +15,7 @@ import {
 } from './blob-store.js';
 import { BlobStores } from './blob-stores.js';
 import { blobStatements } from './blobs.queries.js';
-import { Claim } from './claim.js';
+import { SweepLease } from './sweep-lease.js';
 import { HashedBody } from './hashed-body.js';
 
 const DISK_FAULTS = new Set(['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EMFILE', 'ENFILE', 'EACCES']);
@@ -91,9 +91,9 @@ export class Blobs {
    */
   async discard({ workspaceId, id, bytes }: StagedBlob): Promise<void> {
     if (bytes !== null) return;
-    const claim = new Claim(this.clock);
+    const lease = new SweepLease(this.clock);
     await this.log.bestEffort('discard a staged blob', async () => {
-      if (!(await this.condemn(workspaceId, id, claim)) || !claim.holds()) return;
+      if (!(await this.condemn(workspaceId, id, lease)) || !lease.holds()) return;
       await this.stores.main.delete(blobKey(workspaceId, id));
       await this.database.run(blobStatements.forget, [workspaceId, id]);
     });
@@ -177,8 +177,8 @@ export class Blobs {
   }
 
   /** Whether nothing refers to it, nor will: also of a workspace that has gone. */
-  private async condemn(workspaceId: string, id: string, claim: Claim): Promise<boolean> {
-    const values = [workspaceId, id, this.clock.now(), claim.until, this.stores.main.location];
+  private async condemn(workspaceId: string, id: string, lease: SweepLease): Promise<boolean> {
+    const values = [workspaceId, id, this.clock.now(), lease.until, this.stores.main.location];
     try {
       return (await this.database.run(blobStatements.condemn, values)).length > 0;
     } catch (error) {

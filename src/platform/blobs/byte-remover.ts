@@ -5,21 +5,21 @@ import { BlobStores } from './blob-stores.js';
 
 const AT_ONCE = 8;
 
-/** Bytes to be removed. */
-export interface Doomed {
+/** A blob whose bytes are to be removed. */
+export interface StoredBytes {
   readonly workspaceId: string;
   readonly id: string;
   readonly location: BlobLocation;
 }
 
-export interface Removal<T extends Doomed> {
+export interface Removal<T extends StoredBytes> {
   readonly gone: T[];
   /** Not removed, or not known to be. */
   readonly stuck: T[];
 }
 
 /** Asked of each blob directly before it is removed. */
-export type MayGo<T extends Doomed> = (blob: T) => boolean | Promise<boolean>;
+export type MayGo<T extends StoredBytes> = (blob: T) => boolean | Promise<boolean>;
 
 /** Removes bytes from the stores that have them. */
 @Injectable()
@@ -33,7 +33,7 @@ export class ByteRemover {
    * Each on its own, eight at a time; when eight in a row fail, the store is away and the others wait as well. What may
    * not go is stuck.
    */
-  async remove<T extends Doomed>(doomed: readonly T[], mayGo: MayGo<T>): Promise<Removal<T>> {
+  async remove<T extends StoredBytes>(doomed: readonly T[], mayGo: MayGo<T>): Promise<Removal<T>> {
     const removal: Removal<T> = { gone: [], stuck: [] };
     for (let at = 0; at < doomed.length; at += AT_ONCE) {
       const some = doomed.slice(at, at + AT_ONCE);
@@ -54,7 +54,7 @@ export class ByteRemover {
     });
   }
 
-  private async removeOne<T extends Doomed>(blob: T, mayGo: MayGo<T>): Promise<boolean> {
+  private async removeOne<T extends StoredBytes>(blob: T, mayGo: MayGo<T>): Promise<boolean> {
     const { workspaceId, id, location } = blob;
     if (location === 'inline') return true;
     const key = blobKey(workspaceId, id);

@@ -1,4 +1,4 @@
-export { BlobForesight } from './blob-foresight.js';
+export { BlobPreview } from './blob-preview.js';
 export { BlobMover, type Moved } from './blob-mover.js';
 export { blobKey, BlobMissing, type BlobLocation, type ByteRange, StoreUnavailable } from './blob-store.js';
 export { BlobSweeper } from './blob-sweeper.js';

@@ -6,7 +6,7 @@ import { blobKey, type StoreLocation } from './blob-store.js';
 import { BlobStores } from './blob-stores.js';
 import { RETRY_AFTER_MS, STAGED_FOR_MS, SWEEP_BATCH, type Tally } from './blob-sweeper.js';
 import { ByteRemover } from './byte-remover.js';
-import { Claim } from './claim.js';
+import { SweepLease } from './sweep-lease.js';
 import { leftoverStatements } from './leftovers.queries.js';
 
 /** Bytes in a store that no row of `blobs` names there. */
@@ -90,13 +90,13 @@ export class Leftovers {
   async sweep(now: Date, signal?: AbortSignal): Promise<Tally> {
     const tally = { gone: 0, stuck: 0 };
     while (!signal?.aborted) {
-      const claim = new Claim(this.clock);
-      const values = [now, this.clock.now(), claim.until, SWEEP_BATCH];
+      const lease = new SweepLease(this.clock);
+      const values = [now, this.clock.now(), lease.until, SWEEP_BATCH];
       const claimed = await this.database.run<Claimed>(leftoverStatements.claim, values);
-      const mayGo = async (copy: Claimed): Promise<boolean> => (await this.isSpare(copy)) && claim.holds();
+      const mayGo = async (copy: Claimed): Promise<boolean> => (await this.isSpare(copy)) && lease.holds();
       const { gone, stuck } = await this.remover.remove(claimed, mayGo);
-      await this.runFor(gone, leftoverStatements.remove, [claim.until]);
-      await this.runFor(stuck, leftoverStatements.postpone, [claim.until, this.after(RETRY_AFTER_MS)]);
+      await this.runFor(gone, leftoverStatements.remove, [lease.until]);
+      await this.runFor(stuck, leftoverStatements.postpone, [lease.until, this.after(RETRY_AFTER_MS)]);
       tally.gone += gone.length;
       tally.stuck += stuck.length;
       if (claimed.length < SWEEP_BATCH || gone.length === 0) break;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { explainedByDataDir, keptText, StartupError } from '../../config/index.js';
+import { explainedByDataDir, keptText, OperatorError } from '../../config/index.js';
 import type { Database } from '../database/index.js';
 import { blobStatements } from './blobs.queries.js';
 import { DiskBlobStore } from './disk-blob-store.js';
@@ -11,7 +11,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
  * The store under `DATA_DIR/blobs`, writable and the one whose blobs this database names.
- * @throws StartupError when it is not
+ * @throws OperatorError when it is not
  */
 export async function openDiskStore(dataDir: string, database: Database): Promise<DiskBlobStore> {
   const directory = join(dataDir, 'blobs');
@@ -20,7 +20,7 @@ export async function openDiskStore(dataDir: string, database: Database): Promis
   return store;
 }
 
-/** Whether `DATA_DIR/blobs` is there, and the one whose blobs this database names. Makes and registers nothing. @throws StartupError */
+/** Whether `DATA_DIR/blobs` is there, and the one whose blobs this database names. Makes and registers nothing. @throws OperatorError */
 export async function hasDiskStore(dataDir: string, database: Database): Promise<boolean> {
   const directory = join(dataDir, 'blobs');
   const registered = await registeredId(database);
@@ -40,12 +40,12 @@ async function expectSameStore(database: Database, directory: string): Promise<v
   const registered = await registeredId(database);
   if (registered === undefined) {
     const own = await explained(directory, () => keptText(path, randomUUID));
-    if (!UUID.test(own)) throw new StartupError(`${path} is damaged; restore it from a backup of DATA_DIR.`);
+    if (!UUID.test(own)) throw new OperatorError(`${path} is damaged; restore it from a backup of DATA_DIR.`);
     await database.run(blobStatements.registerStore, ['disk', own]);
   }
   const expected = registered ?? (await registeredId(database));
   if ((await explained(directory, () => idIn(path))) === expected) return;
-  throw new StartupError(
+  throw new OperatorError(
     `${directory} is not the blob directory that this database belongs to; set DATA_DIR to that one, and let all instances share it.`,
   );
 }

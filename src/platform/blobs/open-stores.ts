@@ -1,4 +1,4 @@
-import { type Configuration, StartupError } from '../../config/index.js';
+import { type Configuration, OperatorError } from '../../config/index.js';
 import type { Database } from '../database/index.js';
 import type { Log } from '../log/index.js';
 import type { BlobStore, StoreLocation } from './blob-store.js';
@@ -8,7 +8,7 @@ import { hasDiskStore, openDiskStore } from './open-disk-store.js';
 
 /**
  * The main store, which is S3 where it is configured, and the disk when it still has blobs of this database.
- * @throws StartupError when one of them is not to be used
+ * @throws OperatorError when one of them is not to be used
  */
 export async function openStores(
   configuration: Configuration,
@@ -32,12 +32,12 @@ export async function openStores(
   return stores;
 }
 
-/** @throws StartupError */
+/** @throws OperatorError */
 async function openS3(configuration: Configuration, database: Database): Promise<BlobStore> {
   const { s3Endpoint, s3AccessKey, s3SecretKey, s3Bucket, s3Region } = configuration;
   if (!s3Endpoint || !s3AccessKey || !s3SecretKey || !s3Bucket) {
     const names = 'S3_ENDPOINT, S3_ACCESS_KEY, S3_SECRET_KEY and S3_BUCKET';
-    throw new StartupError(`There is no S3 store; set ${names}.`);
+    throw new OperatorError(`There is no S3 store; set ${names}.`);
   }
   const settings = {
     endpoint: s3Endpoint,

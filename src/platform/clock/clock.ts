@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-/** The only reader of the time of day, which rules take as a parameter and tests move. Deadlines need none: they count. */
+/** The only reader of the time of day, which rules take as a parameter and tests move. Durations and deadlines use `elapsed`. */
 @Injectable()
 export class Clock {
   now(): Date {

@@ -19,6 +19,6 @@ const nothing = (): void => undefined;
 /** How long a shutdown waits for work in the background. What is cut off then is done again after the next start. */
 const LAST_BATCH_MS = 10_000;
 
-/** Resolves when background work has come to its end at a shutdown, well or not, or after ten seconds. */
-export const lastBatch = (work: Promise<unknown>): Promise<void> =>
+/** At a shutdown: resolves when background work has ended, well or not, or after ten seconds. Never rejects. */
+export const drained = (work: Promise<unknown>): Promise<void> =>
   inTime(LAST_BATCH_MS, work, () => new Error('it takes too long')).then(nothing, nothing);

@@ -1,4 +1,4 @@
 export { Clock } from './clock.js';
-export { inTime, lastBatch } from './in-time.js';
+export { inTime, drained } from './in-time.js';
 export { isInstant, parseInstant } from './instant.js';
 export { ClockModule } from './clock.module.js';

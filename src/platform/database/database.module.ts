@@ -1,10 +1,10 @@
 import { type DynamicModule, Global, Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { DataSource, type EntityTarget, type ObjectLiteral } from 'typeorm';
-import { Configuration, StartupError } from '../../config/index.js';
+import { Configuration, OperatorError } from '../../config/index.js';
 import { Log, requestId } from '../log/index.js';
 import { createDataSource, type DataSourceSettings } from './data-source.js';
 import { Database } from './database.js';
-import { EMBEDDED_SERVER, provideServer, type Server } from './server.js';
+import { DATABASE_SERVER, provideServer, type Server } from './server.js';
 import { isConnectionLost, sqlState } from './errors.js';
 import { migrate, underStartLock } from './migrate.js';
 import { PlannerStatistics } from './planner-statistics.js';
@@ -17,13 +17,13 @@ import { SchemaCheck } from './schema-check.js';
 export class DatabaseModule implements OnApplicationShutdown {
   constructor(
     private readonly dataSource: DataSource,
-    @Inject(EMBEDDED_SERVER) private readonly server: Server,
+    @Inject(DATABASE_SERVER) private readonly server: Server,
   ) {}
 
   static with(entities: EntityTarget<ObjectLiteral>[]): DynamicModule {
     const dataSource = {
       provide: DataSource,
-      inject: [Configuration, Log, EMBEDDED_SERVER],
+      inject: [Configuration, Log, DATABASE_SERVER],
       useFactory: (configuration: Configuration, log: Log, server: Server) =>
         connect(configuration, log, server, entities),
     };
@@ -63,7 +63,7 @@ async function connect(
     return await createDataSource(settings).initialize();
   } catch (error) {
     await server.stop();
-    throw asStartupError(error);
+    throw asOperatorError(error);
   }
 }
 
@@ -77,13 +77,15 @@ async function migrateOnce(settings: DataSourceSettings): Promise<void> {
   }
 }
 
-function asStartupError(error: unknown): unknown {
+function asOperatorError(error: unknown): unknown {
   const state = sqlState(error);
   if (state === '28P01' || state === '28000') {
-    return new StartupError('PostgreSQL refused the user or password; check DATABASE_URL.', { cause: error });
+    return new OperatorError('PostgreSQL refused the user or password; check DATABASE_URL.', {
+      cause: error,
+    });
   }
   if (state === '53300') {
-    return new StartupError(
+    return new OperatorError(
       'PostgreSQL has no connection left; raise its max_connections or lower DATABASE_POOL_SIZE.',
       {
         cause: error,
@@ -91,11 +93,11 @@ function asStartupError(error: unknown): unknown {
     );
   }
   if (state === '3D000')
-    return new StartupError('The database in DATABASE_URL does not exist; create it first.', {
+    return new OperatorError('The database in DATABASE_URL does not exist; create it first.', {
       cause: error,
     });
   if (isConnectionLost(error) || (error as NodeJS.ErrnoException).code === 'ENOTFOUND') {
-    return new StartupError(
+    return new OperatorError(
       'PostgreSQL does not answer; check that it runs and that DATABASE_URL points at it.',
       { cause: error },
     );

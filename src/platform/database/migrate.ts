@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg';
 import type { DataSource } from 'typeorm';
-import { StartupError } from '../../config/index.js';
+import { OperatorError } from '../../config/index.js';
 import { mayBeSilent } from './silence.js';
 
 const LOWEST_SERVER_VERSION = 150_000;
@@ -32,14 +32,14 @@ export async function underStartLock<T>(dataSource: DataSource, work: () => Prom
 
 /**
  * Brings the schema to this code's state.
- * @throws StartupError when the server is too old, or the schema is newer than this code
+ * @throws OperatorError when the server is too old, or the schema is newer than this code
  */
 export async function migrate(dataSource: DataSource): Promise<void> {
   const [server] = await dataSource.query<{ version: number }[]>(
     `SELECT current_setting('server_version_num')::int AS version`,
   );
   if (!server || server.version < LOWEST_SERVER_VERSION) {
-    throw new StartupError('PostgreSQL 15 or later is needed; point DATABASE_URL at a newer server.');
+    throw new OperatorError('PostgreSQL 15 or later is needed; point DATABASE_URL at a newer server.');
   }
   await refuseNewerSchema(dataSource);
   await dataSource.runMigrations({ transaction: 'each' });
@@ -54,7 +54,7 @@ async function refuseNewerSchema(dataSource: DataSource): Promise<void> {
   const applied = await dataSource.query<{ name: string }[]>('SELECT name FROM migrations ORDER BY id');
   const unknown = applied.find(({ name }) => !known.has(name));
   if (unknown) {
-    throw new StartupError(
+    throw new OperatorError(
       `The database was migrated by a newer version (${unknown.name}); start that version or a later one.`,
     );
   }

@@ -8,19 +8,19 @@ import { statement } from './statement.js';
 const LOOK_EVERY_MS = 5_000;
 
 /** In pages of 8 KiB. A table above that is no small one; whatever was planned for it still is right when it has grown. */
-const SMALL = 1_000;
-/** What PostgreSQL takes an empty table for. */
-const LEAST = 10;
+const SMALL_TABLE_PAGES = 1_000;
+/** Pages that PostgreSQL assumes for an empty table. */
+const EMPTY_TABLE_PAGES = 10;
 /** One that was loaded at once takes long: that is for PostgreSQL's own workers. */
-const MOST = 100_000;
+const MAX_ANALYZED_PAGES = 100_000;
 
 const outgrown = statement(
   'database.outgrown_tables',
   `SELECT quote_ident(relname) AS "table" FROM pg_class
    WHERE relkind = 'r' AND relnamespace = ${SCHEMA_OID}
-     AND pg_has_role(relowner, 'USAGE') AND relpages < ${SMALL}
+     AND pg_has_role(relowner, 'USAGE') AND relpages < ${SMALL_TABLE_PAGES}
      AND pg_relation_size(oid) / current_setting('block_size')::int
-       BETWEEN 2 * greatest(relpages, ${LEAST}) + 1 AND ${MOST}`,
+       BETWEEN 2 * greatest(relpages, ${EMPTY_TABLE_PAGES}) + 1 AND ${MAX_ANALYZED_PAGES}`,
 );
 
 /**

@@ -8,7 +8,7 @@ import {
   startEmbeddedPostgres,
 } from './embedded/index.js';
 
-export const EMBEDDED_SERVER = Symbol('EMBEDDED_SERVER');
+export const DATABASE_SERVER = Symbol('DATABASE_SERVER');
 
 /** Where PostgreSQL is, and how to end it if it is ours. */
 export interface Server {
@@ -17,7 +17,7 @@ export interface Server {
 }
 
 export const provideServer: FactoryProvider<Server> = {
-  provide: EMBEDDED_SERVER,
+  provide: DATABASE_SERVER,
   inject: [Configuration, Log],
   useFactory: async ({ databaseUrl, dataDir }: Configuration, log: Log) => {
     if (databaseUrl) return { target: databaseUrl, stop: () => Promise.resolve() };

@@ -3,7 +3,7 @@ import { Database, endQuietly } from '../database/index.js';
 import { Log } from '../log/index.js';
 import type { BusEvent } from './bus-event.js';
 import { EventCarrier } from './event-carrier.js';
-import { Outbox } from './outbox.js';
+import { EventBatcher } from './event-batcher.js';
 
 const CHANNEL = 'cloud_sync_events';
 const NOTIFY = { name: 'notify', text: 'SELECT pg_notify($1, $2)' };
@@ -17,7 +17,7 @@ const LAST_RETRY_MS = 5_000;
  * write's transaction: there it would take a lock of the whole database at every commit.
  */
 export class PostgresCarrier extends EventCarrier {
-  private readonly outbox: Outbox;
+  private readonly batcher: EventBatcher;
   private listener: Client | undefined;
   private notifier: Client | undefined;
   private look: NodeJS.Timeout | undefined;
@@ -33,7 +33,7 @@ export class PostgresCarrier extends EventCarrier {
     private readonly log: Log,
   ) {
     super();
-    this.outbox = new Outbox((payload) => this.notify(payload), log);
+    this.batcher = new EventBatcher((payload) => this.notify(payload), log);
   }
 
   async open(onEvent: (event: BusEvent) => void, onGap: () => void): Promise<void> {
@@ -44,14 +44,14 @@ export class PostgresCarrier extends EventCarrier {
   }
 
   send(event: BusEvent): void {
-    this.outbox.add(event);
+    this.batcher.add(event);
   }
 
   async close(): Promise<void> {
     this.isClosed = true;
     clearInterval(this.look);
     clearTimeout(this.retry);
-    await this.outbox.close();
+    await this.batcher.close();
     for (const client of [this.listener, this.notifier]) if (client) await endQuietly(client);
   }
 
@@ -60,7 +60,7 @@ export class PostgresCarrier extends EventCarrier {
     const client = this.database.dedicatedClient('listen', ANSWER_WITHIN_MS);
     client.on('error', () => this.lose(client));
     client.on('end', () => this.lose(client));
-    client.on('notification', ({ payload }) => this.outbox.read(payload ?? '').forEach(this.hear));
+    client.on('notification', ({ payload }) => this.batcher.read(payload ?? '').forEach(this.hear));
     this.listener = client;
     try {
       await client.connect();

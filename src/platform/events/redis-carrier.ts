@@ -2,13 +2,13 @@ import type { Redis } from 'ioredis';
 import { Log } from '../log/index.js';
 import type { BusEvent } from './bus-event.js';
 import { EventCarrier } from './event-carrier.js';
-import { Outbox } from './outbox.js';
+import { EventBatcher } from './event-batcher.js';
 
 const CHANNEL = 'cloud-sync:events';
 
 /** Redis publish and subscribe, where REDIS_URL is set. */
 export class RedisCarrier extends EventCarrier {
-  private readonly outbox: Outbox;
+  private readonly batcher: EventBatcher;
   private readonly subscriber: Redis;
 
   constructor(
@@ -16,7 +16,7 @@ export class RedisCarrier extends EventCarrier {
     private readonly log: Log,
   ) {
     super();
-    this.outbox = new Outbox((payload) => redis.publish(CHANNEL, payload), log);
+    this.batcher = new EventBatcher((payload) => redis.publish(CHANNEL, payload), log);
     // Subscribes again by itself after each reconnection.
     this.subscriber = redis.duplicate({
       maxRetriesPerRequest: null,
@@ -27,7 +27,7 @@ export class RedisCarrier extends EventCarrier {
   }
 
   async open(onEvent: (event: BusEvent) => void, onGap: () => void): Promise<void> {
-    this.subscriber.on('message', (_channel, payload: string) => this.outbox.read(payload).forEach(onEvent));
+    this.subscriber.on('message', (_channel, payload: string) => this.batcher.read(payload).forEach(onEvent));
     await this.log.bestEffort('subscribe to Redis', async () => {
       await this.subscriber.connect();
       await this.subscriber.subscribe(CHANNEL);
@@ -37,11 +37,11 @@ export class RedisCarrier extends EventCarrier {
   }
 
   send(event: BusEvent): void {
-    this.outbox.add(event);
+    this.batcher.add(event);
   }
 
   async close(): Promise<void> {
-    await this.outbox.close();
+    await this.batcher.close();
     this.subscriber.disconnect();
   }
 

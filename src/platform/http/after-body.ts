@@ -6,8 +6,8 @@ type Recheck = () => void | Promise<void>;
 const rechecks = new WeakMap<IncomingMessage, Recheck[]>();
 
 /**
- * Has something that a guard has found asked again when the last byte of the body has come: a client may take minutes over it,
- * and what has been revoked, or switched off, meanwhile must not be written.
+ * Registers a check that is made again when the last byte of the body has come: an upload can take minutes, and what
+ * was revoked, ended or switched off meanwhile must not be written.
  */
 export function afterBody(request: IncomingMessage, recheck: Recheck): void {
   const known = rechecks.get(request);

@@ -6,7 +6,7 @@ import { Server, type Socket } from 'node:net';
 const DRAIN_MS = 25_000;
 
 /** Who asked for readiness so lately will ask again, and gets so long to see the 503 and send requests elsewhere. */
-const ASKS_EVERY_MS = 30_000;
+const PROBE_INTERVAL_MS = 30_000;
 const NOTICE_MS = 5_000;
 
 /** A client at work on a kept connection gets so long to send its next request, whose answer says that it closes. */
@@ -32,13 +32,13 @@ export class InFlightRequests implements BeforeApplicationShutdown {
   private readonly responses = new Set<ServerResponse>();
   private readonly listeners: Listener[] = [];
   private server: Server | undefined;
-  private isLeavingFlag = false;
+  private isEnding = false;
   private isDraining = false;
   private askedAt: number | undefined;
 
   /** Whether the process is about to end, so that nobody should send it more. */
-  get isLeaving(): boolean {
-    return this.isLeavingFlag;
+  get isShuttingDown(): boolean {
+    return this.isEnding;
   }
 
   get count(): number {
@@ -102,21 +102,21 @@ export class InFlightRequests implements BeforeApplicationShutdown {
     return cut;
   }
 
-  /** Says that somebody has asked whether to send requests here. */
-  noteAsked(): void {
+  /** Somebody has asked whether to send requests here. */
+  noteReadinessProbe(): void {
     this.askedAt = performance.now();
   }
 
   /** From now on not ready. Resolves when who asks for that has had the time to see it: at once when nobody does. */
-  async announce(): Promise<void> {
-    this.isLeavingFlag = true;
-    const isAsked = this.askedAt !== undefined && performance.now() - this.askedAt < ASKS_EVERY_MS;
+  async beginShutdown(): Promise<void> {
+    this.isEnding = true;
+    const isAsked = this.askedAt !== undefined && performance.now() - this.askedAt < PROBE_INTERVAL_MS;
     if (isAsked) await new Promise((resolve) => setTimeout(resolve, NOTICE_MS).unref());
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    const isAnnounced = this.isLeavingFlag;
-    this.isLeavingFlag = true;
+    const isAnnounced = this.isEnding;
+    this.isEnding = true;
     this.isDraining = true;
     // That of `http` would also cut off kept connections on which the next request is on its way.
     if (this.server?.listening) Server.prototype.close.call(this.server);

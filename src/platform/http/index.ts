@@ -1,6 +1,6 @@
 export { createAdapter } from './adapter.js';
 export { afterBody } from './after-body.js';
-export { BodyAround } from './body-around.js';
+export { JsonAroundText } from './json-around-text.js';
 export { bodyChunks, JsonBody, jsonBodyFactory, readBody } from './body.js';
 export { ErrorFilter, errorAnswer, type ErrorAnswer } from './error-filter.js';
 export * from './errors.js';

@@ -56,7 +56,7 @@ export class Overload implements OnApplicationShutdown {
     );
   }
 
-  watch(fastify: FastifyInstance): void {
+  refuseRequestsOf(fastify: FastifyInstance): void {
     this.lastLook = performance.now();
     this.timer = setInterval(() => this.look(), LOOK_EVERY_MS);
     this.timer.unref();

@@ -4,7 +4,7 @@ import { Database, endQuietly, WITHOUT_LIMITS } from '../database/index.js';
 
 const LOCK = 7_325_190_002;
 
-/** Of an answer: one may wait for the lock as long as it takes. */
+/** Query timeout of the lock's connection. None: the wait for the lock may take hours. */
 const NO_LIMIT = 0;
 
 /**

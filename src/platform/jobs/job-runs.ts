@@ -52,7 +52,7 @@ const statements = {
   ),
 };
 
-/** The book of the jobs: a row for each run. */
+/** Table `job_runs`: a row for each run of a job. */
 @Injectable()
 export class JobRuns {
   constructor(private readonly database: Database) {}

@@ -1,5 +1,5 @@
 import { type BeforeApplicationShutdown, Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { Clock, lastBatch } from '../clock/index.js';
+import { Clock, drained } from '../clock/index.js';
 import { Conflict } from '../http/index.js';
 import { describeError, Log } from '../log/index.js';
 import { JobLock } from './job-lock.js';
@@ -22,7 +22,7 @@ export class NightlyJobs implements BeforeApplicationShutdown, OnApplicationShut
   private readonly jobs = new Map<string, NightlyJob>();
   private readonly stop = new AbortController();
   private readonly running = new Set<Promise<unknown>>();
-  private goodbye: Promise<void> | undefined;
+  private draining: Promise<void> | undefined;
 
   constructor(
     private readonly lock: JobLock,
@@ -64,11 +64,11 @@ export class NightlyJobs implements BeforeApplicationShutdown, OnApplicationShut
   /** What is under way ends after its batch, while requests are still answered. */
   beforeApplicationShutdown(): void {
     this.stop.abort();
-    this.goodbye = lastBatch(Promise.allSettled(this.running));
+    this.draining = drained(Promise.allSettled(this.running));
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await this.goodbye;
+    await this.draining;
   }
 
   private async runAll(signal: AbortSignal): Promise<Counts> {

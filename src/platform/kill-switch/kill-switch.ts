@@ -70,7 +70,7 @@ export class KillSwitch implements OnApplicationBootstrap {
   }
 
   /** While down, no request gets any further than this. */
-  watch(fastify: FastifyInstance): void {
+  refuseRequestsOf(fastify: FastifyInstance): void {
     fastify.addHook('preParsing', (request, _reply, _body, done) => {
       if (isHealth(request.url)) done();
       else done(this.refusal('down'));

@@ -1,5 +1,5 @@
 export { addressKey } from './client-address.js';
 export { LimitsModule } from './limits.module.js';
-export { OwnSlots } from './own-slots.js';
+export { KeyedSemaphore } from './keyed-semaphore.js';
 export { RateLimiter } from './rate-limiter.js';
-export { type SlotLimits, Slots } from './slots.js';
+export { type SlotLimits, Semaphore } from './semaphore.js';

@@ -21,7 +21,7 @@ interface Bucket {
 
 /**
  * Counts per clock minute. All instances count together, in Redis or in their database: each reserves hits there, one by one or by
- * the lease, so together they never let more through. A service with a database of its own counts in memory.
+ * the lease, so together they never let more through. With the embedded database there is one instance, which counts in memory.
  */
 @Injectable()
 export class RateLimiter {

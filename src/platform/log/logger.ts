@@ -10,8 +10,8 @@ const CREDENTIAL = /token|key|secret|password|client_state/i;
 const NEEDLESS_ESCAPE = /%(?:2[de]|3\d|[46][1-9a-f]|5[0-9af]|7[0-9ae])/gi;
 
 /**
- * An access token, a key session's or a JWT, wherever it stands. Below 32 characters of the first two there is still
- * enough left to guess. Danger: it meets whatever a client sends, so it must take one look at each character.
+ * A personal access token, a key session's, or a JWT, wherever it stands. What is shorter than 32 characters leaves
+ * too much to guess. Danger: it meets whatever a client sends, so it must stay linear.
  */
 const TOKEN = /(?:(?:pat|ks)_[\w-]{32}|eyJ[\w-]{16})[\w-]*(?:\.[\w-]+)*/g;
 

@@ -2,7 +2,7 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Configuration, StartupError } from '../../config/index.js';
+import { Configuration, OperatorError } from '../../config/index.js';
 import { Log } from '../log/index.js';
 import { Metrics } from './metrics.js';
 
@@ -25,7 +25,7 @@ export class MetricsServer implements OnApplicationShutdown {
     return (this.server?.address() as AddressInfo | null | undefined)?.port;
   }
 
-  /** Listens, if METRICS_PORT is set. @throws StartupError when the address cannot be used */
+  /** Listens, if METRICS_PORT is set. @throws OperatorError when the address cannot be used */
   async start(): Promise<void> {
     const { metricsPort: port, host } = this.configuration;
     if (port === undefined) return;
@@ -37,7 +37,7 @@ export class MetricsServer implements OnApplicationShutdown {
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       const sentence = `METRICS_PORT ${port} cannot be used on ${host} (${code}); set it to another one, or leave it out.`;
-      throw new StartupError(sentence, { cause: error });
+      throw new OperatorError(sentence, { cause: error });
     }
     this.server = server;
   }

@@ -1,3 +1,3 @@
-export { Outbound, type OutboundOptions, type Receipt } from './outbound.js';
+export { Outbound, type OutboundOptions, type OutboundResponse } from './outbound.js';
 export { OutboundModule } from './outbound.module.js';
 export { NotPublic, parsePublicUrl } from './public-url.js';

@@ -9,19 +9,19 @@ export interface OutboundOptions {
   readonly dnsServers?: readonly string[];
   /** Certificate authorities instead of those that Node.js trusts. */
   readonly ca?: string;
-  /** Where a connection to a public address, which has been checked, really leads: there, unless told. */
+  /** For tests: where a connection to a public address really leads, once the address has been checked. */
   readonly dial?: (address: string) => string;
   /** For everything together, from the name to the answer. */
   readonly timeoutMs?: number;
 }
 
-export interface Letter {
+export interface OutboundRequest {
   readonly headers: Record<string, string>;
   readonly body: Buffer;
 }
 
 /** The head of an answer. */
-export interface Receipt {
+export interface OutboundResponse {
   readonly status: number;
   /** `Retry-After`, as it came. */
   readonly retryAfter: string | undefined;
@@ -48,7 +48,7 @@ export class Outbound {
    * answer nothing but its head is read. All of it takes 5 s at most.
    * @throws NotPublic, or whatever went wrong on the way
    */
-  async post(url: URL, letter: Letter): Promise<Receipt> {
+  async post(url: URL, letter: OutboundRequest): Promise<OutboundResponse> {
     const deadline = new AbortController();
     const timer = setTimeout(() => deadline.abort(), this.options.timeoutMs ?? TIMEOUT_MS);
     this.underWay.add(deadline);
@@ -89,7 +89,12 @@ export class Outbound {
     throw failure ?? new Error('the host has no address');
   }
 
-  private ask(url: URL, addresses: string[], letter: Letter, signal: AbortSignal): Promise<Receipt> {
+  private ask(
+    url: URL,
+    addresses: string[],
+    letter: OutboundRequest,
+    signal: AbortSignal,
+  ): Promise<OutboundResponse> {
     const { ca, dial = (address: string) => address } = this.options;
     return new Promise((resolve, reject) => {
       const sent = request({

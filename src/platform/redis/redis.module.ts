@@ -1,6 +1,6 @@
 import { Global, Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import type { Redis } from 'ioredis';
-import { Configuration, StartupError } from '../../config/index.js';
+import { Configuration, OperatorError } from '../../config/index.js';
 import { Log } from '../log/index.js';
 
 /** The connection to Redis, or null where REDIS_URL is not set and PostgreSQL does its work. */
@@ -38,7 +38,7 @@ async function connect({ redisUrl }: Configuration, log: Log): Promise<Redis | n
     return redis;
   } catch (error) {
     redis.disconnect();
-    throw new StartupError('Redis does not answer; check that it runs and that REDIS_URL points at it.', {
+    throw new OperatorError('Redis does not answer; check that it runs and that REDIS_URL points at it.', {
       cause: error,
     });
   }

@@ -1,4 +1,4 @@
-import { Claim } from '../../../src/platform/blobs/claim.js';
+import { SweepLease } from '../../../src/platform/blobs/sweep-lease.js';
 import { Clock } from '../../../src/platform/clock/index.js';
 
 const MINUTE = 60_000;
@@ -24,7 +24,7 @@ describe('a claim', () => {
     ['both go on', 1, 1],
   ])('is for ten minutes, and for no removal that is begun in the last of them: %s', (_, time, running) => {
     const clock = new TwoClocks();
-    const claim = new Claim(clock);
+    const claim = new SweepLease(clock);
     expect(claim.until.getTime() - clock.time).toBe(10 * MINUTE);
     const after = (ms: number): boolean => {
       clock.time += time * ms;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { text } from 'node:stream/consumers';
 import type { Client } from 'minio';
-import { StartupError } from '../../../src/config/index.js';
+import { OperatorError } from '../../../src/config/index.js';
 import { openS3Store } from '../../../src/platform/blobs/s3/open-s3-store.js';
 import { Database } from '../../../src/platform/database/index.js';
 import { FaultProxy } from '../../kit/fault-proxy.js';
@@ -73,7 +73,7 @@ describeWithTestServers('opening an S3 store', () => {
     for (const known of [false, true]) {
       if (known) await service.database.query(`INSERT INTO blob_stores VALUES ('s3', $1)`, [randomUUID()]);
       await expect(open()).rejects.toThrow(
-        new StartupError(
+        new OperatorError(
           `The bucket ${bucket} belongs to another database; set S3_BUCKET to this one's own.`,
         ),
       );
@@ -109,7 +109,7 @@ describeWithTestServers('opening an S3 store', () => {
     ],
   ])('%s is one sentence with its cure', async (_, changed, sentence) => {
     const error = await open(changed()).catch((reason: unknown) => reason);
-    expect(error).toBeInstanceOf(StartupError);
+    expect(error).toBeInstanceOf(OperatorError);
     const { message } = error as Error;
     expect(message).toMatch(/^The S3 store at \S+ .*[^.]\.$/);
     expect(message).toContain(sentence);
@@ -127,7 +127,7 @@ describeWithTestServers('opening an S3 store', () => {
     const proxy = await FaultProxy.before(s3.endpoint);
     proxy.set(({ method }) => (method === 'PUT' ? { kind: 'answer', status, code } : undefined));
     const refusal = open({ endpoint: proxy.url });
-    await expect(refusal).rejects.toBeInstanceOf(StartupError);
+    await expect(refusal).rejects.toBeInstanceOf(OperatorError);
     await expect(refusal).rejects.toThrow(status === 500 ? 'does not answer' : sentence);
     await proxy.close();
   });

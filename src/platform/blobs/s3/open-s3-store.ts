@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { text } from 'node:stream/consumers';
-import { StartupError } from '../../../config/index.js';
+import { OperatorError } from '../../../config/index.js';
 import type { Database } from '../../database/index.js';
 import { blobStatements } from '../blobs.queries.js';
 import { S3BlobStore } from './s3-blob-store.js';
@@ -14,7 +14,7 @@ const ID_KEY = 'store-id';
 /**
  * The store in a bucket, made if need be, writable and the one whose blobs this database names.
  * @param largest blob that will be put there, in bytes
- * @throws StartupError when it is not
+ * @throws OperatorError when it is not
  */
 export async function openS3Store(
   settings: S3Settings,
@@ -44,13 +44,13 @@ async function expectSameStore(bucket: Bucket, database: Database): Promise<stri
   const registered = await registeredId(database);
   if (found !== undefined && found === registered) return found;
   if (found !== undefined) {
-    throw new StartupError(
+    throw new OperatorError(
       `The bucket ${name} belongs to another database; set S3_BUCKET to this one's own.`,
     );
   }
   const [named] = await database.run(blobStatements.anyStored, ['s3']);
   if (named) {
-    throw new StartupError(
+    throw new OperatorError(
       `The bucket ${name} is not the one with this database's blobs; set S3_BUCKET and S3_ENDPOINT to that one.`,
     );
   }
@@ -125,11 +125,11 @@ const SENTENCES: Record<string, (bucket: string) => string> = {
   QuotaExceeded: () => 'has no room left for this account; raise its quota',
 };
 
-function explained(fault: S3Fault, { host, bucket }: S3Connection): StartupError {
+function explained(fault: S3Fault, { host, bucket }: S3Connection): OperatorError {
   const sentence =
     SENTENCES[fault.code]?.(bucket) ??
     (fault.isCurable
       ? `does not answer (${fault.code}); check that it runs and that S3_ENDPOINT points at it`
       : `refuses to work (${fault.code}); check the S3 variables`);
-  return new StartupError(`The S3 store at ${host} ${sentence}.`, { cause: fault });
+  return new OperatorError(`The S3 store at ${host} ${sentence}.`, { cause: fault });
 }

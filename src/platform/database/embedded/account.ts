@@ -1,10 +1,17 @@
 import { spawn } from 'node:child_process';
 import { chmod, lchown, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { StartupError } from '../../../config/index.js';
+import { OperatorError } from '../../../config/index.js';
 import type { Binaries } from './binaries.js';
 import { type DataDirectory, errorCode, errorMessage, isRoot } from './data-directory.js';
-import { type Account, type Capability, ending, launch, type Manner, SYSTEM_PATH } from './launcher.js';
+import {
+  type Account,
+  type Capability,
+  waitForExit,
+  launch,
+  type LaunchOptions,
+  SYSTEM_PATH,
+} from './launcher.js';
 
 /** Accounts that PostgreSQL may run as when the service runs as root, best first. */
 const CANDIDATES = ['postgres', 'nobody'];
@@ -12,13 +19,13 @@ const CANDIDATES = ['postgres', 'nobody'];
 /**
  * PostgreSQL refuses to run as root. So the child of root runs as the owner of an existing cluster, or else as the
  * first account of CANDIDATES that this machine has; the child of an ordinary user as that user (undefined).
- * @throws StartupError when the cluster belongs to somebody else, or no account is left
+ * @throws OperatorError when the cluster belongs to somebody else, or no account is left
  */
 export async function serverAccount(data: DataDirectory): Promise<Account | undefined> {
   const owner = await ownerOf(data.cluster);
   if (!isRoot()) {
     if (owner === undefined || owner.uid === process.geteuid?.()) return undefined;
-    throw new StartupError(
+    throw new OperatorError(
       `The database in ${data.shown} belongs to the user with id ${owner.uid}; run the service as that user or as root, or set DATA_DIR to another directory.`,
     );
   }
@@ -27,7 +34,7 @@ export async function serverAccount(data: DataDirectory): Promise<Account | unde
     const account = await lookUp(name);
     if (account !== undefined && account.uid !== 0) return account;
   }
-  throw new StartupError(
+  throw new OperatorError(
     'PostgreSQL does not run as root and this machine has neither a user postgres nor nobody; run the service as an ordinary user, or set DATABASE_URL.',
   );
 }
@@ -51,13 +58,13 @@ async function idOf(which: string, name: string): Promise<number | undefined> {
     env: { PATH: SYSTEM_PATH },
     stdio: ['ignore', 'pipe', 'ignore'],
   });
-  const { status, stdout } = await ending(child).catch(() => ({ status: null, stdout: '' }));
+  const { status, stdout } = await waitForExit(child).catch(() => ({ status: null, stdout: '' }));
   return status === 0 ? Number(stdout) : undefined;
 }
 
 /**
  * Gives a directory to the account alone, with all that is in it where it is not the account's yet.
- * @throws StartupError when root may not do that here
+ * @throws OperatorError when root may not do that here
  */
 export async function giveTo(account: Account | undefined, directory: string): Promise<void> {
   if (account !== undefined && (await stat(directory)).uid !== account.uid) {
@@ -75,7 +82,7 @@ export async function giveTo(account: Account | undefined, directory: string): P
 
 function cannotGive(error: unknown): unknown {
   if (errorCode(error) !== 'EPERM') return error;
-  return new StartupError(
+  return new OperatorError(
     'PostgreSQL does not run as root, and root may not give its files to another user here; run the service as an ordinary user, or set DATABASE_URL.',
     { cause: error },
   );
@@ -85,14 +92,14 @@ function cannotGive(error: unknown): unknown {
  * Finds the manner in which the account can run PostgreSQL on these directories: plainly, or, for a child of root
  * below directories closed to its account (a clone in /root), with the least capability that lets it pass.
  * @returns the manner, and the version that `postgres --version` answers
- * @throws StartupError when none does
+ * @throws OperatorError when none does
  */
 export async function findManner(
   account: Account | undefined,
   binaries: Binaries,
   data: DataDirectory,
   socketDirectory: string,
-): Promise<{ manner: Manner; version: string }> {
+): Promise<{ manner: LaunchOptions; version: string }> {
   const environment: Record<string, string> =
     binaries.libraryPath === undefined ? {} : { LD_LIBRARY_PATH: binaries.libraryPath };
   const capabilities: (Capability | undefined)[] =
@@ -110,13 +117,13 @@ export async function findManner(
 const PROBE = 'cd "$1" && cd "$2" && test -r "$3" && "$4" --version && exec "$5" --version';
 
 async function tryToRun(
-  manner: Manner,
+  manner: LaunchOptions,
   { initdb, postgres, sample }: Binaries,
   directories: readonly [string, string],
 ): Promise<{ version?: string; refusal: string }> {
   const command = ['/bin/sh', '-c', PROBE, 'sh', ...directories, sample, initdb, postgres] as const;
   try {
-    const { status, stdout, stderr } = await ending(launch(manner, command, { stdio: 'pipe' }));
+    const { status, stdout, stderr } = await waitForExit(launch(manner, command, { stdio: 'pipe' }));
     const version = /\(PostgreSQL\) (\d+)/.exec(stdout)?.[1];
     // PostgreSQL that may not run its own file says so and goes on, but fails later when it looks for its parts.
     if (status === 0 && stderr === '' && version !== undefined) return { version, refusal: '' };
@@ -126,13 +133,13 @@ async function tryToRun(
   }
 }
 
-function cannotRun(account: Account | undefined, data: DataDirectory, refusal: string): StartupError {
+function cannotRun(account: Account | undefined, data: DataDirectory, refusal: string): OperatorError {
   if (account === undefined) {
-    return new StartupError(
+    return new OperatorError(
       `The embedded PostgreSQL does not run on this machine (${refusal}); set DATABASE_URL to another one.`,
     );
   }
-  return new StartupError(
+  return new OperatorError(
     `PostgreSQL does not run as root, and as the user with id ${account.uid} it cannot use ${data.shown} and the installed packages (${refusal}); move them out of private directories, run the service as an ordinary user, or set DATABASE_URL.`,
   );
 }

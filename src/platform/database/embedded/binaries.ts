@@ -1,7 +1,7 @@
 import { lstat, mkdir, readFile, rm, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
-import { StartupError } from '../../../config/index.js';
+import { OperatorError } from '../../../config/index.js';
 import { errorCode } from './data-directory.js';
 
 /** The PostgreSQL programs of this platform, from an optional npm package. */
@@ -23,7 +23,7 @@ interface Link {
 /**
  * Finds the programs and completes the package when its install script did not run.
  * @param fallback a directory that is made when the package lacks links and is read-only
- * @throws StartupError when there is no package for this platform
+ * @throws OperatorError when there is no package for this platform
  */
 export async function findBinaries(fallback: string): Promise<Binaries> {
   const home = packageHome();
@@ -43,7 +43,7 @@ function packageHome(): string {
   try {
     return dirname(dirname(createRequire(import.meta.url).resolve(name)));
   } catch (error) {
-    throw new StartupError(
+    throw new OperatorError(
       `There is no embedded PostgreSQL for this system (${name} is not installed); set DATABASE_URL to a PostgreSQL of your own.`,
       { cause: error },
     );

@@ -1,10 +1,10 @@
 import { mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { diskFull, keptSecret, StartupError, syncDirectory } from '../../../config/index.js';
+import { diskFull, keptSecret, OperatorError, syncDirectory } from '../../../config/index.js';
 import { giveTo } from './account.js';
 import type { Binaries } from './binaries.js';
 import { type DataDirectory, errorCode } from './data-directory.js';
-import { ending, launch, type Manner } from './launcher.js';
+import { waitForExit, launch, type LaunchOptions } from './launcher.js';
 import { readServerLine } from './server-log.js';
 
 /** The superuser, and the database that is made for the service. */
@@ -18,12 +18,12 @@ const UNFINISHED = 'postgres.unfinished-';
  * on disk, or not at all: a crash leaves a directory that the next start removes.
  * @param version the major version of the programs
  * @returns the superuser's password, kept in the password file (mode 0600)
- * @throws StartupError when the cluster is of another major version or without its password, and when the disk is full
+ * @throws OperatorError when the cluster is of another major version or without its password, and when the disk is full
  */
 export async function openCluster(
   data: DataDirectory,
   { initdb }: Binaries,
-  manner: Manner,
+  manner: LaunchOptions,
   version: string,
 ): Promise<{ password: string; isNew: boolean }> {
   await removeUnfinished(data);
@@ -37,13 +37,13 @@ export async function openCluster(
   return { password: await readPassword(data), isNew };
 }
 
-/** @throws StartupError when the password file is missing */
+/** @throws OperatorError when the password file is missing */
 export async function readPassword({ passwordFile, shown }: DataDirectory): Promise<string> {
   try {
     return (await readFile(passwordFile, 'utf8')).trim();
   } catch (error) {
     if (errorCode(error) !== 'ENOENT') throw error;
-    throw new StartupError(
+    throw new OperatorError(
       `The password of the database in ${shown} is missing; restore secrets/postgres-password from the same backup.`,
       { cause: error },
     );
@@ -64,13 +64,13 @@ async function holdsCluster({ cluster, shown }: DataDirectory, version: string):
   });
   if (entries.length === 0) return false;
   if (!entries.includes('PG_VERSION')) {
-    throw new StartupError(
+    throw new OperatorError(
       `${shown}/postgres holds something else than a database; move it away, or set DATA_DIR to another directory.`,
     );
   }
   const found = (await readFile(join(cluster, 'PG_VERSION'), 'utf8')).trim();
   if (found === version) return true;
-  throw new StartupError(
+  throw new OperatorError(
     `The database in ${shown} is of PostgreSQL ${found} and this release brings PostgreSQL ${version}; start the release that made it, or dump it there and restore it into a new DATA_DIR.`,
   );
 }
@@ -86,7 +86,7 @@ async function removeUnfinished({ path }: DataDirectory): Promise<void> {
 async function createCluster(
   data: DataDirectory,
   initdb: string,
-  manner: Manner,
+  manner: LaunchOptions,
   password: string,
 ): Promise<void> {
   const unfinished = await mkdtemp(join(data.path, UNFINISHED));
@@ -122,16 +122,16 @@ const INITDB_OPTIONS = [
 async function runInitdb(
   data: DataDirectory,
   initdb: string,
-  manner: Manner,
+  manner: LaunchOptions,
   directory: string,
   password: string,
 ): Promise<void> {
   // initdb opens its input by name, which a pipe allows and the socket that Node makes of it does not.
   const command = ['/bin/sh', '-c', 'cat | "$@"', 'sh', initdb, ...INITDB_OPTIONS, directory] as const;
-  const { status, stderr } = await ending(launch(manner, command, { stdio: 'pipe' }), `${password}\n`);
+  const { status, stderr } = await waitForExit(launch(manner, command, { stdio: 'pipe' }), `${password}\n`);
   if (status === 0) return;
   if (stderr.includes('No space left on device')) throw diskFull(data.shown);
-  throw new StartupError(
+  throw new OperatorError(
     `The database in ${data.shown} could not be made (${firstFault(stderr)}); cure that, or set DATABASE_URL to a PostgreSQL of your own.`,
   );
 }

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { StartupError } from '../../../config/index.js';
+import { OperatorError } from '../../../config/index.js';
 import { DATABASE, USER } from './cluster.js';
 import { errorCode, errorMessage } from './data-directory.js';
 import { PORT } from './socket-directory.js';
@@ -41,7 +41,7 @@ const ANSWER_WITHIN_MS = 5_000;
 
 /**
  * Asks the server by a real connection.
- * @throws StartupError when it refuses the password; other errors of the connection as they are
+ * @throws OperatorError when it refuses the password; other errors of the connection as they are
  */
 export async function ask(target: ConnectionTarget): Promise<Answer> {
   try {
@@ -50,7 +50,7 @@ export async function ask(target: ConnectionTarget): Promise<Answer> {
   } catch (error) {
     const code = errorCode(error) ?? '';
     if (code === '28P01') {
-      throw new StartupError(
+      throw new OperatorError(
         'The embedded database refuses its password; restore secrets/postgres-password from the same backup as the database.',
         { cause: error },
       );

@@ -40,7 +40,7 @@ export async function locateDataDirectory(shown: string): Promise<DataDirectory>
  * Makes DATA_DIR when it is missing. Nobody but this user may enter it, except that root opens the way through it
  * (not a look into it) for the account that PostgreSQL runs as; what lies in it is protected one by one.
  * So it does with an empty directory; the mode of one that holds something is the operator's, and stays.
- * @throws StartupError when it is a file, cannot be written, or its disk is full
+ * @throws OperatorError when it is a file, cannot be written, or its disk is full
  */
 export async function openDataDirectory(shown: string): Promise<DataDirectory> {
   try {

@@ -2,7 +2,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { StartupError } from '../../../config/index.js';
+import { OperatorError } from '../../../config/index.js';
 import { type DataDirectory, errorCode, explained, openDataDirectory } from './data-directory.js';
 import { type Lock, tryLockFile, tryLockName } from './file-lock.js';
 
@@ -15,7 +15,7 @@ const LOOK_FOR_OWNER_MS = 500;
  * Makes DATA_DIR when it is missing, and holds it for this process. The kernel keeps the lock, so of any number of
  * processes that start at once exactly one has it, it ends with its process (kill -9 as well), and where files can be
  * locked it also holds between containers that share the directory. Call it before anything else touches DATA_DIR.
- * @throws StartupError naming the other process when DATA_DIR is in use, and when it cannot be used
+ * @throws OperatorError naming the other process when DATA_DIR is in use, and when it cannot be used
  */
 export async function lockDataDirectory(dataDir: string): Promise<Lock> {
   const data = await openDataDirectory(dataDir);
@@ -51,9 +51,9 @@ async function takeLock(data: DataDirectory, file: string): Promise<Lock | 'busy
   return await tryLockName(`cloudsync-${dev}-${ino}`);
 }
 
-function inUse(dataDir: string, owner: string | undefined): StartupError {
+function inUse(dataDir: string, owner: string | undefined): OperatorError {
   const who = owner === undefined ? '' : ` (${owner})`;
-  return new StartupError(
+  return new OperatorError(
     `The data directory ${dataDir} is in use by another running service${who}; stop it, or give this one a DATA_DIR of its own.`,
   );
 }

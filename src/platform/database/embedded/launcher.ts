@@ -18,7 +18,7 @@ export interface Account {
  */
 export type Capability = 'dac_read_search' | 'dac_override';
 
-export interface Manner {
+export interface LaunchOptions {
   /** Undefined: as this process. */
   readonly account?: Account | undefined;
   readonly capability?: Capability | undefined;
@@ -27,7 +27,7 @@ export interface Manner {
 
 /** Starts a program of PostgreSQL as its account. The options are those of spawn for input, output and session. */
 export function launch(
-  { account, capability, environment }: Manner,
+  { account, capability, environment }: LaunchOptions,
   [program, ...args]: readonly [string, ...string[]],
   options: Pick<SpawnOptions, 'stdio' | 'detached'>,
 ): ChildProcess {
@@ -51,7 +51,7 @@ function privileges({ uid, gid }: Account, capability: Capability): string[] {
   ];
 }
 
-export interface Ending {
+export interface ProcessResult {
   /** Null when a signal ended it. */
   readonly status: number | null;
   readonly stdout: string;
@@ -62,7 +62,7 @@ export interface Ending {
  * Waits for a child whose output is piped.
  * @throws when it could not be started
  */
-export async function ending(child: ChildProcess, input = ''): Promise<Ending> {
+export async function waitForExit(child: ChildProcess, input = ''): Promise<ProcessResult> {
   child.stdin?.on('error', () => undefined); // it may end before it has read; its status tells
   child.stdin?.end(input);
   const output = Promise.all([read(child.stdout), read(child.stderr)]);

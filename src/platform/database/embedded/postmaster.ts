@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { launch, type Manner } from './launcher.js';
+import { launch, type LaunchOptions } from './launcher.js';
 import { isHeldByAnother, levelOf, type Log, readServerLine } from './server-log.js';
 
 /** How long a server may take to shut down cleanly before it is stopped at once, whoever stops it. */
@@ -76,7 +76,7 @@ export class Postmaster {
    * @throws when there is no shell to start it
    */
   static async start(
-    manner: Manner,
+    manner: LaunchOptions,
     command: readonly string[],
     lock: number | undefined,
     log: Log,

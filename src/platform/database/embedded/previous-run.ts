@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { type ConnectionTarget, query } from './connection.js';
 import { type DataDirectory, errorCode } from './data-directory.js';
 
-/** What a server writes of itself into its cluster while it runs. */
-export interface Signature {
+/** What a server writes to postmaster.pid while it runs. */
+export interface PidFile {
   readonly pid: number;
   readonly port: number;
   readonly socketDirectory: string;
@@ -13,7 +13,7 @@ export interface Signature {
 }
 
 /** @returns undefined when no server has signed, or one is only just writing */
-export async function readSignature({ cluster }: DataDirectory): Promise<Signature | undefined> {
+export async function readSignature({ cluster }: DataDirectory): Promise<PidFile | undefined> {
   const text = await readFile(join(cluster, 'postmaster.pid'), 'utf8').catch((error: unknown) => {
     if (errorCode(error) === 'ENOENT') return '';
     throw error;
@@ -81,15 +81,15 @@ export async function removeDeadSignature(data: DataDirectory, socketDirectory: 
   return true;
 }
 
-async function mayHold({ pid, sharedMemory }: Signature, cluster: string): Promise<boolean> {
+async function mayHold({ pid, sharedMemory }: PidFile, cluster: string): Promise<boolean> {
   if (process.platform !== 'linux') return true;
   return (await standingOf(pid, cluster)) !== 'none' || (await isAttached(sharedMemory));
 }
 
 /** server: a living process of the cluster's server; none: certainly not one; unclear: neither can be seen. */
-type Standing = 'server' | 'unclear' | 'none';
+type ProcessState = 'server' | 'unclear' | 'none';
 
-async function standingOf(pid: number, cluster: string): Promise<Standing> {
+async function standingOf(pid: number, cluster: string): Promise<ProcessState> {
   try {
     const status = await readFile(`/proc/${pid}/stat`, 'utf8');
     const [, name, state] = /^\d+ \((.*)\) (\S)/s.exec(status) ?? [];

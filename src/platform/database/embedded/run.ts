@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { diskFull, StartupError } from '../../../config/index.js';
+import { diskFull, OperatorError } from '../../../config/index.js';
 import { ask, createDatabase } from './connection.js';
 import type { DataDirectory } from './data-directory.js';
 import { type FileLock, tryLockFile } from './file-lock.js';
@@ -20,7 +20,7 @@ const QUICK_END_WITHIN_MS = 10_000;
 /**
  * Starts the server and waits until it takes connections, however long its recovery from a crash takes. What is left
  * of an earlier server is waited for, or ended when it is ours and nobody guards it.
- * @throws StartupError when the server does not start; the abort's reason when `signal` ends the wait
+ * @throws OperatorError when the server does not start; the abort's reason when `signal` ends the wait
  */
 export async function startRun(server: Server, signal: AbortSignal): Promise<Postmaster> {
   let refusedAt: number | undefined;
@@ -119,17 +119,17 @@ async function endsWithin(postmaster: Postmaster, milliseconds: number): Promise
   return isEnded;
 }
 
-function staysBehind({ shown }: DataDirectory): StartupError {
-  return new StartupError(
+function staysBehind({ shown }: DataDirectory): OperatorError {
+  return new OperatorError(
     `Another PostgreSQL still holds the database in ${shown}; send SIGQUIT (kill -QUIT, never -9) to the process whose id is the first line of ${shown}/postgres/postmaster.pid, and start again.`,
   );
 }
 
-function doesNotStart({ data }: Server, { isRefused, lastFault, status }: ServerExit): StartupError {
+function doesNotStart({ data }: Server, { isRefused, lastFault, status }: ServerExit): OperatorError {
   if (isRefused) return staysBehind(data);
   if (lastFault.includes('No space left on device')) return diskFull(data.shown);
   const reason = lastFault || `exit status ${status ?? 'unknown'}`;
-  return new StartupError(
+  return new OperatorError(
     `The database in ${data.shown} does not start (${reason}); cure that, or set DATABASE_URL to a PostgreSQL of your own.`,
   );
 }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { StartupError } from '../../../config/index.js';
+import { OperatorError } from '../../../config/index.js';
 import { readPassword } from './cluster.js';
 import { ask, type ConnectionTarget, embeddedTarget } from './connection.js';
 import { errorCode, locateDataDirectory } from './data-directory.js';
@@ -11,7 +11,7 @@ const SETTLED_WITHIN_MS = 15_000;
 /**
  * Finds the database of a service that runs beside this process on the same data directory.
  * @returns null when none runs there
- * @throws StartupError when this user may not reach it
+ * @throws OperatorError when this user may not reach it
  */
 export async function runningEmbeddedPostgres(dataDir: string): Promise<ConnectionTarget | null> {
   try {
@@ -19,7 +19,7 @@ export async function runningEmbeddedPostgres(dataDir: string): Promise<Connecti
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return null;
     if (errorCode(error) !== 'EACCES') throw error;
-    throw new StartupError(
+    throw new OperatorError(
       `The database in ${dataDir} belongs to another user; run this command as the user who runs the service.`,
       { cause: error },
     );

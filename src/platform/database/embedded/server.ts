@@ -4,7 +4,7 @@ import { findBinaries } from './binaries.js';
 import { openCluster } from './cluster.js';
 import { type ConnectionTarget, embeddedTarget } from './connection.js';
 import { type DataDirectory, openDataDirectory } from './data-directory.js';
-import type { Manner } from './launcher.js';
+import type { LaunchOptions } from './launcher.js';
 import type { Log } from './server-log.js';
 import { serverArguments } from './settings.js';
 import { makeSocketDirectory } from './socket-directory.js';
@@ -12,7 +12,7 @@ import { makeSocketDirectory } from './socket-directory.js';
 /** The server on its cluster: all that one run of it needs. */
 export interface Server {
   readonly data: DataDirectory;
-  readonly manner: Manner;
+  readonly manner: LaunchOptions;
   readonly command: readonly string[];
   readonly socketDirectory: string;
   readonly target: ConnectionTarget;
@@ -21,7 +21,7 @@ export interface Server {
 
 /**
  * Finds the programs, the account and the places, and makes the cluster if there is none.
- * @throws StartupError when the machine or DATA_DIR does not allow it
+ * @throws OperatorError when the machine or DATA_DIR does not allow it
  */
 export async function prepareServer(dataDir: string, log: Log): Promise<Server> {
   const data = await openDataDirectory(dataDir);

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { lstat, mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { StartupError } from '../../../config/index.js';
+import { OperatorError } from '../../../config/index.js';
 import { giveTo } from './account.js';
 import { type DataDirectory, errorCode } from './data-directory.js';
 import type { Account } from './launcher.js';
@@ -16,7 +16,7 @@ const LONGEST_SOCKET_PATH = process.platform === 'darwin' ? 103 : 107;
 /**
  * Makes the directory of the server's socket, which the account alone may enter: under DATA_DIR, or where that path
  * is too long for a socket, in the directory for temporary files under a name that follows from DATA_DIR.
- * @throws StartupError when somebody else has made it first, or that too is too long
+ * @throws OperatorError when somebody else has made it first, or that too is too long
  */
 export async function makeSocketDirectory(
   data: DataDirectory,
@@ -24,7 +24,7 @@ export async function makeSocketDirectory(
 ): Promise<string> {
   const directory = [join(data.path, 'run'), join(tmpdir(), `cloudsync-${shortHash(data.path)}`)].find(fits);
   if (directory === undefined) {
-    throw new StartupError(
+    throw new OperatorError(
       `The path of the data directory ${data.shown} is too long for a socket; set DATA_DIR to a shorter one.`,
     );
   }
@@ -50,7 +50,7 @@ async function refuseStrangers(directory: string, account: Account | undefined):
   const isOurs = found.uid === process.geteuid?.() || found.uid === account?.uid;
   const isClosed = (found.mode & 0o022) === 0;
   if (found.isDirectory() && isOurs && isClosed) return;
-  throw new StartupError(
+  throw new OperatorError(
     `${directory} is not a private directory of this service; remove it and start again.`,
   );
 }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { StartupError } from '../../../config/index.js';
+import { OperatorError } from '../../../config/index.js';
 import type { ConnectionTarget } from './connection.js';
 import { errorMessage, explained } from './data-directory.js';
 import { holdsDataDirectory } from './directory-lock.js';
@@ -32,12 +32,12 @@ const FIRST_PAUSE_MS = 100;
  * Starts the database under DATA_DIR, made when it is missing, and resolves when it takes connections. However this
  * process ends, the server shuts down with it.
  * The caller holds the data directory (`lockDataDirectory`): a server found there is then nobody's, and is stopped.
- * @throws StartupError when the machine or DATA_DIR does not allow it
+ * @throws OperatorError when the machine or DATA_DIR does not allow it
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const { dataDir, log, onFatal } = options;
   if (process.platform === 'win32') {
-    throw new StartupError(
+    throw new OperatorError(
       'There is no embedded PostgreSQL on Windows; set DATABASE_URL to a PostgreSQL of your own.',
     );
   }

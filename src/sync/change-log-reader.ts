@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { ListedFile } from '../files/index.js';
 import { BEFORE_ALL_IDS, Database } from '../platform/database/index.js';
 import { refuseCursor } from './cursors.js';
-import { one } from './reading.js';
+import { requireRow } from './reading.js';
 import { syncStatements } from './sync.queries.js';
 
 export interface Change {
@@ -21,9 +21,12 @@ interface Head {
   readonly compactionFloor: number | null;
 }
 
-/** The read side of sync. */
+/**
+ * Status, snapshot and changes as rows, for live rooms and the Automation API. The HTTP routes snapshot and pull
+ * answer with the text that `Pages` reads.
+ */
 @Injectable()
-export class Sync {
+export class ChangeLogReader {
   constructor(private readonly database: Database) {}
 
   /** The head cursor and the number of live files. */
@@ -31,7 +34,7 @@ export class Sync {
     const rows = await this.database.run<{ headCursor: number; liveFiles: number }>(syncStatements.status, [
       workspaceId,
     ]);
-    const { headCursor, liveFiles } = one(rows);
+    const { headCursor, liveFiles } = requireRow(rows);
     return { cursor: headCursor, fileCount: liveFiles };
   }
 
@@ -44,7 +47,11 @@ export class Sync {
     const values = [workspaceId, pageCursor ?? BEFORE_ALL_IDS, limit + 1];
     const rows = await this.database.run<Head & (ListedFile | { id: null })>(syncStatements.snapshot, values);
     const files = rows.filter((row): row is Head & ListedFile => row.id !== null);
-    return { files: files.slice(0, limit), cursor: one(rows).headCursor, hasMore: files.length > limit };
+    return {
+      files: files.slice(0, limit),
+      cursor: requireRow(rows).headCursor,
+      hasMore: files.length > limit,
+    };
   }
 
   /** The changes above a cursor, oldest first, and the cursor to go on from. @throws Conflict needsBootstrap */
@@ -55,7 +62,7 @@ export class Sync {
   ): Promise<{ changes: Change[]; cursor: number; hasMore: boolean }> {
     const values = [workspaceId, cursor, limit + 1];
     const rows = await this.database.run<Head & (Change | { cursor: null })>(syncStatements.pull, values);
-    const head = one(rows);
+    const head = requireRow(rows);
     const changes = rows.filter((row): row is Head & Change => row.cursor !== null);
     await refuseCursor(this.database, { workspaceId, cursor, next: changes[0]?.cursor }, head);
     const page = changes.slice(0, limit);

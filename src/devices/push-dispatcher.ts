@@ -17,7 +17,7 @@ export type LiveCheck = (workspaceId: string, deviceIds: readonly string[]) => P
 
 /** Claims what is due and sends it, so many at once and no more, in all and of one owner. */
 @Injectable()
-export class PushCourier {
+export class PushDispatcher {
   private readonly results: Counter;
   private readonly liveChecks: LiveCheck[] = [];
   private readonly sending = new Set<Promise<void>>();
@@ -26,7 +26,7 @@ export class PushCourier {
   /** Something may be due that there was no room for; `onRoom` says when there is. */
   private hasBacklog = false;
   private isStopped = false;
-  private onRoom: () => void = () => undefined;
+  private onCapacity: () => void = () => undefined;
 
   constructor(
     private readonly queue: PushQueue,
@@ -46,8 +46,8 @@ export class PushCourier {
   }
 
   /** @param onRoom called when pushes that are due can be started after all */
-  whenRoom(onRoom: () => void): void {
-    this.onRoom = onRoom;
+  whenCapacity(onRoom: () => void): void {
+    this.onCapacity = onRoom;
   }
 
   /** Starts what is due, as far as there is room. Not to be called while it runs. */
@@ -86,7 +86,7 @@ export class PushCourier {
       .then(() => {
         this.sending.delete(sent);
         this.count(push.ownerId, -1);
-        if (this.hasBacklog) this.onRoom();
+        if (this.hasBacklog) this.onCapacity();
       });
     this.sending.add(sent);
   }

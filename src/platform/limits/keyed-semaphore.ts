@@ -1,9 +1,12 @@
-import { type SlotLimits, Slots } from './slots.js';
+import { type SlotLimits, Semaphore } from './semaphore.js';
 
-/** Slots of each owner apart. Taken before those of all, they keep one who wants many from waiting in front of everybody else. */
-export class OwnSlots {
+/**
+ * A semaphore for each owner. Taken before the one of all, it keeps an owner who wants much from filling the queue in
+ * front of everybody else.
+ */
+export class KeyedSemaphore {
   /** Of each who has a slot, or waits for one. */
-  private readonly owners = new Map<string, { readonly slots: Slots; takers: number }>();
+  private readonly owners = new Map<string, { readonly slots: Semaphore; takers: number }>();
 
   constructor(private readonly limits: SlotLimits) {}
 
@@ -14,7 +17,7 @@ export class OwnSlots {
 
   /** Resolves with what gives the slot back, to be called once. @throws ServiceUnavailable */
   async take(owner: string): Promise<() => void> {
-    const own = this.owners.get(owner) ?? { slots: new Slots(this.limits), takers: 0 };
+    const own = this.owners.get(owner) ?? { slots: new Semaphore(this.limits), takers: 0 };
     this.owners.set(owner, own);
     own.takers++;
     const forget = (): void => {

@@ -3,14 +3,15 @@ import type { Clock } from '../clock/index.js';
 /** Longer than a batch takes as a rule. What it does not come to within this time is left to another sweep. */
 const CLAIMED_FOR_MS = 10 * 60_000;
 
-/** Longer than the removal of one blob may take: one that is begun ends within the claim. */
+/** Longer than the removal of one blob may take: one that is begun ends within the lease. */
 const LAST_REMOVAL_MS = 60_000;
 
 /**
- * What one sweeper keeps others off, for a while: it may die. Danger: a process can stand still for longer than that,
- * and a move may have brought bytes back to a key meanwhile; so whether it still holds is asked before each removal.
+ * A sweeper's lease on what it removes. It ends, as its process may die. Danger: a process that stood still may have
+ * outlived its lease, and a move may have brought bytes back to a key meanwhile; so `holds` is asked before each
+ * removal.
  */
-export class Claim {
+export class SweepLease {
   /** Until when others take it for good; tells it apart from a later one to the same blob. */
   readonly until: Date;
   private readonly lastRemovalAt: number;

@@ -7,7 +7,7 @@ const SECRET = /^[A-Za-z0-9_-]{43}$/;
  * Proves that a form was made for the browser that posts it, and for who is signed in there. The browser keeps a secret in a
  * cookie; the form has a keyed hash of the session under it. Other sites can neither read the one nor make the other.
  */
-export class FormToken {
+export class CsrfToken {
   private constructor(
     private readonly secret: string,
     private readonly sessionToken: string,
@@ -16,12 +16,12 @@ export class FormToken {
   ) {}
 
   /** @param isHttps the cookie can be one that other hosts of the domain cannot set */
-  static of(cookieHeader: string | undefined, sessionToken: string | undefined, isHttps: boolean): FormToken {
+  static of(cookieHeader: string | undefined, sessionToken: string | undefined, isHttps: boolean): CsrfToken {
     const name = isHttps ? '__Host-form-secret' : 'form-secret';
     const found = cookieOf(cookieHeader, name);
     const secret = found ?? randomBytes(32).toString('base64url');
     const attributes = `Path=/; HttpOnly; SameSite=Lax${isHttps ? '; Secure' : ''}`;
-    return new FormToken(secret, sessionToken ?? '', found ? undefined : `${name}=${secret}; ${attributes}`);
+    return new CsrfToken(secret, sessionToken ?? '', found ? undefined : `${name}=${secret}; ${attributes}`);
   }
 
   get value(): string {

@@ -11,14 +11,17 @@ export interface SlotLimits {
 
 const RETRY_AFTER_S = 5;
 
-/** So many at a time may do what costs much time or memory; the rest wait in turn, and not for ever. */
-export class Slots {
+/**
+ * Limits how many run at once, for what costs much time or memory. So many others wait in turn, and not for ever:
+ * then it is 503.
+ */
+export class Semaphore {
   private taken = 0;
   private readonly queue: (() => void)[] = [];
 
   constructor(private readonly limits: SlotLimits) {}
 
-  /** Resolves with what gives the slot back, which may be called again. @throws ServiceUnavailable */
+  /** Resolves with what releases the place; to call that again does nothing. @throws ServiceUnavailable */
   async take(): Promise<() => void> {
     if (this.taken < this.limits.atOnce) this.taken++;
     else await this.turn();

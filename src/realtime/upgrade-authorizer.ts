@@ -21,9 +21,9 @@ const SOCKETS_PER_WORKSPACE = 1_000;
 
 const ASK_AGAIN_AFTER_S = 10;
 
-/** Lets upgrades in, or refuses them before the 101: the same checks in the same order as for any other request. */
+/** Authenticates and authorizes a WebSocket upgrade before the 101: the checks of an HTTP request, in their order. */
 @Injectable()
-export class Doorkeeper {
+export class UpgradeAuthorizer {
   private isClosed = false;
 
   constructor(

@@ -1,4 +1,4 @@
-import { Outbox } from '../../src/platform/events/outbox.js';
+import { EventBatcher } from '../../src/platform/events/event-batcher.js';
 import type { Log } from '../../src/platform/log/index.js';
 
 const event = (key: string) => ({ topic: 'changes', key });
@@ -10,24 +10,24 @@ async function promisesSettle(): Promise<void> {
 
 describe('what goes to the other instances', () => {
   const sent: string[][] = [];
-  const reader = new Outbox(() => Promise.resolve(), {} as Log);
+  const reader = new EventBatcher(() => Promise.resolve(), {} as Log);
   let deliver = (): void => undefined;
-  const outbox = new Outbox((payload) => {
+  const batcher = new EventBatcher((payload) => {
     sent.push(reader.read(payload).map(({ key }) => key));
     return new Promise<void>((resolve) => (deliver = resolve));
   }, {} as Log);
 
   it('goes at once when nothing went before it, and together with what follows soon after that', async () => {
-    outbox.add(event('first'));
+    batcher.add(event('first'));
     expect(sent).toEqual([['first']]);
-    outbox.add(event('second')); // while the first is on its way
+    batcher.add(event('second')); // while the first is on its way
     deliver();
     for (const key of ['third', 'second', 'fourth']) {
       await promisesSettle();
-      outbox.add(event(key));
+      batcher.add(event(key));
     }
     expect(sent).toEqual([['first']]);
-    const closed = outbox.close(); // does not wait for the rest of the 10 ms, and leaves nothing behind
+    const closed = batcher.close(); // does not wait for the rest of the 10 ms, and leaves nothing behind
     await promisesSettle();
     expect(sent).toEqual([['first'], ['second', 'third', 'fourth']]);
     deliver();
@@ -38,7 +38,7 @@ describe('what goes to the other instances', () => {
     'misses nothing that comes as a message ends, %i promises after it',
     async (promises) => {
       const told: string[] = [];
-      const busy = new Outbox((payload) => {
+      const busy = new EventBatcher((payload) => {
         told.push(...reader.read(payload).map(({ key }) => key));
         return Promise.resolve();
       }, {} as Log);
@@ -53,8 +53,8 @@ describe('what goes to the other instances', () => {
   );
 
   it('is nothing after the end', async () => {
-    outbox.add(event('late'));
-    await outbox.close();
+    batcher.add(event('late'));
+    await batcher.close();
     expect(sent).toHaveLength(2);
   });
 });

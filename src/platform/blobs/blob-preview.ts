@@ -12,7 +12,7 @@ import { sweepStatements } from './sweep.queries.js';
 
 /** What a sweep or a move would do, counted without a lock; nothing is touched. */
 @Injectable()
-export class BlobForesight {
+export class BlobPreview {
   private readonly countDue: Statement;
 
   constructor(

@@ -17,10 +17,11 @@ const LAST_RETRY_MS = 10_000;
 type Envelope = readonly [origin: string, events: readonly (readonly [topic: string, key: string])[]];
 
 /**
- * Events on their way out. The first goes at once; what comes within the next 10 ms goes with the next message, each event
- * once. So a change of a quiet service is heard as soon as can be, and those of a busy one cost little.
+ * Events on their way to the other instances: in memory, lost on a crash, and beyond 10,000 dropped, as listeners
+ * look for themselves. The first goes at once; what comes within the next 10 ms goes with the next message, equal
+ * events as one.
  */
-export class Outbox {
+export class EventBatcher {
   private readonly origin = randomUUID();
   private readonly waiting = new Map<string, BusEvent>();
   private sending: Promise<void> | undefined;

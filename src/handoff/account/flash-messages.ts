@@ -1,7 +1,7 @@
 import type { FailedMint } from './token-desk.js';
 
-/** What has just happened, to be said once. */
-export interface AccountNews {
+/** Messages that are shown once, on the page that answers a form. */
+export interface FlashMessages {
   readonly alert?: string;
   readonly minted?: { readonly name: string; readonly raw: string };
   readonly failedMint?: FailedMint;

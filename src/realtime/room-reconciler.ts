@@ -15,7 +15,7 @@ const EVERY_MS = 3_000;
  * compares what the rooms have been told with what the database says. Two statements, however many rooms there are.
  */
 @Injectable()
-export class LookAround implements OnApplicationBootstrap {
+export class RoomReconciler implements OnApplicationBootstrap {
   private readonly looks = new CoalescingRunner(() => this.look());
 
   constructor(

@@ -5,11 +5,11 @@ import { parseJsonObject } from './json.js';
 const MAX_KEPT = 64 * 1024;
 
 /**
- * What stands around one long text in a JSON object, as it comes. That text is somebody else's; all the rest is kept, with an
- * empty text in its place, and parsed as any other body: it is JSON exactly when the whole is, the text's own rules apart.
- * Characters are latin1, one per byte, until they are parsed.
+ * Scans a JSON object with one large string member as it comes. The caller takes that string; all the rest is kept,
+ * with an empty text in its place, and parsed as any other body: it is JSON exactly when the whole is, the string's
+ * own rules apart. Characters are latin1, one per byte, until they are parsed.
  */
-export class BodyAround {
+export class JsonAroundText {
   /** Whether what comes now is the text. To be ended by who takes it, before the closing quote, which is read here. */
   isInText = false;
 

@@ -3,8 +3,8 @@ import type { Clock } from '../platform/clock/index.js';
 
 const TURN_MS = 10;
 
-/** For long work in small steps: others get their turn between two of them, so nobody waits much longer than one takes. */
-export class Turns {
+/** For long work in small steps: yields to the event loop after every 10 ms. */
+export class EventLoopYield {
   private since: number;
 
   constructor(private readonly clock: Clock) {
