@@ -1,11 +1,11 @@
 import { type DynamicModule, Global, Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { DataSource, type EntityTarget, type ObjectLiteral } from 'typeorm';
-import { Configuration, OperatorError } from '../../config/index.js';
+import { Configuration } from '../../config/index.js';
 import { Log, requestId } from '../log/index.js';
+import { connectFault } from './connect-fault.js';
 import { createDataSource, type DataSourceSettings } from './data-source.js';
 import { Database } from './database.js';
 import { DATABASE_SERVER, provideServer, type Server } from './server.js';
-import { isConnectionLost, sqlState } from './errors.js';
 import { migrate, underStartLock } from './migrate.js';
 import { PlannerStatistics } from './planner-statistics.js';
 import { PoolMetrics } from './pool-metrics.js';
@@ -63,7 +63,7 @@ async function connect(
     return await createDataSource(settings).initialize();
   } catch (error) {
     await server.stop();
-    throw asOperatorError(error);
+    throw connectFault(error);
   }
 }
 
@@ -75,32 +75,4 @@ async function migrateOnce(settings: DataSourceSettings): Promise<void> {
   } finally {
     await dataSource.destroy();
   }
-}
-
-function asOperatorError(error: unknown): unknown {
-  const state = sqlState(error);
-  if (state === '28P01' || state === '28000') {
-    return new OperatorError('PostgreSQL refused the user or password; check DATABASE_URL.', {
-      cause: error,
-    });
-  }
-  if (state === '53300') {
-    return new OperatorError(
-      'PostgreSQL has no connection left; raise its max_connections or lower DATABASE_POOL_SIZE.',
-      {
-        cause: error,
-      },
-    );
-  }
-  if (state === '3D000')
-    return new OperatorError('The database in DATABASE_URL does not exist; create it first.', {
-      cause: error,
-    });
-  if (isConnectionLost(error) || (error as NodeJS.ErrnoException).code === 'ENOTFOUND') {
-    return new OperatorError(
-      'PostgreSQL does not answer; check that it runs and that DATABASE_URL points at it.',
-      { cause: error },
-    );
-  }
-  return error;
 }

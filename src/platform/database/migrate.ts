@@ -1,6 +1,7 @@
 import type { PoolClient } from 'pg';
 import type { DataSource } from 'typeorm';
 import { OperatorError } from '../../config/index.js';
+import { takesNoWrites } from './connect-fault.js';
 import { mayBeSilent } from './silence.js';
 
 const LOWEST_SERVER_VERSION = 150_000;
@@ -30,16 +31,31 @@ export async function underStartLock<T>(dataSource: DataSource, work: () => Prom
   }
 }
 
+interface ServerFacts {
+  readonly version: number;
+  readonly encoding: string;
+  readonly isReadOnly: boolean;
+}
+
 /**
  * Brings the schema to this code's state.
- * @throws OperatorError when the server is too old, or the schema is newer than this code
+ * @throws OperatorError when the server is too old or takes no writes, the database is not for Unicode, or its schema is
+ * newer than this code
  */
 export async function migrate(dataSource: DataSource): Promise<void> {
-  const [server] = await dataSource.query<{ version: number }[]>(
-    `SELECT current_setting('server_version_num')::int AS version`,
+  const [server] = await dataSource.query<ServerFacts[]>(
+    `SELECT current_setting('server_version_num')::int AS version, current_setting('server_encoding') AS encoding,
+            current_setting('transaction_read_only')::boolean AS "isReadOnly"`,
   );
   if (!server || server.version < LOWEST_SERVER_VERSION) {
     throw new OperatorError('PostgreSQL 15 or later is needed; point DATABASE_URL at a newer server.');
+  }
+  if (server.isReadOnly) throw takesNoWrites();
+  if (server.encoding !== 'UTF8') {
+    throw new OperatorError(
+      `The database has the encoding ${server.encoding}, which does not hold every text; ` +
+        `create it with ENCODING 'UTF8' TEMPLATE template0.`,
+    );
   }
   await refuseNewerSchema(dataSource);
   await dataSource.runMigrations({ transaction: 'each' });

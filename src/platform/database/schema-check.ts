@@ -1,7 +1,18 @@
 import { Injectable } from '@nestjs/common';
+import { takesNoWrites } from './connect-fault.js';
 import { Database } from './database.js';
 
 const ANSWER_WITHIN_MS = 1_500;
+
+interface Found {
+  /** As of a standby: also after a failover that leads to a server which has not been promoted. */
+  readonly isReadOnly: boolean;
+  /** Of the migrations that were run. */
+  readonly names: readonly string[];
+}
+
+const look = `
+  SELECT current_setting('transaction_read_only')::boolean AS "isReadOnly", array(SELECT name FROM migrations) AS names`;
 
 /**
  * `behind`: this code needs what is not there. `ahead`: a newer version has been at work, whose migrations this one
@@ -9,20 +20,22 @@ const ANSWER_WITHIN_MS = 1_500;
  */
 export type SchemaState = 'ok' | 'behind' | 'ahead';
 
-/** Looks whether the database answers, and for which version of the code its schema is. */
+/** Looks whether the database answers and takes writes, and for which version of the code its schema is. */
 @Injectable()
 export class SchemaCheck {
   constructor(private readonly database: Database) {}
 
-  /** On a connection of its own: a pool that is busy is no database that is away. @throws when it cannot connect, or there is no answer in 1.5 s */
+  /** On a connection of its own: a pool that is busy is no database that is away. @throws when it cannot connect, there is no answer in 1.5 s, or nothing can be written */
   async look(): Promise<SchemaState> {
     const client = this.database.dedicatedClient('readiness', ANSWER_WITHIN_MS);
     client.on('error', () => undefined); // the query fails too, and says it
     try {
       await client.connect();
       await client.query(`SET statement_timeout = ${ANSWER_WITHIN_MS}`); // or the server would wait on, when nobody does any more
-      const { rows } = await client.query<{ name: string }>('SELECT name FROM migrations');
-      return this.stateOf(new Set(rows.map(({ name }) => name)));
+      const { rows } = await client.query<Found>(look);
+      const [found] = rows;
+      if (!found || found.isReadOnly) throw takesNoWrites();
+      return this.stateOf(new Set(found.names));
     } finally {
       void client.end().catch(() => undefined);
     }

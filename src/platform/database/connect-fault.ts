@@ -1,0 +1,52 @@
+import { OperatorError } from '../../config/index.js';
+import { isConnectionLost, sqlState } from './errors.js';
+
+const READ_ONLY =
+  'PostgreSQL takes no writes here (a standby, or default_transaction_read_only); point DATABASE_URL at the primary.';
+
+/** By SQLSTATE. The server's own words name users, databases and addresses, and no password. */
+const SENTENCES: Readonly<Record<string, (words: string) => string>> = {
+  '28P01': () => 'PostgreSQL refused the user or password; check DATABASE_URL.',
+  '28000': (words) =>
+    `PostgreSQL refused the connection (${words}); check DATABASE_URL and the server's pg_hba.conf.`,
+  '53300': () => 'PostgreSQL has no connection left; raise its max_connections or lower DATABASE_POOL_SIZE.',
+  '3D000': () => 'The database in DATABASE_URL does not exist; create it first.',
+  '42501': (words) =>
+    `The user of DATABASE_URL may not do what the service needs (${words}); let it own the database, or a schema in its search_path.`,
+  '3F000': (words) =>
+    `The search_path of DATABASE_URL's user leads nowhere (${words}); create the schema first.`,
+  '25006': () => READ_ONLY,
+};
+
+const TLS = new Set([
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'CERT_HAS_EXPIRED',
+  'CERT_NOT_YET_VALID',
+  'CERT_UNTRUSTED',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+]);
+const NO_TLS = 'The server does not support SSL connections';
+
+export const takesNoWrites = (): OperatorError => new OperatorError(READ_ONLY);
+
+/** What is wrong with the way to the database, if the operator can mend it; else the error as it is. */
+export function connectFault(error: unknown): unknown {
+  const sentence = sentenceFor(error as NodeJS.ErrnoException);
+  return sentence === undefined ? error : new OperatorError(sentence, { cause: error });
+}
+
+function sentenceFor(error: NodeJS.ErrnoException): string | undefined {
+  const { code = '', syscall } = error;
+  const sentence = SENTENCES[sqlState(error) ?? ''];
+  if (sentence) return sentence(error.message);
+  if (isConnectionLost(error) || code === 'ENOTFOUND')
+    return 'PostgreSQL does not answer; check that it runs and that DATABASE_URL points at it.';
+  if (TLS.has(code) || error.message === NO_TLS)
+    return `No TLS connection to PostgreSQL can be made (${error.message}); check sslmode and sslrootcert in DATABASE_URL.`;
+  if (syscall === 'open') return `A file that DATABASE_URL names cannot be read (${error.message}).`;
+  return undefined;
+}
