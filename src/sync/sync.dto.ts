@@ -82,6 +82,6 @@ export class PullRequest {
   cursor: number;
 
   @IsOptional()
-  @IsNumber()
+  @IsNumber({}, { message: 'limit must be a number' })
   limit?: number | null;
 }
