@@ -13,7 +13,7 @@ import { describeWithTestServers, startS3, type TestS3 } from '../../kit/s3.js';
 import { chunksOf, listed, MIB, newKey, s3UnderTest } from './stores.js';
 
 /** In ms: where something is silent, and elsewhere. The store's own limits are tested apart. */
-const SHORT = { connectMs: 400, idleMs: 300, callMs: 1_000, cleanUpMs: 1_000, pauseMs: 5 };
+const SHORT = { connectMs: 800, idleMs: 800, callMs: 2_500, cleanUpMs: 1_000, pauseMs: 5 };
 const PATIENT = { connectMs: 3_000, idleMs: 5_000, callMs: 10_000, cleanUpMs: 1_000, pauseMs: 5 };
 const NO_ANSWER = 15_000;
 
@@ -75,11 +75,16 @@ describeWithTestServers('the S3 store behind a network that fails', () => {
     return (request) => (is(request) ? fault : undefined);
   };
 
-  /** Only the first such request. */
+  /** Only the first such request. What follows may take as long as a slow machine takes for it. */
   const first = (is: (request: ProxiedRequest) => boolean, fault: Fault): Weather => {
     let count = 0;
     beShortWith(fault);
-    return (request) => (is(request) && count++ === 0 ? fault : undefined);
+    store.connection.limits.callMs = PATIENT.callMs;
+    return (request) => {
+      if (!is(request) || count++ > 0) return undefined;
+      if (fault.kind !== 'stall') Object.assign(store.connection.limits, PATIENT); // a stall is met after its answer has begun
+      return fault;
+    };
   };
 
   const LOST: [string, Fault][] = [
@@ -294,6 +299,22 @@ describeWithTestServers('the S3 store behind a network that fails', () => {
         await eventually(() => expect(proxy.connections).toBeLessThanOrEqual(Math.max(before - 1, 0)));
       },
     );
+  });
+
+  it('closes a download at once whose reader gives up while the store is silent, and asks for no more of it', async () => {
+    const key = newKey();
+    await direct.put(key, chunksOf(LARGE));
+    store.connection.limits.idleMs = 3_600_000;
+    proxy.set((request) => (isGet(request) ? { kind: 'stall' } : undefined));
+    const before = proxy.connections;
+    const stream = await store.read(key, LARGE.length);
+    const asked = proxy.requests.length;
+    let taken = 0;
+    stream.on('data', (chunk: Buffer) => (taken += chunk.length));
+    await eventually(() => expect(taken).toBe(Math.ceil(LARGE.length / 2)));
+    stream.destroy();
+    await eventually(() => expect(proxy.connections).toBeLessThanOrEqual(Math.max(before - 1, 0)));
+    expect(proxy.requests.length).toBe(asked);
   });
 
   it('asks twice for what may be asked twice', async () => {

@@ -12,6 +12,9 @@ const CUTS = 3;
  * harmless, and the client that waits for the rest need not know.
  */
 export class S3Download {
+  private response: IncomingMessage | undefined;
+  private hasReader = true;
+
   private constructor(
     private readonly connection: S3Connection,
     private readonly key: string,
@@ -27,32 +30,46 @@ export class S3Download {
     range: ByteRange,
   ): Promise<Readable> {
     const download = new S3Download(connection, key, size, range);
-    const first = await download.from(range.start);
-    const stream = Readable.from(download.chunks(first), { objectMode: false });
-    // A reader that goes before it has read anything never lets the generator begin, nor end.
-    stream.once('close', () => first.destroy());
+    download.response = await download.from(range.start);
+    const stream = Readable.from(download.chunks(), { objectMode: false });
+    const destroy = stream._destroy.bind(stream);
+    // The stream itself would wait for the generator, which may never have begun, or may wait for a store that is silent.
+    stream._destroy = (error, done) => {
+      download.stop();
+      destroy(error, done);
+    };
     return stream;
   }
 
-  private async *chunks(first: IncomingMessage): AsyncGenerator<Buffer> {
+  private stop(): void {
+    this.hasReader = false;
+    this.response?.destroy();
+  }
+
+  private isRead(): boolean {
+    return this.hasReader;
+  }
+
+  private async *chunks(): AsyncGenerator<Buffer> {
     let position = this.range.start;
-    let response: IncomingMessage | undefined = first;
-    for (let cuts = 0; position <= this.range.end;) {
+    for (let cuts = 0; position <= this.range.end && this.isRead();) {
       try {
-        response ??= await this.from(position);
-        for await (const chunk of this.watched(response)) {
+        this.response ??= await this.from(position);
+        if (!this.isRead()) return; // it has gone meanwhile
+        for await (const chunk of this.watched(this.response)) {
           cuts = 0;
           position += chunk.length;
           yield chunk;
         }
         if (position <= this.range.end) throw new S3Timeout('the body ended too early');
       } catch (error) {
+        if (!this.isRead()) return;
         if (error instanceof BlobMissing) throw error;
         if (++cuts === CUTS)
           throw error instanceof S3Fault ? error : new S3Fault(error, { status: undefined, wasSent: true });
       } finally {
-        response?.destroy();
-        response = undefined;
+        this.response?.destroy();
+        this.response = undefined;
       }
     }
   }
