@@ -32,7 +32,7 @@ interface Removed {
 /** The assets of a workspace, but for their creation. */
 @Injectable()
 export class Assets {
-  private sweeping: Promise<void> | undefined;
+  private sweeping: Promise<unknown> | undefined;
 
   constructor(
     private readonly database: Database,

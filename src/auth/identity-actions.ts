@@ -6,7 +6,7 @@ interface IdentityAction {
 }
 
 /** What of the identity handler is reachable below /api/auth; the library brings more than this service offers. */
-export const IDENTITY_ACTIONS = {
+const IDENTITY_ACTIONS = {
   'POST sign-up/email': { isWrite: true, isGuessable: true },
   'POST sign-in/email': { isGuessable: true },
   'GET get-session': {},

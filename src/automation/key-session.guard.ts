@@ -23,7 +23,7 @@ const requestOf = (context: ExecutionContext): VaultRequest =>
 
 /** Runs after all global guards, so a stranger learns nothing here: 401 unless `X-Key-Session` opens the workspace. */
 @Injectable()
-export class KeySessionGuard implements CanActivate {
+class KeySessionGuard implements CanActivate {
   constructor(private readonly sessions: KeySessions) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
@@ -38,7 +38,7 @@ export class KeySessionGuard implements CanActivate {
 
 /** Wipes the keys when the handler has done with them: not when the client goes away, while it may still be encrypting. */
 @Injectable()
-export class KeyWiper implements NestInterceptor {
+class KeyWiper implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const { vault } = requestOf(context);
     return next.handle().pipe(finalize(() => wipe(vault)));

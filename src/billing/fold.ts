@@ -1,8 +1,7 @@
 import type { SubscriptionState } from './subscription-state.js';
 import { type ProviderCause, type SubscriptionStatus, transition } from './transitions.js';
 
-export const EVENT_KINDS = ['created', 'updated', 'deleted', 'payment_failed'] as const;
-export type EventKind = (typeof EVENT_KINDS)[number];
+export type EventKind = 'created' | 'updated' | 'deleted' | 'payment_failed';
 
 /** What the provider's subscription object says; times in seconds since 1970. */
 export interface Terms {

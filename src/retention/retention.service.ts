@@ -54,11 +54,10 @@ export class Retention {
       if (options.signal?.aborted) break;
       const counts = { ...NOTHING };
       // One workspace's fault must not keep the others from being thinned.
-      await this.log.bestEffort('thin a workspace', async () => {
-        total.failed++;
-        await this.runOn(workspaceId, thinning, options, counts);
-        total.failed--;
-      });
+      const isDone = await this.log.bestEffort('thin a workspace', () =>
+        this.runOn(workspaceId, thinning, options, counts),
+      );
+      if (!isDone) total.failed++;
       add(counts, total);
       if (counts.versions > 0) options.onWorkspace?.({ workspaceId, ...counts });
     }

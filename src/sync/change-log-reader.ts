@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { ListedFile } from '../files/index.js';
 import { BEFORE_ALL_IDS, Database } from '../platform/database/index.js';
+import { NotFound } from '../platform/http/index.js';
 import { refuseCursor } from './cursors.js';
-import { requireRow } from './reading.js';
 import { syncStatements } from './sync.queries.js';
 
 export interface Change {
@@ -68,4 +68,10 @@ export class ChangeLogReader {
     const page = changes.slice(0, limit);
     return { changes: page, cursor: page.at(-1)?.cursor ?? cursor, hasMore: changes.length > limit };
   }
+}
+
+/** The one row of a query that always has one; without it the workspace has gone meanwhile. @throws NotFound */
+function requireRow<Row>([row]: readonly Row[]): Row {
+  if (row === undefined) throw new NotFound('workspace not found');
+  return row;
 }

@@ -12,7 +12,7 @@ const JSON_LIMIT = 1024 * 1024;
 const JSON_TIMEOUT_MS = 30_000;
 
 /** The client closed the connection in mid-body: nobody is left to answer. */
-export class ClientGone extends BadRequest {
+class ClientGone extends BadRequest {
   constructor() {
     super('the request body ended before it was complete');
   }

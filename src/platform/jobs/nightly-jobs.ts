@@ -72,18 +72,18 @@ export class NightlyJobs implements BeforeApplicationShutdown, OnApplicationShut
   }
 
   private async runAll(signal: AbortSignal): Promise<Counts> {
-    const counts = { jobs: 0, failed: 0 };
+    const counts = { jobs: 0, done: 0 };
     for (const [name, job] of this.jobs) {
       if (signal.aborted) break;
       counts.jobs++;
-      counts.failed++;
       // A row that cannot be begun costs its own job only.
       await this.log.bestEffort('run a nightly job', async () => {
         const outcome = await this.noted(name, signal, () => job(this.clock.now(), signal));
-        if (!('error' in outcome)) counts.failed--;
+        if (!('error' in outcome)) counts.done++;
       });
     }
-    return counts;
+    const { jobs, done } = counts;
+    return { jobs, failed: jobs - done };
   }
 
   /** Runs work with a row of its own. */

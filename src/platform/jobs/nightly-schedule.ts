@@ -27,7 +27,7 @@ export class NightlyTimes {
 @Injectable()
 export class NightlySchedule implements BeforeApplicationShutdown {
   private job: CronJob | undefined;
-  private running: Promise<void> | undefined;
+  private running: Promise<unknown> | undefined;
 
   constructor(
     private readonly times: NightlyTimes,

@@ -14,12 +14,14 @@ export class Log {
     this.pino.error(fields, message);
   }
 
-  /** Runs work whose failure must not fail its caller: it is logged, nothing more. */
-  async bestEffort(what: string, work: () => Promise<unknown>): Promise<void> {
+  /** Runs work whose failure must not fail its caller: it is logged, nothing more. @returns whether it succeeded */
+  async bestEffort(what: string, work: () => Promise<unknown>): Promise<boolean> {
     try {
       await work();
+      return true;
     } catch (err) {
       this.pino.warn({ err }, `could not ${what}`);
+      return false;
     }
   }
 }
