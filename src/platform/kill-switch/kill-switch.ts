@@ -1,7 +1,6 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import type { FastifyInstance } from 'fastify';
-import { CoalescingRunner } from '../async/index.js';
 import { Clock } from '../clock/index.js';
 import { Database, statement } from '../database/index.js';
 import { EventBus } from '../events/index.js';
@@ -33,8 +32,9 @@ const set = statement(
 export class KillSwitch implements OnApplicationBootstrap {
   private current: Mode = 'off';
   private readonly listeners: ((mode: Mode) => void)[] = [];
-  /** One at a time, or an answer that was late would undo a newer one. */
-  private readonly looks = new CoalescingRunner(() => this.readMode());
+  /** How many looks were begun, and the last of those that were answered. */
+  private looks = 0;
+  private answered = 0;
 
   constructor(
     private readonly database: Database,
@@ -65,8 +65,14 @@ export class KillSwitch implements OnApplicationBootstrap {
 
   /** A database that does not answer leaves the mode as it is. */
   @Interval(LOOK_EVERY_MS)
-  look(): Promise<void> {
-    return this.looks.run();
+  async look(): Promise<void> {
+    const look = ++this.looks;
+    await this.log.bestEffort('look at the kill switch', async () => {
+      const [row] = await this.database.run<{ mode: Mode }>(find, []);
+      if (look < this.answered) return; // an answer that comes late must not undo a newer one
+      this.answered = look;
+      this.change(row?.mode ?? 'off');
+    });
   }
 
   /** While down, no request gets any further than this. */
@@ -93,14 +99,10 @@ export class KillSwitch implements OnApplicationBootstrap {
     return new ServiceUnavailable(message, RETRY_AFTER_S);
   }
 
-  private async readMode(): Promise<void> {
-    await this.log.bestEffort('look at the kill switch', async () => {
-      const [row] = await this.database.run<{ mode: Mode }>(find, []);
-      const mode = row?.mode ?? 'off';
-      if (mode === this.current) return;
-      this.current = mode;
-      this.log.warn({ mode }, 'the kill switch was set');
-      for (const listener of this.listeners) listener(mode);
-    });
+  private change(mode: Mode): void {
+    if (mode === this.current) return;
+    this.current = mode;
+    this.log.warn({ mode }, 'the kill switch was set');
+    for (const listener of this.listeners) listener(mode);
   }
 }
