@@ -35,15 +35,15 @@ export class StandingGuard implements CanActivate {
     const workspaceId = idInReach(demands, request.principal);
     const { userId } = request.principal;
     const caller = { userId, needsSubscription: demands.subscription };
-    const looksAgain = this.find(context, ACCESS_CHECKED_IN_STATEMENT) === true;
+    const isCheckedInStatement = this.find(context, ACCESS_CHECKED_IN_STATEMENT) === true;
     const isExpected =
-      looksAgain && workspaceId !== null && this.standings.wasAllowedLately(caller, workspaceId);
+      isCheckedInStatement && workspaceId !== null && this.standings.wasAllowedLately(caller, workspaceId);
     const isOwner = isExpected || (await this.standings.check(userId, demands, workspaceId));
 
     if (!demands.workspaces) return true;
     refuseUnclear(demands.workspaces);
     if (workspaceId === null || !isOwner) throw new NotFound('workspace not found');
-    if (looksAgain && !isExpected) this.standings.rememberAllowed(caller, workspaceId);
+    if (isCheckedInStatement && !isExpected) this.standings.rememberAllowed(caller, workspaceId);
     request.workspace = { id: workspaceId, caller };
     return true;
   }

@@ -224,45 +224,6 @@ describe('a body', () => {
     expectFlat(await sendRaw(service.url, { method: 'PUT', path: notes.file('YQ'), headers }), 413);
   });
 
-  it('of who may not, or is asked for too much, is not asked for', async () => {
-    const notes = await workspace();
-    const put = async (headers: Readonly<Record<string, string>>): Promise<string> => {
-      const socket = openSocket(service.url);
-      const all = { Host: 'x', 'Content-Length': '100', Expect: '100-continue', ...headers };
-      socket.write(headOf('PUT', notes.file('YQ'), all)); // and no byte of the body
-      return (await received(socket)).toString();
-    };
-    for (const [status, headers] of [
-      [401, {}],
-      [400, { ...headersOf(notes, ''), 'X-Device-Id': '' }],
-      [413, { ...headersOf(notes, ''), 'Content-Length': String(MAX_FILE_BYTES + 1) }],
-    ] as const) {
-      const answer = await put(headers);
-      expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} [^]*connection: close`, 'i'));
-    }
-  });
-
-  it('is asked for when it is wanted, and the connection stays open for the next', async () => {
-    const notes = await workspace();
-    const head = headOf('PUT', notes.file('YQ'), {
-      Host: 'x',
-      ...headersOf(notes, 'body'),
-      'Content-Length': '4',
-      Expect: '100-continue',
-    });
-    const socket = openSocket(service.url);
-    const seen: Buffer[] = [];
-    socket.on('data', (chunk: Buffer) => seen.push(chunk));
-    const text = (): string => Buffer.concat(seen).toString();
-    for (const count of [1, 2]) {
-      socket.write(head);
-      await eventually(() => expect(text().split('HTTP/1.1 100 Continue')).toHaveLength(count + 1));
-      socket.write('body');
-      await eventually(() => expect(text().match(/HTTP\/1\.1 20[01] /g)).toHaveLength(count));
-    }
-    socket.destroy();
-  });
-
   it('is taken after 100-continue', async () => {
     const notes = await workspace();
     expect((await putRaw(notes, 'YQ', 'body', { Expect: '100-continue' })).status).toBe(201);

@@ -32,7 +32,7 @@ beforeAll(async () => {
   service = await startService();
   alice = await service.user('alice');
   // Without its looking around, what is told here is told by events: each write says so, after its commit.
-  Object.assign(service.app.get(RoomReconciler), { latest: { run: () => Promise.resolve() } });
+  Object.assign(service.app.get(RoomReconciler), { looks: { run: () => Promise.resolve() } });
 });
 
 beforeEach(async () => {

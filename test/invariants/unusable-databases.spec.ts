@@ -124,6 +124,7 @@ describe('a database that the service cannot use', () => {
         yes,
         /^No TLS connection .* \(self-signed certificate in certificate chain\); check sslmode/,
       ],
+      ['sslrootcert=/', no, /^A file that DATABASE_URL names cannot be read \(EISDIR: .*\)\.$/],
       [
         'sslrootcert=/no/such/file',
         no,

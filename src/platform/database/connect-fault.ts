@@ -45,8 +45,9 @@ function sentenceFor(error: NodeJS.ErrnoException): string | undefined {
   if (sentence) return sentence(error.message);
   if (isConnectionLost(error) || code === 'ENOTFOUND')
     return 'PostgreSQL does not answer; check that it runs and that DATABASE_URL points at it.';
-  if (TLS.has(code) || error.message === NO_TLS)
+  if (TLS.has(code) || /^ERR_(?:OSSL|SSL)_/.test(code) || error.message === NO_TLS)
     return `No TLS connection to PostgreSQL can be made (${error.message}); check sslmode and sslrootcert in DATABASE_URL.`;
-  if (syscall === 'open') return `A file that DATABASE_URL names cannot be read (${error.message}).`;
+  if (syscall === 'open' || code === 'EISDIR')
+    return `A file that DATABASE_URL names cannot be read (${error.message}).`;
   return undefined;
 }

@@ -1,13 +1,12 @@
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { randomUUID } from 'node:crypto';
-import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { requestId } from '../log/index.js';
 import { messageFor } from './error-filter.js';
 import { ApiError, BadRequest } from './errors.js';
-import { takeExpectations } from './expectations.js';
 import { faultOf } from './faults.js';
 import { securityHeaders } from './headers.js';
 import type { InFlightRequests, RequestEnd } from './in-flight.js';
@@ -62,7 +61,7 @@ export function createAdapter(
   inFlight.onEnd((request, reply, end) => logRequest(logger, request, reply, end));
   fastify.addHook('onRequest', (request, _reply, done) => requestId.run(request.id, done));
   leaveBodiesUnread(fastify);
-  const isUnmet = takeExpectations(fastify);
+  const isUnmet = unmetExpectations(fastify);
   fastify.addHook('onRequest', (request, reply, done) => {
     reply.headers(headers).header('x-request-id', request.id);
     forgetUnreadableContentType(request.raw);
@@ -122,6 +121,20 @@ function isHostless({ headers, httpVersion }: IncomingMessage): boolean {
 
 class ExpectationFailed extends ApiError {
   readonly status = 417;
+}
+
+/**
+ * Tells requests with an `Expect` that is not 100-continue. Node would refuse them without a body, a request id and a
+ * line in the log, so they are sent on as if they had none.
+ */
+function unmetExpectations({ server }: FastifyInstance): (request: IncomingMessage) => boolean {
+  const unmet = new WeakSet<IncomingMessage>();
+  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+    unmet.add(request);
+    response.setHeader('connection', 'close'); // the body may never come, and nobody can tell where the next request begins
+    server.emit('request', request, response);
+  });
+  return (request) => unmet.has(request);
 }
 
 /** Addresses that the router cannot even read: they meet no hook and no filter. */

@@ -2,7 +2,6 @@ import { createParamDecorator, type ExecutionContext, type PipeTransform } from 
 import type { FastifyRequest } from 'fastify';
 import type { IncomingMessage } from 'node:http';
 import { inTime } from '../clock/index.js';
-import { askForBody } from './expectations.js';
 import { recheck } from './after-body.js';
 import { BadRequest, PayloadTooLarge, RequestTimeout, UnsupportedMediaType } from './errors.js';
 import { parseJsonObject } from './json.js';
@@ -30,7 +29,6 @@ export async function* bodyChunks(request: IncomingMessage, limit: number): Asyn
   }
   if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
 
-  askForBody(request);
   let received = 0;
   try {
     // destroyOnReturn: an early end of the loop must leave the socket open for the answer
