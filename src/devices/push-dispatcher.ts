@@ -64,10 +64,14 @@ export class PushDispatcher {
     }
   }
 
-  /** Resolves when all that was started has been tried; whether there was no room for some. */
-  async finish(): Promise<{ hasBacklog: boolean }> {
-    while (this.sending.size > 0) await Promise.all(this.sending); // one that ends may let another begin
-    return { hasBacklog: this.hasBacklog };
+  /** Resolves when all that was started so far has been tried; one that ends may let another begin. */
+  async finish(): Promise<void> {
+    await Promise.all(this.sending);
+  }
+
+  /** Nothing is being sent, and nothing waits for room. */
+  get isIdle(): boolean {
+    return this.sending.size === 0 && !this.hasBacklog;
   }
 
   /** Starts nothing any more. What is not done in a moment is cut off and counts as failed: it will be tried again. */

@@ -68,8 +68,10 @@ export class WebPush implements OnApplicationBootstrap, BeforeApplicationShutdow
   /** Sends what is due now, and resolves when all of it has been tried; it would also happen by itself. */
   async sendDue(): Promise<void> {
     if (!this.configuration.hasWebPush) return;
-    do await this.work();
-    while ((await this.dispatcher.finish()).hasBacklog);
+    do {
+      await this.work();
+      await this.dispatcher.finish();
+    } while (this.working !== undefined || !this.dispatcher.isIdle);
   }
 
   async beforeApplicationShutdown(): Promise<void> {

@@ -5,10 +5,18 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { generateVapidKeys, WebPush } from '../../src/devices/index.js';
 import { EventBus } from '../../src/platform/events/index.js';
+import { PushDispatcher } from '../../src/devices/push-dispatcher.js';
 import { Outbound } from '../../src/platform/outbound/index.js';
 import { ASSETS, CHANGES, WorkspacePurge } from '../../src/workspaces/index.js';
 import { halfAnUpload } from '../kit/half-upload.js';
-import { eventually, startService, type TestService, TestSocket, type TestWorkspace } from '../kit/index.js';
+import {
+  eventually,
+  holdTable,
+  startService,
+  type TestService,
+  TestSocket,
+  type TestWorkspace,
+} from '../kit/index.js';
 import { type Browser, PUBLIC_ADDRESS, startPushService, type TestPushService } from '../kit/push-service.js';
 
 const VAPID = generateVapidKeys();
@@ -670,6 +678,23 @@ describe('many pushes at once', () => {
     for (const response of held) response.writeHead(201).end();
     await eventually(() => expect(arrived()).toBe(40));
     await sendDue();
+    expect(browsers.map(typesOf)).toEqual(browsers.map(() => ['changes']));
+  });
+
+  it('are not all sent while those are being claimed that there was no room for', async () => {
+    const workspace = await newWorkspace();
+    await subscribeHolding(workspace, 5);
+    await change(workspace);
+    const sent = sendDue();
+    await eventually(() => expect(held.length).toBe(4));
+    const claims = await holdTable(service.database, 'push_subscriptions');
+    for (const browser of browsers) browser.respond = answering(201);
+    held.shift()!.writeHead(201).end();
+    await claims.waiting(1);
+    for (const response of held) response.writeHead(201).end();
+    await service.app.get(PushDispatcher).finish();
+    await claims.release();
+    await sent;
     expect(browsers.map(typesOf)).toEqual(browsers.map(() => ['changes']));
   });
 });

@@ -1,0 +1,34 @@
+import pg from 'pg';
+import type { TestDatabase } from './database.js';
+
+/** What nobody else can lock until it is let go. */
+export interface Held {
+  /** Resolves when so many connections wait for a lock, on this or on one that somebody holds who waits for it. */
+  waiting(connections: number): Promise<void>;
+  release(): Promise<void>;
+}
+
+export function holdRow(database: TestDatabase, table: string, column: string, id: string): Promise<Held> {
+  return hold(database, `SELECT FROM ${table} WHERE ${column} = $1 FOR UPDATE`, [id]);
+}
+
+/** Until it is let go, nobody else can read the table. */
+export function holdTable(database: TestDatabase, table: string): Promise<Held> {
+  return hold(database, `LOCK TABLE ${table}`);
+}
+
+async function hold(database: TestDatabase, lock: string, parameters: string[] = []): Promise<Held> {
+  const holder = new pg.Client({ connectionString: database.url });
+  holder.on('error', () => undefined); // a test that fails leaves it to the end of the database
+  await holder.connect();
+  await holder.query('BEGIN');
+  await holder.query(lock, parameters);
+  return {
+    waiting: (connections) =>
+      database.eventually(
+        `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+         HAVING count(*) = ${connections}`,
+      ),
+    release: () => holder.end(),
+  };
+}
