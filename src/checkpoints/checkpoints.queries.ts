@@ -125,17 +125,23 @@ export const projectionStatements = {
      ORDER BY p.id`,
   ),
 
-  /** A path's last row at or below the cursor ($3), with its version's id; no row when it had none yet. */
+  /**
+   * The last row of a path ($3) at or below the cursor of the checkpoint ($2), with its version's id: nulls when it had
+   * none yet, no row without the checkpoint.
+   */
   noteState: statement(
     'checkpoints.note_state',
-    `SELECT c.action, v.id AS "versionId"
-     FROM files f
-     JOIN LATERAL (
+    `SELECT w.compaction_floor AS "compactionFloor", last.action, v.id AS "versionId"
+     FROM checkpoints p
+     JOIN workspaces w ON w.id = p.workspace_id AND w.deleted_at IS NULL
+     LEFT JOIN files f ON f.workspace_id = $1 AND f.path_hash = sha256($3::text::bytea)
+     LEFT JOIN LATERAL (
        SELECT cursor, action, version FROM changes c
-       WHERE c.workspace_id = $1 AND c.file_id = f.id AND c.cursor <= $3
+       WHERE c.workspace_id = $1 AND c.file_id = f.id AND c.cursor <= p.cursor
        ORDER BY c.cursor DESC LIMIT 1
-     ) c ON true
-     LEFT JOIN versions v ON v.workspace_id = $1 AND v.file_id = f.id AND v.version = c.version AND v.change_cursor = c.cursor
-     WHERE f.workspace_id = $1 AND f.path_hash = sha256($2::text::bytea)`,
+     ) last ON true
+     LEFT JOIN versions v
+       ON v.workspace_id = $1 AND v.file_id = f.id AND v.version = last.version AND v.change_cursor = last.cursor
+     WHERE p.workspace_id = $1 AND p.id = $2`,
   ),
 };

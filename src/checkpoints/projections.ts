@@ -46,11 +46,19 @@ const LARGE: SlotLimits = {
 /** These do not wait for large ones. At most 4 MiB of paths each; with all connections for them, nothing else would go on. */
 const SMALL: SlotLimits = { ...LARGE, atOnce: 2 };
 
-interface Mark {
+interface Compactable {
+  readonly compactionFloor: number | null;
+}
+
+interface Mark extends Compactable {
   readonly cursor: number;
   readonly olderCursor: number;
   readonly headCursor: number;
-  readonly compactionFloor: number | null;
+}
+
+interface MarkedNote extends Compactable {
+  readonly action: 'upsert' | 'delete' | null;
+  readonly versionId: string | null;
 }
 
 /**
@@ -89,16 +97,13 @@ export class Projections {
   }
 
   /** The version that a path had at the checkpoint; absent when it was deleted or not yet created. */
-  noteState(workspaceId: string, checkpointId: string, encryptedPath: string): Promise<NoteState> {
-    return this.onSnapshot(workspaceId, checkpointId, async (tx, mark) => {
-      refuseCompacted(mark);
-      const values = [workspaceId, encryptedPath, mark.cursor];
-      const [row] = await tx.run<{ action: string; versionId: string | null }>(
-        projectionStatements.noteState,
-        values,
-      );
-      return row?.action === 'upsert' ? { versionId: row.versionId } : { absent: true };
-    });
+  async noteState(workspaceId: string, checkpointId: string, encryptedPath: string): Promise<NoteState> {
+    if (!isUUID(checkpointId)) throw new NotFound('checkpoint not found');
+    const values = [workspaceId, checkpointId, encryptedPath];
+    const [row] = await this.database.run<MarkedNote>(projectionStatements.noteState, values);
+    if (!row) throw new NotFound('checkpoint not found');
+    refuseCompacted(row);
+    return row.action === 'upsert' ? { versionId: row.versionId } : { absent: true };
   }
 
   /** One of a large log waits for those before it, without a connection. @throws ServiceUnavailable when its turn does not come */
@@ -135,7 +140,7 @@ export class Projections {
 }
 
 /** Whatever the floor is: rows that a projection needs may be below it (checkpoint rule 7). */
-function refuseCompacted({ compactionFloor }: Mark): void {
+function refuseCompacted({ compactionFloor }: Compactable): void {
   if (compactionFloor === null) return;
   throw new Conflict('the change log has been compacted', { compactionFloor });
 }
