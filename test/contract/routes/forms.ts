@@ -84,8 +84,8 @@ export function serving({ method, path }: Spelling): Match | undefined {
     .replace(/^https?:\/\/[^/]+/, '')
     .split('/')
     .map(decodeURIComponent);
-  const matches = ROUTES.filter((route) => isServed(route, method)).flatMap((route) => {
-    const params = paramsOf(route.path, segments);
+  const matches = PATTERNS.flatMap(({ route, wanted }) => {
+    const params = isServed(route, method) && paramsOf(wanted, segments);
     return params ? [{ route, params }] : [];
   });
   return matches.sort((a, b) => Object.keys(a.params).length - Object.keys(b.params).length)[0];
@@ -96,8 +96,9 @@ function isServed(route: Route, method: string): boolean {
   return route.method === method || (method === 'HEAD' && route.method === 'GET');
 }
 
-function paramsOf(pattern: string, segments: string[]): Record<string, string> | undefined {
-  const wanted = pattern.split('/');
+const PATTERNS = ROUTES.map((route) => ({ route, wanted: route.path.split('/') }));
+
+function paramsOf(wanted: string[], segments: string[]): Record<string, string> | undefined {
   const hasRest = wanted.at(-1) === '*';
   if (hasRest ? segments.length < wanted.length : segments.length !== wanted.length) return undefined;
   const params: Record<string, string> = {};
