@@ -5,6 +5,7 @@ import { expireSubscriptions } from '../../src/admin/expire-subscriptions.js';
 import { sendWebhook } from '../../src/admin/send-webhook.js';
 import { showSubscription } from '../../src/admin/show-subscription.js';
 import type { EventType } from '../../src/billing/index.js';
+import { adminJson } from '../kit/admin.js';
 import { startService, type TestService } from '../kit/index.js';
 import { ProviderSubscription, WEBHOOK_SECRET } from '../kit/payment-provider.js';
 import { environment, runProcess } from '../kit/process.js';
@@ -39,11 +40,7 @@ async function admin(...args: string[]): Promise<{ code: number | null; output: 
   return runProcess(beside, 'dist/src/admin/main.js', args);
 }
 
-async function json(...args: string[]): Promise<Record<string, unknown>> {
-  const { code, output } = await admin('--json', ...args);
-  expect({ code, output }).toEqual({ code: 0, output: expect.stringMatching(/^\{.*\}\n$/) });
-  return JSON.parse(output) as Record<string, unknown>;
-}
+const json = (...args: string[]): Promise<Record<string, unknown>> => adminJson(beside, ...args);
 
 describe('admin webhook send', () => {
   it('makes a user active, as subscription show tells', async () => {

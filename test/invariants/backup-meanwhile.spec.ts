@@ -5,10 +5,9 @@ import { join } from 'node:path';
 import { Backups } from '../../src/backup/index.js';
 import { BlobFiles } from '../../src/backup/blob-files.js';
 import { BlobStores } from '../../src/platform/blobs/blob-stores.js';
-import { adminReport } from '../kit/admin.js';
+import { adminJson, adminReport } from '../kit/admin.js';
 import { assetToken, envelope, TestAssets } from '../kit/assets.js';
 import { createDatabase, startService, type TestService, type TestUser } from '../kit/index.js';
-import { runProcess } from '../kit/process.js';
 
 const SETTINGS = { INLINE_BLOB_BYTES: '0', AUTH_SECRET: 'the same for whatever restores it' };
 
@@ -36,10 +35,8 @@ function between(act: () => Promise<void>): void {
   };
 }
 
-async function admin(env: Record<string, string>, ...args: string[]): Promise<Record<string, unknown>> {
-  const { output } = await runProcess({ ...SETTINGS, ...env }, 'dist/src/admin/main.js', [...args, '--json']);
-  return JSON.parse(output) as Record<string, unknown>;
-}
+const admin = (env: Record<string, string>, ...args: string[]): Promise<Record<string, unknown>> =>
+  adminJson({ ...SETTINGS, ...env }, ...args);
 
 describe('what happens between the tables and the blobs of a backup', () => {
   it('assets and workspaces that are deleted are said to be gone, and restored as deleted', async () => {

@@ -21,3 +21,12 @@ export async function adminReport(env: ProcessEnv, ...args: string[]): Promise<R
   if (!report) throw new Error('the command has told nothing');
   return report;
 }
+
+/** The same, as `--json` prints it. */
+export async function adminJson(env: ProcessEnv, ...args: string[]): Promise<Record<string, unknown>> {
+  const report = await adminReport(env, ...args);
+  return JSON.parse(JSON.stringify({ ...report, text: undefined, exitCode: undefined })) as Record<
+    string,
+    unknown
+  >;
+}

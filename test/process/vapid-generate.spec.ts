@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfiguration } from '../../src/config/index.js';
 import { isVapidKeyPair } from '../../src/devices/vapid-keys.js';
+import { adminJson } from '../kit/admin.js';
 import { runProcess } from '../kit/process.js';
 
 let dataDir: string;
@@ -11,13 +12,11 @@ beforeAll(async () => {
 });
 afterAll(() => rm(dataDir, { recursive: true, force: true }));
 
+const BESIDE = { DATABASE_URL: 'postgres://127.0.0.1:1/none' };
+
 /** Where no database could be reached. */
 const admin = (...args: string[]): Promise<{ code: number | null; output: string }> =>
-  runProcess(
-    { DATA_DIR: dataDir, DATABASE_URL: 'postgres://127.0.0.1:1/none' },
-    'dist/src/admin/main.js',
-    args,
-  );
+  runProcess({ DATA_DIR: dataDir, ...BESIDE }, 'dist/src/admin/main.js', args);
 
 const asEnvironment = (lines: string): Record<string, string> =>
   Object.fromEntries(
@@ -40,11 +39,9 @@ describe('npm run admin -- vapid generate', () => {
   });
 
   it('prints them as JSON, another pair each time', async () => {
-    const all = await Promise.all([
-      admin('--json', 'vapid', 'generate'),
-      admin('vapid', 'generate', '--json'),
-    ]);
-    const pairs = all.map(({ output }) => JSON.parse(output) as Record<string, string>);
+    const { output } = await admin('vapid', 'generate', '--json');
+    const other = await adminJson(BESIDE, '--json', 'vapid', 'generate');
+    const pairs = [JSON.parse(output), other] as Record<string, string>[];
     for (const pair of pairs) {
       expect(loadConfiguration(pair).hasWebPush).toBe(true);
       expect(isVapidKeyPair(pair.VAPID_PUBLIC_KEY, pair.VAPID_PRIVATE_KEY)).toBe(true);
@@ -54,6 +51,5 @@ describe('npm run admin -- vapid generate', () => {
 
   it('exits 2 for a subject that is no address', async () => {
     expect((await admin('vapid', 'generate', '--subject', 'me')).code).toBe(2);
-    expect((await admin('vapid')).code).toBe(2);
   });
 });
