@@ -73,7 +73,7 @@ class Projections {
 /** As the service runs it; the time of the statement alone. */
 async function onSnapshot(client: pg.Client, statement: Statement, values: unknown[]): Promise<number> {
   await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
-  await client.query(projectionStatements.planForMany);
+  await client.query({ ...projectionStatements.begin, values: [values[0], values[0]] }); // the checkpoint has the workspace's id
   const milliseconds = await timed(() => client.query({ ...statement, values }));
   await client.query('COMMIT');
   return milliseconds;

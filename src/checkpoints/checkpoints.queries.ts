@@ -33,20 +33,6 @@ export const checkpointStatements = {
     'DELETE FROM checkpoints WHERE workspace_id = $1 AND id = $2 RETURNING id',
   ),
 
-  /** A checkpoint, the log that it marks, and the cursor of the next one in the list (0 when it is the last). */
-  find: statement(
-    'checkpoints.find',
-    `SELECT c.cursor, w.head_cursor AS "headCursor", w.compaction_floor AS "compactionFloor",
-            coalesce((
-              SELECT older.cursor FROM checkpoints older
-              WHERE older.workspace_id = c.workspace_id
-                AND (older.cursor, older.created_at, older.id) < (c.cursor, c.created_at, c.id)
-              ORDER BY older.cursor DESC, older.created_at DESC, older.id DESC LIMIT 1
-            ), 0) AS "olderCursor"
-     FROM checkpoints c JOIN workspaces w ON w.id = c.workspace_id
-     WHERE c.workspace_id = $1 AND c.id = $2 AND w.deleted_at IS NULL`,
-  ),
-
   purge: statement(
     'checkpoints.purge',
     `DELETE FROM checkpoints WHERE workspace_id = $1 AND id IN (SELECT id FROM checkpoints WHERE workspace_id = $1 LIMIT $2)
@@ -57,15 +43,26 @@ export const checkpointStatements = {
 /** The three projections of the log, each one statement. $1 is the workspace. */
 export const projectionStatements = {
   /**
-   * To be run before summary and manifest, in their transaction. A plan that was made for a small workspace, or from
-   * statistics of many small ones, joins row by row: for 20,000 files that took 45 s. So these two are planned for
-   * their own values and join by hashing, which can only grow with the history and not with its square. Compiling
-   * such a plan (jit) would take longer than running it.
+   * A checkpoint, the log that it marks, and the cursor of the next one in the list (0 when it is the last).
+   *
+   * To be run before summary and manifest, in their transaction, which it sets up: a plan that was made for a small
+   * workspace, or from statistics of many small ones, joins row by row, and for 20,000 files that took 45 s. So these two
+   * are planned for their own values and join by hashing, which can only grow with the history and not with its square.
+   * Compiling such a plan (jit) would take longer than running it.
    */
-  planForMany: statement(
-    'checkpoints.plan_for_many',
-    `SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_nestloop', 'off', true),
-            set_config('jit', 'off', true)`,
+  begin: statement(
+    'checkpoints.begin_projection',
+    `SELECT c.cursor, w.head_cursor AS "headCursor", w.compaction_floor AS "compactionFloor",
+            coalesce((
+              SELECT older.cursor FROM checkpoints older
+              WHERE older.workspace_id = c.workspace_id
+                AND (older.cursor, older.created_at, older.id) < (c.cursor, c.created_at, c.id)
+              ORDER BY older.cursor DESC, older.created_at DESC, older.id DESC LIMIT 1
+            ), 0) AS "olderCursor",
+            set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_nestloop', 'off', true),
+            set_config('jit', 'off', true)
+     FROM checkpoints c JOIN workspaces w ON w.id = c.workspace_id
+     WHERE c.workspace_id = $1 AND c.id = $2 AND w.deleted_at IS NULL`,
   ),
 
   /** The window ($2, $3]: each path's last row in it, how many rows touch it, whether it was alive when it began. */

@@ -3,7 +3,7 @@ import { isUUID } from 'class-validator';
 import { Database, type Tx } from '../platform/database/index.js';
 import { BadRequest, Conflict, NotFound } from '../platform/http/index.js';
 import { type SlotLimits, Semaphore } from '../platform/limits/index.js';
-import { checkpointStatements, projectionStatements } from './checkpoints.queries.js';
+import { projectionStatements } from './checkpoints.queries.js';
 
 export interface SummaryEntry {
   readonly encryptedPath: string;
@@ -112,17 +112,13 @@ export class Projections {
     checkpointId: string,
     project: (tx: Tx, mark: Mark) => Promise<T>,
   ): Promise<T> {
-    const planned = async (tx: Tx, mark: Mark): Promise<T> => {
-      await tx.run(projectionStatements.planForMany, []);
-      return project(tx, mark);
-    };
     const small = await this.small.during(() =>
       this.onSnapshot(workspaceId, checkpointId, async (tx, mark) =>
-        mark.headCursor <= SMALL_LOG ? { projection: await planned(tx, mark) } : undefined,
+        mark.headCursor <= SMALL_LOG ? { projection: await project(tx, mark) } : undefined,
       ),
     );
     if (small) return small.projection;
-    return this.large.during(() => this.onSnapshot(workspaceId, checkpointId, planned));
+    return this.large.during(() => this.onSnapshot(workspaceId, checkpointId, project));
   }
 
   private async onSnapshot<T>(
@@ -132,7 +128,7 @@ export class Projections {
   ): Promise<T> {
     if (!isUUID(checkpointId)) throw new NotFound('checkpoint not found');
     return this.database.snapshot(async (tx) => {
-      const [mark] = await tx.run<Mark>(checkpointStatements.find, [workspaceId, checkpointId]);
+      const [mark] = await tx.run<Mark>(projectionStatements.begin, [workspaceId, checkpointId]);
       if (!mark) throw new NotFound('checkpoint not found');
       return project(tx, mark);
     });
