@@ -70,16 +70,24 @@ export async function startService({
     ...env,
   });
   const log = new Log(createLogger(configuration.logLevel, sink as unknown as NodeJS.WriteStream));
-  const app = await watchingAnswers(() => createApp(configuration, { clock, log, outbound }));
+  const removeAll = async (): Promise<void> => {
+    if (beside) return;
+    await database.drop();
+    await rm(dataDir, { recursive: true, force: true });
+  };
+  const app = await watchingAnswers(() => createApp(configuration, { clock, log, outbound })).catch(
+    async (error: unknown) => {
+      await removeAll();
+      throw error;
+    },
+  );
   app.get(Overload).stopLooking(); // it would take what the test itself computes in this process for too much work
   await app.listen({ port, host: '127.0.0.1' });
 
   const url = (await app.getUrl()).replace('[::1]', '127.0.0.1');
   const close = async (): Promise<void> => {
     await app.close();
-    if (beside) return;
-    await database.drop();
-    await rm(dataDir, { recursive: true, force: true });
+    await removeAll();
   };
   const newcomer = (name: string): Promise<TestUser> => TestUser.logIn(url, name);
   const user = async (name: string): Promise<TestUser> => {
