@@ -52,6 +52,23 @@ describe('what goes to the other instances', () => {
     },
   );
 
+  it.each(Array.from({ length: 30 }, (_, n) => n))(
+    'leaves nothing behind that comes right before the end, %i promises after a message',
+    async (promises) => {
+      const told: string[] = [];
+      const busy = new EventBatcher((payload) => {
+        told.push(...reader.read(payload).map(({ key }) => key));
+        return Promise.resolve();
+      }, {} as Log);
+      Object.assign(busy, { pause: () => Promise.resolve() });
+      busy.add(event('first'));
+      for (let i = 0; i < promises; i++) await Promise.resolve();
+      busy.add(event('last'));
+      await busy.close();
+      expect(told).toEqual(['first', 'last']);
+    },
+  );
+
   it('is nothing after the end', async () => {
     batcher.add(event('late'));
     await batcher.close();

@@ -37,7 +37,7 @@ export class EventBatcher {
   add(event: BusEvent): void {
     if (this.isClosed || this.waiting.size >= MAX_WAITING) return;
     this.waiting.set(`${event.topic} ${event.key}`, event);
-    this.start();
+    this.sending ??= this.sendAll();
   }
 
   /** What a payload of another instance says; nothing for our own, which has been heard here already. */
@@ -57,14 +57,6 @@ export class EventBatcher {
     await this.sending;
   }
 
-  /** Also for what comes after the last look at what waits, and before the end of the run is known. */
-  private start(): void {
-    this.sending ??= this.sendAll().finally(() => {
-      this.sending = undefined;
-      if (this.waiting.size > 0 && !this.isClosed) this.start();
-    });
-  }
-
   private async sendAll(): Promise<void> {
     while (this.waiting.size > 0) {
       const events = this.nextBatch();
@@ -82,6 +74,7 @@ export class EventBatcher {
         this.retryMs = Math.min(this.retryMs * 2, LAST_RETRY_MS);
       }
     }
+    this.sending = undefined; // with nothing between it and the last look: what came there would wait for the next event
   }
 
   /** Ended by `close`: a shutdown does not wait, for a link that is down least of all. */
