@@ -37,7 +37,7 @@ export class UpgradeAuthorizer {
 
   /** @throws Unauthorized, TooManyRequests, Forbidden, NotFound, ServiceUnavailable */
   async admit(request: IncomingMessage, query: URLSearchParams, workspaceId: string): Promise<Admission> {
-    if (this.isClosed) throw new ServiceUnavailable('the service is shutting down', 5);
+    this.requireOpen();
     const principal = await this.authenticate(query, this.addressOf(request));
     await this.limit.count(principal);
     if (!isGranted(principal.scopes, [SCOPE])) throw new Forbidden(`the token lacks the scope ${SCOPE}`);
@@ -46,10 +46,12 @@ export class UpgradeAuthorizer {
   }
 
   /**
-   * That there is room for one more. Danger: it counts who has come in, so nothing may wait between it and the 101, or
-   * those who come together pass it together. @throws ServiceUnavailable, TooManyRequests
+   * That there is room for one more, and no shutdown has begun: it ends the sockets that there are. Danger: it counts who
+   * has come in, so nothing may wait between it and the 101, or those who come together pass it together.
+   * @throws ServiceUnavailable, TooManyRequests
    */
   requireRoom({ principal, workspaceId }: Admission): void {
+    this.requireOpen();
     const { connections } = this;
     if (connections.size >= SOCKETS)
       throw new ServiceUnavailable('this instance holds as many sockets as it can', ASK_AGAIN_AFTER_S);
@@ -70,6 +72,10 @@ export class UpgradeAuthorizer {
   /** Nobody is let in any more. */
   close(): void {
     this.isClosed = true;
+  }
+
+  private requireOpen(): void {
+    if (this.isClosed) throw new ServiceUnavailable('the service is shutting down', 5);
   }
 
   private async authenticate(query: URLSearchParams, ip: string): Promise<Principal> {

@@ -3,11 +3,13 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import WebSocket from 'ws';
 import { Database } from '../../src/platform/database/index.js';
+import { AssetFeed } from '../../src/realtime/asset-feed.js';
 import { Heartbeat } from '../../src/realtime/heartbeat.js';
 import { Connection } from '../../src/realtime/connection.js';
 import { Connections } from '../../src/realtime/connections.js';
 import { RoomReconciler } from '../../src/realtime/room-reconciler.js';
 import { Rooms } from '../../src/realtime/rooms.js';
+import { SocketShutdown } from '../../src/realtime/socket-shutdown.js';
 import { TokenWatch } from '../../src/realtime/token-watch.js';
 import { TestAssets } from '../kit/assets.js';
 import {
@@ -716,6 +718,24 @@ describe('shutdown', () => {
     const silent = await TestSocket.open(other.url, room.id, eve.token);
     await other.close();
     expect([joined.closeCode, silent.closeCode]).toEqual([1001, 1001]);
+  });
+
+  it('lets nobody in either who was being decided on when it began', async () => {
+    const other = await startService();
+    const eve = await other.user('eve');
+    const room = await eve.workspace();
+    const assets = other.app.get(AssetFeed, { strict: false });
+    const revision = assets.revision.bind(assets);
+    const spy = jest.spyOn(assets, 'revision').mockImplementationOnce(async (id) => {
+      await other.app.get(SocketShutdown, { strict: false }).onModuleDestroy();
+      return revision(id); // the last that is asked before the 101
+    });
+    try {
+      await expect(TestSocket.open(other.url, room.id, eve.token)).rejects.toThrow('503');
+    } finally {
+      spy.mockRestore();
+      await other.close();
+    }
   });
 });
 
