@@ -52,10 +52,10 @@ export class S3Download {
 
   private async *chunks(): AsyncGenerator<Buffer> {
     let position = this.range.start;
-    for (let cuts = 0; position <= this.range.end && this.isRead();) {
+    for (let cuts = 0; position <= this.range.end;) {
       try {
         this.response ??= await this.from(position);
-        if (!this.isRead()) return; // it has gone meanwhile
+        if (!this.isRead()) throw new S3Timeout('its reader has gone meanwhile');
         for await (const chunk of this.watched(this.response)) {
           cuts = 0;
           position += chunk.length;
@@ -63,8 +63,8 @@ export class S3Download {
         }
         if (position <= this.range.end) throw new S3Timeout('the body ended too early');
       } catch (error) {
-        if (!this.isRead()) return;
-        if (error instanceof BlobMissing) throw error;
+        // Nobody hears of it who has gone; an end instead would make a part look like the whole.
+        if (!this.isRead() || error instanceof BlobMissing) throw error;
         if (++cuts === CUTS)
           throw error instanceof S3Fault ? error : new S3Fault(error, { status: undefined, wasSent: true });
       } finally {
