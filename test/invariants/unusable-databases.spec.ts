@@ -102,6 +102,11 @@ describe('a database that the service cannot use', () => {
     expect(await refusal(url)).toBe('PostgreSQL refused the user or password; check DATABASE_URL.');
   });
 
+  it('that asks for a password, and none is given', async () => {
+    const url = await created('', { ...stranger, password: '' });
+    expect(await refusal(url)).toBe('PostgreSQL refused the user or password; check DATABASE_URL.');
+  });
+
   describe('and TLS', () => {
     let certificates: Certificates;
     beforeAll(() => (certificates = createCertificates('localhost')));

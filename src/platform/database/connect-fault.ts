@@ -6,7 +6,7 @@ const READ_ONLY =
 
 /** By SQLSTATE. The server's own words name users, databases and addresses, and no password. */
 const SENTENCES: Readonly<Record<string, (words: string) => string>> = {
-  '28P01': () => 'PostgreSQL refused the user or password; check DATABASE_URL.',
+  '28P01': () => REFUSED,
   '28000': (words) =>
     `PostgreSQL refused the connection (${words}); check DATABASE_URL and the server's pg_hba.conf.`,
   '53300': () => 'PostgreSQL has no connection left; raise its max_connections or lower DATABASE_POOL_SIZE.',
@@ -31,6 +31,11 @@ const TLS = new Set([
 ]);
 const NO_TLS = 'The server does not support SSL connections';
 
+/** The driver's, when the server asks for a password and there is none. */
+const NO_PASSWORD = /^SASL: .* client password must be/;
+
+const REFUSED = 'PostgreSQL refused the user or password; check DATABASE_URL.';
+
 export const takesNoWrites = (): OperatorError => new OperatorError(READ_ONLY);
 
 /** What is wrong with the way to the database, if the operator can mend it; else the error as it is. */
@@ -43,6 +48,7 @@ function sentenceFor(error: NodeJS.ErrnoException): string | undefined {
   const { code = '', syscall } = error;
   const sentence = SENTENCES[sqlState(error) ?? ''];
   if (sentence) return sentence(error.message);
+  if (NO_PASSWORD.test(error.message)) return REFUSED;
   if (isConnectionLost(error) || code === 'ENOTFOUND')
     return 'PostgreSQL does not answer; check that it runs and that DATABASE_URL points at it.';
   if (TLS.has(code) || /^ERR_(?:OSSL|SSL)_/.test(code) || error.message === NO_TLS)
