@@ -320,6 +320,25 @@ describeWithTestServers('the S3 store behind a network that fails', () => {
     expect(proxy.requests.length).toBe(asked);
   });
 
+  it('nor waits for the store, or asks it again, when the reader gives up while it is asked for the rest', async () => {
+    const key = newKey();
+    await direct.put(key, chunksOf(LARGE));
+    Object.assign(store.connection.limits, { idleMs: 3_600_000, callMs: 3_600_000 });
+    const before = proxy.connections;
+    let gets = 0;
+    proxy.set((request) => {
+      if (!isGet(request)) return undefined;
+      return gets++ === 0 ? { kind: 'truncate' } : { kind: 'blackhole' };
+    });
+    const stream = await store.read(key, LARGE.length);
+    stream.resume();
+    await eventually(() => expect(gets).toBe(2));
+    stream.destroy();
+    await eventually(() => expect(stream.closed).toBe(true));
+    await eventually(() => expect(proxy.connections).toBeLessThanOrEqual(before));
+    expect(gets).toBe(2);
+  });
+
   it('asks twice for what may be asked twice', async () => {
     const key = newKey();
     await direct.put(key, chunksOf(SMALL));

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { BlobMissing, type ByteRange } from '../blob-store.js';
+import type { BoundedRequest } from './bounded-request.js';
 import type { S3Connection } from './s3-connection.js';
 import { S3Fault, S3Timeout } from './s3-fault.js';
 
@@ -12,6 +13,8 @@ const CUTS = 3;
  * harmless, and the client that waits for the rest need not know.
  */
 export class S3Download {
+  /** The last one. */
+  private request: BoundedRequest | undefined;
   private response: IncomingMessage | undefined;
   private hasReader = true;
 
@@ -43,11 +46,13 @@ export class S3Download {
 
   private stop(): void {
     this.hasReader = false;
+    this.request?.abandon();
     this.response?.destroy();
   }
 
-  private isRead(): boolean {
-    return this.hasReader;
+  /** @throws S3Timeout */
+  private requireReader(): void {
+    if (!this.hasReader) throw new S3Timeout('its reader has gone meanwhile');
   }
 
   private async *chunks(): AsyncGenerator<Buffer> {
@@ -55,7 +60,7 @@ export class S3Download {
     for (let cuts = 0; position <= this.range.end;) {
       try {
         this.response ??= await this.from(position);
-        if (!this.isRead()) throw new S3Timeout('its reader has gone meanwhile');
+        this.requireReader();
         for await (const chunk of this.watched(this.response)) {
           cuts = 0;
           position += chunk.length;
@@ -64,7 +69,7 @@ export class S3Download {
         if (position <= this.range.end) throw new S3Timeout('the body ended too early');
       } catch (error) {
         // Nobody hears of it who has gone; an end instead would make a part look like the whole.
-        if (!this.isRead() || error instanceof BlobMissing) throw error;
+        if (!this.hasReader || error instanceof BlobMissing) throw error;
         if (++cuts === CUTS)
           throw error instanceof S3Fault ? error : new S3Fault(error, { status: undefined, wasSent: true });
       } finally {
@@ -94,9 +99,11 @@ export class S3Download {
     const { bucket } = this.connection;
     let answer: IncomingMessage;
     try {
-      answer = (await this.connection.retried((client) =>
-        client.getPartialObject(bucket, this.key, position, length),
-      )) as IncomingMessage;
+      answer = (await this.connection.retried((client, request) => {
+        this.requireReader();
+        this.request = request;
+        return client.getPartialObject(bucket, this.key, position, length);
+      })) as IncomingMessage;
     } catch (error) {
       if (error instanceof S3Fault && (error.isAbsent || error.code === 'InvalidRange'))
         throw new BlobMissing(this.key, error);
