@@ -270,7 +270,7 @@ describe('an upload under way', () => {
     expect(await footprint(one, notes.id)).toMatchObject({ versions: 0, blobs: 0, onDisk: [] });
   });
 
-  it('is left alone for an hour, then it is dead: its end is 503, and nothing is left', async () => {
+  it('is left alone for forty minutes, then it is dead: its end is 503, and nothing is left', async () => {
     const notes = await workspace();
     const content = randomBytes(200_000);
     const put = request(one.url + notes.file('YQ'), {
@@ -286,7 +286,7 @@ describe('an upload under way', () => {
     put.write(content.subarray(0, 150_000));
     await eventually(async () => expect(await footprint(one, notes.id)).toMatchObject({ blobs: 1 }));
 
-    one.clock.advance(59 * MINUTE);
+    one.clock.advance(39 * MINUTE);
     expect(await sweep()).toBe(0);
     one.clock.advance(2 * MINUTE);
     expect(await sweep()).toBe(1);

@@ -8,8 +8,11 @@ import { type SweepStatements, sweepStatements } from './sweep.queries.js';
 
 export const SWEEP_EVERY_MS = 10 * 60_000;
 
-/** Longer than any upload may take, so that a row this old belongs to an upload that has died. */
-export const STAGED_FOR_MS = 60 * 60_000;
+/**
+ * Longer than any upload may take, so that a row this old belongs to an upload that has died. Its bytes may lie there for
+ * an hour: two sweeps come by until then.
+ */
+export const STAGED_FOR_MS = 40 * 60_000;
 
 /** A blob that cannot be removed is taken up again by the next sweep, and keeps nothing waiting behind it. */
 export const RETRY_AFTER_MS = SWEEP_EVERY_MS / 2;

@@ -73,7 +73,7 @@ export class Blobs {
     try {
       await main.put(blobKey(workspaceId, id), body);
     } catch (error) {
-      // Where the outcome is unknown, there may be bytes later: only the sweeper, after an hour, can tell.
+      // Where the outcome is unknown, there may be bytes later: only the sweeper, much later, can tell.
       if (!(error instanceof OutcomeUnknown)) await this.forgetRow(workspaceId, id);
       throw this.asUnavailable(error, 'write');
     }
