@@ -99,6 +99,11 @@ export class BrowserSessions {
     return this.enter('sign-up/email', account, client);
   }
 
+  /** Ends a new session whose cookies no browser will get. */
+  async forget({ token }: Pick<SignedIn, 'token'>): Promise<void> {
+    await (await this.identity.$context).internalAdapter.deleteSession(token);
+  }
+
   /** Ends the browser's session. Returns the cookies that make it forget. */
   async signOut(cookie: string | undefined): Promise<readonly string[]> {
     return (await this.identityClient.ask('sign-out', cookie === undefined ? {} : { cookie }, {})).cookies;

@@ -54,14 +54,19 @@ export class Handoff {
       const { status, headers } = entered;
       return { ...this.page(kind, target, visit, { failed: entered }), status, headers };
     }
-    await this.rateLimiter.hit(`handoff:${entered.userId}`, HANDOFFS_PER_MINUTE);
     const { ip, userAgent } = visit.client;
     const client = { ip, userAgent: `${target.name} (signed in with ${userAgent})` };
-    return { token: await this.browserSessions.handOver(entered, client), cookies: entered.cookies };
+    try {
+      await this.rateLimiter.hit(`handoff:${entered.userId}`, HANDOFFS_PER_MINUTE);
+      return { token: await this.browserSessions.handOver(entered, client), cookies: entered.cookies };
+    } catch (error) {
+      if (!isSignedIn(form)) await this.browserSessions.forget(entered);
+      throw error;
+    }
   }
 
   private enter(form: Form, visit: Visit) {
-    if (form.get('intent') !== 'continue') return this.attempts.make(form, visit);
+    if (!isSignedIn(form)) return this.attempts.make(form, visit);
     return visit.session && { ...visit.session, cookies: visit.cookies };
   }
 
@@ -86,4 +91,9 @@ export class Handoff {
     const formTargets = kind === 'web' ? ["'self'", asSource(target.address)] : ["'self'"];
     return { content, formTargets, cookies };
   }
+}
+
+/** The form goes on with the browser's session, and does not make one. */
+function isSignedIn(form: Form): boolean {
+  return form.get('intent') === 'continue';
 }

@@ -159,5 +159,15 @@ describe('with rate limits on', () => {
     const statuses = [];
     for (let tries = 0; tries < 21; tries++) statuses.push((await atLimited.submit(page, 'Continue')).status);
     expect(statuses).toEqual([...Array<number>(20).fill(200), 429]);
+
+    const sessions = (): Promise<unknown[]> =>
+      service.database.query(
+        `SELECT s.id FROM auth_sessions s JOIN users u ON u.id = s.user_id WHERE u.name = 'eager' ORDER BY s.id`,
+      );
+    const before = await sessions();
+    const another = new Visitor(limited.url);
+    const credentials = { email: 'eager@example.org', password: PASSWORD };
+    expect((await another.submit(await another.get(PATH), 'Sign in', credentials)).status).toBe(429);
+    expect(await sessions()).toEqual(before); // none that nobody has
   });
 });
