@@ -18,6 +18,12 @@ export class KeySessionRequired extends Unauthorized {
   }
 }
 
+/** For work that may outlast the request, and wipes it at its end. */
+export function copyOf(vault: Vault): Vault {
+  const keys = Object.entries(vault.keys).map(([name, key]: [string, Buffer]) => [name, Buffer.from(key)]);
+  return { ...vault, keys: Object.fromEntries(keys) as VaultKeys };
+}
+
 export function wipe({ keys }: Vault): void {
   for (const key of Object.values(keys) as Buffer[]) key.fill(0);
 }

@@ -1,8 +1,9 @@
+import { Search } from '../../src/automation/search/search.service.js';
 import { SearchIndexes } from '../../src/automation/search/search-indexes.js';
 import type { SessionIndex } from '../../src/automation/search/session-index.js';
 import { ChangeLogReader } from '../../src/sync/index.js';
 import { TestVault } from '../kit/automation.js';
-import { eventually, sha256, startService, type TestService } from '../kit/index.js';
+import { eventually, holdTable, sha256, startService, type TestService } from '../kit/index.js';
 
 interface Result {
   path: string;
@@ -39,6 +40,27 @@ async function results(q: string, limit?: number): Promise<Result[]> {
 }
 
 describe('GET search', () => {
+  it('is 503 while its index is being made for long, and has it when it is asked again', async () => {
+    await write({ 'note.md': 'a needle' });
+    const files = await holdTable(service.database, 'files');
+    const patience = service.app.get(Search);
+    const { answerWithinMs } = patience;
+    Object.assign(patience, { answerWithinMs: 20 });
+    try {
+      for (let asked = 0; asked < 3; asked++) {
+        const { body, headers } = await vault.search('needle').expect(503);
+        expect([body, headers['retry-after']]).toEqual([
+          { error: 'the search is still being prepared' },
+          '5',
+        ]);
+      }
+    } finally {
+      Object.assign(patience, { answerWithinMs });
+      await files.release();
+    }
+    expect(await vault.found('needle')).toEqual(['note.md']);
+  });
+
   it('finds the notes that have all words, whatever their case and accents, also by their beginnings', async () => {
     await write({
       'Reise/Zürich.md': 'Im Café an der Straße: Ärger mit dem ÖPNV.',

@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { Clock } from '../../platform/clock/index.js';
+import { Clock, inTime } from '../../platform/clock/index.js';
+import { ServiceUnavailable } from '../../platform/http/index.js';
 import { Semaphore } from '../../platform/limits/index.js';
 import { EventLoopYield } from '../event-loop-yield.js';
-import { KeySessionRequired, type Vault } from '../vault.js';
+import { copyOf, KeySessionRequired, type Vault, wipe } from '../vault.js';
 import { IndexFeed } from './index-feed.js';
 import { SearchIndexes } from './search-indexes.js';
 import type { SessionIndex } from './session-index.js';
@@ -12,6 +13,8 @@ import type { TextIndex } from './text-index.js';
 
 /** Each is seconds of work for a large workspace, and may take all the memory that indexes may have. */
 const BUILDS = { atOnce: 1, waiting: 32, waitMs: 30_000, busy: 'too many searches are being prepared' };
+
+const ASK_AGAIN_AFTER_S = 5;
 
 export interface SearchResult {
   readonly path: string;
@@ -25,6 +28,9 @@ export interface SearchResult {
 /** Full-text search of a workspace, in an index that lives in memory for as long as the key session does. */
 @Injectable()
 export class Search {
+  /** Before anybody on the way gives up: this service itself cuts a connection that is silent for a minute. */
+  readonly answerWithinMs: number = 25_000;
+
   private readonly builds = new Semaphore(BUILDS);
 
   constructor(
@@ -33,21 +39,37 @@ export class Search {
     private readonly clock: Clock,
   ) {}
 
-  /** The notes that have all words of the query, as they are now, best first. @throws KeySessionRequired, ServiceUnavailable */
+  /**
+   * The notes that have all words of the query, as they are now, best first. @throws KeySessionRequired,
+   * ServiceUnavailable when the index takes long to make; it goes on being made, for who asks again
+   */
   search(vault: Vault, query: string, limit: number): Promise<SearchResult[]> {
     const index = this.indexes.of(vault);
-    return index.exclusively(async () => {
-      const notes = await this.refreshed(index, vault);
-      const wanted = wantedTerms(query);
-      const turns = new EventLoopYield(this.clock);
-      const results: SearchResult[] = [];
-      for (const { note, score } of await notes.search(wanted, limit, turns)) {
-        const { path, version, text } = note;
-        results.push({ path, version, score, snippet: snippetOf(text, wanted) });
-        await turns.pause();
-      }
-      return results;
+    let isLate = false;
+    const isWanted = (): boolean => !isLate;
+    const own = copyOf(vault);
+    const work = async (): Promise<SearchResult[]> => {
+      if (!isWanted()) return [];
+      const notes = await this.refreshed(index, own);
+      return isWanted() ? this.found(notes, query, limit) : [];
+    };
+    const searching = index.exclusively(work).finally(() => wipe(own));
+    return inTime(this.answerWithinMs, searching, () => {
+      isLate = true;
+      return new ServiceUnavailable('the search is still being prepared', ASK_AGAIN_AFTER_S);
     });
+  }
+
+  private async found(notes: TextIndex, query: string, limit: number): Promise<SearchResult[]> {
+    const wanted = wantedTerms(query);
+    const turns = new EventLoopYield(this.clock);
+    const results: SearchResult[] = [];
+    for (const { note, score } of await notes.search(wanted, limit, turns)) {
+      const { path, version, text } = note;
+      results.push({ path, version, score, snippet: snippetOf(text, wanted) });
+      await turns.pause();
+    }
+    return results;
   }
 
   private async refreshed(index: SessionIndex, vault: Vault): Promise<TextIndex> {
