@@ -1,5 +1,6 @@
 const MINUTE_MS = 60_000;
-const IDLE_MS = 15 * MINUTE_MS;
+/** Not used for so long, it has ended. */
+export const IDLE_MS = 15 * MINUTE_MS;
 const LONGEST_MS = 8 * 60 * MINUTE_MS;
 
 /** When a session that is used now ends, unless it is used again. */

@@ -1,6 +1,9 @@
+import { jest } from '@jest/globals';
 import { Search } from '../../src/automation/search/search.service.js';
 import { SearchIndexes } from '../../src/automation/search/search-indexes.js';
+import { IndexFeed } from '../../src/automation/search/index-feed.js';
 import type { SessionIndex } from '../../src/automation/search/session-index.js';
+import type { Vault } from '../../src/automation/vault.js';
 import { ChangeLogReader } from '../../src/sync/index.js';
 import { TestVault } from '../kit/automation.js';
 import { eventually, holdTable, sha256, startService, type TestService } from '../kit/index.js';
@@ -58,7 +61,63 @@ describe('GET search', () => {
       Object.assign(patience, { answerWithinMs });
       await files.release();
     }
+    const walk = jest.spyOn(service.app.get(ChangeLogReader, { strict: false }), 'snapshot');
     expect(await vault.found('needle')).toEqual(['note.md']);
+    expect(walk).not.toHaveBeenCalled(); // it is the index that went on being made
+    walk.mockRestore();
+  });
+
+  describe('told to ask again', () => {
+    let other: TestVault;
+    let keys: Map<string, Vault>;
+    let goOn: () => void;
+    beforeEach(async () => {
+      other = await TestVault.setUp(await (await service.user('bob')).workspace());
+      await write({ 'note.md': 'a needle' });
+      await other.create('other.md', 'a needle').expect(201);
+      Object.assign(service.app.get(Search), { answerWithinMs: 100 });
+      const feed = service.app.get(IndexFeed, { strict: false });
+      const { build, follow } = IndexFeed.prototype;
+      keys = new Map();
+      jest.spyOn(feed, 'follow').mockImplementation((index, own) => {
+        keys.set(index.workspaceId, own);
+        return follow.call(feed, index, own);
+      });
+      const gate = new Promise<void>((resolve) => (goOn = resolve));
+      jest.spyOn(feed, 'build').mockImplementation(async (index, own) => {
+        if (index.workspaceId === vault.workspace.id) await gate; // as if it were large
+        return build.call(feed, index, own);
+      });
+      await vault.search('needle').expect(503);
+      await other.search('needle').expect(503);
+    });
+    afterEach(async () => {
+      goOn();
+      jest.restoreAllMocks();
+      Object.assign(service.app.get(Search), { answerWithinMs: 25_000 });
+      await other.endSession();
+    });
+
+    const isWiped = (of: TestVault): boolean =>
+      Object.values(keys.get(of.workspace.id)?.keys ?? { none: Buffer.from('x') }).every((key: Buffer) =>
+        key.every((byte) => byte === 0),
+      );
+
+    it('keeps the turn behind an index that takes long, and wipes the keys when both are made', async () => {
+      expect([isWiped(vault), isWiped(other)]).toEqual([false, false]);
+      goOn();
+      await eventually(() => expect([isWiped(vault), isWiped(other)]).toEqual([true, true]));
+      const walk = jest.spyOn(service.app.get(ChangeLogReader, { strict: false }), 'snapshot');
+      expect(await other.found('needle')).toEqual(['other.md']);
+      expect(await vault.found('needle')).toEqual(['note.md']);
+      expect(walk).not.toHaveBeenCalled();
+    });
+
+    it('leaves no keys behind when the session ends while it waits', async () => {
+      await other.endSession();
+      await eventually(() => expect(isWiped(other)).toBe(true));
+      expect(isWiped(vault)).toBe(false);
+    });
   });
 
   it('finds the notes that have all words, whatever their case and accents, also by their beginnings', async () => {

@@ -4,7 +4,7 @@ import type { Head, NoteHeads } from '../note-heads.js';
 import { pathOrNull } from '../plaintext.js';
 import type { EventLoopYield } from '../event-loop-yield.js';
 import { decryptContent, DecryptionError } from '../vault-crypto.js';
-import { KeySessionRequired, type Vault } from '../vault.js';
+import type { Vault } from '../vault.js';
 import type { SearchIndexes } from './search-indexes.js';
 import type { SessionIndex } from './session-index.js';
 import type { IndexedNote, TextIndex } from './text-index.js';
@@ -39,7 +39,7 @@ export class Feeding {
 
   /** @throws KeySessionRequired when the session has ended meanwhile, IndexEvicted */
   check(): void {
-    if (this.index.isDropped) throw new KeySessionRequired();
+    this.index.ended.throwIfAborted();
     if (this.index.notes !== this.notes) throw new IndexEvicted();
   }
 

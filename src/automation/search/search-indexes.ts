@@ -1,4 +1,4 @@
-import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { getHeapStatistics } from 'node:v8';
 import { TOKEN_REVOKED } from '../../auth/index.js';
@@ -20,7 +20,7 @@ const SHARE_OF_HEAP = 1 / 4;
  * when the bus says so, within seconds in any case.
  */
 @Injectable()
-export class SearchIndexes implements OnApplicationBootstrap {
+export class SearchIndexes implements OnApplicationBootstrap, OnApplicationShutdown {
   /** Bytes that they may take. */
   readonly budget = Math.min(MOST_BYTES, getHeapStatistics().heap_size_limit * SHARE_OF_HEAP);
 
@@ -38,6 +38,10 @@ export class SearchIndexes implements OnApplicationBootstrap {
     this.bus.on(TOKEN_REVOKED, (id) => this.dropWhere(({ accessTokenId }) => accessTokenId === id));
     this.bus.on(WORKSPACE_DELETED, (id) => this.dropWhere(({ workspaceId }) => workspaceId === id));
     this.bus.onGap(() => void this.dropEnded());
+  }
+
+  onApplicationShutdown(): void {
+    this.dropWhere(() => true);
   }
 
   get size(): number {
@@ -89,7 +93,7 @@ export class SearchIndexes implements OnApplicationBootstrap {
   private dropWhere(isMeant: (index: SessionIndex) => boolean): void {
     for (const index of this.all.values()) {
       if (!isMeant(index)) continue;
-      index.isDropped = true;
+      index.drop();
       this.all.delete(index.sessionId);
     }
   }

@@ -3,7 +3,8 @@ import { Clock, inTime } from '../../platform/clock/index.js';
 import { ServiceUnavailable } from '../../platform/http/index.js';
 import { Semaphore } from '../../platform/limits/index.js';
 import { EventLoopYield } from '../event-loop-yield.js';
-import { copyOf, KeySessionRequired, type Vault, wipe } from '../vault.js';
+import { IDLE_MS } from '../key-session-lifetime.js';
+import { copyOf, type Vault, wipe } from '../vault.js';
 import { IndexFeed } from './index-feed.js';
 import { SearchIndexes } from './search-indexes.js';
 import type { SessionIndex } from './session-index.js';
@@ -11,8 +12,11 @@ import { snippetOf } from './snippet.js';
 import { wantedTerms } from './terms.js';
 import type { TextIndex } from './text-index.js';
 
-/** Each is seconds of work for a large workspace, and may take all the memory that indexes may have. */
-const BUILDS = { atOnce: 1, waiting: 32, waitMs: 30_000, busy: 'too many searches are being prepared' };
+/**
+ * Each is seconds of work for a large workspace, and may take all the memory that indexes may have. Who was told to ask
+ * again keeps the turn, for as long as the session may live without being used.
+ */
+const BUILDS = { atOnce: 1, waiting: 32, waitMs: IDLE_MS, busy: 'too many searches are being prepared' };
 
 const ASK_AGAIN_AFTER_S = 5;
 
@@ -47,14 +51,17 @@ export class Search {
     const index = this.indexes.of(vault);
     let isLate = false;
     const isWanted = (): boolean => !isLate;
-    const own = copyOf(vault);
     const work = async (): Promise<SearchResult[]> => {
       if (!isWanted()) return [];
-      const notes = await this.refreshed(index, own);
-      return isWanted() ? this.found(notes, query, limit) : [];
+      const own = copyOf(vault); // from now on the request may be over before the index is made
+      try {
+        const notes = await this.refreshed(index, own);
+        return isWanted() ? await this.found(notes, query, limit) : [];
+      } finally {
+        wipe(own);
+      }
     };
-    const searching = index.exclusively(work).finally(() => wipe(own));
-    return inTime(this.answerWithinMs, searching, () => {
+    return inTime(this.answerWithinMs, index.exclusively(work), () => {
       isLate = true;
       return new ServiceUnavailable('the search is still being prepared', ASK_AGAIN_AFTER_S);
     });
@@ -73,8 +80,9 @@ export class Search {
   }
 
   private async refreshed(index: SessionIndex, vault: Vault): Promise<TextIndex> {
-    if (index.isDropped) throw new KeySessionRequired();
+    const { ended } = index;
+    ended.throwIfAborted();
     const notes = await this.feed.follow(index, vault);
-    return notes ?? this.builds.during(() => this.feed.build(index, vault));
+    return notes ?? this.builds.during(() => this.feed.build(index, vault), ended);
   }
 }

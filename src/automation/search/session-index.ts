@@ -1,3 +1,4 @@
+import { KeySessionRequired } from '../vault.js';
 import { TextIndex } from './text-index.js';
 
 /** What a key session searches in: plaintext in memory, to be dropped with the session. */
@@ -5,11 +6,10 @@ export class SessionIndex {
   notes = new TextIndex();
   /** Up to here every change is in the index; undefined while it is not complete. */
   cursor: number | undefined;
-  /** The session has ended: nothing more may come in. */
-  isDropped = false;
   /** It is being filled from the beginning, and gives way to no other. */
   isBuilding = false;
 
+  private readonly end = new AbortController();
   private pending = 0;
   private last: Promise<unknown> = Promise.resolve();
 
@@ -18,6 +18,15 @@ export class SessionIndex {
     readonly accessTokenId: string | null,
     readonly workspaceId: string,
   ) {}
+
+  /** Aborted with KeySessionRequired when the session has ended: nothing more may come in. */
+  get ended(): AbortSignal {
+    return this.end.signal;
+  }
+
+  drop(): void {
+    this.end.abort(new KeySessionRequired());
+  }
 
   /** Nobody is at work with it, or waits to be. */
   get isIdle(): boolean {

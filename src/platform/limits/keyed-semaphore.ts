@@ -15,7 +15,7 @@ export class KeyedSemaphore {
     return this.owners.size;
   }
 
-  /** Resolves with what gives the slot back, to be called once. @throws ServiceUnavailable */
+  /** Resolves with what gives the slot back; to call that again does nothing. @throws ServiceUnavailable */
   async take(owner: string): Promise<() => void> {
     const own = this.owners.get(owner) ?? { slots: new Semaphore(this.limits), takers: 0 };
     this.owners.set(owner, own);
@@ -25,7 +25,10 @@ export class KeyedSemaphore {
     };
     try {
       const giveBack = await own.slots.take();
+      let isHeld = true;
       return () => {
+        if (!isHeld) return;
+        isHeld = false;
         giveBack();
         forget();
       };

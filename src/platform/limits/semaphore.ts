@@ -21,10 +21,13 @@ export class Semaphore {
 
   constructor(private readonly limits: SlotLimits) {}
 
-  /** Resolves with what releases the place; to call that again does nothing. @throws ServiceUnavailable */
-  async take(): Promise<() => void> {
+  /**
+   * Resolves with what releases the place; to call that again does nothing.
+   * @param gone ends the wait @throws ServiceUnavailable, and the reason of `gone`
+   */
+  async take(gone?: AbortSignal): Promise<() => void> {
     if (this.taken < this.limits.atOnce) this.taken++;
-    else await this.turn();
+    else await this.turn(gone);
     let isHeld = true;
     return () => {
       if (isHeld) this.handOn();
@@ -32,9 +35,9 @@ export class Semaphore {
     };
   }
 
-  /** Does work with a slot. @throws ServiceUnavailable */
-  async during<T>(work: () => Promise<T>): Promise<T> {
-    const giveBack = await this.take();
+  /** Does work with a slot. @throws as take */
+  async during<T>(work: () => Promise<T>, gone?: AbortSignal): Promise<T> {
+    const giveBack = await this.take(gone);
     try {
       return await work();
     } finally {
@@ -49,18 +52,26 @@ export class Semaphore {
     else this.taken--;
   }
 
-  private turn(): Promise<void> {
+  private turn(gone?: AbortSignal): Promise<void> {
     const { waiting, waitMs, busy } = this.limits;
+    gone?.throwIfAborted();
     if (this.queue.length >= waiting) throw new ServiceUnavailable(busy, RETRY_AFTER_S);
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        this.queue.splice(this.queue.indexOf(go), 1);
-        reject(new ServiceUnavailable(busy, RETRY_AFTER_S));
-      }, waitMs);
-      const go = (): void => {
+      const over = (): void => {
         clearTimeout(timer);
+        gone?.removeEventListener('abort', leave);
+      };
+      const go = (): void => {
+        over();
         resolve();
       };
+      const leave = (): void => {
+        over();
+        this.queue.splice(this.queue.indexOf(go), 1);
+        reject(gone?.aborted ? (gone.reason as Error) : new ServiceUnavailable(busy, RETRY_AFTER_S));
+      };
+      const timer = setTimeout(leave, waitMs);
+      gone?.addEventListener('abort', leave);
       this.queue.push(go);
     });
   }
