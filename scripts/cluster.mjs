@@ -104,9 +104,7 @@ async function startInstance(env) {
 async function startProxy(directory, port, instancePorts) {
   await mkdir(directory);
   const template = await readFile(join(ROOT, 'ops', 'proxy', 'nginx.conf'), 'utf8');
-  const upstreams = instancePorts.map(
-    (instance) => `server 127.0.0.1:${instance} max_fails=1 fail_timeout=1s;`,
-  );
+  const upstreams = instancePorts.map((instance) => `server 127.0.0.1:${instance};`);
   const config = template
     .replace('@LISTEN@', `127.0.0.1:${port}`)
     .replace('@UPSTREAMS@', upstreams.join('\n    '))
