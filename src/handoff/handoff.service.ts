@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { BrowserSessions } from '../auth/index.js';
 import { Configuration } from '../config/index.js';
 import { RateLimiter } from '../platform/limits/index.js';
+import { Log } from '../platform/log/index.js';
 import { Attempts, type FailedAttempt } from './attempts.js';
 import type { Form } from './form.js';
 import { handoffPage } from './handoff-page.js';
@@ -34,6 +35,7 @@ export class Handoff {
     private readonly browserSessions: BrowserSessions,
     private readonly configuration: Configuration,
     private readonly rateLimiter: RateLimiter,
+    private readonly log: Log,
   ) {}
 
   async ask(request: FastifyRequest, kind: Kind, target: Target): Promise<Page> {
@@ -60,7 +62,8 @@ export class Handoff {
       await this.rateLimiter.hit(`handoff:${entered.userId}`, HANDOFFS_PER_MINUTE);
       return { token: await this.browserSessions.handOver(entered, client), cookies: entered.cookies };
     } catch (error) {
-      if (!isSignedIn(form)) await this.browserSessions.forget(entered);
+      if (!isSignedIn(form))
+        await this.log.bestEffort('forget a session', () => this.browserSessions.forget(entered));
       throw error;
     }
   }

@@ -232,7 +232,7 @@ describe('an upload under way', () => {
     await service.app.get(BlobSweeper).sweep(new Date(service.clock.now().getTime() + 61 * 60_000));
   });
 
-  it('that dies between its bytes and its rows leaves its object for forty minutes, so that sweeps have it gone within the hour', async () => {
+  it('that dies between its bytes and its rows leaves its object for half an hour, so that sweeps have it gone within the hour', async () => {
     const blobs = service.app.get(Blobs);
     const discard = blobs.discard.bind(blobs);
     blobs.discard = (): Promise<void> => {
@@ -246,9 +246,9 @@ describe('an upload under way', () => {
     await quota.set(assets.user.id, { locked: false });
     const sweepAfter = (ms: number): Promise<number> =>
       service.app.get(BlobSweeper).sweep(new Date(service.clock.now().getTime() + ms));
-    await sweepAfter(39 * 60_000);
+    await sweepAfter(29 * 60_000);
     expect((await footprint(service, dead.workspaceId)).onDisk).toEqual([2000]);
-    await sweepAfter(40 * 60_000);
+    await sweepAfter(30 * 60_000);
     expect(await footprint(service, dead.workspaceId)).toMatchObject({ blobs: 0, onDisk: [] });
   });
 

@@ -159,6 +159,7 @@ describe('with rate limits on', () => {
     const statuses = [];
     for (let tries = 0; tries < 21; tries++) statuses.push((await atLimited.submit(page, 'Continue')).status);
     expect(statuses).toEqual([...Array<number>(20).fill(200), 429]);
+    expect((await atLimited.get(PATH)).text).toContain('Continue'); // still signed in
 
     const sessions = (): Promise<unknown[]> =>
       service.database.query(

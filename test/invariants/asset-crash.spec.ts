@@ -56,7 +56,7 @@ describe('kill -9 in a storm of asset uploads and deletions', () => {
     for (const [token, text] of created) expect((await assets.get(token).expect(200)).text).toBe(text);
     for (const token of deleted) await assets.get(token).expect(404);
     const sizes = (await assets.list()).map(({ sizeBytes }) => sizeBytes);
-    // The last sweep of the hour, after one that may have been killed: what it had in hand is left to it until then.
+    // The first sweep that finds them comes by then; the rest of the hour is for one that is killed with them in hand.
     service.clock.advance(HOUR_MS - 2 * SWEEP_EVERY_MS);
     await service.app.get(BlobSweeper).sweep(service.clock.now());
     const { blobs, onDisk } = await footprint(service, assets.workspaceId);

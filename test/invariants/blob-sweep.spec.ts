@@ -270,7 +270,25 @@ describe('an upload under way', () => {
     expect(await footprint(one, notes.id)).toMatchObject({ versions: 0, blobs: 0, onDisk: [] });
   });
 
-  it('is left alone for forty minutes, then it is dead: its end is 503, and nothing is left', async () => {
+  it('that has died is gone within the hour, also when the sweeper that has come for it is killed', async () => {
+    const { id } = await workspace();
+    await one.database.query(
+      `INSERT INTO blobs (workspace_id, id, state, location, created_at) VALUES ($1, $1, 'staged', 'disk', $2)`,
+      [id, one.clock.now()],
+    );
+    const { main } = one.app.get(BlobStores);
+    const remove = main.delete.bind(main);
+    main.delete = () => new Promise(() => undefined); // it is killed here
+    one.clock.advance(39 * MINUTE); // the sweep that comes first, as late as it may
+    void sweep();
+    await one.database.eventually(`SELECT FROM blobs WHERE id = '${id}' AND claimed_until IS NOT NULL`);
+    main.delete = remove;
+    one.clock.advance(20 * MINUTE);
+    expect(await sweep(two)).toBe(1);
+    expect(await stateOf(id)).toBeUndefined();
+  });
+
+  it('is left alone for half an hour, then it is dead: its end is 503, and nothing is left', async () => {
     const notes = await workspace();
     const content = randomBytes(200_000);
     const put = request(one.url + notes.file('YQ'), {
@@ -286,7 +304,7 @@ describe('an upload under way', () => {
     put.write(content.subarray(0, 150_000));
     await eventually(async () => expect(await footprint(one, notes.id)).toMatchObject({ blobs: 1 }));
 
-    one.clock.advance(39 * MINUTE);
+    one.clock.advance(29 * MINUTE);
     expect(await sweep()).toBe(0);
     one.clock.advance(2 * MINUTE);
     expect(await sweep()).toBe(1);

@@ -96,11 +96,11 @@ export const BYTES_MUTANTS = [
   },
   {
     name: 'sweeper does not wait for uploads under way',
-    promise: 'An upload has forty minutes before it is taken for dead.',
+    promise: 'An upload has half an hour before it is taken for dead.',
     file: 'src/platform/blobs/blob-sweeper.ts',
-    find: 'export const STAGED_FOR_MS = 40 * 60_000;',
-    replace: 'export const STAGED_FOR_MS = 30 * 60_000;',
-    tests: [[SWEEP, 'is left alone for forty minutes']],
+    find: 'export const STAGED_FOR_MS = 30 * 60_000;',
+    replace: 'export const STAGED_FOR_MS = 20 * 60_000;',
+    tests: [[SWEEP, 'is left alone for half an hour']],
   },
   {
     name: 'move takes the bytes of what was condemned meanwhile',

@@ -10,9 +10,9 @@ export const SWEEP_EVERY_MS = 10 * 60_000;
 
 /**
  * Longer than any upload may take, so that a row this old belongs to an upload that has died. Its bytes may lie there for
- * an hour: two sweeps come by until then.
+ * an hour: until then the next sweep has come by, and another one should that one be killed with them in hand.
  */
-export const STAGED_FOR_MS = 40 * 60_000;
+export const STAGED_FOR_MS = 30 * 60_000;
 
 /** A blob that cannot be removed is taken up again by the next sweep, and keeps nothing waiting behind it. */
 export const RETRY_AFTER_MS = SWEEP_EVERY_MS / 2;
