@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { Database, statement } from '../../src/platform/database/index.js';
 import { NightlyJobs } from '../../src/platform/jobs/index.js';
 import { startService, type TestService, TestSocket, type TestWorkspace } from '../kit/index.js';
@@ -68,6 +69,44 @@ describe('on a server with settings of its own', () => {
       expect(time).toMatch(ISO);
       expect(Math.abs(Date.parse(time) - first.clock.now().getTime())).toBeLessThan(60_000);
     }
+  });
+});
+
+describe('what a projection and the night plan by', () => {
+  const POOL_SIZE = 2;
+  let service: TestService;
+  beforeAll(async () => {
+    service = await startService({ beside: home, env: { DATABASE_POOL_SIZE: String(POOL_SIZE) } });
+  });
+  afterAll(() => service.close());
+
+  /** What was set for each connection of the pool since it was opened. */
+  async function settings(): Promise<object[][]> {
+    const { pool } = service.app.get(Database);
+    const clients = await Promise.all(Array.from({ length: POOL_SIZE }, () => pool.connect()));
+    try {
+      const text = `SELECT name, setting FROM pg_settings WHERE source = 'session' ORDER BY name`;
+      return await Promise.all(clients.map(async (client) => (await client.query<object>(text)).rows));
+    } finally {
+      for (const client of clients) client.release();
+    }
+  }
+
+  it('stays in their own transactions', async () => {
+    const workspace = await (await service.user('dave')).workspace();
+    await workspace.put('note', 'text');
+    await workspace.put('note', 'another text');
+    const { id } = await workspace.checkpoint();
+    const before = await settings();
+    expect(before[0]).toContainEqual({ name: 'plan_cache_mode', setting: 'force_generic_plan' });
+
+    const paths = [`${id}/summary`, `${id}/restore-manifest`].map(
+      (of) => `${workspace.path}/checkpoints/${of}`,
+    );
+    await Promise.all([...paths, ...paths].map((path) => workspace.user.get(path).expect(200)));
+    await workspace.user.get(`${workspace.path}/checkpoints/${randomUUID()}/summary`).expect(404);
+    await service.app.get(NightlyJobs).run();
+    expect(await settings()).toEqual(before);
   });
 });
 

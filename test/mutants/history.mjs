@@ -48,6 +48,14 @@ export const HISTORY_MUTANTS = [
     tests: [['test/invariants/projections.spec.ts']],
   },
   {
+    name: 'projection plans for all that its connection does',
+    promise: 'What one request sets for its statements holds for no other.',
+    file: 'src/checkpoints/checkpoints.queries.ts',
+    find: "set_config('enable_nestloop', 'off', true)",
+    replace: "set_config('enable_nestloop', 'off', false)",
+    tests: [['test/invariants/server-settings.spec.ts', 'stays in their own']],
+  },
+  {
     name: 'projection of a compacted log',
     promise: 'A log that has been compacted has no projections.',
     file: 'src/checkpoints/projections.ts',
