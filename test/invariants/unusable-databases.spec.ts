@@ -110,6 +110,13 @@ describe('a database that the service cannot use', () => {
     await link.cut();
   });
 
+  it('behind a socket that cannot be opened', async () => {
+    const noDirectory = process.execPath;
+    expect(await refusal(`postgres://u:of-a-test@localhost/d?host=${noDirectory}`)).toBe(
+      'PostgreSQL does not answer; check that it runs and that DATABASE_URL points at it.',
+    );
+  });
+
   describe('and TLS', () => {
     let certificates: Certificates;
     beforeAll(() => (certificates = createCertificates('localhost')));

@@ -49,7 +49,7 @@ function sentenceFor(error: NodeJS.ErrnoException): string | undefined {
   const sentence = SENTENCES[sqlState(error) ?? ''];
   if (sentence) return sentence(error.message);
   if (NO_PASSWORD.test(error.message)) return REFUSED;
-  if (isConnectionLost(error) || code === 'ENOTFOUND')
+  if (isConnectionLost(error) || code === 'ENOTFOUND' || syscall === 'connect')
     return 'PostgreSQL does not answer; check that it runs and that DATABASE_URL points at it.';
   if (TLS.has(code) || /^ERR_(?:OSSL|SSL)_/.test(code) || error.message === NO_TLS)
     return `No TLS connection to PostgreSQL can be made (${error.message}); check sslmode and sslrootcert in DATABASE_URL.`;
