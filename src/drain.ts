@@ -1,5 +1,5 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { InFlightRequests } from './platform/http/index.js';
+import { Shutdown } from './platform/http/index.js';
 import { exitBecause } from './failure.js';
 
 /** In-flight requests have 25 s of it; nothing may keep a process that was told to end. */
@@ -25,6 +25,6 @@ export function drainOn(signals: NodeJS.Signals[], app: NestFastifyApplication):
 }
 
 async function drain(app: NestFastifyApplication): Promise<void> {
-  await app.get(InFlightRequests).beginShutdown();
+  await app.get(Shutdown).begin();
   await app.close();
 }

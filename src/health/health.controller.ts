@@ -1,6 +1,6 @@
 import { Controller, Get } from '@nestjs/common';
 import { Public, Unlimited } from '../auth/index.js';
-import { InFlightRequests } from '../platform/http/index.js';
+import { Shutdown } from '../platform/http/index.js';
 import { Documented } from '../platform/openapi/index.js';
 import { HEALTH_DOCS } from './health.docs.js';
 import { NotReady } from './not-ready.js';
@@ -11,7 +11,7 @@ import { type Readiness, ReadinessCheck } from './readiness.js';
 export class HealthController {
   constructor(
     private readonly readiness: ReadinessCheck,
-    private readonly inFlight: InFlightRequests,
+    private readonly shutdown: Shutdown,
   ) {}
 
   /** Liveness: the process answers. */
@@ -27,9 +27,9 @@ export class HealthController {
   @Unlimited()
   @Public('it names what does not answer, not where that is')
   async ready(): Promise<Readiness> {
-    this.inFlight.noteReadinessProbe();
+    this.shutdown.noteReadinessProbe();
     const state = await this.readiness.look();
-    if (!state.ready) throw new NotReady(state, this.inFlight.isShuttingDown);
+    if (!state.ready) throw new NotReady(state, this.shutdown.isUnderWay);
     return state;
   }
 }

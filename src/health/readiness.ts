@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { StoreCheck } from '../platform/blobs/index.js';
 import { inTime } from '../platform/clock/index.js';
 import { SchemaCheck, type SchemaState } from '../platform/database/index.js';
-import { InFlightRequests } from '../platform/http/index.js';
+import { Shutdown } from '../platform/http/index.js';
 import { Log } from '../platform/log/index.js';
 import { Metrics } from '../platform/metrics/index.js';
 
@@ -28,7 +28,7 @@ export class ReadinessCheck {
   constructor(
     private readonly schema: SchemaCheck,
     private readonly store: StoreCheck,
-    private readonly inFlight: InFlightRequests,
+    private readonly shutdown: Shutdown,
     private readonly log: Log,
     metrics: Metrics,
   ) {
@@ -49,7 +49,7 @@ export class ReadinessCheck {
     const now = performance.now();
     if (!this.last || now - this.last.at >= FRESH_FOR_MS) this.last = { at: now, state: this.check() };
     const state = await this.last.state;
-    return this.inFlight.isShuttingDown ? { ...state, ready: false } : state;
+    return this.shutdown.isUnderWay ? { ...state, ready: false } : state;
   }
 
   private async check(): Promise<Readiness> {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import supertest from 'supertest';
 import { SchemaCheck } from '../../src/platform/database/index.js';
-import { InFlightRequests } from '../../src/platform/http/index.js';
+import { Shutdown } from '../../src/platform/http/index.js';
 import { KillSwitch } from '../../src/platform/kill-switch/index.js';
 import { migrations } from '../../src/platform/database/migrations/index.js';
 import { WorkspacePurge } from '../../src/workspaces/index.js';
@@ -147,7 +147,7 @@ describe('GET /health/ready', () => {
     const alice = await leaving.user('alice');
     const ask = (): supertest.Test => supertest(leaving.url).get('/health/ready');
     await ask().expect(200, READY);
-    void leaving.app.get(InFlightRequests).beginShutdown();
+    void leaving.app.get(Shutdown).begin();
     const { body } = await ask().expect(503);
     expect(body).toEqual({ error: 'the service is shutting down', ...READY, ready: false });
     await supertest(leaving.url).get('/health').expect(200, { ok: true });

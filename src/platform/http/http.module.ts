@@ -4,6 +4,7 @@ import { ErrorFilter } from './error-filter.js';
 import { InFlightRequests } from './in-flight.js';
 import { Overload } from './overload.js';
 import { RequestMetrics } from './request-metrics.js';
+import { Shutdown } from './shutdown.js';
 
 /** What every route has: flat errors, a limit to how many there are, and time to finish at shutdown. */
 @Module({})
@@ -16,9 +17,10 @@ export class HttpModule {
         { provide: InFlightRequests, useValue: inFlight },
         Overload,
         RequestMetrics,
+        Shutdown,
         { provide: APP_FILTER, useClass: ErrorFilter },
       ],
-      exports: [InFlightRequests, Overload],
+      exports: [InFlightRequests, Overload, Shutdown],
     };
   }
 }

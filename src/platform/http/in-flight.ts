@@ -1,17 +1,6 @@
-import type { BeforeApplicationShutdown } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerResponse } from 'node:http';
 import { Server, type Socket } from 'node:net';
-
-const DRAIN_MS = 25_000;
-
-/** Who asked for readiness so lately will ask again, and gets so long to see the 503 and send requests elsewhere. */
-const PROBE_INTERVAL_MS = 30_000;
-const NOTICE_MS = 5_000;
-
-/** A client at work on a kept connection gets so long to send its next request, whose answer says that it closes. */
-const LAST_REQUEST_MS = 500;
-const LOOK_EVERY_MS = 10;
 
 export interface RequestEnd {
   /** From the request's headers on. */
@@ -23,23 +12,12 @@ export interface RequestEnd {
 
 type Listener = (request: FastifyRequest, reply: FastifyReply, end: RequestEnd) => void;
 
-/**
- * Counts the requests under way, and tells when each is over. Holds a shutdown until they have ended, 25 s at most:
- * readiness goes first, then the port closes and each answer closes its connection. Only after it does the framework
- * close what is left, and the pool. No request that has reached this process is refused for it.
- */
-export class InFlightRequests implements BeforeApplicationShutdown {
+/** The requests under way: how many there are, and when each is over. */
+export class InFlightRequests {
   private readonly responses = new Set<ServerResponse>();
   private readonly listeners: Listener[] = [];
   private server: Server | undefined;
-  private isEnding = false;
-  private isDraining = false;
-  private askedAt: number | undefined;
-
-  /** Whether the process is about to end, so that nobody should send it more. */
-  get isShuttingDown(): boolean {
-    return this.isEnding;
-  }
+  private areLast = false;
 
   get count(): number {
     return this.responses.size;
@@ -65,7 +43,7 @@ export class InFlightRequests implements BeforeApplicationShutdown {
         const end = { ms: performance.now() - beganAt, isAnswered, ip };
         for (const listener of this.listeners) listener(request, reply, end);
       });
-      if (this.isDraining) reply.header('connection', 'close');
+      if (this.areLast) reply.header('connection', 'close');
       done();
     });
   }
@@ -102,47 +80,26 @@ export class InFlightRequests implements BeforeApplicationShutdown {
     return cut;
   }
 
-  /** Somebody has asked whether to send requests here. */
-  noteReadinessProbe(): void {
-    this.askedAt = performance.now();
-  }
-
-  /** From now on not ready. Resolves when who asks for that has had the time to see it: at once when nobody does. */
-  async beginShutdown(): Promise<void> {
-    this.isEnding = true;
-    const isAsked = this.askedAt !== undefined && performance.now() - this.askedAt < PROBE_INTERVAL_MS;
-    if (isAsked) await new Promise((resolve) => setTimeout(resolve, NOTICE_MS).unref());
-  }
-
-  async beforeApplicationShutdown(): Promise<void> {
-    const isAnnounced = this.isEnding;
-    this.isEnding = true;
-    this.isDraining = true;
+  /** No new connection from now on, and each answer closes its own. Those that are under way go on. */
+  acceptNoMore(): void {
+    this.areLast = true;
     // That of `http` would also cut off kept connections on which the next request is on its way.
     if (this.server?.listening) Server.prototype.close.call(this.server);
     for (const response of this.responses)
       if (!response.headersSent) response.setHeader('connection', 'close');
-    const now = performance.now();
-    await this.until(async () => !isAnnounced || (await this.connections()) === 0, now + LAST_REQUEST_MS);
-    await this.until(() => Promise.resolve(this.count === 0), now + DRAIN_MS);
   }
 
-  /** Of requests that came on one connection together, Node ends only the answer that it was sending. */
-  private endQueued(connection: Socket): void {
-    for (const response of this.responses)
-      if (response.socket === null && response.req.socket === connection) response.emit('close');
-  }
-
-  private connections(): Promise<number> {
+  /** How many connections are open, with a request or without. */
+  connections(): Promise<number> {
     return new Promise((resolve) => {
       if (this.server) this.server.getConnections((_error, count) => resolve(count));
       else resolve(0);
     });
   }
 
-  private async until(isSo: () => Promise<boolean>, deadline: number): Promise<void> {
-    while (!(await isSo()) && performance.now() < deadline) {
-      await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
-    }
+  /** Of requests that came on one connection together, Node ends only the answer that it was sending. */
+  private endQueued(connection: Socket): void {
+    for (const response of this.responses)
+      if (response.socket === null && response.req.socket === connection) response.emit('close');
   }
 }

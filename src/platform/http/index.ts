@@ -15,3 +15,4 @@ export { Overload } from './overload.js';
 export { parseJsonObject } from './json.js';
 export { sendJsonList } from './json-list.js';
 export { sendJsonText } from './json-text.js';
+export { Shutdown } from './shutdown.js';
