@@ -148,6 +148,19 @@ describe('a COMMIT whose answer is lost', () => {
   });
 });
 
+describe('a deletion that waits for the log behind another one of the same file', () => {
+  it('finds it gone: 404, and nothing more in the log', async () => {
+    const notes = await workspace();
+    await notes.put('path', 'content').expect(201);
+    const release = await logHeld(notes);
+    const sent = ['one', 'another'].map(async (device) => (await notes.delete('path', device)).status);
+    await eventually(async () => expect(await waiters()).toBe(2));
+    await release();
+    expect((await Promise.all(sent)).sort()).toEqual([200, 404]);
+    expect(await notes.status()).toEqual({ cursor: 2, fileCount: 0 });
+  });
+});
+
 describe('an upload that waits for the log while its workspace is deleted', () => {
   const CONTENTS = { inline: 'content', 'in-the-store': LARGE };
   const NOT_FOUND = { status: 404, body: { error: 'workspace not found' } };

@@ -66,7 +66,7 @@ export const LOG_MUTANTS = [
     file: 'src/files/change-log.ts',
     find: 'FROM workspaces WHERE id = $1 AND deleted_at IS NULL FOR NO KEY UPDATE',
     replace: 'FROM workspaces WHERE id = $1 AND deleted_at IS NULL',
-    tests: [[FILES, 'of one file by many at once is one deletion']],
+    tests: [[INTERLEAVINGS, 'a deletion that waits for the log']],
   },
   {
     name: 'identical upload mints a version',
