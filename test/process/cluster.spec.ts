@@ -115,7 +115,9 @@ describeWithTestServers('two instances behind nginx, on one PostgreSQL and one S
       await there.get('small').expect(200);
     }
     // A 503 is an answer: nginx takes no instance for dead because of what somebody was refused.
-    await Promise.all(Array.from({ length: 8 }, (_, n) => workspace.put(`held-off-${n}`, 'content').expect(503)));
+    await Promise.all(
+      Array.from({ length: 8 }, (_, n) => workspace.put(`held-off-${n}`, 'content').expect(503)),
+    );
     for (let read = 0; read < 20; read++) await workspace.get('small').expect(200);
     await admin('kill-switch', 'off');
     for (const [index, url] of [one, two].entries())
