@@ -109,7 +109,7 @@ describe('the doctor', () => {
     const young = `${notes.id}/${randomUUID()}`;
     await plant(orphan, Buffer.from('left'));
     await plant(stranger, Buffer.from('left'));
-    await plant(young, Buffer.from('an upload under way'), 35 * MINUTE);
+    await plant(young, Buffer.from('an upload under way'), 25 * MINUTE);
     const found = await examine();
     expect(found.map(({ fault, subject, isFixed }) => [fault, subject, isFixed]).sort()).toEqual(
       [
