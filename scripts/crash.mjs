@@ -37,12 +37,6 @@ function node(args, env = {}) {
 const { rounds, seed, 'stop-seconds': stopSeconds } = settings();
 node([join(root, 'scripts', 'build-if-needed.mjs')]);
 node(
-  [
-    '--experimental-vm-modules',
-    '--no-warnings=ExperimentalWarning',
-    join(root, 'node_modules', 'jest', 'bin', 'jest.js'),
-    '--maxWorkers=1',
-    'test/invariants/crash.spec.ts',
-  ],
+  [join(root, 'node_modules', 'jest', 'bin', 'jest.js'), '--maxWorkers=1', 'test/invariants/crash.spec.ts'],
   { CRASH_ROUNDS: rounds, CRASH_SEED: seed, CRASH_STOP_SECONDS: stopSeconds },
 );

@@ -26,8 +26,7 @@ const report = join(home, 'report.txt');
 const started = Date.now();
 console.log(`${requests} requests, seed ${seed}`);
 const jest = join(ROOT, 'node_modules', 'jest', 'bin', 'jest.js');
-const flags = ['--experimental-vm-modules', '--no-warnings=ExperimentalWarning'];
-const child = spawn(process.execPath, [...flags, jest, '--maxWorkers=1', 'test/contract/fuzz.spec.ts'], {
+const child = spawn(process.execPath, [jest, '--maxWorkers=1', 'test/contract/fuzz.spec.ts'], {
   cwd: ROOT,
   env: {
     ...process.env,

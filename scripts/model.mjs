@@ -31,7 +31,6 @@ const env = {
   ...(values['replay-path'] === undefined ? {} : { MODEL_REPLAY_PATH: values['replay-path'] }),
 };
 const jest = join(root, 'node_modules', 'jest', 'bin', 'jest.js');
-const flags = ['--experimental-vm-modules', '--no-warnings=ExperimentalWarning'];
-const args = [...flags, jest, 'test/invariants/model.spec.ts', '--maxWorkers=1', '--reporters=default'];
+const args = [jest, 'test/invariants/model.spec.ts', '--maxWorkers=1', '--reporters=default'];
 const test = spawn(process.execPath, args, { cwd: root, env, stdio: 'inherit' });
 test.once('exit', (code) => (process.exitCode = code === 0 ? 0 : 1));

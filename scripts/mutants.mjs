@@ -4,13 +4,12 @@
 // is caught when a test fails, and by what it does: a fault that does not compile or start proves nothing. Prints a
 // table and ends with 1 when one survives. `--sound` plants nothing and expects the same specs to pass.
 import './build-if-needed.mjs';
-import { transformSync } from '@swc/core';
 import { spawn } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { startEmbeddedDatabase } from './embedded-database.mjs';
-import jestConfig from '../jest.config.mjs';
+import { transpiled } from '../test/kit/runtime/transpiled.cjs';
 import { edited, editsOf, MUTANTS } from '../test/mutants/index.mjs';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -116,7 +115,7 @@ async function plant(mutant) {
   for (const edit of editsOf(mutant)) {
     const path = join(copy, edit.file);
     const text = edited(await readFile(path, 'utf8'), edit);
-    const code = transpiled(edit.file, text);
+    const { code } = transpiled(edit.file, text); // throws for what is no TypeScript
     await write(path, text);
     await write(builtOf(edit.file), code);
   }
@@ -135,12 +134,6 @@ async function takeOut() {
 
 function builtOf(file) {
   return join(copy, 'dist', file.replace(/\.tsx?$/, '.js'));
-}
-
-/** As the tests do it. @throws for what is no TypeScript */
-function transpiled(filename, text) {
-  const [, { sourceMaps: _, ...options }] = jestConfig.transform['^.+\\.ts$'];
-  return transformSync(text, { ...options, filename }).code;
 }
 
 /** Of the first spec that has any. */
@@ -181,8 +174,7 @@ async function failuresOf(spec, pattern) {
 
 async function run(args) {
   const jest = join(copy, 'node_modules', 'jest', 'bin', 'jest.js');
-  const flags = ['--experimental-vm-modules', '--no-warnings=ExperimentalWarning'];
-  const child = spawn(process.execPath, [...flags, jest, ...args], {
+  const child = spawn(process.execPath, [jest, ...args], {
     cwd: copy,
     detached: true, // a group of its own, to be ended with all it has started
     env: { ...process.env, TEST_DATABASE_URL: database.url, GIVE_UP_AFTER_MS: '10000' },

@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import { createECDH, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';

@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import { CommanderError } from 'commander';
 import type { Report } from '../../src/admin/report.js';
 import { StorageQuota } from '../../src/assets/index.js';

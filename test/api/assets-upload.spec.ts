@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { StorageQuota } from '../../src/assets/index.js';

@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import { Search } from '../../src/automation/search/search.service.js';
 import { SearchIndexes } from '../../src/automation/search/search-indexes.js';
 import { IndexFeed } from '../../src/automation/search/index-feed.js';

@@ -8,11 +8,11 @@ import type { EventType } from '../../src/billing/index.js';
 import { adminJson } from '../kit/admin.js';
 import { startService, type TestService } from '../kit/index.js';
 import { ProviderSubscription, WEBHOOK_SECRET } from '../kit/payment-provider.js';
-import { environment, runProcess } from '../kit/process.js';
+import { enterEnvironment, runProcess } from '../kit/process.js';
 
 type Env = Record<string, string>;
 
-const before = { ...process.env };
+let leaveEnvironment: () => void;
 let service: TestService;
 let directory: string;
 let beside: Env;
@@ -30,9 +30,11 @@ afterAll(async () => {
   await service.close();
   await rm(directory, { recursive: true });
 });
-beforeEach(() => Object.assign(process.env, environment(beside)));
+beforeEach(() => {
+  leaveEnvironment = enterEnvironment(beside);
+});
 afterEach(() => {
-  process.env = { ...before };
+  leaveEnvironment();
 });
 
 /** The command in a process of its own, as somebody runs it beside the service. */

@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import type supertest from 'supertest';
 import { insertLargeLog } from '../../bench/large-log.js';

@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';

@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import { generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

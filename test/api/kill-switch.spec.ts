@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import { IncomingMessage } from 'node:http';
 import { Database } from '../../src/platform/database/index.js';
 import { EventBus } from '../../src/platform/events/index.js';

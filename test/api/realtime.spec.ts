@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import WebSocket from 'ws';

@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';

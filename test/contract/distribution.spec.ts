@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';

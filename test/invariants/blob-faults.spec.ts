@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { BlobStores } from '../../src/platform/blobs/blob-stores.js';
 import { BlobUpkeep } from '../../src/platform/blobs/index.js';
@@ -23,7 +22,6 @@ const NO_ANSWER = 60_000;
 const PATIENCE = [1, 3, 9];
 
 /** A busy machine takes long over all of this; it is no test of speed. */
-const LONGEST_MS = 600_000;
 const AT_ONCE = 6;
 /** Uploads acknowledged in the storm. */
 const ENOUGH = 10;
@@ -58,8 +56,6 @@ const REQUESTS: [string, number, (request: ProxiedRequest) => boolean][] = [
 ];
 
 describeWithTestServers('between the service and S3', () => {
-  jest.setTimeout(LONGEST_MS);
-
   let service: TestService;
   let proxy: FaultProxy;
   let bucket: TestBucket;

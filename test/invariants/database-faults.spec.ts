@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import supertest from 'supertest';
 import { Database } from '../../src/platform/database/index.js';
 import { EventBus } from '../../src/platform/events/index.js';

@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import pg from 'pg';
 import { PutQueue } from '../../src/files/put-queue.js';
 import { Database, type Statement } from '../../src/platform/database/index.js';

@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import { Client } from 'pg';
 import { KillSwitch } from '../../src/platform/kill-switch/index.js';
 import { Database } from '../../src/platform/database/index.js';

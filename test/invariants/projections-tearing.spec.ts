@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import type { Manifest, Summary } from '../../src/checkpoints/projections.js';
 import { Database } from '../../src/platform/database/index.js';

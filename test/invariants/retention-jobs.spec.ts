@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { Database } from '../../src/platform/database/index.js';
 import { JobLock } from '../../src/platform/jobs/job-lock.js';

@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import { Checkpoints, Projections } from '../../src/checkpoints/index.js';
 import { Files } from '../../src/files/index.js';
 import { Versions } from '../../src/files/versions.service.js';

@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import type { Manifest } from '../../src/checkpoints/projections.js';
 import { thinVersions } from '../../src/files/index.js';
 import { Clock } from '../../src/platform/clock/index.js';

@@ -1,6 +1,6 @@
 import { adminProgram } from '../../src/admin/program.js';
 import type { Report } from '../../src/admin/report.js';
-import { environment, type ProcessEnv } from './process.js';
+import { enterEnvironment, type ProcessEnv } from './process.js';
 
 /**
  * Runs an admin command in this process, all but its printing: a process of its own takes seconds.
@@ -8,14 +8,13 @@ import { environment, type ProcessEnv } from './process.js';
  * @returns its report; throws what the command does
  */
 export async function adminReport(env: ProcessEnv, ...args: string[]): Promise<Report> {
-  const before = { ...process.env };
   const reports: Report[] = [];
   const program = adminProgram(async (work) => void reports.push(await work()));
-  Object.assign(process.env, environment(env));
+  const leave = enterEnvironment(env);
   try {
     await program.parseAsync(args, { from: 'user' });
   } finally {
-    process.env = before;
+    leave();
   }
   const [report] = reports;
   if (!report) throw new Error('the command has told nothing');

@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import type supertest from 'supertest';
 import { Authenticator } from '../../src/auth/index.js';
 import { eventually } from './eventually.js';

@@ -25,9 +25,11 @@ const executable = [
 ].find(existsSync);
 
 /** `describe` for what needs a real browser. Where there is none it is skipped, in one line; in CI it fails. */
-export const describeWithBrowser = executable !== undefined || isRequired ? describe : skipped;
-
-function skipped(name: string, tests: () => void): void {
+export function describeWithBrowser(name: string, tests: () => void): void {
+  if (executable !== undefined || isRequired) {
+    describe(name, tests);
+    return;
+  }
   process.stderr.write(`skipped: ${name}: there is no chromium (Debian: apt-get install chromium)\n`);
   describe.skip(name, tests);
 }

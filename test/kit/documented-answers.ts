@@ -45,24 +45,17 @@ export function sawAnswer(operationId: string, status: number): void {
 }
 
 /** @throws with all that was answered and is not documented, since the last call */
-function expectNoProblems(): void {
+export function expectNoProblems(): void {
   const found = [...problems];
   problems.clear();
   if (found.length > 0) throw new Error(`Not as docs/openapi.json has it:\n${found.join('\n')}`);
 }
 
-function leaveSeen(): void {
+/** Leaves what was seen since the last call for the reporter, which counts at the end of the run. */
+export function leaveSeen(): void {
   const directory = process.env.SEEN_ANSWERS;
   if (directory) writeFileSync(join(directory, randomUUID()), [...seen].join('\n'));
-}
-
-// Other than in a test there is nobody to be told.
-if (typeof afterEach === 'function') {
-  afterEach(expectNoProblems);
-  afterAll(() => {
-    leaveSeen();
-    expectNoProblems();
-  });
+  seen.clear();
 }
 
 function overhear(request: FastifyRequest, reply: FastifyReply, payload: unknown): void {

@@ -31,6 +31,17 @@ export function environment(env: ProcessEnv): ProcessEnv {
   };
 }
 
+/** Gives it to this process. @returns puts back what was there */
+export function enterEnvironment(env: ProcessEnv): () => void {
+  const before = { ...process.env };
+  Object.assign(process.env, environment(env));
+  return () => {
+    for (const name of Object.keys(process.env))
+      if (!(name in before)) Reflect.deleteProperty(process.env, name);
+    Object.assign(process.env, before);
+  };
+}
+
 /** Starts the service and resolves when it listens. @throws with its output when it ends instead */
 export async function startProcess(env: ProcessEnv): Promise<ServiceProcess> {
   const child = spawn(process.execPath, [...HEAP_FLAGS, join(ROOT, 'dist/src/main.js')], {

@@ -13,9 +13,11 @@ export const isRequired = Boolean(process.env.CI ?? process.env.REQUIRE_TEST_SER
  * `describe` for what needs a real Redis or S3 server. Where they are not installed it is skipped, in one line; in CI
  * it is not, and fails where the server is started.
  */
-export const describeWithTestServers = servers.isInstalled === true || isRequired ? describe : skipped;
-
-function skipped(name: string, tests: () => void): void {
+export function describeWithTestServers(name: string, tests: () => void): void {
+  if (servers.isInstalled === true || isRequired) {
+    describe(name, tests);
+    return;
+  }
   process.stderr.write(
     `skipped: ${name}: the servers it needs are not installed, see scripts/test-servers.sh\n`,
   );

@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import { CommanderError } from 'commander';
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';

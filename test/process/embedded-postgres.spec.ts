@@ -6,7 +6,6 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { jest } from '@jest/globals';
 import pg from 'pg';
 import { lockDataDirectory, startEmbeddedPostgres } from '../../src/platform/database/embedded/index.js';
 import { levelOf, readServerLine } from '../../src/platform/database/embedded/server-log.js';
@@ -17,8 +16,6 @@ const FIXTURE = join(REPOSITORY, 'test/process/embedded-service.mjs');
 const IS_ROOT = process.geteuid?.() === 0;
 const DEADLINE_MS = 150_000;
 const LONGEST_PAUSE_MS = 80; // what is awaited may need the processor
-
-jest.setTimeout(2 * DEADLINE_MS);
 
 interface Event {
   event: string;

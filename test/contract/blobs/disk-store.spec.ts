@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readlinkSync } from 'node:fs';

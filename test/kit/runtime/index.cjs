@@ -1,0 +1,53 @@
+// Runs a test file as a module of the worker's process, like any other. jest's own runtime evaluates all that a file
+// imports anew for it, in a context of its own: the whole service each time, never warm, for a third of a whole run's
+// processor time. What a test file changes in the process, it has to put back; and what it imports is there for all
+// files of the worker: a module of the kit must ask for `describe`, `expect` and `jest` when it is called, not keep them.
+const { register } = require('node:module');
+const { pathToFileURL } = require('node:url');
+const { ModuleMocker } = require('jest-mock');
+const { default: JestRuntime } = require('jest-runtime');
+const { SourceMaps } = require('./transpiled.cjs');
+
+register('./hooks.mjs', pathToFileURL(__filename));
+const sourceMaps = new SourceMaps();
+let files = 0;
+
+module.exports = class PlainRuntime extends JestRuntime {
+  #console;
+
+  constructor(config, environment, ...others) {
+    super(config, environment, ...others);
+    this.#console = environment.global.console;
+  }
+
+  /** Jest's own: what declares and runs tests, with the state of one test file. */
+  requireInternalModule(path) {
+    delete require.cache[path];
+    return require(path);
+  }
+
+  /** What tests see of jest. Its mocks are all there is of the `jest` object. */
+  setGlobalsForRuntime(globals) {
+    super.setGlobalsForRuntime(globals);
+    const jest = new ModuleMocker(globalThis);
+    Object.assign(globalThis, globals, { jest, console: this.#console });
+    Error.stackTraceLimit = 30; // the runner asks for 100, and each error of the service would pay for them
+  }
+
+  unstable_shouldLoadAsEsm() {
+    return true;
+  }
+
+  async unstable_importModule(path) {
+    await import(`${pathToFileURL(path)}?file=${++files}`); // a file that runs again runs anew
+  }
+
+  getSourceMaps() {
+    return sourceMaps;
+  }
+
+  teardown() {
+    globalThis.jest?.restoreAllMocks();
+    super.teardown();
+  }
+};

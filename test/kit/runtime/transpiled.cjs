@@ -1,0 +1,54 @@
+const { mkdtempSync, readFileSync, rmSync, writeFileSync } = require('node:fs');
+const { tmpdir } = require('node:os');
+const { join } = require('node:path');
+const { fileURLToPath } = require('node:url');
+const { transformSync } = require('@swc/core');
+
+const isTypeScript = (path) => /\.tsx?$/.test(path);
+
+/** @returns the code and the source map of the text of a TypeScript file */
+const transpiled = (path, text) =>
+  transformSync(text, {
+    filename: path,
+    sourceFileName: path,
+    sourceMaps: true,
+    jsc: {
+      target: 'es2023',
+      keepClassNames: true,
+      parser: { syntax: 'typescript', decorators: true, tsx: path.endsWith('.tsx') },
+      transform: {
+        legacyDecorator: true,
+        decoratorMetadata: true,
+        useDefineForClassFields: false,
+        react: { runtime: 'automatic', importSource: 'preact' },
+      },
+    },
+    module: { type: 'es6' },
+    swcrc: false,
+  });
+
+/** Which file has the source map of a file that an error's stack names; made when it is first asked for. */
+class SourceMaps extends Map {
+  #directory;
+
+  get(name) {
+    const path = name.startsWith('file:') ? fileURLToPath(name) : name.replace(/\?file=\d+$/, '');
+    if (!isTypeScript(path)) return undefined;
+    if (!this.has(path)) {
+      const file = join(this.#home(), `${this.size}.map`);
+      writeFileSync(file, transpiled(path, readFileSync(path, 'utf8')).map);
+      this.set(path, file);
+    }
+    return super.get(path);
+  }
+
+  #home() {
+    if (!this.#directory) {
+      this.#directory = mkdtempSync(join(tmpdir(), 'source-maps-'));
+      process.once('exit', () => rmSync(this.#directory, { recursive: true, force: true }));
+    }
+    return this.#directory;
+  }
+}
+
+module.exports = { isTypeScript, SourceMaps, transpiled };
