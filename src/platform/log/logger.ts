@@ -51,10 +51,13 @@ export function createLogger(level: string, destination: NodeJS.WriteStream = pr
       err: describeError,
     },
   };
-  destination.on('error', () => undefined); // a reader of the log that goes away must not take the service along
+  destination.off('error', withoutReader).on('error', withoutReader);
   if (destination.isTTY) return pino(options, prettyPrinter()({ destination, ignore: 'pid,hostname' }));
   return pino(options, destination);
 }
+
+/** A reader of the log that goes away must not take the service along. */
+function withoutReader(): void {}
 
 /** Loaded when somebody looks: 10 MB that a service on its own does without. */
 function prettyPrinter(): typeof PrettyStream {
