@@ -2,7 +2,8 @@
 // imports anew for it, in a context of its own: the whole service each time, never warm, for a third of a whole run's
 // processor time. What a test file changes in the process, it has to put back; and what it imports is there for all
 // files of the worker: a module of the kit must ask for `describe`, `expect` and `jest` when it is called, not keep them.
-const { register } = require('node:module');
+// For the same reason `--watch` would not see what has changed.
+const { createRequire, register } = require('node:module');
 const { pathToFileURL } = require('node:url');
 const { ModuleMocker } = require('jest-mock');
 const { default: JestRuntime } = require('jest-runtime');
@@ -23,7 +24,7 @@ module.exports = class PlainRuntime extends JestRuntime {
   /** Jest's own: what declares and runs tests, with the state of one test file. */
   requireInternalModule(path) {
     delete require.cache[path];
-    return require(path);
+    return createRequire(__filename)(path); // `require` would keep what it has loaded before as its children
   }
 
   /** What tests see of jest. Its mocks are all there is of the `jest` object. */
