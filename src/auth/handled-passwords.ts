@@ -15,6 +15,12 @@ const endUnlessProven = statement(
    SELECT id FROM proven`,
 );
 
+/**
+ * The hashes that a request of the identity handler has found right, or made. One for the process: each such storage that
+ * was ever used costs every promise of Node.js 20 something, for good.
+ */
+const requests = new AsyncLocalStorage<Set<string>>();
+
 const WRONG = { code: 'INVALID_EMAIL_OR_PASSWORD', message: 'Invalid email or password' };
 
 /**
@@ -22,25 +28,22 @@ const WRONG = { code: 'INVALID_EMAIL_OR_PASSWORD', message: 'Invalid email or pa
  * old password would come after that, so it is ended here: its password must still be the user's when the session is there.
  */
 export class HandledPasswords {
-  /** The hashes that a request of the identity handler has found right, or made. */
-  private readonly requests = new AsyncLocalStorage<Set<string>>();
-
   constructor(private readonly database: Database) {}
 
   /** Runs a request of the handler, for which the three below are called. */
   watch<T>(work: () => Promise<T>): Promise<T> {
-    return this.requests.run(new Set(), work);
+    return requests.run(new Set(), work);
   }
 
   readonly hash = async (password: string): Promise<string> => {
     const hash = await hashPassword(password);
-    this.requests.getStore()?.add(hash);
+    requests.getStore()?.add(hash);
     return hash;
   };
 
   readonly verify = async (claim: { hash: string; password: string }): Promise<boolean> => {
     const isRight = await verifyPassword(claim);
-    if (isRight) this.requests.getStore()?.add(claim.hash);
+    if (isRight) requests.getStore()?.add(claim.hash);
     return isRight;
   };
 
@@ -49,7 +52,7 @@ export class HandledPasswords {
    * @throws APIError, as for a wrong password, after ending it; also when somebody else has ended it already
    */
   readonly check = async ({ id }: { id: string }): Promise<void> => {
-    const hashes = this.requests.getStore();
+    const hashes = requests.getStore();
     if (!hashes?.size) return; // begun by something else than a password
     const proven = await this.database.run(endUnlessProven, [id, [...hashes]]);
     if (proven.length === 0) throw new APIError('UNAUTHORIZED', WRONG);

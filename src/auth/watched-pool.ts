@@ -8,6 +8,9 @@ interface Watched {
   fault?: Error;
 }
 
+/** Each request of the identity handler. One for the process: each such storage that was ever used costs every promise. */
+const requests = new AsyncLocalStorage<Watched>();
+
 /** What the identity handler's query builder uses of a connection. */
 interface Connection {
   query(...query: readonly unknown[]): Promise<unknown>;
@@ -19,7 +22,6 @@ interface Connection {
  * answers 401, so that a moment without PostgreSQL would sign every client out; here its faults are kept in sight.
  */
 export class WatchedPool {
-  private readonly requests = new AsyncLocalStorage<Watched>();
   private readonly lendable = new Permits(LENT_AT_ONCE);
 
   constructor(private readonly pool: Pool) {}
@@ -30,7 +32,7 @@ export class WatchedPool {
    */
   async rethrowingDatabaseErrors<T>(work: () => Promise<T>): Promise<T> {
     const watched: Watched = {};
-    const result = await this.requests.run(watched, work);
+    const result = await requests.run(watched, work);
     if (watched.fault) throw watched.fault;
     return result;
   }
@@ -71,7 +73,7 @@ export class WatchedPool {
   }
 
   private note(error: unknown): void {
-    const request = this.requests.getStore();
+    const request = requests.getStore();
     if (request && !isRefusal(error)) request.fault ??= error as Error;
   }
 }
