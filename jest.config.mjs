@@ -8,7 +8,7 @@ export default {
   setupFilesAfterEnv: ['<rootDir>/test/kit/judge-answers.ts'],
   reporters: ['default', '<rootDir>/test/kit/answers-reporter.mjs'],
   testSequencer: '<rootDir>/test/kit/longest-first.mjs',
-  maxWorkers: 3,
+  maxWorkers: 4,
   workerIdleMemoryLimit: '1GB',
   testTimeout: 300_000, // against what hangs; a slow machine is no fault
   transform: {}, // the runtime does it
