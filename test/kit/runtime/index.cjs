@@ -3,6 +3,7 @@
 // processor time. What a test file changes in the process, it has to put back; and what it imports is there for all
 // files of the worker: a module of the kit must ask for `describe`, `expect` and `jest` when it is called, not keep them.
 // For the same reason `--watch` would not see what has changed.
+const { AsyncLocalStorage } = require('node:async_hooks');
 const { createRequire, register } = require('node:module');
 const { pathToFileURL } = require('node:url');
 const { ModuleMocker } = require('jest-mock');
@@ -12,6 +13,16 @@ const { SourceMaps } = require('./transpiled.cjs');
 register('./hooks.mjs', pathToFileURL(__filename));
 const sourceMaps = new SourceMaps();
 let files = 0;
+
+/** Every promise of Node.js 20 pays for each that was ever used; and jest makes one for each file. */
+const usedStorages = new Set();
+for (const name of ['run', 'enterWith']) {
+  const original = AsyncLocalStorage.prototype[name];
+  AsyncLocalStorage.prototype[name] = function (...args) {
+    usedStorages.add(this);
+    return original.apply(this, args);
+  };
+}
 
 module.exports = class PlainRuntime extends JestRuntime {
   #console;
@@ -24,6 +35,7 @@ module.exports = class PlainRuntime extends JestRuntime {
   /** Jest's own: what declares and runs tests, with the state of one test file. */
   requireInternalModule(path) {
     delete require.cache[path];
+    delete globalThis[Symbol.for('EVENT_HANDLERS')]; // those of the file before would get its errors, and know of no test
     return createRequire(__filename)(path); // `require` would keep what it has loaded before as its children
   }
 
@@ -49,6 +61,8 @@ module.exports = class PlainRuntime extends JestRuntime {
 
   teardown() {
     globalThis.jest?.restoreAllMocks();
+    for (const storage of usedStorages) storage.disable();
+    usedStorages.clear();
     super.teardown();
   }
 };
