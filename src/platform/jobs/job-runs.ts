@@ -32,9 +32,10 @@ const statements = {
   end: statement(
     'job_runs.end',
     `WITH forgotten AS (
-       DELETE FROM job_runs r USING job_runs ended
-       WHERE ended.id = $1 AND r.name = ended.name
-         AND r.id NOT IN (SELECT id FROM job_runs WHERE name = ended.name ORDER BY id DESC LIMIT $5)
+       DELETE FROM job_runs r
+       USING job_runs ended
+         CROSS JOIN LATERAL (SELECT id FROM job_runs WHERE name = ended.name ORDER BY id DESC OFFSET $5 LIMIT 1) newest
+       WHERE ended.id = $1 AND r.name = ended.name AND r.id <= newest.id
      )
      UPDATE job_runs SET ended_at = $2, counts = $3::json, error = $4 WHERE id = $1`,
   ),
