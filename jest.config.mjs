@@ -12,4 +12,5 @@ export default {
   workerIdleMemoryLimit: '1GB',
   testTimeout: 300_000, // against what hangs; a slow machine is no fault
   transform: {}, // the runtime does it
+  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' }, // for `--onlyChanged` and `--findRelatedTests`
 };

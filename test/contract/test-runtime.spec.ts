@@ -5,11 +5,25 @@ import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** What each file of a run has; the first two tests are sound. */
+/** The first is of this one test alone, and leaves everything as it should not be. */
+const FOCUSED = `
+  it('is not asked for', () => undefined);
+  it.only('is asked for', () => {
+    process.env.LEFT = 'by the first';
+    process.env.TZ = 'Australia/Eucla';
+    jest.spyOn(Math, 'random').mockReturnValue(7);
+  });
+`;
+
+/** What each of the others has; the first three tests are sound. */
 const TESTS = `
   it('finds no mock of another file', () => {
     expect(Math.random()).toBeLessThan(1);
     jest.spyOn(Math, 'random').mockReturnValue(7);
+  });
+  it('finds the environment as the run has it', () => {
+    expect([process.env.LEFT, process.env.TZ]).toEqual([undefined, 'UTC']);
+    delete process.env.TZ;
   });
   it('waits', () => new Promise((resolve) => setTimeout(resolve, 20)));
   it('is wrong', () => expect(1).toBe(2));
@@ -22,47 +36,116 @@ const TESTS = `
   it('never ends', () => new Promise(() => undefined), 100);
   it('asserts less than it says', () => expect.assertions(1));
 `;
+const WANTED = [
+  'finds no mock of another file: passed',
+  'finds the environment as the run has it: passed',
+  'waits: passed',
+  'is wrong: failed',
+  'rejects what nobody looks at: failed',
+  'throws outside: failed',
+  'never ends: failed',
+  'asserts less than it says: failed',
+];
+
+/** Asked by a setup file, of files whose tests pass. */
+const WHEN_OVER = `
+  whenFileIsOver(() => {
+    if (globalThis.isLastHookDone) throw new Error('it was done');
+  });
+`;
+const SOUND = `it('is sound', () => undefined);`;
+const LATE = `${SOUND} afterAll(() => (globalThis.isLastHookDone = true));`;
+
+/** It speaks when all files are over. */
+const REPORTER = `export default class { onRunComplete() { console.log('all are over'); } }`;
 
 interface Results {
   readonly testResults: readonly {
+    readonly name: string;
+    readonly status: string;
+    readonly message: string;
     readonly assertionResults: readonly { readonly title: string; readonly status: string }[];
   }[];
 }
 
 let home: string;
-beforeAll(async () => (home = await mkdtemp(join(tmpdir(), 'runtime-'))));
-afterAll(() => rm(home, { recursive: true, force: true }));
+beforeEach(async () => (home = await mkdtemp(join(tmpdir(), 'runtime-'))));
+afterEach(() => rm(home, { recursive: true, force: true }));
 
 describe('the runtime of the tests', () => {
-  it('catches in each test file of a worker what it catches in the first', async () => {
-    const specs = join(home, 'specs');
-    await mkdir(specs);
-    for (const name of ['one', 'two', 'three']) await writeFile(join(specs, `${name}.spec.mjs`), TESTS);
-    const { testResults } = await run({ rootDir: specs, testMatch: ['**/*.spec.mjs'] });
-    const failed = testResults.map(({ assertionResults }) =>
-      assertionResults.filter(({ status }) => status === 'failed').map(({ title }) => title),
+  it('runs each test file of a worker as it runs the first, whatever that was and left', async () => {
+    const files = { a: FOCUSED, b: TESTS, c: TESTS, d: TESTS };
+    const { results } = await run(files);
+    const found = results.testResults.map(({ assertionResults }) =>
+      assertionResults.map(({ title, status }) => `${title}: ${status}`),
     );
-    const each = [
-      'is wrong',
-      'rejects what nobody looks at',
-      'throws outside',
-      'never ends',
-      'asserts less than it says',
-    ];
-    expect(failed).toEqual([each, each, each]);
+    expect(found).toEqual([['is not asked for: pending', 'is asked for: passed'], WANTED, WANTED, WANTED]);
+  });
+
+  it('asks when the last hook of a file is over, and fails that file', async () => {
+    const setup = join(home, 'setup.mjs');
+    await writeFile(setup, WHEN_OVER);
+    const { results } = await run({ a: SOUND, b: LATE }, { setupFilesAfterEnv: [setup] });
+    expect(results.testResults.map(({ status }) => status)).toEqual(['passed', 'failed']);
+    expect(results.testResults[1]!.message).toContain('it was done');
+  });
+
+  it('lets a reporter speak when the files are over', async () => {
+    const reporter = join(home, 'reporter.mjs');
+    await writeFile(reporter, REPORTER);
+    const { exitCode, output } = await run({ a: SOUND, b: SOUND }, { reporters: [reporter] });
+    expect(output).toContain('all are over');
+    expect(exitCode).toBe(0);
+  });
+
+  it('names the lines of TypeScript as they were written', async () => {
+    const text = await readFile(import.meta.filename, 'utf8');
+    const line = text.split('\n').findIndex((each) => each.trim().startsWith('expect(new Error')) + 1;
+    expect(new Error('here').stack).toContain(`test-runtime.spec.ts:${line}:`);
+  });
+
+  it('lets jest find the tests of a source', async () => {
+    const { output } = await jestOf(['--listTests', '--findRelatedTests', 'src/auth/watched-pool.ts'], ROOT);
+    expect(output).toContain('test/api/identity.spec.ts');
   });
 });
 
-/** All in this one worker, one file after the other. */
-async function run(config: object): Promise<Results> {
-  const output = join(home, 'results.json');
-  const runtime = join(ROOT, 'test/kit/runtime/index.cjs');
-  const args = [
-    join(ROOT, 'node_modules/jest/bin/jest.js'),
-    '--runInBand',
-    ...['--config', JSON.stringify({ ...config, runtime, transform: {} })],
-    ...['--json', '--outputFile', output],
-  ];
-  await new Promise<void>((resolve) => execFile(process.execPath, args, { cwd: home }, () => resolve()));
-  return JSON.parse(await readFile(output, 'utf8')) as Results;
+/** All in one process, one file after the other in the order of their names. */
+async function run(files: Readonly<Record<string, string>>, config: object = {}) {
+  const specs = join(home, 'specs');
+  await mkdir(specs);
+  for (const [name, text] of Object.entries(files)) await writeFile(join(specs, `${name}.spec.mjs`), text);
+  const whole = {
+    ...{ rootDir: specs, testMatch: ['**/*.spec.mjs'], transform: {} },
+    runtime: join(ROOT, 'test/kit/runtime/index.cjs'),
+    ...config,
+  };
+  const at = join(home, 'results.json');
+  const sequencer = join(home, 'by-name.mjs');
+  await writeFile(sequencer, BY_NAME);
+  const args = ['--runInBand', '--config', JSON.stringify(whole), '--testSequencer', sequencer];
+  const outcome = await jestOf([...args, '--json', '--outputFile', at], home);
+  const { testResults } = JSON.parse(await readFile(at, 'utf8')) as Results;
+  return {
+    ...outcome,
+    results: { testResults: testResults.toSorted((a, b) => a.name.localeCompare(b.name)) },
+  };
+}
+
+const BY_NAME = `
+  import { createRequire } from 'node:module';
+  const { default: Sequencer } = createRequire('${ROOT}/package.json')('@jest/test-sequencer');
+  export default class extends Sequencer {
+    sort(tests) { return [...tests].sort((a, b) => a.path.localeCompare(b.path)); }
+  }
+`;
+
+function jestOf(args: readonly string[], cwd: string): Promise<{ exitCode: number; output: string }> {
+  const command = [join(ROOT, 'node_modules/jest/bin/jest.js'), ...args];
+  const env = { ...process.env, TZ: 'UTC' };
+  return new Promise((resolve) => {
+    const child = execFile(process.execPath, command, { cwd, env }, (_, stdout, stderr) =>
+      resolve({ exitCode: child.exitCode ?? -1, output: stdout + stderr }),
+    );
+  });
 }

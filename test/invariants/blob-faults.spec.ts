@@ -21,7 +21,6 @@ const NO_ANSWER = 60_000;
 /** How many times SHORT, one after the other: a slow machine may not come as far as the fault within the first. */
 const PATIENCE = [1, 3, 9];
 
-/** A busy machine takes long over all of this; it is no test of speed. */
 const AT_ONCE = 6;
 /** Uploads acknowledged in the storm. */
 const ENOUGH = 10;

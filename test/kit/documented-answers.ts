@@ -161,7 +161,7 @@ let compile: ((schema: object) => ValidateFunction) | undefined;
 const validators = new Map<object, ValidateFunction>();
 const known = new Map<string, Known>();
 
-/** Each schema once in a test file, and only those that are needed. */
+/** Each schema once in a process, and only those that are needed. */
 function compiled(schema: object): ValidateFunction {
   let validate = validators.get(schema);
   if (!validate) {

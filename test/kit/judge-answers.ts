@@ -2,7 +2,7 @@
 import { expectNoProblems, leaveSeen } from './documented-answers.js';
 
 afterEach(expectNoProblems);
-afterAll(() => {
+whenFileIsOver(() => {
   leaveSeen();
   expectNoProblems();
 });
