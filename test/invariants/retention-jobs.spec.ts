@@ -133,13 +133,15 @@ describe('the nightly jobs', () => {
 
   it('of each, the last hundred runs are kept; a run whose process died is told apart', async () => {
     await first.database.query(
-      `INSERT INTO job_runs (name, started_at) SELECT 'sessions', now() FROM generate_series(1, 150)`,
+      `INSERT INTO job_runs (name, started_at) SELECT name, now()
+       FROM unnest(ARRAY['of another', 'sessions']) WITH ORDINALITY AS u (name, place), generate_series(1, 150) ORDER BY place`,
     );
     await jobsOf(first).run();
     const sessions = await runsOf('sessions');
     expect(sessions).toHaveLength(100);
     expect(sessions.slice(1).every(({ endedAt, error }) => endedAt === null && error !== null)).toBe(true);
     expect(sessions[0]).toMatchObject({ endedAt: expect.any(Date), error: null });
+    expect(await runsOf('of another')).toHaveLength(150);
   });
 
   it('come to the same when the lock is lost and two instances run them at once', async () => {

@@ -34,8 +34,8 @@ const statements = {
     `WITH forgotten AS (
        DELETE FROM job_runs r
        USING job_runs ended
-         CROSS JOIN LATERAL (SELECT id FROM job_runs WHERE name = ended.name ORDER BY id DESC OFFSET $5 LIMIT 1) newest
-       WHERE ended.id = $1 AND r.name = ended.name AND r.id <= newest.id
+         CROSS JOIN LATERAL (SELECT id FROM job_runs WHERE name = ended.name ORDER BY id DESC OFFSET $5 LIMIT 1) newest_forgotten
+       WHERE ended.id = $1 AND r.name = ended.name AND r.id <= newest_forgotten.id
      )
      UPDATE job_runs SET ended_at = $2, counts = $3::json, error = $4 WHERE id = $1`,
   ),
