@@ -47,17 +47,30 @@ const WANTED = [
   'asserts less than it says: failed',
 ];
 
-/** Asked by a setup file, of files whose tests pass. */
+/** Asked by a setup file. */
 const WHEN_OVER = `
-  whenFileIsOver(() => {
+  whenFileIsOver(async () => {
     if (globalThis.isLastHookDone) throw new Error('it was done');
+  });
+  whenFileIsOver(() => {
+    if (globalThis.isLastHookDone) throw new Error('and asked twice');
   });
 `;
 const SOUND = `it('is sound', () => undefined);`;
 const LATE = `${SOUND} afterAll(() => (globalThis.isLastHookDone = true));`;
 
-/** It speaks when all files are over. */
-const REPORTER = `export default class { onRunComplete() { console.log('all are over'); } }`;
+/** It cannot be loaded; and what comes after it leaves a rejection for when nobody runs any more. */
+const BROKEN = `throw new Error('it cannot be loaded');`;
+
+/** Reporters, which are in the process of the files. */
+const SPEAKING = `export default class { onRunComplete() { console.log('all are over'); } }`;
+const COUNTING = `
+  const count = () => ['uncaughtException', 'unhandledRejection'].map((event) => process.listenerCount(event)).join();
+  export default class {
+    onRunStart() { this.before = count(); }
+    onRunComplete() { process.stdout.write('listening before: ' + this.before + ', after: ' + count() + '\\n'); }
+  }
+`;
 
 interface Results {
   readonly testResults: readonly {
@@ -73,27 +86,40 @@ beforeEach(async () => (home = await mkdtemp(join(tmpdir(), 'runtime-'))));
 afterEach(() => rm(home, { recursive: true, force: true }));
 
 describe('the runtime of the tests', () => {
-  it('runs each test file of a worker as it runs the first, whatever that was and left', async () => {
+  it('runs each test file of a process as it runs the first, whatever that was and left', async () => {
     const files = { a: FOCUSED, b: TESTS, c: TESTS, d: TESTS };
     const { results } = await run(files);
-    const found = results.testResults.map(({ assertionResults }) =>
-      assertionResults.map(({ title, status }) => `${title}: ${status}`),
-    );
-    expect(found).toEqual([['is not asked for: pending', 'is asked for: passed'], WANTED, WANTED, WANTED]);
+    expect(statusesOf(results)).toEqual([
+      ['is not asked for: pending', 'is asked for: passed'],
+      WANTED,
+      WANTED,
+      WANTED,
+    ]);
   });
 
-  it('asks when the last hook of a file is over, and fails that file', async () => {
-    const setup = join(home, 'setup.mjs');
-    await writeFile(setup, WHEN_OVER);
-    const { results } = await run({ a: SOUND, b: LATE }, { setupFilesAfterEnv: [setup] });
+  it('runs those after one that could not be loaded as well', async () => {
+    const { results } = await run({ a: BROKEN, b: TESTS, c: SOUND });
+    expect(results.testResults[0]!.message).toContain('it cannot be loaded');
+    expect(statusesOf(results)).toEqual([[], WANTED, ['is sound: passed']]);
+  });
+
+  it('leaves nothing listening for errors, not of a file that could not be loaded either', async () => {
+    const reporters = [await written('reporter.mjs', COUNTING)];
+    const { output } = await run({ a: BROKEN, b: SOUND }, { reporters });
+    expect(output).toMatch(/listening before: (\d+,\d+), after: \1\n/);
+  });
+
+  it('asks when the last hook of a file is over, and fails that file beside its results', async () => {
+    const setupFilesAfterEnv = [await written('setup.mjs', WHEN_OVER)];
+    const { results } = await run({ a: SOUND, b: LATE }, { setupFilesAfterEnv });
     expect(results.testResults.map(({ status }) => status)).toEqual(['passed', 'failed']);
-    expect(results.testResults[1]!.message).toContain('it was done');
+    expect(results.testResults[1]!.message).toMatch(/it was done[^]*and asked twice/);
+    expect(statusesOf(results)).toEqual([['is sound: passed'], ['is sound: passed']]);
   });
 
   it('lets a reporter speak when the files are over', async () => {
-    const reporter = join(home, 'reporter.mjs');
-    await writeFile(reporter, REPORTER);
-    const { exitCode, output } = await run({ a: SOUND, b: SOUND }, { reporters: [reporter] });
+    const reporters = [await written('reporter.mjs', SPEAKING)];
+    const { exitCode, output } = await run({ a: SOUND, b: SOUND }, { reporters });
     expect(output).toContain('all are over');
     expect(exitCode).toBe(0);
   });
@@ -110,22 +136,27 @@ describe('the runtime of the tests', () => {
   });
 });
 
+const statusesOf = ({ testResults }: Results): string[][] =>
+  testResults.map(({ assertionResults }) =>
+    assertionResults.map(({ title, status }) => `${title}: ${status}`),
+  );
+
 /** All in one process, one file after the other in the order of their names. */
 async function run(files: Readonly<Record<string, string>>, config: object = {}) {
   const specs = join(home, 'specs');
   await mkdir(specs);
   for (const [name, text] of Object.entries(files)) await writeFile(join(specs, `${name}.spec.mjs`), text);
   const whole = {
-    ...{ rootDir: specs, testMatch: ['**/*.spec.mjs'], transform: {} },
+    ...{ rootDir: specs, testMatch: ['**/*.spec.mjs'], transform: {}, cacheDirectory: join(home, 'cache') },
     runtime: join(ROOT, 'test/kit/runtime/index.cjs'),
     ...config,
   };
   const at = join(home, 'results.json');
-  const sequencer = join(home, 'by-name.mjs');
-  await writeFile(sequencer, BY_NAME);
+  const sequencer = await written('by-name.mjs', BY_NAME);
   const args = ['--runInBand', '--config', JSON.stringify(whole), '--testSequencer', sequencer];
   const outcome = await jestOf([...args, '--json', '--outputFile', at], home);
-  const { testResults } = JSON.parse(await readFile(at, 'utf8')) as Results;
+  const text = await readFile(at, 'utf8').catch(() => Promise.reject(new Error(outcome.output)));
+  const { testResults } = JSON.parse(text) as Results;
   return {
     ...outcome,
     results: { testResults: testResults.toSorted((a, b) => a.name.localeCompare(b.name)) },
@@ -139,6 +170,12 @@ const BY_NAME = `
     sort(tests) { return [...tests].sort((a, b) => a.path.localeCompare(b.path)); }
   }
 `;
+
+async function written(name: string, text: string): Promise<string> {
+  const path = join(home, name);
+  await writeFile(path, text);
+  return path;
+}
 
 function jestOf(args: readonly string[], cwd: string): Promise<{ exitCode: number; output: string }> {
   const command = [join(ROOT, 'node_modules/jest/bin/jest.js'), ...args];

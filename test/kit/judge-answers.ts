@@ -2,7 +2,5 @@
 import { expectNoProblems, leaveSeen } from './documented-answers.js';
 
 afterEach(expectNoProblems);
-whenFileIsOver(() => {
-  leaveSeen();
-  expectNoProblems();
-});
+whenFileIsOver(leaveSeen);
+whenFileIsOver(expectNoProblems);

@@ -1,8 +1,8 @@
 // Runs a test file as a module of the worker's process, like any other: docs/adr/0023-tests-as-modules-of-their-worker.md.
 // What it imports is there for all files of the worker, and stays as they leave it: a test puts back what it changes.
 // Mocks and `process.env` are put back for it. A module of the kit must ask for `describe`, `expect` and `jest` when it is
-// called, not keep them. Of jest's options those that act on its own runtime have no effect: coverage, fake timers,
-// `--watch`, `resetMocks`.
+// called, not keep them. What acts on jest's own runtime has no effect: coverage, fake timers, mocks of modules,
+// `--watch`, `resetMocks` and its like.
 const { AsyncLocalStorage } = require('node:async_hooks');
 const { createRequire, register } = require('node:module');
 const { pathToFileURL } = require('node:url');
@@ -24,15 +24,22 @@ for (const name of ['run', 'enterWith']) {
   };
 }
 
+/** What jest-circus listens for while a file runs, and does not let go of when the file could not be loaded. */
+const ERRORS = ['uncaughtException', 'unhandledRejection', 'rejectionHandled'];
+const listeners = () => ERRORS.map((event) => [event, process.rawListeners(event)]);
+
 module.exports = class PlainRuntime extends JestRuntime {
-  #console;
+  #console = globalThis.console;
   #consoleOfTests;
   #env = { ...process.env };
+  #listeners = listeners();
   #whenOver = [];
 
   constructor(config, environment, ...others) {
     super(config, environment, ...others);
     this.#consoleOfTests = environment.global.console;
+    environment.handleTestEvent = ({ name }, state) =>
+      name === 'run_finish' && this.#finish(state.unhandledErrors);
   }
 
   /** Jest's own: what declares and runs tests, with the state of one test file. */
@@ -45,8 +52,6 @@ module.exports = class PlainRuntime extends JestRuntime {
   /** What tests see of jest. Its mocks are all there is of the `jest` object. */
   setGlobalsForRuntime(globals) {
     const jest = new ModuleMocker(globalThis);
-    this.#console = globalThis.console;
-    /** `work` is called after the last hook of the test file; when it throws, the file has failed. */
     const whenFileIsOver = (work) => void this.#whenOver.push(work);
     Object.assign(globalThis, globals, { jest, console: this.#consoleOfTests, whenFileIsOver });
     Error.stackTraceLimit = 30; // the runner asks for 100, and each error of the service would pay for them
@@ -65,20 +70,30 @@ module.exports = class PlainRuntime extends JestRuntime {
   }
 
   teardown() {
-    globalThis.jest?.restoreAllMocks();
     this.#putBack();
     for (const storage of usedStorages) storage.disable();
     usedStorages.clear();
+    globalThis.jest?.restoreAllMocks();
     super.teardown();
-    for (const work of this.#whenOver.splice(0)) work();
+  }
+
+  async #finish(errors) {
+    for (const work of this.#whenOver.splice(0)) {
+      try {
+        await work();
+      } catch (error) {
+        errors.push(error);
+      }
+    }
   }
 
   #putBack() {
-    globalThis.console = this.#console ?? globalThis.console; // the tests' own lets nobody print when they are over
+    globalThis.console = this.#console; // the tests' own lets nobody print when they are over
     for (const name of Object.keys(process.env)) if (!(name in this.#env)) delete process.env[name];
     Object.assign(process.env, this.#env);
-    const left = Object.getOwnPropertySymbols(globalThis);
-    for (const symbol of left.filter(({ description }) => description === 'JEST_STATE_SYMBOL'))
-      delete globalThis[symbol];
+    for (const [event, those] of this.#listeners) {
+      process.removeAllListeners(event);
+      for (const listener of those) process.on(event, listener);
+    }
   }
 };
