@@ -42,12 +42,15 @@ export function enterEnvironment(env: ProcessEnv): () => void {
   };
 }
 
+const COMPILED: readonly string[] = [process.execPath, ...HEAP_FLAGS, join(ROOT, 'dist/src/main.js')];
+
+/** `npm start`, of which `child` is npm. */
+export const NPM_START: readonly string[] = ['npm', 'start', '--prefix', ROOT];
+
 /** Starts the service and resolves when it listens. @throws with its output when it ends instead */
-export async function startProcess(env: ProcessEnv): Promise<ServiceProcess> {
-  const child = spawn(process.execPath, [...HEAP_FLAGS, join(ROOT, 'dist/src/main.js')], {
-    cwd: env.DATA_DIR,
-    env: environment(env),
-  });
+export async function startProcess(env: ProcessEnv, command = COMPILED): Promise<ServiceProcess> {
+  const [file = '', ...args] = command;
+  const child = spawn(file, args, { cwd: env.DATA_DIR, env: environment(env) });
   let text = '';
   const ended = once(child, 'exit');
   const listening = new Promise<string>((resolve, reject) => {

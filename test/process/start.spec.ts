@@ -15,7 +15,7 @@ import {
   type TestDatabase,
   TestUser,
 } from '../kit/index.js';
-import { type ProcessEnv, runProcess, startProcess } from '../kit/process.js';
+import { NPM_START, type ProcessEnv, runProcess, startProcess } from '../kit/process.js';
 
 /** Starts and ends the service in this process: one of its own takes seconds. */
 async function startHere(env: ProcessEnv): Promise<void> {
@@ -189,6 +189,13 @@ describe('a start that succeeds', () => {
     const { status } = await upload.send(body.subarray(100_000));
     expect(status).toBe(201);
     expect(await ended).toEqual({ code: 0, signal: null });
+  });
+
+  it('by npm ends when npm is told to, and npm with it', async () => {
+    const service = await startProcess({ DATA_DIR: dataDir, DATABASE_URL: database.url }, NPM_START);
+    await supertest(service.url).get('/health').expect(200);
+    expect(await service.end('SIGTERM')).toEqual({ code: 0, signal: null });
+    await expect(supertest(service.url).get('/health')).rejects.toThrow('ECONNREFUSED');
   });
 });
 
