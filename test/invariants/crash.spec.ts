@@ -33,6 +33,7 @@ let world: World;
 beforeAll(async () => {
   world = await World.start(SEED);
 });
+afterEach(() => world.service.expectAlive()); // whatever else has failed, that would be why
 afterAll(() => world.end());
 
 interface Crash {

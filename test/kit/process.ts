@@ -12,6 +12,8 @@ export interface ServiceProcess {
   readonly url: string;
   /** All of stdout and stderr so far. */
   readonly output: () => string;
+  /** @throws with its output when it has ended, by itself or not */
+  readonly expectAlive: () => void;
   /** Sends a signal and waits for the end. */
   end(signal: NodeJS.Signals): Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
 }
@@ -68,6 +70,10 @@ export async function startProcess(env: ProcessEnv, command = COMPILED): Promise
     child,
     url,
     output: () => text,
+    expectAlive: () => {
+      const by = child.exitCode ?? child.signalCode;
+      if (by !== null) throw new Error(`the service ended with ${by}: ${text}`);
+    },
     end: async (signal) => {
       child.kill(signal);
       const [code, by] = (await ended) as [number | null, NodeJS.Signals | null];
