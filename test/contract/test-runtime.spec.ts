@@ -72,9 +72,17 @@ const COUNTING = `
   }
 `;
 
+/** Runs the files in the order of their names. */
+const BY_NAME = `
+  import { createRequire } from 'node:module';
+  const { default: Sequencer } = createRequire('${ROOT}/package.json')('@jest/test-sequencer');
+  export default class extends Sequencer {
+    sort(tests) { return [...tests].sort((a, b) => a.path.localeCompare(b.path)); }
+  }
+`;
+
 interface Results {
   readonly testResults: readonly {
-    readonly name: string;
     readonly status: string;
     readonly message: string;
     readonly assertionResults: readonly { readonly title: string; readonly status: string }[];
@@ -156,20 +164,8 @@ async function run(files: Readonly<Record<string, string>>, config: object = {})
   const args = ['--runInBand', '--config', JSON.stringify(whole), '--testSequencer', sequencer];
   const outcome = await jestOf([...args, '--json', '--outputFile', at], home);
   const text = await readFile(at, 'utf8').catch(() => Promise.reject(new Error(outcome.output)));
-  const { testResults } = JSON.parse(text) as Results;
-  return {
-    ...outcome,
-    results: { testResults: testResults.toSorted((a, b) => a.name.localeCompare(b.name)) },
-  };
+  return { ...outcome, results: JSON.parse(text) as Results };
 }
-
-const BY_NAME = `
-  import { createRequire } from 'node:module';
-  const { default: Sequencer } = createRequire('${ROOT}/package.json')('@jest/test-sequencer');
-  export default class extends Sequencer {
-    sort(tests) { return [...tests].sort((a, b) => a.path.localeCompare(b.path)); }
-  }
-`;
 
 async function written(name: string, text: string): Promise<string> {
   const path = join(home, name);

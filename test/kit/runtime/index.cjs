@@ -26,13 +26,12 @@ for (const name of ['run', 'enterWith']) {
 
 /** What jest-circus listens for while a file runs, and does not let go of when the file could not be loaded. */
 const ERRORS = ['uncaughtException', 'unhandledRejection', 'rejectionHandled'];
-const listeners = () => ERRORS.map((event) => [event, process.rawListeners(event)]);
 
 module.exports = class PlainRuntime extends JestRuntime {
   #console = globalThis.console;
   #consoleOfTests;
   #env = { ...process.env };
-  #listeners = listeners();
+  #listeners = ERRORS.map((event) => [event, process.rawListeners(event)]);
   #whenOver = [];
 
   constructor(config, environment, ...others) {
