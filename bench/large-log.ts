@@ -17,13 +17,17 @@ export async function insertLargeLog(run: RunSql, workspaceId: string, size: Log
   await run(HEAD, [workspaceId]);
 }
 
+/** In the order in which they were made, as the service's ids are (UUIDv7): rows that were made together lie together. */
+const idInOrder = (place: string): string =>
+  `(lpad(to_hex(1760000000000 + ${place}), 12, '0') || '7' || substr(md5(random()::text), 1, 3) || '8' || substr(md5(random()::text), 1, 15))::uuid`;
+
 const BLOB = `
   INSERT INTO blobs (workspace_id, id, state, location, size, sha256, bytes, created_at)
   VALUES ($1, $1, 'live', 'inline', 0, encode(sha256(''), 'hex'), '', now())`;
 
 const FILES = `
   INSERT INTO files (workspace_id, id, encrypted_path, content_hash, encrypted_size, version, is_deleted, created_at, updated_at)
-  SELECT $1, gen_random_uuid(), 'file-' || n, encode(sha256(''), 'hex'), 0, $3::int - (n % 10 = 0)::int, n % 10 = 0, now(), now()
+  SELECT $1, ${idInOrder('n')}, 'file-' || n, encode(sha256(''), 'hex'), 0, $3::int - (n % 10 = 0)::int, n % 10 = 0, now(), now()
   FROM generate_series(1, $2::int) AS n`;
 
 const CHANGES = `
@@ -31,12 +35,12 @@ const CHANGES = `
   SELECT $1, (turn - 1) * $2::int + substr(encrypted_path, 6)::int, id,
          CASE WHEN turn = $3::int AND is_deleted THEN 'delete' ELSE 'upsert' END, content_hash, 0,
          least(turn, version), now()
-  FROM files, generate_series(1, $3::int) AS turn WHERE workspace_id = $1`;
+  FROM files, generate_series(1, $3::int) AS turn WHERE workspace_id = $1 ORDER BY 2`;
 
 const VERSIONS = `
   INSERT INTO versions (workspace_id, id, file_id, version, blob_id, content_hash, encrypted_size, change_cursor, created_at)
-  SELECT workspace_id, gen_random_uuid(), file_id, version, workspace_id, content_hash, 0, cursor, changed_at
-  FROM changes WHERE workspace_id = $1 AND action = 'upsert'`;
+  SELECT workspace_id, ${idInOrder('cursor')}, file_id, version, workspace_id, content_hash, 0, cursor, changed_at
+  FROM changes WHERE workspace_id = $1 AND action = 'upsert' ORDER BY cursor`;
 
 const HEAD = `
   UPDATE workspaces

@@ -11,8 +11,8 @@ const IN_FLIGHT = 8;
 /** Of which a tenth is deleted. */
 const FILES = 111_111;
 const TURNS = 2;
-const PULLS = 500;
-const SNAPSHOTS = 50;
+const PULLS = 2_000; // the compiler is done after some thousands
+const SNAPSHOTS = 100;
 
 export const reads: Case = {
   name: 'reads',

@@ -168,4 +168,20 @@ export const OPERATION_MUTANTS = [
     replace: "client.query('SELECT pg_advisory_lock_shared($1)'",
     tests: [['test/invariants/retention-jobs.spec.ts', 'come one run at a time']],
   },
+  {
+    name: 'no statement waits for its turn',
+    promise: 'On the machine of its database the service has few statements at work at once, and few connections.',
+    file: 'src/platform/database/turns.ts',
+    find: 'if (this.taken < this.atOnce) this.taken++;',
+    replace: 'if (this.taken >= 0) this.taken++;',
+    tests: [['test/invariants/statement-turns.spec.ts', 'take turns']],
+  },
+  {
+    name: 'statements wait for ever behind a lock',
+    promise: 'Who waits for a lock does not keep the others from the database.',
+    file: 'src/platform/database/turns.ts',
+    find: 'setTimeout(go, this.patienceMs)',
+    replace: 'setTimeout(go, this.patienceMs * 1e4)',
+    tests: [['test/invariants/statement-turns.spec.ts', 'behind those that wait for a lock']],
+  },
 ];

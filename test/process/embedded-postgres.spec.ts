@@ -248,7 +248,7 @@ describe('the embedded PostgreSQL', () => {
       synchronous_commit: 'on',
       listen_addresses: '',
       server_encoding: 'UTF8',
-      shared_buffers: '8192',
+      shared_buffers: '4096',
       TimeZone: 'UTC',
     });
     const mode = (path: string) => (statSync(join(service.dataDir, path)).mode & 0o777).toString(8);

@@ -10,6 +10,7 @@ import { migrate, underStartLock } from './migrate.js';
 import { PlannerStatistics } from './planner-statistics.js';
 import { PoolMetrics } from './pool-metrics.js';
 import { SchemaCheck } from './schema-check.js';
+import { Turns } from './turns.js';
 
 /** Brings up the embedded server if need be, connects, migrates; takes it all down last. */
 @Global()
@@ -29,8 +30,9 @@ export class DatabaseModule implements OnApplicationShutdown {
     };
     const database = {
       provide: Database,
-      inject: [DataSource],
-      useFactory: (source: DataSource) => new Database(source),
+      inject: [DataSource, DATABASE_SERVER],
+      useFactory: (source: DataSource, { statementsAtOnce }: Server) =>
+        new Database(source, new Turns(statementsAtOnce)),
     };
     return {
       module: DatabaseModule,

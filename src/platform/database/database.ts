@@ -2,6 +2,7 @@ import pg, { type Pool, type PoolClient } from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
 import { AmbiguousCommit, isConnectionLost, sqlState } from './errors.js';
 import type { Parameter, Statement } from './statement.js';
+import { Turns } from './turns.js';
 
 const ATTEMPTS = 3;
 const RETRIED = new Set(['40001', '40P01']);
@@ -20,7 +21,11 @@ export interface Tx {
  * its `tx` is used: a second connection taken there can starve the pool for ever.
  */
 export class Database {
-  constructor(readonly dataSource: DataSource) {}
+  /** @param turns of statements outside of transactions, before they ask the pool */
+  constructor(
+    readonly dataSource: DataSource,
+    private readonly turns = new Turns(Infinity),
+  ) {}
 
   /** The driver's own pool: TypeORM never names statements, and an unnamed one is planned each time. */
   get pool(): Pool {
@@ -29,7 +34,7 @@ export class Database {
 
   /** Runs one prepared statement on its own: committed when this resolves. */
   async run<Row>(statement: Statement, values: readonly Parameter[]): Promise<Row[]> {
-    const result = await this.pool.query({ ...statement, values: [...values] });
+    const result = await this.turns.during(() => this.pool.query({ ...statement, values: [...values] }));
     return result.rows as Row[];
   }
 

@@ -1,4 +1,5 @@
 import type { FactoryProvider } from '@nestjs/common';
+import { availableParallelism } from 'node:os';
 import { Configuration } from '../../config/index.js';
 import { Log } from '../log/index.js';
 import {
@@ -10,9 +11,17 @@ import {
 
 export const DATABASE_SERVER = Symbol('DATABASE_SERVER');
 
+/**
+ * On the service's own machine more statements at once only take the processors from each other, each with the memory of a
+ * connection and a cache that the others empty (docs/performance.md). Twice: one may wait for the disk.
+ */
+const STATEMENTS_PER_PROCESSOR = 2;
+
 /** Where PostgreSQL is, and how to end it if it is ours. */
 export interface Server {
   readonly target: string | ConnectionTarget;
+  /** How many it has a use for; Infinity where only the operator knows, who sets the pool. */
+  readonly statementsAtOnce: number;
   stop(): Promise<void>;
 }
 
@@ -20,7 +29,8 @@ export const provideServer: FactoryProvider<Server> = {
   provide: DATABASE_SERVER,
   inject: [Configuration, Log],
   useFactory: async ({ databaseUrl, dataDir }: Configuration, log: Log) => {
-    if (databaseUrl) return { target: databaseUrl, stop: () => Promise.resolve() };
+    if (databaseUrl)
+      return { target: databaseUrl, statementsAtOnce: Infinity, stop: () => Promise.resolve() };
 
     const lock = await lockDataDirectory(dataDir);
     try {
@@ -36,7 +46,8 @@ export const provideServer: FactoryProvider<Server> = {
         await embedded.stop();
         await lock.release();
       };
-      return { target: embedded.target, stop };
+      const statementsAtOnce = STATEMENTS_PER_PROCESSOR * availableParallelism();
+      return { target: embedded.target, statementsAtOnce, stop };
     } catch (error) {
       await lock.release();
       throw error;
