@@ -11,7 +11,7 @@ const IN_FLIGHT = 8;
 /** Of which a tenth is deleted. */
 const FILES = 111_111;
 const TURNS = 2;
-const PULLS = 2_000; // the compiler is done after some thousands
+const PULLS = 2_000; // with the round that is not counted the compiler is done when it is measured
 const SNAPSHOTS = 100;
 
 export const reads: Case = {

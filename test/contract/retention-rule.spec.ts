@@ -1,5 +1,5 @@
 import { createLogger, Log as ServiceLog } from '../../src/platform/log/index.js';
-import { createDataSource, Database } from '../../src/platform/database/index.js';
+import { createDataSource, Database, Turns } from '../../src/platform/database/index.js';
 import { versionsToThin } from '../../src/retention/retention-rule.js';
 import { Retention } from '../../src/retention/index.js';
 import {
@@ -40,7 +40,10 @@ beforeAll(async () => {
   // Neither UTC nor whole hours: a rule that asked the session for its zone would cut its buckets elsewhere.
   await database.query(`ALTER DATABASE ${database.name} SET timezone = 'Australia/Eucla'`);
   const settings = { poolSize: 2, entities: [], onPoolError: () => undefined };
-  own = new Database(await createDataSource({ target: database.url, ...settings }).initialize());
+  own = new Database(
+    await createDataSource({ target: database.url, ...settings }).initialize(),
+    new Turns(Infinity),
+  );
   retention = new Retention(own, new MovableClock(), new ServiceLog(createLogger('silent')));
   userId = await writeUser(database.query);
 });

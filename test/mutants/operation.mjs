@@ -169,19 +169,29 @@ export const OPERATION_MUTANTS = [
     tests: [['test/invariants/retention-jobs.spec.ts', 'come one run at a time']],
   },
   {
-    name: 'no statement waits for its turn',
-    promise: 'On the machine of its database the service has few statements at work at once, and few connections.',
+    name: 'no read waits for its turn',
+    promise:
+      'Beside its own PostgreSQL the service has few reads at work at once, and few connections for them.',
     file: 'src/platform/database/turns.ts',
     find: 'if (this.taken < this.atOnce) this.taken++;',
     replace: 'if (this.taken >= 0) this.taken++;',
-    tests: [['test/invariants/statement-turns.spec.ts', 'take turns']],
+    tests: [['test/invariants/read-turns.spec.ts', 'take turns']],
   },
   {
-    name: 'statements wait for ever behind a lock',
-    promise: 'Who waits for a lock does not keep the others from the database.',
+    name: 'reads wait as long as slow ones take',
+    promise: 'A few slow reads do not keep the others from the database.',
     file: 'src/platform/database/turns.ts',
-    find: 'setTimeout(go, this.patienceMs)',
-    replace: 'setTimeout(go, this.patienceMs * 1e4)',
-    tests: [['test/invariants/statement-turns.spec.ts', 'behind those that wait for a lock']],
+    find: 'performance.now() - since < 2 * this.patienceMs',
+    replace: 'performance.now() - since < 0',
+    tests: [['test/invariants/read-turns.spec.ts', 'behind slow ones']],
+  },
+  {
+    name: 'turns that nobody hands out',
+    promise:
+      'Beside its own PostgreSQL the service has few reads at work at once, and few connections for them.',
+    file: 'src/platform/database/database.module.ts',
+    find: 'new Turns(readsAtOnce)',
+    replace: 'new Turns(readsAtOnce + 100)',
+    tests: [['test/invariants/read-turns.spec.ts', 'in the service']],
   },
 ];

@@ -240,7 +240,7 @@ describe('the embedded PostgreSQL', () => {
     const service = await running(freshDataDir());
     const settings = await service.query(`
       SELECT name, setting FROM pg_settings WHERE name IN ('data_checksums', 'fsync', 'full_page_writes',
-        'synchronous_commit', 'listen_addresses', 'server_encoding', 'TimeZone', 'shared_buffers')`);
+        'synchronous_commit', 'listen_addresses', 'server_encoding', 'TimeZone', 'shared_buffers', 'wal_buffers')`);
     expect(Object.fromEntries(settings.map(({ name, setting }) => [name, setting]))).toEqual({
       data_checksums: 'on',
       fsync: 'on',
@@ -249,6 +249,7 @@ describe('the embedded PostgreSQL', () => {
       listen_addresses: '',
       server_encoding: 'UTF8',
       shared_buffers: '4096',
+      wal_buffers: '256',
       TimeZone: 'UTC',
     });
     const mode = (path: string) => (statSync(join(service.dataDir, path)).mode & 0o777).toString(8);
@@ -276,6 +277,7 @@ describe('the embedded PostgreSQL', () => {
       const environment = process.platform === 'linux' ? readFileSync(`/proc/${pid}/environ`, 'utf8') : '';
       expect(environment).not.toContain(password);
       expect(environment).not.toContain('DIST_ROOT=');
+      if (environment) expect(environment).toContain('MALLOC_TRIM_THRESHOLD_=');
     }
   });
 

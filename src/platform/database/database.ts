@@ -2,7 +2,7 @@ import pg, { type Pool, type PoolClient } from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
 import { AmbiguousCommit, isConnectionLost, sqlState } from './errors.js';
 import type { Parameter, Statement } from './statement.js';
-import { Turns } from './turns.js';
+import type { Turns } from './turns.js';
 
 const ATTEMPTS = 3;
 const RETRIED = new Set(['40001', '40P01']);
@@ -21,10 +21,10 @@ export interface Tx {
  * its `tx` is used: a second connection taken there can starve the pool for ever.
  */
 export class Database {
-  /** @param turns of statements outside of transactions, before they ask the pool */
+  /** @param turns of `read`, before it asks the pool */
   constructor(
     readonly dataSource: DataSource,
-    private readonly turns = new Turns(Infinity),
+    private readonly turns: Turns,
   ) {}
 
   /** The driver's own pool: TypeORM never names statements, and an unnamed one is planned each time. */
@@ -34,8 +34,18 @@ export class Database {
 
   /** Runs one prepared statement on its own: committed when this resolves. */
   async run<Row>(statement: Statement, values: readonly Parameter[]): Promise<Row[]> {
-    const result = await this.turns.during(() => this.pool.query({ ...statement, values: [...values] }));
+    const result = await this.pool.query({ ...statement, values: [...values] });
     return result.rows as Row[];
+  }
+
+  /** As `run`, for what clients read most: it commits nothing, waits for no lock, and takes turns where more at once help nobody. */
+  read<Row>(statement: Statement, values: readonly Parameter[]): Promise<Row[]> {
+    return this.turns.during(() => this.run(statement, values));
+  }
+
+  /** How many statements wait for their turn, or for a connection. */
+  get waiting(): number {
+    return this.turns.waiting + this.pool.waitingCount;
   }
 
   /**

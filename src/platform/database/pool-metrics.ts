@@ -8,14 +8,14 @@ export class PoolMetrics {
   constructor(database: Database, metrics: Metrics) {
     metrics.gauge(
       'cloud_sync_database_pool',
-      'Connections that are open, those of them that are idle, and what waits for one',
+      'Connections that are open, those of them that are idle, and statements that wait for one',
       ['state'],
       () => {
-        const { totalCount, idleCount, waitingCount } = database.pool;
+        const { totalCount, idleCount } = database.pool;
         return [
           { labels: { state: 'open' }, value: totalCount },
           { labels: { state: 'idle' }, value: idleCount },
-          { labels: { state: 'waiting' }, value: waitingCount },
+          { labels: { state: 'waiting' }, value: database.waiting },
         ];
       },
     );

@@ -12,16 +12,16 @@ import {
 export const DATABASE_SERVER = Symbol('DATABASE_SERVER');
 
 /**
- * On the service's own machine more statements at once only take the processors from each other, each with the memory of a
- * connection and a cache that the others empty (docs/performance.md). Twice: one may wait for the disk.
+ * Beside the service more reads at once only take the processors from each other, each with the memory of a connection
+ * (docs/performance.md). One more than there are: it may wait for the disk.
  */
-const STATEMENTS_PER_PROCESSOR = 2;
+const readsAtOnce = availableParallelism() + 1;
 
 /** Where PostgreSQL is, and how to end it if it is ours. */
 export interface Server {
   readonly target: string | ConnectionTarget;
   /** How many it has a use for; Infinity where only the operator knows, who sets the pool. */
-  readonly statementsAtOnce: number;
+  readonly readsAtOnce: number;
   stop(): Promise<void>;
 }
 
@@ -29,8 +29,7 @@ export const provideServer: FactoryProvider<Server> = {
   provide: DATABASE_SERVER,
   inject: [Configuration, Log],
   useFactory: async ({ databaseUrl, dataDir }: Configuration, log: Log) => {
-    if (databaseUrl)
-      return { target: databaseUrl, statementsAtOnce: Infinity, stop: () => Promise.resolve() };
+    if (databaseUrl) return { target: databaseUrl, readsAtOnce: Infinity, stop: () => Promise.resolve() };
 
     const lock = await lockDataDirectory(dataDir);
     try {
@@ -46,8 +45,7 @@ export const provideServer: FactoryProvider<Server> = {
         await embedded.stop();
         await lock.release();
       };
-      const statementsAtOnce = STATEMENTS_PER_PROCESSOR * availableParallelism();
-      return { target: embedded.target, statementsAtOnce, stop };
+      return { target: embedded.target, readsAtOnce, stop };
     } catch (error) {
       await lock.release();
       throw error;

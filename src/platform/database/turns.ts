@@ -1,4 +1,4 @@
-/** Whoever has waited so long goes all the same: those at work are slow, or wait for a lock. */
+/** Whoever has waited so long goes all the same: those at work are slow. */
 const PATIENCE_MS = 50;
 
 /** Lets so many work at once. The others wait in line, but not for long: that spares a machine, and is no limit to rely on. */
@@ -10,6 +10,10 @@ export class Turns {
     private readonly atOnce: number,
     private readonly patienceMs = PATIENCE_MS,
   ) {}
+
+  get waiting(): number {
+    return this.line.size;
+  }
 
   async during<T>(work: () => Promise<T>): Promise<T> {
     if (this.taken < this.atOnce) this.taken++;
@@ -24,13 +28,24 @@ export class Turns {
 
   private turn(): Promise<void> {
     return new Promise((resolve) => {
+      let since: number;
+      let impatience: NodeJS.Timeout;
       const go = (): void => {
         clearTimeout(impatience);
         this.line.delete(go);
         this.taken++;
         resolve();
       };
-      const impatience = setTimeout(go, this.patienceMs);
+      // After a pause of the process the timers of all come due before it has read a single answer.
+      const goUnlessPaused = (): void => {
+        if (performance.now() - since < 2 * this.patienceMs) go();
+        else wait();
+      };
+      const wait = (): void => {
+        since = performance.now();
+        impatience = setTimeout(goUnlessPaused, this.patienceMs);
+      };
+      wait();
       this.line.add(go);
     });
   }

@@ -86,7 +86,7 @@ export class Overload implements OnApplicationShutdown {
   private reason(): Reason | undefined {
     if (this.inFlight.count > MAX_IN_FLIGHT) return 'in_flight';
     const maxWaiting = MAX_WAITING_PER_CONNECTION * this.configuration.databasePoolSize;
-    if (this.database.pool.waitingCount > maxWaiting) return 'database';
+    if (this.database.waiting > maxWaiting) return 'database';
     return this.lateLooks >= 2 ? 'event_loop' : undefined;
   }
 

@@ -1,0 +1,95 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { DataSource } from 'typeorm';
+import { createApp } from '../../src/app.js';
+import { loadConfiguration } from '../../src/config/index.js';
+import { createDataSource, Database, statement, Turns } from '../../src/platform/database/index.js';
+import { createLogger, Log } from '../../src/platform/log/index.js';
+import { createDatabase, type TestDatabase } from '../kit/index.js';
+
+const quick = statement('test.quick', 'SELECT $1::int AS n');
+const broken = statement('test.broken_turn', 'SELECT 1 / $1::int');
+const lock = statement('test.lock', 'SELECT pg_advisory_xact_lock(1)');
+const held = statement('test.held', `SELECT set_config('lock_timeout', '0', true), pg_advisory_xact_lock(1)`);
+const PATIENCE_MS = 50;
+
+/** Stands for a statement at work until somebody ends it. */
+function endless(): { readonly work: () => Promise<void>; readonly end: () => void } {
+  let end = (): void => undefined;
+  const work = new Promise<void>((resolve) => (end = resolve));
+  return { work: () => work, end };
+}
+
+describe('reads beside the service’s own PostgreSQL', () => {
+  let empty: TestDatabase;
+  let source: DataSource;
+
+  beforeAll(async () => (empty = await createDatabase({ isEmpty: true })));
+  beforeEach(async () => {
+    const settings = { poolSize: 10, entities: [], onPoolError: () => undefined };
+    source = await createDataSource({ target: empty.url, ...settings }).initialize();
+  });
+  afterEach(() => source.destroy());
+  afterAll(() => empty.drop());
+
+  it('take turns: no more than these open connections, and each has its own answer', async () => {
+    const database = new Database(source, new Turns(2, 60_000));
+    const reads = Array.from({ length: 40 }, (_, n) => database.read<{ n: number }>(quick, [n]));
+    expect(database.waiting).toBeGreaterThanOrEqual(38);
+    const answers = await Promise.all(reads);
+    expect(answers.map(([row]) => row?.n)).toEqual(Array.from({ length: 40 }, (_, n) => n));
+    expect(database.pool.totalCount).toBe(2);
+    expect(database.waiting).toBe(0);
+  });
+
+  it('give their turn on when they fail', async () => {
+    const database = new Database(source, new Turns(1, 60_000));
+    for (let i = 0; i < 3; i++) await expect(database.read(broken, [0])).rejects.toThrow('division by zero');
+    expect(await database.read(quick, [1])).toEqual([{ n: 1 }]);
+  });
+
+  it('do not wait for long behind slow ones', async () => {
+    const database = new Database(source, new Turns(2, PATIENCE_MS));
+    let areSlowOver = false;
+    let slow: Promise<unknown> = Promise.resolve();
+    await database.transaction(async (tx) => {
+      await tx.run(lock, []);
+      slow = Promise.all([database.read(held, []), database.read(held, [])]).then(() => (areSlowOver = true));
+      expect(await database.read(quick, [1])).toEqual([{ n: 1 }]);
+      expect(areSlowOver).toBe(false);
+    });
+    await slow;
+  });
+
+  it('keep their turns through a pause of the process, after which they all have waited for long', async () => {
+    const turns = new Turns(1, PATIENCE_MS);
+    const first = endless();
+    const held = turns.during(first.work);
+    let haveGone = 0;
+    const rest = Array.from({ length: 5 }, () => turns.during(() => Promise.resolve(haveGone++)));
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3 * PATIENCE_MS);
+    await pause(1); // timers that are due have come
+    expect(haveGone).toBe(0);
+    first.end();
+    await Promise.all([held, ...rest]);
+    expect(haveGone).toBe(5);
+  });
+
+  it('in the service: one more than there are processors, where it runs its own server alone', async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'sync-turns-'));
+    const configuration = loadConfiguration({ NODE_ENV: 'test', DATA_DIR: dataDir, LOG_LEVEL: 'error' });
+    const app = await createApp(configuration, { log: new Log(createLogger('error')) });
+    try {
+      const database = app.get(Database);
+      const reads = Array.from({ length: 20 }, (_, n) => database.read(quick, [n]));
+      const isInLine = database.waiting - database.pool.waitingCount;
+      expect(isInLine).toBe(20 - (availableParallelism() + 1));
+      await Promise.all(reads);
+    } finally {
+      await app.close();
+      await rm(dataDir, { recursive: true, force: true });
+    }
+  });
+});
