@@ -62,7 +62,7 @@ export class Heads {
     try {
       const paths = all.map(({ encryptedPath }) => encryptedPath);
       const values = [id, paths, ...this.standings.accessParameters(caller)];
-      const rows = await this.database.read<Content & { place: number }>(fileStatements.heads, values);
+      const rows = await this.database.run<Content & { place: number }>(fileStatements.heads, values);
       const found = new Map(rows.map(({ place, ...content }) => [place, content]));
       all.forEach(({ resolve }, index) => resolve(found.get(index + 1)));
     } catch (error) {

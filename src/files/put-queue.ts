@@ -100,7 +100,7 @@ export class PutQueue {
     while (line.length > 0) {
       this.refuseLate(line);
       const committing = this.commit(nextBatch(line));
-      process.nextTick(answer); // the pool sends in a tick, which comes before this one
+      process.nextTick(answer); // the pool sends what has its turn in a tick, which comes before this one
       answer = await committing;
       if (line.length > 0) continue;
       answer();

@@ -44,7 +44,7 @@ export class Pages {
 
   /** Even an empty page has one row. @throws WorkspaceClosed */
   private async page<Row>(query: Statement, { id, caller }: WorkspaceRef, from: Parameter[]): Promise<Row> {
-    const [row] = await this.database.read<Row>(query, [
+    const [row] = await this.database.run<Row>(query, [
       id,
       ...from,
       ...this.standings.accessParameters(caller),

@@ -31,8 +31,8 @@ export class DatabaseModule implements OnApplicationShutdown {
     const database = {
       provide: Database,
       inject: [DataSource, DATABASE_SERVER],
-      useFactory: (source: DataSource, { readsAtOnce }: Server) =>
-        new Database(source, new Turns(readsAtOnce)),
+      useFactory: (source: DataSource, { statementsAtOnce }: Server) =>
+        new Database(source, new Turns(statementsAtOnce)),
     };
     return {
       module: DatabaseModule,

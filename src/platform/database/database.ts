@@ -21,7 +21,7 @@ export interface Tx {
  * its `tx` is used: a second connection taken there can starve the pool for ever.
  */
 export class Database {
-  /** @param turns of `read`, before it asks the pool */
+  /** @param turns of `run`, before it asks the pool */
   constructor(
     readonly dataSource: DataSource,
     private readonly turns: Turns,
@@ -34,13 +34,8 @@ export class Database {
 
   /** Runs one prepared statement on its own: committed when this resolves. */
   async run<Row>(statement: Statement, values: readonly Parameter[]): Promise<Row[]> {
-    const result = await this.pool.query({ ...statement, values: [...values] });
+    const result = await this.turns.during(() => this.pool.query({ ...statement, values: [...values] }));
     return result.rows as Row[];
-  }
-
-  /** As `run`, for what clients read most: it commits nothing, waits for no lock, and takes turns where more at once help nobody. */
-  read<Row>(statement: Statement, values: readonly Parameter[]): Promise<Row[]> {
-    return this.turns.during(() => this.run(statement, values));
   }
 
   /** How many statements wait for their turn, or for a connection. */

@@ -12,16 +12,16 @@ import {
 export const DATABASE_SERVER = Symbol('DATABASE_SERVER');
 
 /**
- * Beside the service more reads at once only take the processors from each other, each with the memory of a connection
- * (docs/performance.md). One more than there are: it may wait for the disk.
+ * Beside the service more statements at once only take the processors from each other, each with the memory of a
+ * connection (ADR 24). Twice as many as there are: some wait for the disk.
  */
-const readsAtOnce = availableParallelism() + 1;
+const statementsAtOnce = 2 * availableParallelism();
 
 /** Where PostgreSQL is, and how to end it if it is ours. */
 export interface Server {
   readonly target: string | ConnectionTarget;
   /** How many it has a use for; Infinity where only the operator knows, who sets the pool. */
-  readonly readsAtOnce: number;
+  readonly statementsAtOnce: number;
   stop(): Promise<void>;
 }
 
@@ -29,7 +29,8 @@ export const provideServer: FactoryProvider<Server> = {
   provide: DATABASE_SERVER,
   inject: [Configuration, Log],
   useFactory: async ({ databaseUrl, dataDir }: Configuration, log: Log) => {
-    if (databaseUrl) return { target: databaseUrl, readsAtOnce: Infinity, stop: () => Promise.resolve() };
+    if (databaseUrl)
+      return { target: databaseUrl, statementsAtOnce: Infinity, stop: () => Promise.resolve() };
 
     const lock = await lockDataDirectory(dataDir);
     try {
@@ -45,7 +46,7 @@ export const provideServer: FactoryProvider<Server> = {
         await embedded.stop();
         await lock.release();
       };
-      return { target: embedded.target, readsAtOnce, stop };
+      return { target: embedded.target, statementsAtOnce, stop };
     } catch (error) {
       await lock.release();
       throw error;

@@ -22,7 +22,7 @@ function endless(): { readonly work: () => Promise<void>; readonly end: () => vo
   return { work: () => work, end };
 }
 
-describe('reads beside the service’s own PostgreSQL', () => {
+describe('single statements beside the service’s own PostgreSQL', () => {
   let empty: TestDatabase;
   let source: DataSource;
 
@@ -36,7 +36,7 @@ describe('reads beside the service’s own PostgreSQL', () => {
 
   it('take turns: no more than these open connections, and each has its own answer', async () => {
     const database = new Database(source, new Turns(2, 60_000));
-    const reads = Array.from({ length: 40 }, (_, n) => database.read<{ n: number }>(quick, [n]));
+    const reads = Array.from({ length: 40 }, (_, n) => database.run<{ n: number }>(quick, [n]));
     expect(database.waiting).toBeGreaterThanOrEqual(38);
     const answers = await Promise.all(reads);
     expect(answers.map(([row]) => row?.n)).toEqual(Array.from({ length: 40 }, (_, n) => n));
@@ -46,8 +46,8 @@ describe('reads beside the service’s own PostgreSQL', () => {
 
   it('give their turn on when they fail', async () => {
     const database = new Database(source, new Turns(1, 60_000));
-    for (let i = 0; i < 3; i++) await expect(database.read(broken, [0])).rejects.toThrow('division by zero');
-    expect(await database.read(quick, [1])).toEqual([{ n: 1 }]);
+    for (let i = 0; i < 3; i++) await expect(database.run(broken, [0])).rejects.toThrow('division by zero');
+    expect(await database.run(quick, [1])).toEqual([{ n: 1 }]);
   });
 
   it('do not wait for long behind slow ones', async () => {
@@ -56,8 +56,8 @@ describe('reads beside the service’s own PostgreSQL', () => {
     let slow: Promise<unknown> = Promise.resolve();
     await database.transaction(async (tx) => {
       await tx.run(lock, []);
-      slow = Promise.all([database.read(held, []), database.read(held, [])]).then(() => (areSlowOver = true));
-      expect(await database.read(quick, [1])).toEqual([{ n: 1 }]);
+      slow = Promise.all([database.run(held, []), database.run(held, [])]).then(() => (areSlowOver = true));
+      expect(await database.run(quick, [1])).toEqual([{ n: 1 }]);
       expect(areSlowOver).toBe(false);
     });
     await slow;
@@ -77,15 +77,15 @@ describe('reads beside the service’s own PostgreSQL', () => {
     expect(haveGone).toBe(5);
   });
 
-  it('in the service: one more than there are processors, where it runs its own server alone', async () => {
+  it('in the service: twice as many as there are processors, where it runs its own server alone', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'sync-turns-'));
     const configuration = loadConfiguration({ NODE_ENV: 'test', DATA_DIR: dataDir, LOG_LEVEL: 'error' });
     const app = await createApp(configuration, { log: new Log(createLogger('error')) });
     try {
       const database = app.get(Database);
-      const reads = Array.from({ length: 20 }, (_, n) => database.read(quick, [n]));
-      const isInLine = database.waiting - database.pool.waitingCount;
-      expect(isInLine).toBe(20 - (availableParallelism() + 1));
+      const reads = Array.from({ length: 20 }, (_, n) => database.run(quick, [n]));
+      const inLine = database.waiting - database.pool.waitingCount;
+      expect(inLine).toBeGreaterThanOrEqual(20 - 2 * availableParallelism()); // the service's own may be at work too
       await Promise.all(reads);
     } finally {
       await app.close();
