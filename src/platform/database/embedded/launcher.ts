@@ -8,7 +8,7 @@ export const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/s
 
 /**
  * Memory for a large statement goes back to the system after it. Left to itself, the C library of Linux keeps ever larger blocks
- * once one was freed: 10 MiB more in each connection.
+ * once one was freed: up to 10 MiB more in a connection after minutes of load.
  */
 const GIVES_BACK_MEMORY = { MALLOC_MMAP_THRESHOLD_: '262144', MALLOC_TRIM_THRESHOLD_: '262144' };
 
