@@ -21,22 +21,27 @@ export interface Thinned {
 /**
  * Those of the versions $2 that are neither current nor pinned. A checkpoint pins what was a file's newest at its
  * cursor: so one that does is the first at or after the change that made the version, with no other change of the file up to it.
- * Looked up one after the other, by key: a plan that joined them would rest on how large the tables were when they were
- * last analyzed, and take seconds on a workspace that has grown since.
+ * Looked up one after the other, and each between a key and itself, in the order of that key: with sorts off
+ * (`transactionSettings`) only the index of the key will do. By `=` any index that begins with the workspace would, and
+ * PostgreSQL takes it to be as cheap when the workspace was small at the last analysis: the whole of it for each row.
  */
 const EXPENDABLE = `
   SELECT v.place
   FROM unnest($2::uuid[]) AS asked (id)
   CROSS JOIN LATERAL (
-    SELECT ctid AS place, file_id, version, change_cursor FROM versions WHERE workspace_id = $1 AND id = asked.id LIMIT 1
+    SELECT ctid AS place, file_id, version, change_cursor FROM versions
+    WHERE workspace_id = $1 AND id BETWEEN asked.id AND asked.id ORDER BY id LIMIT 1
   ) v
-  CROSS JOIN LATERAL (SELECT version FROM files WHERE workspace_id = $1 AND id = v.file_id LIMIT 1) f
+  CROSS JOIN LATERAL (
+    SELECT version FROM files WHERE workspace_id = $1 AND id BETWEEN v.file_id AND v.file_id ORDER BY id LIMIT 1
+  ) f
   CROSS JOIN LATERAL (
     SELECT min(p.cursor) AS cursor FROM checkpoints p WHERE p.workspace_id = $1 AND p.cursor >= v.change_cursor
   ) mark
-  WHERE f.version <> v.version AND (mark.cursor IS NULL OR EXISTS (
-    SELECT FROM changes c
-    WHERE c.workspace_id = $1 AND c.file_id = v.file_id AND c.cursor > v.change_cursor AND c.cursor <= mark.cursor
+  WHERE f.version <> v.version AND (mark.cursor IS NULL OR (
+    SELECT true FROM changes
+    WHERE workspace_id = $1 AND file_id BETWEEN v.file_id AND v.file_id AND cursor > v.change_cursor AND cursor <= mark.cursor
+    ORDER BY file_id LIMIT 1
   ))`;
 
 const statements = {
@@ -50,7 +55,7 @@ const statements = {
     `SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true),
             set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
             set_config('enable_mergejoin', 'off', true), set_config('enable_material', 'off', true),
-            set_config('synchronous_commit', 'off', true)`,
+            set_config('enable_sort', 'off', true), set_config('synchronous_commit', 'off', true)`,
   ),
 
   count: statement('thinning.count', `SELECT count(*) AS versions FROM (${EXPENDABLE}) expendable`),
@@ -66,8 +71,9 @@ const statements = {
      ), dying AS (
        UPDATE blobs b SET state = 'dying', not_before = $3
        WHERE b.workspace_id = $1 AND b.id = ANY (ARRAY (SELECT blob_id FROM gone)) AND b.state = 'live'
-         AND NOT EXISTS (SELECT FROM versions v WHERE v.workspace_id = $1 AND v.blob_id = b.id
-                           AND v.id NOT IN (SELECT id FROM gone))
+         AND (SELECT true FROM versions
+              WHERE workspace_id = $1 AND blob_id BETWEEN b.id AND b.id AND id NOT IN (SELECT id FROM gone)
+              ORDER BY blob_id LIMIT 1) IS NULL
        RETURNING b.size
      )
      SELECT (SELECT count(*) FROM gone) AS versions, count(*) AS blobs, coalesce(sum(size), 0)::bigint AS bytes FROM dying`,

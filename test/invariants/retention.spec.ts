@@ -1,10 +1,10 @@
 import type { Manifest } from '../../src/checkpoints/projections.js';
-import { thinVersions } from '../../src/files/index.js';
+import { prepareThinning, thinVersions } from '../../src/files/index.js';
 import { Clock } from '../../src/platform/clock/index.js';
 import { BlobSweeper } from '../../src/platform/blobs/index.js';
-import { Database } from '../../src/platform/database/index.js';
+import { Database, statement, type Tx } from '../../src/platform/database/index.js';
 import { Retention, type ThinnedWorkspace } from '../../src/retention/index.js';
-import { supersededVersions } from '../../src/retention/history-walk.js';
+import { type Batch, supersededVersions } from '../../src/retention/history-walk.js';
 import { LockedThinning } from '../../src/retention/locked-thinning.js';
 import { footprint } from '../kit/footprint.js';
 import { type LoggedOperation, remainingVersions, writeLog, writeUser } from '../kit/histories.js';
@@ -272,6 +272,13 @@ describe('a batch of the thinning', () => {
     return batches;
   }
 
+  const ROWS_READ = statement(
+    'test.rows_read',
+    'SELECT sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::bigint AS rows FROM pg_stat_xact_user_tables',
+  );
+  const rowsRead = async (tx: Tx): Promise<number> =>
+    (await tx.run<{ rows: number }>(ROWS_READ, []))[0]!.rows;
+
   const sizesOf = (batches: Measured[]): number[] => batches.map(({ versions }) => versions);
 
   it('is as large as 25 ms allow, also when the machine becomes four times slower in the midst', async () => {
@@ -322,6 +329,30 @@ describe('a batch of the thinning', () => {
     clock.costMs = 5;
     await thinFive();
     expect(thinning.batchSize).toBe(25);
+  });
+
+  it('reads what it takes and no more, also when the last analysis saw a small workspace', async () => {
+    const { query } = service.database;
+    await workspaceOfOld(2);
+    await query('ANALYZE');
+    const workspaceId = await workspaceOfOld(3_000);
+    await query(
+      `INSERT INTO checkpoints (workspace_id, id, encrypted_label, kind, cursor, created_at)
+       VALUES ($1, gen_random_uuid(), 'bGFiZWw', 'manual', 3000, now())`,
+      [workspaceId],
+    );
+    const database = service.app.get(Database);
+    const walk = supersededVersions(database, workspaceId, later(100 * DAY), () => 500);
+    const { versionIds } = (await walk.next()).value as Batch;
+    await database.transaction(async (tx) => {
+      await prepareThinning(tx);
+      const before = await rowsRead(tx);
+      expect(await thinVersions(tx, { workspaceId, versionIds, notBefore: later(DAY) })).toMatchObject({
+        versions: 500,
+        blobs: 500,
+      });
+      expect((await rowsRead(tx)) - before).toBeLessThan(8 * 500); // of each its version twice, file, changes and blob
+    });
   });
 
   it('is small after one that failed', async () => {
