@@ -21,9 +21,9 @@ export interface Thinned {
 /**
  * Those of the versions $2 that are neither current nor pinned. A checkpoint pins what was a file's newest at its
  * cursor: so one that does is the first at or after the change that made the version, with no other change of the file up to it.
- * Looked up one after the other, and each between a key and itself, in the order of that key: with sorts off
- * (`transactionSettings`) only the index of the key will do. By `=` any index that begins with the workspace would, and
- * PostgreSQL takes it to be as cheap when the workspace was small at the last analysis: the whole of it for each row.
+ * Looked up one after the other, and each in the order of its key (between it and itself, to be first in that order): with
+ * sorts off (`transactionSettings`) only the index of the key will do. By `=` any index that begins with the workspace
+ * would, and PostgreSQL takes it to be as cheap when the workspace was small at the last analysis: the whole of it for each row.
  */
 const EXPENDABLE = `
   SELECT v.place
@@ -35,13 +35,13 @@ const EXPENDABLE = `
   CROSS JOIN LATERAL (
     SELECT version FROM files WHERE workspace_id = $1 AND id BETWEEN v.file_id AND v.file_id ORDER BY id LIMIT 1
   ) f
-  CROSS JOIN LATERAL (
-    SELECT min(p.cursor) AS cursor FROM checkpoints p WHERE p.workspace_id = $1 AND p.cursor >= v.change_cursor
-  ) mark
-  WHERE f.version <> v.version AND (mark.cursor IS NULL OR (
-    SELECT true FROM changes
-    WHERE workspace_id = $1 AND file_id BETWEEN v.file_id AND v.file_id AND cursor > v.change_cursor AND cursor <= mark.cursor
-    ORDER BY file_id LIMIT 1
+  LEFT JOIN LATERAL (
+    SELECT cursor FROM checkpoints WHERE workspace_id = $1 AND cursor >= v.change_cursor ORDER BY cursor LIMIT 1
+  ) mark ON true
+  WHERE f.version <> v.version AND (mark.cursor IS NULL OR v.change_cursor < (
+    SELECT cursor FROM changes
+    WHERE workspace_id = $1 AND file_id BETWEEN v.file_id AND v.file_id AND cursor <= mark.cursor
+    ORDER BY file_id, cursor DESC LIMIT 1
   ))`;
 
 const statements = {

@@ -2,9 +2,9 @@ import type { Manifest } from '../../src/checkpoints/projections.js';
 import { prepareThinning, thinVersions } from '../../src/files/index.js';
 import { Clock } from '../../src/platform/clock/index.js';
 import { BlobSweeper } from '../../src/platform/blobs/index.js';
-import { Database, statement, type Tx } from '../../src/platform/database/index.js';
+import { Database, statement } from '../../src/platform/database/index.js';
 import { Retention, type ThinnedWorkspace } from '../../src/retention/index.js';
-import { type Batch, supersededVersions } from '../../src/retention/history-walk.js';
+import { supersededVersions } from '../../src/retention/history-walk.js';
 import { LockedThinning } from '../../src/retention/locked-thinning.js';
 import { footprint } from '../kit/footprint.js';
 import { type LoggedOperation, remainingVersions, writeLog, writeUser } from '../kit/histories.js';
@@ -272,12 +272,15 @@ describe('a batch of the thinning', () => {
     return batches;
   }
 
-  const ROWS_READ = statement(
-    'test.rows_read',
-    'SELECT sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::bigint AS rows FROM pg_stat_xact_user_tables',
-  );
-  const rowsRead = async (tx: Tx): Promise<number> =>
-    (await tx.run<{ rows: number }>(ROWS_READ, []))[0]!.rows;
+  /** Of all tables and indexes, in all. */
+  async function blocksRead(): Promise<number> {
+    await service.app.get(Database).transaction((tx) => tx.run(FLUSH, []));
+    const [read] = await service.database.query<{ blocks: number }>(
+      'SELECT sum(heap_blks_hit + heap_blks_read + idx_blks_hit + idx_blks_read)::int AS blocks FROM pg_statio_user_tables',
+    );
+    return read!.blocks;
+  }
+  const FLUSH = statement('test.flush_statistics', 'SELECT pg_stat_force_next_flush()');
 
   const sizesOf = (batches: Measured[]): number[] => batches.map(({ versions }) => versions);
 
@@ -331,28 +334,30 @@ describe('a batch of the thinning', () => {
     expect(thinning.batchSize).toBe(25);
   });
 
-  it('reads what it takes and no more, also when the last analysis saw a small workspace', async () => {
+  it.each([
+    ['versions that go', 0, 500],
+    ['versions that are pinned', 2_500, 0],
+  ])('reads what it takes and no more, when the last analysis saw little: %s', async (_, from, going) => {
     const { query } = service.database;
-    await workspaceOfOld(2);
     await query('ANALYZE');
-    const workspaceId = await workspaceOfOld(3_000);
+    const workspaceId = await workspaceOfOld(3_500, 3_000); // a long file and one more
     await query(
       `INSERT INTO checkpoints (workspace_id, id, encrypted_label, kind, cursor, created_at)
-       VALUES ($1, gen_random_uuid(), 'bGFiZWw', 'manual', 3000, now())`,
+       SELECT $1, gen_random_uuid(), 'bGFiZWw', 'manual', cursor, now() FROM generate_series(2001, 3000) AS cursor`,
       [workspaceId],
     );
-    const database = service.app.get(Database);
-    const walk = supersededVersions(database, workspaceId, later(100 * DAY), () => 500);
-    const { versionIds } = (await walk.next()).value as Batch;
-    await database.transaction(async (tx) => {
+    const [asked] = await query<{ ids: string }>(
+      `SELECT array_agg(id)::text AS ids FROM versions WHERE change_cursor > $1 AND change_cursor <= $1 + 500`,
+      [from],
+    );
+    const before = await blocksRead();
+    const thinned = await service.app.get(Database).transaction(async (tx) => {
       await prepareThinning(tx);
-      const before = await rowsRead(tx);
-      expect(await thinVersions(tx, { workspaceId, versionIds, notBefore: later(DAY) })).toMatchObject({
-        versions: 500,
-        blobs: 500,
-      });
-      expect((await rowsRead(tx)) - before).toBeLessThan(8 * 500); // of each its version twice, file, changes and blob
+      await tx.run(FLUSH, []);
+      return thinVersions(tx, { workspaceId, versionIds: asked!.ids, notBefore: later(DAY) });
     });
+    expect(thinned).toMatchObject({ versions: going, blobs: going });
+    expect((await blocksRead()) - before).toBeLessThan(40 * 500); // a few of each table and index for each
   });
 
   it('is small after one that failed', async () => {

@@ -99,8 +99,8 @@ export const HISTORY_MUTANTS = [
     name: 'retention takes what a checkpoint pins',
     promise: 'What a checkpoint pins stays.',
     file: 'src/files/thinning.ts',
-    find: 'WHERE f.version <> v.version AND (mark.cursor IS NULL OR (',
-    replace: 'WHERE f.version <> v.version AND (true OR mark.cursor IS NULL OR (',
+    find: 'WHERE f.version <> v.version AND (mark.cursor IS NULL OR v.change_cursor < (',
+    replace: 'WHERE f.version <> v.version AND (true OR mark.cursor IS NULL OR v.change_cursor < (',
     tests: [[RETENTION, 'pinned versions|takes neither what is current']],
   },
   {

@@ -16,6 +16,7 @@ import { KillSwitch1763600000016 } from './1763600000016-kill-switch.js';
 import { KeySessions1763600000018 } from './1763600000018-key-sessions.js';
 import { PlansByKey1763600000019 } from './1763600000019-plans-by-key.js';
 import { UploadsTogether1763600000020 } from './1763600000020-uploads-together.js';
+import { SmallSamplesOfBlobs1763600000021 } from './1763600000021-small-samples-of-blobs.js';
 
 /** In the order in which they run. Hand-written; never edited once landed. */
 export const migrations = [
@@ -37,4 +38,5 @@ export const migrations = [
   KeySessions1763600000018,
   PlansByKey1763600000019,
   UploadsTogether1763600000020,
+  SmallSamplesOfBlobs1763600000021,
 ];
