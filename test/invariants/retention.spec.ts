@@ -335,30 +335,35 @@ describe('a batch of the thinning', () => {
   });
 
   it.each([
-    ['versions that go', 0, 500],
-    ['versions that are pinned', 2_500, 0],
-  ])('reads what it takes and no more, when the last analysis saw little: %s', async (_, from, going) => {
-    const { query } = service.database;
-    await query('ANALYZE');
-    const workspaceId = await workspaceOfOld(3_500, 3_000); // a long file and one more
-    await query(
-      `INSERT INTO checkpoints (workspace_id, id, encrypted_label, kind, cursor, created_at)
+    ['versions of many files', 5, 0, 400],
+    ['pinned versions of a file with a long log', 3_000, 2_500, 0],
+  ])(
+    'reads what it takes and no more, when the last analysis saw little: %s',
+    async (_, each, from, going) => {
+      const { query } = service.database;
+      await workspaceOfOld(2);
+      await query('ANALYZE');
+      const workspaceId = await workspaceOfOld(3_500, each);
+      await query(
+        `INSERT INTO checkpoints (workspace_id, id, encrypted_label, kind, cursor, created_at)
        SELECT $1, gen_random_uuid(), 'bGFiZWw', 'manual', cursor, now() FROM generate_series(2001, 3000) AS cursor`,
-      [workspaceId],
-    );
-    const [asked] = await query<{ ids: string }>(
-      `SELECT array_agg(id)::text AS ids FROM versions WHERE change_cursor > $1 AND change_cursor <= $1 + 500`,
-      [from],
-    );
-    const before = await blocksRead();
-    const thinned = await service.app.get(Database).transaction(async (tx) => {
-      await prepareThinning(tx);
-      await tx.run(FLUSH, []);
-      return thinVersions(tx, { workspaceId, versionIds: asked!.ids, notBefore: later(DAY) });
-    });
-    expect(thinned).toMatchObject({ versions: going, blobs: going });
-    expect((await blocksRead()) - before).toBeLessThan(40 * 500); // a few of each table and index for each
-  });
+        [workspaceId],
+      );
+      const [asked] = await query<{ ids: string }>(
+        `SELECT array_agg(id)::text AS ids FROM versions
+       WHERE workspace_id = $1 AND change_cursor > $2 AND change_cursor <= $2 + 500`,
+        [workspaceId, from],
+      );
+      const before = await blocksRead();
+      const thinned = await service.app.get(Database).transaction(async (tx) => {
+        await prepareThinning(tx);
+        await tx.run(FLUSH, []);
+        return thinVersions(tx, { workspaceId, versionIds: asked!.ids, notBefore: later(DAY) });
+      });
+      expect(thinned).toMatchObject({ versions: going, blobs: going });
+      expect((await blocksRead()) - before).toBeLessThan(40 * 500); // a few of each table and index for each
+    },
+  );
 
   it('is small after one that failed', async () => {
     const workspace = await workspaceOf('alice');

@@ -151,6 +151,14 @@ export const HISTORY_MUTANTS = [
     tests: [[RETENTION, 'reads what it takes']],
   },
   {
+    name: 'pin looked for in the whole log of its file',
+    promise: 'A batch of the thinning reads what it takes, however long the log of a file is.',
+    file: 'src/files/thinning.ts',
+    find: 'v.file_id AND cursor <= mark.cursor',
+    replace: 'v.file_id AND cursor > v.change_cursor AND cursor <= mark.cursor',
+    tests: [[RETENTION, 'reads what it takes']],
+  },
+  {
     name: 'bytes go an hour early',
     promise: 'Bytes of thinned versions stay for 24 hours.',
     file: 'src/retention/locked-thinning.ts',
