@@ -19,23 +19,28 @@ const SNAPSHOT_FILE = `
 const inOrder = (item: string, by: string): string =>
   `coalesce(string_agg(${item}, ',' ORDER BY ${by}), '') AS items`;
 
+/** A row for each page that is asked for, with its place among them, from 1. */
+const asked = (from: string): string =>
+  `unnest($2::${from}[], $3::int[]) WITH ORDINALITY AS asked (start, size, place)`;
+
 /**
- * A page is one row, with its items as the text that the client gets: as rows they cost the service four times the work.
- * Each is one statement, so head and items come from one snapshot and a cursor never lies about its items. No row: the
- * workspace is not open to the caller. Whether more follows is asked in the order of the page, which holds the planner to its
- * index; in an EXISTS an order would be thrown away.
+ * Pages of one workspace, each as one row, with its items as the text that the client gets: as rows they cost the service
+ * four times the work. $2: where each begins, $3: how many items it may have. Each is one statement, so head and items come
+ * from one snapshot and a cursor never lies about its items. No row: the workspace is not open to the caller. Whether more
+ * follows is asked in the order of the page, which holds the planner to its index; in an EXISTS an order would be thrown away.
  */
 export const pageStatements = {
   snapshot: statement(
     'pages.snapshot',
-    `SELECT w.head_cursor AS "headCursor", page.*, (
+    `SELECT asked.place::int, w.head_cursor AS "headCursor", page.*, (
        SELECT true FROM files WHERE workspace_id = $1 AND NOT is_deleted AND id > page.last::uuid ORDER BY id LIMIT 1
      ) IS NOT NULL AS "hasMore"
      FROM workspaces w
+     CROSS JOIN ${asked('uuid')}
      CROSS JOIN LATERAL (
        SELECT max(id::text COLLATE "C") AS last, ${inOrder(SNAPSHOT_FILE, 'id')}
        FROM (
-         SELECT * FROM files WHERE workspace_id = $1 AND NOT is_deleted AND id > $2 ORDER BY id LIMIT $3
+         SELECT * FROM files WHERE workspace_id = $1 AND NOT is_deleted AND id > asked.start ORDER BY id LIMIT asked.size
        ) rows
      ) page
      WHERE w.id = $1 AND ${openTo(4)}`,
@@ -44,15 +49,16 @@ export const pageStatements = {
   /** The path is looked up for each row and not joined, as in `sync.pull`. */
   pull: statement(
     'pages.pull',
-    `SELECT w.head_cursor AS "headCursor", w.compaction_floor AS "compactionFloor", page.*, (
+    `SELECT asked.place::int, w.head_cursor AS "headCursor", w.compaction_floor AS "compactionFloor", page.*, (
        SELECT true FROM changes WHERE workspace_id = $1 AND cursor > page.last ORDER BY cursor LIMIT 1
      ) IS NOT NULL AS "hasMore"
      FROM workspaces w
+     CROSS JOIN ${asked('bigint')}
      CROSS JOIN LATERAL (
        SELECT min(cursor) AS first, max(cursor) AS last, ${inOrder(CHANGE, 'cursor')}
        FROM (
          SELECT c.*, (SELECT f.encrypted_path FROM files f WHERE f.workspace_id = $1 AND f.id = c.file_id) AS encrypted_path
-         FROM changes c WHERE c.workspace_id = $1 AND c.cursor > $2 ORDER BY c.cursor LIMIT $3
+         FROM changes c WHERE c.workspace_id = $1 AND c.cursor > asked.start ORDER BY c.cursor LIMIT asked.size
        ) rows
      ) page
      WHERE w.id = $1 AND ${openTo(4)}`,

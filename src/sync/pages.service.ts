@@ -1,8 +1,17 @@
 import { Injectable } from '@nestjs/common';
-import { BEFORE_ALL_IDS, Database, type Parameter, type Statement } from '../platform/database/index.js';
-import { Standings, WorkspaceClosed, type WorkspaceRef } from '../workspaces/index.js';
+import { TurnGatherer } from '../platform/async/index.js';
+import { BEFORE_ALL_IDS, Database, type Statement } from '../platform/database/index.js';
+import { accessKey, Standings, WorkspaceClosed, type WorkspaceRef } from '../workspaces/index.js';
 import { refuseCursor } from './cursors.js';
+import { MAX_LIMIT } from './limits.js';
 import { pageStatements } from './pages.queries.js';
+
+interface Ask {
+  readonly workspace: WorkspaceRef;
+  /** Where the page begins: above this cursor, or this id. */
+  readonly from: number | string;
+  readonly limit: number;
+}
 
 interface PageRow<Position> {
   readonly headCursor: number;
@@ -14,9 +23,18 @@ interface PageRow<Position> {
   readonly hasMore: boolean;
 }
 
-/** Pull and snapshot as the JSON that goes out: what clients ask for most, and at most a thousand rows at a time. */
+/** With the cursor of its first change, or null. */
+type PullRow = PageRow<number> & { readonly first: number | null };
+
+/**
+ * Pull and snapshot as the JSON that goes out: what clients ask for most, and at most a thousand rows at a time. What one
+ * caller asks for at once, as devices do that have heard of the same change, is read in one round trip.
+ */
 @Injectable()
 export class Pages {
+  private readonly snapshots = this.gatherer<PageRow<string>>(pageStatements.snapshot);
+  private readonly pulls = this.gatherer<PullRow>(pageStatements.pull);
+
   constructor(
     private readonly database: Database,
     private readonly standings: Standings,
@@ -24,32 +42,38 @@ export class Pages {
 
   /** `{ files, cursor, nextPageCursor, hasMore }`: live files above an id, and a head that the page is at least as new as. */
   async snapshot(workspace: WorkspaceRef, pageCursor: string | undefined, limit: number): Promise<string> {
-    const { headCursor, last, items, hasMore } = await this.page<PageRow<string>>(
-      pageStatements.snapshot,
-      workspace,
-      [pageCursor ?? BEFORE_ALL_IDS, limit],
-    );
+    const ask = { workspace, from: pageCursor ?? BEFORE_ALL_IDS, limit };
+    const { headCursor, last, items, hasMore } = await this.snapshots.ask(accessKey(workspace), ask, limit);
     const next = JSON.stringify(hasMore ? last : null);
     return `{"files":[${items}],"cursor":${headCursor},"nextPageCursor":${next},"hasMore":${hasMore}}`;
   }
 
   /** `{ changes, cursor, hasMore }`: the changes above a cursor, oldest first, and the cursor to go on from. @throws Conflict needsBootstrap */
   async pull(workspace: WorkspaceRef, cursor: number, limit: number): Promise<string> {
-    const { first, last, items, hasMore, ...head } = await this.page<
-      PageRow<number> & { first: number | null }
-    >(pageStatements.pull, workspace, [cursor, limit]);
+    const ask = { workspace, from: cursor, limit };
+    const { first, last, items, hasMore, ...head } = await this.pulls.ask(accessKey(workspace), ask, limit);
     await refuseCursor(this.database, { workspaceId: workspace.id, cursor, next: first }, head);
     return `{"changes":[${items}],"cursor":${last ?? cursor},"hasMore":${hasMore}}`;
   }
 
-  /** Even an empty page has one row. @throws WorkspaceClosed */
-  private async page<Row>(query: Statement, { id, caller }: WorkspaceRef, from: Parameter[]): Promise<Row> {
-    const [row] = await this.database.run<Row>(query, [
+  /** Pages that are read together have no more rows than the largest that is read alone. */
+  private gatherer<Row>(query: Statement): TurnGatherer<Ask, Row> {
+    return new TurnGatherer(MAX_LIMIT, (asks) => this.read<Row>(query, asks));
+  }
+
+  /** All of one caller, in one workspace. Even an empty page has a row. @throws WorkspaceClosed */
+  private async read<Row>(query: Statement, asks: readonly Ask[]): Promise<Row[]> {
+    const [first] = asks;
+    if (!first) return [];
+    const { id, caller } = first.workspace;
+    const rows = await this.database.run<Row & { place: number }>(query, [
       id,
-      ...from,
+      asks.map(({ from }) => from),
+      asks.map(({ limit }) => limit),
       ...this.standings.accessParameters(caller),
     ]);
-    if (!row) throw new WorkspaceClosed();
-    return row;
+    if (rows.length === 0) throw new WorkspaceClosed();
+    const pages = new Map(rows.map((row) => [row.place, row]));
+    return asks.map((_, index) => pages.get(index + 1) as Row);
   }
 }

@@ -1,4 +1,4 @@
-export { CurrentWorkspace, type WorkspaceRef } from './current-workspace.js';
+export { accessKey, CurrentWorkspace, type WorkspaceRef } from './current-workspace.js';
 export {
   AccessCheckedInStatement,
   NAMED_WORKSPACE,

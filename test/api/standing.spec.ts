@@ -7,6 +7,7 @@ import { Heads } from '../../src/files/heads.js';
 import { Files } from '../../src/files/index.js';
 import { Database } from '../../src/platform/database/index.js';
 import { NotFound } from '../../src/platform/http/index.js';
+import { Pages } from '../../src/sync/pages.service.js';
 import { ACCESS_CHECKED_IN_STATEMENT } from '../../src/workspaces/owned-workspace.js';
 import { type Caller, WorkspaceClosed } from '../../src/workspaces/index.js';
 import { startService, type TestService, type TestUser, type TestWorkspace } from '../kit/index.js';
@@ -232,6 +233,25 @@ describe('who was let in a moment ago', () => {
     expect(foreign).toMatchObject({ reason: expect.any(NotFound) });
     expect(again).toEqual(own);
     expect(run.filter((name) => name === 'files.heads')).toHaveLength(2);
+  });
+
+  it('does not open it by a pull or a snapshot in a round trip with those of another caller', async () => {
+    const { user, notes } = await wellKnown();
+    const other = await here.user(`user-${++names}`);
+    const pages = here.app.get(Pages);
+    const run = statementsRun();
+    const read = ({ id: userId }: TestUser): Promise<string>[] => {
+      const ref = { id: notes.id, caller: { userId, needsSubscription: true } };
+      return [pages.pull(ref, 0, 10), pages.snapshot(ref, undefined, 10)];
+    };
+    const answers = await Promise.allSettled([...read(user), ...read(other), ...read(user)]);
+    const [pull, snapshot, ...foreign] = answers;
+    expect([pull?.status, snapshot?.status]).toEqual(['fulfilled', 'fulfilled']);
+    for (const answer of foreign.slice(0, 2))
+      expect(answer).toMatchObject({ reason: expect.any(WorkspaceClosed) });
+    expect(answers.slice(4)).toEqual([pull, snapshot]);
+    for (const name of ['pages.pull', 'pages.snapshot'])
+      expect(run.filter((one) => one === name)).toHaveLength(2);
   });
 
   it('is told that a file is not there when it is the file that is not', async () => {

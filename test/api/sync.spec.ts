@@ -2,6 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { request } from 'node:http';
 import { brotliDecompressSync } from 'node:zlib';
 import type supertest from 'supertest';
+import { Database } from '../../src/platform/database/index.js';
+import { Pages } from '../../src/sync/pages.service.js';
+import type { WorkspaceRef } from '../../src/workspaces/index.js';
 import { footprint } from '../kit/footprint.js';
 import {
   type PulledChange,
@@ -885,6 +888,53 @@ describe('cursors are numbers', () => {
       expect(actions).toEqual(['upsert YQ', 'upsert Yg', 'delete YQ', 'delete Yg']);
     },
   );
+});
+
+describe('pages that are asked for at once', () => {
+  let notes: TestWorkspace;
+  beforeAll(async () => {
+    notes = await workspaceWith('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h');
+  });
+
+  /** What `ask` gives for each, and with how many statements of this name. */
+  async function together<Ask>(
+    name: string,
+    asks: readonly Ask[],
+    ask: (pages: Pages, of: WorkspaceRef, one: Ask) => Promise<string>,
+  ): Promise<{ texts: string[]; roundTrips: number }> {
+    const ref = { id: notes.id, caller: { userId: notes.user.id, needsSubscription: true } };
+    const run = jest.spyOn(service.app.get(Database), 'run');
+    const texts = await Promise.all(asks.map((one) => ask(service.app.get(Pages), ref, one)));
+    const roundTrips = run.mock.calls.filter(([{ name: its }]) => its === name).length;
+    run.mockRestore();
+    return { texts, roundTrips };
+  }
+
+  it('are each their own for those that share a round trip', async () => {
+    const cursors = [3, 0, 8, 5, 3];
+    const pulled = await together('pages.pull', cursors, (pages, of, cursor) =>
+      pages.pull(of, cursor, cursor + 1),
+    );
+    expect(pulled.roundTrips).toBe(1);
+    for (const [i, cursor] of cursors.entries())
+      expect(pulled.texts[i]).toBe((await notes.pull(cursor, cursor + 1).expect(200)).text);
+
+    const { files } = (await notes.snapshot().expect(200)).body as { files: { id: string }[] };
+    const ids = [files[4]?.id, undefined, files[7]?.id, files[0]?.id];
+    const walked = await together('pages.snapshot', ids, (pages, of, id) => pages.snapshot(of, id, 2));
+    expect(walked.roundTrips).toBe(1);
+    for (const [i, pageCursor] of ids.entries()) {
+      const from: Record<string, string> = pageCursor === undefined ? {} : { pageCursor };
+      expect(walked.texts[i]).toBe((await notes.snapshot({ limit: 2, ...from }).expect(200)).text);
+    }
+  });
+
+  it('have no more rows together than the largest has alone', async () => {
+    const pulled = await together('pages.pull', [400, 600, 1, 1000, 1000], (pages, of, limit) =>
+      pages.pull(of, 0, limit),
+    );
+    expect(pulled.roundTrips).toBe(4); // 400 with 600, and each other one alone
+  });
 });
 
 describe('compression of large pages', () => {

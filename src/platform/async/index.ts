@@ -1,1 +1,2 @@
 export { CoalescingRunner } from './coalescing-runner.js';
+export { TurnGatherer } from './turn-gatherer.js';
