@@ -77,15 +77,16 @@ describe('single statements beside the service’s own PostgreSQL', () => {
     expect(haveGone).toBe(5);
   });
 
-  it('in the service: twice as many as there are processors, where it runs its own server alone', async () => {
+  it('in the service: one more than there are processors, where it runs its own server alone', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'sync-turns-'));
     const configuration = loadConfiguration({ NODE_ENV: 'test', DATA_DIR: dataDir, LOG_LEVEL: 'error' });
     const app = await createApp(configuration, { log: new Log(createLogger('error')) });
     try {
       const database = app.get(Database);
-      const reads = Array.from({ length: 10 * availableParallelism() }, (_, n) => database.run(quick, [n]));
+      const asked = 10 * availableParallelism();
+      const reads = Array.from({ length: asked }, (_, n) => database.run(quick, [n]));
       const inLine = database.waiting - database.pool.waitingCount;
-      expect(inLine).toBeGreaterThanOrEqual(8 * availableParallelism()); // the service's own may be at work too
+      expect(inLine).toBeGreaterThanOrEqual(asked - availableParallelism() - 1); // the service's own may be at work too
       await Promise.all(reads);
     } finally {
       await app.close();

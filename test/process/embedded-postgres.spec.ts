@@ -248,7 +248,7 @@ describe('the embedded PostgreSQL', () => {
       synchronous_commit: 'on',
       listen_addresses: '',
       server_encoding: 'UTF8',
-      shared_buffers: '4096',
+      shared_buffers: '2048',
       wal_buffers: '256',
       TimeZone: 'UTC',
     });

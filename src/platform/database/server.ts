@@ -13,9 +13,9 @@ export const DATABASE_SERVER = Symbol('DATABASE_SERVER');
 
 /**
  * Beside the service more statements at once only take the processors from each other, each with the memory of a
- * connection (ADR 24). Twice as many as there are: some wait for the disk.
+ * connection (ADR 24). One more than there are: one waits for the disk.
  */
-const statementsAtOnce = 2 * availableParallelism();
+const statementsAtOnce = availableParallelism() + 1;
 
 /** Where PostgreSQL is, and how to end it if it is ours. */
 export interface Server {

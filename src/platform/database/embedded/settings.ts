@@ -17,7 +17,7 @@ export function serverArguments(socketDirectory: string): string[] {
     password_encryption: 'scram-sha-256',
     max_connections: 120, // a place that nobody takes costs next to nothing
 
-    shared_buffers: '32MB', // what else is read often, the system keeps
+    shared_buffers: '16MB', // what else is read often, the system keeps
     wal_buffers: '2MB', // of itself it would take 1 MiB, which one batch of uploads fills
     max_wal_size: '2GB', // fewer checkpoints, and so fewer full pages in the log
     wal_compression: 'pglz', // the packaged server is built without lz4
