@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { TurnGatherer } from '../platform/async/index.js';
+import { Gatherer } from '../platform/async/index.js';
 import type { BlobReference } from '../platform/blobs/index.js';
 import { Database } from '../platform/database/index.js';
 import { NotFound } from '../platform/http/index.js';
@@ -25,7 +25,7 @@ interface Ask {
  */
 @Injectable()
 export class Heads {
-  private readonly asks = new TurnGatherer<Ask, Content | undefined>(MOST_AT_ONCE, (asks) => this.read(asks));
+  private readonly asks = new Gatherer<Ask, Content | undefined>(MOST_AT_ONCE, (asks) => this.read(asks));
 
   constructor(
     private readonly database: Database,

@@ -1,5 +1,5 @@
 const DEFAULT_LIMIT = 100;
-export const MAX_LIMIT = 1000;
+const MAX_LIMIT = 1000;
 
 /** A page size, clamped to 1..1000 and floored; 100 when there is none. */
 export function clampLimit(limit: number | null | undefined): number {

@@ -1,10 +1,17 @@
 import { Injectable } from '@nestjs/common';
-import { TurnGatherer } from '../platform/async/index.js';
+import { Gatherer } from '../platform/async/index.js';
 import { BEFORE_ALL_IDS, Database, type Statement } from '../platform/database/index.js';
 import { accessKey, Standings, WorkspaceClosed, type WorkspaceRef } from '../workspaces/index.js';
 import { refuseCursor } from './cursors.js';
-import { MAX_LIMIT } from './limits.js';
 import { pageStatements } from './pages.queries.js';
+
+/**
+ * Pages that are read together, in rows. They are read one after the other: more of them would take longer together than
+ * each alone.
+ */
+const MOST_ROWS = 256;
+/** What a page costs beside its rows, as rows. */
+const PAGE_ROWS = 16;
 
 interface Ask {
   readonly workspace: WorkspaceRef;
@@ -27,8 +34,8 @@ interface PageRow<Position> {
 type PullRow = PageRow<number> & { readonly first: number | null };
 
 /**
- * Pull and snapshot as the JSON that goes out: what clients ask for most, and at most a thousand rows at a time. What one
- * caller asks for at once, as devices do that have heard of the same change, is read in one round trip.
+ * Pull and snapshot as the JSON that goes out: what clients ask for most, and at most a thousand rows at a time. Small ones
+ * that one caller asks for at once are read in one round trip.
  */
 @Injectable()
 export class Pages {
@@ -43,7 +50,7 @@ export class Pages {
   /** `{ files, cursor, nextPageCursor, hasMore }`: live files above an id, and a head that the page is at least as new as. */
   async snapshot(workspace: WorkspaceRef, pageCursor: string | undefined, limit: number): Promise<string> {
     const ask = { workspace, from: pageCursor ?? BEFORE_ALL_IDS, limit };
-    const { headCursor, last, items, hasMore } = await this.snapshots.ask(accessKey(workspace), ask, limit);
+    const { headCursor, last, items, hasMore } = await page(this.snapshots, ask);
     const next = JSON.stringify(hasMore ? last : null);
     return `{"files":[${items}],"cursor":${headCursor},"nextPageCursor":${next},"hasMore":${hasMore}}`;
   }
@@ -51,17 +58,16 @@ export class Pages {
   /** `{ changes, cursor, hasMore }`: the changes above a cursor, oldest first, and the cursor to go on from. @throws Conflict needsBootstrap */
   async pull(workspace: WorkspaceRef, cursor: number, limit: number): Promise<string> {
     const ask = { workspace, from: cursor, limit };
-    const { first, last, items, hasMore, ...head } = await this.pulls.ask(accessKey(workspace), ask, limit);
+    const { first, last, items, hasMore, ...head } = await page(this.pulls, ask);
     await refuseCursor(this.database, { workspaceId: workspace.id, cursor, next: first }, head);
     return `{"changes":[${items}],"cursor":${last ?? cursor},"hasMore":${hasMore}}`;
   }
 
-  /** Pages that are read together have no more rows than the largest that is read alone. */
-  private gatherer<Row>(query: Statement): TurnGatherer<Ask, Row> {
-    return new TurnGatherer(MAX_LIMIT, (asks) => this.read<Row>(query, asks));
+  private gatherer<Row>(query: Statement): Gatherer<Ask, Row> {
+    return new Gatherer(MOST_ROWS, (asks) => this.read<Row>(query, asks));
   }
 
-  /** All of one caller, in one workspace. Even an empty page has a row. @throws WorkspaceClosed */
+  /** All of one caller, in one workspace. Even an empty page is a row. @throws WorkspaceClosed */
   private async read<Row>(query: Statement, asks: readonly Ask[]): Promise<Row[]> {
     const [first] = asks;
     if (!first) return [];
@@ -77,3 +83,6 @@ export class Pages {
     return asks.map((_, index) => pages.get(index + 1) as Row);
   }
 }
+
+const page = <Row>(pages: Gatherer<Ask, Row>, ask: Ask): Promise<Row> =>
+  pages.ask(accessKey(ask.workspace), ask, PAGE_ROWS + ask.limit);

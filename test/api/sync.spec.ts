@@ -896,11 +896,13 @@ describe('pages that are asked for at once', () => {
     notes = await workspaceWith('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h');
   });
 
+  type Ask<One> = (pages: Pages, of: WorkspaceRef, one: One) => Promise<string>;
+
   /** What `ask` gives for each, and with how many statements of this name. */
-  async function together<Ask>(
+  async function together<One>(
     name: string,
-    asks: readonly Ask[],
-    ask: (pages: Pages, of: WorkspaceRef, one: Ask) => Promise<string>,
+    asks: readonly One[],
+    ask: Ask<One>,
   ): Promise<{ texts: string[]; roundTrips: number }> {
     const ref = { id: notes.id, caller: { userId: notes.user.id, needsSubscription: true } };
     const run = jest.spyOn(service.app.get(Database), 'run');
@@ -929,11 +931,18 @@ describe('pages that are asked for at once', () => {
     }
   });
 
-  it('have no more rows together than the largest has alone', async () => {
-    const pulled = await together('pages.pull', [400, 600, 1, 1000, 1000], (pages, of, limit) =>
-      pages.pull(of, 0, limit),
-    );
-    expect(pulled.roundTrips).toBe(4); // 400 with 600, and each other one alone
+  it('are read apart where they are large, or many', async () => {
+    const pull: Ask<number> = (pages, of, limit) => pages.pull(of, 0, limit);
+    const snapshot: Ask<number> = (pages, of, limit) => pages.snapshot(of, undefined, limit);
+    const few = Array.from({ length: 16 }, () => 1);
+    for (const [name, ask] of [
+      ['pages.pull', pull],
+      ['pages.snapshot', snapshot],
+    ] as const) {
+      // Two of a hundred, one of a hundred, and two large ones.
+      expect((await together(name, [100, 100, 100, 1000, 1000], ask)).roundTrips).toBe(4);
+      expect((await together(name, few, ask)).roundTrips).toBe(2);
+    }
   });
 });
 

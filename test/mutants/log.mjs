@@ -11,14 +11,14 @@ const GROUPS = 'test/invariants/group-commit.spec.ts';
 
 /** The head, read when the page has been read already. */
 const SECOND_READ = {
-  find: '/** Even an empty page has one row.',
+  find: '/** All of one caller, in one workspace.',
   replace: `private async head(workspaceId: string): Promise<number> {
     const text = 'SELECT head_cursor AS "headCursor" FROM workspaces WHERE id = $1';
     const rows = await this.database.run<PageRow<string>>({ name: 'mutant.head', text }, [workspaceId]);
     return rows[0]?.headCursor ?? 0;
   }
 
-  /** Even an empty page has one row.`,
+  /** All of one caller, in one workspace.`,
 };
 
 export const LOG_MUTANTS = [
@@ -129,8 +129,8 @@ export const LOG_MUTANTS = [
     name: 'snapshot page begins with the last of the one before',
     promise: 'A walk has each file once.',
     file: 'src/sync/pages.queries.ts',
-    find: 'AND NOT is_deleted AND id > $2',
-    replace: 'AND NOT is_deleted AND id >= $2',
+    find: 'AND NOT is_deleted AND id > asked.start',
+    replace: 'AND NOT is_deleted AND id >= asked.start',
     tests: [[SYNC, 'GET sync/snapshot']],
   },
   {

@@ -1,2 +1,2 @@
 export { CoalescingRunner } from './coalescing-runner.js';
-export { TurnGatherer } from './turn-gatherer.js';
+export { Gatherer } from './gatherer.js';

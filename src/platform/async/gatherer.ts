@@ -13,7 +13,7 @@ interface Gathered<Ask, Answer> {
  * Answers together what is asked for in the same turn of the event loop. Under load requests come together, and a round
  * trip to the database costs more than what most of them ask for.
  */
-export class TurnGatherer<Ask, Answer> {
+export class Gatherer<Ask, Answer> {
   private readonly gathering = new Map<string, Gathered<Ask, Answer>>();
 
   /**
@@ -48,6 +48,7 @@ export class TurnGatherer<Ask, Answer> {
   private async settle(all: readonly Waiting<Ask, Answer>[]): Promise<void> {
     try {
       const answers = await this.answer(all.map(({ ask }) => ask));
+      if (answers.length !== all.length) throw new Error(`${answers.length} answers to ${all.length} asks`);
       all.forEach(({ resolve }, index) => resolve(answers[index] as Answer));
     } catch (error) {
       for (const { reject } of all) reject(error);

@@ -1,15 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { TurnGatherer } from '../../src/platform/async/index.js';
+import { Gatherer } from '../../src/platform/async/index.js';
 
 const MOST = 10;
 
-describe('TurnGatherer', () => {
+describe('Gatherer', () => {
   let answered: string[][];
-  let gatherer: TurnGatherer<string, string>;
+  let gatherer: Gatherer<string, string>;
 
   beforeEach(() => {
     answered = [];
-    gatherer = new TurnGatherer(MOST, (asks) => {
+    gatherer = new Gatherer(MOST, (asks) => {
       answered.push([...asks]);
       return Promise.resolve(asks.map((ask) => `answer to ${ask}`));
     });
@@ -24,7 +24,7 @@ describe('TurnGatherer', () => {
   it('answers what comes in the next turn apart, also while the first is being answered', async () => {
     let finish: (() => void) | undefined;
     const asks: (readonly string[])[] = [];
-    const slow = new TurnGatherer<string, string>(MOST, async (some) => {
+    const slow = new Gatherer<string, string>(MOST, async (some) => {
       asks.push(some);
       if (asks.length === 1) await new Promise<void>((resolve) => (finish = resolve));
       return some;
@@ -54,7 +54,7 @@ describe('TurnGatherer', () => {
   });
 
   it('tells all of them when they cannot be answered, and nobody else', async () => {
-    const broken = new TurnGatherer<string, string>(MOST, ([first]) =>
+    const broken = new Gatherer<string, string>(MOST, ([first]) =>
       first === 'a' ? Promise.reject(new Error('broken')) : Promise.resolve(['fine']),
     );
     const asks = [broken.ask('key', 'a'), broken.ask('key', 'b'), broken.ask('other', 'c')];
