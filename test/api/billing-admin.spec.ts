@@ -8,6 +8,7 @@ import type { EventType } from '../../src/billing/index.js';
 import { adminJson } from '../kit/admin.js';
 import { startService, type TestService } from '../kit/index.js';
 import { ProviderSubscription, WEBHOOK_SECRET } from '../kit/payment-provider.js';
+import { adminEnded } from '../kit/ended.js';
 import { enterEnvironment, runProcess } from '../kit/process.js';
 
 type Env = Record<string, string>;
@@ -36,11 +37,6 @@ beforeEach(() => {
 afterEach(() => {
   leaveEnvironment();
 });
-
-/** The command in a process of its own, as somebody runs it beside the service. */
-async function admin(...args: string[]): Promise<{ code: number | null; output: string }> {
-  return runProcess(beside, 'dist/src/admin/main.js', args);
-}
 
 const json = (...args: string[]): Promise<Record<string, unknown>> => adminJson(beside, ...args);
 
@@ -107,10 +103,15 @@ describe('admin webhook send', () => {
   });
 
   it('exits 1 when it has failed and 2 when it was used wrongly', async () => {
-    const nobody = await admin('webhook', 'send', 'invoice.payment_failed', '--user', 'nobody@example.org');
+    const send = (type: string): string[] => ['webhook', 'send', type, '--user', 'nobody@example.org'];
+    // In a process of its own, as somebody runs it beside the service.
+    const nobody = await runProcess(beside, 'dist/src/admin/main.js', send('invoice.payment_failed'));
     expect(nobody).toEqual({ code: 1, output: 'there is no account nobody@example.org\n' });
-    const unknown = await admin('webhook', 'send', 'invoice.exploded', '--user', 'nobody@example.org');
-    expect(unknown).toEqual({ code: 2, output: expect.stringContaining("'invoice.exploded' is invalid") });
+    const unknown = await adminEnded(beside, ...send('invoice.exploded'));
+    expect(unknown).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("'invoice.exploded' is invalid"),
+    });
   });
 });
 

@@ -5,6 +5,7 @@ import { KillSwitch, type Mode } from '../../src/platform/kill-switch/index.js';
 import { AssetFeed } from '../../src/realtime/asset-feed.js';
 import { type Route, ROUTES } from '../contract/routes/route-table.js';
 import { changedTables, checksums } from '../kit/checksums.js';
+import { adminEnded } from '../kit/ended.js';
 import {
   BASE_URL,
   begunRequest,
@@ -280,14 +281,13 @@ describe('the mode', () => {
 
   it('is set by the admin command, beside a running service', async () => {
     const env = { DATA_DIR: service.dataDir, DATABASE_URL: service.database.url };
-    const admin = (...args: string[]): ReturnType<typeof runProcess> =>
-      runProcess(env, 'dist/src/admin/main.js', args);
-    expect(await admin('kill-switch', 'read-only', '--json')).toEqual({
+    const command = ['kill-switch', 'read-only', '--json'];
+    expect(await runProcess(env, 'dist/src/admin/main.js', command)).toEqual({
       code: 0,
       output: '{"mode":"read-only"}\n',
     });
     await eventually(() => workspace.put('b', 'two').expect(503));
-    expect(await admin('kill-switch', 'off')).toMatchObject({ code: 0 });
+    expect(await adminEnded(env, 'kill-switch', 'off')).toMatchObject({ code: 0 });
     await eventually(() => workspace.put('c', 'three').expect(201));
   });
 });

@@ -1,49 +1,41 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { createDatabase, type TestDatabase, TestUser, type TestWorkspace } from '../kit/index.js';
-import { runProcess, type ServiceProcess, startProcess } from '../kit/process.js';
+import { adminEnded, type Ended, refusedStart } from '../kit/ended.js';
+import { startService, type TestService, type TestWorkspace } from '../kit/index.js';
+import { runProcess } from '../kit/process.js';
 import { describeWithTestServers, startS3, type TestS3 } from '../kit/s3.js';
 import { TestBucket } from '../kit/stored-blobs.js';
 
-type Ended = Awaited<ReturnType<typeof runProcess>>;
+const ADMIN = 'dist/src/admin/main.js';
 
-let database: TestDatabase;
-let dataDir: string;
-let service: ServiceProcess;
+let service: TestService;
 let notes: TestWorkspace;
 
-const env = (): Record<string, string> => ({ DATA_DIR: dataDir, DATABASE_URL: database.url });
+const env = (): Record<string, string> => ({
+  DATA_DIR: service.dataDir,
+  DATABASE_URL: service.database.url,
+});
+/** The command in this process. */
 const admin = (args: string[], more: Record<string, string> = {}): Promise<Ended> =>
-  runProcess({ ...env(), ...more }, 'dist/src/admin/main.js', args);
-/** The one object that `--json` prints; what is logged goes elsewhere. */
+  adminEnded({ ...env(), ...more }, ...args);
+/** The one object that `--json` prints, in a process of its own; what is logged goes elsewhere. */
 const json = async (args: string[], more?: Record<string, string>): Promise<Record<string, unknown>> => {
-  const { code, output } = await admin(['--json', ...args], more);
+  const { code, output } = await runProcess({ ...env(), ...more }, ADMIN, ['--json', ...args]);
   return { code, ...(JSON.parse(output.trim().split('\n').at(-1) ?? '') as object) };
 };
 
 async function begin(more: Record<string, string> = {}): Promise<void> {
-  database = await createDatabase();
-  dataDir = await mkdtemp(join(tmpdir(), 'sync-admin-'));
-  service = await startProcess({ ...env(), ...more });
-  const alice = await TestUser.logIn(service.url, 'alice');
-  await alice.post('/api/v1/subscription/trial');
-  notes = await alice.workspace();
-}
-
-async function end(): Promise<void> {
-  await service.end('SIGTERM');
-  await database.drop();
-  await rm(dataDir, { recursive: true, force: true });
+  service = await startService({ env: more });
+  notes = await (await service.user('alice')).workspace();
 }
 
 describe('npm run admin, beside a running service', () => {
   beforeAll(() => begin());
-  afterAll(end);
+  afterAll(() => service.close());
 
   it('blobs sweep removes what nothing refers to, as if it were another time', async () => {
-    await database.query(
+    await service.database.query(
       `INSERT INTO blobs (workspace_id, id, state, location, created_at) VALUES ($1, $2, 'staged', 'disk', now())`,
       [notes.id, randomUUID()],
     );
@@ -54,33 +46,35 @@ describe('npm run admin, beside a running service', () => {
 
   it('doctor exits 1 as long as something is wrong, says how to cure it, and cures it', async () => {
     const [workspace, id] = [randomUUID(), randomUUID()];
-    const path = join(dataDir, 'blobs', workspace, id.slice(-2), id);
+    const path = join(service.dataDir, 'blobs', workspace, id.slice(-2), id);
     await mkdir(dirname(path), { recursive: true });
     await writeFile(path, 'left');
     await utimes(path, 0, 0);
 
     const told = await admin(['doctor']);
     expect(told.code).toBe(1);
-    expect(told.output).toMatch(
+    expect(told.stdout).toMatch(
       /^orphan: \S+: The disk store has bytes that no row names\. Run `doctor --fix`/,
     );
-    expect(told.output).toMatch(/\nFound 1; cured 0, 1 remain\n$/);
+    expect(told.stdout).toMatch(/\nFound 1; cured 0, 1 remain\n$/);
     const fault = { fault: 'orphan', subject: `${workspace}/${id}` };
     const counts = { found: 1, fixed: 1, remaining: 0 };
     expect(await json(['doctor', '--fix'])).toMatchObject({ code: 0, ...counts, findings: [fault] });
   });
 
   it('says in a sentence what cannot be done', async () => {
-    const [s3, inline, tape] = await Promise.all(
-      ['s3', 'inline', 'tape'].map((to) => admin(['blobs', 'move', '--to', to], { INLINE_BLOB_BYTES: '0' })),
-    );
+    const move = (to: string): Promise<Ended> =>
+      admin(['blobs', 'move', '--to', to], { INLINE_BLOB_BYTES: '0' });
     const names = 'S3_ENDPOINT, S3_ACCESS_KEY, S3_SECRET_KEY and S3_BUCKET';
-    expect(s3).toEqual({ code: 1, output: `There is no S3 store; set ${names}.\n` });
-    expect(inline).toEqual({
-      code: 1,
-      output: 'INLINE_BLOB_BYTES is 0: no blob belongs into the database.\n',
+    const refused = (sentence: string): Ended => ({ code: 1, stdout: '', stderr: `${sentence}\n` });
+    expect(await move('s3')).toEqual(refused(`There is no S3 store; set ${names}.`));
+    expect(await move('inline')).toEqual(
+      refused('INLINE_BLOB_BYTES is 0: no blob belongs into the database.'),
+    );
+    expect(await move('tape')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('choices are inline, disk, s3'),
     });
-    expect(tape).toMatchObject({ code: 2, output: expect.stringContaining('choices are inline, disk, s3') });
   });
 });
 
@@ -92,7 +86,7 @@ describeWithTestServers('npm run admin, with S3', () => {
     bucket = new TestBucket(s3, s3.bucketName());
     await begin(s3.env(bucket.name));
   });
-  afterAll(end);
+  afterAll(() => service.close());
 
   it('moves the blobs of a running service from S3 to the disk, and looks whether all is there', async () => {
     const withS3 = s3.env(bucket.name);
@@ -107,18 +101,20 @@ describeWithTestServers('npm run admin, with S3', () => {
     expect(contents.Yg.equals(body as Buffer)).toBe(true);
     await notes.get('YQ').expect(500);
 
-    const { code, output } = await admin(['doctor', '--deep'], withS3);
-    expect(output).toContain(
+    const { code, stdout } = await admin(['doctor', '--deep'], withS3);
+    expect(stdout).toContain(
       `bytes missing or damaged: ${first}: It has 14 bytes instead of 200000 in the s3 store.`,
     );
-    expect(output).toMatch(/\nFound 1; cured 0, 1 remain\n$/);
+    expect(stdout).toMatch(/\nFound 1; cured 0, 1 remain\n$/);
     expect(code).toBe(1);
   });
 
   it('a service with a wrong key does not start, and does not say which', async () => {
     const wrong = { ...s3.env(s3.bucketName()), S3_SECRET_KEY: 'a-secret-that-is-wrong' };
-    const { code, output } = await runProcess({ ...env(), ...wrong });
-    expect(output).toMatch(/^The S3 store at 127\.0\.0\.1:\d+ refuses this S3_SECRET_KEY; check it\.\n$/);
+    const { code, stdout, stderr } = await refusedStart({ ...env(), ...wrong });
+    expect(stdout + stderr).toMatch(
+      /^The S3 store at 127\.0\.0\.1:\d+ refuses this S3_SECRET_KEY; check it\.\n$/,
+    );
     expect(code).toBe(1);
   });
 });

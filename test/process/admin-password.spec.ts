@@ -4,6 +4,7 @@ import { HandledPasswords } from '../../src/auth/handled-passwords.js';
 import { PasswordReset } from '../../src/auth/index.js';
 import { Database } from '../../src/platform/database/index.js';
 import { adminReport } from '../kit/admin.js';
+import { adminEnded } from '../kit/ended.js';
 import { BASE_URL, holdRow, startService, type TestService } from '../kit/index.js';
 import { waitPatiently } from '../kit/patient-locks.js';
 import { runProcess } from '../kit/process.js';
@@ -143,11 +144,11 @@ describe('admin user reset-password', () => {
 
   it('exits 1 for an unknown account; with --json it prints one object', async () => {
     const { email } = await signUp('printed');
-    const command = (...args: string[]) =>
-      runProcess(beside(), ADMIN, ['user', 'reset-password', ...args, '--json']);
-    const [unknown, known] = [await command('nobody@example.org'), await command(email)];
+    const command = (address: string): string[] => ['user', 'reset-password', address, '--json'];
+    const unknown = await adminEnded(beside(), ...command('nobody@example.org'));
+    const known = await runProcess(beside(), ADMIN, command(email));
     const sentence = 'there is no account nobody@example.org';
-    expect([unknown.code, unknown.output]).toEqual([1, expect.stringContaining(`{"error":"${sentence}"}\n`)]);
+    expect([unknown.code, unknown.stdout]).toEqual([1, `{"error":"${sentence}"}\n`]);
     expect(known.code).toBe(0);
     const { password, sessions } = JSON.parse(known.output) as { password: string; sessions: number };
     expect([password.length, sessions]).toEqual([20, 1]);

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { adminJson } from '../kit/admin.js';
+import { adminEnded } from '../kit/ended.js';
 import { assetToken, envelope, TestAssets } from '../kit/assets.js';
 import {
   createDatabase,
@@ -14,7 +15,7 @@ import {
   type TestWorkspace,
 } from '../kit/index.js';
 import { expectReplayLaw } from '../kit/oracles.js';
-import { type ProcessEnv, runProcess, type ServiceProcess, startProcess } from '../kit/process.js';
+import { type ProcessEnv, runProcess } from '../kit/process.js';
 import { describeWithTestServers, startS3 } from '../kit/s3.js';
 
 const ADMIN = 'dist/src/admin/main.js';
@@ -104,10 +105,9 @@ async function backUpWhileWriting(): Promise<Record<string, unknown>> {
 }
 
 async function expectWhole(database: TestDatabase, env: ProcessEnv): Promise<void> {
-  let process: ServiceProcess | undefined;
+  const service = await startService({ env: { ...SETTINGS, ...env, DATABASE_URL: database.url } });
   try {
-    process = await startProcess({ ...SETTINGS, ...env, DATABASE_URL: database.url });
-    const again = await TestUser.logIn(process.url, 'alice');
+    const again = await TestUser.logIn(service.url, 'alice');
     expect(again.id).toBe(alice.id);
     const restored = notes.as(again);
 
@@ -134,7 +134,7 @@ async function expectWhole(database: TestDatabase, env: ProcessEnv): Promise<voi
     expect(drift).toBeUndefined();
     expect(await database.query('SELECT FROM auth_sessions')).toEqual([]);
   } finally {
-    await process?.end('SIGTERM');
+    await service.close();
   }
 }
 
@@ -167,8 +167,10 @@ describe('a backup that is made while the service writes', () => {
   });
 
   it('is refused where a service runs, though it has no socket, and changes nothing', async () => {
-    const { code, output } = await runProcess(environmentOf(service), ADMIN, ['backup', 'restore', backup]);
-    expect([code, output]).toEqual([1, 'A service runs on this database; stop it first.\n']);
+    const sentence = 'A service runs on this database; stop it first.\n';
+    expect(await adminEnded(environmentOf(service), 'backup', 'restore', backup)).toEqual({
+      ...{ code: 1, stdout: '', stderr: sentence },
+    });
     await expect(report(environmentOf(service), 'backup', 'create', backup)).rejects.toThrow('is not empty');
   });
 });

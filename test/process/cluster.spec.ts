@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import supertest from 'supertest';
+import { adminJson } from '../kit/admin.js';
 import { TestVault } from '../kit/automation.js';
 import { startCluster, type TestCluster } from '../kit/cluster.js';
 import { eventually, TestSocket, TestUser, type TestWorkspace } from '../kit/index.js';
@@ -28,11 +29,7 @@ describeWithTestServers('two instances behind nginx, on one PostgreSQL and one S
     expect(output).not.toMatch(/pat_|token=(?!\[)/); // neither instances nor nginx write one down
   });
 
-  const admin = async (...args: string[]): Promise<unknown> => {
-    const { code, output } = await runProcess(cluster.env, ADMIN, [...args, '--json']);
-    expect([code, output]).toEqual([0, expect.stringMatching(/^\{/)]);
-    return JSON.parse(output);
-  };
+  const admin = (...args: string[]): Promise<unknown> => adminJson(cluster.env, ...args);
 
   it('a file is there on both at once, whatever its size', async () => {
     const large = randomBytes(3 << 20); // streamed to the S3 server

@@ -6,10 +6,11 @@ import { join } from 'node:path';
 import type { Report } from '../../src/admin/report.js';
 import type { JobRun } from '../../src/platform/jobs/index.js';
 import { adminReport } from '../kit/admin.js';
+import { refusedStart } from '../kit/ended.js';
 import { createDatabase, type TestDatabase, TestUser, TestWorkspace } from '../kit/index.js';
 import { type LoggedOperation, writeLog } from '../kit/histories.js';
 import { expectReplayLaw, scrub } from '../kit/oracles.js';
-import { environment, runProcess, type ServiceProcess, startProcess } from '../kit/process.js';
+import { environment, type ServiceProcess, startProcess } from '../kit/process.js';
 
 const ADMIN = 'dist/src/admin/main.js';
 const HOUR = 60 * 60_000;
@@ -163,7 +164,11 @@ describe('admin', () => {
 });
 
 it('a start with a RETENTION_CRON that never comes says so in one sentence and exits 1', async () => {
-  const { code, output } = await runProcess({ ...env, RETENTION_CRON: '0 3 31 2 *' });
-  expect(output).toMatch(/^Bad configuration: RETENTION_CRON is no time that ever comes; [^\n]+\.\n$/);
-  expect(code).toBe(1);
+  expect(await refusedStart({ ...env, RETENTION_CRON: '0 3 31 2 *' })).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringMatching(
+      /^Bad configuration: RETENTION_CRON is no time that ever comes; [^\n]+\.\n$/,
+    ),
+  });
 });

@@ -7,7 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import supertest from 'supertest';
 import { adminReport } from '../kit/admin.js';
+import { adminEnded, type Ended, refusedStart } from '../kit/ended.js';
 import {
+  BASE_URL,
   createDatabase,
   DEV_LOGIN_KEY,
   sha256,
@@ -16,6 +18,13 @@ import {
   TestUser,
 } from '../kit/index.js';
 import { NPM_START, type ProcessEnv, runProcess, startProcess } from '../kit/process.js';
+
+/** This sentence and nothing else, and the exit code 1. */
+const refusal = (sentence: string | RegExp): object => ({
+  code: 1,
+  stdout: '',
+  stderr: typeof sentence === 'string' ? sentence : expect.stringMatching(sentence),
+});
 
 /** Starts and ends the service in this process: one of its own takes seconds. */
 async function startHere(env: ProcessEnv): Promise<void> {
@@ -57,25 +66,23 @@ describe('a start that cannot succeed says one sentence with the cure and exits 
   });
 
   it('bad variables, all at once', async () => {
-    const { code, output } = await runProcess({ DATA_DIR: dataDir, PORT: 'http', SUBSCRIPTIONS: 'maybe' });
-    expect(output).toMatch(/^Bad configuration: PORT .*; SUBSCRIPTIONS .*\.\n$/);
-    expect(code).toBe(1);
+    expect(await refusedStart({ DATA_DIR: dataDir, PORT: 'http', SUBSCRIPTIONS: 'maybe' })).toEqual(
+      refusal(/^Bad configuration: PORT .*; SUBSCRIPTIONS .*\.\n$/),
+    );
   });
 
   it('an external PostgreSQL that does not answer', async () => {
     const url = 'postgres://user:secret-of-db@127.0.0.1:1/nothing';
-    const { code, output } = await runProcess({ DATA_DIR: dataDir, DATABASE_URL: url });
-    expect(output).toBe(
-      'PostgreSQL does not answer; check that it runs and that DATABASE_URL points at it.\n',
+    expect(await refusedStart({ DATA_DIR: dataDir, DATABASE_URL: url })).toEqual(
+      refusal('PostgreSQL does not answer; check that it runs and that DATABASE_URL points at it.\n'),
     );
-    expect(code).toBe(1);
   });
 
   it('a database that does not exist', async () => {
     const url = database.url.replace(database.name, 'no_such_database');
-    const { code, output } = await runProcess({ DATA_DIR: dataDir, DATABASE_URL: url });
-    expect(output).toBe('The database in DATABASE_URL does not exist; create it first.\n');
-    expect(code).toBe(1);
+    expect(await refusedStart({ DATA_DIR: dataDir, DATABASE_URL: url })).toEqual(
+      refusal('The database in DATABASE_URL does not exist; create it first.\n'),
+    );
   });
 
   it('a schema that a newer version has migrated', async () => {
@@ -83,11 +90,9 @@ describe('a start that cannot succeed says one sentence with the cure and exits 
     await newer.query(
       `INSERT INTO migrations (timestamp, name) VALUES (9999999999999, 'FromTheFuture9999999999999')`,
     );
-    const { code, output } = await runProcess({ DATA_DIR: dataDir, DATABASE_URL: newer.url });
-    expect(output).toMatch(
-      /^The database was migrated by a newer version \(FromTheFuture9999999999999\); .*\.\n$/,
+    expect(await refusedStart({ DATA_DIR: dataDir, DATABASE_URL: newer.url })).toEqual(
+      refusal(/^The database was migrated by a newer version \(FromTheFuture9999999999999\); .*\.\n$/),
     );
-    expect(code).toBe(1);
     await newer.drop();
   });
 
@@ -129,10 +134,7 @@ describe('a start that cannot succeed says one sentence with the cure and exits 
     const file = join(dataDir, 'a-file');
     await writeFile(file, '');
     await chmod(file, 0o400);
-    const { code, output } = await runProcess({ DATA_DIR: join(file, 'data') });
-    expect(output.trim().split('\n')).toHaveLength(1);
-    expect(output).toMatch(/DATA_DIR/);
-    expect(code).toBe(1);
+    expect(await refusedStart({ DATA_DIR: join(file, 'data') })).toEqual(refusal(/^.*DATA_DIR.*\n$/));
   });
 });
 
@@ -148,12 +150,12 @@ describe('a start that succeeds', () => {
   it('keeps its secrets: a token survives a restart, and all that it makes is for the owner alone', async () => {
     const own = await createDatabase();
     const env = { DATA_DIR: await mkdtemp(join(dataDir, 'own-')), DATABASE_URL: own.url };
-    const before = await startProcess(env);
+    const before = await startService({ env });
     const { body } = await supertest(before.url)
       .post('/api/v1/auth/dev-login')
       .set('X-Dev-Login-Key', DEV_LOGIN_KEY)
       .send({ email: 'alice@example.org', name: 'alice' });
-    await before.end('SIGTERM');
+    await before.close();
 
     const after = await startProcess(env);
     await supertest(after.url)
@@ -204,12 +206,16 @@ describe('npm run admin', () => {
     runProcess({ DATA_DIR: dataDir, DATABASE_URL: database.url }, 'dist/src/admin/main.js', args);
 
   it('creates an account that can sign in, also beside a running service', async () => {
-    const service = await startProcess({ DATA_DIR: dataDir, DATABASE_URL: database.url });
+    const service = await startService({ env: { DATA_DIR: dataDir, DATABASE_URL: database.url } });
     const { code, output } = await admin('--json', 'user', 'create', 'New@Example.org', '--name', 'New');
     expect(code).toBe(0);
     const { email, password } = JSON.parse(output) as { email: string; password: string };
-    await supertest(service.url).post('/api/auth/sign-in/email').send({ email, password }).expect(200);
-    await service.end('SIGTERM');
+    await supertest(service.url)
+      .post('/api/auth/sign-in/email')
+      .set('Origin', BASE_URL)
+      .send({ email, password })
+      .expect(200);
+    await service.close();
   });
 
   it('grants a subscription', async () => {
@@ -232,6 +238,8 @@ describe('npm run admin', () => {
   });
 
   it('exits 1 when it fails and 2 when it is called wrongly', async () => {
+    const admin = (...args: string[]): Promise<Ended> =>
+      adminEnded({ DATA_DIR: dataDir, DATABASE_URL: database.url }, ...args);
     expect((await admin('subscription', 'grant', 'nobody@example.org', '--status', 'active')).code).toBe(1);
     expect((await admin('subscription', 'grant', 'granted@example.org', '--status', 'gold')).code).toBe(2);
     expect((await admin('user', 'create', 'not-an-address')).code).toBe(2);
@@ -250,13 +258,12 @@ describe('a changed AUTH_SECRET', () => {
   it('stops the start with its cure, and the cure works', async () => {
     const own = await createDatabase();
     const env = { DATA_DIR: dataDir, DATABASE_URL: own.url };
-    const first = await startProcess({ ...env, AUTH_SECRET: 'the first secret of thirty-two characters' });
-    await first.end('SIGTERM');
+    await startHere({ ...env, AUTH_SECRET: 'the first secret of thirty-two characters' });
 
     const changed = { ...env, AUTH_SECRET: 'another secret of thirty-two characters' };
-    const { code, output } = await runProcess(changed);
-    expect(output).toMatch(/^AUTH_SECRET is not the one .*signing-keys renew` once\.\n$/);
-    expect(code).toBe(1);
+    expect(await refusedStart(changed)).toEqual(
+      refusal(/^AUTH_SECRET is not the one .*signing-keys renew` once\.\n$/),
+    );
 
     const renewed = await runProcess(changed, 'dist/src/admin/main.js', ['signing-keys', 'renew']);
     expect(renewed.code).toBe(0);
@@ -296,12 +303,11 @@ describe('a database and its blob directory', () => {
 
     const env = { DATA_DIR: second, DATABASE_URL: own.url };
     for (const answer of [
-      await runProcess(env),
-      await runProcess(env, 'dist/src/admin/main.js', ['user', 'create', 'elsewhere@example.org']),
+      await refusedStart(env),
+      await adminEnded(env, 'user', 'create', 'elsewhere@example.org'),
     ]) {
-      expect(answer.output).toMatch(FOREIGN);
-      expect(answer.output).toContain(second);
-      expect(answer.code).toBe(1);
+      expect(answer).toEqual(refusal(FOREIGN));
+      expect(answer.stderr).toContain(second);
     }
     expect(await own.query(`SELECT FROM users WHERE email = 'elsewhere@example.org'`)).toEqual([]);
     expect(await readdir(join(second, 'blobs'))).toEqual([]);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import supertest from 'supertest';
 import { migrations } from '../../src/platform/database/migrations/index.js';
-import { createDatabase, type TestDatabase, TestUser } from '../kit/index.js';
+import { createDatabase, startService, type TestDatabase } from '../kit/index.js';
 import { runProcess, startProcess } from '../kit/process.js';
 
 const REFUSAL =
@@ -53,16 +53,14 @@ describe('older code on a schema that a newer version has migrated', () => {
 
   it('goes on where it runs already, so that instances are replaced one by one', async () => {
     database = await createDatabase();
-    const older = await startProcess(env());
-    const alice = await TestUser.logIn(older.url, 'alice');
-    await alice.post('/api/v1/subscription/trial');
-    const workspace = await alice.workspace();
+    const older = await startService({ env: env() });
+    const workspace = await (await older.user('alice')).workspace();
     await migrateFurther();
     await supertest(older.url)
       .get('/health/ready')
       .expect(200)
       .expect(/"migrations":"ahead"/);
     await workspace.put('YQ', 'still served').expect(201);
-    await older.end('SIGKILL');
+    await older.close();
   });
 });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { loadConfiguration } from '../../src/config/index.js';
 import { isVapidKeyPair } from '../../src/devices/vapid-keys.js';
 import { adminJson } from '../kit/admin.js';
+import { adminEnded } from '../kit/ended.js';
 import { runProcess } from '../kit/process.js';
 
 let dataDir: string;
@@ -15,8 +16,7 @@ afterAll(() => rm(dataDir, { recursive: true, force: true }));
 const BESIDE = { DATABASE_URL: 'postgres://127.0.0.1:1/none' };
 
 /** Where no database could be reached. */
-const admin = (...args: string[]): Promise<{ code: number | null; output: string }> =>
-  runProcess({ DATA_DIR: dataDir, ...BESIDE }, 'dist/src/admin/main.js', args);
+const env = (): Record<string, string> => ({ DATA_DIR: dataDir, ...BESIDE });
 
 const asEnvironment = (lines: string): Record<string, string> =>
   Object.fromEntries(
@@ -28,7 +28,8 @@ const asEnvironment = (lines: string): Record<string, string> =>
 
 describe('npm run admin -- vapid generate', () => {
   it('prints the three variables as the service takes them, without a database and leaving nothing behind', async () => {
-    const { code, output } = await admin('vapid', 'generate', '--subject', 'mailto:ops@example.org');
+    const command = ['vapid', 'generate', '--subject', 'mailto:ops@example.org'];
+    const { code, output } = await runProcess(env(), 'dist/src/admin/main.js', command);
     expect(code).toBe(0);
     const environment = asEnvironment(output);
     expect(Object.keys(environment)).toEqual(['VAPID_PUBLIC_KEY', 'VAPID_PRIVATE_KEY', 'VAPID_SUBJECT']);
@@ -39,9 +40,9 @@ describe('npm run admin -- vapid generate', () => {
   });
 
   it('prints them as JSON, another pair each time', async () => {
-    const { output } = await admin('vapid', 'generate', '--json');
+    const { stdout } = await adminEnded(env(), 'vapid', 'generate', '--json');
     const other = await adminJson(BESIDE, '--json', 'vapid', 'generate');
-    const pairs = [JSON.parse(output), other] as Record<string, string>[];
+    const pairs = [JSON.parse(stdout), other] as Record<string, string>[];
     for (const pair of pairs) {
       expect(loadConfiguration(pair).hasWebPush).toBe(true);
       expect(isVapidKeyPair(pair.VAPID_PUBLIC_KEY, pair.VAPID_PRIVATE_KEY)).toBe(true);
@@ -50,6 +51,6 @@ describe('npm run admin -- vapid generate', () => {
   });
 
   it('exits 2 for a subject that is no address', async () => {
-    expect((await admin('vapid', 'generate', '--subject', 'me')).code).toBe(2);
+    expect((await adminEnded(env(), 'vapid', 'generate', '--subject', 'me')).code).toBe(2);
   });
 });

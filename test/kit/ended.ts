@@ -1,0 +1,87 @@
+import { Console } from 'node:console';
+import { Writable } from 'node:stream';
+import { enterEnvironment, type ProcessEnv } from './process.js';
+
+/** What a program leaves behind. */
+export interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Thrown where the program would be over: nothing of it runs any further. */
+class Exit extends Error {
+  constructor(readonly code: number) {
+    super(`exit ${code}`);
+  }
+}
+
+let programs = 0;
+
+/** Runs the service's own program in this process until it is refused; one that starts is a failure. */
+export async function refusedStart(env: ProcessEnv): Promise<Ended> {
+  const ended = await endOf('main.ts', env, []);
+  if (ended.code === 0) throw new Error('it started');
+  return ended;
+}
+
+/** Runs the admin command's own program in this process: loading it in a process of its own takes two seconds. */
+export function adminEnded(env: ProcessEnv, ...args: string[]): Promise<Ended> {
+  return endOf('admin/main.ts', env, args);
+}
+
+/**
+ * Runs a program from its first line on, with an environment, arguments, output and exit code as a process has them. It
+ * shares with the tests what it imports, and all else with what runs meanwhile: one at a time.
+ */
+async function endOf(program: string, env: ProcessEnv, args: string[]): Promise<Ended> {
+  const { argv, exitCode } = process;
+  const leave = enterEnvironment(env);
+  const printed = hear();
+  const exit = jest.spyOn(process, 'exit').mockImplementation((code) => {
+    throw new Exit(Number(code ?? process.exitCode ?? 0));
+  });
+  process.argv = [...argv.slice(0, 1), program, ...args];
+  process.exitCode = undefined;
+  try {
+    const code = await exitCodeOf(new URL(`../../src/${program}?run=${++programs}`, import.meta.url));
+    return { code, ...printed.text };
+  } finally {
+    Object.assign(process, { argv, exitCode });
+    exit.mockRestore();
+    printed.stop();
+    leave();
+  }
+}
+
+async function exitCodeOf(program: URL): Promise<number> {
+  try {
+    await import(program.href);
+    return Number(process.exitCode ?? 0);
+  } catch (error) {
+    if (error instanceof Exit) return error.code;
+    throw error;
+  }
+}
+
+/** Takes what is printed, by the console or past it, until told to stop. */
+function hear(): { text: { stdout: string; stderr: string }; stop: () => void } {
+  const text = { stdout: '', stderr: '' };
+  const names = ['stdout', 'stderr'] as const;
+  const writes = names.map((name) =>
+    jest.spyOn(process[name], 'write').mockImplementation((chunk) => {
+      text[name] += String(chunk);
+      return true;
+    }),
+  );
+  const [stdout, stderr] = names.map(
+    (name) => new Writable({ write: (chunk, _, done) => done(void (text[name] += String(chunk))) }),
+  );
+  const { console } = globalThis;
+  globalThis.console = new Console(stdout!, stderr);
+  const stop = (): void => {
+    globalThis.console = console;
+    for (const write of writes) write.mockRestore();
+  };
+  return { text, stop };
+}
