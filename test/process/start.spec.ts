@@ -17,7 +17,7 @@ import {
   type TestDatabase,
   TestUser,
 } from '../kit/index.js';
-import { NPM_START, type ProcessEnv, runProcess, startProcess } from '../kit/process.js';
+import { NPM_START, type ProcessEnv, runProcess, type ServiceProcess, startProcess } from '../kit/process.js';
 
 /** This sentence and nothing else, and the exit code 1. */
 const refusal = (sentence: string | RegExp): object => ({
@@ -139,12 +139,12 @@ describe('a start that cannot succeed says one sentence with the cure and exits 
 });
 
 describe('a start that succeeds', () => {
-  it('says in at most 12 lines where it is, and its curl answers 200', async () => {
+  it('says in at most 12 lines where it is, its curl answers 200, and SIGTERM lets an upload finish before it exits 0', async () => {
     const service = await startProcess({ DATA_DIR: dataDir, DATABASE_URL: database.url, LOG_LEVEL: 'info' });
     expect(service.output().trim().split('\n').length).toBeLessThanOrEqual(12);
     expect(service.output()).toContain(dataDir);
     await supertest(service.url).get('/health').expect(200, { ok: true });
-    expect(await service.end('SIGTERM')).toEqual({ code: 0, signal: null });
+    await endDuringUpload(service);
   });
 
   it('keeps its secrets: a token survives a restart, and all that it makes is for the owner alone', async () => {
@@ -171,28 +171,6 @@ describe('a start that succeeds', () => {
     await own.drop();
   });
 
-  it('finishes an upload that is under way when SIGTERM comes, and exits 0', async () => {
-    const service = await startProcess({ DATA_DIR: dataDir, DATABASE_URL: database.url });
-    const alice = await TestUser.logIn(service.url, 'alice');
-    await alice.post('/api/v1/subscription/trial');
-    const workspace = await alice.workspace();
-    const body = Buffer.alloc(200_000, 'x');
-
-    const upload = workspace.user.put(workspace.file('slow')).set({
-      'X-Content-Hash': sha256(body),
-      'X-Device-Id': 'laptop',
-      'Content-Length': String(body.length),
-    });
-    upload.write(body.subarray(0, 100_000));
-    await database.eventually(
-      `SELECT FROM blobs WHERE workspace_id = '${workspace.id}' AND state = 'staged'`,
-    );
-    const ended = service.end('SIGTERM');
-    const { status } = await upload.send(body.subarray(100_000));
-    expect(status).toBe(201);
-    expect(await ended).toEqual({ code: 0, signal: null });
-  });
-
   it('by npm ends when npm is told to, and npm with it', async () => {
     const service = await startProcess({ DATA_DIR: dataDir, DATABASE_URL: database.url }, NPM_START);
     await supertest(service.url).get('/health').expect(200);
@@ -200,6 +178,26 @@ describe('a start that succeeds', () => {
     await expect(supertest(service.url).get('/health')).rejects.toThrow('ECONNREFUSED');
   });
 });
+
+/** An upload is under way when SIGTERM comes. */
+async function endDuringUpload(service: ServiceProcess): Promise<void> {
+  const alice = await TestUser.logIn(service.url, 'alice');
+  await alice.post('/api/v1/subscription/trial');
+  const workspace = await alice.workspace();
+  const body = Buffer.alloc(200_000, 'x');
+
+  const upload = workspace.user.put(workspace.file('slow')).set({
+    'X-Content-Hash': sha256(body),
+    'X-Device-Id': 'laptop',
+    'Content-Length': String(body.length),
+  });
+  upload.write(body.subarray(0, 100_000));
+  await database.eventually(`SELECT FROM blobs WHERE workspace_id = '${workspace.id}' AND state = 'staged'`);
+  const ended = service.end('SIGTERM');
+  const { status } = await upload.send(body.subarray(100_000));
+  expect(status).toBe(201);
+  expect(await ended).toEqual({ code: 0, signal: null });
+}
 
 describe('npm run admin', () => {
   const admin = (...args: string[]): Promise<{ code: number | null; output: string }> =>
@@ -267,10 +265,10 @@ describe('a changed AUTH_SECRET', () => {
 
     const renewed = await runProcess(changed, 'dist/src/admin/main.js', ['signing-keys', 'renew']);
     expect(renewed.code).toBe(0);
-    const service = await startProcess(changed);
+    const service = await startService({ env: changed });
     const alice = await TestUser.logIn(service.url, 'alice');
     await alice.get('/api/v1/auth/me').expect(200);
-    await service.end('SIGTERM');
+    await service.close();
     await own.drop();
   });
 });
