@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 
@@ -14,6 +14,8 @@ export interface TestDatabase {
   readonly name: string;
   /** Looks past the service at the rows themselves. */
   query<Row = Record<string, unknown>>(sql: string, values?: unknown[]): Promise<Row[]>;
+  /** The same for what is asked again and again: planned once for each connection. */
+  queryPrepared<Row = Record<string, unknown>>(sql: string): Promise<Row[]>;
   /** Polls until the query has a row. */
   eventually(sql: string): Promise<void>;
   drop(): Promise<void>;
@@ -28,10 +30,15 @@ export async function createDatabase({ isEmpty = false } = {}): Promise<TestData
   pool.on('error', () => undefined);
   const query = async <Row>(sql: string, values: unknown[] = []): Promise<Row[]> =>
     (await pool.query(sql, values)).rows as Row[];
+  const queryPrepared = async <Row>(text: string): Promise<Row[]> => {
+    const name = createHash('md5').update(text).digest('hex');
+    return (await pool.query({ name, text })).rows as Row[];
+  };
   return {
     name,
     url: urlOf(name),
     query,
+    queryPrepared,
     eventually: async (sql) => {
       const deadline = Date.now() + 60_000;
       while ((await query(sql)).length === 0) {

@@ -56,8 +56,10 @@ function processes(): ProcessRow[] {
   });
 }
 
+/** Asked for often, so that it looks at this process alone. */
 function isAlive(pid: number): boolean {
-  return processes().some((row) => row.pid === pid && !row.state.startsWith('Z'));
+  const state = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)]).stdout.toString().trim();
+  return state !== '' && !state.startsWith('Z');
 }
 
 type Start = (args: string[], options: SpawnOptions) => ChildProcess;

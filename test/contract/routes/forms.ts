@@ -80,6 +80,15 @@ export interface Match {
  * and all; a parameter is anything but nothing; a segment that is spelt out wins. The host of an address is not looked at.
  */
 export function serving({ method, path }: Spelling): Match | undefined {
+  const spelt = `${method} ${path}`;
+  if (!SERVED.has(spelt)) SERVED.set(spelt, found(method, path));
+  return SERVED.get(spelt);
+}
+
+/** What has been asked for: all credentials spell a route alike. */
+const SERVED = new Map<string, Match | undefined>();
+
+function found(method: string, path: string): Match | undefined {
   const segments = path
     .replace(/^https?:\/\/[^/]+/, '')
     .split('/')
