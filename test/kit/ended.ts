@@ -64,24 +64,23 @@ async function exitCodeOf(program: URL): Promise<number> {
   }
 }
 
-/** Takes what is printed, by the console or past it, until told to stop. */
+/**
+ * Takes what is printed, by the console or past it, until told to stop. Who has asked for a stream meanwhile keeps ours:
+ * what a program leaves open when it ends, and logs when that is closed, nobody hears.
+ */
 function hear(): { text: { stdout: string; stderr: string }; stop: () => void } {
   const text = { stdout: '', stderr: '' };
-  const names = ['stdout', 'stderr'] as const;
-  const writes = names.map((name) =>
-    jest.spyOn(process[name], 'write').mockImplementation((chunk) => {
-      text[name] += String(chunk);
-      return true;
-    }),
-  );
-  const [stdout, stderr] = names.map(
-    (name) => new Writable({ write: (chunk, _, done) => done(void (text[name] += String(chunk))) }),
-  );
+  const sink = (name: keyof typeof text): Writable =>
+    new Writable({ write: (chunk, _, done) => done(void (text[name] += String(chunk))) });
+  const streams = { stdout: sink('stdout'), stderr: sink('stderr') };
+  const before = Object.getOwnPropertyDescriptors(process);
   const { console } = globalThis;
-  globalThis.console = new Console(stdout!, stderr);
+  for (const [name, value] of Object.entries(streams))
+    Object.defineProperty(process, name, { value, configurable: true });
+  globalThis.console = new Console(streams.stdout, streams.stderr);
   const stop = (): void => {
     globalThis.console = console;
-    for (const write of writes) write.mockRestore();
+    for (const name of ['stdout', 'stderr'] as const) Object.defineProperty(process, name, before[name]);
   };
   return { text, stop };
 }

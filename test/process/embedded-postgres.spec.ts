@@ -58,7 +58,9 @@ function processes(): ProcessRow[] {
 
 /** Asked for often, so that it looks at this process alone. */
 function isAlive(pid: number): boolean {
-  const state = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)]).stdout.toString().trim();
+  const state = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)])
+    .stdout.toString()
+    .trim();
   return state !== '' && !state.startsWith('Z');
 }
 
