@@ -61,9 +61,11 @@ export async function pageOf(context: BrowserContext): Promise<Page> {
 export const focused = (page: Page): Promise<string | undefined> =>
   page.evaluate(() => document.activeElement?.id);
 
-/** How thick the line around it is. */
-export const outline = (page: Page): Promise<string> =>
-  page.evaluate(() => getComputedStyle(document.activeElement!).outlineWidth);
+/** How thick the line around it is. A page can be used before its style is there, which the load waits for. */
+export async function outline(page: Page): Promise<string> {
+  await page.waitForLoadState();
+  return page.evaluate(() => getComputedStyle(document.activeElement!).outlineWidth);
+}
 
 /**
  * axe finds nothing. In the dark colours alone differ, so that it looks at nothing else. Our pages have no frames: only what
