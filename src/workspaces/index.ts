@@ -1,4 +1,4 @@
-export { accessKey, CurrentWorkspace, type WorkspaceRef } from './current-workspace.js';
+export { CurrentWorkspace, type WorkspaceRef } from './current-workspace.js';
 export {
   AccessCheckedInStatement,
   NAMED_WORKSPACE,
@@ -8,7 +8,7 @@ export {
 } from './owned-workspace.js';
 export { StandingGuard } from './standing.guard.js';
 export { openTo } from './standing.queries.js';
-export { type Caller, callerKey, Standings, WorkspaceClosed } from './standings.js';
+export { accessKey, type Caller, callerKey, Standings, WorkspaceClosed } from './standings.js';
 export { WorkspaceDeletion } from './workspace-deletion.js';
 export { WorkspaceEntity } from './workspace.entity.js';
 export { WorkspacePurge } from './workspace-purge.js';

@@ -18,8 +18,9 @@ export const standing = statement(
 
 /**
  * Whether the row `w` of `workspaces` is open to a caller, for a statement that looks by itself. From `$first` on
- * `Standings.accessParameters`: the user, the time, and the grace in days, or null where no subscription is needed. An owner is a
- * user: who goes leaves workspaces without one. No `=`, which would leave the planner the choice to walk all that the user has.
+ * `Standings.accessParameters`: the user, the time, and the grace in days, or null where no subscription is needed. An owner
+ * is a user: who goes leaves workspaces without one. No `=`, which would leave the planner the choice to walk all that the
+ * user has.
  */
 export const openTo = (first: number): string => {
   const [user, now, grace] = [`$${first}::uuid`, `$${first + 1}::timestamptz`, `$${first + 2}::int`];

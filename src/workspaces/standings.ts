@@ -21,6 +21,10 @@ export interface Caller {
 /** Callers with the same key have the same access to every workspace. */
 export const callerKey = ({ userId, needsSubscription }: Caller): string => `${userId} ${needsSubscription}`;
 
+/** Requests with the same key have the same access to the same workspace, and may be answered together. */
+export const accessKey = ({ id, caller }: { readonly id: string; readonly caller: Caller }): string =>
+  `${id} ${callerKey(caller)}`;
+
 export interface AccessRequirements {
   readonly user: boolean;
   readonly subscription: boolean;
@@ -53,12 +57,12 @@ export class Standings {
    * the check to the statement that does the work, and who would probably be refused before that.
    */
   wasAllowedLately(caller: Caller, workspaceId: string): boolean {
-    return (this.allowed.get(keyOf(caller, workspaceId)) ?? 0) > this.clock.elapsed();
+    return (this.allowed.get(accessKey({ id: workspaceId, caller })) ?? 0) > this.clock.elapsed();
   }
 
   /** Remembers for a minute that `check` has let the caller in. */
   rememberAllowed(caller: Caller, workspaceId: string): void {
-    const key = keyOf(caller, workspaceId);
+    const key = accessKey({ id: workspaceId, caller });
     this.allowed.delete(key); // a map keeps the place of a key that it has
     this.allowed.set(key, this.clock.elapsed() + ALLOWED_FOR_MS);
     const [oldest] = this.allowed.keys();
@@ -87,5 +91,3 @@ export class WorkspaceClosed extends ServiceUnavailable {
     super('the workspace was closed for a moment', RETRY_SECONDS);
   }
 }
-
-const keyOf = (caller: Caller, workspaceId: string): string => `${workspaceId} ${callerKey(caller)}`;
