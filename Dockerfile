@@ -31,4 +31,4 @@ EXPOSE 8787
 VOLUME /data
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 CMD ["node", "ops/healthcheck.mjs"]
 ENTRYPOINT ["tini", "--"]
-CMD ["node", "--max-old-space-size=1024", "--max-semi-space-size=8", "dist/src/main.js"]
+CMD ["node", "--max-old-space-size=1024", "--max-semi-space-size=8", "--no-allocation-site-pretenuring", "dist/src/main.js"]

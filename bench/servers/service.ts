@@ -24,7 +24,7 @@ const AUTH_SECRET = randomBytes(32).toString('hex');
 function heapFlags(): string[] {
   const text = readFileSync(join(import.meta.dirname, '../../../package.json'), 'utf8');
   const { scripts } = JSON.parse(text) as { scripts: { start: string } };
-  return scripts.start.split(' ').filter((word) => /^--max-/.test(word));
+  return scripts.start.split(' ').filter((word) => /^--/.test(word));
 }
 
 /** All that is not the default: a benchmark is one client that asks more than a thousand times a minute. */

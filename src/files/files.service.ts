@@ -118,12 +118,18 @@ export class Files {
     this.announcements.changed(workspaceId, deviceId, 'delete');
   }
 
-  private async put({ precondition, ...upload }: Upload, blob: StagedBlob): Promise<PutOutcome> {
+  private async put(upload: Upload, blob: StagedBlob): Promise<PutOutcome> {
+    const { workspaceId, caller, encryptedPath, contentHash, deviceId, precondition } = upload;
     const { id: blobId, size, bytes } = blob;
     try {
+      // Member by member: spread, it would be a hash table to the engine, of 2 KiB and longer kept.
       return await this.putQueue.put({
-        ...upload,
-        ...precondition,
+        workspaceId,
+        caller,
+        encryptedPath,
+        contentHash,
+        deviceId,
+        precondition,
         blobId,
         size,
         bytes,

@@ -5,24 +5,24 @@ import { Database, type Parameter, sqlState } from '../platform/database/index.j
 import { ServiceUnavailable } from '../platform/http/index.js';
 import { Metrics } from '../platform/metrics/index.js';
 import { type Caller, callerKey, Standings, WorkspaceClosed } from '../workspaces/index.js';
+import type { Precondition } from './file-headers.js';
 import { fileStatements } from './files.queries.js';
 
 /** What the database is given of one upload; `bytes` is null when the store has them. */
 export interface Put {
   readonly workspaceId: string;
   /** To whom the workspace must be open; undefined when that was asked already. */
-  readonly caller?: Caller;
+  readonly caller: Caller | undefined;
   readonly encryptedPath: string;
   readonly contentHash: string;
   readonly size: number;
   readonly deviceId: string;
+  readonly precondition: Precondition;
   readonly now: Date;
   readonly fileId: string;
   readonly versionId: string;
   readonly blobId: string;
   readonly bytes: Buffer | null;
-  readonly ifMatch: readonly string[] | null;
-  readonly ifAbsent: boolean;
 }
 
 export interface PutOutcome {
@@ -179,8 +179,8 @@ const single = (put: Put): Parameter[] => [
   put.versionId,
   put.blobId,
   put.bytes,
-  put.ifMatch,
-  put.ifAbsent,
+  put.precondition.ifMatch,
+  put.precondition.ifAbsent,
 ];
 
 /** The bytes go as one, with the length of each: an array of them would be sent as text. */
@@ -196,6 +196,6 @@ const together = (puts: readonly Put[]): Parameter[] => [
   puts.map((put) => put.blobId),
   Buffer.concat(puts.flatMap((put) => put.bytes ?? [])),
   puts.map((put) => put.bytes?.length ?? null),
-  puts.map((put) => put.ifMatch?.join(',') ?? null),
-  puts.map((put) => String(put.ifAbsent)),
+  puts.map((put) => put.precondition.ifMatch?.join(',') ?? null),
+  puts.map((put) => String(put.precondition.ifAbsent)),
 ];

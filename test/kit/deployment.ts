@@ -8,7 +8,7 @@ export const text = (path: string): string => readFileSync(join(ROOT, path), 'ut
 /** How much memory the engine may take before it collects garbage, as `npm start` tells it. */
 export const HEAP_FLAGS = (JSON.parse(text('package.json')) as { scripts: { start: string } }).scripts.start
   .split(' ')
-  .filter((word) => /^--max-/.test(word));
+  .filter((word) => /^--/.test(word));
 
 /** What of a compose file's service the tests look at. */
 export interface ComposeService {

@@ -5,6 +5,7 @@ interface Waiting<Ask, Answer> {
 }
 
 interface Gathered<Ask, Answer> {
+  /** Empty when they are being answered: a table that the map has discarded must not keep their answers. */
   readonly all: Waiting<Ask, Answer>[];
   weight: number;
 }
@@ -41,7 +42,7 @@ export class Gatherer<Ask, Answer> {
     this.gathering.set(key, fresh);
     setImmediate(() => {
       if (this.gathering.get(key) === fresh) this.gathering.delete(key);
-      void this.settle(fresh.all);
+      void this.settle(fresh.all.splice(0));
     });
   }
 

@@ -1,2 +1,3 @@
 export { CoalescingRunner } from './coalescing-runner.js';
 export { Gatherer } from './gatherer.js';
+export { Roster } from './roster.js';

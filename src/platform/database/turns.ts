@@ -4,7 +4,7 @@ const PATIENCE_MS = 50;
 /** Lets so many work at once. The others wait in line, but not for long: that spares a machine, and is no limit to rely on. */
 export class Turns {
   private taken = 0;
-  private readonly line = new Set<() => void>();
+  private readonly line: (() => void)[] = [];
 
   constructor(
     private readonly atOnce: number,
@@ -12,7 +12,7 @@ export class Turns {
   ) {}
 
   get waiting(): number {
-    return this.line.size;
+    return this.line.length;
   }
 
   async during<T>(work: () => Promise<T>): Promise<T> {
@@ -32,7 +32,7 @@ export class Turns {
       let impatience: NodeJS.Timeout;
       const go = (): void => {
         clearTimeout(impatience);
-        this.line.delete(go);
+        this.line.splice(this.line.indexOf(go), 1);
         this.taken++;
         resolve();
       };
@@ -46,7 +46,7 @@ export class Turns {
         impatience = setTimeout(goUnlessPaused, this.patienceMs);
       };
       wait();
-      this.line.add(go);
+      this.line.push(go);
     });
   }
 

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerResponse } from 'node:http';
 import { Server, type Socket } from 'node:net';
+import { Roster } from '../async/index.js';
 
 export interface RequestEnd {
   /** From the request's headers on. */
@@ -14,7 +15,7 @@ type Listener = (request: FastifyRequest, reply: FastifyReply, end: RequestEnd) 
 
 /** The requests under way: how many there are, and when each is over. */
 export class InFlightRequests {
-  private readonly responses = new Set<ServerResponse>();
+  private readonly responses = new Roster<ServerResponse>();
   private readonly listeners: Listener[] = [];
   private server: Server | undefined;
   private areLast = false;
