@@ -44,13 +44,19 @@ export function enterEnvironment(env: ProcessEnv): () => void {
   };
 }
 
-const COMPILED: readonly string[] = [process.execPath, ...HEAP_FLAGS, join(ROOT, 'dist/src/main.js')];
+/** The service as `npm start` runs it. @param flags for the engine, beside those of `npm start` */
+export const compiled = (...flags: string[]): readonly string[] => [
+  process.execPath,
+  ...flags,
+  ...HEAP_FLAGS,
+  join(ROOT, 'dist/src/main.js'),
+];
 
 /** `npm start`, of which `child` is npm. */
 export const NPM_START: readonly string[] = ['npm', 'start', '--prefix', ROOT];
 
 /** Starts the service and resolves when it listens. @throws with its output when it ends instead */
-export async function startProcess(env: ProcessEnv, command = COMPILED): Promise<ServiceProcess> {
+export async function startProcess(env: ProcessEnv, command = compiled()): Promise<ServiceProcess> {
   const [file = '', ...args] = command;
   const child = spawn(file, args, { cwd: env.DATA_DIR, env: environment(env) });
   let text = '';

@@ -186,6 +186,15 @@ export const OPERATION_MUTANTS = [
     tests: [['test/invariants/statement-turns.spec.ts', 'behind slow ones']],
   },
   {
+    name: 'checks of a request in a weak map',
+    promise: 'Nothing that outlives a request holds one.',
+    file: 'src/platform/http/after-body.ts',
+    find: '(request[RECHECKS] ??= []).push(recheck);',
+    replace:
+      '(request[RECHECKS] ??= []).push(recheck);\n  KEPT.set(request, recheck);\n}\n\nconst KEPT = new WeakMap<object, Recheck>();\n\nexport function nothing(): void {',
+    tests: [['test/invariants/young-garbage.spec.ts']],
+  },
+  {
     name: 'turns that nobody hands out',
     promise:
       'Beside its own PostgreSQL the service has few statements at work at once, and few connections for them.',
