@@ -20,7 +20,7 @@ export interface Service {
 /** The same for all services of a run: one that starts again knows its users. */
 const AUTH_SECRET = randomBytes(32).toString('hex');
 
-/** What `npm start` tells the engine about memory. */
+/** What `npm start` tells the engine of memory and garbage. */
 function heapFlags(): string[] {
   const text = readFileSync(join(import.meta.dirname, '../../../package.json'), 'utf8');
   const { scripts } = JSON.parse(text) as { scripts: { start: string } };

@@ -211,6 +211,7 @@ describe('the Dockerfile', () => {
     expect(final.find(({ name }) => name === 'USER')?.rest).toBe('65532:65532');
     expect(execForm(final, 'ENTRYPOINT')).toEqual(['tini', '--']);
     expect(execForm(final, 'CMD')).toEqual(['node', ...HEAP_FLAGS, 'dist/src/main.js']);
+    expect(HEAP_FLAGS).toContain('--no-allocation-site-pretenuring'); // ADR 25: no test is long enough to miss it
   });
 });
 

@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 export const ROOT = join(import.meta.dirname, '..', '..');
 export const text = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
-/** How much memory the engine may take before it collects garbage, as `npm start` tells it. */
+/** What `npm start` tells the engine of memory and garbage. */
 export const HEAP_FLAGS = (JSON.parse(text('package.json')) as { scripts: { start: string } }).scripts.start
   .split(' ')
   .filter((word) => /^--/.test(word));

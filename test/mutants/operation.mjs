@@ -191,7 +191,7 @@ export const OPERATION_MUTANTS = [
     file: 'src/platform/http/after-body.ts',
     find: '(request[RECHECKS] ??= []).push(recheck);',
     replace:
-      '(request[RECHECKS] ??= []).push(recheck);\n  KEPT.set(request, recheck);\n}\n\nconst KEPT = new WeakMap<object, Recheck>();\n\nexport function nothing(): void {',
+      '(request[RECHECKS] ??= []).push(recheck);\n  KEPT.set(recheck, request);\n}\n\nconst KEPT = new WeakMap<Recheck, object>();\n\nexport function nothing(): void {',
     tests: [['test/invariants/young-garbage.spec.ts']],
   },
   {

@@ -1,0 +1,60 @@
+import { Roster } from '../../src/platform/async/index.js';
+
+interface Guest {
+  readonly name: string;
+}
+
+describe('Roster', () => {
+  const guests = (...names: string[]): Guest[] => names.map((name) => ({ name }));
+  const names = (roster: Roster<Guest>): string[] => [...roster].map(({ name }) => name).sort();
+  let roster: Roster<Guest>;
+
+  beforeEach(() => (roster = new Roster()));
+
+  it('has who came and has not gone, each once', () => {
+    const [a, b, c] = guests('a', 'b', 'c') as [Guest, Guest, Guest];
+    for (const one of [a, b, c, b]) roster.add(one);
+    expect(names(roster)).toEqual(['a', 'b', 'c']);
+    roster.delete(a);
+    roster.delete(a);
+    expect(names(roster)).toEqual(['b', 'c']);
+    expect([a, b, c].map((one) => roster.has(one))).toEqual([false, true, true]);
+    roster.add(a);
+    roster.delete(c);
+    roster.delete(b);
+    expect([names(roster), roster.size]).toEqual([['a'], 1]);
+  });
+
+  it('takes nobody out who is in another one', () => {
+    const [a, b] = guests('a', 'b') as [Guest, Guest];
+    roster.add(a);
+    new Roster<Guest>().add(b);
+    expect(roster.has(b)).toBe(false);
+    roster.delete(b);
+    expect(names(roster)).toEqual(['a']);
+  });
+
+  it('goes to each one also when everybody leaves as they are gone to', () => {
+    const all = guests('a', 'b', 'c', 'd');
+    for (const one of all) roster.add(one);
+    const met: string[] = [];
+    for (const one of roster) {
+      met.push(one.name);
+      roster.delete(one);
+    }
+    expect(met.sort()).toEqual(['a', 'b', 'c', 'd']);
+    expect(roster.size).toBe(0);
+  });
+
+  it('has the same as a set after any comings and goings', () => {
+    const all = guests('a', 'b', 'c', 'd', 'e');
+    const set = new Set<Guest>();
+    let state = 1;
+    for (let step = 0; step < 1_000; step++) {
+      state = (state * 48_271) % 2_147_483_647;
+      const one = all[state % all.length] as Guest;
+      for (const some of [roster, set]) some[state % 7 < 4 ? 'add' : 'delete'](one);
+      expect([roster.size, names(roster)]).toEqual([set.size, [...set].map(({ name }) => name).sort()]);
+    }
+  });
+});
