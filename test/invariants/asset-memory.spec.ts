@@ -1,12 +1,10 @@
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { type IncomingMessage, request } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { assetToken, TestAssets } from '../kit/assets.js';
-import { createDatabase, type TestDatabase, TestUser } from '../kit/index.js';
+
 import { residentBytes } from '../kit/memory.js';
-import { type ServiceProcess, startProcess } from '../kit/process.js';
+import { type OwnProcess, startOwnProcess } from '../kit/own-process.js';
 
 const MIB = 1024 * 1024;
 const ALLOWED = 32 * MIB;
@@ -17,27 +15,17 @@ const LENGTH = 4 * Math.ceil((25 * MIB + 61) / 3);
 const TAIL = 'AAA=';
 
 describe('the largest assets', () => {
-  let database: TestDatabase;
-  let dataDir: string;
-  let service: ServiceProcess;
+  let own: OwnProcess;
   let assets: TestAssets;
 
   beforeAll(async () => {
-    database = await createDatabase();
-    dataDir = await mkdtemp(join(tmpdir(), 'sync-memory-'));
-    service = await startProcess({ DATA_DIR: dataDir, DATABASE_URL: database.url });
-    const alice = await TestUser.logIn(service.url, 'alice');
-    await alice.post('/api/v1/subscription/trial').expect(200);
-    assets = TestAssets.of(await alice.workspace());
+    own = await startOwnProcess();
+    assets = TestAssets.of(await own.alice.workspace());
   });
-  afterAll(async () => {
-    await service.end('SIGTERM');
-    await database.drop();
-    await rm(dataDir, { recursive: true, force: true });
-  });
+  afterAll(() => own.end());
 
   it('six at once go up and come down without raising resident memory by more than 32 MiB', async () => {
-    const pid = service.child.pid!;
+    const pid = own.service.child.pid!;
     await upload('warm-up');
     await download('warm-up');
     const before = await residentBytes(pid);
@@ -58,7 +46,7 @@ describe('the largest assets', () => {
     const head = `{"encryptedFilename":"${token}","data":"`;
     const end = `${TAIL}"}`;
     const length = head.length + LENGTH - TAIL.length + end.length;
-    const post = request(`${service.url}/api/assets`, {
+    const post = request(`${own.service.url}/api/assets`, {
       method: 'POST',
       headers: { ...headers(), 'Content-Length': length },
     });
@@ -76,7 +64,7 @@ describe('the largest assets', () => {
 
   /** How many characters come. */
   async function download(token: string): Promise<number> {
-    const get = request(`${service.url}/api/assets/${token}`, { headers: headers() });
+    const get = request(`${own.service.url}/api/assets/${token}`, { headers: headers() });
     get.end();
     const [response] = (await once(get, 'response')) as [IncomingMessage];
     let length = 0;

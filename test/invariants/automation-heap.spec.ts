@@ -1,11 +1,10 @@
 import { hkdfSync, randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdtemp, open, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { open, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TestVault } from '../kit/automation.js';
-import { createDatabase, eventually, type TestDatabase, TestUser } from '../kit/index.js';
-import { type ServiceProcess, startProcess } from '../kit/process.js';
+import { eventually } from '../kit/index.js';
+import { type OwnProcess, startOwnProcess } from '../kit/own-process.js';
 
 const word = (): string => randomBytes(12).toString('hex');
 
@@ -14,25 +13,15 @@ const TEXT = { first: `first${word()}`, rare: `Seltenes${word()}`, path: `geheim
 const PASSWORD = `password ${word()}`;
 
 describe('the memory of the service', () => {
-  let database: TestDatabase;
-  let dataDir: string;
-  let service: ServiceProcess;
+  let own: OwnProcess;
   let vault: TestVault;
 
   beforeAll(async () => {
-    database = await createDatabase();
-    dataDir = await mkdtemp(join(tmpdir(), 'sync-heap-'));
     const NODE_OPTIONS = '--heapsnapshot-signal=SIGUSR2';
-    service = await startProcess({ DATA_DIR: dataDir, DATABASE_URL: database.url, NODE_OPTIONS });
-    const alice = await TestUser.logIn(service.url, 'alice');
-    await alice.post('/api/v1/subscription/trial').expect(200);
-    vault = await TestVault.setUp(await alice.workspace(), PASSWORD);
+    own = await startOwnProcess({ NODE_OPTIONS });
+    vault = await TestVault.setUp(await own.alice.workspace(), PASSWORD);
   });
-  afterAll(async () => {
-    await service.end('SIGTERM');
-    await database.drop();
-    await rm(dataDir, { recursive: true, force: true });
-  });
+  afterAll(() => own.end());
 
   it('holds no key and no text of a note after the end of the key session, and held the text before', async () => {
     const { body } = await vault.openSession({ password: PASSWORD }).expect(201);
@@ -60,10 +49,10 @@ describe('the memory of the service', () => {
     // The answer may be here before the request is over there; and the cipher's own copy goes when it is collected.
     await eventually(async () => {
       await vault.workspace.user.get('/api/v1/auth/me').expect(200);
-      expect(await inMemory(service.child.pid!, { ...keys, token })).toEqual(['token']);
+      expect(await inMemory(own.service.child.pid!, { ...keys, token })).toEqual(['token']);
     });
     await session.endSession().expect(200);
-    await eventually(async () => expect(await inMemory(service.child.pid!, keys)).toEqual([]));
+    await eventually(async () => expect(await inMemory(own.service.child.pid!, keys)).toEqual([]));
   });
 
   /** Everything that puts plaintext into memory. */
@@ -86,11 +75,11 @@ describe('the memory of the service', () => {
 
   /** Which of the secrets are in the heap: has it collected, written to a file, and searches that. */
   async function snapshot(): Promise<string[]> {
-    for (const old of await snapshots()) await rm(join(dataDir, old));
-    service.child.kill('SIGUSR2');
+    for (const old of await snapshots()) await rm(join(own.dataDir, old));
+    own.service.child.kill('SIGUSR2');
     const file = await eventually(async () => {
       const [name = 'none yet'] = await snapshots();
-      const path = join(dataDir, name);
+      const path = join(own.dataDir, name);
       expect(await lastBytes(path, 2)).toBe(']}');
       return path;
     });
@@ -100,7 +89,7 @@ describe('the memory of the service', () => {
   }
 
   async function snapshots(): Promise<string[]> {
-    return (await readdir(dataDir)).filter((name) => name.endsWith('.heapsnapshot'));
+    return (await readdir(own.dataDir)).filter((name) => name.endsWith('.heapsnapshot'));
   }
 
   /** Strings are cut after 1,024 characters there. */

@@ -1,42 +1,30 @@
 import { createHash } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { once } from 'node:events';
-import { createDatabase, type TestDatabase, TestUser, TestWorkspace } from '../kit/index.js';
+import { TestWorkspace } from '../kit/index.js';
 import { residentBytes } from '../kit/memory.js';
-import { type ServiceProcess, startProcess } from '../kit/process.js';
+import { type OwnProcess, startOwnProcess } from '../kit/own-process.js';
 
 const MIB = 1024 * 1024;
 const SIZE = 100 * MIB;
 const ALLOWED = 32 * MIB;
 
 describe('a 100 MiB file', () => {
-  let database: TestDatabase;
-  let dataDir: string;
-  let service: ServiceProcess;
+  let own: OwnProcess;
   let workspace: TestWorkspace;
 
   beforeAll(async () => {
-    database = await createDatabase();
-    dataDir = await mkdtemp(join(tmpdir(), 'sync-memory-'));
-    service = await startProcess({ DATA_DIR: dataDir, DATABASE_URL: database.url });
-    const alice = await TestUser.logIn(service.url, 'alice');
-    await alice.post('/api/v1/subscription/trial').expect(200);
-    workspace = await alice.workspace();
+    own = await startOwnProcess();
+    workspace = await own.alice.workspace();
     // A first round, so that what the process needs once is not counted to the file.
     await upload('warm-up', 24 * MIB);
     await download('warm-up');
   });
-  afterAll(async () => {
-    await service.end('SIGTERM');
-    await database.drop();
-    await rm(dataDir, { recursive: true, force: true });
-  });
+  afterAll(() => own.end());
 
   it('goes up and comes down without raising resident memory by more than 32 MiB', async () => {
-    const pid = service.child.pid!;
+    const pid = own.service.child.pid!;
     const before = await residentBytes(pid);
     await writeFile(`/proc/${pid}/clear_refs`, '5'); // resets the peak
     const hash = await upload('large', SIZE);
@@ -84,6 +72,9 @@ describe('a 100 MiB file', () => {
 
   function open(method: string, path: string, headers: Record<string, string | number>): ClientRequest {
     const authorization = `Bearer ${workspace.user.token}`;
-    return request(service.url + workspace.file(path), { method, headers: { authorization, ...headers } });
+    return request(own.service.url + workspace.file(path), {
+      method,
+      headers: { authorization, ...headers },
+    });
   }
 });

@@ -1,10 +1,9 @@
-import { createHash, randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { createDatabase, type TestDatabase, TestUser, type TestWorkspace } from '../kit/index.js';
+import { randomBytes } from 'node:crypto';
+import { sha256, type TestWorkspace } from '../kit/index.js';
 import { keptBytes } from '../kit/collections.js';
-import { compiled, type ServiceProcess, startProcess } from '../kit/process.js';
+import { compiled } from '../kit/process.js';
+import { type OwnProcess, startOwnProcess } from '../kit/own-process.js';
+import { HttpClient, type HttpRequest } from './model/http-client.js';
 
 const WARM_UP = 1_000;
 const MEASURED = 1_500;
@@ -14,24 +13,18 @@ const SIZE = 4096;
 const MOST_KEPT_BYTES = 2.5 * 1024;
 
 describe('a request that is over', () => {
-  let database: TestDatabase;
-  let dataDir: string;
-  let service: ServiceProcess;
+  let own: OwnProcess;
   let workspace: TestWorkspace;
+  const client = new HttpClient();
 
   beforeAll(async () => {
-    database = await createDatabase();
-    dataDir = await mkdtemp(join(tmpdir(), 'sync-young-'));
-    service = await startProcess({ DATA_DIR: dataDir, DATABASE_URL: database.url }, compiled('--trace-gc'));
-    const alice = await TestUser.logIn(service.url, 'alice');
-    await alice.post('/api/v1/subscription/trial').expect(200);
-    workspace = await alice.workspace();
+    own = await startOwnProcess({}, compiled('--trace-gc'));
+    workspace = await own.alice.workspace();
     await inParallel(200, upload); // for the pages that are pulled
   });
   afterAll(async () => {
-    await service.end('SIGTERM');
-    await database.drop();
-    await rm(dataDir, { recursive: true, force: true });
+    client.close();
+    await own.end();
   });
 
   it.each([
@@ -39,38 +32,37 @@ describe('a request that is over', () => {
     ['a pull of 100 changes', () => pull()],
   ])('leaves nothing of %s for a collection of all memory', async (_, ask) => {
     await inParallel(WARM_UP, ask);
-    const begin = service.output().length;
+    const begin = own.service.output().length;
     await inParallel(MEASURED, ask);
-    const { collections, bytes } = keptBytes(service.output().slice(begin));
+    const { collections, bytes } = keptBytes(own.service.output().slice(begin));
     expect(collections).toBeGreaterThan(2);
     expect(bytes / MEASURED).toBeLessThan(MOST_KEPT_BYTES);
   });
 
   async function upload(): Promise<void> {
-    const body = new Uint8Array(randomBytes(SIZE));
-    const path = randomBytes(16).toString('base64url');
-    const hash = createHash('sha256').update(body).digest('hex');
-    const headers = { 'x-content-hash': hash, 'x-device-id': 'laptop' };
-    await send('PUT', workspace.file(path), 201, { headers, body });
+    const body = randomBytes(SIZE);
+    const path = workspace.file(randomBytes(16).toString('base64url'));
+    await send(201, {
+      method: 'PUT',
+      path,
+      headers: { 'x-content-hash': sha256(body), 'x-device-id': 'laptop' },
+      body,
+    });
   }
 
   async function pull(): Promise<void> {
-    const body = JSON.stringify({ deviceId: 'laptop', cursor: 0, limit: 100 });
-    const path = `/api/v1/workspaces/${workspace.id}/sync/pull`;
-    await send('POST', path, 200, { headers: { 'content-type': 'application/json' }, body });
+    const body = { deviceId: 'laptop', cursor: 0, limit: 100 };
+    await send(200, { method: 'POST', path: `${workspace.path}/sync/pull`, body });
   }
 
   /** On kept connections, as devices have them. */
-  async function send(
-    method: string,
-    path: string,
-    status: number,
-    { headers, body }: { headers: Record<string, string>; body: string | Uint8Array<ArrayBuffer> },
-  ): Promise<void> {
+  async function send(status: number, { headers, ...request }: HttpRequest): Promise<void> {
     const authorization = `Bearer ${workspace.user.token}`;
-    const answer = await fetch(service.url + path, { method, headers: { authorization, ...headers }, body });
+    const answer = await client.send(own.service.url, {
+      ...request,
+      headers: { authorization, ...headers },
+    });
     expect(answer.status).toBe(status);
-    await answer.arrayBuffer();
   }
 });
 
