@@ -6,9 +6,9 @@ import {
 } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { Configuration } from '../config/index.js';
-import { EventBus } from '../platform/events/index.js';
+import { EventBus, type Topic } from '../platform/events/index.js';
 import { Log } from '../platform/log/index.js';
-import { ASSETS, CHANGES } from '../workspaces/index.js';
+import { ASSETS, CHANGES, type Committed } from '../workspaces/index.js';
 import { type LiveCheck, PushDispatcher } from './push-dispatcher.js';
 import { type Announcement, PushQueue } from './push-queue.js';
 import type { PushType } from './push-sender.js';
@@ -84,9 +84,9 @@ export class WebPush implements OnApplicationBootstrap, BeforeApplicationShutdow
   }
 
   /** The instance that made a change alone acts on it: it knows the device that did, and others would repeat it. */
-  private listen(topic: string, type: PushType): void {
-    this.bus.on(topic, (workspaceId, origin, by) => {
-      if (origin === 'here') this.announce({ workspaceId, type, by });
+  private listen(topic: Topic<Committed>, type: PushType): void {
+    this.bus.on(topic, (workspaceId, origin, committed) => {
+      if (origin === 'here') this.announce({ workspaceId, type, by: committed?.by ?? undefined });
     });
   }
 

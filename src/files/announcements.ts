@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { EventBus } from '../platform/events/index.js';
 import { type Counter, Metrics } from '../platform/metrics/index.js';
-import { CHANGES } from '../workspaces/index.js';
+import { CHANGES, type Committed, type LoggedChange } from '../workspaces/index.js';
 
 /** What a change does to a file. */
 export type ChangeKind = 'create' | 'update' | 'restore' | 'delete';
@@ -24,7 +24,16 @@ export class Announcements {
    * @param count how many they are, all of one kind
    */
   changed(workspaceId: string, deviceId: string | null, kind: ChangeKind, count = 1): void {
+    this.tell(workspaceId, kind, count, { by: deviceId });
+  }
+
+  /** The same of one change that is known as the log has it, so that nobody here need read it there. */
+  logged(workspaceId: string, kind: ChangeKind, change: LoggedChange): void {
+    this.tell(workspaceId, kind, 1, { by: change.changedByDevice, change });
+  }
+
+  private tell(workspaceId: string, kind: ChangeKind, count: number, committed: Committed): void {
     this.changes.add({ kind }, count);
-    this.bus.publish({ topic: CHANGES, key: workspaceId }, deviceId ?? undefined);
+    this.bus.publish({ topic: CHANGES, key: workspaceId }, committed);
   }
 }

@@ -68,10 +68,17 @@ export class Files {
     }
 
     const put = await this.put(upload, blob);
-    if (put.outcome === 'created') this.announcements.changed(upload.workspaceId, upload.deviceId, 'create');
-    else if (put.outcome === 'updated')
-      this.announcements.changed(upload.workspaceId, upload.deviceId, 'update');
-    else await this.blobs.discard(blob);
+    if (put.cursor === null) await this.blobs.discard(blob);
+    else
+      this.announcements.logged(upload.workspaceId, put.outcome === 'created' ? 'create' : 'update', {
+        cursor: put.cursor,
+        encryptedPath: upload.encryptedPath,
+        action: 'upsert',
+        contentHash: upload.contentHash,
+        encryptedSize: blob.size,
+        version: put.version,
+        changedByDevice: upload.deviceId,
+      });
     switch (put.outcome) {
       case 'created':
       case 'updated':

@@ -30,6 +30,8 @@ export interface PutOutcome {
     'created' | 'updated' | 'unchanged' | 'precondition_failed' | 'workspace_gone' | 'blob_gone';
   readonly fileId: string;
   readonly version: number;
+  /** Of the change that was logged; null where nothing was written. */
+  readonly cursor: number | null;
 }
 
 interface Waiting {

@@ -1,5 +1,7 @@
-import type { Change, ChangeLogReader } from '../sync/index.js';
+import { setImmediate } from 'node:timers/promises';
 import { Conflict } from '../platform/http/index.js';
+import type { ChangeLogReader } from '../sync/index.js';
+import type { LoggedChange } from '../workspaces/index.js';
 import { CloseCode } from './close-codes.js';
 import type { Connection } from './connection.js';
 import { CoalescingRunner } from '../platform/async/index.js';
@@ -13,12 +15,17 @@ const ROW_BYTES = 200;
 const FLUSH_MS = 100;
 
 /**
- * Tells a room of the changes in its log. It reads them from the log itself, above the last one told: an event that is
- * lost, doubled, early or of a write that was rolled back can neither hide a change nor make one up.
+ * Tells a room of the changes in its log, in the log's order. It reads them from the log itself, above the last one told: an
+ * event that is lost, doubled, early or of a write that was rolled back can neither hide a change nor make one up. Only what
+ * this instance itself has committed, and comes right after what was told, is told without a look.
  */
 export class ChangeFeed {
-  private readonly reads = new CoalescingRunner(() => this.read());
+  private readonly runs = new CoalescingRunner(() => this.bringUpToDate());
   private told: number | undefined;
+  private mustLook = false;
+  /** Committed here, and not told yet. */
+  private committed: LoggedChange[] = [];
+  private isGathering = false;
 
   constructor(
     private readonly workspaceId: string,
@@ -33,20 +40,43 @@ export class ChangeFeed {
 
   /** Tells all that was committed before this call. @throws NotFound when the workspace has gone */
   catchUp(): Promise<void> {
-    return this.reads.run();
+    this.mustLook = true;
+    return this.runs.run();
   }
 
-  private async read(): Promise<void> {
-    if (this.told === undefined) {
-      this.told = (await this.sync.status(this.workspaceId)).cursor;
-      return;
+  /**
+   * Tells of a change that this instance has committed, with others of the same turn of the event loop: those of one commit
+   * share a message. @throws NotFound when the workspace has gone
+   */
+  async catchUpWith(change: LoggedChange): Promise<void> {
+    if (this.committed.length < PAGE) this.committed.push(change);
+    else this.mustLook = true;
+    if (this.isGathering) return;
+    this.isGathering = true;
+    await setImmediate();
+    this.isGathering = false;
+    await this.runs.run();
+  }
+
+  private async bringUpToDate(): Promise<void> {
+    const { told, mustLook, committed } = this;
+    this.mustLook = false;
+    this.committed = [];
+    if (told === undefined) this.told = (await this.sync.status(this.workspaceId)).cursor;
+    else if (!mustLook && areNext(committed, told)) await this.tellAll(committed);
+    else await this.read(told);
+  }
+
+  private async read(told: number): Promise<void> {
+    let page = await this.pull(told);
+    while (page) {
+      await this.tellAll(page.changes);
+      page = page.hasMore ? await this.pull(page.cursor) : undefined;
     }
-    for (let hasMore = true; hasMore;) {
-      const page = await this.pull(this.told);
-      if (!page) return;
-      for (const part of inMessages(page.changes)) await this.tell(part);
-      hasMore = page.hasMore;
-    }
+  }
+
+  private async tellAll(changes: readonly LoggedChange[]): Promise<void> {
+    for (const part of inMessages(changes)) await this.tell(part);
   }
 
   /**
@@ -64,7 +94,7 @@ export class ChangeFeed {
     }
   }
 
-  private async tell(changes: readonly Change[]): Promise<void> {
+  private async tell(changes: readonly LoggedChange[]): Promise<void> {
     const cursor = changes.at(-1)?.cursor;
     if (cursor === undefined) return;
     const forAll = encode(changesMessage(changes, cursor));
@@ -94,8 +124,13 @@ export class ChangeFeed {
   }
 }
 
-function* inMessages(changes: readonly Change[]): Generator<Change[]> {
-  let part: Change[] = [];
+/** Whether they come right after a cursor, without a gap. */
+function areNext(changes: readonly LoggedChange[], told: number): boolean {
+  return changes.every(({ cursor }, index) => cursor === told + 1 + index);
+}
+
+function* inMessages(changes: readonly LoggedChange[]): Generator<LoggedChange[]> {
+  let part: LoggedChange[] = [];
   let bytes = 0;
   for (const change of changes) {
     bytes += change.encryptedPath.length + ROW_BYTES;

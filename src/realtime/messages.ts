@@ -1,5 +1,5 @@
 import { DEVICE_ID_RULE, isDeviceId } from '../devices/index.js';
-import type { Change } from '../sync/index.js';
+import type { LoggedChange } from '../workspaces/index.js';
 
 export interface ChangeMessage {
   readonly encryptedPath: string;
@@ -46,7 +46,7 @@ export function encode(message: ServerMessage): Buffer {
   return Buffer.from(JSON.stringify(message));
 }
 
-export function changesMessage(changes: readonly Change[], cursor: number): ServerMessage {
+export function changesMessage(changes: readonly LoggedChange[], cursor: number): ServerMessage {
   return {
     type: 'changes',
     changes: changes.map(({ encryptedPath, action, contentHash, encryptedSize, version }) => ({

@@ -21,10 +21,13 @@ export class RoomEvents implements OnApplicationBootstrap {
   ) {}
 
   onApplicationBootstrap(): void {
-    this.bus.on(CHANGES, (id) => this.refresh(this.rooms.get(id)?.changes));
-    this.bus.on(ASSETS, (id) => this.refresh({ catchUp: () => this.assets.catchUp(id) }));
+    this.bus.on(CHANGES, (id, _origin, committed) => {
+      const feed = this.rooms.get(id)?.changes;
+      if (feed) this.refresh(() => (committed?.change ? feed.catchUpWith(committed.change) : feed.catchUp()));
+    });
+    this.bus.on(ASSETS, (id) => this.refresh(() => this.assets.catchUp(id)));
     this.bus.on(PRESENCE, (id, origin) => {
-      if (origin === 'elsewhere') this.refresh(this.rooms.get(id)?.devices);
+      if (origin === 'elsewhere') this.refresh(async () => this.rooms.get(id)?.devices.catchUp());
     });
     this.killSwitch.onChange((mode) => {
       if (mode === 'down') this.connections.closeWhere(() => true, CloseCode.tryAgainLater);
@@ -40,7 +43,7 @@ export class RoomEvents implements OnApplicationBootstrap {
     }
   }
 
-  private refresh(feed: { catchUp(): Promise<void> } | undefined): void {
-    if (feed) void this.log.bestEffort('bring a room up to date', () => feed.catchUp());
+  private refresh(work: () => Promise<void>): void {
+    void this.log.bestEffort('bring a room up to date', work);
   }
 }

@@ -2,18 +2,12 @@ import { Injectable } from '@nestjs/common';
 import type { ListedFile } from '../files/index.js';
 import { BEFORE_ALL_IDS, Database } from '../platform/database/index.js';
 import { NotFound } from '../platform/http/index.js';
+import type { LoggedChange } from '../workspaces/index.js';
 import { refuseCursor } from './cursors.js';
 import { syncStatements } from './sync.queries.js';
 
-export interface Change {
-  readonly cursor: number;
-  readonly encryptedPath: string;
-  readonly action: 'upsert' | 'delete';
-  readonly contentHash: string;
-  readonly encryptedSize: number;
-  readonly version: number;
+export interface Change extends LoggedChange {
   readonly changedAt: Date;
-  readonly changedByDevice: string | null;
 }
 
 interface Head {

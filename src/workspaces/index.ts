@@ -14,4 +14,4 @@ export { WorkspaceEntity } from './workspace.entity.js';
 export { WorkspacePurge } from './workspace-purge.js';
 export { Workspaces } from './workspaces.service.js';
 export { WorkspacesModule } from './workspaces.module.js';
-export { ASSETS, CHANGES, WORKSPACE_DELETED } from './topics.js';
+export { ASSETS, CHANGES, type Committed, type LoggedChange, WORKSPACE_DELETED } from './topics.js';

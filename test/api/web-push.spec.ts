@@ -78,7 +78,7 @@ function changeAssets({ id }: TestWorkspace): void {
 
 /** As a write by the laptop announces it, also when its user's token has expired with the time that was moved. */
 async function announceAndSend({ id }: TestWorkspace): Promise<void> {
-  service.app.get(EventBus).publish({ topic: CHANGES, key: id }, 'laptop');
+  service.app.get(EventBus).publish({ topic: CHANGES, key: id }, { by: 'laptop' });
   await sendDue();
 }
 

@@ -1,4 +1,6 @@
+import { EventEmitter, once } from 'node:events';
 import pg from 'pg';
+import { PutQueue } from '../../src/files/put-queue.js';
 import { Database } from '../../src/platform/database/index.js';
 import { EventBus } from '../../src/platform/events/index.js';
 import { EventCarrier } from '../../src/platform/events/event-carrier.js';
@@ -8,9 +10,12 @@ import { Presence } from '../../src/realtime/presence.js';
 import { RoomReconciler } from '../../src/realtime/room-reconciler.js';
 import { Rooms } from '../../src/realtime/rooms.js';
 import { TokenWatch } from '../../src/realtime/token-watch.js';
+import { ChangeLogReader } from '../../src/sync/index.js';
+import { CHANGES } from '../../src/workspaces/index.js';
 import { TestAssets } from '../kit/assets.js';
 import {
   eventually,
+  holdRow,
   type PulledChange,
   startService,
   stopIntervals,
@@ -157,6 +162,59 @@ describe('two instances on one PostgreSQL', () => {
     } finally {
       undeafen();
     }
+  });
+
+  it('what another instance has committed unheard is told before what this one commits, each once', async () => {
+    const near = await join(here, 'near');
+    const undeafen = deafen(there);
+    try {
+      await workspace.as(alice.at(there.url)).put('a', 'one', 'laptop').expect(201);
+    } finally {
+      undeafen();
+    }
+    await workspace.put('b', 'two', 'laptop').expect(201);
+    await eventually(() => expect(lastCursor(near)).toBe(2));
+    expect(toldBy(near).map(({ encryptedPath }) => encryptedPath)).toEqual(['a', 'b']);
+  });
+
+  it('what is committed while the log is about to be read is told once', async () => {
+    const near = await join(here, 'near');
+    const reader = here.app.get(ChangeLogReader, { strict: false });
+    const pull = reader.pull.bind(reader);
+    const written = new EventEmitter();
+    const reads = jest.spyOn(reader, 'pull').mockImplementationOnce(async (...asked) => {
+      await once(written, 'all');
+      return pull(...asked);
+    });
+    here.app.get(EventBus, { strict: false }).publish({ topic: CHANGES, key: workspace.id });
+    await workspace.put('a', 'one', 'laptop').expect(201);
+    await workspace.put('b', 'two', 'laptop').expect(201);
+    written.emit('all');
+    await workspace.put('c', 'three', 'laptop').expect(201);
+    await eventually(() => expect(lastCursor(near)).toBe(3));
+    reads.mockRestore();
+    expect(toldBy(near).map(({ encryptedPath }) => encryptedPath)).toEqual(['a', 'b', 'c']);
+  });
+
+  it('uploads are told where they are committed without a look at the log, those of one commit in one message', async () => {
+    const third = await startService({ beside: here });
+    stopIntervals(third);
+    const near = await join(third, 'near');
+    const reads = jest.spyOn(third.app.get(ChangeLogReader, { strict: false }), 'pull');
+    const { waiting, release } = await holdRow(here.database, 'workspaces', 'id', workspace.id);
+    const paths = Array.from({ length: 20 }, (_, i) => `p${i}`);
+    const local = workspace.as(alice.at(third.url));
+    const answers = Promise.all(paths.map(async (path) => local.put(path, path, 'laptop').expect(201)));
+    await waiting(1);
+    await eventually(() => expect(third.app.get(PutQueue, { strict: false }).waiting).toBe(paths.length - 1));
+    await release();
+    await answers;
+    await eventually(() => expect(lastCursor(near)).toBe(paths.length));
+    expect(toldBy(near)).toEqual((await workspace.log()).map(wire));
+    expect(near.of('changes').length).toBeLessThanOrEqual(2);
+    expect(reads).not.toHaveBeenCalled();
+    await near.close();
+    await third.close();
   });
 
   it('a change of assets of which no event arrives wakes all sockets at the next look, once', async () => {

@@ -103,6 +103,23 @@ export const OPERATION_MUTANTS = [
     tests: [['test/api/realtime.spec.ts', 'leaves out every socket of the device']],
   },
   {
+    name: 'own change told over a gap',
+    promise:
+      'A change is told after all that come before it in the log, whichever instance has committed them.',
+    file: 'src/realtime/change-feed.ts',
+    find: 'if (!mustLook && areNext(committed, told))',
+    replace: 'if (!mustLook)',
+    tests: [[LIVE, 'what another instance has committed unheard']],
+  },
+  {
+    name: 'own change told beside a look',
+    promise: 'A change is told once, though the log is being read when it is committed.',
+    file: 'src/realtime/change-feed.ts',
+    find: 'this.isGathering = false;\n    await this.runs.run();',
+    replace: 'this.isGathering = false;\n    await this.bringUpToDate();',
+    tests: [[LIVE, 'what is committed while the log is about to be read']],
+  },
+  {
     name: 'welcome before the room has caught up',
     promise: 'A welcome says at least the last cursor that was committed before.',
     file: 'src/realtime/room.ts',

@@ -1,10 +1,10 @@
 import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { Log } from '../log/index.js';
-import type { BusEvent } from './bus-event.js';
+import type { BusEvent, Topic } from './bus-event.js';
 import { EventCarrier } from './event-carrier.js';
 
-/** @param by who caused it, where the publisher has said so; always undefined for events of other instances */
-export type Listener = (key: string, origin: 'here' | 'elsewhere', by?: string) => void;
+/** @param detail what the publisher has said besides; always undefined for events of other instances */
+export type Listener<Detail> = (key: string, origin: 'here' | 'elsewhere', detail?: Detail) => void;
 
 /**
  * Tells all instances of what has been committed. Publishing never fails, never waits and is never part of a
@@ -13,7 +13,7 @@ export type Listener = (key: string, origin: 'here' | 'elsewhere', by?: string) 
  */
 @Injectable()
 export class EventBus implements OnApplicationBootstrap, OnApplicationShutdown {
-  private readonly listeners = new Map<string, Set<Listener>>();
+  private readonly listeners = new Map<string, Set<Listener<never>>>();
   private readonly gapListeners = new Set<() => void>();
 
   constructor(
@@ -22,12 +22,12 @@ export class EventBus implements OnApplicationBootstrap, OnApplicationShutdown {
   ) {}
 
   /** To be called after COMMIT. Listeners here hear it now, those on other instances within milliseconds. */
-  publish(event: BusEvent, by?: string): void {
-    this.dispatch(event, 'here', by);
+  publish<Detail>(event: BusEvent<Detail>, detail?: NoInfer<Detail>): void {
+    this.dispatch(event, 'here', detail);
     this.carrier.send(event);
   }
 
-  on(topic: string, listener: Listener): void {
+  on<Detail>(topic: Topic<Detail>, listener: Listener<NoInfer<Detail>>): void {
     const listeners = this.listeners.get(topic) ?? new Set();
     this.listeners.set(topic, listeners);
     listeners.add(listener);
@@ -49,8 +49,10 @@ export class EventBus implements OnApplicationBootstrap, OnApplicationShutdown {
     await this.carrier.close();
   }
 
-  private dispatch({ topic, key }: BusEvent, origin: 'here' | 'elsewhere', by?: string): void {
-    this.listeners.get(topic)?.forEach((listener) => this.guarded(() => listener(key, origin, by)));
+  private dispatch({ topic, key }: BusEvent, origin: 'here' | 'elsewhere', detail?: unknown): void {
+    this.listeners
+      .get(topic)
+      ?.forEach((listener) => this.guarded(() => listener(key, origin, detail as never)));
   }
 
   /** A listener's fault is its own: neither the write that was committed nor the other listeners may suffer. */
