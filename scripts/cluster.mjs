@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEmbeddedDatabase } from './embedded-database.mjs';
 import { freePorts } from './free-ports.mjs';
+import { HEAP_FLAGS } from './heap-flags.mjs';
 import { startS3Server } from './s3-server.mjs';
 import { testServers } from './unpacked-servers.mjs';
 
@@ -90,7 +91,7 @@ async function startS3(home) {
 
 /** @returns its process id */
 async function startInstance(env) {
-  const child = spawn(process.execPath, [join(ROOT, 'dist', 'src', 'main.js')], {
+  const child = spawn(process.execPath, [...HEAP_FLAGS, join(ROOT, 'dist', 'src', 'main.js')], {
     cwd: env.DATA_DIR,
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runningServerUrl } from '../../src/platform/database/index.js';
 import { familyOf } from '../measure/processes.js';
@@ -20,12 +19,8 @@ export interface Service {
 /** The same for all services of a run: one that starts again knows its users. */
 const AUTH_SECRET = randomBytes(32).toString('hex');
 
-/** What `npm start` tells the engine of memory and garbage. */
-function heapFlags(): string[] {
-  const text = readFileSync(join(import.meta.dirname, '../../../package.json'), 'utf8');
-  const { scripts } = JSON.parse(text) as { scripts: { start: string } };
-  return scripts.start.split(' ').filter((word) => /^--/.test(word));
-}
+/** Where scripts/heap-flags.mjs says how `npm start` runs the engine. It is no part of the build. */
+const HEAP = '../../../scripts/heap-flags.mjs';
 
 /** All that is not the default: a benchmark is one client that asks more than a thousand times a minute. */
 function environment(dataDir: string, port: number): NodeJS.ProcessEnv {
@@ -43,11 +38,12 @@ function environment(dataDir: string, port: number): NodeJS.ProcessEnv {
 
 /** @param nodeOptions such as `--cpu-prof` */
 export async function startService(dataDir: string, nodeOptions: readonly string[] = []): Promise<Service> {
+  const { HEAP_FLAGS } = (await import(HEAP)) as { HEAP_FLAGS: readonly string[] };
   const port = await freePort();
   const started = performance.now();
   const main = join(import.meta.dirname, '../../src/main.js');
   const program = await startProgram(
-    [process.execPath, ...heapFlags(), ...nodeOptions, main],
+    [process.execPath, ...HEAP_FLAGS, ...nodeOptions, main],
     { env: environment(dataDir, port), cwd: dataDir },
     /"message":"listening"/,
   );
