@@ -27,7 +27,10 @@ export class Announcements {
     this.tell(workspaceId, kind, count, { by: deviceId });
   }
 
-  /** The same of one change that is known as the log has it, so that nobody here need read it there. */
+  /**
+   * The same of one change as the log has it, so that rooms here need not read it there. Danger: before COMMIT it would hide
+   * the change that gets this cursor if the write is rolled back.
+   */
   logged(workspaceId: string, kind: ChangeKind, change: LoggedChange): void {
     this.tell(workspaceId, kind, 1, { by: change.changedByDevice, change });
   }

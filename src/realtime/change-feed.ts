@@ -15,9 +15,9 @@ const ROW_BYTES = 200;
 const FLUSH_MS = 100;
 
 /**
- * Tells a room of the changes in its log, in the log's order. It reads them from the log itself, above the last one told: an
- * event that is lost, doubled, early or of a write that was rolled back can neither hide a change nor make one up. Only what
- * this instance itself has committed, and comes right after what was told, is told without a look.
+ * Tells a room of the changes in its log, in the log's order. It reads them there, above the last one told: an event that is
+ * lost, doubled, early or of a write that was rolled back can neither hide a change nor make one up. Only what this instance
+ * itself has committed, and comes right after what was told, is told without a look.
  */
 export class ChangeFeed {
   private readonly runs = new CoalescingRunner(() => this.bringUpToDate());
@@ -45,8 +45,8 @@ export class ChangeFeed {
   }
 
   /**
-   * Tells of a change that this instance has committed, with others of the same turn of the event loop: those of one commit
-   * share a message. @throws NotFound when the workspace has gone
+   * Has a change told that this instance has committed, with others of the same turn of the event loop: those of one commit
+   * share a message. The first call of a turn resolves when they are told. @throws NotFound when the workspace has gone
    */
   async catchUpWith(change: LoggedChange): Promise<void> {
     if (this.committed.length < PAGE) this.committed.push(change);
@@ -64,7 +64,18 @@ export class ChangeFeed {
     this.committed = [];
     if (told === undefined) this.told = (await this.sync.status(this.workspaceId)).cursor;
     else if (!mustLook && areNext(committed, told)) await this.tellAll(committed);
-    else await this.read(told);
+    else await this.look(told);
+  }
+
+  private async look(told: number): Promise<void> {
+    try {
+      await this.read(told);
+    } catch (error) {
+      this.mustLook = true; // for whoever counts on this look and comes after it
+      throw error;
+    }
+    // What came during the read and was told by it. What is older makes the next run look: the log has gone back.
+    this.committed = this.committed.filter(({ cursor }) => cursor <= told || cursor > this.cursor);
   }
 
   private async read(told: number): Promise<void> {

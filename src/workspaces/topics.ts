@@ -1,6 +1,6 @@
 import type { Topic } from '../platform/events/index.js';
 
-/** A row of the log. */
+/** What rooms tell of a row of the log, which `files/` writes; here because the topic carries it to modules below that one. */
 export interface LoggedChange {
   readonly cursor: number;
   readonly encryptedPath: string;
@@ -19,13 +19,11 @@ export interface Committed {
   readonly change?: LoggedChange;
 }
 
-/** Topics of the event bus whose key is a workspace's id. */
-
-/** A workspace's log has new changes. */
+/** Key: the id of a workspace whose log has new changes. */
 export const CHANGES: Topic<Committed> = 'changes';
 
-/** Its assets have changed. */
+/** Key: the id of a workspace whose assets have changed. */
 export const ASSETS = 'assets';
 
-/** It was deleted. */
+/** Key: the id of a workspace that was deleted. */
 export const WORKSPACE_DELETED = 'workspace-deleted';

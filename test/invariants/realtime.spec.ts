@@ -164,57 +164,116 @@ describe('two instances on one PostgreSQL', () => {
     }
   });
 
-  it('what another instance has committed unheard is told before what this one commits, each once', async () => {
-    const near = await join(here, 'near');
-    const undeafen = deafen(there);
-    try {
-      await workspace.as(alice.at(there.url)).put('a', 'one', 'laptop').expect(201);
-    } finally {
-      undeafen();
-    }
-    await workspace.put('b', 'two', 'laptop').expect(201);
-    await eventually(() => expect(lastCursor(near)).toBe(2));
-    expect(toldBy(near).map(({ encryptedPath }) => encryptedPath)).toEqual(['a', 'b']);
-  });
+  it.each(['before', 'after'] as const)(
+    'changes of both instances that are committed while a room reads its log, %s it was looked at, are told in its order, once',
+    async (looked) => {
+      const near = await join(here, 'near');
+      const gate = new EventEmitter();
+      const { reads, pull } = spiedReads(here);
+      reads.mockImplementationOnce(async (...asked) => {
+        const page = looked === 'before' ? await pull(...asked) : undefined;
+        gate.emit('begun');
+        await once(gate, 'written');
+        return page ?? pull(...asked);
+      });
+      const begun = once(gate, 'begun');
+      here.app.get(EventBus, { strict: false }).publish({ topic: CHANGES, key: workspace.id });
+      await begun;
+      await workspace.put('a', 'one', 'laptop').expect(201);
+      await unheard(there, 'b');
+      await workspace.put('c', 'three', 'laptop').expect(201);
+      gate.emit('written');
+      await workspace.put('d', 'four', 'laptop').expect(201);
+      await eventually(() => expect(lastCursor(near)).toBe(4));
+      await near.settled();
+      reads.mockRestore();
+      expect(toldBy(near)).toEqual((await workspace.log()).map(wire));
+    },
+  );
 
-  it('what is committed while the log is about to be read is told once', async () => {
-    const near = await join(here, 'near');
-    const reader = here.app.get(ChangeLogReader, { strict: false });
-    const pull = reader.pull.bind(reader);
-    const written = new EventEmitter();
-    const reads = jest.spyOn(reader, 'pull').mockImplementationOnce(async (...asked) => {
-      await once(written, 'all');
-      return pull(...asked);
+  describe('an instance that tells what it commits', () => {
+    let third: TestService;
+    let near: TestSocket;
+    let reads: ReturnType<typeof spiedReads>['reads'];
+    let pull: ChangeLogReader['pull'];
+    beforeEach(async () => {
+      third = await startService({ beside: here });
+      stopIntervals(third);
+      near = await join(third, 'near');
+      ({ reads, pull } = spiedReads(third));
     });
-    here.app.get(EventBus, { strict: false }).publish({ topic: CHANGES, key: workspace.id });
-    await workspace.put('a', 'one', 'laptop').expect(201);
-    await workspace.put('b', 'two', 'laptop').expect(201);
-    written.emit('all');
-    await workspace.put('c', 'three', 'laptop').expect(201);
-    await eventually(() => expect(lastCursor(near)).toBe(3));
-    reads.mockRestore();
-    expect(toldBy(near).map(({ encryptedPath }) => encryptedPath)).toEqual(['a', 'b', 'c']);
-  });
+    afterEach(() => third.close());
 
-  it('uploads are told where they are committed without a look at the log, those of one commit in one message', async () => {
-    const third = await startService({ beside: here });
-    stopIntervals(third);
-    const near = await join(third, 'near');
-    const reads = jest.spyOn(third.app.get(ChangeLogReader, { strict: false }), 'pull');
-    const { waiting, release } = await holdRow(here.database, 'workspaces', 'id', workspace.id);
-    const paths = Array.from({ length: 20 }, (_, i) => `p${i}`);
-    const local = workspace.as(alice.at(third.url));
-    const answers = Promise.all(paths.map(async (path) => local.put(path, path, 'laptop').expect(201)));
-    await waiting(1);
-    await eventually(() => expect(third.app.get(PutQueue, { strict: false }).waiting).toBe(paths.length - 1));
-    await release();
-    await answers;
-    await eventually(() => expect(lastCursor(near)).toBe(paths.length));
-    expect(toldBy(near)).toEqual((await workspace.log()).map(wire));
-    expect(near.of('changes').length).toBeLessThanOrEqual(2);
-    expect(reads).not.toHaveBeenCalled();
-    await near.close();
-    await third.close();
+    async function putThere(path: string): Promise<void> {
+      await workspace.as(alice.at(third.url)).put(path, path, 'laptop').expect(201);
+    }
+
+    it('does not read the log for uploads; those of one commit share a message', async () => {
+      const paths = Array.from({ length: 20 }, (_, i) => `p${i}`);
+      const { waiting, release } = await holdRow(here.database, 'workspaces', 'id', workspace.id);
+      const answers = Promise.all(paths.map(putThere));
+      try {
+        await waiting(1);
+        const queue = third.app.get(PutQueue, { strict: false });
+        await eventually(() => expect(queue.waiting).toBe(paths.length - 1));
+      } finally {
+        await release();
+        await answers;
+      }
+      await eventually(() => expect(lastCursor(near)).toBe(paths.length));
+      await near.settled();
+      expect(toldBy(near)).toEqual((await workspace.log()).map(wire));
+      expect(near.of('changes').length).toBeLessThanOrEqual(2);
+      expect(reads).not.toHaveBeenCalled();
+    });
+
+    it('reads it first when another instance has committed unheard, and no more after that', async () => {
+      await unheard(there, 'a');
+      for (const path of ['b', 'c', 'd']) await putThere(path);
+      await eventually(() => expect(lastCursor(near)).toBe(4));
+      await near.settled();
+      expect(toldBy(near)).toEqual((await workspace.log()).map(wire));
+      expect(reads).toHaveBeenCalledTimes(1);
+    });
+
+    it('looks for what came during a long look when that is more than it keeps', async () => {
+      const gate = new EventEmitter();
+      reads.mockImplementationOnce(async (...asked) => {
+        const page = await pull(...asked);
+        gate.emit('begun');
+        await once(gate, 'written');
+        return page;
+      });
+      const begun = once(gate, 'begun');
+      third.app.get(EventBus, { strict: false }).publish({ topic: CHANGES, key: workspace.id });
+      await begun;
+      for (let round = 0; round < 11; round++)
+        await Promise.all(Array.from({ length: 100 }, (_, i) => putThere(`p${round}-${i}`)));
+      gate.emit('written');
+      await eventually(() => expect(lastCursor(near)).toBe(1_100));
+      await near.settled();
+      expect(toldBy(near)).toEqual((await workspace.log()).map(wire));
+    });
+
+    it('looks again for what a look should have told that failed', async () => {
+      const bus = third.app.get(EventBus, { strict: false });
+      reads.mockRejectedValueOnce(new Error('the database is away'));
+      bus.on(CHANGES, (key, _origin, committed) => {
+        if (key === workspace.id && committed) bus.publish({ topic: CHANGES, key });
+      });
+      await putThere('a');
+      await eventually(() => expect(lastCursor(near)).toBe(1));
+      await near.settled();
+      expect(near.of('changes')).toHaveLength(1);
+    });
+
+    it('sends everybody away to pull when an upload shows that the log has gone back', async () => {
+      for (const path of ['a', 'b', 'c']) await putThere(path);
+      await eventually(() => expect(lastCursor(near)).toBe(3));
+      await goBack();
+      await putThere('d');
+      expect(await near.closed()).toBe(1013);
+    });
   });
 
   it('a change of assets of which no event arrives wakes all sockets at the next look, once', async () => {
@@ -276,7 +335,7 @@ describe('two instances on one PostgreSQL', () => {
        SELECT workspace_id, 2, id, 'upsert', content_hash, 1, 2, updated_at FROM files WHERE workspace_id = $1`,
       [workspace.id],
     );
-    here.app.get(EventBus, { strict: false }).publish({ topic: 'changes', key: workspace.id });
+    here.app.get(EventBus, { strict: false }).publish({ topic: CHANGES, key: workspace.id });
     await there.app.get(RoomReconciler, { strict: false }).now();
     await client.query('ROLLBACK');
     await client.end();
@@ -382,8 +441,7 @@ describe('two instances on one PostgreSQL', () => {
   it('a log that has gone back sends everybody away to pull, and welcomes them again', async () => {
     for (const path of ['a', 'b', 'c']) await workspace.put(path, path).expect(201);
     const far = await join(there, 'far');
-    await here.database.query('DELETE FROM changes WHERE workspace_id = $1 AND cursor > 1', [workspace.id]);
-    await here.database.query('UPDATE workspaces SET head_cursor = 1 WHERE id = $1', [workspace.id]);
+    await goBack();
     await there.app.get(RoomReconciler, { strict: false }).now();
     expect(await far.closed()).toBe(1013);
     const again = await join(there, 'far');
@@ -503,6 +561,32 @@ function holdRenewal({ app }: TestService): HeldRenewal {
 
 interface Told {
   readonly encryptedPath: string;
+}
+
+/** The reads of a service's rooms, and how they are made. */
+function spiedReads({ app }: TestService): {
+  reads: jest.SpiedFunction<ChangeLogReader['pull']>;
+  pull: ChangeLogReader['pull'];
+} {
+  const reader = app.get(ChangeLogReader, { strict: false });
+  const pull = reader.pull.bind(reader);
+  return { reads: jest.spyOn(reader, 'pull'), pull };
+}
+
+/** Commits an upload of which no other instance hears. */
+async function unheard(service: TestService, path: string): Promise<void> {
+  const undeafen = deafen(service);
+  try {
+    await workspace.as(alice.at(service.url)).put(path, path, 'laptop').expect(201);
+  } finally {
+    undeafen();
+  }
+}
+
+/** The log of a workspace with more is as it was after its first change. */
+async function goBack(): Promise<void> {
+  await here.database.query('DELETE FROM changes WHERE workspace_id = $1 AND cursor > 1', [workspace.id]);
+  await here.database.query('UPDATE workspaces SET head_cursor = 1 WHERE id = $1', [workspace.id]);
 }
 
 function toldBy(socket: TestSocket): Told[] {

@@ -22,12 +22,12 @@ export class EventBus implements OnApplicationBootstrap, OnApplicationShutdown {
   ) {}
 
   /** To be called after COMMIT. Listeners here hear it now, those on other instances within milliseconds. */
-  publish<Detail>(event: BusEvent<Detail>, detail?: NoInfer<Detail>): void {
+  publish<Detail = never>(event: BusEvent<Detail>, detail?: NoInfer<Detail>): void {
     this.dispatch(event, 'here', detail);
     this.carrier.send(event);
   }
 
-  on<Detail>(topic: Topic<Detail>, listener: Listener<NoInfer<Detail>>): void {
+  on<Detail = never>(topic: Topic<Detail>, listener: Listener<NoInfer<Detail>>): void {
     const listeners = this.listeners.get(topic) ?? new Set();
     this.listeners.set(topic, listeners);
     listeners.add(listener);
