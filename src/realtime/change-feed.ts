@@ -62,20 +62,14 @@ export class ChangeFeed {
     const { told, mustLook, committed } = this;
     this.mustLook = false;
     this.committed = [];
-    if (told === undefined) this.told = (await this.sync.status(this.workspaceId)).cursor;
-    else if (!mustLook && areNext(committed, told)) await this.tellAll(committed);
-    else await this.look(told);
-  }
-
-  private async look(told: number): Promise<void> {
     try {
-      await this.read(told);
+      if (told === undefined) this.told = (await this.sync.status(this.workspaceId)).cursor;
+      else if (!mustLook && areNext(committed, told)) await this.tellAll(committed);
+      else await this.read(told);
     } catch (error) {
-      this.mustLook = true; // for whoever counts on this look and comes after it
+      this.mustLook = true; // for whoever counts on this run and comes after it
       throw error;
     }
-    // What came during the read and was told by it. What is older makes the next run look: the log has gone back.
-    this.committed = this.committed.filter(({ cursor }) => cursor <= told || cursor > this.cursor);
   }
 
   private async read(told: number): Promise<void> {
@@ -84,6 +78,8 @@ export class ChangeFeed {
       await this.tellAll(page.changes);
       page = page.hasMore ? await this.pull(page.cursor) : undefined;
     }
+    // What came meanwhile and was told by this. What is older makes the next run read: the log may have gone back.
+    this.committed = this.committed.filter(({ cursor }) => cursor <= told || cursor > this.cursor);
   }
 
   private async tellAll(changes: readonly LoggedChange[]): Promise<void> {

@@ -164,33 +164,6 @@ describe('two instances on one PostgreSQL', () => {
     }
   });
 
-  it.each(['before', 'after'] as const)(
-    'changes of both instances that are committed while a room reads its log, %s it was looked at, are told in its order, once',
-    async (looked) => {
-      const near = await join(here, 'near');
-      const gate = new EventEmitter();
-      const { reads, pull } = spiedReads(here);
-      reads.mockImplementationOnce(async (...asked) => {
-        const page = looked === 'before' ? await pull(...asked) : undefined;
-        gate.emit('begun');
-        await once(gate, 'written');
-        return page ?? pull(...asked);
-      });
-      const begun = once(gate, 'begun');
-      here.app.get(EventBus, { strict: false }).publish({ topic: CHANGES, key: workspace.id });
-      await begun;
-      await workspace.put('a', 'one', 'laptop').expect(201);
-      await unheard(there, 'b');
-      await workspace.put('c', 'three', 'laptop').expect(201);
-      gate.emit('written');
-      await workspace.put('d', 'four', 'laptop').expect(201);
-      await eventually(() => expect(lastCursor(near)).toBe(4));
-      await near.settled();
-      reads.mockRestore();
-      expect(toldBy(near)).toEqual((await workspace.log()).map(wire));
-    },
-  );
-
   describe('an instance that tells what it commits', () => {
     let third: TestService;
     let near: TestSocket;
@@ -208,8 +181,29 @@ describe('two instances on one PostgreSQL', () => {
       await workspace.as(alice.at(third.url)).put(path, path, 'laptop').expect(201);
     }
 
+    /** Begins a look that has read the log, or is about to. @returns what lets it go on */
+    async function holdLook({ hasRead }: { hasRead: boolean }): Promise<() => void> {
+      const gate = new EventEmitter();
+      const [begun, goesOn] = [once(gate, 'begun'), once(gate, 'go')];
+      reads.mockImplementationOnce(async (...asked) => {
+        const page = hasRead ? await pull(...asked) : undefined;
+        gate.emit('begun');
+        await goesOn;
+        return page ?? pull(...asked);
+      });
+      third.app.get(EventBus, { strict: false }).publish({ topic: CHANGES, key: workspace.id });
+      await begun;
+      return () => void gate.emit('go');
+    }
+
+    async function expectToldLike(log: PulledChange[]): Promise<void> {
+      await eventually(() => expect(lastCursor(near)).toBe(log.length));
+      await near.settled();
+      expect(toldBy(near)).toEqual(log.map(wire));
+    }
+
     it('does not read the log for uploads; those of one commit share a message', async () => {
-      const paths = Array.from({ length: 20 }, (_, i) => `p${i}`);
+      const paths = Array.from({ length: 8 }, (_, i) => `p${i}`);
       const { waiting, release } = await holdRow(here.database, 'workspaces', 'id', workspace.id);
       const answers = Promise.all(paths.map(putThere));
       try {
@@ -220,39 +214,41 @@ describe('two instances on one PostgreSQL', () => {
         await release();
         await answers;
       }
-      await eventually(() => expect(lastCursor(near)).toBe(paths.length));
-      await near.settled();
-      expect(toldBy(near)).toEqual((await workspace.log()).map(wire));
+      await expectToldLike(await workspace.log());
       expect(near.of('changes').length).toBeLessThanOrEqual(2);
       expect(reads).not.toHaveBeenCalled();
     });
 
     it('reads it first when another instance has committed unheard, and no more after that', async () => {
       await unheard(there, 'a');
-      for (const path of ['b', 'c', 'd']) await putThere(path);
-      await eventually(() => expect(lastCursor(near)).toBe(4));
-      await near.settled();
-      expect(toldBy(near)).toEqual((await workspace.log()).map(wire));
+      for (const path of ['b', 'c', 'd']) {
+        await putThere(path);
+        await expectToldLike(await workspace.log());
+      }
       expect(reads).toHaveBeenCalledTimes(1);
     });
 
+    it.each([
+      ['has read', { hasRead: true }, 2],
+      ['is about to read', { hasRead: false }, 1],
+    ])('tells in its order, once, what both commit while it %s it', async (_, look, readsInAll) => {
+      const goOn = await holdLook(look);
+      await putThere('a');
+      await unheard(there, 'b');
+      await putThere('c');
+      goOn();
+      await expectToldLike(await workspace.log());
+      await putThere('d');
+      await expectToldLike(await workspace.log());
+      expect(reads).toHaveBeenCalledTimes(readsInAll);
+    });
+
     it('looks for what came during a long look when that is more than it keeps', async () => {
-      const gate = new EventEmitter();
-      reads.mockImplementationOnce(async (...asked) => {
-        const page = await pull(...asked);
-        gate.emit('begun');
-        await once(gate, 'written');
-        return page;
-      });
-      const begun = once(gate, 'begun');
-      third.app.get(EventBus, { strict: false }).publish({ topic: CHANGES, key: workspace.id });
-      await begun;
+      const goOn = await holdLook({ hasRead: true });
       for (let round = 0; round < 11; round++)
         await Promise.all(Array.from({ length: 100 }, (_, i) => putThere(`p${round}-${i}`)));
-      gate.emit('written');
-      await eventually(() => expect(lastCursor(near)).toBe(1_100));
-      await near.settled();
-      expect(toldBy(near)).toEqual((await workspace.log()).map(wire));
+      goOn();
+      await expectToldLike(await workspace.log());
     });
 
     it('looks again for what a look should have told that failed', async () => {
@@ -262,18 +258,21 @@ describe('two instances on one PostgreSQL', () => {
         if (key === workspace.id && committed) bus.publish({ topic: CHANGES, key });
       });
       await putThere('a');
-      await eventually(() => expect(lastCursor(near)).toBe(1));
-      await near.settled();
-      expect(near.of('changes')).toHaveLength(1);
+      await expectToldLike(await workspace.log());
     });
 
-    it('sends everybody away to pull when an upload shows that the log has gone back', async () => {
-      for (const path of ['a', 'b', 'c']) await putThere(path);
-      await eventually(() => expect(lastCursor(near)).toBe(3));
-      await goBack();
-      await putThere('d');
-      expect(await near.closed()).toBe(1013);
-    });
+    it.each([false, true])(
+      'sends everybody away to pull when an upload shows that the log has gone back (during a look: %s)',
+      async (isLooking) => {
+        for (const path of ['a', 'b', 'c']) await putThere(path);
+        await expectToldLike(await workspace.log());
+        const goOn = isLooking ? await holdLook({ hasRead: true }) : undefined;
+        await goBack();
+        await putThere('d');
+        goOn?.();
+        expect(await near.closed()).toBe(1013);
+      },
+    );
   });
 
   it('a change of assets of which no event arrives wakes all sockets at the next look, once', async () => {
