@@ -118,7 +118,7 @@ export const OPERATION_MUTANTS = [
     file: 'src/realtime/change-feed.ts',
     find: 'changes.every(({ cursor }, index) => cursor === told + 1 + index)',
     replace: 'changes.slice(0, 1).every(({ cursor }, index) => cursor === told + 1 + index)',
-    tests: [[LIVE, 'what both commit while it has read']],
+    tests: [[LIVE, 'tells in its order, once, what both commit']],
   },
   {
     name: 'own changes too many to keep',
@@ -150,7 +150,7 @@ export const OPERATION_MUTANTS = [
     file: 'src/realtime/change-feed.ts',
     find: 'this.committed = this.committed.filter(({ cursor }) => cursor <= told || cursor > this.cursor);',
     replace: '',
-    tests: [[LIVE, 'what both commit while it is about to read']],
+    tests: [[LIVE, 'tells in its order, once, what both commit']],
   },
   {
     name: 'own change told beside a look',
@@ -158,7 +158,7 @@ export const OPERATION_MUTANTS = [
     file: 'src/realtime/change-feed.ts',
     find: 'this.isGathering = false;\n    await this.runs.run();',
     replace: 'this.isGathering = false;\n    await this.bringUpToDate();',
-    tests: [[LIVE, 'what both commit while it is about to read']],
+    tests: [[LIVE, 'tells in its order, once, what both commit']],
   },
   {
     name: 'welcome before the room has caught up',
