@@ -167,13 +167,15 @@ describe('two instances on one PostgreSQL', () => {
   describe('an instance that tells what it commits', () => {
     let third: TestService;
     let near: TestSocket;
-    let reads: ReturnType<typeof spiedReads>['reads'];
+    let reads: jest.SpiedFunction<ChangeLogReader['pull']>;
     let pull: ChangeLogReader['pull'];
     beforeEach(async () => {
       third = await startService({ beside: here });
       stopIntervals(third);
       near = await join(third, 'near');
-      ({ reads, pull } = spiedReads(third));
+      const reader = third.app.get(ChangeLogReader, { strict: false });
+      pull = reader.pull.bind(reader);
+      reads = jest.spyOn(reader, 'pull');
     });
     afterEach(() => third.close());
 
@@ -560,16 +562,6 @@ function holdRenewal({ app }: TestService): HeldRenewal {
 
 interface Told {
   readonly encryptedPath: string;
-}
-
-/** The reads of a service's rooms, and how they are made. */
-function spiedReads({ app }: TestService): {
-  reads: jest.SpiedFunction<ChangeLogReader['pull']>;
-  pull: ChangeLogReader['pull'];
-} {
-  const reader = app.get(ChangeLogReader, { strict: false });
-  const pull = reader.pull.bind(reader);
-  return { reads: jest.spyOn(reader, 'pull'), pull };
 }
 
 /** Commits an upload of which no other instance hears. */

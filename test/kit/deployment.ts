@@ -1,14 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { parse } from 'yaml';
 
 export const ROOT = join(import.meta.dirname, '..', '..');
 export const text = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
+const FLAGS = pathToFileURL(join(ROOT, 'scripts', 'heap-flags.mjs')).href;
+
 /** What `npm start` tells the engine of memory and garbage. */
-export const HEAP_FLAGS = (JSON.parse(text('package.json')) as { scripts: { start: string } }).scripts.start
-  .split(' ')
-  .filter((word) => /^--/.test(word));
+export const { HEAP_FLAGS } = (await import(FLAGS)) as { readonly HEAP_FLAGS: readonly string[] };
 
 /** What of a compose file's service the tests look at. */
 export interface ComposeService {
