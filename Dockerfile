@@ -4,9 +4,10 @@
 FROM node:24.11.0-bookworm-slim AS build
 WORKDIR /build
 COPY package.json package-lock.json ./
-# No package's script is needed: the build is tsc's.
-RUN npm ci --ignore-scripts --no-audit --no-fund --omit=optional
+# No package's script is needed for the build; its bundler's binary is an optional package, so those are not left out here.
+RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY nest-cli.json tsconfig.json tsconfig.build.json ./
+COPY scripts/bundle.mjs scripts/bundle.mjs
 COPY src src
 COPY examples examples
 COPY bench bench
@@ -22,7 +23,7 @@ COPY --from=build /usr/local/bin/node /usr/local/bin/node
 WORKDIR /service
 COPY --from=build /build/package.json ./
 COPY --from=build /build/node_modules node_modules
-COPY --from=build /build/dist/src dist/src
+COPY --from=build /build/dist/service dist/service
 COPY ops/healthcheck.mjs ops/healthcheck.mjs
 
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8787 DATA_DIR=/data
@@ -31,4 +32,4 @@ EXPOSE 8787
 VOLUME /data
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 CMD ["node", "ops/healthcheck.mjs"]
 ENTRYPOINT ["tini", "--"]
-CMD ["node", "--max-old-space-size=1024", "--max-semi-space-size=8", "--no-allocation-site-pretenuring", "dist/src/main.js"]
+CMD ["node", "--max-old-space-size=1024", "--max-semi-space-size=8", "--no-allocation-site-pretenuring", "dist/service/main.js"]

@@ -91,7 +91,7 @@ async function startS3(home) {
 
 /** @returns its process id */
 async function startInstance(env) {
-  const child = spawn(process.execPath, [...HEAP_FLAGS, join(ROOT, 'dist', 'src', 'main.js')], {
+  const child = spawn(process.execPath, [...HEAP_FLAGS, join(ROOT, 'dist', 'service', 'main.js')], {
     cwd: env.DATA_DIR,
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],

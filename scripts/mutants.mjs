@@ -73,6 +73,12 @@ async function copyTree() {
     filter: (source) => !NOT_COPIED.has(source.slice(ROOT.length + 1)),
   });
   await symlink(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
+  // Without a bundle, so that a fault is in one file of the build.
+  for (const [name, file] of [
+    ['main', 'main'],
+    ['admin', 'admin/main'],
+  ])
+    await writeFile(join(copy, 'dist/service', `${name}.js`), `import '../src/${file}.js';\n`);
 }
 
 /** One for all runs: it takes longer to start than most of these tests. */
@@ -110,7 +116,7 @@ function verdict({ faultIs500 = false }, failures) {
   return { isCaught: true, by: `${first.spec}: ${first.name}` };
 }
 
-/** In the sources, which the tests read, and in what was built of them, which other processes run. */
+/** In the sources, which the tests read, and in what was built of them, which other processes run here. */
 async function plant(mutant) {
   for (const edit of editsOf(mutant)) {
     const path = join(copy, edit.file);

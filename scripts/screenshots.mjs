@@ -41,7 +41,7 @@ async function startService(dataDir, port) {
     ...{ PORT: String(port), DATA_DIR: dataDir, BASE_URL: `http://${HOST}`, LOG_LEVEL: 'warn' },
     ...{ EDITOR_CALLBACK_URL: EDITOR, RATE_LIMIT_PER_MINUTE: '0' },
   };
-  const service = spawn(process.execPath, [join(ROOT, 'dist', 'src', 'main.js')], { env, cwd: dataDir });
+  const service = spawn(process.execPath, [join(ROOT, 'dist', 'service', 'main.js')], { env, cwd: dataDir });
   service.stderr.pipe(process.stderr);
   await once(service.stdout, 'data');
   service.stdout.resume();

@@ -7,5 +7,5 @@ if (found[0] < 20 || (found[0] === 20 && found[1] < 19)) {
   process.exit(1);
 }
 import('./build-if-needed.mjs').then(function () {
-  return import('../dist/src/main.js');
+  return import('../dist/service/main.js');
 });

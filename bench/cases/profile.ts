@@ -40,11 +40,11 @@ async function profiled(bench: Bench, name: string, work: Work): Promise<Result[
   const directory = await bench.place(`profile ${name}`);
   const profiles = join(directory, 'profiles');
   const service = bench.ending(
-    await startService(directory, [
-      '--cpu-prof',
-      `--cpu-prof-dir=${profiles}`,
-      `--cpu-prof-interval=${EVERY_MICROS}`,
-    ]),
+    await startService(
+      directory,
+      ['--cpu-prof', `--cpu-prof-dir=${profiles}`, `--cpu-prof-interval=${EVERY_MICROS}`],
+      'src/main.js',
+    ),
   );
   const account = await Account.signUp(service.url);
   const [workspaceId = ''] = await account.workspaces(1);

@@ -36,12 +36,19 @@ function environment(dataDir: string, port: number): NodeJS.ProcessEnv {
   };
 }
 
-/** @param nodeOptions such as `--cpu-prof` */
-export async function startService(dataDir: string, nodeOptions: readonly string[] = []): Promise<Service> {
+/**
+ * @param nodeOptions such as `--cpu-prof`
+ * @param file of the build that is run; `src/main.js` is not bundled, so that functions tell of which library they are
+ */
+export async function startService(
+  dataDir: string,
+  nodeOptions: readonly string[] = [],
+  file = 'service/main.js',
+): Promise<Service> {
   const { HEAP_FLAGS } = (await import(HEAP)) as { HEAP_FLAGS: readonly string[] };
   const port = await freePort();
   const started = performance.now();
-  const main = join(import.meta.dirname, '../../src/main.js');
+  const main = join(import.meta.dirname, '../..', file);
   const program = await startProgram(
     [process.execPath, ...HEAP_FLAGS, ...nodeOptions, main],
     { env: environment(dataDir, port), cwd: dataDir },

@@ -16,7 +16,7 @@ export class Service {
   /** @throws with the last lines that the service printed, when it does not start */
   static async start(dataDir: string): Promise<Service> {
     await mkdir(dataDir, { recursive: true });
-    const main = fileURLToPath(new URL('../../src/main.js', import.meta.url));
+    const main = fileURLToPath(new URL('../../service/main.js', import.meta.url));
     const child = spawn(process.execPath, [main], {
       cwd: dataDir, // not the caller's: a .env there speaks of another service, and of its database
       env: {

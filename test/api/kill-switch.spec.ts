@@ -282,7 +282,7 @@ describe('the mode', () => {
   it('is set by the admin command, beside a running service', async () => {
     const env = { DATA_DIR: service.dataDir, DATABASE_URL: service.database.url };
     const command = ['kill-switch', 'read-only', '--json'];
-    expect(await runProcess(env, 'dist/src/admin/main.js', command)).toEqual({
+    expect(await runProcess(env, 'dist/service/admin.js', command)).toEqual({
       code: 0,
       output: '{"mode":"read-only"}\n',
     });

@@ -183,13 +183,15 @@ describe('the Dockerfile', () => {
     for (const { rest } of build.filter(({ name }) => name === 'RUN')) {
       for (const [install] of rest.matchAll(/npm (?:ci|install|prune)[^&]*/g))
         expect(install).toContain('--ignore-scripts');
-      for (const [, script = ''] of rest.matchAll(/npm run ([\w:-]+)/g))
-        expect(packageJson.scripts).toHaveProperty(script);
+      for (const [, name = ''] of rest.matchAll(/npm run ([\w:-]+)/g)) {
+        expect(packageJson.scripts).toHaveProperty(name);
+        const needed = packageJson.scripts[name]!.match(/scripts\/\S+/g) ?? [];
+        expect(copiedIn(build)).toEqual(expect.arrayContaining(needed));
+      }
     }
     const ignored = text('.dockerignore').split('\n');
     for (const stage of [build, final]) {
-      const copies = stage.filter(({ name, rest }) => name === 'COPY' && !rest.startsWith('--from'));
-      for (const source of copies.flatMap(({ rest }) => rest.split(' ').slice(0, -1))) {
+      for (const source of copiedIn(stage)) {
         expect([source, existsSync(join(ROOT, source))]).toEqual([source, true]);
         expect(ignored.some((line) => line.startsWith('!') && matches(line.slice(1), source))).toBe(true);
       }
@@ -206,14 +208,20 @@ describe('the Dockerfile', () => {
       '/usr/local/bin/node',
       '/build/package.json',
       '/build/node_modules',
-      '/build/dist/src',
+      '/build/dist/service',
     ]);
     expect(final.find(({ name }) => name === 'USER')?.rest).toBe('65532:65532');
     expect(execForm(final, 'ENTRYPOINT')).toEqual(['tini', '--']);
-    expect(execForm(final, 'CMD')).toEqual(['node', ...HEAP_FLAGS, 'dist/src/main.js']);
+    expect(execForm(final, 'CMD')).toEqual(['node', ...HEAP_FLAGS, 'dist/service/main.js']);
     expect(HEAP_FLAGS).toContain('--no-allocation-site-pretenuring'); // ADR 25: no test is long enough to miss it
   });
 });
+
+/** What a stage takes from the tree. */
+const copiedIn = (stage: typeof build): string[] =>
+  stage
+    .filter(({ name, rest }) => name === 'COPY' && !rest.startsWith('--from'))
+    .flatMap(({ rest }) => rest.split(' ').slice(0, -1));
 
 const matches = (pattern: string, path: string): boolean =>
   new RegExp(`^${pattern.replaceAll('.', '\\.').replaceAll('*', '[^/]*')}$`).test(path);

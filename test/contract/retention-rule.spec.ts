@@ -170,7 +170,7 @@ describe('the statement does what the rule says', () => {
       const { versions } = await writeLog(database.query, userId, anyLog(new Random(FIRST_SEED), now));
       const env = { TZ: zone, DATABASE_URL: database.url, DATA_DIR: '/nowhere' };
       const args = ['--json', 'retention', 'run', '--now', now.toISOString().replace('Z', '')];
-      const { output } = await runProcess(env, 'dist/src/admin/main.js', args);
+      const { output } = await runProcess(env, 'dist/service/admin.js', args);
       expect(JSON.parse(output)).toMatchObject({ dryRun: false, versions: goneBy(versions, now).size });
       expect(await remainingVersions(database.query)).toEqual(without(versions, goneBy(versions, now)));
     },

@@ -49,7 +49,7 @@ export const compiled = (...flags: string[]): readonly string[] => [
   process.execPath,
   ...flags,
   ...HEAP_FLAGS,
-  join(ROOT, 'dist/src/main.js'),
+  join(ROOT, 'dist/service/main.js'),
 ];
 
 /** `npm start`, of which `child` is npm. */
@@ -91,7 +91,7 @@ export async function startProcess(env: ProcessEnv, command = compiled()): Promi
 /** Runs a script of the build, the service unless told, and resolves when it has ended. */
 export async function runProcess(
   env: ProcessEnv,
-  script = 'dist/src/main.js',
+  script = 'dist/service/main.js',
   args: string[] = [],
 ): Promise<{ code: number | null; output: string }> {
   const child = spawn(process.execPath, [join(ROOT, script), ...args], { env: environment(env) });

@@ -7,7 +7,7 @@ import { runProcess } from '../kit/process.js';
 import { describeWithTestServers, startS3, type TestS3 } from '../kit/s3.js';
 import { TestBucket } from '../kit/stored-blobs.js';
 
-const ADMIN = 'dist/src/admin/main.js';
+const ADMIN = 'dist/service/admin.js';
 
 let service: TestService;
 let notes: TestWorkspace;

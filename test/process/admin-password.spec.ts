@@ -9,7 +9,7 @@ import { BASE_URL, holdRow, startService, type TestService } from '../kit/index.
 import { waitPatiently } from '../kit/patient-locks.js';
 import { runProcess } from '../kit/process.js';
 
-const ADMIN = 'dist/src/admin/main.js';
+const ADMIN = 'dist/service/admin.js';
 const PASSWORD = 'correct horse battery staple';
 
 let service: TestService;

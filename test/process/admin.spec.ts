@@ -13,7 +13,7 @@ import { changedTables, checksums } from '../kit/checksums.js';
 import { startService, type TestService, type TestUser } from '../kit/index.js';
 import { environment, startProcess } from '../kit/process.js';
 
-const ADMIN = join(import.meta.dirname, '../../dist/src/admin/main.js');
+const ADMIN = join(import.meta.dirname, '../../dist/service/admin.js');
 const DAY = 24 * 60 * 60_000;
 
 let service: TestService;

@@ -7,7 +7,7 @@ import { eventually, TestSocket, TestUser, type TestWorkspace } from '../kit/ind
 import { runProcess } from '../kit/process.js';
 import { describeWithTestServers } from '../kit/test-servers.js';
 
-const ADMIN = 'dist/src/admin/main.js';
+const ADMIN = 'dist/service/admin.js';
 
 describeWithTestServers('two instances behind nginx, on one PostgreSQL and one S3 server', () => {
   let cluster: TestCluster;

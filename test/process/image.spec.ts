@@ -117,7 +117,7 @@ describe('backup verify in the image', () => {
   });
 
   async function verify(...options: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-    const args = ['dist/src/admin/main.js', 'backup', 'verify', join(root, 'backup'), ...options];
+    const args = ['dist/service/admin.js', 'backup', 'verify', join(root, 'backup'), ...options];
     const child = spawn('node', args, { cwd: root, env: environment });
     const printed = { stdout: '', stderr: '' };
     for (const stream of ['stdout', 'stderr'] as const)

@@ -12,7 +12,7 @@ import { type LoggedOperation, writeLog } from '../kit/histories.js';
 import { expectReplayLaw, scrub } from '../kit/oracles.js';
 import { environment, type ServiceProcess, startProcess } from '../kit/process.js';
 
-const ADMIN = 'dist/src/admin/main.js';
+const ADMIN = 'dist/service/admin.js';
 const HOUR = 60 * 60_000;
 const DAY = 24 * HOUR;
 const FILES = 60;

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import supertest from 'supertest';
 import { adminReport } from '../kit/admin.js';
+import { documentText } from '../kit/api-document.js';
 import { adminEnded, type Ended, refusedStart } from '../kit/ended.js';
 import {
   BASE_URL,
@@ -147,6 +148,17 @@ describe('a start that succeeds', () => {
     await endDuringUpload(service);
   });
 
+  it('from its bundle is what the sources say: names of classes in the API document, files of pages', async () => {
+    const service = await startProcess({ DATA_DIR: dataDir, DATABASE_URL: database.url });
+    const { text } = await supertest(service.url).get('/openapi.json').expect(200);
+    expect(JSON.parse(text)).toEqual(JSON.parse(documentText()));
+    const page = await supertest(service.url).get('/auth/web-handoff'); // asks for what is missing
+    const files = [...page.text.matchAll(/(?:href|src)="(\/auth\/assets\/[^"]+)"/g)].map(([, path]) => path!);
+    expect(files).not.toEqual([]);
+    for (const file of files) await supertest(service.url).get(file).expect(200);
+    await service.end('SIGTERM');
+  });
+
   it('keeps its secrets: a token survives a restart, and all that it makes is for the owner alone', async () => {
     const own = await createDatabase();
     const env = { DATA_DIR: await mkdtemp(join(dataDir, 'own-')), DATABASE_URL: own.url };
@@ -201,7 +213,7 @@ async function endDuringUpload(service: ServiceProcess): Promise<void> {
 
 describe('npm run admin', () => {
   const admin = (...args: string[]): Promise<{ code: number | null; output: string }> =>
-    runProcess({ DATA_DIR: dataDir, DATABASE_URL: database.url }, 'dist/src/admin/main.js', args);
+    runProcess({ DATA_DIR: dataDir, DATABASE_URL: database.url }, 'dist/service/admin.js', args);
 
   it('creates an account that can sign in, also beside a running service', async () => {
     const service = await startService({ env: { DATA_DIR: dataDir, DATABASE_URL: database.url } });
@@ -263,7 +275,7 @@ describe('a changed AUTH_SECRET', () => {
       refusal(/^AUTH_SECRET is not the one .*signing-keys renew` once\.\n$/),
     );
 
-    const renewed = await runProcess(changed, 'dist/src/admin/main.js', ['signing-keys', 'renew']);
+    const renewed = await runProcess(changed, 'dist/service/admin.js', ['signing-keys', 'renew']);
     expect(renewed.code).toBe(0);
     const service = await startService({ env: changed });
     const alice = await TestUser.logIn(service.url, 'alice');

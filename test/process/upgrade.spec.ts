@@ -46,7 +46,7 @@ describe('older code on a schema that a newer version has migrated', () => {
     database = await createDatabase();
     await migrateFurther();
     const create = ['user', 'create', 'new@example.org'];
-    for (const answer of [await runProcess(env()), await runProcess(env(), 'dist/src/admin/main.js', create)])
+    for (const answer of [await runProcess(env()), await runProcess(env(), 'dist/service/admin.js', create)])
       expect(answer).toEqual({ code: 1, output: REFUSAL });
     expect(await database.query('SELECT FROM users')).toEqual([]);
   });

@@ -29,7 +29,7 @@ const asEnvironment = (lines: string): Record<string, string> =>
 describe('npm run admin -- vapid generate', () => {
   it('prints the three variables as the service takes them, without a database and leaving nothing behind', async () => {
     const command = ['vapid', 'generate', '--subject', 'mailto:ops@example.org'];
-    const { code, output } = await runProcess(env(), 'dist/src/admin/main.js', command);
+    const { code, output } = await runProcess(env(), 'dist/service/admin.js', command);
     expect(code).toBe(0);
     const environment = asEnvironment(output);
     expect(Object.keys(environment)).toEqual(['VAPID_PUBLIC_KEY', 'VAPID_PRIVATE_KEY', 'VAPID_SUBJECT']);

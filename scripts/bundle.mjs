@@ -1,0 +1,36 @@
+// Makes dist/service of what the compiler has written: the service and its administration as few files, with their
+// libraries. A process loads these in less than half the time: docs/adr/0026-a-bundle-is-what-runs.md.
+import { cp, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { rolldown } from 'rolldown';
+
+const dist = join(import.meta.dirname, '..', 'dist');
+const target = join(dist, 'service');
+
+/** Others require the first two at run time: in a bundle there would be two of each. The third reads its package.json. */
+const LOADED_AS_THEY_ARE = ['pg', 'typeorm', 'ioredis'];
+
+/** Nest asks for them in case they are installed. */
+const NOT_USED = [
+  '@fastify/multipart',
+  '@fastify/static',
+  '@fastify/view',
+  '@nestjs/microservices',
+  '@nestjs/platform-express',
+  '@nestjs/platform-socket.io',
+];
+
+const external = [...LOADED_AS_THEY_ARE, ...NOT_USED];
+
+const bundle = await rolldown({
+  input: { main: join(dist, 'src/main.js'), admin: join(dist, 'src/admin/main.js') },
+  platform: 'node',
+  external: (id) => external.some((name) => id === name || id.startsWith(`${name}/`)),
+  onLog: (level, { message }) => {
+    if (level === 'warn') throw new Error(message); // such as for an import that leads nowhere
+  },
+});
+await rm(target, { recursive: true, force: true });
+await bundle.write({ dir: target, keepNames: true, sourcemap: true });
+await cp(join(dist, 'src/handoff/assets'), join(target, 'assets'), { recursive: true });
+await writeFile(join(target, '.complete'), ''); // last: what has been cut off is made anew

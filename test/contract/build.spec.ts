@@ -1,0 +1,102 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { ROOT } from '../kit/deployment.js';
+
+/** Stand for the compiler and the bundler: each writes down that it ran, and what tells that it has come to its end. */
+const COMPILER = `require('./dist.cjs')('compiled', ['dist/src/main.js', 'dist/.tsbuildinfo'])`;
+const BUNDLER = `createRequire(import.meta.url)('../node_modules/dist.cjs')('bundled', ['dist/service/.complete'])`;
+const DIST = `
+  const { appendFileSync, existsSync, mkdirSync, writeFileSync } = require('node:fs');
+  module.exports = (step, files) => {
+    appendFileSync('ran', step + ' ');
+    if (existsSync('fails')) process.exit(1);
+    for (const file of files) {
+      mkdirSync(require('node:path').dirname(file), { recursive: true });
+      writeFileSync(file, '');
+    }
+  };`;
+
+let root: string;
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'sync-build-'));
+  cpSync(join(ROOT, 'scripts/build-if-needed.mjs'), join(root, 'scripts/build-if-needed.mjs'));
+  write('node_modules/dist.cjs', DIST);
+  write('node_modules/@nestjs/cli/bin/nest.js', COMPILER.replace('./dist', '../../../dist'));
+  write('scripts/bundle.mjs', `import { createRequire } from 'node:module'; ${BUNDLER}`);
+  write('src/main.ts');
+  write('node_modules/.package-lock.json');
+  age();
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+function write(name: string, content = ''): void {
+  mkdirSync(dirname(join(root, name)), { recursive: true });
+  writeFileSync(join(root, name), content);
+}
+
+/** Everything that is there is a minute older. */
+function age(): void {
+  for (const name of readdirSync(root, { recursive: true }) as string[]) {
+    const before = new Date(statSync(join(root, name)).mtimeMs - 60_000);
+    utimesSync(join(root, name), before, before);
+  }
+}
+
+/** @returns what ran, and the exit code of `scripts/build-if-needed.mjs` */
+function built(): [string, number | null] {
+  writeFileSync(join(root, 'ran'), '');
+  const { status } = spawnSync(process.execPath, [join(root, 'scripts/build-if-needed.mjs')]);
+  const ran = readFileSync(join(root, 'ran'), 'utf8').trim();
+  age();
+  return [ran, status];
+}
+
+describe('what is built before a command', () => {
+  it('is all of it at first, and then nothing', () => {
+    expect(built()).toEqual(['compiled bundled', 0]);
+    expect(built()).toEqual(['', 0]);
+  });
+
+  it('is all of it after an edit', () => {
+    built();
+    write('src/files/files.service.ts');
+    expect(built()).toEqual(['compiled bundled', 0]);
+  });
+
+  it('is the bundle alone when packages were installed, and beside `npm run dev`', () => {
+    built();
+    write('node_modules/.package-lock.json');
+    expect(built()).toEqual(['bundled', 0]);
+    write('dist/.tsbuildinfo'); // its compiler's
+    expect(built()).toEqual(['bundled', 0]);
+  });
+
+  it('is built again after it was cut off or failed', () => {
+    built();
+    rmSync(join(root, 'dist/service/.complete'));
+    expect(built()).toEqual(['bundled', 0]);
+    rmSync(join(root, 'dist/src/main.js')); // what the compiler leaves when types are wrong
+    write('fails');
+    expect(built()).toEqual(['compiled', 1]);
+    rmSync(join(root, 'fails'));
+    expect(built()).toEqual(['compiled bundled', 0]);
+  });
+
+  it('is nothing where there is no compiler, as in the image', () => {
+    rmSync(join(root, 'node_modules/@nestjs'), { recursive: true });
+    expect(built()).toEqual(['', 0]);
+  });
+});
+
+describe('the bundle', () => {
+  it('says last that it is complete', () => {
+    const service = join(ROOT, 'dist/service');
+    const times = (readdirSync(service, { recursive: true }) as string[]).map(
+      (name) => statSync(join(service, name)).mtimeMs,
+    );
+    expect(statSync(join(service, '.complete')).mtimeMs).toBe(Math.max(...times));
+  });
+});
