@@ -14,7 +14,7 @@ const bundled = 'dist/service/.complete';
 const installed = 'node_modules/.package-lock.json'; // npm writes it last
 
 if (existsSync(join(root, nest))) {
-  const isCompiled = isNewest(compiled, sources) && existsSync(join(root, 'dist/src/main.js')); // not without types
+  const isCompiled = isNewest(compiled, sources) && existsSync(join(root, 'dist/src/main.js')); // none when types are wrong
   if (!isCompiled) run(nest, 'build');
   if (!isNewest(bundled, [compiled, 'scripts/bundle.mjs', installed])) run('scripts/bundle.mjs');
 }

@@ -9,7 +9,7 @@ import { adminJson } from '../kit/admin.js';
 import { startService, type TestService } from '../kit/index.js';
 import { ProviderSubscription, WEBHOOK_SECRET } from '../kit/payment-provider.js';
 import { adminEnded } from '../kit/ended.js';
-import { enterEnvironment, runProcess } from '../kit/process.js';
+import { ADMIN, enterEnvironment, runProcess } from '../kit/process.js';
 
 type Env = Record<string, string>;
 
@@ -105,7 +105,7 @@ describe('admin webhook send', () => {
   it('exits 1 when it has failed and 2 when it was used wrongly', async () => {
     const send = (type: string): string[] => ['webhook', 'send', type, '--user', 'nobody@example.org'];
     // In a process of its own, as somebody runs it beside the service.
-    const nobody = await runProcess(beside, 'dist/service/admin.js', send('invoice.payment_failed'));
+    const nobody = await runProcess(beside, ADMIN, send('invoice.payment_failed'));
     expect(nobody).toEqual({ code: 1, output: 'there is no account nobody@example.org\n' });
     const unknown = await adminEnded(beside, ...send('invoice.exploded'));
     expect(unknown).toMatchObject({

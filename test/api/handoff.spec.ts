@@ -1,7 +1,7 @@
 import supertest from 'supertest';
 import { KillSwitch } from '../../src/platform/kill-switch/index.js';
 import { BASE_URL, startService, type TestService } from '../kit/index.js';
-import { elementOf, formOf, formsOf, textOf, Visitor } from '../kit/visitor.js';
+import { assetsOf, elementOf, formOf, formsOf, textOf, Visitor } from '../kit/visitor.js';
 
 const DAY_MS = 24 * 60 * 60_000;
 const PASSWORD = 'correct horse battery staple';
@@ -353,8 +353,7 @@ describe('/auth/web-handoff', () => {
 
 describe('what the pages load', () => {
   it('is cached for ever, under a name that changes with it', async () => {
-    const { text } = await new Visitor(service.url).get(DESKTOP_PATH);
-    const paths = [...text.matchAll(/(?:href|src)="(\/auth\/assets\/[^"]+)"/g)].map(([, path]) => path!);
+    const paths = assetsOf(await new Visitor(service.url).get(DESKTOP_PATH));
     expect(new Set(paths).size).toBe(3);
     for (const path of new Set(paths)) {
       const answer = await supertest(service.url).get(path).expect(200);

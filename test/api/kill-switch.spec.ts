@@ -18,7 +18,7 @@ import {
   type TestWorkspace,
 } from '../kit/index.js';
 import { answerOf, headOf, openSocket, received } from '../kit/raw-http.js';
-import { runProcess } from '../kit/process.js';
+import { ADMIN, runProcess } from '../kit/process.js';
 
 /** What goes on while the service is read-only, besides every GET. */
 const OPEN = [
@@ -282,7 +282,7 @@ describe('the mode', () => {
   it('is set by the admin command, beside a running service', async () => {
     const env = { DATA_DIR: service.dataDir, DATABASE_URL: service.database.url };
     const command = ['kill-switch', 'read-only', '--json'];
-    expect(await runProcess(env, 'dist/service/admin.js', command)).toEqual({
+    expect(await runProcess(env, ADMIN, command)).toEqual({
       code: 0,
       output: '{"mode":"read-only"}\n',
     });

@@ -1,31 +1,25 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
-import { readdirSync, statSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { statSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { ROOT } from '../kit/deployment.js';
 
-/** Stand for the compiler and the bundler: each writes down that it ran, and what tells that it has come to its end. */
-const COMPILER = `require('./dist.cjs')('compiled', ['dist/src/main.js', 'dist/.tsbuildinfo'])`;
-const BUNDLER = `createRequire(import.meta.url)('../node_modules/dist.cjs')('bundled', ['dist/service/.complete'])`;
-const DIST = `
-  const { appendFileSync, existsSync, mkdirSync, writeFileSync } = require('node:fs');
-  module.exports = (step, files) => {
-    appendFileSync('ran', step + ' ');
+/** Stands for the compiler or the bundler: writes down that it ran, and what tells that it has come to its end. */
+const standIn = (step: string, ...files: string[]): string => `
+  import('node:fs').then(({ appendFileSync, cpSync, existsSync }) => {
+    appendFileSync('ran', '${step} ');
     if (existsSync('fails')) process.exit(1);
-    for (const file of files) {
-      mkdirSync(require('node:path').dirname(file), { recursive: true });
-      writeFileSync(file, '');
-    }
-  };`;
+    for (const file of ${JSON.stringify(files)}) cpSync('empty', file);
+  });`;
 
 let root: string;
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'sync-build-'));
   cpSync(join(ROOT, 'scripts/build-if-needed.mjs'), join(root, 'scripts/build-if-needed.mjs'));
-  write('node_modules/dist.cjs', DIST);
-  write('node_modules/@nestjs/cli/bin/nest.js', COMPILER.replace('./dist', '../../../dist'));
-  write('scripts/bundle.mjs', `import { createRequire } from 'node:module'; ${BUNDLER}`);
+  write('empty');
+  write('node_modules/@nestjs/cli/bin/nest.js', standIn('compiled', 'dist/src/main.js', 'dist/.tsbuildinfo'));
+  write('scripts/bundle.mjs', standIn('bundled', 'dist/service/.complete'));
   write('src/main.ts');
   write('node_modules/.package-lock.json');
   age();

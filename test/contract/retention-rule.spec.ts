@@ -11,7 +11,7 @@ import {
 } from '../kit/histories.js';
 import { createDatabase, type TestDatabase } from '../kit/index.js';
 import { MovableClock } from '../kit/movable-clock.js';
-import { runProcess } from '../kit/process.js';
+import { ADMIN, runProcess } from '../kit/process.js';
 import { Random } from '../kit/random.js';
 
 const HOUR = 60 * 60_000;
@@ -170,7 +170,7 @@ describe('the statement does what the rule says', () => {
       const { versions } = await writeLog(database.query, userId, anyLog(new Random(FIRST_SEED), now));
       const env = { TZ: zone, DATABASE_URL: database.url, DATA_DIR: '/nowhere' };
       const args = ['--json', 'retention', 'run', '--now', now.toISOString().replace('Z', '')];
-      const { output } = await runProcess(env, 'dist/service/admin.js', args);
+      const { output } = await runProcess(env, ADMIN, args);
       expect(JSON.parse(output)).toMatchObject({ dryRun: false, versions: goneBy(versions, now).size });
       expect(await remainingVersions(database.query)).toEqual(without(versions, goneBy(versions, now)));
     },

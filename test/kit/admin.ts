@@ -3,7 +3,7 @@ import type { Report } from '../../src/admin/report.js';
 import { enterEnvironment, type ProcessEnv } from './process.js';
 
 /**
- * Runs an admin command in this process, all but its printing: a process of its own takes seconds.
+ * Runs an admin command in this process, all but its printing: a process of its own takes a second.
  * @param env what is set beside the test's own environment
  * @returns its report; throws what the command does
  */

@@ -25,7 +25,7 @@ export async function refusedStart(env: ProcessEnv): Promise<Ended> {
   return ended;
 }
 
-/** Runs the admin command's own program in this process: loading it in a process of its own takes two seconds. */
+/** Runs the admin command's own program in this process: a process of its own takes a second. */
 export function adminEnded(env: ProcessEnv, ...args: string[]): Promise<Ended> {
   return endOf('admin/main.ts', env, args);
 }

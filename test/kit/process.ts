@@ -1,10 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { HEAP_FLAGS } from './deployment.js';
+import { HEAP_FLAGS, ROOT } from './deployment.js';
 import { BASE_URL, DEV_LOGIN_KEY } from './service.js';
 
-const ROOT = join(import.meta.dirname, '..', '..');
+/** What runs, from the top of the tree: the service, and its administration. */
+export const SERVICE = 'dist/service/main.js';
+export const ADMIN = 'dist/service/admin.js';
 
 /** The compiled service in a process of its own, to be killed. */
 export interface ServiceProcess {
@@ -49,7 +51,7 @@ export const compiled = (...flags: string[]): readonly string[] => [
   process.execPath,
   ...flags,
   ...HEAP_FLAGS,
-  join(ROOT, 'dist/service/main.js'),
+  join(ROOT, SERVICE),
 ];
 
 /** `npm start`, of which `child` is npm. */
@@ -91,7 +93,7 @@ export async function startProcess(env: ProcessEnv, command = compiled()): Promi
 /** Runs a script of the build, the service unless told, and resolves when it has ended. */
 export async function runProcess(
   env: ProcessEnv,
-  script = 'dist/service/main.js',
+  script = SERVICE,
   args: string[] = [],
 ): Promise<{ code: number | null; output: string }> {
   const child = spawn(process.execPath, [join(ROOT, script), ...args], { env: environment(env) });

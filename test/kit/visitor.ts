@@ -105,6 +105,10 @@ export function elementOf({ text }: supertest.Response, id: string): Record<stri
   return attributesOf(tag);
 }
 
+/** The paths of the files that a page loads. */
+export const assetsOf = ({ text }: supertest.Response): string[] =>
+  [...text.matchAll(/(?:href|src)="(\/auth\/assets\/[^"]+)"/g)].map(([, path]) => path!);
+
 function valuesIn(html: string): Record<string, string> {
   const inputs = [...html.matchAll(new RegExp(`<input\\b(${INSIDE_TAG})>`, 'g'))].map(([, attributes = '']) =>
     attributesOf(attributes),

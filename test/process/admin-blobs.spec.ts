@@ -3,11 +3,9 @@ import { mkdir, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { adminEnded, type Ended, refusedStart } from '../kit/ended.js';
 import { startService, type TestService, type TestWorkspace } from '../kit/index.js';
-import { runProcess } from '../kit/process.js';
+import { ADMIN, runProcess } from '../kit/process.js';
 import { describeWithTestServers, startS3, type TestS3 } from '../kit/s3.js';
 import { TestBucket } from '../kit/stored-blobs.js';
-
-const ADMIN = 'dist/service/admin.js';
 
 let service: TestService;
 let notes: TestWorkspace;

@@ -7,9 +7,8 @@ import { adminReport } from '../kit/admin.js';
 import { adminEnded } from '../kit/ended.js';
 import { BASE_URL, holdRow, startService, type TestService } from '../kit/index.js';
 import { waitPatiently } from '../kit/patient-locks.js';
-import { runProcess } from '../kit/process.js';
+import { ADMIN, runProcess } from '../kit/process.js';
 
-const ADMIN = 'dist/service/admin.js';
 const PASSWORD = 'correct horse battery staple';
 
 let service: TestService;

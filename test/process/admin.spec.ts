@@ -10,10 +10,10 @@ import type { Report } from '../../src/admin/report.js';
 import { adminReport } from '../kit/admin.js';
 import { adminEnded, type Ended } from '../kit/ended.js';
 import { changedTables, checksums } from '../kit/checksums.js';
+import { ROOT } from '../kit/deployment.js';
 import { startService, type TestService, type TestUser } from '../kit/index.js';
-import { environment, startProcess } from '../kit/process.js';
+import { ADMIN, environment, startProcess } from '../kit/process.js';
 
-const ADMIN = join(import.meta.dirname, '../../dist/service/admin.js');
 const DAY = 24 * 60 * 60_000;
 
 let service: TestService;
@@ -38,7 +38,7 @@ const told = (...args: string[]): Promise<Report> => adminReport(beside(), ...ar
 
 /** The command in a process of its own, as somebody runs it. */
 async function admin(env: Record<string, string>, ...args: string[]): Promise<Ended> {
-  const child = spawn(process.execPath, [ADMIN, ...args], { env: environment(env) });
+  const child = spawn(process.execPath, [join(ROOT, ADMIN), ...args], { env: environment(env) });
   const printed = { stdout: '', stderr: '' };
   for (const stream of ['stdout', 'stderr'] as const)
     child[stream].on('data', (chunk: Buffer) => (printed[stream] += String(chunk)));

@@ -15,10 +15,9 @@ import {
   type TestWorkspace,
 } from '../kit/index.js';
 import { expectReplayLaw } from '../kit/oracles.js';
-import { type ProcessEnv, runProcess } from '../kit/process.js';
+import { ADMIN, type ProcessEnv, runProcess } from '../kit/process.js';
 import { describeWithTestServers, startS3 } from '../kit/s3.js';
 
-const ADMIN = 'dist/service/admin.js';
 /** Above it a blob has a file of its own. */
 const INLINE = 1024;
 const GAP = 1_000_000;

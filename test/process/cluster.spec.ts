@@ -4,10 +4,8 @@ import { adminJson } from '../kit/admin.js';
 import { TestVault } from '../kit/automation.js';
 import { startCluster, type TestCluster } from '../kit/cluster.js';
 import { eventually, TestSocket, TestUser, type TestWorkspace } from '../kit/index.js';
-import { runProcess } from '../kit/process.js';
+import { ADMIN, runProcess } from '../kit/process.js';
 import { describeWithTestServers } from '../kit/test-servers.js';
-
-const ADMIN = 'dist/service/admin.js';
 
 describeWithTestServers('two instances behind nginx, on one PostgreSQL and one S3 server', () => {
   let cluster: TestCluster;

@@ -7,6 +7,7 @@ import supertest from 'supertest';
 import { adminReport } from '../kit/admin.js';
 import { createDatabase, startService, type TestDatabase, type TestService } from '../kit/index.js';
 import { compose, dockerfileStages, execForm, interpolated, ROOT, text } from '../kit/deployment.js';
+import { ADMIN } from '../kit/process.js';
 import { describeWithTestServers, startS3 } from '../kit/s3.js';
 
 const [, final = []] = dockerfileStages();
@@ -117,7 +118,7 @@ describe('backup verify in the image', () => {
   });
 
   async function verify(...options: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-    const args = ['dist/service/admin.js', 'backup', 'verify', join(root, 'backup'), ...options];
+    const args = [ADMIN, 'backup', 'verify', join(root, 'backup'), ...options];
     const child = spawn('node', args, { cwd: root, env: environment });
     const printed = { stdout: '', stderr: '' };
     for (const stream of ['stdout', 'stderr'] as const)

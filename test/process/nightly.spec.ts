@@ -10,9 +10,8 @@ import { refusedStart } from '../kit/ended.js';
 import { createDatabase, type TestDatabase, TestUser, TestWorkspace } from '../kit/index.js';
 import { type LoggedOperation, writeLog } from '../kit/histories.js';
 import { expectReplayLaw, scrub } from '../kit/oracles.js';
-import { environment, type ServiceProcess, startProcess } from '../kit/process.js';
+import { ADMIN, environment, type ServiceProcess, startProcess } from '../kit/process.js';
 
-const ADMIN = 'dist/service/admin.js';
 const HOUR = 60 * 60_000;
 const DAY = 24 * HOUR;
 const FILES = 60;

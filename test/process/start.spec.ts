@@ -18,7 +18,15 @@ import {
   type TestDatabase,
   TestUser,
 } from '../kit/index.js';
-import { NPM_START, type ProcessEnv, runProcess, type ServiceProcess, startProcess } from '../kit/process.js';
+import {
+  ADMIN,
+  NPM_START,
+  type ProcessEnv,
+  runProcess,
+  type ServiceProcess,
+  startProcess,
+} from '../kit/process.js';
+import { assetsOf } from '../kit/visitor.js';
 
 /** This sentence and nothing else, and the exit code 1. */
 const refusal = (sentence: string | RegExp): object => ({
@@ -27,7 +35,7 @@ const refusal = (sentence: string | RegExp): object => ({
   stderr: typeof sentence === 'string' ? sentence : expect.stringMatching(sentence),
 });
 
-/** Starts and ends the service in this process: one of its own takes seconds. */
+/** Starts and ends the service in this process: one of its own takes a second. */
 async function startHere(env: ProcessEnv): Promise<void> {
   await (await startService({ env })).close();
 }
@@ -153,7 +161,7 @@ describe('a start that succeeds', () => {
     const { text } = await supertest(service.url).get('/openapi.json').expect(200);
     expect(JSON.parse(text)).toEqual(JSON.parse(documentText()));
     const page = await supertest(service.url).get('/auth/web-handoff'); // asks for what is missing
-    const files = [...page.text.matchAll(/(?:href|src)="(\/auth\/assets\/[^"]+)"/g)].map(([, path]) => path!);
+    const files = assetsOf(page);
     expect(files).not.toEqual([]);
     for (const file of files) await supertest(service.url).get(file).expect(200);
     await service.end('SIGTERM');
@@ -213,7 +221,7 @@ async function endDuringUpload(service: ServiceProcess): Promise<void> {
 
 describe('npm run admin', () => {
   const admin = (...args: string[]): Promise<{ code: number | null; output: string }> =>
-    runProcess({ DATA_DIR: dataDir, DATABASE_URL: database.url }, 'dist/service/admin.js', args);
+    runProcess({ DATA_DIR: dataDir, DATABASE_URL: database.url }, ADMIN, args);
 
   it('creates an account that can sign in, also beside a running service', async () => {
     const service = await startService({ env: { DATA_DIR: dataDir, DATABASE_URL: database.url } });
@@ -275,7 +283,7 @@ describe('a changed AUTH_SECRET', () => {
       refusal(/^AUTH_SECRET is not the one .*signing-keys renew` once\.\n$/),
     );
 
-    const renewed = await runProcess(changed, 'dist/service/admin.js', ['signing-keys', 'renew']);
+    const renewed = await runProcess(changed, ADMIN, ['signing-keys', 'renew']);
     expect(renewed.code).toBe(0);
     const service = await startService({ env: changed });
     const alice = await TestUser.logIn(service.url, 'alice');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import supertest from 'supertest';
 import { migrations } from '../../src/platform/database/migrations/index.js';
 import { createDatabase, startService, type TestDatabase } from '../kit/index.js';
-import { runProcess, startProcess } from '../kit/process.js';
+import { ADMIN, runProcess, startProcess } from '../kit/process.js';
 
 const REFUSAL =
   'The database was migrated by a newer version (FromTheFuture9999999999999); start that version or a later one.\n';
@@ -46,7 +46,7 @@ describe('older code on a schema that a newer version has migrated', () => {
     database = await createDatabase();
     await migrateFurther();
     const create = ['user', 'create', 'new@example.org'];
-    for (const answer of [await runProcess(env()), await runProcess(env(), 'dist/service/admin.js', create)])
+    for (const answer of [await runProcess(env()), await runProcess(env(), ADMIN, create)])
       expect(answer).toEqual({ code: 1, output: REFUSAL });
     expect(await database.query('SELECT FROM users')).toEqual([]);
   });

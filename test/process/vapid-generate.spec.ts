@@ -5,7 +5,7 @@ import { loadConfiguration } from '../../src/config/index.js';
 import { isVapidKeyPair } from '../../src/devices/vapid-keys.js';
 import { adminJson } from '../kit/admin.js';
 import { adminEnded } from '../kit/ended.js';
-import { runProcess } from '../kit/process.js';
+import { ADMIN, runProcess } from '../kit/process.js';
 
 let dataDir: string;
 beforeAll(async () => {
@@ -29,7 +29,7 @@ const asEnvironment = (lines: string): Record<string, string> =>
 describe('npm run admin -- vapid generate', () => {
   it('prints the three variables as the service takes them, without a database and leaving nothing behind', async () => {
     const command = ['vapid', 'generate', '--subject', 'mailto:ops@example.org'];
-    const { code, output } = await runProcess(env(), 'dist/service/admin.js', command);
+    const { code, output } = await runProcess(env(), ADMIN, command);
     expect(code).toBe(0);
     const environment = asEnvironment(output);
     expect(Object.keys(environment)).toEqual(['VAPID_PUBLIC_KEY', 'VAPID_PRIVATE_KEY', 'VAPID_SUBJECT']);
