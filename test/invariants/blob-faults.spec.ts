@@ -182,6 +182,7 @@ describeWithTestServers('between the service and S3', () => {
     );
   });
 
+  // A store that says to have removed what it keeps leaves bytes for the doctor: nothing here could know of them.
   it('a storm of faults loses nothing and leaves nothing', async () => {
     const random = new Random(20_261_120);
     const acknowledged = new Map<string, Buffer>();
@@ -196,7 +197,10 @@ describeWithTestServers('between the service and S3', () => {
     };
     for (const patience of PATIENCE) {
       if (acknowledged.size > ENOUGH) break;
-      trouble(() => (random.next() < 0.3 ? random.pick(FAULTS)[1] : undefined), patience);
+      trouble(({ method }) => {
+        const fault = random.next() < 0.3 ? random.pick(FAULTS)[1] : undefined;
+        return method === 'DELETE' && fault?.kind === 'swallow' ? undefined : fault;
+      }, patience);
       await Promise.all(Array.from({ length: 6 }, writer));
     }
     heal();
