@@ -5,7 +5,7 @@ export default {
   testMatch: ['<rootDir>/test/**/*.spec.ts'],
   globalSetup: '<rootDir>/test/kit/global-setup.mjs',
   globalTeardown: '<rootDir>/test/kit/global-teardown.mjs',
-  setupFilesAfterEnv: ['<rootDir>/test/kit/judge-answers.ts'],
+  setupFilesAfterEnv: ['<rootDir>/test/kit/give-way.ts', '<rootDir>/test/kit/judge-answers.ts'],
   reporters: ['default', '<rootDir>/test/kit/answers-reporter.mjs'],
   testSequencer: '<rootDir>/test/kit/longest-first.mjs',
   maxWorkers: 4,

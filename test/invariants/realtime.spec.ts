@@ -473,6 +473,24 @@ describeWithTestServers('two instances on one Redis', () => {
 
   tests(() => redis!.restart());
 
+  it('the service as it is released is heard through it, and hears', async () => {
+    const env = { REDIS_URL: redis!.url };
+    const listener = await startService({ env, beside: here });
+    stopIntervals(listener); // it does not look by itself
+    const { dataDir, database } = here;
+    const released = await startProcess({ ...env, DATA_DIR: dataDir, DATABASE_URL: database.url });
+    const near = await join(listener, 'near');
+    const far = await TestSocket.join(workspace.as(alice.at(released.url)), 'far');
+    await near.frame('device_connected');
+    await workspace.as(alice.at(released.url)).put('a', 'one', 'laptop').expect(201);
+    for (const socket of [near, far]) expect(await socket.frame('changes')).toMatchObject({ cursor: 1 });
+    await workspace.as(alice.at(listener.url)).put('b', 'two', 'laptop').expect(201);
+    for (const socket of [near, far]) expect(await socket.frame('changes', 1)).toMatchObject({ cursor: 2 });
+    await far.close();
+    expect(await released.end('SIGTERM')).toEqual({ code: 0, signal: null });
+    await listener.close();
+  });
+
   it('count hits of a limit together, also while Redis is away', async () => {
     const limits = { REDIS_URL: redis!.url, RATE_LIMIT_PER_MINUTE: '1200' };
     const one = await startService({ env: limits });
