@@ -17,6 +17,9 @@ import { KeySessions1763600000018 } from './1763600000018-key-sessions.js';
 import { PlansByKey1763600000019 } from './1763600000019-plans-by-key.js';
 import { UploadsTogether1763600000020 } from './1763600000020-uploads-together.js';
 import { SmallSamplesOfBlobs1763600000021 } from './1763600000021-small-samples-of-blobs.js';
+import { QuickChecksOfWorkspaces1763600000022 } from './1763600000022-quick-checks-of-workspaces.js';
+import { QuickCheckOfBlobs1763600000023 } from './1763600000023-quick-check-of-blobs.js';
+import { ValidCheckOfBlobs1763600000024 } from './1763600000024-valid-check-of-blobs.js';
 
 /** In the order in which they run. Hand-written; never edited once landed. */
 export const migrations = [
@@ -39,4 +42,7 @@ export const migrations = [
   PlansByKey1763600000019,
   UploadsTogether1763600000020,
   SmallSamplesOfBlobs1763600000021,
+  QuickChecksOfWorkspaces1763600000022,
+  QuickCheckOfBlobs1763600000023,
+  ValidCheckOfBlobs1763600000024,
 ];
