@@ -3,12 +3,9 @@ import { createReadStream } from 'node:fs';
 import { open, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TestVault } from '../kit/automation.js';
-import { HEAP_FLAGS, ROOT } from '../kit/deployment.js';
 import { eventually } from '../kit/index.js';
 import { type OwnProcess, startOwnProcess } from '../kit/own-process.js';
-
-/** Not bundled: for a snapshot, V8 looks up the line of each function from the top of its file. */
-const UNBUNDLED = [process.execPath, ...HEAP_FLAGS, join(ROOT, 'dist/src/main.js')];
+import { unbundled } from '../kit/process.js';
 
 /** After so many, young garbage has been collected. */
 const REQUESTS = 100;
@@ -25,7 +22,7 @@ describe('the memory of the service', () => {
 
   beforeAll(async () => {
     const NODE_OPTIONS = '--heapsnapshot-signal=SIGUSR2';
-    own = await startOwnProcess({ NODE_OPTIONS }, UNBUNDLED);
+    own = await startOwnProcess({ NODE_OPTIONS }, unbundled);
     vault = await TestVault.setUp(await own.alice.workspace(), PASSWORD);
   });
   afterAll(() => own.end());
@@ -52,7 +49,7 @@ describe('the memory of the service', () => {
       path: session.keys.path.subarray(0, 32),
       wrapping: Buffer.from(hkdfSync('sha256', session.keySession, '', 'key session', 32)),
     };
-    const token = Buffer.from(session.keySession); // for it comes in a header
+    const token = Buffer.from(session.workspace.user.token); // comes with each request, so that it can be found
     // The answer may be here before the request is over there; and the cipher's own copy goes when it is collected.
     await eventually(async () => {
       await serveOthers();

@@ -64,6 +64,6 @@ describe.each<[string, (value: string) => Promise<unknown>, shortest: number, lo
   );
 });
 
-it('every constraint holds for the rows that were there before it, too', async () => {
+it('every constraint of the schema holds for rows from before it, too', async () => {
   expect(await database.query('SELECT conname FROM pg_constraint WHERE NOT convalidated')).toEqual([]);
 });

@@ -1,7 +1,7 @@
-// Runs before each test file: the model has a time to keep, and all the others give way to it. It is among the first to
-// start, in a worker that has not given way yet: only root could go back.
-import { setPriority } from 'node:os';
+// Runs before each test file: the model has a time to keep, and the others give way to it, each with its main thread and
+// the processes that it starts. Only root could go back, so it matters that a worker begins with the model.
+import { getPriority, setPriority } from 'node:os';
 
 const BEHIND = 10;
 
-if (!expect.getState().testPath?.endsWith('/model.spec.ts')) setPriority(BEHIND);
+if (!expect.getState().testPath?.endsWith('/model.spec.ts')) setPriority(Math.max(getPriority(), BEHIND));

@@ -54,6 +54,9 @@ export const compiled = (...flags: string[]): readonly string[] => [
   join(ROOT, SERVICE),
 ];
 
+/** The same modules before they are bundled: for a heap snapshot, V8 looks up the line of each function from the top of its file. */
+export const unbundled: readonly string[] = [process.execPath, ...HEAP_FLAGS, join(ROOT, 'dist/src/main.js')];
+
 /** `npm start`, of which `child` is npm. */
 export const NPM_START: readonly string[] = ['npm', 'start', '--prefix', ROOT];
 

@@ -8,17 +8,16 @@ export class QuickCheckOfBlobs1763600000023 implements MigrationInterface {
   readonly name = 'QuickCheckOfBlobs1763600000023';
 
   async up(runner: QueryRunner): Promise<void> {
-    await replaceCheck(runner, `length(sha256) = 64 AND sha256 ~ '^[0-9a-f]*$'`);
+    await replaceCheck(runner, `(length(sha256) = 64 AND sha256 ~ '^[0-9a-f]*$') NOT VALID`);
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    await replaceCheck(runner, `sha256 ~ '^[0-9a-f]{64}$'`);
+    await replaceCheck(runner, `(sha256 ~ '^[0-9a-f]{64}$')`);
   }
 }
 
-async function replaceCheck(runner: QueryRunner, condition: string): Promise<void> {
+async function replaceCheck(runner: QueryRunner, check: string): Promise<void> {
   await runner.query(
-    `ALTER TABLE blobs DROP CONSTRAINT blobs_sha256_check,
-       ADD CONSTRAINT blobs_sha256_check CHECK (${condition}) NOT VALID`,
+    `ALTER TABLE blobs DROP CONSTRAINT blobs_sha256_check, ADD CONSTRAINT blobs_sha256_check CHECK ${check}`,
   );
 }

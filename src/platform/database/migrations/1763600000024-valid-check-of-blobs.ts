@@ -9,7 +9,7 @@ export class ValidCheckOfBlobs1763600000024 implements MigrationInterface {
   }
 
   /** What is valid may stay so. */
-  async down(): Promise<void> {
-    await Promise.resolve();
+  down(): Promise<void> {
+    return Promise.resolve();
   }
 }
