@@ -51,15 +51,9 @@ describe('the memory of the service', () => {
     };
     const token = Buffer.from(session.workspace.user.token); // comes with each request, so that it can be found
     // The answer may be here before the request is over there; and the cipher's own copy goes when it is collected.
-    await eventually(async () => {
-      await serveOthers();
-      expect(await inMemory(own.service.child.pid!, { ...keys, token })).toEqual(['token']);
-    });
+    await eventually(async () => expect(await leftInMemory({ ...keys, token })).toEqual(['token']));
     await session.endSession().expect(200);
-    await eventually(async () => {
-      await serveOthers();
-      expect(await inMemory(own.service.child.pid!, keys)).toEqual([]);
-    });
+    await eventually(async () => expect(await leftInMemory(keys)).toEqual([]));
   });
 
   /** Everything that puts plaintext into memory. */
@@ -80,8 +74,10 @@ describe('the memory of the service', () => {
     await session.openSession({ password: `${PASSWORD}!` }).expect(403);
   }
 
-  async function serveOthers(): Promise<void> {
+  /** Which of the values are in the memory of the service when it has served others. */
+  async function leftInMemory(values: Readonly<Record<string, Buffer>>): Promise<string[]> {
     for (let n = 0; n < REQUESTS; n++) await vault.workspace.user.get('/api/v1/auth/me').expect(200);
+    return inMemory(own.service.child.pid!, values);
   }
 
   /** Which of the secrets are in the heap: has it collected, written to a file, and searches that. */

@@ -31,25 +31,29 @@ const blob = (sha256: string): Promise<unknown> =>
     [workspaceId, randomUUID(), sha256],
   );
 
-/** All three at once: none is there without the others. */
-const encryption = (column: string, value: string): Promise<unknown> => {
-  const values = {
-    encryption_salt: DIGITS.slice(0, 64),
-    verification_hash: DIGITS.slice(0, 64),
-    verification_salt: DIGITS,
-  };
-  const { encryption_salt, verification_hash, verification_salt } = { ...values, [column]: value };
-  return database.query(
-    'UPDATE workspaces SET encryption_salt = $2, verification_hash = $3, verification_salt = $4 WHERE id = $1',
-    [workspaceId, encryption_salt, verification_hash, verification_salt],
-  );
+const ENCRYPTION = {
+  encryption_salt: DIGITS.slice(0, 64),
+  verification_hash: DIGITS.slice(0, 64),
+  verification_salt: DIGITS,
 };
+
+/** All three at once: none is there without the others. */
+const encryption =
+  (column: keyof typeof ENCRYPTION) =>
+  (value: string): Promise<unknown> => {
+    const all = { ...ENCRYPTION };
+    all[column] = value;
+    return database.query(
+      'UPDATE workspaces SET encryption_salt = $2, verification_hash = $3, verification_salt = $4 WHERE id = $1',
+      [workspaceId, all.encryption_salt, all.verification_hash, all.verification_salt],
+    );
+  };
 
 describe.each<[string, (value: string) => Promise<unknown>, shortest: number, longest: number]>([
   ['blobs.sha256', blob, 64, 64],
-  ['workspaces.encryption_salt', (value) => encryption('encryption_salt', value), 64, 64],
-  ['workspaces.verification_hash', (value) => encryption('verification_hash', value), 64, 64],
-  ['workspaces.verification_salt', (value) => encryption('verification_salt', value), 32, 128],
+  ['workspaces.encryption_salt', encryption('encryption_salt'), 64, 64],
+  ['workspaces.verification_hash', encryption('verification_hash'), 64, 64],
+  ['workspaces.verification_salt', encryption('verification_salt'), 32, 128],
 ])('%s', (column, write, shortest, longest) => {
   it('holds hex of its length', async () => {
     for (const length of [shortest, longest]) await write(DIGITS.slice(0, length));

@@ -46,16 +46,18 @@ export function enterEnvironment(env: ProcessEnv): () => void {
   };
 }
 
-/** The service as `npm start` runs it. @param flags for the engine, beside those of `npm start` */
-export const compiled = (...flags: string[]): readonly string[] => [
+const commandOf = (file: string, ...flags: string[]): readonly string[] => [
   process.execPath,
   ...flags,
   ...HEAP_FLAGS,
-  join(ROOT, SERVICE),
+  join(ROOT, file),
 ];
 
+/** The service as `npm start` runs it. @param flags for the engine, beside those of `npm start` */
+export const compiled = (...flags: string[]): readonly string[] => commandOf(SERVICE, ...flags);
+
 /** The same modules before they are bundled: for a heap snapshot, V8 looks up the line of each function from the top of its file. */
-export const unbundled: readonly string[] = [process.execPath, ...HEAP_FLAGS, join(ROOT, 'dist/src/main.js')];
+export const unbundled = commandOf('dist/src/main.js');
 
 /** `npm start`, of which `child` is npm. */
 export const NPM_START: readonly string[] = ['npm', 'start', '--prefix', ROOT];
