@@ -8,7 +8,8 @@ import { promisify } from 'node:util';
 const INSTALLS_WITHIN_MS = 5 * 60_000;
 
 /**
- * Another project's server from npm, in a cache of its own outside this project.
+ * Another project's server from npm, in a cache of its own outside this project, one for each ABI of Node.js: what it has
+ * compiled runs on no other.
  * @param scripts dependencies that compile themselves when they are installed
  * @returns the directory in which it stands
  * @throws when it cannot be installed in five minutes
@@ -19,7 +20,8 @@ export async function npmPeer(
   scripts: readonly string[] = [],
 ): Promise<string> {
   const cache = process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache');
-  const home = join(cache, 'cloud-sync-service', 'peers', `${name.replace('/', '-')}-${version}`);
+  const directory = `${name.replace('/', '-')}-${version}-abi-${process.versions.modules}`;
+  const home = join(cache, 'cloud-sync-service', 'peers', directory);
   if (existsSync(home)) return home;
   const draft = `${home}.${process.pid}`;
   await mkdir(draft, { recursive: true });
