@@ -58,7 +58,7 @@ export class AssetFeed {
     for (const listener of listeners) {
       const wakeUps = Math.min(Math.max(revision - listener.assetsRevision, 0), AT_ONCE);
       listener.assetsRevision = revision;
-      for (let told = 0; told < wakeUps; told++) listener.sendEncoded(ASSETS_CHANGED);
+      for (let told = 0; told < wakeUps; told++) listener.sendFrame(ASSETS_CHANGED);
       if (turn.isOverWith(wakeUps)) await setImmediate();
     }
   }

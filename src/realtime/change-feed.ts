@@ -117,7 +117,7 @@ export class ChangeFeed {
     for (const member of this.members) {
       const own = forAuthors.get(member.deviceId ?? '');
       const message = own === undefined ? forAll : own;
-      if (message) member.sendEncoded(message);
+      if (message) member.sendFrame(message);
     }
     if (forAll.length > MESSAGE_BYTES / 4) await this.flushed();
   }

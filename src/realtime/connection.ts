@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import type { Principal } from '../auth/index.js';
 import type { Counter } from '../platform/metrics/index.js';
@@ -32,6 +33,7 @@ export class Connection {
 
   constructor(
     private readonly socket: WebSocket,
+    private readonly transport: Duplex,
     { principal, workspaceId, assetsRevision }: Admission,
     now: number,
     private readonly sent: Counter,
@@ -55,13 +57,17 @@ export class Connection {
   }
 
   send(message: ServerMessage): void {
-    this.sendEncoded(encode(message));
+    this.sendFrame(encode(message));
   }
 
-  /** A peer that does not read is closed rather than remembered for: it pulls when it is back. */
-  sendEncoded(bytes: Buffer): void {
-    if (!this.isOpenFlag) return;
-    this.socket.send(bytes, { binary: false });
+  /**
+   * Past the library, which would frame the same message anew for each socket. It writes whole frames at a time, so its pings
+   * and pongs come between ours; nothing may come after its close. A peer that does not read is closed rather than remembered
+   * for: it pulls when it is back.
+   */
+  sendFrame(frame: Buffer): void {
+    if (!this.isOpenFlag || this.socket.readyState !== this.socket.OPEN) return;
+    this.transport.write(frame);
     this.sent.add();
     if (this.socket.bufferedAmount > MAX_BUFFERED_BYTES) this.close(CloseCode.tooSlow);
   }

@@ -1,5 +1,6 @@
 import { DEVICE_ID_RULE, isDeviceId } from '../devices/index.js';
 import type { LoggedChange } from '../workspaces/index.js';
+import { textFrame } from './frames.js';
 
 export interface ChangeMessage {
   readonly encryptedPath: string;
@@ -41,9 +42,9 @@ export function parseMessage(text: string): ClientMessage {
   }
 }
 
-/** Encoded once, however many sockets it goes to. */
+/** As a frame, which is made once, however many sockets it goes to. */
 export function encode(message: ServerMessage): Buffer {
-  return Buffer.from(JSON.stringify(message));
+  return textFrame(JSON.stringify(message));
 }
 
 export function changesMessage(changes: readonly LoggedChange[], cursor: number): ServerMessage {

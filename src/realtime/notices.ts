@@ -43,7 +43,7 @@ export class Notices {
     if (begin === undefined) return 0;
     const end = Math.min(begin + atMost, this.notices.length);
     for (const { deviceId, message } of this.notices.slice(begin, end))
-      if (deviceId !== member.deviceId) member.sendEncoded(message);
+      if (deviceId !== member.deviceId) member.sendFrame(message);
     if (end < this.notices.length) this.progress.set(member, end);
     else this.progress.delete(member);
     return end - begin;

@@ -1,4 +1,5 @@
 import { type OnGatewayConnection, WebSocketGateway } from '@nestjs/websockets';
+import type { Duplex } from 'node:stream';
 import type { RawData, WebSocket } from 'ws';
 import { Devices } from '../devices/index.js';
 import { Clock } from '../platform/clock/index.js';
@@ -32,8 +33,10 @@ export class RealtimeGateway implements OnGatewayConnection {
     private readonly log: Log,
   ) {}
 
-  handleConnection(socket: WebSocket, admission: Admission): void {
-    const connection = new Connection(socket, admission, this.clock.elapsed(), this.connections.sent);
+  /** @param transport what `socket` itself writes to */
+  handleConnection(socket: WebSocket, admission: Admission, transport: Duplex): void {
+    const now = this.clock.elapsed();
+    const connection = new Connection(socket, transport, admission, now, this.connections.sent);
     this.connections.add(connection);
     const heard = (): void => void (connection.lastHeard = this.clock.elapsed());
     socket.on('ping', heard);

@@ -95,7 +95,7 @@ export class SocketAdapter extends WsAdapter {
       this.authorizer.requireRoom(admission);
       server.handleUpgrade(request, socket, head, (client) => {
         this.note(request, requestId, 101);
-        server.emit('connection', client, admission);
+        server.emit('connection', client, admission, socket);
       });
     } catch (error) {
       const answer = errorAnswer(error, requestId, this.log);

@@ -742,7 +742,7 @@ describe('shutdown', () => {
 function mostSentInATurn(): () => number {
   let isOver = false;
   let most = 0;
-  const send = jest.spyOn(Connection.prototype, 'sendEncoded');
+  const send = jest.spyOn(Connection.prototype, 'sendFrame');
   const look = (): void => {
     most = Math.max(most, send.mock.calls.length);
     send.mockClear();

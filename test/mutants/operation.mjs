@@ -95,6 +95,14 @@ export const OPERATION_MUTANTS = [
     tests: [[LIVE, 'ends? sockets also when no event arrives']],
   },
   {
+    name: 'message after the close',
+    promise: 'Nothing comes after the close of a socket.',
+    file: 'src/realtime/connection.ts',
+    find: ' || this.socket.readyState !== this.socket.OPEN',
+    replace: '',
+    tests: [['test/contract/frames.spec.ts', 'do not come after the close']],
+  },
+  {
     name: 'device is told of its own change',
     promise: 'A device is told of the others’ changes, and not of its own.',
     file: 'src/realtime/change-feed.ts',

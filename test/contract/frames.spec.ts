@@ -1,0 +1,102 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { type WebSocket, WebSocketServer } from 'ws';
+import type { Admission } from '../../src/realtime/admission.js';
+import { Connection } from '../../src/realtime/connection.js';
+import { textFrame } from '../../src/realtime/frames.js';
+import { eventually } from '../kit/index.js';
+
+const UPGRADE = [
+  'GET / HTTP/1.1',
+  'Host: x',
+  'Upgrade: websocket',
+  'Connection: Upgrade',
+  'Sec-WebSocket-Version: 13',
+  'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==',
+  '\r\n',
+].join('\r\n');
+/** A client's frames are masked; here with nothing. */
+const [PING, CLOSE] = [Buffer.of(0x89, 0x80, 0, 0, 0, 0), Buffer.of(0x88, 0x80, 0, 0, 0, 0)];
+const [PONG_OF_SERVER, CLOSE_OF_SERVER] = [Buffer.of(0x8a, 0), Buffer.of(0x88, 0)];
+
+describe('frames', () => {
+  let server: Server;
+  let sockets: WebSocketServer;
+  let peer: Socket;
+  let received: Buffer;
+  let client: WebSocket;
+  let transport: Duplex;
+  let connection: Connection;
+
+  beforeEach(async () => {
+    sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false });
+    server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const upgraded = new Promise<void>((resolve) => {
+      server.on('upgrade', (request, socket: Duplex, head) =>
+        sockets.handleUpgrade(request, socket, head, (accepted: WebSocket) => {
+          [client, transport] = [accepted, socket];
+          resolve();
+        }),
+      );
+    });
+    peer = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    received = Buffer.alloc(0);
+    peer.on('data', (chunk) => (received = Buffer.concat([received, chunk])));
+    peer.write(UPGRADE);
+    await upgraded;
+    await eventually(() => expect(received.includes('\r\n\r\n')).toBe(true));
+    received = received.subarray(received.indexOf('\r\n\r\n') + 4);
+    connection = new Connection(client, transport, {} as Admission, 0, { add: () => undefined });
+  });
+
+  afterEach(async () => {
+    peer.destroy();
+    sockets.close();
+    server.close();
+    await once(server, 'close');
+  });
+
+  it.each([0, 1, 125, 126, 127, 255, 256, 65_535, 65_536, 300_000])(
+    'are what the library itself would send of %i bytes',
+    async (length) => {
+      const text = 'é'.repeat(length >> 1) + 'x'.repeat(length % 2);
+      client.send(text);
+      const frame = textFrame(text);
+      await eventually(() => expect(received).toHaveLength(frame.length));
+      expect(frame.equals(received)).toBe(true);
+    },
+  );
+
+  it('stay whole beside what the library answers, however slowly the peer reads', async () => {
+    peer.pause();
+    const message = { type: 'device_connected', deviceId: 'd', deviceName: 'n'.repeat(100_000) } as const;
+    for (let i = 0; i < 8; i++) {
+      connection.send(message);
+      peer.write(PING);
+      await once(client, 'ping');
+    }
+    peer.resume();
+    const [frame, pong] = [textFrame(JSON.stringify(message)), PONG_OF_SERVER];
+    const all = Buffer.concat(Array.from({ length: 8 }, () => [frame, pong]).flat());
+    await eventually(() => expect(received).toHaveLength(all.length));
+    expect(received.equals(all)).toBe(true);
+    expect(connection.isOpen).toBe(true);
+  });
+
+  it('do not come after the close that answers the peer’s', async () => {
+    const stateWhenSending = new Promise((resolve) => {
+      // After the library has read it, and before it ends the connection.
+      transport.once('data', () => {
+        resolve(client.readyState);
+        connection.send({ type: 'pong' });
+      });
+    });
+    peer.write(CLOSE);
+    await once(peer, 'end');
+    expect(await stateWhenSending).toBe(client.CLOSING);
+    expect(received).toEqual(CLOSE_OF_SERVER);
+  });
+});
