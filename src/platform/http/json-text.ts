@@ -19,7 +19,7 @@ export async function sendJsonText(
   void reply.type('application/json; charset=utf-8').header('vary', 'accept-encoding');
   const isWorthIt = text.length >= WORTH_BYTES && takesBrotli(request.headers['accept-encoding']);
   if (!isWorthIt) {
-    await reply.send(text);
+    await reply.send(Buffer.from(text)); // a text Node.js would join with the head, measure and copy once more
     return;
   }
   await reply.header('content-encoding', 'br').send(await compress(text, QUICKLY));
