@@ -3,11 +3,11 @@ import { setImmediate } from 'node:timers/promises';
 import { NotFound } from '../platform/http/index.js';
 import { Connections } from './connections.js';
 import { CoalescingRunner } from '../platform/async/index.js';
-import { encode } from './messages.js';
+import { frameOf } from './messages.js';
 import { Rooms } from './rooms.js';
 import { SendBudget } from './send-budget.js';
 
-const ASSETS_CHANGED = encode({ type: 'assets-changed' });
+const ASSETS_CHANGED = frameOf({ type: 'assets-changed' });
 
 /** After a long gap one wake-up says as much as a thousand. */
 const AT_ONCE = 20;

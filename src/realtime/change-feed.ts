@@ -5,7 +5,7 @@ import type { LoggedChange } from '../workspaces/index.js';
 import { CloseCode } from './close-codes.js';
 import type { Connection } from './connection.js';
 import { CoalescingRunner } from '../platform/async/index.js';
-import { changesMessage, encode } from './messages.js';
+import { changesMessage, frameOf } from './messages.js';
 
 const PAGE = 1000;
 
@@ -104,20 +104,20 @@ export class ChangeFeed {
   private async tell(changes: readonly LoggedChange[]): Promise<void> {
     const cursor = changes.at(-1)?.cursor;
     if (cursor === undefined) return;
-    const forAll = encode(changesMessage(changes, cursor));
+    const forAll = frameOf(changesMessage(changes, cursor));
     const forAuthors = new Map<string, Buffer | null>();
     // Of the authors those who are here: a thousand writes may come from a thousand devices.
     const here = new Set([...this.members].map(({ deviceId }) => deviceId ?? null));
     for (const author of new Set(changes.map(({ changedByDevice }) => changedByDevice))) {
       if (author === null || !here.has(author)) continue;
       const others = changes.filter(({ changedByDevice }) => changedByDevice !== author);
-      forAuthors.set(author, others.length > 0 ? encode(changesMessage(others, cursor)) : null);
+      forAuthors.set(author, others.length > 0 ? frameOf(changesMessage(others, cursor)) : null);
     }
     this.told = cursor;
     for (const member of this.members) {
       const own = forAuthors.get(member.deviceId ?? '');
-      const message = own === undefined ? forAll : own;
-      if (message) member.sendFrame(message);
+      const frame = own === undefined ? forAll : own;
+      if (frame) member.sendFrame(frame);
     }
     if (forAll.length > MESSAGE_BYTES / 4) await this.flushed();
   }

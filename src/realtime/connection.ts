@@ -4,7 +4,7 @@ import type { Principal } from '../auth/index.js';
 import type { Counter } from '../platform/metrics/index.js';
 import type { Admission } from './admission.js';
 import { CloseCode } from './close-codes.js';
-import { encode, type ErrorCode, type ServerMessage } from './messages.js';
+import { type ErrorCode, frameOf, type ServerMessage } from './messages.js';
 
 const MAX_BUFFERED_BYTES = 1024 * 1024;
 const MESSAGES_PER_WINDOW = 30;
@@ -29,7 +29,6 @@ export class Connection {
   lastPinged: number;
 
   private readonly arrivals: number[] = [];
-  private isOpenFlag = true;
 
   constructor(
     private readonly socket: WebSocket,
@@ -43,33 +42,32 @@ export class Connection {
     this.assetsRevision = assetsRevision;
     this.lastHeard = now;
     this.lastPinged = now;
-    socket.once('close', () => (this.isOpenFlag = false));
   }
 
   /** False from the moment on at which the service or the peer ends it. */
   get isOpen(): boolean {
-    return this.isOpenFlag;
+    return this.socket.readyState === this.socket.OPEN;
   }
 
   /** Whether what was sent is still waiting here for the peer to read. */
   get hasUnsentData(): boolean {
-    return this.isOpenFlag && this.socket.bufferedAmount > 0;
+    return this.isOpen && this.transport.writableLength > 0;
   }
 
   send(message: ServerMessage): void {
-    this.sendFrame(encode(message));
+    this.sendFrame(frameOf(message));
   }
 
   /**
-   * Past the library, which would frame the same message anew for each socket. It writes whole frames at a time, so its pings
-   * and pongs come between ours; nothing may come after its close. A peer that does not read is closed rather than remembered
+   * Past the library, which would frame the same message anew for each socket. The library too writes whole frames, so its
+   * pings and pongs come between ours; nothing may come after its close. A peer that does not read is closed rather than remembered
    * for: it pulls when it is back.
    */
   sendFrame(frame: Buffer): void {
-    if (!this.isOpenFlag || this.socket.readyState !== this.socket.OPEN) return;
+    if (!this.isOpen) return;
     this.transport.write(frame);
     this.sent.add();
-    if (this.socket.bufferedAmount > MAX_BUFFERED_BYTES) this.close(CloseCode.tooSlow);
+    if (this.transport.writableLength > MAX_BUFFERED_BYTES) this.close(CloseCode.tooSlow);
   }
 
   sendError(code: ErrorCode, message: string): void {
@@ -85,15 +83,14 @@ export class Connection {
   }
 
   ping(now: number): void {
-    if (!this.isOpenFlag) return;
+    if (!this.isOpen) return;
     this.lastPinged = now;
     this.socket.ping();
   }
 
   /** Closes with a code; the peer has 5 s to agree. Nothing is sent after it. */
   close(code: CloseCode): void {
-    if (!this.isOpenFlag) return;
-    this.isOpenFlag = false;
+    if (!this.isOpen) return;
     this.socket.close(code);
     const cut = setTimeout(() => this.socket.terminate(), CLOSE_WITHIN_MS);
     cut.unref();
@@ -102,7 +99,6 @@ export class Connection {
 
   /** Cuts it off at once: for a peer that cannot be reached any more. */
   cut(): void {
-    this.isOpenFlag = false;
     this.socket.terminate();
   }
 }

@@ -1,6 +1,6 @@
 import type { Connection } from './connection.js';
 import { CoalescingRunner } from '../platform/async/index.js';
-import { encode } from './messages.js';
+import { frameOf } from './messages.js';
 import { type Notice, Notices } from './notices.js';
 
 export interface DeviceSources {
@@ -89,10 +89,10 @@ export class DeviceFeed {
     const names = hasListeners && come.length > 0 ? await this.sources.names(come) : undefined;
     const notices: Notice[] = [];
     for (const deviceId of gone)
-      notices.push({ deviceId, message: encode({ type: 'device_disconnected', deviceId }) });
+      notices.push({ deviceId, frame: frameOf({ type: 'device_disconnected', deviceId }) });
     for (const deviceId of come) {
       const deviceName = names?.get(deviceId) ?? deviceId;
-      notices.push({ deviceId, message: encode({ type: 'device_connected', deviceId, deviceName }) });
+      notices.push({ deviceId, frame: frameOf({ type: 'device_connected', deviceId, deviceName }) });
     }
     // No await between the two: who is welcomed from now on is given the new count, and must not be told again.
     this.told = now;

@@ -43,7 +43,7 @@ export function parseMessage(text: string): ClientMessage {
 }
 
 /** As a frame, which is made once, however many sockets it goes to. */
-export function encode(message: ServerMessage): Buffer {
+export function frameOf(message: ServerMessage): Buffer {
   return textFrame(JSON.stringify(message));
 }
 

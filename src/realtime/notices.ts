@@ -8,7 +8,7 @@ const AT_A_STRETCH = 100;
 /** What a room is told of a device; to that device itself it is no news. */
 export interface Notice {
   readonly deviceId: string;
-  readonly message: Buffer;
+  readonly frame: Buffer;
 }
 
 /**
@@ -42,8 +42,8 @@ export class Notices {
     const begin = this.progress.get(member);
     if (begin === undefined) return 0;
     const end = Math.min(begin + atMost, this.notices.length);
-    for (const { deviceId, message } of this.notices.slice(begin, end))
-      if (deviceId !== member.deviceId) member.sendFrame(message);
+    for (const { deviceId, frame } of this.notices.slice(begin, end))
+      if (deviceId !== member.deviceId) member.sendFrame(frame);
     if (end < this.notices.length) this.progress.set(member, end);
     else this.progress.delete(member);
     return end - begin;

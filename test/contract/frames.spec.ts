@@ -2,8 +2,10 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Admission } from '../../src/realtime/admission.js';
+import { CloseCode } from '../../src/realtime/close-codes.js';
 import { Connection } from '../../src/realtime/connection.js';
 import { textFrame } from '../../src/realtime/frames.js';
 import { eventually } from '../kit/index.js';
@@ -70,17 +72,28 @@ describe('frames', () => {
     },
   );
 
-  it('stay whole beside what the library answers, however slowly the peer reads', async () => {
+  it('stay whole and in order beside what the library answers, when all of it has to wait for the peer', async () => {
     peer.pause();
-    const message = { type: 'device_connected', deviceId: 'd', deviceName: 'n'.repeat(100_000) } as const;
-    for (let i = 0; i < 8; i++) {
+    const message = { type: 'device_connected', deviceId: 'd', deviceName: 'n'.repeat(10_000) } as const;
+    const frame = textFrame(JSON.stringify(message));
+    const sent: Buffer[] = [];
+    const send = (): void => {
       connection.send(message);
+      sent.push(frame);
+    };
+    while (transport.writableLength === 0) {
+      send();
+      await nextTurn();
+    }
+    for (let i = 0; i < 8; i++) {
+      send();
       peer.write(PING);
       await once(client, 'ping');
+      sent.push(PONG_OF_SERVER);
     }
+    expect(transport.writableLength).toBeGreaterThan(8 * frame.length);
     peer.resume();
-    const [frame, pong] = [textFrame(JSON.stringify(message)), PONG_OF_SERVER];
-    const all = Buffer.concat(Array.from({ length: 8 }, () => [frame, pong]).flat());
+    const all = Buffer.concat(sent);
     await eventually(() => expect(received).toHaveLength(all.length));
     expect(received.equals(all)).toBe(true);
     expect(connection.isOpen).toBe(true);
@@ -99,4 +112,14 @@ describe('frames', () => {
     expect(await stateWhenSending).toBe(client.CLOSING);
     expect(received).toEqual(CLOSE_OF_SERVER);
   });
+
+  it('do not come after our own close', async () => {
+    connection.close(CloseCode.tryAgainLater);
+    connection.send({ type: 'pong' });
+    peer.write(CLOSE);
+    await once(peer, 'end');
+    expect(received).toEqual(Buffer.concat([Buffer.of(0x88, 2), codeOf(CloseCode.tryAgainLater)]));
+  });
 });
+
+const codeOf = (code: CloseCode): Buffer => Buffer.of(code >> 8, code & 0xff);
