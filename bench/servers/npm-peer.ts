@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
 const INSTALLS_WITHIN_MS = 5 * 60_000;
@@ -30,7 +30,8 @@ export async function npmPeer(
   try {
     console.error(`installing ${name} ${version} …`);
     const args = ['install', '--save-exact', '--no-audit', '--no-fund', `${name}@${version}`];
-    await promisify(execFile)('npm', args, { cwd: draft, timeout: INSTALLS_WITHIN_MS });
+    const env = { ...process.env, PATH: [dirname(process.execPath), process.env.PATH].join(delimiter) };
+    await promisify(execFile)('npm', args, { cwd: draft, env, timeout: INSTALLS_WITHIN_MS });
     await rename(draft, home);
   } catch (error) {
     await rm(draft, { recursive: true, force: true });
