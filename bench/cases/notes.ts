@@ -1,4 +1,4 @@
-import { type Contestant, measureBeside } from '../measure/beside.js';
+import { type Contestant, measureBeside, WARM_UP_MS } from '../measure/beside.js';
 import type { Figures } from '../measure/figures.js';
 import { perSecond } from '../measure/load.js';
 import { processorMicros } from '../measure/processes.js';
@@ -20,7 +20,10 @@ export const notes: Case = {
       run: () => syncedThrough(keeper, written),
     }));
     const note = absent.length > 0 ? absent.join('; ') : undefined;
-    yield await measureBeside(`${NOTES} notes, ${IN_FLIGHT} in flight`, contestants, { note });
+    yield await measureBeside(`${NOTES} notes, ${IN_FLIGHT} in flight`, contestants, {
+      warmUpMs: WARM_UP_MS,
+      note,
+    });
   },
 };
 

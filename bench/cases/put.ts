@@ -1,5 +1,5 @@
 import type { Bench } from '../bench.js';
-import { type Contestant, measureBeside, type Result } from '../measure/beside.js';
+import { type Contestant, measureBeside, type Result, WARM_UP_MS } from '../measure/beside.js';
 import type { Figures } from '../measure/figures.js';
 import { perSecond } from '../measure/load.js';
 import { spentOn, sum } from '../measure/processes.js';
@@ -33,7 +33,7 @@ async function uploads(bench: Bench, targets: Target[], count: number): Promise<
     name: target.name,
     run: () => uploadsTo(target, workspaces),
   }));
-  return measureBeside(name, contestants);
+  return measureBeside(name, contestants, { warmUpMs: WARM_UP_MS });
 }
 
 async function uploadsTo(target: Target, workspaces: string[]): Promise<Figures> {

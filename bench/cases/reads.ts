@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { insertLargeLog } from '../large-log.js';
-import { type Contestant, measureBeside, type Result } from '../measure/beside.js';
+import { type Contestant, measureBeside, type Result, WARM_UP_MS } from '../measure/beside.js';
 import type { Figures } from '../measure/figures.js';
 import { perSecond, timed } from '../measure/load.js';
 import { processorMicros } from '../measure/processes.js';
@@ -11,7 +11,7 @@ const IN_FLIGHT = 8;
 /** Of which a tenth is deleted. */
 const FILES = 111_111;
 const TURNS = 2;
-const PULLS = 2_000; // with the round that is not counted the compiler is done when it is measured
+const PULLS = 2_000;
 const SNAPSHOTS = 100;
 
 export const reads: Case = {
@@ -26,6 +26,7 @@ export const reads: Case = {
       measureBeside(
         name,
         readers.map((reader): Contestant => ({ name: reader.name, run: () => run(reader) })),
+        { warmUpMs: WARM_UP_MS },
       );
     yield await measure(`pull of 100 changes, ${IN_FLIGHT} in flight`, (reader) =>
       repeated(reader, PULLS, (i) => reader.pull((i * 100) % FILES)),

@@ -2,6 +2,8 @@ import { loadavg } from 'node:os';
 import { type Figures, medians, roundedValue } from './figures.js';
 
 const ROUNDS = 5;
+/** Of hot paths: the engine goes on compiling for some 40,000 uploads. */
+export const WARM_UP_MS = 10_000;
 
 /** One that is measured: the service, or what it is held against. */
 export interface Contestant {
@@ -21,8 +23,8 @@ export interface Result {
 }
 
 /**
- * Runs the contestants in turns, A B A B …, so that what else the machine does hits all alike; a round before the
- * first is not counted, for caches and compilers to warm up.
+ * Runs the contestants in turns, A B A B …, so that what else the machine does hits all alike. Before that each runs for
+ * `warmUpMs`, one round at least, which is not counted, for caches and compilers to warm up.
  */
 export async function measureBeside(
   name: string,
@@ -30,20 +32,24 @@ export async function measureBeside(
   {
     rounds = ROUNDS,
     isWarm = false,
+    warmUpMs = 0,
     note,
-  }: { rounds?: number; isWarm?: boolean; note?: string | undefined } = {},
+  }: { rounds?: number; isWarm?: boolean; warmUpMs?: number; note?: string | undefined } = {},
 ): Promise<Result> {
   const taken = new Map<string, Figures[]>(contestants.map((contestant) => [contestant.name, []]));
-  for (let round = isWarm ? 1 : 0; round <= rounds; round++) {
-    for (const contestant of contestants) {
-      const figures = await contestant.run(round);
-      if (round > 0) taken.get(contestant.name)?.push(figures);
-    }
-  }
+  if (!isWarm) for (const contestant of contestants) await warmUp(contestant, warmUpMs);
+  for (let round = 1; round <= rounds; round++)
+    for (const { name, run } of contestants) taken.get(name)?.push(await run(round));
   const figures = Object.fromEntries([...taken].map(([who, all]) => [who, medians(all)]));
   const [service = {}, ...others] = Object.values(figures);
   const shares = others.map((other, index) => [contestants[index + 1]?.name, sharesOf(service, other)]);
   return { ...result(name, figures, note), ratios: Object.fromEntries(shares) as Record<string, Figures> };
+}
+
+async function warmUp({ run }: Contestant, ms: number): Promise<void> {
+  const end = performance.now() + ms;
+  do await run(0);
+  while (performance.now() < end);
 }
 
 /** For what was measured otherwise. */
