@@ -60,8 +60,8 @@ export class Connection {
 
   /**
    * Past the library, which would frame the same message anew for each socket. The library too writes whole frames, so its
-   * pings and pongs come between ours; nothing may come after its close. A peer that does not read is closed rather than remembered
-   * for: it pulls when it is back.
+   * pings and pongs come between ours; nothing may come after its close. A peer that does not read is closed rather than
+   * remembered for: it pulls when it is back.
    */
   sendFrame(frame: Buffer): void {
     if (!this.isOpen) return;
