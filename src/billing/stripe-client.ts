@@ -31,7 +31,7 @@ const ask: typeof fetch = async (url, init) => {
   const answer = await fetch(url, { ...init, redirect: 'manual' });
   const text = await answer.text();
   const body = objectIn(text);
-  const isTold = body !== undefined && (answer.ok || Boolean(body.error));
+  const isTold = body !== undefined && (answer.ok || (answer.status >= 400 && Boolean(body.error)));
   const headers = new Headers(answer.headers);
   headers.delete('stripe-notice'); // the library would print it
   return new Response(isTold ? text : '{"error":{}}', { status: answer.status, headers });

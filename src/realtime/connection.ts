@@ -29,6 +29,7 @@ export class Connection {
   lastPinged: number;
 
   private readonly arrivals: number[] = [];
+  private isClosing = false;
 
   constructor(
     private readonly socket: WebSocket,
@@ -90,8 +91,9 @@ export class Connection {
 
   /** Closes with a code; the peer has 5 s to agree. Nothing is sent after it. */
   close(code: CloseCode): void {
-    if (!this.isOpen) return;
-    this.socket.close(code);
+    if (this.isClosing) return;
+    this.isClosing = true;
+    this.socket.close(code); // also when the peer has begun to: one that stops half-way is cut off as well
     const cut = setTimeout(() => this.socket.terminate(), CLOSE_WITHIN_MS);
     cut.unref();
     this.socket.once('close', () => clearTimeout(cut));

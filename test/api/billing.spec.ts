@@ -275,6 +275,10 @@ describe('a fault of the provider', () => {
       'a redirect, which would carry the key elsewhere',
       (_, response) => void response.writeHead(307, { location: `${provider.url}/elsewhere` }).end(),
     ],
+    [
+      'a redirect that says the customer is gone',
+      (_, response) => sendError(response, 307, { code: 'resource_missing', param: 'customer' }),
+    ],
   ];
 
   it.each(faults)('is 503 with Retry-After, and changes nothing: %s', async (_, answer) => {

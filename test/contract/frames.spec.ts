@@ -113,6 +113,24 @@ describe('frames', () => {
     expect(received).toEqual(CLOSE_OF_SERVER);
   });
 
+  it('are given up with a peer that has stopped half-way through its own close', async () => {
+    peer.pause();
+    while (transport.writableLength === 0) {
+      connection.send({ type: 'device_connected', deviceId: 'd', deviceName: 'n'.repeat(10_000) });
+      await nextTurn();
+    }
+    peer.end();
+    await eventually(() => expect(client.readyState).toBe(client.CLOSING));
+    const timers = jest.spyOn(globalThis, 'setTimeout');
+    connection.close(CloseCode.unauthorized);
+    connection.close(CloseCode.unauthorized);
+    const cuts = timers.mock.calls.filter(([, ms]) => ms === 5_000);
+    expect(cuts).toHaveLength(1);
+    expect(transport.destroyed).toBe(false);
+    cuts[0]?.[0]();
+    expect(transport.destroyed).toBe(true);
+  });
+
   it('do not come after our own close', async () => {
     connection.close(CloseCode.tryAgainLater);
     connection.send({ type: 'pong' });

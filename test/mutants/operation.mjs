@@ -49,7 +49,7 @@ export const OPERATION_MUTANTS = [
     name: 'any answer cancels a subscription',
     promise: 'A deleted account’s subscription is asked to end until the provider has said so.',
     file: 'src/billing/stripe-client.ts',
-    find: '(answer.ok || Boolean(body.error))',
+    find: '(answer.ok || (answer.status >= 400 && Boolean(body.error)))',
     replace: 'answer.status > 0',
     tests: [['test/api/account.spec.ts', 'does not keep the account alive']],
   },
