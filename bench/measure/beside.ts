@@ -31,13 +31,12 @@ export async function measureBeside(
   contestants: readonly Contestant[],
   {
     rounds = ROUNDS,
-    isWarm = false,
     warmUpMs = 0,
     note,
-  }: { rounds?: number; isWarm?: boolean; warmUpMs?: number; note?: string | undefined } = {},
+  }: { rounds?: number; warmUpMs?: number; note?: string | undefined } = {},
 ): Promise<Result> {
   const taken = new Map<string, Figures[]>(contestants.map((contestant) => [contestant.name, []]));
-  if (!isWarm) for (const contestant of contestants) await warmUp(contestant, warmUpMs);
+  for (const contestant of contestants) await warmUp(contestant, warmUpMs);
   for (let round = 1; round <= rounds; round++)
     for (const { name, run } of contestants) taken.get(name)?.push(await run(round));
   const figures = Object.fromEntries([...taken].map(([who, all]) => [who, medians(all)]));
