@@ -8,7 +8,8 @@ export interface Sent {
 const END_OF_HEAD = Buffer.from('\r\n\r\n');
 const END_OF_CHUNKS = Buffer.from('\r\n0\r\n\r\n');
 const NOTHING = Buffer.alloc(0);
-const READ_AT_ONCE = 64 * 1024;
+/** What a connection has memory for at first, and the least that it reads into. */
+const [MEMORY, READ_AT_ONCE] = [64 * 1024, 16 * 1024];
 
 /**
  * HTTP/1.1 over kept connections with as little work as can be: the client shares the processors with what it
@@ -25,13 +26,13 @@ export class Client {
     this.port = Number(new URL(url).port);
   }
 
-  /** Resolves with the body. @throws for every status but 2xx */
+  /** Resolves with the body, which is good until whoever gets it waits for anything else. @throws for every status but 2xx */
   async send(method: string, path: string, { headers = {}, body = NOTHING }: Sent = {}): Promise<Buffer> {
     let head = `${method} ${path} HTTP/1.1\r\nhost: 127.0.0.1:${this.port}\r\ncontent-length: ${body.length}\r\n`;
     for (const [name, value] of Object.entries({ ...this.headers, ...headers }))
       head += `${name}: ${value}\r\n`;
     const connection = this.kept() ?? new Connection(this.port);
-    const answer = await connection.send(Buffer.concat([Buffer.from(`${head}\r\n`, 'latin1'), body]));
+    const answer = await connection.send(`${head}\r\n`, body);
     if (connection.isOpen) this.idle.push(connection);
     if (answer.status >= 200 && answer.status < 300) return answer.body;
     throw new Error(`${method} ${path}: ${answer.status} ${String(answer.body)}`);
@@ -60,18 +61,19 @@ interface Answer {
   readonly body: Buffer;
 }
 
-/** One request at a time. */
+/** One request at a time. Each answer is read into the same memory: most of what new ones would cost is collecting them. */
 class Connection {
   isOpen = true;
   private readonly socket: Socket;
-  private received: Buffer = NOTHING;
+  private memory = Buffer.allocUnsafeSlow(MEMORY);
+  private received = 0;
   private waiting: { resolve: (answer: Answer) => void; reject: (error: Error) => void } | undefined;
 
   constructor(port: number) {
-    // One buffer for all that is read: Node would make one of 64 KiB for each read, and collect them as garbage.
-    const buffer = Buffer.allocUnsafeSlow(READ_AT_ONCE);
+    const buffer = (): Buffer => this.room();
     const callback = (length: number): boolean => {
-      this.receive(Buffer.from(buffer.subarray(0, length)));
+      this.received += length;
+      this.receive();
       return true; // goes on reading
     };
     this.socket = connect({ port, host: '127.0.0.1', noDelay: true, onread: { buffer, callback } });
@@ -80,10 +82,13 @@ class Connection {
     socket.on('close', () => this.fail(new Error('the connection was closed')));
   }
 
-  send(request: Buffer): Promise<Answer> {
+  send(head: string, body: Buffer): Promise<Answer> {
     return new Promise((resolve, reject) => {
       this.waiting = { resolve, reject };
-      this.socket.write(request);
+      this.socket.cork();
+      this.socket.write(head, 'latin1');
+      if (body.length > 0) this.socket.write(body);
+      this.socket.uncork();
     });
   }
 
@@ -91,11 +96,19 @@ class Connection {
     this.socket.destroy();
   }
 
-  private receive(chunk: Buffer): void {
-    this.received = this.received.length === 0 ? chunk : Buffer.concat([this.received, chunk]);
-    const answer = parsed(this.received);
+  private room(): Buffer {
+    if (this.memory.length - this.received < READ_AT_ONCE) {
+      const larger = Buffer.allocUnsafeSlow(2 * this.memory.length);
+      this.memory.copy(larger, 0, 0, this.received);
+      this.memory = larger;
+    }
+    return this.memory.subarray(this.received);
+  }
+
+  private receive(): void {
+    const answer = parsed(this.memory.subarray(0, this.received));
     if (!answer) return;
-    this.received = NOTHING;
+    this.received = 0;
     const { waiting } = this;
     this.waiting = undefined;
     waiting?.resolve(answer);
