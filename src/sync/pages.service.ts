@@ -9,7 +9,7 @@ import { pageStatements } from './pages.queries.js';
  * Pages that are read together, in rows. They are read one after the other: more of them would take longer together than
  * each alone.
  */
-const MOST_ROWS = 256;
+const MOST_ROWS = 512;
 /** What a page costs beside its rows, as rows. */
 const PAGE_ROWS = 16;
 

@@ -15,10 +15,35 @@ describe('Gatherer', () => {
     });
   });
 
-  it('answers what is asked for in the same turn together, each with its own answer', async () => {
-    const answers = await Promise.all(['a', 'b', 'c'].map((ask) => gatherer.ask('key', ask)));
-    expect(answers).toEqual(['answer to a', 'answer to b', 'answer to c']);
-    expect(answered).toEqual([['a', 'b', 'c']]);
+  it('answers what is asked for in the same turn in two halves, each ask with its own answer', async () => {
+    const answers = await Promise.all(['a', 'b', 'c', 'd'].map((ask) => gatherer.ask('key', ask)));
+    expect(answers).toEqual(['answer to a', 'answer to b', 'answer to c', 'answer to d']);
+    expect(answered).toEqual([
+      ['a', 'b'],
+      ['c', 'd'],
+    ]);
+  });
+
+  it('puts no more together than half of what is not answered, and forgets what is', async () => {
+    const finish: (() => void)[] = [];
+    const groups: (readonly string[])[] = [];
+    const slow = new Gatherer<string, string>(MOST, async (asks) => {
+      groups.push(asks);
+      await new Promise<void>((resolve) => finish.push(resolve));
+      return asks;
+    });
+    const early = ['a', 'b', 'c'].map((ask) => slow.ask('key', ask));
+    await nextTurn();
+    const late = ['d', 'e', 'f'].map((ask) => slow.ask('key', ask));
+    await nextTurn();
+    expect(groups.splice(0)).toEqual([['a', 'b'], ['c'], ['d', 'e', 'f']]);
+    for (const answer of finish.splice(0)) answer();
+    await Promise.all([...early, ...late]);
+    const last = ['g', 'h'].map((ask) => slow.ask('key', ask));
+    await nextTurn();
+    expect(groups).toEqual([['g'], ['h']]);
+    for (const answer of finish) answer();
+    await Promise.all(last);
   });
 
   it('answers what comes in the next turn apart, also while the first is being answered', async () => {
@@ -42,9 +67,11 @@ describe('Gatherer', () => {
       ['one', 'a'],
       ['other', 'b'],
       ['one', 'c'],
+      ['other', 'd'],
+      ['one', 'e'],
     ] as const;
     await Promise.all(asks.map(([key, ask]) => gatherer.ask(key, ask)));
-    expect(answered).toEqual([['a', 'c'], ['b']]);
+    expect(answered).toEqual([['a', 'c'], ['e'], ['b'], ['d']]);
   });
 
   it('puts no more together than may be, and what is heavier alone', async () => {
@@ -57,7 +84,7 @@ describe('Gatherer', () => {
     const broken = new Gatherer<string, string>(MOST, ([first]) =>
       first === 'a' ? Promise.reject(new Error('broken')) : Promise.resolve(['fine']),
     );
-    const asks = [broken.ask('key', 'a'), broken.ask('key', 'b'), broken.ask('other', 'c')];
+    const asks = ['a', 'b', 'c'].map((ask) => broken.ask('key', ask));
     expect((await Promise.allSettled(asks)).map(({ status }) => status)).toEqual([
       'rejected',
       'rejected',

@@ -1,21 +1,25 @@
 interface Waiting<Ask, Answer> {
   readonly ask: Ask;
+  readonly weight: number;
   readonly resolve: (answer: Answer) => void;
   readonly reject: (error: unknown) => void;
 }
 
-interface Gathered<Ask, Answer> {
-  /** Empty when they are being answered: a table that the map has discarded must not keep their answers. */
-  readonly all: Waiting<Ask, Answer>[];
-  weight: number;
+interface Line<Ask, Answer> {
+  /** Asked for in this turn. */
+  readonly waiting: Waiting<Ask, Answer>[];
+  /** What all asks weigh that are not answered yet. */
+  outstanding: number;
 }
 
 /**
- * Answers together what is asked for in the same turn of the event loop. Under load requests come together, and a round
- * trip to the database costs more than what most of them ask for.
+ * Answers together what is asked for in the same turn of the event loop: under load requests come together, and a round
+ * trip to the database costs more than what most of them ask for. But a group that has half of what is outstanding is
+ * full: the database then reads one half while the other is answered and asks again. With all in one group the two would wait for each
+ * other.
  */
 export class Gatherer<Ask, Answer> {
-  private readonly gathering = new Map<string, Gathered<Ask, Answer>>();
+  private readonly lines = new Map<string, Line<Ask, Answer>>();
 
   /**
    * @param most what the asks that are answered together may weigh, but for one that is heavier alone
@@ -29,30 +33,42 @@ export class Gatherer<Ask, Answer> {
   /** @param key of what may be answered together */
   ask(key: string, ask: Ask, weight = 1): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const waiting = { ask, resolve, reject };
-      const gathered = this.gathering.get(key);
-      if (gathered && gathered.weight + weight <= this.most) {
-        gathered.all.push(waiting);
-        gathered.weight += weight;
-      } else this.begin(key, { all: [waiting], weight });
+      const line = this.lines.get(key) ?? { waiting: [], outstanding: 0 };
+      this.lines.set(key, line);
+      line.outstanding += weight;
+      if (line.waiting.push({ ask, weight, resolve, reject }) > 1) return;
+      setImmediate(() => {
+        const half = line.outstanding / 2;
+        while (line.waiting.length > 0) void this.settle(key, line, this.nextGroup(line.waiting, half));
+      });
     });
   }
 
-  private begin(key: string, fresh: Gathered<Ask, Answer>): void {
-    this.gathering.set(key, fresh);
-    setImmediate(() => {
-      if (this.gathering.get(key) === fresh) this.gathering.delete(key);
-      void this.settle(fresh.all.splice(0));
+  private nextGroup(waiting: Waiting<Ask, Answer>[], enough: number): Waiting<Ask, Answer>[] {
+    let gathered = 0;
+    const end = waiting.findIndex(({ weight }, index) => {
+      const isFull = index > 0 && (gathered >= enough || gathered + weight > this.most);
+      gathered += weight;
+      return isFull;
     });
+    return waiting.splice(0, end < 0 ? waiting.length : end);
   }
 
-  private async settle(all: readonly Waiting<Ask, Answer>[]): Promise<void> {
+  private async settle(
+    key: string,
+    line: Line<Ask, Answer>,
+    group: readonly Waiting<Ask, Answer>[],
+  ): Promise<void> {
     try {
-      const answers = await this.answer(all.map(({ ask }) => ask));
-      if (answers.length !== all.length) throw new Error(`${answers.length} answers to ${all.length} asks`);
-      all.forEach(({ resolve }, index) => resolve(answers[index] as Answer));
+      const answers = await this.answer(group.map(({ ask }) => ask));
+      if (answers.length !== group.length)
+        throw new Error(`${answers.length} answers to ${group.length} asks`);
+      group.forEach(({ resolve }, index) => resolve(answers[index] as Answer));
     } catch (error) {
-      for (const { reject } of all) reject(error);
+      for (const { reject } of group) reject(error);
+    } finally {
+      for (const { weight } of group) line.outstanding -= weight;
+      if (line.outstanding === 0) this.lines.delete(key);
     }
   }
 }
