@@ -1,7 +1,7 @@
 # syntax=docker/dockerfile:1
 # The service without its embedded database: in a container DATABASE_URL is needed.
 
-FROM node:24.11.0-bookworm-slim AS build
+FROM node:24.21.0-bookworm-slim AS build
 WORKDIR /build
 COPY package.json package-lock.json ./
 # No package's script is needed for the build; its bundler's binary is an optional package, so those are not left out here.
@@ -14,7 +14,7 @@ COPY bench bench
 RUN npm run build && npm prune --ignore-scripts --omit=dev --omit=optional
 
 # Neither npm nor a compiler: node alone, and an init process that reaps and passes signals on.
-FROM debian:12.12-slim
+FROM debian:12.15-slim
 RUN apt-get update \
   && apt-get install -y --no-install-recommends ca-certificates libatomic1 libstdc++6 tini \
   && rm -rf /var/lib/apt/lists/* \
