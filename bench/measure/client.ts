@@ -10,13 +10,15 @@ const END_OF_CHUNKS = Buffer.from('\r\n0\r\n\r\n');
 const NOTHING = Buffer.alloc(0);
 /** What a connection has memory for at first, and the least that it reads into. */
 const [MEMORY, READ_AT_ONCE] = [64 * 1024, 16 * 1024];
+/** Node's servers end what was idle for five seconds, and a request that is on its way then is lost. */
+const LONGEST_IDLE_MS = 4_000;
 
 /**
  * HTTP/1.1 over kept connections with as little work as can be: the client shares the processors with what it
  * measures, and what it costs makes any two servers look alike.
  */
 export class Client {
-  private readonly idle: Connection[] = [];
+  private readonly idle: { connection: Connection; since: number }[] = [];
   private readonly port: number;
 
   constructor(
@@ -33,7 +35,7 @@ export class Client {
       head += `${name}: ${value}\r\n`;
     const connection = this.kept() ?? new Connection(this.port);
     const answer = await connection.send(`${head}\r\n`, body);
-    if (connection.isOpen) this.idle.push(connection);
+    if (connection.isOpen) this.idle.push({ connection, since: performance.now() });
     if (answer.status >= 200 && answer.status < 300) return answer.body;
     throw new Error(`${method} ${path}: ${answer.status} ${String(answer.body)}`);
   }
@@ -44,15 +46,17 @@ export class Client {
     return answer.length > 0 ? JSON.parse(answer.toString()) : undefined;
   }
 
-  /** A server may have ended what was idle. */
+  /** The one that was used last, if it is still good. */
   private kept(): Connection | undefined {
-    let connection = this.idle.pop();
-    while (connection && !connection.isOpen) connection = this.idle.pop();
-    return connection;
+    for (let kept = this.idle.pop(); kept; kept = this.idle.pop()) {
+      if (kept.connection.isOpen && performance.now() - kept.since < LONGEST_IDLE_MS) return kept.connection;
+      kept.connection.end();
+    }
+    return undefined;
   }
 
   close(): void {
-    for (const connection of this.idle.splice(0)) connection.end();
+    for (const { connection } of this.idle.splice(0)) connection.end();
   }
 }
 
