@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { TestDatabase } from './database.js';
+import { freePort } from './free-port.js';
 import { AnswerReader, errorAnswer, type Request, RequestReader } from './postgres-wire.js';
 
 /** What happens to a request to PostgreSQL on its way: a statement, or a COMMIT. */
@@ -83,10 +84,9 @@ export class DatabaseLink {
     if (this.isSilent) await this.cut();
     this.isSilent = false;
     this.server = createServer((socket) => this.join(socket, this.toServer()));
+    this.port ||= await freePort();
     this.server.listen(this.port, '127.0.0.1');
     await once(this.server, 'listening');
-    const address = this.server.address();
-    if (typeof address === 'object' && address) this.port = address.port;
   }
 
   private toServer(): Socket {
