@@ -10,7 +10,7 @@ const END_OF_CHUNKS = Buffer.from('\r\n0\r\n\r\n');
 const NOTHING = Buffer.alloc(0);
 /** What a connection has memory for at first, and the least that it reads into. */
 const [MEMORY, READ_AT_ONCE] = [64 * 1024, 16 * 1024];
-/** Node's servers end what was idle for five seconds, and a request that is on its way then is lost. */
+/** By default Node's server ends what was idle for five seconds, and a request that is on its way then is lost. */
 const LONGEST_IDLE_MS = 4_000;
 
 /**

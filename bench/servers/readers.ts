@@ -1,7 +1,7 @@
 import pg from 'pg';
 import type { Bench } from '../bench.js';
 
-/** Pages of one workspace as the bytes of their JSON. */
+/** Pages of one workspace as the bytes of their JSON, which are good until whoever gets them waits for anything else. */
 export interface Reader {
   readonly name: string;
   readonly pids: () => Promise<number[]>;

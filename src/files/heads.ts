@@ -20,8 +20,8 @@ interface Ask {
 }
 
 /**
- * Heads that one caller asks for at once, as a device does that fetches a whole workspace, are read in one round trip: for
- * small files that costs more than all else.
+ * Heads that one caller asks for at once, as a device does that fetches a whole workspace, share round trips: for small
+ * files these cost more than all else.
  */
 @Injectable()
 export class Heads {

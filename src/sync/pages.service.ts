@@ -6,8 +6,8 @@ import { refuseCursor } from './cursors.js';
 import { pageStatements } from './pages.queries.js';
 
 /**
- * Pages that are read together, in rows. They are read one after the other: more of them would take longer together than
- * each alone.
+ * Pages that are read together, in rows: four of the usual hundred. They are read one after the other: more of them would
+ * take longer together than each alone.
  */
 const MOST_ROWS = 512;
 /** What a page costs beside its rows, as rows. */
@@ -35,7 +35,7 @@ type PullRow = PageRow<number> & { readonly first: number | null };
 
 /**
  * Pull and snapshot as the JSON that goes out: what clients ask for most, and at most a thousand rows at a time. Small ones
- * that one caller asks for at once are read in one round trip.
+ * that one caller asks for at once share round trips.
  */
 @Injectable()
 export class Pages {

@@ -24,26 +24,54 @@ describe('Gatherer', () => {
     ]);
   });
 
-  it('puts no more together than half of what is not answered, and forgets what is', async () => {
-    const finish: (() => void)[] = [];
-    const groups: (readonly string[])[] = [];
+  it('takes half of what is not answered for enough, whoever asked for it', async () => {
+    const under: { asks: readonly string[]; finish: () => void }[] = [];
     const slow = new Gatherer<string, string>(MOST, async (asks) => {
-      groups.push(asks);
-      await new Promise<void>((resolve) => finish.push(resolve));
+      await new Promise<void>((finish) => under.push({ asks, finish }));
       return asks;
     });
-    const early = ['a', 'b', 'c'].map((ask) => slow.ask('key', ask));
+    const ask = async (key: string, asks: readonly string[]): Promise<(readonly string[])[]> => {
+      const before = under.length;
+      for (const one of asks) answers.push(slow.ask(key, one));
+      await nextTurn();
+      return under.slice(before).map((group) => group.asks);
+    };
+    const answers: Promise<string>[] = [];
+    expect(await ask('key', ['a', 'b', 'c'])).toEqual([['a', 'b'], ['c']]);
+    expect(await ask('key', ['d', 'e', 'f'])).toEqual([['d', 'e', 'f']]);
+    under[0]?.finish();
     await nextTurn();
-    const late = ['d', 'e', 'f'].map((ask) => slow.ask('key', ask));
-    await nextTurn();
-    expect(groups.splice(0)).toEqual([['a', 'b'], ['c'], ['d', 'e', 'f']]);
-    for (const answer of finish.splice(0)) answer();
-    await Promise.all([...early, ...late]);
-    const last = ['g', 'h'].map((ask) => slow.ask('key', ask));
-    await nextTurn();
-    expect(groups).toEqual([['g'], ['h']]);
-    for (const answer of finish) answer();
-    await Promise.all(last);
+    // Four are left, so that two more make six.
+    expect(await ask('other', ['g', 'h'])).toEqual([['g', 'h']]);
+    for (const { finish } of under) finish();
+    await Promise.all(answers);
+    expect(await ask('key', ['i', 'j'])).toEqual([['i'], ['j']]);
+    for (const { finish } of under) finish();
+    await Promise.all(answers);
+  });
+
+  it('does not count what could not be answered', async () => {
+    const groups: (readonly string[])[] = [];
+    const broken = new Gatherer<string, string>(MOST, (asks) => {
+      groups.push(asks);
+      throw new Error('broken');
+    });
+    const fails = async (asks: readonly string[]): Promise<(readonly string[])[]> => {
+      const all = await Promise.allSettled(asks.map((one) => broken.ask('key', one)));
+      expect(all.map(({ status }) => status)).toEqual(asks.map(() => 'rejected'));
+      return groups.splice(0);
+    };
+    expect(await fails(['a', 'b', 'c', 'd', 'e', 'f'])).toEqual([
+      ['a', 'b', 'c'],
+      ['d', 'e', 'f'],
+    ]);
+    expect(await fails(['g', 'h'])).toEqual([['g'], ['h']]);
+  });
+
+  it('tells all of a group when there are too few answers', async () => {
+    const forgetful = new Gatherer<string, string>(MOST, (asks) => Promise.resolve(asks.slice(1)));
+    const asks = ['a', 'b', 'c', 'd'].map((ask) => forgetful.ask('key', ask));
+    for (const ask of asks) await expect(ask).rejects.toThrow('1 answers to 2 asks');
   });
 
   it('answers what comes in the next turn apart, also while the first is being answered', async () => {
@@ -67,17 +95,21 @@ describe('Gatherer', () => {
       ['one', 'a'],
       ['other', 'b'],
       ['one', 'c'],
-      ['other', 'd'],
-      ['one', 'e'],
     ] as const;
     await Promise.all(asks.map(([key, ask]) => gatherer.ask(key, ask)));
-    expect(answered).toEqual([['a', 'c'], ['e'], ['b'], ['d']]);
+    expect(answered).toEqual([['a', 'c'], ['b']]);
   });
 
   it('puts no more together than may be, and what is heavier alone', async () => {
     const weights = { a: 4, b: 6, c: 1, d: 10, e: 25, f: 9, g: 1, h: 1 };
     await Promise.all(Object.entries(weights).map(([ask, weight]) => gatherer.ask('key', ask, weight)));
     expect(answered).toEqual([['a', 'b'], ['c'], ['d'], ['e'], ['f', 'g'], ['h']]);
+  });
+
+  it('ends a group before what would take it further beyond half than it is below', async () => {
+    const weights = { a: 1, b: 1, c: 8, d: 1 };
+    await Promise.all(Object.entries(weights).map(([ask, weight]) => gatherer.ask('key', ask, weight)));
+    expect(answered).toEqual([['a', 'b'], ['c'], ['d']]);
   });
 
   it('tells all of them when they cannot be answered, and nobody else', async () => {

@@ -5,21 +5,17 @@ interface Waiting<Ask, Answer> {
   readonly reject: (error: unknown) => void;
 }
 
-interface Line<Ask, Answer> {
-  /** Asked for in this turn. */
-  readonly waiting: Waiting<Ask, Answer>[];
-  /** What all asks weigh that are not answered yet. */
-  outstanding: number;
-}
-
 /**
  * Answers together what is asked for in the same turn of the event loop: under load requests come together, and a round
- * trip to the database costs more than what most of them ask for. But a group that has half of what is outstanding is
- * full: the database then reads one half while the other is answered and asks again. With all in one group the two would wait for each
- * other.
+ * trip to the database costs more than what most of them ask for. But about half of all that is not answered yet is enough
+ * for a group: one half is then read while those of the other are answered and ask again. With all of it in one group,
+ * service and database would wait for each other.
  */
 export class Gatherer<Ask, Answer> {
-  private readonly lines = new Map<string, Line<Ask, Answer>>();
+  /** Asked for in this turn, by key. Emptied when it is answered: a table that the map has discarded must not keep answers. */
+  private readonly gathering = new Map<string, Waiting<Ask, Answer>[]>();
+  /** What all asks weigh that are not answered yet. */
+  private outstanding = 0;
 
   /**
    * @param most what the asks that are answered together may weigh, but for one that is heavier alone
@@ -30,35 +26,41 @@ export class Gatherer<Ask, Answer> {
     private readonly answer: (asks: readonly Ask[]) => Promise<readonly Answer[]>,
   ) {}
 
-  /** @param key of what may be answered together */
+  /**
+   * @param key of what may be answered together
+   * @param weight a whole number above 0
+   */
   ask(key: string, ask: Ask, weight = 1): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const line = this.lines.get(key) ?? { waiting: [], outstanding: 0 };
-      this.lines.set(key, line);
-      line.outstanding += weight;
-      if (line.waiting.push({ ask, weight, resolve, reject }) > 1) return;
-      setImmediate(() => {
-        const half = line.outstanding / 2;
-        while (line.waiting.length > 0) void this.settle(key, line, this.nextGroup(line.waiting, half));
-      });
+      const waiting = { ask, weight, resolve, reject };
+      this.outstanding += weight;
+      const line = this.gathering.get(key);
+      if (line) line.push(waiting);
+      else this.begin(key, [waiting]);
     });
   }
 
-  private nextGroup(waiting: Waiting<Ask, Answer>[], enough: number): Waiting<Ask, Answer>[] {
+  private begin(key: string, line: Waiting<Ask, Answer>[]): void {
+    this.gathering.set(key, line);
+    setImmediate(() => {
+      this.gathering.delete(key);
+      const enough = this.outstanding / 2;
+      while (line.length > 0) void this.settle(this.nextGroup(line, enough));
+    });
+  }
+
+  /** Takes from the line what comes nearest to `enough`, and no more than may be. */
+  private nextGroup(line: Waiting<Ask, Answer>[], enough: number): Waiting<Ask, Answer>[] {
     let gathered = 0;
-    const end = waiting.findIndex(({ weight }, index) => {
-      const isFull = index > 0 && (gathered >= enough || gathered + weight > this.most);
+    const end = line.findIndex(({ weight }, index) => {
+      const isFull = gathered + weight > this.most || gathered + weight / 2 > enough;
       gathered += weight;
-      return isFull;
+      return isFull && index > 0;
     });
-    return waiting.splice(0, end < 0 ? waiting.length : end);
+    return line.splice(0, end < 0 ? line.length : end);
   }
 
-  private async settle(
-    key: string,
-    line: Line<Ask, Answer>,
-    group: readonly Waiting<Ask, Answer>[],
-  ): Promise<void> {
+  private async settle(group: readonly Waiting<Ask, Answer>[]): Promise<void> {
     try {
       const answers = await this.answer(group.map(({ ask }) => ask));
       if (answers.length !== group.length)
@@ -67,8 +69,7 @@ export class Gatherer<Ask, Answer> {
     } catch (error) {
       for (const { reject } of group) reject(error);
     } finally {
-      for (const { weight } of group) line.outstanding -= weight;
-      if (line.outstanding === 0) this.lines.delete(key);
+      for (const { weight } of group) this.outstanding -= weight;
     }
   }
 }
