@@ -96,8 +96,11 @@ describe('uploads to one workspace at once', () => {
   it('with an If-Match that is no content hash are 412, whatever stands in it', async () => {
     const notes = await workspace();
     await times(20, (i) => notes.put(`path-${i}`, 'kept').expect(201));
-    const answers = await times(20, (i) => notes.put(`path-${i}`, 'overwritten').set('If-Match', '"x,*"'));
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([412]));
+    const release = await locked(notes);
+    const sent = times(20, (i) => notes.put(`path-${i}`, 'overwritten').set('If-Match', '"x,*"'));
+    await eventually(() => expect(service.app.get(PutQueue).waiting).toBe(19)); // for the first: they share a commit
+    await release();
+    expect(new Set((await sent).map(({ status }) => status))).toEqual(new Set([412]));
   });
 
   it('one that the database refuses fails alone', async () => {
