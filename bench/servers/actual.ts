@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Bench } from '../bench.js';
+import { freePort } from '../free-port.js';
 import { Client } from '../measure/client.js';
 import { syncRequest } from './actual-messages.js';
 import type { Keeper, Place } from './keepers.js';
 import { npmPeer } from './npm-peer.js';
-import { freePort, startProgram } from './program.js';
+import { startProgram } from './program.js';
 
 /** The newest that runs on Node 20. */
 const VERSION = '25.6.0';

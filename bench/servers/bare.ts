@@ -1,8 +1,9 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
+import { freePort } from '../free-port.js';
 import { BARE_TABLES } from './bare-tables.js';
-import { freePort, type Program, startProgram } from './program.js';
+import { type Program, startProgram } from './program.js';
 import type { Service } from './service.js';
 
 export interface BareServer extends Program {

@@ -1,10 +1,11 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Bench } from '../bench.js';
+import { freePort } from '../free-port.js';
 import { Client } from '../measure/client.js';
 import { familyOf } from '../measure/processes.js';
 import { fetchEach, type Keeper } from './keepers.js';
-import { freePort, startProgram } from './program.js';
+import { startProgram } from './program.js';
 
 /** Where scripts/unpacked-servers.mjs says that servers are unpacked. It is no part of the build. */
 const UNPACKED = '../../../scripts/unpacked-servers.mjs';

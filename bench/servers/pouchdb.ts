@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import type { Bench } from '../bench.js';
+import { freePort } from '../free-port.js';
 import { Client } from '../measure/client.js';
 import { fetchEach, type Keeper } from './keepers.js';
 import { npmPeer } from './npm-peer.js';
-import { freePort, startProgram } from './program.js';
+import { startProgram } from './program.js';
 
 const VERSION = '4.2.0';
 

@@ -1,7 +1,5 @@
 import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 
 const STARTS_WITHIN_MS = 60_000;
 const STOPS_WITHIN_MS = 15_000;
@@ -47,14 +45,4 @@ async function ended(child: ChildProcess): Promise<void> {
   const forced = setTimeout(() => child.kill('SIGKILL'), STOPS_WITHIN_MS);
   await exit;
   clearTimeout(forced);
-}
-
-/** A port on which nobody listens just now. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

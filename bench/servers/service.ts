@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { runningServerUrl } from '../../src/platform/database/index.js';
+import { freePort } from '../free-port.js';
 import { familyOf } from '../measure/processes.js';
-import { freePort, startProgram } from './program.js';
+import { startProgram } from './program.js';
 
 /** The service as in production: compiled, a process of its own, on the embedded PostgreSQL with fsync. */
 export interface Service {

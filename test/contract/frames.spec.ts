@@ -125,6 +125,7 @@ describe('frames', () => {
     connection.close(CloseCode.unauthorized);
     connection.close(CloseCode.unauthorized);
     const cuts = timers.mock.calls.filter(([, ms]) => ms === 5_000);
+    timers.mockRestore();
     expect(cuts).toHaveLength(1);
     expect(transport.destroyed).toBe(false);
     cuts[0]?.[0]();

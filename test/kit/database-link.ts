@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
+import { freePort } from '../../bench/free-port.js';
 import type { TestDatabase } from './database.js';
-import { freePort } from './free-port.js';
 import { AnswerReader, errorAnswer, type Request, RequestReader } from './postgres-wire.js';
 
 /** What happens to a request to PostgreSQL on its way: a statement, or a COMMIT. */
@@ -31,14 +31,16 @@ export type DatabaseWeather = (statement: string) => DatabaseFault | undefined;
 export class DatabaseLink {
   private readonly sockets = new Set<Socket>();
   private server: Server;
-  private port = 0;
   private isSilent = false;
   private weather: DatabaseWeather = () => undefined;
 
-  private constructor(private readonly target: string) {}
+  private constructor(
+    private readonly target: string,
+    private readonly port: number,
+  ) {}
 
   static async to(database: Pick<TestDatabase, 'url'>): Promise<DatabaseLink> {
-    const link = new DatabaseLink(database.url);
+    const link = new DatabaseLink(database.url, await freePort());
     await link.mend();
     return link;
   }
@@ -84,7 +86,6 @@ export class DatabaseLink {
     if (this.isSilent) await this.cut();
     this.isSilent = false;
     this.server = createServer((socket) => this.join(socket, this.toServer()));
-    this.port ||= await freePort();
     this.server.listen(this.port, '127.0.0.1');
     await once(this.server, 'listening');
   }

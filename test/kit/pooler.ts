@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '../../bench/free-port.js';
 import type { TestDatabase } from './database.js';
-import { freePort } from './free-port.js';
 import { spawnServer } from './test-servers.js';
 
 /** Ends the pooler when the test process has died without stopping it: its standard input closes then. */

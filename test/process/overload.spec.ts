@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import supertest from 'supertest';
+import { freePort } from '../../bench/free-port.js';
 import { Exposition } from '../kit/exposition.js';
-import { freePort } from '../kit/free-port.js';
 import {
   createDatabase,
   eventually,

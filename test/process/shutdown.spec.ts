@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import supertest from 'supertest';
-import { freePort } from '../kit/free-port.js';
+import { freePort } from '../../bench/free-port.js';
 import {
   createDatabase,
   eventually,
