@@ -64,6 +64,13 @@ function isAlive(pid: number): boolean {
   return state !== '' && !state.startsWith('Z');
 }
 
+/** Pages that a process had to be given while it ran. */
+const pageFaults = (pid: number): number =>
+  Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ')[7]);
+
+const ownMemoryKib = (pid: number): number =>
+  Number(/^RssAnon:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+
 type Start = (args: string[], options: SpawnOptions) => ChildProcess;
 
 const asThisUser: Start = (args, options) => spawn(process.execPath, args, options);
@@ -154,12 +161,18 @@ class Service {
     return { parent, guard };
   }
 
-  async query(sql: string, overrides: pg.ClientConfig = {}): Promise<Record<string, unknown>[]> {
+  /** A connection of the test's own, which ends it. */
+  async client(overrides: pg.ClientConfig = {}): Promise<pg.Client> {
     const { target } = await this.event('ready');
     const client = new pg.Client({ ...target!, ...overrides });
     client.on('error', () => undefined);
+    await client.connect();
+    return client;
+  }
+
+  async query(sql: string, overrides: pg.ClientConfig = {}): Promise<Record<string, unknown>[]> {
+    const client = await this.client(overrides);
     try {
-      await client.connect();
       return (await client.query<Record<string, unknown>>(sql)).rows;
     } finally {
       await client.end();
@@ -269,7 +282,8 @@ describe('the embedded PostgreSQL', () => {
     const service = await running(freshDataDir());
     const settings = await service.query(`
       SELECT name, setting FROM pg_settings WHERE name IN ('data_checksums', 'fsync', 'full_page_writes',
-        'synchronous_commit', 'listen_addresses', 'server_encoding', 'TimeZone', 'shared_buffers', 'wal_buffers')`);
+        'synchronous_commit', 'listen_addresses', 'server_encoding', 'TimeZone', 'shared_buffers', 'wal_buffers',
+        'max_logical_replication_workers')`);
     expect(Object.fromEntries(settings.map(({ name, setting }) => [name, setting]))).toEqual({
       data_checksums: 'on',
       fsync: 'on',
@@ -279,6 +293,7 @@ describe('the embedded PostgreSQL', () => {
       server_encoding: 'UTF8',
       shared_buffers: '2048',
       wal_buffers: '256',
+      max_logical_replication_workers: '0',
       TimeZone: 'UTC',
     });
     const mode = (path: string) => (statSync(join(service.dataDir, path)).mode & 0o777).toString(8);
@@ -307,6 +322,31 @@ describe('the embedded PostgreSQL', () => {
       expect(environment).not.toContain(password);
       expect(environment).not.toContain('DIST_ROOT=');
       if (environment) expect(environment).toContain('MALLOC_TRIM_THRESHOLD_=');
+    }
+  });
+
+  const onLinux = process.platform === 'linux' ? it : it.skip;
+
+  onLinux('keeps the memory of common statements, and gives back that of large ones', async () => {
+    const service = await running(freshDataDir());
+    const client = await service.client();
+    const texts = async (kib: number, times: number) => {
+      for (let i = 0; i < times; i++)
+        await client.query(
+          `SELECT length(string_agg(repeat('x', 1024), '')) FROM generate_series(1, ${kib})`,
+        );
+    };
+    try {
+      const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+      const { pid } = rows[0]!;
+      await texts(200, 10);
+      const [faults, memory] = [pageFaults(pid), ownMemoryKib(pid)];
+      await texts(200, 20);
+      expect(pageFaults(pid) - faults).toBeLessThan(40); // 1,400 when each statement takes its memory anew
+      await texts(20_000, 4);
+      expect(ownMemoryKib(pid) - memory).toBeLessThan(4_096);
+    } finally {
+      await client.end();
     }
   });
 
