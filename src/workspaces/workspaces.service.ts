@@ -7,11 +7,14 @@ import { Clock } from '../platform/clock/index.js';
 import { newId } from '../platform/database/index.js';
 import { Conflict, NotFound } from '../platform/http/index.js';
 import { RateLimiter } from '../platform/limits/index.js';
+import { type AccessRequirements, Standings } from './standings.js';
 import { WorkspaceDeletion } from './workspace-deletion.js';
 import { isLive, type LiveWorkspace, WorkspaceEntity } from './workspace.entity.js';
 import type { SetupEncryptionRequest } from './workspaces.dto.js';
 
 const PASSWORD_TRIES_PER_MINUTE = 10;
+
+const OWNERSHIP_ALONE: AccessRequirements = { user: false, subscription: false };
 
 type Owner = Pick<Principal, 'userId' | 'workspaceId'>;
 
@@ -19,6 +22,7 @@ type Owner = Pick<Principal, 'userId' | 'workspaceId'>;
 export class Workspaces {
   constructor(
     @InjectRepository(WorkspaceEntity) private readonly workspaces: Repository<WorkspaceEntity>,
+    private readonly standings: Standings,
     private readonly deletion: WorkspaceDeletion,
     private readonly rateLimiter: RateLimiter,
     private readonly clock: Clock,
@@ -37,9 +41,8 @@ export class Workspaces {
   async requireOwned(id: string, { userId, workspaceId }: Owner): Promise<string> {
     const wanted = id.toLowerCase();
     const isInReach = isUUID(wanted) && (workspaceId === null || workspaceId === wanted);
-    const isOwned =
-      isInReach && (await this.workspaces.existsBy({ id: wanted, userId, deletedAt: IsNull() }));
-    if (!isOwned) throw new NotFound('workspace not found');
+    if (!isInReach || !(await this.standings.check(userId, OWNERSHIP_ALONE, wanted)))
+      throw new NotFound('workspace not found');
     return wanted;
   }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +8,7 @@ import { createApp } from '../../src/app.js';
 import { loadConfiguration } from '../../src/config/index.js';
 import { createDataSource, Database, statement, Turns } from '../../src/platform/database/index.js';
 import { createLogger, Log } from '../../src/platform/log/index.js';
+import { Workspaces } from '../../src/workspaces/index.js';
 import { createDatabase, type TestDatabase } from '../kit/index.js';
 
 const quick = statement('test.quick', 'SELECT $1::int AS n');
@@ -50,6 +52,22 @@ describe('single statements beside the service’s own PostgreSQL', () => {
     expect(await database.run(quick, [1])).toEqual([{ n: 1 }]);
   });
 
+  it('are sent before the answer of the one before is used', async () => {
+    const database = new Database(source, new Turns(1, 60_000));
+    await database.run(quick, [0]); // connects
+    const order: string[] = [];
+    const client = await database.pool.connect();
+    const send = jest.spyOn(client, 'query');
+    client.release();
+    const use = async (n: number): Promise<void> => {
+      await database.run(quick, [n]);
+      order.push(`${n} used after ${send.mock.calls.length} sent`);
+    };
+    await Promise.all([1, 2, 3].map(use));
+    send.mockRestore();
+    expect(order).toEqual(['1 used after 2 sent', '2 used after 3 sent', '3 used after 3 sent']);
+  });
+
   it('do not wait for long behind slow ones', async () => {
     const database = new Database(source, new Turns(2, PATIENCE_MS));
     let areSlowOver = false;
@@ -84,12 +102,21 @@ describe('single statements beside the service’s own PostgreSQL', () => {
     try {
       const database = app.get(Database);
       const asked = 10 * availableParallelism();
-      const reads = Array.from({ length: asked }, (_, n) => database.run(quick, [n]));
-      const inLine = database.waiting - database.pool.waitingCount;
-      const expected = asked - availableParallelism() - 1;
-      expect(inLine).toBeGreaterThanOrEqual(expected);
-      expect(inLine).toBeLessThan(expected + availableParallelism()); // the service's own may be at work too
-      await Promise.all(reads);
+      const takeTurns = async (ask: () => Promise<unknown>): Promise<void> => {
+        const asks = Promise.all(Array.from({ length: asked }, ask));
+        const inLine = database.waiting - database.pool.waitingCount;
+        await asks;
+        const expected = asked - availableParallelism() - 1;
+        expect(inLine).toBeGreaterThanOrEqual(expected);
+        expect(inLine).toBeLessThan(expected + availableParallelism()); // the service's own may be at work too
+      };
+      await takeTurns(() => database.run(quick, [1]));
+      // Each socket that comes is let in by this, and after a restart they all come.
+      const workspaces = app.get(Workspaces);
+      const owner = { userId: randomUUID(), workspaceId: null };
+      await takeTurns(() =>
+        expect(workspaces.requireOwned(randomUUID(), owner)).rejects.toThrow('workspace not found'),
+      );
     } finally {
       await app.close();
       await rm(dataDir, { recursive: true, force: true });
