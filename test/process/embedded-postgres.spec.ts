@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { lockDataDirectory, startEmbeddedPostgres } from '../../src/platform/database/embedded/index.js';
 import { levelOf, readServerLine } from '../../src/platform/database/embedded/server-log.js';
+import { pageFaults, residentBytes } from '../kit/memory.js';
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
 const DIST = process.env['DIST_ROOT'] ?? join(REPOSITORY, 'dist');
@@ -63,13 +64,6 @@ function isAlive(pid: number): boolean {
     .trim();
   return state !== '' && !state.startsWith('Z');
 }
-
-/** Pages that a process had to be given while it ran. */
-const pageFaults = (pid: number): number =>
-  Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ')[7]);
-
-const ownMemoryKib = (pid: number): number =>
-  Number(/^RssAnon:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
 
 type Start = (args: string[], options: SpawnOptions) => ChildProcess;
 
@@ -161,22 +155,24 @@ class Service {
     return { parent, guard };
   }
 
-  /** A connection of the test's own, which ends it. */
-  async client(overrides: pg.ClientConfig = {}): Promise<pg.Client> {
+  /** On a connection of its own. */
+  async connected<T>(work: (client: pg.Client) => Promise<T>, overrides: pg.ClientConfig = {}): Promise<T> {
     const { target } = await this.event('ready');
     const client = new pg.Client({ ...target!, ...overrides });
     client.on('error', () => undefined);
-    await client.connect();
-    return client;
-  }
-
-  async query(sql: string, overrides: pg.ClientConfig = {}): Promise<Record<string, unknown>[]> {
-    const client = await this.client(overrides);
     try {
-      return (await client.query<Record<string, unknown>>(sql)).rows;
+      await client.connect();
+      return await work(client);
     } finally {
       await client.end();
     }
+  }
+
+  query(sql: string, overrides: pg.ClientConfig = {}): Promise<Record<string, unknown>[]> {
+    return this.connected(
+      async (client) => (await client.query<Record<string, unknown>>(sql)).rows,
+      overrides,
+    );
   }
 
   async kill9(): Promise<void> {
@@ -325,30 +321,28 @@ describe('the embedded PostgreSQL', () => {
     }
   });
 
-  const onLinux = process.platform === 'linux' ? it : it.skip;
-
-  onLinux('keeps the memory of common statements, and gives back that of large ones', async () => {
-    const service = await running(freshDataDir());
-    const client = await service.client();
-    const texts = async (kib: number, times: number) => {
-      for (let i = 0; i < times; i++)
-        await client.query(
-          `SELECT length(string_agg(repeat('x', 1024), '')) FROM generate_series(1, ${kib})`,
-        );
-    };
-    try {
-      const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
-      const { pid } = rows[0]!;
-      await texts(200, 10);
-      const [faults, memory] = [pageFaults(pid), ownMemoryKib(pid)];
-      await texts(200, 20);
-      expect(pageFaults(pid) - faults).toBeLessThan(40); // 1,400 when each statement takes its memory anew
-      await texts(20_000, 4);
-      expect(ownMemoryKib(pid) - memory).toBeLessThan(4_096);
-    } finally {
-      await client.end();
-    }
-  });
+  (process.platform === 'linux' ? it : it.skip)(
+    'keeps the memory of common statements, and gives back that of large ones',
+    async () => {
+      const service = await running(freshDataDir());
+      await service.connected(async (client) => {
+        const texts = async (kib: number, times: number) => {
+          for (let i = 0; i < times; i++)
+            await client.query(
+              `SELECT length(string_agg(repeat('x', 1024), '')) FROM generate_series(1, ${kib})`,
+            );
+        };
+        const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+        const { pid } = rows[0]!;
+        await texts(200, 10);
+        const [faults, memory] = [await pageFaults(pid), await residentBytes(pid, 'RssAnon')];
+        await texts(200, 20);
+        expect((await pageFaults(pid)) - faults).toBeLessThan(40); // 1,400 when each statement takes its memory anew
+        await texts(20_000, 4);
+        expect((await residentBytes(pid, 'RssAnon')) - memory).toBeLessThan(4_096 * 1024);
+      });
+    },
+  );
 
   it('keeps its data from one start to the next', async () => {
     const first = await running(freshDataDir());

@@ -26,7 +26,7 @@ export class Turns {
       return await work();
     } finally {
       this.taken--;
-      if (this.callNext()) await isSent();
+      if (this.callNext()) await untilSent();
     }
   }
 
@@ -63,4 +63,4 @@ export class Turns {
 }
 
 /** The pool sends a statement in a tick of its own. Between such ticks no promise goes on. */
-const isSent = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));
+const untilSent = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));

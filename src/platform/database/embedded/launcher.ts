@@ -6,14 +6,14 @@ import { once } from 'node:events';
 /** Where sh, id, flock and setpriv are looked for: children get this and nothing of this process's environment. */
 export const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-const MIB = String(1024 * 1024);
+const KEPT_BYTES = String(1024 * 1024);
 
 /**
  * Memory for a large statement goes back to the system after it. Left to itself, the C library of Linux keeps ever larger blocks
  * once one was freed: up to 10 MiB more in a connection after minutes of load. What most statements need stays: a batch of
  * uploads or a large page that takes its memory from the system each time costs PostgreSQL up to a fifth more.
  */
-const GIVES_BACK_MEMORY = { MALLOC_MMAP_THRESHOLD_: MIB, MALLOC_TRIM_THRESHOLD_: MIB };
+const GIVES_BACK_MEMORY = { MALLOC_MMAP_THRESHOLD_: KEPT_BYTES, MALLOC_TRIM_THRESHOLD_: KEPT_BYTES };
 
 /** A user of this machine that PostgreSQL runs as. */
 export interface Account {

@@ -16,7 +16,7 @@ export function serverArguments(socketDirectory: string): string[] {
     port: PORT,
     password_encryption: 'scram-sha-256',
     max_connections: 120, // a place that nobody takes costs next to nothing
-    max_logical_replication_workers: 0, // nobody subscribes to another server here, and the process that would wait for that is spared
+    max_logical_replication_workers: 0, // nothing here subscribes to another server: one process less
 
     shared_buffers: '16MB', // what else is read often, the system keeps
     wal_buffers: '2MB', // of itself it would take 1 MiB, which one batch of uploads fills
