@@ -95,6 +95,14 @@ describe('what is built before a command', () => {
 });
 
 describe('the bundle', () => {
+  it('has no character that makes the engine keep its text with two bytes for each', () => {
+    const files = readdirSync(join(ROOT, 'dist/service')).filter((name) => name.endsWith('.js'));
+    expect(files).toContain('main.js');
+    expect(
+      files.filter((name) => /[^\0-\xff]/.test(readFileSync(join(ROOT, 'dist/service', name), 'utf8'))),
+    ).toEqual([]);
+  });
+
   it('says last that it is complete', () => {
     const service = join(ROOT, 'dist/service');
     const times = (readdirSync(service, { recursive: true }) as string[]).map(
