@@ -1,9 +1,9 @@
 import { statement } from '../platform/database/index.js';
 import { openTo } from '../workspaces/index.js';
 
-/** A time as the API writes it. */
+/** A time as the API writes it, in two thirds of what `to_char` takes. The microsecond keeps zeros at the end from being left out. */
 const instant = (column: string): string =>
-  `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+  `substr(to_json(date_trunc('milliseconds', ${column} AT TIME ZONE 'UTC') + interval '1 microsecond')::text, 2, 23) || 'Z'`;
 
 /** As in the API, member by member. Paths are base64url and hashes are hex: nothing in them needs escaping. */
 const CHANGE = `

@@ -22,6 +22,13 @@ const DEVICES = [
   '~'.repeat(128),
 ];
 const LIMITS = [1, 7, 1000];
+const TIMES = [
+  '2026-01-01T00:00:00.000000Z',
+  '2026-10-10T10:10:10.100000Z',
+  '2026-12-31T23:59:59.119999Z',
+  '2026-12-31T23:59:59.999999Z',
+  '2028-02-29T12:30:00.000001Z',
+];
 
 let service: TestService;
 let sync: ChangeLogReader;
@@ -44,6 +51,22 @@ describe('pull and snapshot say the same as rows and as text, to the letter', ()
     expect(head).toBeGreaterThan(OPERATIONS / 2);
     await comparePulls(workspace, head);
     await compareSnapshots(workspace);
+  });
+
+  it('of times that end in zeros, or know more than milliseconds', async () => {
+    const workspace = await alice.workspace();
+    await live(workspace.id, new Random(SEED));
+    for (const time of TIMES) {
+      const at = [workspace.id, time];
+      await service.database.query('UPDATE changes SET changed_at = $2 WHERE workspace_id = $1', at);
+      await service.database.query(
+        'UPDATE files SET created_at = $2, updated_at = $2 WHERE workspace_id = $1',
+        at,
+      );
+      const { changes } = (await workspace.pull(0).expect(200)).body as { changes: { changedAt: string }[] };
+      expect(changes.map(({ changedAt }) => changedAt)).toEqual(changes.map(() => `${time.slice(0, 23)}Z`));
+      await compareSnapshots(workspace);
+    }
   });
 
   it('of an empty workspace', async () => {
