@@ -33,7 +33,7 @@ const PLANNING = '-c enable_seqscan=off -c jit=off -c plan_cache_mode=force_gene
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 const ISO = (column: string): string =>
-  `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+  `substr(to_json(date_trunc('milliseconds', ${column} AT TIME ZONE 'UTC') + interval '1 microsecond')::text, 2, 23) || 'Z'`;
 
 const PULL = `
   SELECT (SELECT f.encrypted_path FROM files f WHERE f.workspace_id = $1 AND f.id = c.file_id), c.action, c.content_hash,

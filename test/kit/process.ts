@@ -59,8 +59,18 @@ export const compiled = (...flags: string[]): readonly string[] => commandOf(SER
 /** The same modules before they are bundled: for a heap snapshot, V8 looks up the line of each function from the top of its file. */
 export const unbundled = commandOf('dist/src/main.js');
 
+const { npm_execpath: NPM, npm_node_execpath: NODE_OF_NPM } = process.env;
+
+/** The machine's own, which npm runs on; the one that npm has brought where that is not known. */
+export const MACHINE_NODE = NODE_OF_NPM ?? process.execPath;
+
 /** `npm start`, of which `child` is npm. */
-export const NPM_START: readonly string[] = ['npm', 'start', '--prefix', ROOT];
+export const NPM_START: readonly string[] = [
+  ...(NPM ? [MACHINE_NODE, NPM] : ['npm']),
+  'start',
+  '--prefix',
+  ROOT,
+];
 
 /** Starts the service and resolves when it listens. @throws with its output when it ends instead */
 export async function startProcess(env: ProcessEnv, command = compiled()): Promise<ServiceProcess> {

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { MACHINE_NODE } from '../kit/process.js';
 
 const DEMO = join(import.meta.dirname, '..', '..', 'dist', 'examples', 'sync-folder', 'demo.js');
 
@@ -29,9 +30,12 @@ describe('npm run demo', () => {
   afterAll(() => rm(home, { recursive: true, force: true }));
 
   const demo = (...args: string[]): Promise<{ code: number; output: string }> =>
+    demoOn(process.execPath, ...args);
+
+  const demoOn = (node: string, ...args: string[]): Promise<{ code: number; output: string }> =>
     new Promise((resolve) => {
       const env = { PATH: process.env['PATH'], DATA_DIR: join(home, 'data') };
-      execFile(process.execPath, [DEMO, ...args], { cwd: home, env }, (error, stdout, stderr) => {
+      execFile(node, [DEMO, ...args], { cwd: home, env }, (error, stdout, stderr) => {
         resolve({ code: Number(error?.code ?? 0), output: stdout + stderr });
       });
     });
@@ -48,6 +52,16 @@ describe('npm run demo', () => {
     expect(second.output).toContain(`${count} files, 0 uploaded, ${count} unchanged`);
     expect(second.output).toContain(`${count} files, 0 downloaded, ${count} unchanged`);
     expect(second.code).toBe(0);
+  });
+
+  it('goes on where it was on the Node.js of the machine, with one change to sync', async () => {
+    await writeFile(join(folder, 'plain.md'), '# Another note\n');
+    NOTES['plain.md'] = '# Another note\n';
+    const { code, output } = await demoOn(MACHINE_NODE, folder);
+    const others = Object.keys(NOTES).length - 1;
+    expect(output).toContain(`1 uploaded, ${others} unchanged`);
+    expect(output).toMatch(/identical, byte for byte/);
+    expect(code).toBe(0);
   });
 
   it('only reads the folder it is given', async () => {
