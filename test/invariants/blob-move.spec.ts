@@ -86,6 +86,12 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
     );
     return rows.map(({ key }) => key);
   }
+  /** As one is whose file was deleted. */
+  const condemn = (key: string): Promise<unknown> =>
+    service.database.query(`UPDATE blobs SET state = 'dying', not_before = $2 WHERE id = $1`, [
+      key.split('/')[1],
+      new Date(service.clock.now().getTime() + 24 * HOUR),
+    ]);
   const isOnDisk = (key: string): Promise<boolean> =>
     access(pathOf(key)).then(
       () => true,
@@ -213,14 +219,27 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
     expect(await bucket.keys()).toEqual([]);
   });
 
+  it('what is deleted while it is copied stays where it was', async () => {
+    const held = await workspace([70_000]);
+    const [key] = await keysOf(held);
+    const s3 = await store('s3');
+    const put = s3.put.bind(s3);
+    s3.put = async (copied, chunks) => {
+      await put(copied, chunks);
+      s3.put = put;
+      await condemn(key!);
+    };
+    expect(await move('s3')).toEqual({ moved: 0, skipped: 1, failed: 0 });
+    expect(await locations(held)).toEqual({ disk: 1 });
+    await sweepIn(30 * HOUR);
+    expect(await bucket.keys()).toEqual([]);
+  });
+
   it('leaves alone what is deleted or damaged, and says so', async () => {
     const held = await workspace([70_000, 70_000, 70_000]);
     const [missing, dying] = await keysOf(held);
     await (await store('disk')).delete(missing!);
-    await service.database.query(`UPDATE blobs SET state = 'dying', not_before = $2 WHERE id = $1`, [
-      dying!.split('/')[1],
-      new Date(service.clock.now().getTime() + 24 * HOUR),
-    ]);
+    await condemn(dying!);
     expect(await move('s3')).toEqual({ moved: 1, skipped: 0, failed: 1 });
     expect(service.logged()).toContain(missing);
     await sweepIn(30 * HOUR);

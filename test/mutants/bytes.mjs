@@ -108,7 +108,7 @@ export const BYTES_MUTANTS = [
     file: 'src/platform/blobs/move.queries.ts',
     find: "AND location = $3 AND state = 'live'",
     replace: 'AND $3::text IS NOT NULL',
-    tests: [[MOVE, 'two at once|is not adopted|leaves alone']],
+    tests: [[MOVE, 'deleted while it is copied']],
   },
   {
     name: 'move writes over what is whole at its target',
