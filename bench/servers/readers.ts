@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { instantText } from '../../src/platform/database/index.js';
 import type { Bench } from '../bench.js';
 
 /** Pages of one workspace as the bytes of their JSON, which are good until whoever gets them waits for anything else. */
@@ -32,16 +33,13 @@ const asText = { getTypeParser: () => (value: unknown) => value } as unknown as 
 const PLANNING = '-c enable_seqscan=off -c jit=off -c plan_cache_mode=force_generic_plan';
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
-const ISO = (column: string): string =>
-  `substr(to_json(date_trunc('milliseconds', ${column} AT TIME ZONE 'UTC') + interval '1 microsecond')::text, 2, 23) || 'Z'`;
-
 const PULL = `
   SELECT (SELECT f.encrypted_path FROM files f WHERE f.workspace_id = $1 AND f.id = c.file_id), c.action, c.content_hash,
-         c.encrypted_size, c.version, ${ISO('c.changed_at')}, c.changed_by_device, c.cursor
+         c.encrypted_size, c.version, ${instantText('c.changed_at')}, c.changed_by_device, c.cursor
   FROM changes c WHERE c.workspace_id = $1 AND c.cursor > $2 ORDER BY c.cursor LIMIT $3::int + 1`;
 
 const SNAPSHOT = `
-  SELECT id, encrypted_path, content_hash, encrypted_size, version, ${ISO('created_at')}, ${ISO('updated_at')},
+  SELECT id, encrypted_path, content_hash, encrypted_size, version, ${instantText('created_at')}, ${instantText('updated_at')},
          (SELECT head_cursor FROM workspaces WHERE id = $1)
   FROM files WHERE workspace_id = $1 AND NOT is_deleted AND id > $2 ORDER BY id LIMIT $3::int + 1`;
 

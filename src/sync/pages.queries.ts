@@ -1,20 +1,16 @@
-import { statement } from '../platform/database/index.js';
+import { instantText, statement } from '../platform/database/index.js';
 import { openTo } from '../workspaces/index.js';
-
-/** A time as the API writes it, in two thirds of what `to_char` takes. The microsecond keeps zeros at the end from being left out. */
-const instant = (column: string): string =>
-  `substr(to_json(date_trunc('milliseconds', ${column} AT TIME ZONE 'UTC') + interval '1 microsecond')::text, 2, 23) || 'Z'`;
 
 /** As in the API, member by member. Paths are base64url and hashes are hex: nothing in them needs escaping. */
 const CHANGE = `
   '{"encryptedPath":"' || encrypted_path || '","action":"' || action || '","contentHash":"' || content_hash ||
-  '","encryptedSize":' || encrypted_size || ',"version":' || version || ',"changedAt":"' || ${instant('changed_at')} ||
+  '","encryptedSize":' || encrypted_size || ',"version":' || version || ',"changedAt":"' || ${instantText('changed_at')} ||
   '","changedByDevice":' || coalesce(to_json(changed_by_device)::text, 'null') || '}'`;
 
 const SNAPSHOT_FILE = `
   '{"id":"' || id || '","encryptedPath":"' || encrypted_path || '","contentHash":"' || content_hash ||
-  '","encryptedSize":' || encrypted_size || ',"version":' || version || ',"createdAt":"' || ${instant('created_at')} ||
-  '","updatedAt":"' || ${instant('updated_at')} || '"}'`;
+  '","encryptedSize":' || encrypted_size || ',"version":' || version || ',"createdAt":"' || ${instantText('created_at')} ||
+  '","updatedAt":"' || ${instantText('updated_at')} || '"}'`;
 
 const inOrder = (item: string, by: string): string =>
   `coalesce(string_agg(${item}, ',' ORDER BY ${by}), '') AS items`;

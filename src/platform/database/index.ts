@@ -12,6 +12,7 @@ export {
   sqlState,
 } from './errors.js';
 export { BEFORE_ALL_IDS, removeInBatches } from './in-batches.js';
+export { instantText } from './instant.js';
 export { newId } from './new-id.js';
 export { DURABLE, WITHOUT_LIMITS } from './session.js';
 export { endQuietly } from './silence.js';
