@@ -30,11 +30,11 @@ describe('npm run demo', () => {
   afterAll(() => rm(home, { recursive: true, force: true }));
 
   const demo = (...args: string[]): Promise<{ code: number; output: string }> =>
-    demoOn(process.execPath, ...args);
+    demoOn(process.execPath, 'data', ...args);
 
-  const demoOn = (node: string, ...args: string[]): Promise<{ code: number; output: string }> =>
+  const demoOn = (node: string, data: string, ...args: string[]): Promise<{ code: number; output: string }> =>
     new Promise((resolve) => {
-      const env = { PATH: process.env['PATH'], DATA_DIR: join(home, 'data') };
+      const env = { PATH: process.env['PATH'], DATA_DIR: join(home, data) };
       execFile(node, [DEMO, ...args], { cwd: home, env }, (error, stdout, stderr) => {
         resolve({ code: Number(error?.code ?? 0), output: stdout + stderr });
       });
@@ -55,11 +55,14 @@ describe('npm run demo', () => {
   });
 
   it('goes on where it was on the Node.js of the machine, with one change to sync', async () => {
-    await writeFile(join(folder, 'plain.md'), '# Another note\n');
-    NOTES['plain.md'] = '# Another note\n';
-    const { code, output } = await demoOn(MACHINE_NODE, folder);
-    const others = Object.keys(NOTES).length - 1;
-    expect(output).toContain(`1 uploaded, ${others} unchanged`);
+    const own = join(home, 'own');
+    await mkdir(own);
+    await writeFile(join(own, 'kept.md'), '# A note\n');
+    await writeFile(join(own, 'edited.md'), '# A note\n');
+    expect((await demoOn(process.execPath, 'data-of-own', own)).code).toBe(0);
+    await writeFile(join(own, 'edited.md'), '# Another note\n');
+    const { code, output } = await demoOn(MACHINE_NODE, 'data-of-own', own);
+    expect(output).toContain('1 uploaded, 1 unchanged');
     expect(output).toMatch(/identical, byte for byte/);
     expect(code).toBe(0);
   });

@@ -279,7 +279,7 @@ describe('the embedded PostgreSQL', () => {
     const settings = await service.query(`
       SELECT name, setting FROM pg_settings WHERE name IN ('data_checksums', 'fsync', 'full_page_writes',
         'synchronous_commit', 'listen_addresses', 'server_encoding', 'TimeZone', 'shared_buffers', 'wal_buffers',
-        'max_logical_replication_workers')`);
+        'max_logical_replication_workers', 'default_statistics_target')`);
     expect(Object.fromEntries(settings.map(({ name, setting }) => [name, setting]))).toEqual({
       data_checksums: 'on',
       fsync: 'on',
@@ -290,6 +290,7 @@ describe('the embedded PostgreSQL', () => {
       shared_buffers: '2048',
       wal_buffers: '256',
       max_logical_replication_workers: '0',
+      default_statistics_target: '30',
       TimeZone: 'UTC',
     });
     const mode = (path: string) => (statSync(join(service.dataDir, path)).mode & 0o777).toString(8);
