@@ -7,6 +7,10 @@ import { promisify } from 'node:util';
 
 const INSTALLS_WITHIN_MS = 5 * 60_000;
 
+/** npm on the Node.js that it came with: on another one it may not find its own modules. */
+const { npm_execpath: NPM, npm_node_execpath: NODE_OF_NPM } = process.env;
+const [npm, ...ofNpm] = NPM && NODE_OF_NPM ? [NODE_OF_NPM, NPM] : ['npm'];
+
 /**
  * Another project's server from npm, in a cache of its own outside this project, one for each ABI of Node.js: what it has
  * compiled runs on no other.
@@ -29,9 +33,9 @@ export async function npmPeer(
   await writeFile(join(draft, 'package.json'), JSON.stringify({ private: true, allowScripts }));
   try {
     console.error(`installing ${name} ${version} …`);
-    const args = ['install', '--save-exact', '--no-audit', '--no-fund', `${name}@${version}`];
+    const args = [...ofNpm, 'install', '--save-exact', '--no-audit', '--no-fund', `${name}@${version}`];
     const env = { ...process.env, PATH: [dirname(process.execPath), process.env.PATH].join(delimiter) };
-    await promisify(execFile)('npm', args, { cwd: draft, env, timeout: INSTALLS_WITHIN_MS });
+    await promisify(execFile)(npm, args, { cwd: draft, env, timeout: INSTALLS_WITHIN_MS });
     await rename(draft, home);
   } catch (error) {
     await rm(draft, { recursive: true, force: true });
