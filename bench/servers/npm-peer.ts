@@ -34,12 +34,20 @@ export async function npmPeer(
   try {
     console.error(`installing ${name} ${version} …`);
     const args = [...ofNpm, 'install', '--save-exact', '--no-audit', '--no-fund', `${name}@${version}`];
-    const env = { ...process.env, PATH: [dirname(process.execPath), process.env.PATH].join(delimiter) };
-    await promisify(execFile)(npm, args, { cwd: draft, env, timeout: INSTALLS_WITHIN_MS });
+    await promisify(execFile)(npm, args, { cwd: draft, env: forThisEngine(), timeout: INSTALLS_WITHIN_MS });
     await rename(draft, home);
   } catch (error) {
     await rm(draft, { recursive: true, force: true });
     throw new Error('npm cannot install it here', { cause: error });
   }
   return home;
+}
+
+/** What is compiled is for the Node.js that runs this, by its own headers where it has them. */
+function forThisEngine(): NodeJS.ProcessEnv {
+  const bin = dirname(process.execPath);
+  const PATH = [bin, process.env.PATH].join(delimiter);
+  const home = dirname(bin);
+  const hasHeaders = existsSync(join(home, 'include/node/node.h'));
+  return { ...process.env, PATH, ...(hasHeaders && { npm_config_nodedir: home }) };
 }
