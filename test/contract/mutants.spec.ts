@@ -32,6 +32,20 @@ describe('the faults of `npm run mutants`', () => {
     expect(MUTANTS.filter(({ promise }) => !/^[A-Z].*\.$/.test(promise))).toEqual([]);
   });
 
+  it('stand in the documentation, each with its promise and the test that notices', () => {
+    const rows = MUTANTS.map(({ name, promise, tests }) => [
+      name,
+      promise,
+      tests.map(([spec]) => `\`${spec.replace(/^test\/|\.spec\.ts$/g, '')}\``).join(', '),
+    ]);
+    const documented = read('docs/reliability.md')
+      .split('\n')
+      .map((line) => /^\| (.+) \| ([A-Z].*\.) \| (`.+`) \|$/.exec(line)?.slice(1))
+      .filter((row) => row !== undefined);
+    expect(documented.toSorted()).toEqual(rows.toSorted());
+    expect(read('docs/reliability.md')).toContain(`takes ${MUTANTS.length} faults`);
+  });
+
   it.each(MUTANTS.map((mutant) => [mutant.name, mutant] as const))('can be planted: %s', (_, mutant) => {
     const texts = new Map<string, string>();
     for (const edit of editsOf(mutant))

@@ -36,6 +36,27 @@ export const BYTES_MUTANTS = [
     tests: [['test/invariants/crash.spec.ts']],
   },
   {
+    name: 'upload to the disk held whole',
+    promise: 'Memory does not grow with the size of a file on the disk.',
+    file: 'src/platform/blobs/disk-blob-store.ts',
+    find: 'await writeDurably(draft, chunks);',
+    replace: `const all: Buffer[] = [];
+      for await (const chunk of chunks) all.push(chunk);
+      await writeDurably(draft, all);`,
+    tests: [['test/invariants/memory.spec.ts']],
+  },
+  {
+    name: 'upload to S3 held whole',
+    promise: 'Memory does not grow with the size of a file in S3.',
+    file: 'src/platform/blobs/s3/s3-blob-store.ts',
+    find: 'await upload.send(chunks, this.partBytes);',
+    replace: `const all: Buffer[] = [];
+      for await (const chunk of chunks) all.push(chunk);
+      const held = async function* () { yield* all; };
+      await upload.send(held(), this.partBytes);`,
+    tests: [['test/invariants/blob-memory.spec.ts']],
+  },
+  {
     name: 'bytes removed of whatever was not acknowledged',
     promise: 'What may have been committed keeps its bytes.',
     file: 'src/platform/blobs/blobs.ts',
