@@ -24,7 +24,7 @@ export function stripeClient(secretKey: string, apiBase: string): Stripe {
  * An answer whose body says what its status says, whatever the provider, or a proxy before it, has sent. The library looks at
  * `error` alone, so that a 500 without one is a success to it; over JSON that is no object it throws where nobody can
  * catch it, which ends the process; and what is no JSON makes it forget the status. A redirect is a fault like any other:
- * followed, it would carry the key to somebody else. Danger: with `redirect: 'error'` Node.js 20 loses the time limit of a
+ * followed, it would carry the key to somebody else. Danger: with `redirect: 'error'` Node.js before 24 loses the time limit of a
  * request in the next collection of garbage (nodejs/undici#4627), and the answer may take for ever.
  */
 const ask: typeof fetch = async (url, init) => {

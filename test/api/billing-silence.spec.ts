@@ -28,7 +28,7 @@ describe('a provider that does not answer', () => {
       if (form.email === alice.email) return;
       response.writeHead(200, { 'content-type': 'application/json' });
       const dripping = setInterval(() => response.write(' '), 200);
-      // With what the engine holds weakly a time limit can go too: that of a fetch which refuses redirects itself does in Node.js 20.
+      // With what the engine holds weakly a time limit can go too: that of a fetch which refuses redirects itself does before Node.js 24.
       setTimeout(collectGarbage, 400);
       response.once('close', () => clearInterval(dripping));
     };
