@@ -9,14 +9,14 @@ import type { Keeper, Place } from './keepers.js';
 import { npmPeer } from './npm-peer.js';
 import { startProgram } from './program.js';
 
-/** The newest that runs on Node 20. */
-const VERSION = '25.6.0';
+/** Needs Node.js 22. What 25.6.0 compiles ends a process of Node.js 24.21 sooner or later. */
+const VERSION = '26.9.0';
 const NODE = '0123456789abcdef';
 const BEFORE_ALL = `1970-01-01T00:00:00.000Z-0000-${NODE}`;
 
 /** A message for each note, sent one by one, as single edits are; the second device asks once for all. */
 export async function actual(bench: Bench): Promise<Keeper> {
-  const home = await npmPeer('@actual-app/sync-server', VERSION, ['better-sqlite3', 'bcrypt']);
+  const home = await npmPeer('@actual-app/sync-server', VERSION, ['better-sqlite3', 'bcrypt', 'argon2']);
   const port = await freePort();
   const data = await bench.place('actual');
   for (const name of ['server-files', 'user-files']) await mkdir(join(data, name), { recursive: true });
