@@ -4,12 +4,9 @@ import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { NPM } from '../npm.js';
 
 const INSTALLS_WITHIN_MS = 5 * 60_000;
-
-/** npm on the Node.js that it came with: on another one it may not find its own modules. */
-const { npm_execpath: NPM, npm_node_execpath: NODE_OF_NPM } = process.env;
-const [npm, ...ofNpm] = NPM && NODE_OF_NPM ? [NODE_OF_NPM, NPM] : ['npm'];
 
 /**
  * Another project's server from npm, in a cache of its own outside this project, one for each ABI of Node.js: what it has
@@ -33,6 +30,7 @@ export async function npmPeer(
   await writeFile(join(draft, 'package.json'), JSON.stringify({ private: true, allowScripts }));
   try {
     console.error(`installing ${name} ${version} …`);
+    const [npm, ...ofNpm] = NPM;
     const args = [...ofNpm, 'install', '--save-exact', '--no-audit', '--no-fund', `${name}@${version}`];
     await promisify(execFile)(npm, args, { cwd: draft, env: forThisEngine(), timeout: INSTALLS_WITHIN_MS });
     await rename(draft, home);

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { NPM } from '../../bench/npm.js';
 import { HEAP_FLAGS, ROOT } from './deployment.js';
 import { BASE_URL, DEV_LOGIN_KEY } from './service.js';
 
@@ -59,18 +60,8 @@ export const compiled = (...flags: string[]): readonly string[] => commandOf(SER
 /** The same modules before they are bundled: for a heap snapshot, V8 looks up the line of each function from the top of its file. */
 export const unbundled = commandOf('dist/src/main.js');
 
-const { npm_execpath: NPM, npm_node_execpath: NODE_OF_NPM } = process.env;
-
-/** The machine's own, which npm runs on; the one that npm has brought where that is not known. */
-export const MACHINE_NODE = NODE_OF_NPM ?? process.execPath;
-
 /** `npm start`, of which `child` is npm. */
-export const NPM_START: readonly string[] = [
-  ...(NPM ? [MACHINE_NODE, NPM] : ['npm']),
-  'start',
-  '--prefix',
-  ROOT,
-];
+export const NPM_START: readonly string[] = [...NPM, 'start', '--prefix', ROOT];
 
 /** Starts the service and resolves when it listens. @throws with its output when it ends instead */
 export async function startProcess(env: ProcessEnv, command = compiled()): Promise<ServiceProcess> {

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { MACHINE_NODE } from '../kit/process.js';
+import { MACHINE_NODE } from '../../bench/npm.js';
 
 const DEMO = join(import.meta.dirname, '..', '..', 'dist', 'examples', 'sync-folder', 'demo.js');
 
