@@ -1,3 +1,4 @@
+export { type FairLimits, FairSemaphore } from './fair-semaphore.js';
 export { addressKey } from './client-address.js';
 export { LimitsModule } from './limits.module.js';
 export { KeyedSemaphore } from './keyed-semaphore.js';
