@@ -1,6 +1,6 @@
 import { Controller, Delete, Get, HttpCode, Patch, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { CurrentPrincipal, type Principal, Scopes, SCOPES } from '../auth/index.js';
+import { CurrentPrincipal, type Principal, Scopes, SCOPES, Transfer } from '../auth/index.js';
 import { BadRequest, bodyChunks, JsonBody, sendJsonList } from '../platform/http/index.js';
 import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
 import { Documented } from '../platform/openapi/index.js';
@@ -55,6 +55,7 @@ export class AssetsController {
     return storageUsageWire(await this.quota.usage(owner.userId));
   }
 
+  @Transfer()
   @Post()
   @Scopes('assets:write')
   @NamedWorkspace()
@@ -71,6 +72,7 @@ export class AssetsController {
     await reply.status(201).header('content-type', JSON_TYPE).send(JSON.stringify(token));
   }
 
+  @Transfer()
   @Get(':token')
   @Scopes('assets:read')
   @NamedWorkspace()

@@ -5,6 +5,12 @@ import { addressKey, RateLimiter } from '../platform/limits/index.js';
 /** An instance reserves a 24th of the limit at a time: one round trip in fifty requests, where 1,200 are allowed. */
 const LEASES = 24;
 
+/**
+ * How many times the general limit a user may transfer single files a minute. A first sync sends one request per note, as fast as it can:
+ * ten devices that fetch 5,000 notes each send 50,000. What such requests cost is bounded by how many run at once.
+ */
+const TRANSFERS = 50;
+
 /** A user, or somebody who is none. */
 export type LimitedClient = { readonly userId: string } | { readonly ip: string };
 
@@ -12,7 +18,7 @@ export type LimitedClient = { readonly userId: string } | { readonly ip: string 
 export const limitKey = (client: LimitedClient): string =>
   'userId' in client ? `user:${client.userId}` : addressKey(client.ip);
 
-/** The general limit: so many requests a minute for a user, or for the address of somebody who is none. */
+/** The limits of all requests: so many a minute for a user, or for the address of somebody who is none. */
 @Injectable()
 export class GeneralLimit {
   constructor(
@@ -22,7 +28,15 @@ export class GeneralLimit {
 
   /** @throws TooManyRequests */
   count(client: LimitedClient): Promise<void> {
-    const { rateLimitPerMinute } = this.configuration;
-    return this.rateLimiter.hit(limitKey(client), rateLimitPerMinute, Math.ceil(rateLimitPerMinute / LEASES));
+    return this.hit(limitKey(client), this.configuration.rateLimitPerMinute);
+  }
+
+  /** Counts the transfer of one file, apart from all other requests. @throws TooManyRequests */
+  countTransfer(client: LimitedClient): Promise<void> {
+    return this.hit(`transfer:${limitKey(client)}`, TRANSFERS * this.configuration.rateLimitPerMinute);
+  }
+
+  private hit(key: string, perMinute: number): Promise<void> {
+    return this.rateLimiter.hit(key, perMinute, Math.ceil(perMinute / LEASES));
   }
 }

@@ -26,7 +26,7 @@ export { lockUser } from './lock-user.js';
 export { PasswordReset } from './password-reset.js';
 export { generatePat, hashPat, TOKEN_REVOKED } from './pat.js';
 export { type Principal, type Scope, SCOPES } from './principal.js';
-export { RateLimitGuard, Unlimited, UNLIMITED } from './rate-limit.guard.js';
+export { RateLimitGuard, Transfer, Unlimited, UNLIMITED } from './rate-limit.guard.js';
 export { isGranted, ScopeGuard } from './scope.guard.js';
 export { ONE_TIME_TOKEN_MINUTES, PASSWORD_LENGTH } from './sign-in-terms.js';
 export { SigningKeys } from './signing-keys.js';

@@ -10,6 +10,11 @@ export const UNLIMITED = 'unlimited';
 /** The route is never refused for being asked too often, or by too many at once. */
 export const Unlimited = (): MethodDecorator & ClassDecorator => SetMetadata(UNLIMITED, true);
 
+export const TRANSFER = 'transfer';
+
+/** The route sends or takes in one file: it is counted with its like, whose limit a first sync does not reach. */
+export const Transfer = (): MethodDecorator & ClassDecorator => SetMetadata(TRANSFER, true);
+
 /** 429. Who has no valid token is counted by `AuthenticationGuard`. */
 @Injectable()
 export class RateLimitGuard implements CanActivate {
@@ -25,7 +30,8 @@ export class RateLimitGuard implements CanActivate {
     const http = context.switchToHttp();
     const request = http.getRequest<Partial<AuthenticatedRequest> & { ip: string }>();
     const client = request.principal ?? request;
-    await this.limit.count(client);
+    const isTransfer = this.reflector.getAllAndOverride<boolean | undefined>(TRANSFER, targets);
+    await (isTransfer ? this.limit.countTransfer(client) : this.limit.count(client));
     this.atOnce.enter(client, http.getResponse<FastifyReply>().raw);
     return true;
   }

@@ -1,6 +1,6 @@
 import { Controller, Delete, Get, Put, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Scopes } from '../auth/index.js';
+import { Scopes, Transfer } from '../auth/index.js';
 import { RequiresSubscription } from '../billing/index.js';
 import { Configuration } from '../config/index.js';
 import { bodyChunks, sendJsonList } from '../platform/http/index.js';
@@ -46,6 +46,7 @@ export class FilesController {
     await sendJsonList(request, reply, this.files.list(workspace.id), form);
   }
 
+  @Transfer()
   @Put(':encPath')
   @Scopes('documents:write')
   @RequiresSubscription()
@@ -69,6 +70,7 @@ export class FilesController {
     return uploadedWire(upload, uploaded);
   }
 
+  @Transfer()
   @Get(':encPath')
   @Scopes('documents:read')
   @AccessCheckedInStatement()
@@ -81,6 +83,7 @@ export class FilesController {
     await this.download.send(request, reply, await this.heads.content(workspace, encryptedPath));
   }
 
+  @Transfer()
   @Delete(':encPath')
   @Scopes('documents:write')
   @RequiresSubscription()

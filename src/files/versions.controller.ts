@@ -1,6 +1,6 @@
 import { Controller, Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Scopes } from '../auth/index.js';
+import { Scopes, Transfer } from '../auth/index.js';
 import { sendJsonList } from '../platform/http/index.js';
 import { Documented } from '../platform/openapi/index.js';
 import { CurrentWorkspace, OwnedWorkspace, type WorkspaceRef } from '../workspaces/index.js';
@@ -31,6 +31,7 @@ export class VersionsController {
     await sendJsonList(request, reply, this.versions.list(workspace.id, encryptedPath), form);
   }
 
+  @Transfer()
   @Get('versions/:vid')
   @Scopes('documents:read')
   async get(

@@ -113,6 +113,16 @@ describe('the general limit', () => {
     expectTooMany(await alice.get(ME));
   });
 
+  it('counts transfers of single files apart, fifty times as many', async () => {
+    const missing = `/api/v1/workspaces/${randomUUID()}/files/AAAA`;
+    const transfer = (n: number): supertest.Test =>
+      n % 2 ? alice.get(missing) : alice.get(`${missing}/versions/${randomUUID()}`);
+    expect(await letThrough(times(50 * LIMIT + 10, transfer))).toBe(50 * LIMIT);
+    expectTooMany(await alice.get(missing), 40);
+    expect(await letThrough(times(LIMIT + 1, () => alice.get(ME)))).toBe(LIMIT);
+    await bob.get(missing).expect(404);
+  });
+
   it('is counted by address for whoever has no bearer to show', async () => {
     expect(await letThrough(times(LIMIT + 4, () => jwks(service)))).toBe(LIMIT);
     expectTooMany(await jwks(service), 40);

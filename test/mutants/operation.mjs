@@ -277,4 +277,12 @@ export const OPERATION_MUTANTS = [
     replace: 'new Turns(statementsAtOnce + 100)',
     tests: [['test/invariants/statement-turns.spec.ts', 'in the service']],
   },
+  {
+    name: 'transfers counted with all other requests',
+    promise: 'Ten devices of one user that first sync 5,000 notes each meet no rate limit.',
+    file: 'src/auth/rate-limit.guard.ts',
+    find: 'isTransfer ? this.limit.countTransfer(client) :',
+    replace: 'isTransfer && !client ? this.limit.countTransfer(client) :',
+    tests: [['test/api/limits-and-headers.spec.ts', 'counts transfers of single files apart']],
+  },
 ];
