@@ -3,7 +3,8 @@ import { Configuration } from '../config/index.js';
 import { Forbidden } from '../platform/http/index.js';
 import { KillSwitch } from '../platform/kill-switch/index.js';
 import { GuessLimit } from './guess-limit.js';
-import { CLIENT_ADDRESS_HEADER, type Identity } from './identity.js';
+import type { Identity } from './identity.js';
+import { CLIENT_ADDRESS_HEADER } from './identity-request.js';
 import { IDENTITY } from './identity.provider.js';
 import { IdentityClient } from './identity-client.js';
 
