@@ -25,7 +25,7 @@ export function createIdentity(
     secret,
     baseURL: configuration.publicUrl,
     basePath: '/api/auth',
-    trustedOrigins: configuration.trustedOrigins,
+    trustedOrigins: configuration.trustedOrigins.filter((origin) => /^https?:/.test(origin)), // for callback URLs; of requests, see settleOrigin
     telemetry: { enabled: false },
     logger: {
       level: 'warn',

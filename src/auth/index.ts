@@ -27,7 +27,7 @@ export { KNOWN_FOR_MS } from './known-networks.js';
 export { type ChangeFault, PasswordChange } from './password-change.js';
 export type { ScryptCost } from './password-hash.js';
 export { PasswordCost, PasswordCostModule } from './password-cost.module.js';
-export { PasswordHasher } from './password-hasher.js';
+export { HashingBusy, PasswordHasher } from './password-hasher.js';
 export { type PasswordFault, PASSWORD_FAULTS } from './password-policy.js';
 export { PasswordReset } from './password-reset.js';
 export { generatePat, hashPat, TOKEN_REVOKED } from './pat.js';

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { availableParallelism } from 'node:os';
+import { ServiceUnavailable } from '../platform/http/index.js';
 import { FairSemaphore, networkKey } from '../platform/limits/index.js';
 import { PasswordCost } from './password-cost.module.js';
 import { deriveAsBefore, isHashOf, isSameCost, makeHash, parseHash } from './password-hash.js';
@@ -17,6 +18,15 @@ const LIMITS = {
   waitMs: 10_000,
   busy: 'too many people are signing in; try again in a few seconds',
 };
+
+const RETRY_AFTER_S = 5;
+
+/** Nothing was checked and nothing counted. */
+export class HashingBusy extends ServiceUnavailable {
+  constructor() {
+    super(LIMITS.busy, RETRY_AFTER_S);
+  }
+}
 
 /** Who hashes for the administrator. */
 export const OPERATOR = 'operator';
@@ -43,19 +53,26 @@ export class PasswordHasher {
     return this.slots.queued;
   }
 
-  /** Runs work in a slot of the network of this address. @throws ServiceUnavailable when none becomes free soon */
-  inSlot<T>(ip: string, work: () => Promise<T>): Promise<T> {
-    return this.slots.during(networkKey(ip), work);
+  /** Runs work in a slot of the network of this address. @throws HashingBusy when none becomes free soon */
+  async inSlot<T>(ip: string, work: () => Promise<T>): Promise<T> {
+    const release = await this.slots.take(networkKey(ip)).catch(() => {
+      throw new HashingBusy();
+    });
+    try {
+      return await work();
+    } finally {
+      release();
+    }
   }
 
-  /** A new hash. @throws ServiceUnavailable */
+  /** A new hash. @throws HashingBusy */
   hash(password: string, ip: string): Promise<string> {
     return this.inSlot(ip, () => makeHash(password, this.cost.scrypt));
   }
 
   /**
    * Checks a password against a stored hash. A wrong one takes the same time whatever the cost of the hash, and the same
-   * as `refuse`. @throws ServiceUnavailable
+   * as `refuse`. @throws HashingBusy
    */
   verify(password: string, hash: string, ip: string): Promise<Verdict> {
     const stored = parseHash(hash);
@@ -68,7 +85,7 @@ export class PasswordHasher {
     });
   }
 
-  /** What there is to do for the password of an account that does not exist: as much as for a wrong one. @throws ServiceUnavailable */
+  /** What there is to do for the password of an account that does not exist: as much as for a wrong one. @throws HashingBusy */
   refuse(password: string, ip: string): Promise<void> {
     return this.inSlot(ip, async () => {
       await makeHash(password, this.cost.scrypt);

@@ -1,8 +1,12 @@
 import type { BetterAuthPlugin } from 'better-auth';
-import { APIError, createAuthEndpoint, createAuthMiddleware, sensitiveSessionMiddleware } from 'better-auth/api';
+import {
+  APIError,
+  createAuthEndpoint,
+  createAuthMiddleware,
+  sensitiveSessionMiddleware,
+} from 'better-auth/api';
 import { setSessionCookie } from 'better-auth/cookies';
 import { randomBytes } from 'node:crypto';
-import { statement } from '../platform/database/index.js';
 import { CLIENT_ADDRESS_HEADER, identityRequests } from './identity-request.js';
 import type { IdentityPasswords } from './identity-passwords.js';
 import type { ChangeFault, PasswordChange } from './password-change.js';
@@ -14,11 +18,8 @@ const CHANGE_FAULTS: Readonly<Record<ChangeFault, string>> = {
   INVALID_PASSWORD: 'Invalid password',
 };
 
-/** The session gets another token: whoever has the old one is signed out. */
-const renewSession = statement(
-  'password_change.renew_session',
-  'UPDATE auth_sessions SET token = $2 WHERE id = $1',
-);
+const CHANGE_BODY =
+  'currentPassword and newPassword must be text, revokeOtherSessions and revokeAccessTokens true or false';
 
 type Fields = Readonly<Record<string, unknown>> | undefined;
 
@@ -68,19 +69,21 @@ function changeEndpoint(passwordChange: PasswordChange) {
     { method: 'POST', use: [sensitiveSessionMiddleware] },
     async (ctx) => {
       const { session, user } = ctx.context.session;
-      const { currentPassword, newPassword, revokeOtherSessions = false } = (ctx.body as Fields) ?? {};
-      const isText = typeof currentPassword === 'string' && typeof newPassword === 'string';
-      if (!isText || typeof revokeOtherSessions !== 'boolean')
-        throw new APIError('BAD_REQUEST', {
-          code: 'VALIDATION_ERROR',
-          message: 'currentPassword and newPassword must be text, revokeOtherSessions true or false',
-        });
+      const { currentPassword, newPassword, ...wishes } = (ctx.body as Fields) ?? {};
+      const { revokeOtherSessions = false, revokeAccessTokens = false } = wishes;
+      const areTexts = typeof currentPassword === 'string' && typeof newPassword === 'string';
+      if (!areTexts || typeof revokeOtherSessions !== 'boolean' || typeof revokeAccessTokens !== 'boolean')
+        throw new APIError('BAD_REQUEST', { code: 'VALIDATION_ERROR', message: CHANGE_BODY });
       const token = revokeOtherSessions ? randomBytes(24).toString('base64url') : null;
-      const ip = ctx.headers?.get(CLIENT_ADDRESS_HEADER) ?? '';
-      const fault = await passwordChange.run(
-        { user, sessionId: session.id, currentPassword, newPassword, ip },
-        async (tx) => void (token && (await tx.run(renewSession, [session.id, token]))),
-      );
+      const fault = await passwordChange.run({
+        user,
+        sessionId: session.id,
+        currentPassword,
+        newPassword,
+        ip: ctx.headers?.get(CLIENT_ADDRESS_HEADER) ?? '',
+        newSessionToken: token,
+        revokesAccessTokens: revokeAccessTokens,
+      });
       if (fault) throw new APIError('BAD_REQUEST', { code: fault, message: CHANGE_FAULTS[fault] });
       if (token) await setSessionCookie(ctx, { session: { ...session, token }, user });
       return ctx.json({ token, user });

@@ -81,12 +81,12 @@ export async function startService({
     await database.drop();
     await rm(dataDir, { recursive: true, force: true });
   };
-  const app = await watchingAnswers(() => createApp(configuration, { clock, log, outbound, passwordCost })).catch(
-    async (error: unknown) => {
-      await removeAll();
-      throw error;
-    },
-  );
+  const app = await watchingAnswers(() =>
+    createApp(configuration, { clock, log, outbound, passwordCost }),
+  ).catch(async (error: unknown) => {
+    await removeAll();
+    throw error;
+  });
   app.get(Overload).stopLooking(); // it would take what the test itself computes in this process for too much work
   await app.listen({ port, host: '127.0.0.1' });
 
