@@ -5,7 +5,15 @@ import { AccessTokenEntity, AccessTokensModule } from './access-tokens/index.js'
 import { AccountModule } from './account/index.js';
 import { ApiDocsModule } from './api-docs/index.js';
 import { AssetsModule } from './assets/index.js';
-import { AuthenticationGuard, AuthModule, RateLimitGuard, ScopeGuard, UserEntity } from './auth/index.js';
+import {
+  AuthenticationGuard,
+  AuthModule,
+  type PasswordCost,
+  PasswordCostModule,
+  RateLimitGuard,
+  ScopeGuard,
+  UserEntity,
+} from './auth/index.js';
 import { AutomationModule } from './automation/index.js';
 import { BackupModule } from './backup/index.js';
 import { BillingModule } from './billing/index.js';
@@ -39,6 +47,8 @@ export interface AppParts {
   readonly inFlight: InFlightRequests;
   /** The machine's own network unless told. */
   readonly outbound?: Outbound | undefined;
+  /** That of the service unless told: tests pay less. */
+  readonly passwordCost?: PasswordCost | undefined;
   /** On unless told. */
   readonly background?: Background;
 }
@@ -69,6 +79,7 @@ export class AppModule {
         OutboundModule.with(outbound),
         ScheduleModule.forRoot({ cronJobs: isOn, intervals: isOn, timeouts: isOn }),
         JobsModule.with(configuration.retentionCron, background),
+        PasswordCostModule.with(parts.passwordCost),
         AuthModule,
         BillingModule,
         WorkspacesModule,

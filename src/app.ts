@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AppModule } from './app.module.js';
-import { SigningKeys } from './auth/index.js';
+import { type PasswordCost, SigningKeys } from './auth/index.js';
 import { type Configuration, warningsAbout } from './config/index.js';
 import { Clock } from './platform/clock/index.js';
 import {
@@ -22,6 +22,7 @@ export interface AppOptions {
   readonly clock?: Clock;
   readonly log?: Log;
   readonly outbound?: Outbound | undefined;
+  readonly passwordCost?: PasswordCost | undefined;
 }
 
 /** The whole service, ready to listen; `main` and every test use this one. Close it to release what it holds. */
@@ -34,7 +35,14 @@ export async function createApp(
   const inFlight = new InFlightRequests();
   for (const warning of warningsAbout(configuration)) log.warn({}, warning);
   const app = await NestFactory.create<NestFastifyApplication>(
-    AppModule.with({ configuration, log, clock, inFlight, outbound: options.outbound }),
+    AppModule.with({
+      configuration,
+      log,
+      clock,
+      inFlight,
+      outbound: options.outbound,
+      passwordCost: options.passwordCost,
+    }),
     createAdapter(log.pino, inFlight, {
       trustProxy: configuration.trustProxy,
       isHttps: configuration.isHttps,

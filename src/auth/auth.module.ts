@@ -9,12 +9,17 @@ import { DevLoginController } from './dev-login.controller.js';
 import { DevLoginGuard } from './dev-login.guard.js';
 import { GeneralLimit } from './general-limit.js';
 import { GuessLimit } from './guess-limit.js';
+import { HandledPasswords } from './handled-passwords.js';
 import { IdentityController } from './identity.controller.js';
 import { provideIdentity } from './identity.provider.js';
 import { IdentityClient } from './identity-client.js';
+import { IdentityPasswords } from './identity-passwords.js';
 import { JwtVerifier } from './jwt-verifier.js';
 import { KeySet } from './key-set.js';
+import { KnownNetworks } from './known-networks.js';
 import { MeController } from './me.controller.js';
+import { PasswordChange } from './password-change.js';
+import { PasswordHasher } from './password-hasher.js';
 import { PasswordReset } from './password-reset.js';
 import { PatVerifier } from './pat-verifier.js';
 import { RateLimitGuard } from './rate-limit.guard.js';
@@ -24,6 +29,7 @@ import { SigningKeys } from './signing-keys.js';
 import { UserEntity } from './user.entity.js';
 import { UserSessions } from './user-sessions.js';
 import { Users } from './users.js';
+import { WrongPasswords } from './wrong-passwords.js';
 
 @Module({
   imports: [DiscoveryModule, TypeOrmModule.forFeature([UserEntity])],
@@ -36,9 +42,14 @@ import { Users } from './users.js';
     DevLoginGuard,
     GeneralLimit,
     GuessLimit,
+    HandledPasswords,
     IdentityClient,
+    IdentityPasswords,
     JwtVerifier,
     KeySet,
+    KnownNetworks,
+    PasswordChange,
+    PasswordHasher,
     PasswordReset,
     PatVerifier,
     provideIdentity,
@@ -48,12 +59,15 @@ import { Users } from './users.js';
     SigningKeys,
     Users,
     UserSessions,
+    WrongPasswords,
   ],
   exports: [
     AuthenticationGuard,
     Authenticator,
     BrowserSessions,
     GeneralLimit,
+    PasswordChange,
+    PasswordHasher,
     PasswordReset,
     RateLimitGuard,
     ScopeGuard,

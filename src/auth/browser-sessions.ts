@@ -3,7 +3,8 @@ import { Configuration } from '../config/index.js';
 import { Forbidden } from '../platform/http/index.js';
 import { KillSwitch } from '../platform/kill-switch/index.js';
 import { GuessLimit } from './guess-limit.js';
-import { CLIENT_ADDRESS_HEADER, type Identity } from './identity.js';
+import type { Identity } from './identity.js';
+import { CLIENT_ADDRESS_HEADER } from './identity-request.js';
 import { IDENTITY } from './identity.provider.js';
 import { IdentityClient } from './identity-client.js';
 
@@ -30,6 +31,8 @@ export type Refusal =
   | 'email-taken'
   | 'password-too-short'
   | 'password-too-long'
+  | 'password-too-common'
+  | 'no-password'
   | 'unfit';
 
 /** A new session in the browser: its cookies are still to be set. */
@@ -46,6 +49,8 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
   INVALID_PASSWORD: 'wrong-credentials',
   PASSWORD_TOO_SHORT: 'password-too-short',
   PASSWORD_TOO_LONG: 'password-too-long',
+  PASSWORD_TOO_COMMON: 'password-too-common',
+  CREDENTIAL_ACCOUNT_NOT_FOUND: 'no-password',
   USER_ALREADY_EXISTS: 'email-taken',
   USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL: 'email-taken',
   FAILED_TO_CREATE_USER: 'email-taken', // somebody else has been faster
@@ -99,6 +104,27 @@ export class BrowserSessions {
     return this.enter('sign-up/email', account, client);
   }
 
+  /**
+   * Changes the password of who is signed in. All other sessions end, and this one gets a new token.
+   * @throws ServiceUnavailable while read-only, TooManyRequests as above
+   */
+  async changePassword(
+    cookie: string | undefined,
+    change: { currentPassword: string; newPassword: string; revokeAccessTokens: boolean },
+    client: Client,
+  ): Promise<{ cookies: readonly string[] } | { refusal: Refusal }> {
+    this.killSwitch.refuseWhen('read-only');
+    await this.guessLimit.count('change-password', client.ip);
+    const headers = { ...headersOf(client), ...(cookie === undefined ? {} : { cookie }) };
+    const body = { ...change, revokeOtherSessions: true };
+    const { body: answer, cookies } = await this.identityClient.ask<Entered>(
+      'change-password',
+      headers,
+      body,
+    );
+    return answer.user ? { cookies } : { refusal: refusalOf(answer) };
+  }
+
   /** Ends a new session whose cookies no browser will get. */
   async forget({ token }: Pick<SignedIn, 'token'>): Promise<void> {
     await (await this.identity.$context).internalAdapter.deleteSession(token);
@@ -135,14 +161,19 @@ export class BrowserSessions {
   private async enter(
     action: string,
     body: object,
-    { ip, userAgent }: Client,
+    client: Client,
   ): Promise<SignedIn | { refusal: Refusal }> {
-    const headers = { [CLIENT_ADDRESS_HEADER]: ip, 'user-agent': userAgent.slice(0, MAX_USER_AGENT) };
-    const { body: answer, cookies } = await this.identityClient.ask<Entered>(action, headers, body);
+    const { body: answer, cookies } = await this.identityClient.ask<Entered>(action, headersOf(client), body);
     if (answer.user && answer.token) return { userId: answer.user.id, token: answer.token, cookies };
-    return { refusal: REFUSALS[answer.code ?? ''] ?? 'unfit' };
+    return { refusal: refusalOf(answer) };
   }
 }
+
+function headersOf({ ip, userAgent }: Client): Record<string, string> {
+  return { [CLIENT_ADDRESS_HEADER]: ip, 'user-agent': userAgent.slice(0, MAX_USER_AGENT) };
+}
+
+const refusalOf = ({ code = '' }: Entered): Refusal => REFUSALS[code] ?? 'unfit';
 
 interface Entered {
   readonly user?: { readonly id: string };

@@ -1,15 +1,19 @@
 import { Injectable } from '@nestjs/common';
-import { addressKey, RateLimiter } from '../platform/limits/index.js';
+import { addressKey, networkKey, RateLimiter } from '../platform/limits/index.js';
 
-const TRIES_PER_MINUTE = 10;
+const TRIES_PER_MINUTE = { ofAddress: 10, ofNetwork: 30 };
 
-/** Counts tries at what can be guessed, by address: the API's and those on the pages together. */
+/** Counts tries at what can be guessed, by address and by network: the API's and those on the pages together. */
 @Injectable()
 export class GuessLimit {
   constructor(private readonly rateLimiter: RateLimiter) {}
 
-  /** @param action the identity handler's name for it. @throws TooManyRequests after ten tries a minute */
+  /**
+   * @param action the identity handler's name for it
+   * @throws TooManyRequests after ten tries a minute from an IPv4 address or an IPv6 /64, and after thirty from a /48
+   */
   async count(action: string, ip: string): Promise<void> {
-    await this.rateLimiter.hit(`${action}:${addressKey(ip)}`, TRIES_PER_MINUTE);
+    await this.rateLimiter.hit(`${action}:${addressKey(ip)}`, TRIES_PER_MINUTE.ofAddress);
+    await this.rateLimiter.hit(`${action}:${networkKey(ip)}`, TRIES_PER_MINUTE.ofNetwork);
   }
 }

@@ -6,10 +6,12 @@ import { KillSwitch, OpenWhenReadOnly } from '../platform/kill-switch/index.js';
 import { Documented } from '../platform/openapi/index.js';
 import { Public } from './access.js';
 import { GuessLimit } from './guess-limit.js';
-import { CLIENT_ADDRESS_HEADER, type Identity } from './identity.js';
+import type { Identity } from './identity.js';
+import { CLIENT_ADDRESS_HEADER } from './identity-request.js';
 import { identityAction } from './identity-actions.js';
 import { IDENTITY_DOCS } from './identity.docs.js';
 import { IDENTITY } from './identity.provider.js';
+import { settleOrigin } from './request-origin.js';
 
 const BODY_LIMIT = 64 * 1024;
 
@@ -40,7 +42,7 @@ export class IdentityController {
     // From our own address: a request target may name any host, and the handler would take it for its own.
     const url = new URL(`/api/auth/${path}`, this.configuration.publicUrl);
     url.search = queryOf(request.url);
-    const answer = await this.identity.handler(await toWebRequest(request, url));
+    const answer = await this.identity.handler(await toWebRequest(request, url, this.configuration));
     reply.status(answer.status);
     answer.headers.forEach((value, name) => {
       if (name !== 'set-cookie') reply.header(name, value);
@@ -55,12 +57,17 @@ function queryOf(target: string): string {
   return start < 0 ? '' : target.slice(start);
 }
 
-async function toWebRequest(request: FastifyRequest, url: URL): Promise<Request> {
+async function toWebRequest(
+  request: FastifyRequest,
+  url: URL,
+  configuration: Configuration,
+): Promise<Request> {
   const headers = new Headers();
   for (const [name, value] of Object.entries(request.headers)) {
     for (const one of [value ?? []].flat()) headers.append(name, one);
   }
   headers.set(CLIENT_ADDRESS_HEADER, request.ip);
+  settleOrigin(headers, configuration);
   const body = request.method === 'POST' ? await readBody(request.raw, BODY_LIMIT) : undefined;
   if (body) refuseUnreadable(body);
   return new Request(url, {

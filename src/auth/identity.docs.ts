@@ -30,7 +30,11 @@ const NEW_PASSWORD: OperationDocs['body'] = {
     properties: {
       currentPassword: STRING,
       newPassword: { ...STRING, minLength: PASSWORD_LENGTH.min, maxLength: PASSWORD_LENGTH.max },
-      revokeOtherSessions: BOOLEAN,
+      revokeOtherSessions: {
+        ...BOOLEAN,
+        description: 'Others end in any case; with true this one gets a new token as well.',
+      },
+      revokeAccessTokens: { ...BOOLEAN, description: 'Whether all personal access tokens end too.' },
     },
     required: ['currentPassword', 'newPassword'],
   },
@@ -76,7 +80,7 @@ export const IDENTITY_DOCS = {
               objectOf<Record<'token' | 'user', unknown>>({ token: STRING, user: USER }),
               COOKIE,
             ),
-            400: refused('a field is not in order, or signing up is switched off'),
+            400: refused('a field is not in order, the password too common, or signing up is switched off'),
             ...OF_POST,
             422: refused('there is an account with this email already'),
           },
@@ -134,17 +138,17 @@ export const IDENTITY_DOCS = {
           },
         },
         'POST change-password': {
-          summary: 'Change the password',
+          summary: 'Change the password; all other sessions end',
           ...SESSION_NEEDED,
           body: NEW_PASSWORD,
           answers: {
             200: json(
-              'it has changed; a token is that of a new session, when all others were ended, this one included',
+              'it has changed; the token is the new one of this session, when `revokeOtherSessions` is true',
               objectOf<Record<'token' | 'user', unknown>>({ token: nullable(STRING), user: USER }),
             ),
             ...OF_POST,
             400: refused(
-              'the current password is wrong, the new one too short or long, or there is none to change',
+              'the current password is wrong, the new one too short, too long or too common, or there is none to change',
             ),
             401: refused('there is no session'),
           },

@@ -2,8 +2,9 @@ import type { FactoryProvider } from '@nestjs/common';
 import { Configuration, keptSecret } from '../config/index.js';
 import { Database, underStartLock } from '../platform/database/index.js';
 import { Log } from '../platform/log/index.js';
-import { HandledPasswords } from './handled-passwords.js';
 import { createIdentity, type Identity } from './identity.js';
+import { inIdentityRequest } from './identity-request.js';
+import { IdentityPasswords } from './identity-passwords.js';
 import { WatchedPool } from './watched-pool.js';
 
 export const IDENTITY = Symbol('IDENTITY');
@@ -14,17 +15,17 @@ export const IDENTITY = Symbol('IDENTITY');
  */
 export const provideIdentity: FactoryProvider<Identity> = {
   provide: IDENTITY,
-  inject: [Configuration, Database, Log],
-  useFactory: async (configuration: Configuration, database: Database, log: Log) => {
+  inject: [Configuration, Database, IdentityPasswords, Log],
+  useFactory: async (
+    configuration: Configuration,
+    database: Database,
+    passwords: IdentityPasswords,
+    log: Log,
+  ) => {
     const secret = configuration.authSecret ?? (await keptSecret(configuration.dataDir, 'auth-secret'));
     const pool = new WatchedPool(database.pool);
-    const passwords = new HandledPasswords(database);
     const identity = createIdentity(configuration, secret, { pool, passwords }, log);
     await underStartLock(database.dataSource, () => identity.api.getJwks());
-    return {
-      ...identity,
-      handler: (request) =>
-        pool.rethrowingDatabaseErrors(() => passwords.watch(() => identity.handler(request))),
-    };
+    return { ...identity, handler: (request) => inIdentityRequest(request, identity.handler) };
   },
 };

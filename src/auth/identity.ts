@@ -1,24 +1,23 @@
 import { betterAuth } from 'better-auth';
-import { APIError, isAPIError } from 'better-auth/api';
+import { APIError } from 'better-auth/api';
 import { bearer } from 'better-auth/plugins/bearer';
 import { jwt } from 'better-auth/plugins/jwt';
 import { oneTimeToken } from 'better-auth/plugins/one-time-token';
 import { Configuration } from '../config/index.js';
 import { asName, NAME_RULE } from '../platform/http/index.js';
 import { type Log, redactUrl } from '../platform/log/index.js';
-import type { HandledPasswords } from './handled-passwords.js';
+import type { IdentityPasswords } from './identity-passwords.js';
+import { CLIENT_ADDRESS_HEADER } from './identity-request.js';
+import { passwordPlugin } from './password-plugin.js';
 import { JWT_MINUTES, ONE_TIME_TOKEN_MINUTES, PASSWORD_LENGTH } from './sign-in-terms.js';
 import type { WatchedPool } from './watched-pool.js';
-
-/** The header in which the bridge hands over the client's address; a client's own is overwritten. */
-export const CLIENT_ADDRESS_HEADER = 'x-client-address';
 
 /** The identity handler: email and password, sessions, one-time tokens, service JWTs, on the service's own tables. */
 // eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types -- the library infers its API from the plugins
 export function createIdentity(
   configuration: Configuration,
   secret: string,
-  { pool, passwords }: { pool: WatchedPool; passwords: HandledPasswords },
+  { pool, passwords }: { pool: WatchedPool; passwords: IdentityPasswords },
   log: Log,
 ) {
   return betterAuth({
@@ -26,7 +25,7 @@ export function createIdentity(
     secret,
     baseURL: configuration.publicUrl,
     basePath: '/api/auth',
-    trustedOrigins: configuration.trustedOrigins,
+    trustedOrigins: configuration.trustedOrigins.filter((origin) => /^https?:/.test(origin)), // for callback URLs; of requests, see settleOrigin
     telemetry: { enabled: false },
     logger: {
       level: 'warn',
@@ -39,7 +38,7 @@ export function createIdentity(
       disableSignUp: !configuration.signupEnabled,
       minPasswordLength: PASSWORD_LENGTH.min,
       maxPasswordLength: PASSWORD_LENGTH.max,
-      password: { hash: passwords.hash, verify: passwords.verify },
+      password: { hash: passwords.handled.hash, verify: passwords.handled.verify },
     },
     advanced: {
       database: { generateId: 'uuid' },
@@ -48,10 +47,10 @@ export function createIdentity(
       disableOriginCheck: false,
       disableCSRFCheck: false,
     },
-    onAPIError: { onError: leaveFaultsToTheFilter },
+    onAPIError: { throw: true }, // what is no answer of its own ends as 401, 500 or 503 in the service's filter
     databaseHooks: {
       user: { create: { before: fit }, update: { before: fit } },
-      session: { create: { after: passwords.check } },
+      session: { create: { after: passwords.handled.check } },
     },
     ...TABLES,
     plugins: [
@@ -68,6 +67,7 @@ export function createIdentity(
       }),
       bearer(),
       oneTimeToken({ storeToken: 'hashed', expiresIn: ONE_TIME_TOKEN_MINUTES }),
+      passwordPlugin(passwords),
     ],
   });
 }
@@ -91,11 +91,6 @@ function fit({ email = '', name, image = null }: Fields): Promise<{ data: { name
   const isFit = email.length <= MAX_EMAIL && (name === undefined || stored !== undefined);
   if (!isFit) throw new APIError('BAD_REQUEST', { message: UNFIT });
   return Promise.resolve({ data: stored === undefined ? {} : { name: stored } });
-}
-
-/** Faults of ours end as 500 or 503 in the service's own log; the library would print them past it. */
-function leaveFaultsToTheFilter(error: unknown): void {
-  if (!isAPIError(error)) throw error;
 }
 
 export type Identity = ReturnType<typeof createIdentity>;

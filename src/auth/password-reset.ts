@@ -1,10 +1,9 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock } from '../platform/clock/index.js';
 import { Database, statement } from '../platform/database/index.js';
 import { NotFound } from '../platform/http/index.js';
-import type { Identity } from './identity.js';
-import { IDENTITY } from './identity.provider.js';
 import { lockUser } from './lock-user.js';
+import { OPERATOR, PasswordHasher } from './password-hasher.js';
 
 const resetStatements = {
   remove: statement(
@@ -37,7 +36,7 @@ const resetStatements = {
 @Injectable()
 export class PasswordReset {
   constructor(
-    @Inject(IDENTITY) private readonly identity: Identity,
+    private readonly hasher: PasswordHasher,
     private readonly database: Database,
     private readonly clock: Clock,
   ) {}
@@ -47,7 +46,7 @@ export class PasswordReset {
    * live on until they expire, personal access tokens for good. Returns how many sessions were live. @throws NotFound
    */
   async run(userId: string, password: string): Promise<number> {
-    const hash = await (await this.identity.$context).password.hash(password);
+    const hash = await this.hasher.hash(password, OPERATOR);
     const now = this.clock.now();
     return this.database.transaction(async (tx) => {
       // Two resets at once would each add a password; and no session of this user begins meanwhile.

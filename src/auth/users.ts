@@ -6,6 +6,7 @@ import { asName, BadRequest, Conflict, NAME_RULE } from '../platform/http/index.
 import { Database, statement } from '../platform/database/index.js';
 import type { Identity } from './identity.js';
 import { IDENTITY } from './identity.provider.js';
+import { OPERATOR, PasswordHasher } from './password-hasher.js';
 import { JWT_MINUTES } from './sign-in-terms.js';
 import { UserEntity } from './user.entity.js';
 
@@ -23,6 +24,7 @@ export class Users {
     @InjectRepository(UserEntity) private readonly users: Repository<UserEntity>,
     private readonly database: Database,
     private readonly clock: Clock,
+    private readonly hasher: PasswordHasher,
   ) {}
 
   find(id: string): Promise<UserEntity | null> {
@@ -46,14 +48,14 @@ export class Users {
    * this one. @throws Conflict when there is a password already, BadRequest for a name that is none
    */
   async create(email: string, name: string, password: string): Promise<UserEntity> {
-    const { internalAdapter, password: passwords } = await this.identity.$context;
+    const { internalAdapter } = await this.identity.$context;
     const user = await this.findOrCreate(email, name);
     if (await this.hasPassword(user.id)) throw new Conflict(`there is an account ${email} already`);
     await internalAdapter.createAccount({
       userId: user.id,
       accountId: user.id,
       providerId: 'credential',
-      password: await passwords.hash(password),
+      password: await this.hasher.hash(password, OPERATOR),
     });
     return user;
   }

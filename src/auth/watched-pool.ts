@@ -1,15 +1,8 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Pool } from 'pg';
 import { sqlState } from '../platform/database/index.js';
+import { identityRequests } from './identity-request.js';
 
 const LENT_AT_ONCE = 3;
-
-interface Watched {
-  fault?: Error;
-}
-
-/** Each request of the identity handler. One for the process: each such storage that was ever used costs every promise. */
-const requests = new AsyncLocalStorage<Watched>();
 
 /** What the identity handler's query builder uses of a connection. */
 interface Connection {
@@ -19,25 +12,14 @@ interface Connection {
 
 /**
  * The service's pool as the identity handler gets it. The handler takes a failed query for an absent session and
- * answers 401, so that a moment without PostgreSQL would sign every client out; here its faults are kept in sight.
+ * answers 401, so that a moment without PostgreSQL would sign every client out; here its faults are kept in sight, on the request.
  */
 export class WatchedPool {
   private readonly lendable = new Permits(LENT_AT_ONCE);
 
   constructor(private readonly pool: Pool) {}
 
-  /**
-   * Runs a request of the identity handler. @throws the fault of PostgreSQL that the handler met, whatever it has
-   * answered for it
-   */
-  async rethrowingDatabaseErrors<T>(work: () => Promise<T>): Promise<T> {
-    const watched: Watched = {};
-    const result = await requests.run(watched, work);
-    if (watched.fault) throw watched.fault;
-    return result;
-  }
-
-  /** Lends a few connections alone: the handler holds one while it hashes a password, and others need the pool too. */
+  /** Lends a few connections alone: the handler holds one through a transaction, and others need the pool too. */
   async connect(): Promise<Connection> {
     await this.lendable.acquire();
     const client = await this.noting(() => this.pool.connect()).catch((error: unknown) => {
@@ -73,7 +55,7 @@ export class WatchedPool {
   }
 
   private note(error: unknown): void {
-    const request = requests.getStore();
+    const request = identityRequests.getStore();
     if (request && !isRefusal(error)) request.fault ??= error as Error;
   }
 }

@@ -19,6 +19,7 @@ const LEFT_OUT = [
   'instances',
   'presence',
   'rate_limits',
+  'wrong_passwords',
   'kill_switch',
   'blob_leftovers',
   'blob_stores',

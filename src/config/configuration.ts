@@ -4,6 +4,7 @@ import { CallbackAddress } from './callback-address.js';
 import { ComingTime } from './coming-time.js';
 import { Env } from './env.decorator.js';
 import { ServerUrl } from './server-url.js';
+import { originOf, TrustedOrigins } from './trusted-origin.js';
 import { WholeNumber } from './whole-number.js';
 
 const KIB = 1024;
@@ -120,11 +121,13 @@ export class Configuration {
   @MinLength(1)
   devLoginKey?: string;
 
-  @Env('TRUSTED_ORIGINS', 'further browser origins, comma-separated')
-  @Matches(/^https?:\/\/[^/?#\s*]+$/, {
-    each: true,
-    message: '$property must be origins such as https://notes.example.org, comma-separated',
-  })
+  @Env(
+    'TRUSTED_ORIGINS',
+    'further browser origins, comma-separated; those of web views too, such as app://obsidian.md',
+    undefined,
+    { each: (text) => originOf(text) ?? text },
+  )
+  @TrustedOrigins()
   trustedOrigins: string[];
 
   @Env(

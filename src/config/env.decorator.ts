@@ -7,6 +7,8 @@ export interface EnvVariable {
   meaning: string;
   default: string | undefined;
   secret: boolean;
+  /** What becomes of each part of a list. */
+  each: ((part: string) => string) | undefined;
   /** Constructor of the property's type: String, Number, Boolean or Array (comma-separated). */
   type: unknown;
 }
@@ -18,7 +20,7 @@ export function Env(
   name: string,
   meaning: string,
   defaultValue?: string,
-  options: { secret?: boolean } = {},
+  options: { secret?: boolean; each?: (part: string) => string } = {},
 ): PropertyDecorator {
   return (target, property) => {
     const known = variables.get(target) ?? [];
@@ -29,6 +31,7 @@ export function Env(
       meaning,
       default: defaultValue,
       secret: options.secret ?? false,
+      each: options.each,
       type: Reflect.getMetadata('design:type', target, property),
     });
   };

@@ -59,7 +59,8 @@ function parse(variable: EnvVariable, text: string | undefined): unknown {
     return (text ?? '')
       .split(',')
       .map((part) => part.trim())
-      .filter(Boolean);
+      .filter(Boolean)
+      .map((part) => variable.each?.(part) ?? part);
   if (text === undefined) return undefined;
   if (variable.type === Number) return /^\d+$/.test(text) ? Number(text) : text;
   if (variable.type === Boolean) return { true: true, false: false }[text] ?? text;

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { BrowserSessions, PASSWORD_LENGTH, type Refusal, type SignedIn } from '../auth/index.js';
-import { asName, BadRequest, TooManyRequests } from '../platform/http/index.js';
+import { BrowserSessions, PASSWORD_FAULTS, type Refusal, type SignedIn } from '../auth/index.js';
+import { asName, BadRequest } from '../platform/http/index.js';
 import type { Form } from './form.js';
+import { withAlert } from './try-again.js';
 import type { Visit } from './visits.js';
 
 export type CredentialField = 'name' | 'email' | 'password';
@@ -23,8 +24,10 @@ const FAULTS: Readonly<Record<Refusal, FailedAttempt['faults']>> = {
   'wrong-credentials': { password: 'The email address or the password is wrong.' },
   'invalid-email': { email: 'This is not an email address.' },
   'email-taken': { email: 'There is an account with this email address already. Sign in instead.' },
-  'password-too-short': { password: `Use at least ${PASSWORD_LENGTH.min} characters.` },
-  'password-too-long': { password: `Use at most ${PASSWORD_LENGTH.max} characters.` },
+  'password-too-short': { password: PASSWORD_FAULTS.PASSWORD_TOO_SHORT },
+  'password-too-long': { password: PASSWORD_FAULTS.PASSWORD_TOO_LONG },
+  'password-too-common': { password: PASSWORD_FAULTS.PASSWORD_TOO_COMMON },
+  'no-password': {},
   unfit: { email: 'This email address cannot be used.' },
 };
 
@@ -33,7 +36,7 @@ const FAULTS: Readonly<Record<Refusal, FailedAttempt['faults']>> = {
 export class Attempts {
   constructor(private readonly browserSessions: BrowserSessions) {}
 
-  /** @throws Forbidden where signing up is switched off, ServiceUnavailable while it is held off */
+  /** @throws Forbidden where signing up is switched off, ServiceUnavailable while read-only */
   async make(form: Form, { client }: Visit): Promise<SignedIn | FailedAttempt> {
     const intent = form.get('intent');
     if (intent !== 'sign-in' && intent !== 'sign-up') throw new BadRequest('the form has an unknown intent');
@@ -49,9 +52,7 @@ export class Attempts {
           : await this.browserSessions.signUp({ ...values, password }, client);
       return 'refusal' in entered ? { ...failed, faults: FAULTS[entered.refusal] } : entered;
     } catch (error) {
-      if (!(error instanceof TooManyRequests)) throw error;
-      const alert = 'Too many tries. Wait a minute, then try again.';
-      return { ...failed, status: 429, headers: error.headers, faults: {}, alert };
+      return { ...failed, ...withAlert(error), faults: {} };
     }
   }
 }

@@ -83,7 +83,11 @@ function Email({ id, failed, isFocused = false }: CredentialProps): VNode {
 
 function Password({ id, failed, isNew = false }: CredentialProps & { readonly isNew?: boolean }): VNode {
   const { min: minLength } = PASSWORD_LENGTH;
-  const fresh = { autocomplete: 'new-password', hint: `At least ${minLength} characters.`, minLength };
+  const fresh = {
+    autocomplete: 'new-password',
+    hint: `At least ${minLength} characters, and none of the most common ones.`,
+    minLength,
+  };
   return (
     <Field
       id={id}

@@ -100,6 +100,12 @@ export const ACCOUNT_PAGE_DOCS = {
   operations: {
     show: { summary: 'The account page, or the form to sign in', answers: { 200: page('the page') } },
     signIn: { summary: 'Sign in or up', body: FORM, answers: { 303: ONWARDS, ...ANSWERED } },
+    leavePassword: LEAVE,
+    changePassword: {
+      summary: 'Change the password',
+      body: FORM,
+      answers: { 303: ONWARDS, ...ANSWERED },
+    },
     signOut: { summary: 'Sign out', ...DONE },
     endSession: { summary: 'End a session', ...withAbsent('session not found') },
     endOtherSessions: { summary: 'End all other sessions', ...DONE },

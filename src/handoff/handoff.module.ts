@@ -9,6 +9,7 @@ import { AccountBelongingsController } from './account/account-belongings.contro
 import { AccountDesk } from './account/account-desk.js';
 import { AccountOverview } from './account/account-overview.js';
 import { AccountPageController } from './account/account-page.controller.js';
+import { PasswordDesk } from './account/password-desk.js';
 import { TokenDesk } from './account/token-desk.js';
 import { Attempts } from './attempts.js';
 import { DesktopHandoffController } from './desktop-handoff.controller.js';
@@ -29,6 +30,16 @@ import { WebHandoffController } from './web-handoff.controller.js';
     AccountPageController,
     AccountBelongingsController,
   ],
-  providers: [AccountDesk, AccountOverview, Attempts, EarlyRefusals, Handoff, Targets, TokenDesk, Visits],
+  providers: [
+    AccountDesk,
+    AccountOverview,
+    Attempts,
+    EarlyRefusals,
+    Handoff,
+    PasswordDesk,
+    Targets,
+    TokenDesk,
+    Visits,
+  ],
 })
 export class HandoffModule {}

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { HOUR_MS, KNOWN_FOR_MS } from '../auth/index.js';
 import {
   Database,
   type Parameter,
@@ -36,6 +37,21 @@ const statements = {
      RETURNING key`,
   ),
 
+  wrongPasswords: statement(
+    'expired.wrong_passwords',
+    `DELETE FROM wrong_passwords
+     WHERE key IN (SELECT key FROM wrong_passwords WHERE last_at < $1 LIMIT $2) AND last_at < $1
+     RETURNING key`,
+  ),
+
+  knownNetworks: statement(
+    'expired.known_networks',
+    `DELETE FROM known_networks
+     WHERE (user_id, network) IN (SELECT user_id, network FROM known_networks WHERE last_seen_at < $1 LIMIT $2)
+       AND last_seen_at < $1
+     RETURNING user_id`,
+  ),
+
   /** Leases run by the database's clock. With an instance goes who was present there. */
   instances: statement(
     'expired.instances',
@@ -60,10 +76,9 @@ export class ExpiredRows {
       'presence',
       this.removing(statements.instances, () => []),
     );
-    jobs.add(
-      'rate-limits',
-      this.removing(statements.hits, (now) => [new Date(now.getTime() - HITS_KEPT_MS)]),
-    );
+    jobs.add('rate-limits', this.removing(statements.hits, before(HITS_KEPT_MS)));
+    jobs.add('wrong-passwords', this.removing(statements.wrongPasswords, before(HOUR_MS)));
+    jobs.add('known-networks', this.removing(statements.knownNetworks, before(KNOWN_FOR_MS)));
   }
 
   private removing(query: Statement, valuesAt: (now: Date) => Parameter[]): Removal {
@@ -75,3 +90,7 @@ export class ExpiredRows {
 }
 
 const asOf = (now: Date): Date[] => [now];
+
+const before =
+  (ms: number) =>
+  (now: Date): Date[] => [new Date(now.getTime() - ms)];

@@ -115,7 +115,7 @@ describe('POST /api/auth/sign-up/email', () => {
     const [account] = await service.database.query('SELECT password FROM auth_accounts WHERE user_id = $1', [
       userId,
     ]);
-    expect(account!.password).toMatch(/^[0-9a-f]+:[0-9a-f]+$/);
+    expect(account!.password).toMatch(/^\$scrypt\$ln=\d+,r=\d+,p=\d+\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{86}$/);
     expect(account!.password).not.toContain(PASSWORD);
   });
 
@@ -628,14 +628,14 @@ describe('/api/auth/*', () => {
     const browser = await Browser.signUp('raced-changer');
     const newPassword = 'another battery staple';
     const change = { currentPassword: PASSWORD, newPassword, revokeOtherSessions: true };
-    // No session begins meanwhile: both have the password checked, and the old sessions ended, before theirs are there.
+    // Both have the password checked; then the change waits for the user, and the session for the change.
     const held = await holdRow(service.database, 'users', 'id', browser.userId);
-    const signedIn = signIn(browser.email, PASSWORD).then((answer) => answer);
-    await held.waiting(1);
     const changed = browser
       .post('change-password')
       .send(change)
       .then((answer) => answer);
+    await held.waiting(1);
+    const signedIn = signIn(browser.email, PASSWORD).then((answer) => answer);
     await held.waiting(2);
     await held.release();
 

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { freePort } from '../../bench/free-port.js';
 import { createApp } from '../../src/app.js';
+import { PasswordCost } from '../../src/auth/index.js';
 import { loadConfiguration } from '../../src/config/index.js';
 import { Overload } from '../../src/platform/http/index.js';
 import { createLogger, Log } from '../../src/platform/log/index.js';
@@ -40,15 +41,20 @@ export interface ServiceOptions {
   readonly isAtBaseUrl?: boolean;
   /** Another instance beside this one: same database, same blobs, same clock. */
   readonly beside?: TestService;
+  /** Of a hash of a password; next to nothing unless told, as hundreds of tests sign up. */
+  readonly passwordCost?: PasswordCost;
   /** The network that it sends to; the machine's own unless told. */
   readonly outbound?: Outbound;
 }
+
+const CHEAP = new PasswordCost({ ln: 4, r: 1, p: 1 });
 
 export async function startService({
   env = {},
   isAtBaseUrl,
   beside,
   outbound,
+  passwordCost = CHEAP,
 }: ServiceOptions = {}): Promise<TestService> {
   const port = isAtBaseUrl ? await freePort() : 0;
   const database = beside?.database ?? (await createDatabase());
@@ -75,12 +81,12 @@ export async function startService({
     await database.drop();
     await rm(dataDir, { recursive: true, force: true });
   };
-  const app = await watchingAnswers(() => createApp(configuration, { clock, log, outbound })).catch(
-    async (error: unknown) => {
-      await removeAll();
-      throw error;
-    },
-  );
+  const app = await watchingAnswers(() =>
+    createApp(configuration, { clock, log, outbound, passwordCost }),
+  ).catch(async (error: unknown) => {
+    await removeAll();
+    throw error;
+  });
   app.get(Overload).stopLooking(); // it would take what the test itself computes in this process for too much work
   await app.listen({ port, host: '127.0.0.1' });
 

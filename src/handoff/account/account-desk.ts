@@ -13,6 +13,12 @@ import { accountSignInPage } from './sign-in-page.js';
 
 export const ACCOUNT = '/account';
 
+/** What the account page is told by its address, as it comes after a form of its own. */
+const DONE = {
+  password: 'The password is changed, and all other sign-ins have ended.',
+} as const;
+type Done = keyof typeof DONE;
+
 /** A form of ours that was posted by somebody who is signed in. */
 export interface Posted {
   readonly session: BrowserSession;
@@ -24,6 +30,8 @@ export interface Posted {
 export interface Outcome {
   readonly page?: Page;
   readonly cookies?: readonly string[];
+  /** What the account page says of it. */
+  readonly done?: Done;
 }
 
 /** What all forms of the account page have in common. */
@@ -36,7 +44,9 @@ export class AccountDesk {
   ) {}
 
   async show(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    await sendPage(reply, await this.page(await this.visits.read(request)));
+    const done = Form.ofQuery(request).all('done')[0] ?? '';
+    const notice = Object.hasOwn(DONE, done) ? DONE[done as Done] : undefined;
+    await sendPage(reply, await this.page(await this.visits.read(request), { notice }));
   }
 
   /** Does what a form asks for. One that is no form of ours for this browser is 403, with the page as it is now. */
@@ -61,9 +71,9 @@ export class AccountDesk {
     const visit = await this.visits.read(request);
     if (!this.visits.hasValidCsrfToken(request, visit, form))
       return sendPage(reply, { ...(await this.page(visit, { alert: OUT_OF_DATE })), status: 403 });
-    const { page, cookies = [] } = await work(visit, form);
+    const { page, cookies = [], done } = await work(visit, form);
     if (page) await sendPage(reply, page);
-    else await redirect(reply, ACCOUNT, [...visit.cookies, ...cookies]);
+    else await redirect(reply, done ? `${ACCOUNT}?done=${done}` : ACCOUNT, [...visit.cookies, ...cookies]);
   }
 
   /** The account, or the form to sign in. */

@@ -6,7 +6,9 @@ import { Documented } from '../../platform/openapi/index.js';
 import { Attempts } from '../attempts.js';
 import { ACCOUNT_PAGE_DOCS } from '../handoff.docs.js';
 import { PageErrorFilter } from '../page-error.filter.js';
-import { AccountDesk } from './account-desk.js';
+import { redirect } from '../page.js';
+import { ACCOUNT, AccountDesk } from './account-desk.js';
+import { PasswordDesk } from './password-desk.js';
 
 /** Extension of the contract: people see their account, and sign in and out, in a browser. */
 @Controller('account')
@@ -19,6 +21,7 @@ export class AccountPageController {
     private readonly attempts: Attempts,
     private readonly browserSessions: BrowserSessions,
     private readonly userSessions: UserSessions,
+    private readonly passwordDesk: PasswordDesk,
   ) {}
 
   @Get()
@@ -34,6 +37,22 @@ export class AccountPageController {
       if (!('faults' in entered)) return { cookies: entered.cookies };
       const { status, headers } = entered;
       return { page: { ...(await this.desk.page(visit, { failed: entered })), status, headers } };
+    });
+  }
+
+  /** GET of the form's address, as on a reload: back to /account. */
+  @Get('password')
+  async leavePassword(@Res() reply: FastifyReply): Promise<void> {
+    await redirect(reply, ACCOUNT);
+  }
+
+  @Post('password')
+  async changePassword(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    await this.desk.act(request, reply, async ({ form, visit }) => {
+      const changed = await this.passwordDesk.change(form, visit);
+      if (!('faults' in changed)) return { cookies: changed.cookies, done: 'password' };
+      const { status, headers } = changed;
+      return { page: { ...(await this.desk.page(visit, { failedChange: changed })), status, headers } };
     });
   }
 

@@ -5,6 +5,7 @@ import type { FlashMessages } from './flash-messages.js';
 import type { Overview } from './account-overview.js';
 import { ActionForm } from './action-form.js';
 import { DevicesSection } from './devices-section.js';
+import { PasswordSection } from './password-section.js';
 import { PlanSection } from './plan-section.js';
 import { SessionsSection } from './sessions-section.js';
 import { TokensSection } from './tokens-section.js';
@@ -18,7 +19,7 @@ export interface AccountPageProps extends FlashMessages {
 }
 
 export function accountPage(props: AccountPageProps): VNode {
-  const { host, csrfToken, session, overview, alert, hasBilling } = props;
+  const { host, csrfToken, session, overview, alert, notice, hasBilling } = props;
   return (
     <Layout title="Your account" isWide>
       <Masthead host={host} />
@@ -38,8 +39,14 @@ export function accountPage(props: AccountPageProps): VNode {
           {alert}
         </p>
       )}
+      {notice && (
+        <p class="notice" role="status">
+          {notice}
+        </p>
+      )}
       <PlanSection {...{ overview, csrfToken, hasBilling }} />
       <SessionsSection {...{ overview, csrfToken }} currentId={session.id} />
+      <PasswordSection {...props} />
       <DevicesSection {...{ overview, csrfToken }} />
       <TokensSection {...props} />
     </Layout>

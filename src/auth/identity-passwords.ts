@@ -1,0 +1,16 @@
+import { Injectable } from '@nestjs/common';
+import { HandledPasswords } from './handled-passwords.js';
+import { PasswordChange } from './password-change.js';
+import { PasswordHasher } from './password-hasher.js';
+import { WrongPasswords } from './wrong-passwords.js';
+
+/** All that the identity handler is told about passwords. */
+@Injectable()
+export class IdentityPasswords {
+  constructor(
+    readonly handled: HandledPasswords,
+    readonly hasher: PasswordHasher,
+    readonly passwordChange: PasswordChange,
+    readonly wrongPasswords: WrongPasswords,
+  ) {}
+}

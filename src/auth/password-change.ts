@@ -1,0 +1,145 @@
+import { Injectable } from '@nestjs/common';
+import { Clock } from '../platform/clock/index.js';
+import { Database, statement, type Tx } from '../platform/database/index.js';
+import { EventBus } from '../platform/events/index.js';
+import { Unauthorized } from '../platform/http/index.js';
+import { lockUser } from './lock-user.js';
+import { PasswordHasher } from './password-hasher.js';
+import { TOKEN_REVOKED } from './pat.js';
+import { faultOfPassword, type PasswordFault } from './password-policy.js';
+import { WrongPasswords } from './wrong-passwords.js';
+
+const changeStatements = {
+  hash: statement(
+    'password_change.hash',
+    `SELECT password AS hash FROM auth_accounts
+     WHERE user_id = $1 AND provider_id = 'credential' AND password IS NOT NULL`,
+  ),
+
+  replace: statement(
+    'password_change.replace',
+    `UPDATE auth_accounts SET password = $3, updated_at = $4
+     WHERE user_id = $1 AND provider_id = 'credential' AND password = $2 RETURNING id`,
+  ),
+
+  isThere: statement(
+    'password_change.is_session_there',
+    'SELECT FROM auth_sessions WHERE user_id = $1 AND id = $2',
+  ),
+
+  /** The value of a one-time token is the session that it opens. */
+  endOthers: statement(
+    'password_change.end_others',
+    `WITH ended AS (DELETE FROM auth_sessions WHERE user_id = $1 AND id <> $2 RETURNING token)
+     DELETE FROM auth_verifications
+     WHERE identifier LIKE 'one-time-token:%' AND value IN (SELECT token FROM ended)`,
+  ),
+
+  /** Who has the old token of this session is signed out. */
+  renewSession: statement(
+    'password_change.renew_session',
+    'UPDATE auth_sessions SET token = $2 WHERE id = $1',
+  ),
+
+  revokeTokens: statement(
+    'password_change.revoke_tokens',
+    'UPDATE access_tokens SET revoked_at = $2 WHERE user_id = $1 AND revoked_at IS NULL RETURNING id',
+  ),
+};
+
+/** A user who wants another password. */
+export interface Change {
+  readonly user: { readonly id: string; readonly email: string };
+  /** The session that asks for it, which goes on. */
+  readonly sessionId: string;
+  readonly currentPassword: string;
+  readonly newPassword: string;
+  readonly ip: string;
+  /** Another secret for the session, in place of the one that it has. */
+  readonly newSessionToken: string | null;
+  /** Whether the user's personal access tokens end as well. */
+  readonly revokesAccessTokens: boolean;
+}
+
+export type ChangeFault = PasswordFault | 'CREDENTIAL_ACCOUNT_NOT_FOUND' | 'INVALID_PASSWORD';
+
+/** A hash is outdated at most once: who loses to its renewal reads the new one. */
+const ATTEMPTS = 2;
+
+/** Changes of a password by somebody who knows it. */
+@Injectable()
+export class PasswordChange {
+  constructor(
+    private readonly database: Database,
+    private readonly hasher: PasswordHasher,
+    private readonly wrongPasswords: WrongPasswords,
+    private readonly clock: Clock,
+    private readonly bus: EventBus,
+  ) {}
+
+  /**
+   * Changes the password and ends all other sessions of the user, with their one-time tokens: all or nothing. Returns what
+   * is wrong, if anything.
+   * @throws Unauthorized when the session has ended, TooManyRequests after too many wrong passwords, ServiceUnavailable
+   */
+  async run(change: Change): Promise<ChangeFault | undefined> {
+    const { user, newPassword } = change;
+    const fault = await faultOfPassword(newPassword);
+    if (fault) return fault;
+    // Of its own: strangers who guess at the sign-in must not keep the owner from changing the password.
+    const takeBack = await this.wrongPasswords.countChange(user.id);
+    let result: ChangeFault | undefined;
+    try {
+      result = await this.attempt(change);
+    } finally {
+      if (result !== 'INVALID_PASSWORD') await takeBack();
+    }
+    return result;
+  }
+
+  private async attempt(change: Change): Promise<ChangeFault | undefined> {
+    const { user, currentPassword, newPassword, ip } = change;
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const hash = await this.hashOf(user.id);
+      if (hash === undefined) return 'CREDENTIAL_ACCOUNT_NOT_FOUND';
+      const { isRight } = await this.hasher.verify(currentPassword, hash, ip);
+      if (!isRight) {
+        await this.wrongPasswords.noteWrong(user.email); // the same password could be tried at the sign-in
+        return 'INVALID_PASSWORD';
+      }
+      const newHash = await this.hasher.hash(newPassword, ip);
+      if (await this.replace(change, hash, newHash)) return undefined;
+    }
+    return 'INVALID_PASSWORD'; // somebody else has changed it
+  }
+
+  private async hashOf(userId: string): Promise<string | undefined> {
+    return (await this.database.run<{ hash: string }>(changeStatements.hash, [userId]))[0]?.hash;
+  }
+
+  /** False, and nothing is changed, when the old hash is there no longer. */
+  private async replace(change: Change, hash: string, newHash: string): Promise<boolean> {
+    const revoked = await this.database.transaction(async (tx) => {
+      const { user, sessionId } = change;
+      // No session of this user begins meanwhile: one that waits is checked against the new password.
+      if (!(await lockUser(tx, user.id))) throw new Unauthorized();
+      if ((await tx.run(changeStatements.isThere, [user.id, sessionId])).length === 0)
+        throw new Unauthorized();
+      const values = [user.id, hash, newHash, this.clock.now()];
+      if ((await tx.run(changeStatements.replace, values)).length === 0) return undefined;
+      return this.endAccess(tx, change);
+    });
+    for (const key of revoked ?? []) this.bus.publish({ topic: TOKEN_REVOKED, key });
+    return revoked !== undefined;
+  }
+
+  /** Returns the tokens that were revoked. */
+  private async endAccess(tx: Tx, { user, sessionId, ...change }: Change): Promise<string[]> {
+    await tx.run(changeStatements.endOthers, [user.id, sessionId]);
+    if (change.newSessionToken)
+      await tx.run(changeStatements.renewSession, [sessionId, change.newSessionToken]);
+    if (!change.revokesAccessTokens) return [];
+    const values = [user.id, this.clock.now()];
+    return (await tx.run<{ id: string }>(changeStatements.revokeTokens, values)).map(({ id }) => id);
+  }
+}

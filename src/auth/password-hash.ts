@@ -1,0 +1,76 @@
+import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
+
+/** What one derivation costs: it takes 128 × N × r bytes, and time in proportion to N × r × p. */
+export interface ScryptCost {
+  /** N as a power of two. */
+  readonly ln: number;
+  readonly r: number;
+  readonly p: number;
+}
+
+/** 128 MiB, and some 0.4 s of one core. */
+export const PASSWORD_COST: ScryptCost = { ln: 17, r: 8, p: 1 };
+
+const KEY_BYTES = 64;
+
+/** The hashes of before, `salt:key`. The salt is the text itself, not the bytes that its digits stand for. */
+const OUTDATED = /^([0-9a-f]+):([0-9a-f]{128})$/;
+const OUTDATED_COST: ScryptCost = { ln: 14, r: 16, p: 1 };
+
+/** In the PHC string format: the parameters stand before the salt and the key. */
+const FORMAT = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
+
+/** A hash as it is stored, taken apart. */
+export interface PasswordHash {
+  readonly cost: ScryptCost;
+  readonly salt: string | Buffer;
+  readonly key: Buffer;
+}
+
+/** Takes apart a hash of any format that was ever stored. @throws for any other text */
+export function parseHash(text: string): PasswordHash {
+  const [, outdatedSalt, outdatedKey] = OUTDATED.exec(text) ?? [];
+  if (outdatedSalt && outdatedKey)
+    return { cost: OUTDATED_COST, salt: outdatedSalt, key: Buffer.from(outdatedKey, 'hex') };
+  const [, ln, r, p, salt = '', key = ''] = FORMAT.exec(text) ?? [];
+  if (!key) throw new Error('a stored password hash has an unknown format');
+  const cost = { ln: Number(ln), r: Number(r), p: Number(p) };
+  return { cost, salt: Buffer.from(salt, 'base64'), key: Buffer.from(key, 'base64') };
+}
+
+/** A new hash of a password, with a salt of its own. */
+export async function makeHash(password: string, cost: ScryptCost): Promise<string> {
+  const salt = randomBytes(16);
+  const key = await derive(password, { cost, salt, bytes: KEY_BYTES });
+  const { ln, r, p } = cost;
+  return `$scrypt$ln=${ln},r=${r},p=${p}$${unpadded(salt)}$${unpadded(key)}`;
+}
+
+/** Whether the hash is that of the password. */
+export async function isHashOf(password: string, { cost, salt, key }: PasswordHash): Promise<boolean> {
+  return timingSafeEqual(await derive(password, { cost, salt, bytes: key.length }), key);
+}
+
+/** Takes as long as checking a hash of before, and has no result. */
+export async function deriveAsBefore(password: string): Promise<void> {
+  await derive(password, { cost: OUTDATED_COST, salt: 'none', bytes: KEY_BYTES });
+}
+
+export const isSameCost = (one: ScryptCost, other: ScryptCost): boolean =>
+  one.ln === other.ln && one.r === other.r && one.p === other.p;
+
+const unpadded = (bytes: Buffer): string => bytes.toString('base64').replace(/=+$/, '');
+
+/** In a thread of libuv. NFKC, so that a password is the same from every keyboard. */
+function derive(
+  password: string,
+  { cost: { ln, r, p }, salt, bytes }: { cost: ScryptCost; salt: string | Buffer; bytes: number },
+): Promise<Buffer> {
+  const N = 2 ** ln;
+  return new Promise((resolve, reject) => {
+    scrypt(password.normalize('NFKC'), salt, bytes, { N, r, p, maxmem: 256 * N * r }, (error, key) => {
+      if (error) reject(error);
+      else resolve(key);
+    });
+  });
+}

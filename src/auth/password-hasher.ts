@@ -1,0 +1,95 @@
+import { Injectable } from '@nestjs/common';
+import { availableParallelism } from 'node:os';
+import { ServiceUnavailable } from '../platform/http/index.js';
+import { FairSemaphore, networkKey } from '../platform/limits/index.js';
+import { PasswordCost } from './password-cost.module.js';
+import { deriveAsBefore, isHashOf, isSameCost, makeHash, parseHash } from './password-hash.js';
+
+/**
+ * One for every two cores, and two at most: 256 MiB. Half of the cores and two of the four threads of libuv stay free
+ * for everything else, such as files and signing tokens.
+ */
+const AT_ONCE = Math.min(2, Math.max(1, Math.floor(availableParallelism() / 2)));
+
+const LIMITS = {
+  atOnce: AT_ONCE,
+  waiting: 20 * AT_ONCE,
+  perOwner: { atOnce: 1, waiting: 10 }, // the ten devices of a family, behind one address
+  waitMs: 10_000,
+  busy: 'too many people are signing in; try again in a few seconds',
+};
+
+const RETRY_AFTER_S = 5;
+
+/** Nothing was checked and nothing counted. */
+export class HashingBusy extends ServiceUnavailable {
+  constructor() {
+    super(LIMITS.busy, RETRY_AFTER_S);
+  }
+}
+
+/** Who hashes for the administrator. */
+export const OPERATOR = 'operator';
+
+/** What became of a password that was checked. */
+export interface Verdict {
+  readonly isRight: boolean;
+  /** A hash of today's cost, for a password that is right and whose hash is of another cost. */
+  readonly renewed: string | undefined;
+}
+
+/**
+ * Hashes passwords and checks them. That costs much memory and time, so few run at once, fairly by network, and what
+ * cannot start soon is refused early. A caller must hold no database connection meanwhile.
+ */
+@Injectable()
+export class PasswordHasher {
+  private readonly slots = new FairSemaphore(LIMITS);
+
+  constructor(private readonly cost: PasswordCost) {}
+
+  /** How many calls wait for a slot. */
+  get queued(): number {
+    return this.slots.queued;
+  }
+
+  /** Runs work in a slot of the network of this address. @throws HashingBusy when none becomes free soon */
+  async inSlot<T>(ip: string, work: () => Promise<T>): Promise<T> {
+    const release = await this.slots.take(networkKey(ip)).catch(() => {
+      throw new HashingBusy();
+    });
+    try {
+      return await work();
+    } finally {
+      release();
+    }
+  }
+
+  /** A new hash. @throws HashingBusy */
+  hash(password: string, ip: string): Promise<string> {
+    return this.inSlot(ip, () => makeHash(password, this.cost.scrypt));
+  }
+
+  /**
+   * Checks a password against a stored hash. A wrong one takes the same time whatever the cost of the hash, and the same
+   * as `refuse`. @throws HashingBusy
+   */
+  verify(password: string, hash: string, ip: string): Promise<Verdict> {
+    const stored = parseHash(hash);
+    const isCurrent = isSameCost(stored.cost, this.cost.scrypt);
+    return this.inSlot(ip, async () => {
+      const isRight = await isHashOf(password, stored);
+      if (isCurrent && !isRight) await deriveAsBefore(password);
+      const made = isCurrent ? undefined : await makeHash(password, this.cost.scrypt);
+      return { isRight, renewed: isRight ? made : undefined };
+    });
+  }
+
+  /** What there is to do for the password of an account that does not exist: as much as for a wrong one. @throws HashingBusy */
+  refuse(password: string, ip: string): Promise<void> {
+    return this.inSlot(ip, async () => {
+      await makeHash(password, this.cost.scrypt);
+      await deriveAsBefore(password);
+    });
+  }
+}

@@ -1,0 +1,30 @@
+import { PASSWORD_LENGTH } from './sign-in-terms.js';
+
+/** Why a password cannot be chosen, by the codes of the identity library where it has one. */
+export type PasswordFault = 'PASSWORD_TOO_SHORT' | 'PASSWORD_TOO_LONG' | 'PASSWORD_TOO_COMMON';
+
+export const PASSWORD_FAULTS: Readonly<Record<PasswordFault, string>> = {
+  PASSWORD_TOO_SHORT: `The password needs at least ${PASSWORD_LENGTH.min} characters.`,
+  PASSWORD_TOO_LONG: `The password may have at most ${PASSWORD_LENGTH.max} characters.`,
+  PASSWORD_TOO_COMMON: 'This password is one of the most common ones. Choose another.',
+};
+
+let common: Promise<ReadonlySet<string>> | undefined;
+
+/**
+ * What is wrong with a new password, if anything. It is for passwords that are being chosen: those that were chosen under
+ * other rules stay valid. Upper and lower case make no difference to how common one is.
+ */
+export async function faultOfPassword(password: string): Promise<PasswordFault | undefined> {
+  if (password.length < PASSWORD_LENGTH.min) return 'PASSWORD_TOO_SHORT';
+  if (password.length > PASSWORD_LENGTH.max) return 'PASSWORD_TOO_LONG';
+  common ??= commonPasswords();
+  return (await common).has(password.normalize('NFKC').toLowerCase()) ? 'PASSWORD_TOO_COMMON' : undefined;
+}
+
+/** Those of the 49,000 most common that are long enough to be chosen at all, 1,500. Loaded when the first is asked about. */
+async function commonPasswords(): Promise<ReadonlySet<string>> {
+  const { dictionary } = await import('@zxcvbn-ts/language-common');
+  const all = dictionary['passwords-common'];
+  return new Set(all.filter(({ length }) => length >= PASSWORD_LENGTH.min));
+}

@@ -1,0 +1,99 @@
+import { Injectable } from '@nestjs/common';
+import { createHash } from 'node:crypto';
+import { Configuration } from '../config/index.js';
+import { Clock } from '../platform/clock/index.js';
+import { Database, statement } from '../platform/database/index.js';
+import { TooManyRequests } from '../platform/http/index.js';
+import { networkKey } from '../platform/limits/index.js';
+import { KNOWN_FOR_MS } from './known-networks.js';
+
+export const WRONG_PASSWORDS_PER_HOUR = 20;
+export const HOUR_MS = 60 * 60_000;
+
+const IS_KNOWN = `EXISTS (
+  SELECT FROM users u JOIN known_networks k ON k.user_id = u.id
+  WHERE u.email = $4 AND k.network = $5 AND k.last_seen_at > $6
+)`;
+
+const countStatements = {
+  /** Counts a try unless there are too many of the last hour; then it returns no row. Keeps one more than that, as one may be taken back. */
+  add: statement(
+    'wrong_passwords.add',
+    `INSERT INTO wrong_passwords AS w (key, tried_at, last_at) VALUES ($1, ARRAY[$2::timestamptz], $2)
+     ON CONFLICT (key) DO UPDATE
+     SET tried_at = array_prepend($2, w.tried_at[:$7]), last_at = greatest(w.last_at, excluded.last_at)
+     WHERE (SELECT count(*) < $7 FROM unnest(w.tried_at) AS at WHERE at > $3) OR ${IS_KNOWN}
+     RETURNING true AS "isCounted"`,
+  ),
+
+  /** One of the tries that were counted at this moment. */
+  takeBack: statement(
+    'wrong_passwords.take_back',
+    `UPDATE wrong_passwords SET tried_at =
+       tried_at[:array_position(tried_at, $2) - 1] || tried_at[array_position(tried_at, $2) + 1:]
+     WHERE key = $1 AND $2 = ANY (tried_at)`,
+  ),
+
+  oldest: statement(
+    'wrong_passwords.oldest',
+    `SELECT min(at) AS at FROM wrong_passwords, unnest(tried_at) AS at WHERE key = $1 AND at > $2`,
+  ),
+};
+
+/**
+ * Counts wrong passwords by account, over the last hour and all instances. A try is counted before its password is
+ * checked, or a thousand at once would all be let through; one that turns out right is taken back.
+ */
+@Injectable()
+export class WrongPasswords {
+  constructor(
+    private readonly configuration: Configuration,
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Counts a sign-in as one with a wrong password. Returns a function that takes that back. Accounts that do not exist are
+   * counted as others are; a client that has signed in to the account before, from its network, is never refused.
+   * @throws TooManyRequests after `WRONG_PASSWORDS_PER_HOUR`
+   */
+  countSignIn(email: string, ip: string): Promise<() => Promise<void>> {
+    return this.count(signInOf(email), { email: email.toLowerCase(), network: networkKey(ip) });
+  }
+
+  /** The same for a change of the password: of a user whose session is known, and whatever strangers have tried. */
+  countChange(userId: string): Promise<() => Promise<void>> {
+    return this.count(`change-password:${userId}`);
+  }
+
+  /** Counts a password that was found wrong elsewhere with those of sign-ins. Refuses nobody. */
+  async noteWrong(email: string): Promise<void> {
+    try {
+      await this.count(signInOf(email));
+    } catch (error) {
+      if (!(error instanceof TooManyRequests)) throw error;
+    }
+  }
+
+  private async count(key: string, known?: { email: string; network: string }): Promise<() => Promise<void>> {
+    if (this.configuration.rateLimitPerMinute === 0) return () => Promise.resolve();
+    const id = createHash('sha256').update(key).digest();
+    const now = this.clock.now();
+    const anHourAgo = new Date(now.getTime() - HOUR_MS);
+    const since = new Date(now.getTime() - KNOWN_FOR_MS);
+    const client = [known?.email ?? null, known?.network ?? null, since];
+    const values = [id, now, anHourAgo, ...client, WRONG_PASSWORDS_PER_HOUR];
+    const counted = await this.database.run(countStatements.add, values);
+    if (counted.length === 0) throw new TooManyRequests(await this.secondsUntilFree(id, anHourAgo));
+    return async () => void (await this.database.run(countStatements.takeBack, [id, now]));
+  }
+
+  private async secondsUntilFree(id: Buffer, anHourAgo: Date): Promise<number> {
+    const [oldest] = await this.database.run<{ at: Date | null }>(countStatements.oldest, [id, anHourAgo]);
+    const left = (oldest?.at ?? anHourAgo).getTime() - anHourAgo.getTime();
+    return Math.max(1, Math.ceil(left / 1000));
+  }
+}
+
+/** Whatever the case: the identity handler stores addresses in lower case. */
+const signInOf = (email: string): string => `sign-in:${email.toLowerCase()}`;
