@@ -1,3 +1,4 @@
+import { QUOTA_EXCEEDED } from '../files/index.js';
 import {
   arrayOf,
   BOOLEAN,
