@@ -9,7 +9,7 @@ const LAYERS = [
   ['files'],
   ['sync'],
   ['checkpoints', 'realtime', 'assets', 'access-tokens', 'handoff', 'retention', 'account', 'backup'],
-  ['automation'],
+  ['automation', 'usage'],
   ['admin', 'health', 'api-docs'],
 ];
 

@@ -38,6 +38,7 @@ import { RedisModule } from './platform/redis/index.js';
 import { RealtimeModule } from './realtime/index.js';
 import { RetentionModule } from './retention/index.js';
 import { SyncModule } from './sync/index.js';
+import { UsageModule } from './usage/index.js';
 import { StandingGuard, WorkspaceEntity, WorkspacesModule } from './workspaces/index.js';
 
 export interface AppParts {
@@ -89,6 +90,7 @@ export class AppModule {
         SyncModule,
         CheckpointsModule,
         AssetsModule,
+        UsageModule,
         RealtimeModule,
         RetentionModule,
         AccountModule,

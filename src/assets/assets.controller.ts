@@ -1,7 +1,7 @@
 import { Controller, Delete, Get, HttpCode, Patch, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CurrentPrincipal, type Principal, Scopes, SCOPES, Transfer } from '../auth/index.js';
-import { BadRequest, bodyChunks, JsonBody, sendJsonList } from '../platform/http/index.js';
+import { BadRequest, JsonBody, sendJsonList } from '../platform/http/index.js';
 import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
 import { Documented } from '../platform/openapi/index.js';
 import { CurrentWorkspace, NamedWorkspace, type WorkspaceRef } from '../workspaces/index.js';
@@ -18,10 +18,8 @@ import {
   storageUsageWire,
   type StorageUsageWire,
 } from './assets.wire.js';
-import { DecodeSlots } from './decode-slots.js';
-import { UPLOAD_BODY_LIMIT } from './envelope.js';
 import { StorageQuota } from './storage-quota.js';
-import { UploadBody } from './upload-body.js';
+import { UploadBodies } from './upload-bodies.js';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -33,7 +31,7 @@ export class AssetsController {
     private readonly uploads: AssetUploads,
     private readonly download: AssetDownload,
     private readonly quota: StorageQuota,
-    private readonly slots: DecodeSlots,
+    private readonly bodies: UploadBodies,
   ) {}
 
   @Get('list')
@@ -67,8 +65,7 @@ export class AssetsController {
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const upload = { workspaceId: workspace.id, ownerId: owner.userId, idempotencyKey };
-    const body = new UploadBody(bodyChunks(request.raw, UPLOAD_BODY_LIMIT), this.slots);
-    const token = await this.uploads.upload(upload, body);
+    const token = await this.bodies.lend(request.raw, (body) => this.uploads.upload(upload, body));
     await reply.status(201).header('content-type', JSON_TYPE).send(JSON.stringify(token));
   }
 

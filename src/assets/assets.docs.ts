@@ -1,8 +1,8 @@
+import { QUOTA_EXCEEDED } from '../files/index.js';
 import {
   arrayOf,
   BOOLEAN,
   COUNT,
-  errorWith,
   json,
   matching,
   named,
@@ -21,7 +21,7 @@ const ASSET = named(
   objectOf<AssetWire>({ encryptedFilename: TOKEN, sizeBytes: COUNT, uploadedAt: COUNT }),
 );
 
-const USAGE = named(
+export const STORAGE_USAGE = named(
   'AssetUsage',
   objectOf<StorageUsageWire>({
     usedBytes: COUNT,
@@ -31,16 +31,6 @@ const USAGE = named(
     locked: BOOLEAN,
   }),
 );
-
-const QUOTA_EXCEEDED = errorWith({
-  code: oneOf('STORAGE_QUOTA_EXCEEDED'),
-  details: objectOf<Record<'usedBytes' | 'quotaBytes' | 'requestedBytes' | 'locked', unknown>>({
-    usedBytes: COUNT,
-    quotaBytes: COUNT,
-    requestedBytes: COUNT,
-    locked: BOOLEAN,
-  }),
-});
 
 const DELETED = objectOf<{ results: unknown }>({
   results: arrayOf(named('DeletedAsset', objectOf<DeletedAssetWire>({ token: TOKEN, deleted: BOOLEAN }))),
@@ -74,7 +64,7 @@ export const ASSETS_DOCS = {
     list: { summary: 'The assets, newest first', answers: { 200: json('all of them', arrayOf(ASSET)) } },
     usage: {
       summary: 'What the assets of the account take up',
-      answers: { 200: json('bytes of all its workspaces', USAGE) },
+      answers: { 200: json('bytes of all its workspaces', STORAGE_USAGE) },
     },
     upload: {
       summary: 'Upload an asset',

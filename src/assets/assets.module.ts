@@ -12,6 +12,7 @@ import { DecodeSlots } from './decode-slots.js';
 import { IdempotencyKeys } from './idempotency-keys.js';
 import { QuotaCheck } from './quota-check.js';
 import { StorageQuota } from './storage-quota.js';
+import { UploadBodies } from './upload-bodies.js';
 
 const PURGE_BATCH = 1000;
 
@@ -26,6 +27,7 @@ const PURGE_BATCH = 1000;
     IdempotencyKeys,
     QuotaCheck,
     StorageQuota,
+    UploadBodies,
   ],
   exports: [StorageQuota],
 })

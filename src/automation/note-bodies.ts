@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { IncomingMessage } from 'node:http';
 import { Configuration } from '../config/index.js';
+import { type Count, FreeSpace } from '../platform/blobs/index.js';
 import { inTime } from '../platform/clock/index.js';
 import { bodyChunks, RequestTimeout } from '../platform/http/index.js';
 import { LARGE_NOTE_BYTES, LargeNotes } from './large-notes.js';
@@ -27,29 +28,43 @@ export class NoteBodies {
   constructor(
     private readonly configuration: Configuration,
     private readonly largeNotes: LargeNotes,
+    private readonly space: FreeSpace,
   ) {}
 
   /**
    * Reads a body and lends it for as long as `use` takes; the content is wiped then, also one that has come in part or is
    * refused. A content may have MAX_FILE_BYTES.
    * @param userId whose body it is
-   * @throws BadRequest, PayloadTooLarge, RequestTimeout, ServiceUnavailable when too many large ones come at a time
+   * @throws BadRequest, PayloadTooLarge, RequestTimeout, ServiceUnavailable when too many large ones come at a time or the disk
+   * has no room for uploads
    */
-  async lend<T>(request: IncomingMessage, userId: string, use: (body: NoteBody) => Promise<T>): Promise<T> {
+  lend<T>(request: IncomingMessage, userId: string, use: (body: NoteBody) => Promise<T>): Promise<T> {
+    return this.space.during((count) => this.readAndLend(request, userId, count, use));
+  }
+
+  private async readAndLend<T>(
+    request: IncomingMessage,
+    userId: string,
+    count: Count,
+    use: (body: NoteBody) => Promise<T>,
+  ): Promise<T> {
     const held = new Held(this.largeNotes, userId);
     const scanner = new NoteScanner(this.configuration.maxFileBytes);
     try {
-      return await use(await this.read(request, scanner, held));
+      return await use(await this.read(request, { scanner, held, count }));
     } finally {
       scanner.wipe();
       held.leave();
     }
   }
 
-  private async read(request: IncomingMessage, scanner: NoteScanner, held: Held): Promise<NoteBody> {
+  private async read(
+    request: IncomingMessage,
+    { scanner, held, count }: { scanner: NoteScanner; held: Held; count: Count },
+  ): Promise<NoteBody> {
     const { maxFileBytes } = this.configuration;
     const reading = async (): Promise<NoteBody> => {
-      for await (const chunk of bodyChunks(request, maxFileBytes * ESCAPED + AROUND_BYTES)) {
+      for await (const chunk of bodyChunks(request, maxFileBytes * ESCAPED + AROUND_BYTES, count)) {
         await held.grow(scanner.size + chunk.length);
         scanner.feed(chunk);
       }

@@ -1,3 +1,4 @@
+import { QUOTA_EXCEEDED } from '../files/index.js';
 import {
   arrayOf,
   BOOLEAN,
@@ -89,6 +90,7 @@ export const NOTES_DOCS = {
         ...NO_SESSION,
         409: 'there is such a note',
         413: 'the content is too large',
+        507: json('the quota of the account would be exceeded', QUOTA_EXCEEDED),
       },
     },
     update: {
@@ -103,6 +105,7 @@ export const NOTES_DOCS = {
         404: 'there is no such note',
         412: 'the note has changed',
         413: 'the content is too large',
+        507: json('the quota of the account would be exceeded', QUOTA_EXCEEDED),
       },
     },
     delete: {

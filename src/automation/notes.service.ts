@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
-import { Files } from '../files/index.js';
+import { DocumentQuota, Files } from '../files/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Conflict, PreconditionFailed } from '../platform/http/index.js';
 import { Contents, type OpenedContent } from './contents.js';
@@ -36,6 +36,7 @@ export class Notes {
     private readonly files: Files,
     private readonly heads: NoteHeads,
     private readonly contents: Contents,
+    private readonly quota: DocumentQuota,
     private readonly clock: Clock,
   ) {}
 
@@ -45,7 +46,7 @@ export class Notes {
     return { ...noteAt(path, head), ...(await this.contents.open(vault, head.encryptedPath, head)) };
   }
 
-  /** @throws Conflict when there is a live note */
+  /** @throws Conflict when there is a live note, InsufficientStorage */
   async create(vault: Vault, writing: Writing): Promise<Note> {
     try {
       return await this.upload(vault, writing, { ifMatch: null, ifAbsent: true });
@@ -57,7 +58,7 @@ export class Notes {
   /**
    * Replaces what is there. The same text again changes nothing, although its envelope would be another one.
    * @param ifMatch content hashes of which the live one must be one, or `*`; null: no demand
-   * @throws NotFound unless there is a live note, PreconditionFailed
+   * @throws NotFound unless there is a live note, PreconditionFailed, InsufficientStorage
    */
   async update(vault: Vault, writing: Writing, ifMatch: readonly string[] | null): Promise<Note> {
     const { path, content } = writing;
@@ -89,6 +90,7 @@ export class Notes {
     const envelope = encryptContent(keys, encryptedPath, content);
     const contentHash = await this.hashOf(envelope);
     const upload = { workspaceId, encryptedPath, deviceId, precondition, contentHash };
+    await this.quota.foresee(upload, envelope.length);
     const { fileId, version } = await this.files.upload(upload, Readable.from(pieces(envelope)));
     const updatedAt = await this.heads.writtenAt(workspaceId, fileId, version);
     return { path, version, contentHash, updatedAt };

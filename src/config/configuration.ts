@@ -199,6 +199,30 @@ export class Configuration {
   @WholeNumber(0)
   assetQuotaProBytes: number;
 
+  @Env(
+    'DOCUMENT_QUOTA_FREE_BYTES',
+    'kept versions of files of an account without an active subscription; 0: unlimited',
+    '0',
+  )
+  @WholeNumber(0)
+  documentQuotaFreeBytes: number;
+
+  @Env(
+    'DOCUMENT_QUOTA_PRO_BYTES',
+    'kept versions of files of an account with one; 0: unlimited',
+    String(50 * GIB),
+  )
+  @WholeNumber(0)
+  documentQuotaProBytes: number;
+
+  @Env(
+    'MIN_FREE_BYTES',
+    'uploads are refused while the disk of DATA_DIR has less free; 0: never; unset: 1 GiB or a twentieth of the disk, whichever is less',
+  )
+  @IsOptional()
+  @WholeNumber(0)
+  minFreeBytes?: number;
+
   @Env('MAX_FILE_BYTES', 'largest file body in bytes', String(100 * MIB))
   @WholeNumber(0)
   maxFileBytes: number;

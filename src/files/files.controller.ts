@@ -2,8 +2,7 @@ import { Controller, Delete, Get, Put, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Scopes, Transfer } from '../auth/index.js';
 import { RequiresSubscription } from '../billing/index.js';
-import { Configuration } from '../config/index.js';
-import { bodyChunks, sendJsonList } from '../platform/http/index.js';
+import { sendJsonList } from '../platform/http/index.js';
 import { Documented } from '../platform/openapi/index.js';
 import {
   CurrentWorkspace,
@@ -23,6 +22,7 @@ import { FILES_DOCS } from './files.docs.js';
 import { Files } from './files.service.js';
 import { fileWire, uploadedWire, type UploadedWire } from './files.wire.js';
 import { Heads } from './heads.js';
+import { UploadAdmission } from './upload-admission.js';
 
 @Controller('api/v1/workspaces/:id/files')
 @Documented(FILES_DOCS)
@@ -32,7 +32,7 @@ export class FilesController {
     private readonly files: Files,
     private readonly heads: Heads,
     private readonly download: Download,
-    private readonly configuration: Configuration,
+    private readonly admission: UploadAdmission,
   ) {}
 
   @Get()
@@ -62,9 +62,8 @@ export class FilesController {
   ): Promise<UploadedWire> {
     const { id: workspaceId, caller } = workspace;
     const upload = { workspaceId, caller, encryptedPath, contentHash, deviceId, precondition };
-    const uploaded = await this.files.upload(
-      upload,
-      bodyChunks(request.raw, this.configuration.maxFileBytes),
+    const uploaded = await this.admission.admit(request.raw, upload, (body) =>
+      this.files.upload(upload, body),
     );
     reply.status(uploaded.isNew ? 201 : 200);
     return uploadedWire(upload, uploaded);

@@ -14,6 +14,7 @@ import {
 } from '../platform/openapi/index.js';
 import { DOWNLOAD_ANSWERS, DOWNLOAD_HEADERS } from './download.docs.js';
 import { CONTENT_HASH, ENCRYPTED_PATH } from './file-headers.js';
+import { QUOTA_EXCEEDED } from './quota.docs.js';
 import type { FileWire, UploadedWire } from './files.wire.js';
 
 export const PATH = matching(ENCRYPTED_PATH);
@@ -88,6 +89,7 @@ export const FILES_DOCS = {
         400: 'the path or a header is not in order, or the hash is not that of the body',
         412: 'the live file is another than the condition wants',
         413: 'the body is too large',
+        507: json('the quota of the account would be exceeded', QUOTA_EXCEEDED),
       },
     },
     get: {

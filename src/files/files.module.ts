@@ -1,26 +1,42 @@
 import { Module } from '@nestjs/common';
+import { BillingModule } from '../billing/index.js';
 import { Database } from '../platform/database/index.js';
+import { Doctor } from '../platform/doctor/index.js';
 import { WorkspacePurge, WorkspacesModule } from '../workspaces/index.js';
 import { Announcements } from './announcements.js';
+import { DocumentQuota } from './document-quota.js';
 import { Download } from './download.js';
 import { FilesController } from './files.controller.js';
 import { fileStatements } from './files.queries.js';
 import { Files } from './files.service.js';
 import { Heads } from './heads.js';
 import { PutQueue } from './put-queue.js';
+import { UploadAdmission } from './upload-admission.js';
+import { UsageCheck } from './usage-check.js';
 import { VersionsController } from './versions.controller.js';
 import { Versions } from './versions.service.js';
 
 const PURGE_BATCH = 1000;
 
 @Module({
-  imports: [WorkspacesModule],
+  imports: [BillingModule, WorkspacesModule],
   controllers: [FilesController, VersionsController],
-  providers: [Announcements, Download, Files, Heads, PutQueue, Versions],
-  exports: [Announcements, Download, Files, Versions],
+  providers: [
+    Announcements,
+    DocumentQuota,
+    Download,
+    Files,
+    Heads,
+    PutQueue,
+    UploadAdmission,
+    UsageCheck,
+    Versions,
+  ],
+  exports: [Announcements, DocumentQuota, Download, Files, Versions],
 })
 export class FilesModule {
-  constructor(purge: WorkspacePurge, database: Database) {
+  constructor(purge: WorkspacePurge, database: Database, doctor: Doctor, usage: UsageCheck) {
+    doctor.addCheck((examination) => usage.drift(examination));
     for (const step of [
       fileStatements.purgeChanges,
       fileStatements.purgeVersions,

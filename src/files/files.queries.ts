@@ -5,21 +5,38 @@ import { openTo } from '../workspaces/index.js';
 const isOpen = (first: number): string =>
   `($${first}::uuid IS NULL OR EXISTS (SELECT FROM workspaces w WHERE w.id = $1 AND ${openTo(first)}))`;
 
+/** What the live workspaces of the owner of $1 hold, but for those that `but` excludes. */
+const heldByOwner = (but = ''): string => `(
+  SELECT coalesce(sum(o.document_bytes), 0)::bigint FROM workspaces o
+  WHERE o.user_id = (SELECT w.user_id FROM workspaces w WHERE w.id = $1) AND o.deleted_at IS NULL${but})`;
+
+/** The last arguments of the functions: what the owner's other workspaces hold, and the quota ($quota); null for none. */
+const held = (quota: number): string =>
+  `CASE WHEN $${quota}::bigint IS NULL THEN 0 ELSE ${heldByOwner(' AND o.id <> $1')} END, $${quota}::bigint`;
+
 export const fileStatements = {
   /** One upload; no row when the workspace is not open to the caller, and nothing is done then. The functions are in the migrations. */
   put: statement(
     'files.put',
-    `SELECT outcome, file_id AS "fileId", file_version AS version, change_cursor AS cursor
-     FROM put_file($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+    `SELECT outcome, file_id AS "fileId", file_version AS version, change_cursor AS cursor, used_bytes AS "usedBytes"
+     FROM put_document($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, ${held(16)})
      WHERE ${isOpen(13)}`,
   ),
 
   /** Several to one workspace, each to another path, in one commit. */
   putMany: statement(
     'files.put_many',
-    `SELECT outcome, file_id AS "fileId", file_version AS version, change_cursor AS cursor
-     FROM put_files($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+    `SELECT outcome, file_id AS "fileId", file_version AS version, change_cursor AS cursor, used_bytes AS "usedBytes"
+     FROM put_documents($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, ${held(17)})
      WHERE ${isOpen(14)}`,
+  ),
+
+  /** What an upload to the path $2 will probably be held to: what its account holds, and the live head that it would replace. */
+  foreseen: statement(
+    'files.foreseen',
+    `SELECT ${heldByOwner()} AS "usedBytes", (
+       SELECT content_hash FROM files WHERE workspace_id = $1 AND path_hash = sha256($2::text::bytea) AND NOT is_deleted
+     ) AS "liveHash"`,
   ),
 
   /** Up to $3 live files whose ids come after $2: one row without an id where there are none, no row without the workspace. */

@@ -57,8 +57,8 @@ export class Files {
   /**
    * Takes in a new content for a path. Bytes first, rows second: a crash at any point leaves bytes that the sweeper
    * finds, never a version without bytes. The live head's own content again changes nothing.
-   * @throws BadRequest when the body's hash is another, PreconditionFailed, NotFound when the workspace has gone,
-   * WorkspaceClosed
+   * @throws BadRequest when the body's hash is another, PreconditionFailed, InsufficientStorage when it would cross the quota,
+   * NotFound when the workspace has gone, WorkspaceClosed
    */
   async upload(upload: Upload, body: AsyncIterable<Buffer>): Promise<Uploaded> {
     const blob = await this.blobs.stage(upload.workspaceId, body);

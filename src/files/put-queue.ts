@@ -5,6 +5,7 @@ import { Database, type Parameter, sqlState } from '../platform/database/index.j
 import { ServiceUnavailable } from '../platform/http/index.js';
 import { Metrics } from '../platform/metrics/index.js';
 import { type Caller, callerKey, Standings, WorkspaceClosed } from '../workspaces/index.js';
+import { DocumentQuota } from './document-quota.js';
 import type { Precondition } from './file-headers.js';
 import { fileStatements } from './files.queries.js';
 
@@ -33,6 +34,12 @@ export interface PutOutcome {
   /** Of the change that was logged; null where nothing was written. */
   readonly cursor: number | null;
 }
+
+/** Nothing was written: `usedBytes` and this upload are more than the quota; or not all of a batch fits into it. */
+type Answered =
+  | PutOutcome
+  | { readonly outcome: 'quota_exceeded'; readonly usedBytes: number }
+  | { readonly outcome: 'apart' };
 
 interface Waiting {
   /** In ms, as `Clock.elapsed` counts. */
@@ -67,6 +74,7 @@ export class PutQueue {
     private readonly database: Database,
     private readonly standings: Standings,
     private readonly clock: Clock,
+    private readonly quota: DocumentQuota,
     metrics: Metrics,
   ) {
     const help = 'Uploads that wait for the commit of those before them';
@@ -78,7 +86,10 @@ export class PutQueue {
     return [...this.lines.values()].reduce((sum, line) => sum + line.length, 0);
   }
 
-  /** @throws ServiceUnavailable when too many wait, WorkspaceClosed when nothing was done for that, and what the database says to this upload */
+  /**
+   * @throws ServiceUnavailable when too many wait, WorkspaceClosed when nothing was done for that, InsufficientStorage when the
+   * quota would be exceeded, and what the database says to this upload
+   */
   async put(put: Put): Promise<PutOutcome> {
     const line = this.lines.get(put.workspaceId);
     if (line && line.length >= MOST_WAITING) {
@@ -122,27 +133,38 @@ export class PutQueue {
 
   /**
    * Writes a batch, and returns what answers its uploads. Never rejects. When the database refuses the batch for one of
-   * them, each is tried alone.
+   * them, or not all of them fit into the quota, each is tried alone, in order.
    */
   private async commit(batch: readonly Waiting[]): Promise<Answer> {
     try {
       const outcomes = await this.run(batch.map(({ put }) => put));
-      return () => batch.forEach(({ resolve }, index) => resolve(outcomes[index] as PutOutcome));
+      if (outcomes[0]?.outcome === 'apart') return await this.commitApart(batch);
+      return () => batch.forEach((waiting, index) => this.settle(waiting, outcomes[index] as Answered));
     } catch (error) {
       if (batch.length === 1 || !isOfOneRow(error)) return () => batch.forEach(({ reject }) => reject(error));
-      for (const one of batch) (await this.commit([one]))();
-      return nothing;
+      return this.commitApart(batch);
     }
   }
 
-  private async run(puts: readonly Put[]): Promise<PutOutcome[]> {
+  private settle({ put, resolve, reject }: Waiting, outcome: Answered): void {
+    if (outcome.outcome === 'apart') reject(new Error('an upload by itself was to be put apart'));
+    else if (outcome.outcome === 'quota_exceeded') reject(this.quota.exceeded(outcome.usedBytes, put.size));
+    else resolve(outcome);
+  }
+
+  private async commitApart(batch: readonly Waiting[]): Promise<Answer> {
+    for (const one of batch) (await this.commit([one]))();
+    return nothing;
+  }
+
+  private async run(puts: readonly Put[]): Promise<Answered[]> {
     const [first] = puts;
     if (!first) return [];
-    const open = this.standings.accessParameters(first.caller);
+    const last = [...this.standings.accessParameters(first.caller), this.quota.ofUploads];
     const rows =
       puts.length === 1
-        ? await this.database.run<PutOutcome>(fileStatements.put, [...single(first), ...open])
-        : await this.database.run<PutOutcome>(fileStatements.putMany, [...together(puts), ...open]);
+        ? await this.database.run<Answered>(fileStatements.put, [...single(first), ...last])
+        : await this.database.run<Answered>(fileStatements.putMany, [...together(puts), ...last]);
     if (rows.length === 0) throw new WorkspaceClosed();
     if (rows.length !== puts.length) throw new Error(`${rows.length} answers to ${puts.length} uploads`);
     return rows;

@@ -61,8 +61,8 @@ const statements = {
   count: statement('thinning.count', `SELECT count(*) AS versions FROM (${EXPENDABLE}) expendable`),
 
   /**
-   * A restored version shares the blob of its source, so a blob is dying when its last version has gone. Versions are never
-   * updated, so the place of one stays its own.
+   * A restored version shares the blob of its source, so a blob is dying when its last version has gone, and no longer counts
+   * as used. Versions are never updated, so the place of one stays its own.
    */
   remove: statement(
     'thinning.remove',
@@ -75,6 +75,9 @@ const statements = {
               WHERE workspace_id = $1 AND blob_id BETWEEN b.id AND b.id AND id NOT IN (SELECT id FROM gone)
               ORDER BY blob_id LIMIT 1) IS NULL
        RETURNING b.size
+     ), given_back AS (
+       UPDATE workspaces SET document_bytes = greatest(document_bytes - (SELECT sum(size)::bigint FROM dying), 0)
+       WHERE id = $1 AND EXISTS (SELECT FROM dying)
      )
      SELECT (SELECT count(*) FROM gone) AS versions, count(*) AS blobs, coalesce(sum(size), 0)::bigint AS bytes FROM dying`,
   ),

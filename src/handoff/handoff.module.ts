@@ -4,12 +4,14 @@ import { AssetsModule } from '../assets/index.js';
 import { AuthModule } from '../auth/index.js';
 import { BillingModule } from '../billing/index.js';
 import { DevicesModule } from '../devices/index.js';
+import { FilesModule } from '../files/index.js';
 import { WorkspacesModule } from '../workspaces/index.js';
 import { AccountBelongingsController } from './account/account-belongings.controller.js';
 import { AccountDesk } from './account/account-desk.js';
 import { AccountOverview } from './account/account-overview.js';
 import { AccountPageController } from './account/account-page.controller.js';
 import { PasswordDesk } from './account/password-desk.js';
+import { StorageOverview } from './account/storage-overview.js';
 import { TokenDesk } from './account/token-desk.js';
 import { Attempts } from './attempts.js';
 import { DesktopHandoffController } from './desktop-handoff.controller.js';
@@ -22,7 +24,15 @@ import { WebHandoffController } from './web-handoff.controller.js';
 
 /** Pages for browsers: the handoff to desktop apps and web editors, and the account. */
 @Module({
-  imports: [AuthModule, BillingModule, WorkspacesModule, AccessTokensModule, DevicesModule, AssetsModule],
+  imports: [
+    AuthModule,
+    BillingModule,
+    WorkspacesModule,
+    AccessTokensModule,
+    DevicesModule,
+    FilesModule,
+    AssetsModule,
+  ],
   controllers: [
     DesktopHandoffController,
     WebHandoffController,
@@ -37,6 +47,7 @@ import { WebHandoffController } from './web-handoff.controller.js';
     EarlyRefusals,
     Handoff,
     PasswordDesk,
+    StorageOverview,
     Targets,
     TokenDesk,
     Visits,

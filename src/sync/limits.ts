@@ -1,3 +1,6 @@
+import { isUUID } from 'class-validator';
+import { BadRequest } from '../platform/http/index.js';
+
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1000;
 
@@ -10,4 +13,11 @@ export function clampLimit(limit: number | null | undefined): number {
 /** The same for a query parameter; what is no number counts as absent (snapshot rule 1). */
 export function clampTextLimit(text: unknown): number {
   return clampLimit(typeof text === 'string' && text.trim() !== '' ? Number(text) : undefined);
+}
+
+/** The `pageCursor` of a query, which is the id of a file; undefined when there is none. @throws BadRequest */
+export function pageCursorIn(pageCursor: unknown): string | undefined {
+  if (pageCursor === undefined || pageCursor === '') return undefined;
+  if (!isUUID(pageCursor)) throw new BadRequest('pageCursor must be a file id');
+  return pageCursor as string;
 }

@@ -12,12 +12,32 @@ const SNAPSHOT_FILE = `
   '","encryptedSize":' || encrypted_size || ',"version":' || version || ',"createdAt":"' || ${instantText('created_at')} ||
   '","updatedAt":"' || ${instantText('updated_at')} || '"}'`;
 
+/** Nothing but its deletion has changed a deleted file since, so that is when it was. */
+const TRASHED_FILE = `
+  '{"id":"' || id || '","encrypted_path":"' || encrypted_path || '","content_hash":"' || content_hash ||
+  '","encrypted_size":' || encrypted_size || ',"version":' || version || ',"deleted_at":"' || ${instantText('updated_at')} || '"}'`;
+
 const inOrder = (item: string, by: string): string =>
   `coalesce(string_agg(${item}, ',' ORDER BY ${by}), '') AS items`;
 
 /** A row for each page that is asked for, with its place among them, from 1. */
 const asked = (from: string): string =>
   `unnest($2::${from}[], $3::int[]) WITH ORDINALITY AS asked (start, size, place)`;
+
+/** Of the files for which `condition` holds, by their ids. */
+const filesPage = (condition: string, item: string): string => `
+  SELECT asked.place::int, w.head_cursor AS "headCursor", page.*, (
+    SELECT true FROM files WHERE workspace_id = $1 AND ${condition} AND id > page.last::uuid ORDER BY id LIMIT 1
+  ) IS NOT NULL AS "hasMore"
+  FROM workspaces w
+  CROSS JOIN ${asked('uuid')}
+  CROSS JOIN LATERAL (
+    SELECT max(id::text COLLATE "C") AS last, ${inOrder(item, 'id')}
+    FROM (
+      SELECT * FROM files WHERE workspace_id = $1 AND ${condition} AND id > asked.start ORDER BY id LIMIT asked.size
+    ) rows
+  ) page
+  WHERE w.id = $1 AND ${openTo(4)}`;
 
 /**
  * Pages of one workspace, each as one row, with its items as the text that the client gets: as rows they cost the service
@@ -26,21 +46,10 @@ const asked = (from: string): string =>
  * follows is asked in the order of the page, which holds the planner to its index; in an EXISTS an order would be thrown away.
  */
 export const pageStatements = {
-  snapshot: statement(
-    'pages.snapshot',
-    `SELECT asked.place::int, w.head_cursor AS "headCursor", page.*, (
-       SELECT true FROM files WHERE workspace_id = $1 AND NOT is_deleted AND id > page.last::uuid ORDER BY id LIMIT 1
-     ) IS NOT NULL AS "hasMore"
-     FROM workspaces w
-     CROSS JOIN ${asked('uuid')}
-     CROSS JOIN LATERAL (
-       SELECT max(id::text COLLATE "C") AS last, ${inOrder(SNAPSHOT_FILE, 'id')}
-       FROM (
-         SELECT * FROM files WHERE workspace_id = $1 AND NOT is_deleted AND id > asked.start ORDER BY id LIMIT asked.size
-       ) rows
-     ) page
-     WHERE w.id = $1 AND ${openTo(4)}`,
-  ),
+  snapshot: statement('pages.snapshot', filesPage('NOT is_deleted', SNAPSHOT_FILE)),
+
+  /** The same of the soft-deleted files. */
+  trash: statement('pages.trash', filesPage('is_deleted', TRASHED_FILE)),
 
   /** The path is looked up for each row and not joined, as in `sync.pull`. */
   pull: statement(

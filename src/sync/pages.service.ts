@@ -40,6 +40,7 @@ type PullRow = PageRow<number> & { readonly first: number | null };
 @Injectable()
 export class Pages {
   private readonly snapshots = this.gatherer<PageRow<string>>(pageStatements.snapshot);
+  private readonly trashed = this.gatherer<PageRow<string>>(pageStatements.trash);
   private readonly pulls = this.gatherer<PullRow>(pageStatements.pull);
 
   constructor(
@@ -53,6 +54,13 @@ export class Pages {
     const { headCursor, last, items, hasMore } = await page(this.snapshots, ask);
     const next = JSON.stringify(hasMore ? last : null);
     return `{"files":[${items}],"cursor":${headCursor},"nextPageCursor":${next},"hasMore":${hasMore}}`;
+  }
+
+  /** `{ files, nextPageCursor, hasMore }`: soft-deleted files above an id. */
+  async trash(workspace: WorkspaceRef, pageCursor: string | undefined, limit: number): Promise<string> {
+    const ask = { workspace, from: pageCursor ?? BEFORE_ALL_IDS, limit };
+    const { last, items, hasMore } = await page(this.trashed, ask);
+    return `{"files":[${items}],"nextPageCursor":${JSON.stringify(hasMore ? last : null)},"hasMore":${hasMore}}`;
   }
 
   /** `{ changes, cursor, hasMore }`: the changes above a cursor, oldest first, and the cursor to go on from. @throws Conflict needsBootstrap */

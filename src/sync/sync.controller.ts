@@ -1,10 +1,9 @@
 import { Controller, Get, HttpCode, Post, Query, Req, Res } from '@nestjs/common';
-import { isUUID } from 'class-validator';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CurrentPrincipal, type Principal, Scopes } from '../auth/index.js';
 import { RequiresSubscription } from '../billing/index.js';
 import { Devices } from '../devices/index.js';
-import { BadRequest, JsonBody, sendJsonText } from '../platform/http/index.js';
+import { JsonBody, sendJsonText } from '../platform/http/index.js';
 import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
 import { Documented } from '../platform/openapi/index.js';
 import {
@@ -13,7 +12,7 @@ import {
   OwnedWorkspace,
   type WorkspaceRef,
 } from '../workspaces/index.js';
-import { clampLimit, clampTextLimit } from './limits.js';
+import { clampLimit, clampTextLimit, pageCursorIn } from './limits.js';
 import { Pages } from './pages.service.js';
 import { Push, type Pushed } from './push.service.js';
 import { SYNC_DOCS } from './sync.docs.js';
@@ -51,9 +50,7 @@ export class SyncController {
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const from = pageCursor === undefined || pageCursor === '' ? undefined : pageCursor;
-    if (from !== undefined && !isUUID(from)) throw new BadRequest('pageCursor must be a file id');
-    const page = await this.pages.snapshot(workspace, from as string | undefined, clampTextLimit(limit));
+    const page = await this.pages.snapshot(workspace, pageCursorIn(pageCursor), clampTextLimit(limit));
     await sendJsonText(request, reply, page);
   }
 

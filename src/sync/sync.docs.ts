@@ -19,7 +19,12 @@ import {
 import type { Pushed } from './push.service.js';
 import type { ChangeWire, SnapshotFileWire } from './sync.wire.js';
 
-const PATH = matching(ENCRYPTED_PATH);
+export const PATH = matching(ENCRYPTED_PATH);
+
+export const PAGE_QUERY = {
+  limit: { description: '1 to 1000; 100 unless it is a number. Clamped, and floored.' },
+  pageCursor: { description: '`nextPageCursor` of the page before.', schema: UUID },
+} as const;
 
 const STATUS = objectOf<Record<'cursor' | 'fileCount', number>>({ cursor: COUNT, fileCount: COUNT });
 
@@ -89,10 +94,7 @@ export const SYNC_DOCS = {
     snapshot: {
       summary: 'The live files, page by page',
       description: 'Keep the `cursor` of the first page alone, and pull from there when the walk is done.',
-      query: {
-        limit: { description: '1 to 1000; 100 unless it is a number. Clamped, and floored.' },
-        pageCursor: { description: '`nextPageCursor` of the page before.', schema: UUID },
-      },
+      query: PAGE_QUERY,
       answers: { 200: json('a page, by file id', SNAPSHOT), 400: 'pageCursor is no file id' },
     },
     push: {

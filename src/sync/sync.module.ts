@@ -5,11 +5,12 @@ import { WorkspacesModule } from '../workspaces/index.js';
 import { Pages } from './pages.service.js';
 import { Push } from './push.service.js';
 import { SyncController } from './sync.controller.js';
+import { TrashController } from './trash.controller.js';
 import { ChangeLogReader } from './change-log-reader.js';
 
 @Module({
   imports: [DevicesModule, FilesModule, WorkspacesModule],
-  controllers: [SyncController],
+  controllers: [SyncController, TrashController],
   providers: [Pages, Push, ChangeLogReader],
   exports: [ChangeLogReader],
 })

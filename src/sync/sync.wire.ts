@@ -17,3 +17,12 @@ export interface ChangeWire {
   changedAt: string;
   changedByDevice: string | null;
 }
+
+export interface TrashedFileWire {
+  id: string;
+  encrypted_path: string;
+  content_hash: string;
+  encrypted_size: number;
+  version: number;
+  deleted_at: string;
+}

@@ -10,10 +10,12 @@ const WORKSPACES_OF_A_USER = 'Workspaces.list'; // of a repository; all others a
 
 /** What looks at all nodes, by what runs it. docs/scaling.md has the same table. */
 const LOOK_AT_ALL_NODES = {
-  'a request about all workspaces of a user: their list, `/account`, deletion of a device or an account': [
-    WORKSPACES_OF_A_USER,
-    'devices.delete',
-    'workspaces.delete_all_of_user',
+  'a request about all workspaces of a user: their list and usage, `/account`, deletion of a device or an account':
+    [WORKSPACES_OF_A_USER, 'devices.delete', 'workspaces.delete_all_of_user', 'usage.of_user'],
+  "an upload, where documents have a quota: what the account's other workspaces hold": [
+    'files.put',
+    'files.put_many',
+    'files.foreseen',
   ],
   'the start, and each command: whether the store that is configured is needed': ['blobs.any_stored'],
   'each instance by itself: what is deleted is emptied and swept, keys run out, pushes are sent': [
@@ -24,7 +26,7 @@ const LOOK_AT_ALL_NODES = {
     'assets.forget_keys',
     'push_queue.claim',
   ],
-  'each look at the metrics': ['blobs.waiting'],
+  'each look at the metrics': ['blobs.waiting', 'usage.total'],
   'nightly jobs': [
     'workspaces.count_deleted',
     'workspaces.deleted_above',
@@ -41,6 +43,7 @@ const LOOK_AT_ALL_NODES = {
     'doctor.stored',
     'storage.drift',
     'storage.recount',
+    'usage.page',
     'backup.is_anybody_here',
   ],
 };

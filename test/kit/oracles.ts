@@ -41,6 +41,17 @@ async function walkSnapshot(
   }
 }
 
+/** Past the service: each workspace counts the blobs of its versions, each once. */
+export async function expectCountedDocuments({ query }: Pick<TestDatabase, 'query'>): Promise<void> {
+  const drift = await query(`
+    SELECT w.id, w.document_bytes AS counted, coalesce(sum(b.size), 0) AS actual
+    FROM workspaces w LEFT JOIN blobs b ON b.workspace_id = w.id
+      AND EXISTS (SELECT FROM versions v WHERE v.workspace_id = b.workspace_id AND v.blob_id = b.id)
+    WHERE w.deleted_at IS NULL
+    GROUP BY w.id HAVING w.document_bytes <> coalesce(sum(b.size), 0)`);
+  expect(drift).toEqual([]);
+}
+
 /** Per workspace: cursors are 1..head without gap, one version row per upsert, the counter counts. Past the service. */
 export async function expectDenseLogs(database: Pick<TestDatabase, 'query'>): Promise<void> {
   const wrong = await database.query(`
@@ -55,6 +66,7 @@ export async function expectDenseLogs(database: Pick<TestDatabase, 'query'>): Pr
       AND v.file_id = c.file_id AND v.version = c.version AND v.content_hash = c.content_hash
     WHERE (c.action = 'upsert') <> (v.id IS NOT NULL)`);
   expect(unmatched).toEqual([]);
+  await expectCountedDocuments(database);
   const miscounted = await database.query(`
     SELECT w.id FROM workspaces w
     WHERE w.live_files <> (SELECT count(*) FROM files f WHERE f.workspace_id = w.id AND NOT f.is_deleted)`);

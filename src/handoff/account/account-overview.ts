@@ -1,14 +1,13 @@
 import { Injectable } from '@nestjs/common';
-import { StorageQuota, type StorageUsage } from '../../assets/index.js';
 import { type BrowserSession, type ListedSession, UserSessions } from '../../auth/index.js';
 import { type Subscription, Subscriptions } from '../../billing/index.js';
 import { type Device, Devices } from '../../devices/index.js';
+import { StorageOverview, type StoredThings } from './storage-overview.js';
 import { TokenDesk, type TokenOverview } from './token-desk.js';
 
 /** All that an account has, as the services behind the API say. */
-export interface Overview extends TokenOverview {
+export interface Overview extends TokenOverview, StoredThings {
   readonly subscription: Subscription;
-  readonly storage: StorageUsage;
   readonly sessions: readonly ListedSession[];
   readonly devices: readonly Device[];
 }
@@ -17,7 +16,7 @@ export interface Overview extends TokenOverview {
 export class AccountOverview {
   constructor(
     private readonly subscriptions: Subscriptions,
-    private readonly storageQuota: StorageQuota,
+    private readonly storage: StorageOverview,
     private readonly userSessions: UserSessions,
     private readonly devices: Devices,
     private readonly tokenDesk: TokenDesk,
@@ -27,7 +26,7 @@ export class AccountOverview {
   async of({ userId, id }: BrowserSession): Promise<Overview> {
     return {
       subscription: await this.subscriptions.of(userId),
-      storage: await this.storageQuota.usage(userId),
+      ...(await this.storage.of(userId)),
       sessions: await this.userSessions.list(userId, id),
       devices: await this.devices.list(userId),
       ...(await this.tokenDesk.overview(userId)),

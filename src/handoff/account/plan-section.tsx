@@ -12,7 +12,7 @@ interface PlanProps {
 }
 
 export function PlanSection({ overview, csrfToken, hasBilling }: PlanProps): VNode {
-  const { subscription, storage } = overview;
+  const { subscription, documents, storage } = overview;
   return (
     <section aria-labelledby="plan">
       <div class="heading">
@@ -28,16 +28,38 @@ export function PlanSection({ overview, csrfToken, hasBilling }: PlanProps): VNo
       <p>
         <span class="plan">{subscription.plan}</span> <Standing subscription={subscription} />
       </p>
-      <progress
-        aria-label="Storage in use"
-        max={Math.max(storage.quotaBytes, 1)}
-        value={Math.min(storage.usedBytes, storage.quotaBytes)}
+      <Bar
+        label="Storage in use for notes and files"
+        what="for notes and files, with their history"
+        usedBytes={documents.usedBytes}
+        quotaBytes={documents.quotaBytes || null}
       />
-      <p class="hint">
-        {inBytes(storage.usedBytes)} of {inBytes(storage.quotaBytes)} in use for attachments
-        {storage.locked ? '. Storage is locked: nothing can be added.' : ''}
-      </p>
+      <Bar label="Storage in use for attachments" what="for attachments" {...storage} />
+      {storage.locked && <p class="hint">Storage is locked: no attachments can be added.</p>}
     </section>
+  );
+}
+
+interface BarProps {
+  readonly label: string;
+  readonly what: string;
+  readonly usedBytes: number;
+  /** Null: unlimited, and there is nothing to fill. */
+  readonly quotaBytes: number | null;
+}
+
+function Bar({ label, what, usedBytes, quotaBytes }: BarProps): VNode {
+  const quota = quotaBytes === null ? '' : ` of ${inBytes(quotaBytes)}`;
+  return (
+    <>
+      {quotaBytes !== null && (
+        <progress aria-label={label} max={Math.max(quotaBytes, 1)} value={Math.min(usedBytes, quotaBytes)} />
+      )}
+      <p class="hint">
+        {inBytes(usedBytes)}
+        {quota} in use {what}
+      </p>
+    </>
   );
 }
 

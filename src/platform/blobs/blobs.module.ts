@@ -13,6 +13,7 @@ import { BlobUpkeep } from './blob-upkeep.js';
 import { Blobs } from './blobs.js';
 import { ByteRemover } from './byte-remover.js';
 import { BytesCheck } from './bytes-check.js';
+import { FreeSpace } from './free-space.js';
 import { Leftovers } from './leftovers.js';
 import { openStores } from './open-stores.js';
 import { OrphansCheck } from './orphans-check.js';
@@ -30,6 +31,7 @@ import { SweepingCheck } from './sweeping-check.js';
     BlobSweeper,
     BlobUpkeep,
     ByteRemover,
+    FreeSpace,
     BytesCheck,
     Leftovers,
     OrphansCheck,
@@ -43,7 +45,7 @@ import { SweepingCheck } from './sweeping-check.js';
       useFactory: (database: Database) => BlobReferences.read(database),
     },
   ],
-  exports: [BlobPreview, BlobMover, Blobs, BlobSweeper, BlobUpkeep, StoreCheck],
+  exports: [BlobPreview, BlobMover, Blobs, BlobSweeper, BlobUpkeep, FreeSpace, StoreCheck],
 })
 export class BlobsModule {
   constructor(doctor: Doctor, sweeping: SweepingCheck, bytes: BytesCheck, orphans: OrphansCheck) {

@@ -20,10 +20,15 @@ class ClientGone extends BadRequest {
 /**
  * The chunks of a request body, as they arrive. Nothing is read before somebody iterates, so guards refuse a
  * request before its body costs anything.
+ * @param onChunk is told how many bytes each chunk has, before anybody else sees it; what it throws ends the body
  * @throws PayloadTooLarge as soon as more than `limit` bytes are declared or have come
  * @throws ClientGone when the connection ends first, and after the last byte what the guards find when they are asked again
  */
-export async function* bodyChunks(request: IncomingMessage, limit: number): AsyncGenerator<Buffer> {
+export async function* bodyChunks(
+  request: IncomingMessage,
+  limit: number,
+  onChunk?: (bytes: number) => void,
+): AsyncGenerator<Buffer> {
   if ((request.headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity') {
     throw new UnsupportedMediaType('content encodings are not accepted');
   }
@@ -35,6 +40,7 @@ export async function* bodyChunks(request: IncomingMessage, limit: number): Asyn
     for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       received += chunk.length;
       if (received > limit) throw tooLarge(limit);
+      onChunk?.(chunk.length);
       yield chunk;
     }
   } catch (error) {
@@ -43,6 +49,12 @@ export async function* bodyChunks(request: IncomingMessage, limit: number): Asyn
   }
   if (!request.complete) throw new ClientGone();
   await recheck(request);
+}
+
+/** How long a request says that its body is; undefined when it does not. */
+export function declaredLength({ headers }: IncomingMessage): number | undefined {
+  const length = headers['content-length'];
+  return length === undefined ? undefined : Number(length);
 }
 
 /** A whole body in memory; `limit` in bytes. Errors as in `bodyChunks`, and RequestTimeout after 30 s unless told. */

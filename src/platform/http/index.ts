@@ -1,7 +1,7 @@
 export { createAdapter } from './adapter.js';
 export { afterBody } from './after-body.js';
 export { JsonAroundText } from './json-around-text.js';
-export { bodyChunks, JsonBody, jsonBodyFactory, readBody } from './body.js';
+export { bodyChunks, declaredLength, JsonBody, jsonBodyFactory, readBody } from './body.js';
 export { ErrorFilter, errorAnswer, type ErrorAnswer } from './error-filter.js';
 export * from './errors.js';
 export { fromRequest } from './from-request.js';

@@ -315,6 +315,13 @@ export const ROUTES: readonly Route[] = [
   },
   {
     method: 'GET',
+    path: `${WORKSPACE}/trash`,
+    access: READ,
+    ownsWorkspace: true,
+    broken: { query: 'pageCursor=x' },
+  },
+  {
+    method: 'GET',
     path: `${SYNC}/status`,
     access: READ,
     needsSubscription: true,
@@ -462,6 +469,7 @@ export const ROUTES: readonly Route[] = [
 
   ...AUTOMATION_ROUTES,
 
+  { method: 'GET', path: '/api/v1/usage', access: EITHER },
   { method: 'GET', path: DEVICES, access: EITHER },
   {
     method: 'POST',

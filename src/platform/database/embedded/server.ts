@@ -1,3 +1,4 @@
+import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { findManner, serverAccount } from './account.js';
 import { findBinaries } from './binaries.js';
@@ -36,6 +37,8 @@ export async function prepareServer(dataDir: string, log: Log): Promise<Server> 
   const { password, isNew } = await openCluster(data, binaries, manner, version);
   if (isNew) log({ level: 'info', message: `made a database in ${dataDir}` });
 
-  const command = [binaries.postgres, '-D', data.cluster, ...serverArguments(socketDirectory)];
+  const { blocks, bsize } = await statfs(data.path);
+  const settings = serverArguments(socketDirectory, blocks * bsize);
+  const command = [binaries.postgres, '-D', data.cluster, ...settings];
   return { data, manner, command, socketDirectory, target: embeddedTarget(socketDirectory, password), log };
 }

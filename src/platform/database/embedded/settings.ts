@@ -1,10 +1,12 @@
+import { logLimitMiB } from './log-size.js';
 import { PORT } from './socket-directory.js';
 
 /**
  * Settings of the server, for a machine that it shares with the service. They are given on the command line, where
  * they win over postgresql.conf and ALTER SYSTEM: an edit there cannot switch off what keeps acknowledged writes.
+ * @param diskBytes the size of the disk that the cluster is on; 0 when it has none
  */
-export function serverArguments(socketDirectory: string): string[] {
+export function serverArguments(socketDirectory: string, diskBytes: number): string[] {
   const settings: Record<string, string | number> = {
     fsync: 'on',
     full_page_writes: 'on',
@@ -20,7 +22,7 @@ export function serverArguments(socketDirectory: string): string[] {
 
     shared_buffers: '16MB', // what else is read often, the system keeps
     wal_buffers: '2MB', // of itself it would take 1 MiB, which one batch of uploads fills
-    max_wal_size: '2GB', // fewer checkpoints, and so fewer full pages in the log
+    max_wal_size: `${logLimitMiB(diskBytes)}MB`, // on a small disk it must leave room for what the log is about
     wal_compression: 'pglz', // the packaged server is built without lz4
     default_statistics_target: 30, // statements are planned for keys; a sample of 30,000 rows takes 6 to 13 MiB more than one of 9,000
     jit: 'off',

@@ -21,6 +21,7 @@ import { QuickChecksOfWorkspaces1763600000022 } from './1763600000022-quick-chec
 import { QuickCheckOfBlobs1763600000023 } from './1763600000023-quick-check-of-blobs.js';
 import { ValidCheckOfBlobs1763600000024 } from './1763600000024-valid-check-of-blobs.js';
 import { WrongPasswords1763600000028 } from './1763600000028-wrong-passwords.js';
+import { DocumentUsage1763600000025 } from './1763600000025-document-usage.js';
 
 /** In the order in which they run. Hand-written; never edited once landed. */
 export const migrations = [
@@ -47,4 +48,5 @@ export const migrations = [
   QuickCheckOfBlobs1763600000023,
   ValidCheckOfBlobs1763600000024,
   WrongPasswords1763600000028,
+  DocumentUsage1763600000025,
 ];

@@ -1,0 +1,121 @@
+import { Injectable } from '@nestjs/common';
+import { Subscriptions } from '../billing/index.js';
+import { Configuration } from '../config/index.js';
+import { Database } from '../platform/database/index.js';
+import { InsufficientStorage } from '../platform/http/index.js';
+import { type Counter, Metrics } from '../platform/metrics/index.js';
+import type { Precondition } from './file-headers.js';
+import { fileStatements } from './files.queries.js';
+import { usageStatements } from './usage.queries.js';
+
+/** What the kept versions of one workspace take up. */
+export interface WorkspaceUsage {
+  readonly id: string;
+  /** Of their blobs, each once. */
+  readonly usedBytes: number;
+  /** Live ones. */
+  readonly files: number;
+}
+
+export interface DocumentUsage {
+  /** Of all workspaces. */
+  readonly usedBytes: number;
+  /** 0: unlimited. */
+  readonly quotaBytes: number;
+  readonly workspaces: readonly WorkspaceUsage[];
+}
+
+/** An upload before its body has come. */
+export interface ForeseenUpload {
+  readonly workspaceId: string;
+  readonly encryptedPath: string;
+  readonly contentHash: string;
+  readonly precondition: Precondition;
+}
+
+interface Foreseen {
+  readonly usedBytes: number;
+  readonly liveHash: string | null;
+}
+
+/**
+ * What the kept versions of an account's workspaces may take up together. The statement that writes an upload decides, under
+ * the lock of its workspace; what the account's other workspaces hold is as committed when that statement begins, so uploads
+ * to several of them at once may overshoot by what was under way.
+ */
+@Injectable()
+export class DocumentQuota {
+  private readonly refusals: Counter;
+
+  constructor(
+    private readonly configuration: Configuration,
+    private readonly database: Database,
+    private readonly subscriptions: Subscriptions,
+    metrics: Metrics,
+  ) {
+    const help = 'Uploads of files that were refused because the quota of their account is used up';
+    this.refusals = metrics.counter('cloud_sync_document_quota_refusals_total', help);
+    metrics.gauge(
+      'cloud_sync_document_bytes',
+      'Bytes of the kept versions of all workspaces',
+      [],
+      async () => {
+        const [total] = await database.run<{ bytes: number }>(usageStatements.total, []);
+        return [{ value: total?.bytes ?? 0 }];
+      },
+    );
+  }
+
+  /** What an upload is held to; null: nothing. Every route that takes documents asks for an active subscription. */
+  get ofUploads(): number | null {
+    return this.configuration.documentQuotaProBytes || null;
+  }
+
+  /** Oldest workspace first. */
+  async usage(userId: string): Promise<DocumentUsage> {
+    const { documentQuotaFreeBytes, documentQuotaProBytes } = this.configuration;
+    const isActive = await this.subscriptions.isActive(userId);
+    const workspaces = await this.database.run<WorkspaceUsage>(usageStatements.ofUser, [userId]);
+    return {
+      usedBytes: workspaces.reduce((sum, { usedBytes }) => sum + usedBytes, 0),
+      quotaBytes: isActive ? documentQuotaProBytes : documentQuotaFreeBytes,
+      workspaces,
+    };
+  }
+
+  /**
+   * Refuses an upload that will not fit before its body costs anything. It only foresees: the write decides. One that repeats
+   * the live head, or whose condition does not hold, is left to the write.
+   * @param size of the body, where it is known
+   * @returns to be called with the number of bytes that have come, where the size is not known @throws InsufficientStorage, as does that
+   */
+  async foresee(upload: ForeseenUpload, size: number | undefined): Promise<(received: number) => void> {
+    const quota = this.ofUploads;
+    if (quota === null) return unlimited;
+    const values = [upload.workspaceId, upload.encryptedPath];
+    const [found] = await this.database.run<Foreseen>(fileStatements.foreseen, values);
+    if (!found || !isWritten(upload, found.liveHash)) return unlimited;
+    const refuseAbove = (bytes: number): void => {
+      if (found.usedBytes + bytes > quota) throw this.exceeded(found.usedBytes, bytes);
+    };
+    refuseAbove(size ?? 0);
+    return refuseAbove;
+  }
+
+  /** The answer to an upload that does not fit. */
+  exceeded(usedBytes: number, requestedBytes: number): InsufficientStorage {
+    this.refusals.add();
+    return new InsufficientStorage('the storage quota is used up', {
+      code: 'STORAGE_QUOTA_EXCEEDED',
+      details: { usedBytes, quotaBytes: this.ofUploads ?? 0, requestedBytes, locked: false },
+    });
+  }
+}
+
+const unlimited = (): void => undefined;
+
+function isWritten({ contentHash, precondition }: ForeseenUpload, liveHash: string | null): boolean {
+  const { ifMatch, ifAbsent } = precondition;
+  if (liveHash === contentHash || (ifAbsent && liveHash !== null)) return false;
+  return ifMatch === null || (liveHash !== null && (ifMatch.includes(liveHash) || ifMatch.includes('*')));
+}

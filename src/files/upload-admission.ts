@@ -1,0 +1,47 @@
+import { Injectable } from '@nestjs/common';
+import type { IncomingMessage } from 'node:http';
+import { Configuration } from '../config/index.js';
+import { FreeSpace } from '../platform/blobs/index.js';
+import { bodyChunks, declaredLength } from '../platform/http/index.js';
+import { DocumentQuota, type ForeseenUpload } from './document-quota.js';
+
+/** Refuses what there is no room for before its body is read, or as soon as more has come than fits. */
+@Injectable()
+export class UploadAdmission {
+  constructor(
+    private readonly configuration: Configuration,
+    private readonly quota: DocumentQuota,
+    private readonly space: FreeSpace,
+  ) {}
+
+  /**
+   * Lends the body of an upload to what writes it.
+   * @throws ServiceUnavailable when the disk has no room for uploads, InsufficientStorage, and what `use` throws
+   */
+  async admit<T>(
+    request: IncomingMessage,
+    upload: ForeseenUpload,
+    use: (body: AsyncIterable<Buffer>) => Promise<T>,
+  ): Promise<T> {
+    const { maxFileBytes } = this.configuration;
+    const length = declaredLength(request);
+    return this.space.during(async (count) => {
+      if (this.isLeftToWrite(length)) return use(bodyChunks(request, maxFileBytes, count));
+      const refuseAbove = await this.quota.foresee(upload, length);
+      let received = 0;
+      const body = bodyChunks(request, maxFileBytes, (bytes) => {
+        refuseAbove((received += bytes));
+        count(bytes);
+      });
+      return use(body);
+    });
+  }
+
+  /** A small body is decided on with its write alone: asking first would cost as much as reading it. One too large is refused for that. */
+  private isLeftToWrite(length: number | undefined): boolean {
+    const { inlineBlobBytes, maxFileBytes } = this.configuration;
+    const { ofUploads } = this.quota;
+    if (ofUploads === null) return true;
+    return length !== undefined && (length <= Math.min(inlineBlobBytes, ofUploads) || length > maxFileBytes);
+  }
+}

@@ -1,0 +1,146 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { Interval } from '@nestjs/schedule';
+import { statfs } from 'node:fs/promises';
+import { Configuration } from '../../config/index.js';
+import { logToCome } from '../database/index.js';
+import { ServiceUnavailable } from '../http/index.js';
+import { Log } from '../log/index.js';
+import { type Counter, Metrics } from '../metrics/index.js';
+import { BlobStores } from './blob-stores.js';
+
+const MIB = 1024 ** 2;
+const DEFAULT_RESERVE = { atMost: 1024 * MIB, part: 1 / 20 };
+
+const LOOK_EVERY_MS = 2_000;
+/** A refusal rests on a look that is no older. */
+const FRESH_FOR_MS = 250;
+const RETRY_SECONDS = 60;
+
+/** What an upload takes on the disk beside its bytes: rows, entries of indexes, names of files, part of a block. */
+const ROWS_BYTES = 32 * 1024;
+/** For the tables, beside what the log of the embedded database may still take. */
+const SLACK_BYTES = 16 * MIB;
+
+/** To be called with the bytes of a body as they come. @throws ServiceUnavailable when there is no room for more */
+export type Count = (bytes: number) => void;
+
+/**
+ * The reserve on the disk of DATA_DIR that uploads leave alone, so that the database goes on, and reading and deletion with
+ * it. A look at the disk is a moment old: what has come since counts as taken, until a look that begins after its commit.
+ */
+@Injectable()
+export class FreeSpace implements OnModuleInit {
+  private readonly isGuarded: boolean;
+  /** What of one upload can come to lie on this disk. */
+  private readonly mostOfUpload: number;
+  private readonly refusals: Counter;
+
+  /** By the last look; undefined when the file system tells nothing. */
+  private free: number | undefined;
+  private reserve = 0;
+  private lookedAt = 0;
+  private looking: Promise<void> | undefined;
+  private underWay = 0;
+  private endedSinceLook = 0;
+  private isTold = false;
+
+  constructor(
+    private readonly configuration: Configuration,
+    stores: BlobStores,
+    private readonly log: Log,
+    metrics: Metrics,
+  ) {
+    const { minFreeBytes, databaseUrl, inlineBlobBytes } = configuration;
+    const hasStore = stores.main.location === 'disk';
+    this.isGuarded = minFreeBytes !== 0 && (databaseUrl === undefined || hasStore);
+    this.mostOfUpload = hasStore ? Infinity : inlineBlobBytes + ROWS_BYTES;
+    const refused = 'Uploads that were refused because the disk of DATA_DIR has no more than its reserve';
+    this.refusals = metrics.counter('cloud_sync_disk_reserve_refusals_total', refused);
+    const help = 'Free space on the disk of DATA_DIR that uploads leave alone; 0: none is kept';
+    metrics.gauge('cloud_sync_disk_reserve_bytes', help, [], () => [{ value: this.reserve }]);
+  }
+
+  /** Bytes that uploads under way may have on the disk by now. */
+  get takenBytes(): number {
+    return this.underWay;
+  }
+
+  async onModuleInit(): Promise<void> {
+    await this.look();
+  }
+
+  /** One look for all who ask at once. */
+  @Interval(LOOK_EVERY_MS)
+  look(): Promise<void> {
+    this.looking ??= this.lookNow().finally(() => (this.looking = undefined));
+    return this.looking;
+  }
+
+  /**
+   * Takes in an upload: to be called before its body is read, and to end when it is committed.
+   * @throws ServiceUnavailable at once when the reserve is reached, and what `use` throws
+   */
+  async during<T>(use: (count: Count) => Promise<T>): Promise<T> {
+    if (!this.isGuarded) return use(() => undefined);
+    if (!this.hasRoom && !this.isFresh) await this.look();
+    let taken = 0;
+    const count = (bytes: number): void => {
+      const counted = Math.min(bytes, this.mostOfUpload - taken);
+      taken += counted;
+      this.underWay += counted;
+      if (this.hasRoom) return;
+      if (this.isFresh) throw this.refused();
+      void this.look(); // the bytes that come meanwhile are counted
+    };
+    try {
+      count(ROWS_BYTES);
+      return await use(count);
+    } finally {
+      this.underWay -= taken;
+      this.endedSinceLook += taken;
+    }
+  }
+
+  private get hasRoom(): boolean {
+    return this.free === undefined || this.free - this.underWay - this.endedSinceLook >= this.reserve;
+  }
+
+  private get isFresh(): boolean {
+    return performance.now() - this.lookedAt <= FRESH_FOR_MS;
+  }
+
+  private refused(): ServiceUnavailable {
+    this.refusals.add();
+    this.tell(true);
+    return new ServiceUnavailable('the service has no room for uploads', RETRY_SECONDS);
+  }
+
+  private tell(isFull: boolean): void {
+    if (this.isTold === isFull) return;
+    this.isTold = isFull;
+    const facts = { freeBytes: this.free, reserveBytes: this.reserve };
+    if (isFull)
+      this.log.error(facts, 'the disk of DATA_DIR has no more than its reserve: uploads are refused');
+    else this.log.info(facts, 'uploads are taken again');
+  }
+
+  private async lookNow(): Promise<void> {
+    if (!this.isGuarded) return;
+    const { dataDir, databaseUrl, minFreeBytes } = this.configuration;
+    const before = this.endedSinceLook;
+    try {
+      const { bavail, blocks, bsize } = await statfs(dataDir);
+      const total = blocks * bsize;
+      const { atMost, part } = DEFAULT_RESERVE;
+      const log = databaseUrl === undefined ? (await logToCome(dataDir, total)) + SLACK_BYTES : 0;
+      this.reserve = Math.max(minFreeBytes ?? Math.min(atMost, Math.floor(total * part)), log);
+      this.free = total > 0 ? bavail * bsize : undefined; // some file systems have no size: they are not full
+    } catch (err) {
+      this.free = undefined; // a disk that does not answer will not take the upload either, and says so
+      this.log.warn({ err }, 'the free space of DATA_DIR cannot be read');
+    }
+    this.endedSinceLook -= before;
+    this.lookedAt = performance.now();
+    if (this.hasRoom) this.tell(false);
+  }
+}

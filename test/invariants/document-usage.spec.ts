@@ -1,0 +1,141 @@
+import { Doctor, type Finding } from '../../src/platform/doctor/index.js';
+import { newId } from '../../src/platform/database/index.js';
+import { Retention } from '../../src/retention/index.js';
+import { sha256, startService, type TestService, type TestWorkspace } from '../kit/index.js';
+import { expectCountedDocuments, expectDenseLogs } from '../kit/oracles.js';
+
+const QUOTA = 10_000;
+const DAY = 24 * 60 * 60_000;
+
+let service: TestService;
+let other: TestService;
+beforeAll(async () => {
+  service = await startService({ env: { DOCUMENT_QUOTA_PRO_BYTES: String(QUOTA) } });
+  other = await startService({ env: { DOCUMENT_QUOTA_PRO_BYTES: String(QUOTA) }, beside: service });
+});
+afterAll(async () => {
+  await other.close();
+  await service.close();
+});
+
+const usedBytes = async ({ user }: TestWorkspace): Promise<number> =>
+  (await user.get('/api/v1/usage').expect(200)).body.documents.usedBytes;
+
+let count = 0;
+const newWorkspace = async (): Promise<TestWorkspace> =>
+  (await service.user(`somebody-${(count += 1)}`)).workspace();
+
+describe('the quota of documents', () => {
+  it('is reached and never crossed by uploads that race for it in one workspace, on two instances', async () => {
+    const workspace = await newWorkspace();
+    const elsewhere = workspace.as(workspace.user.at(other.url));
+    const upload = async (at: number): Promise<number> =>
+      (await (at % 2 ? workspace : elsewhere).put(`file-${at}`, Buffer.alloc(600, String(at)))).status;
+    const answers = await Promise.all(Array.from({ length: 60 }, (_, at) => upload(at)));
+    expect(answers.filter((status) => status === 201)).toHaveLength(Math.floor(QUOTA / 600));
+    expect(answers.filter((status) => status !== 201 && status !== 507)).toEqual([]);
+    expect(await usedBytes(workspace)).toBe(Math.floor(QUOTA / 600) * 600);
+    await expectDenseLogs(service.database);
+  });
+
+  it('is overshot by what was under way at most, when workspaces of one account race for it', async () => {
+    const first = await newWorkspace();
+    const second = await first.user.workspace('second');
+    const third = (await first.user.workspace('third')).as(first.user.at(other.url));
+    for (let at = 0; at < 30; at += 1)
+      await Promise.all(
+        [first, second, third].map((workspace) =>
+          workspace.put(`file-${at}`, Buffer.alloc(600, `${workspace.id}${at}`)),
+        ),
+      );
+    const used = await usedBytes(first);
+    expect(used).toBeGreaterThan(QUOTA - 600);
+    expect(used).toBeLessThanOrEqual(QUOTA + 2 * 600);
+    await expectCountedDocuments(service.database);
+  });
+
+  it('gets back what retention thins out, but for bytes that a kept version shares', async () => {
+    service.clock.stopAt(new Date('2026-03-09T00:00:00.000Z'));
+    const user = await service.user('thinned');
+    const workspace = await user.workspace();
+    for (const size of [10, 200, 3_000])
+      await workspace.put('YQ', Buffer.alloc(size)).expect(({ status }) => expect(status).toBeLessThan(300));
+    const [, second] = await workspace.versions('YQ');
+    await workspace.restore('YQ', second!.id).expect(200);
+    expect(await usedBytes(workspace)).toBe(3_210);
+    await service.app.get(Retention).run(new Date(service.clock.now().getTime() + 2 * DAY));
+    expect(await usedBytes(workspace)).toBe(200);
+    await expectCountedDocuments(service.database);
+  });
+});
+
+describe('an instance of the version before', () => {
+  it('counts its uploads too', async () => {
+    const { id, user } = await newWorkspace();
+    const one = [
+      id,
+      'YQ',
+      sha256('a'),
+      1,
+      'old',
+      new Date(),
+      newId(),
+      newId(),
+      newId(),
+      Buffer.from('a'),
+      null,
+      false,
+    ];
+    const [single] = await service.database.query(
+      'SELECT outcome, change_cursor::int AS cursor FROM put_file($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)',
+      one,
+    );
+    const several = [
+      id,
+      ['Yg', 'Yw'],
+      [sha256('b'), sha256('cc')],
+      [1, 2],
+      ['old', 'old'],
+      [new Date(), new Date()],
+    ];
+    const ids = [
+      [newId(), newId()],
+      [newId(), newId()],
+      [newId(), newId()],
+    ];
+    const many = await service.database.query(
+      'SELECT outcome, change_cursor::int AS cursor FROM put_files($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)',
+      [...several, ...ids, Buffer.from('bcc'), [1, 2], [null, null], [false, false]],
+    );
+    expect([single, ...many]).toEqual([1, 2, 3].map((cursor) => ({ outcome: 'created', cursor })));
+    const { body } = await user.get('/api/v1/usage').expect(200);
+    expect(body.documents.workspaces).toEqual([{ id, usedBytes: 4, files: 3 }]);
+  });
+});
+
+describe('the doctor', () => {
+  const examine = async (fix: boolean): Promise<Finding[]> => {
+    const findings: Finding[] = [];
+    const examination = { now: service.clock.now(), isDeep: false, fix };
+    for await (const finding of service.app.get(Doctor).examine(examination)) findings.push(finding);
+    return findings.filter(({ fault }) => fault === 'usage drift');
+  };
+
+  it('finds counts that are wrong, and counts anew', async () => {
+    const workspace = await newWorkspace();
+    await workspace.put('YQ', 'one').expect(201);
+    await workspace.put('YQ', 'three').expect(200);
+    expect(await examine(false)).toEqual([]);
+    await service.database.query('UPDATE workspaces SET document_bytes = 7 WHERE id = $1', [workspace.id]);
+    const finding = {
+      fault: 'usage drift',
+      subject: `workspace ${workspace.id}`,
+      problem: 'It counts 7 bytes of kept versions and has 8.',
+      cure: 'Run `doctor --fix`: it counts anew.',
+    };
+    expect(await examine(false)).toEqual([{ ...finding, isFixed: false }]);
+    expect(await examine(true)).toEqual([{ ...finding, isFixed: true }]);
+    expect(await examine(false)).toEqual([]);
+    expect(await usedBytes(workspace)).toBe(8);
+  });
+});
