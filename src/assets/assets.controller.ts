@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CurrentPrincipal, type Principal, Scopes, SCOPES } from '../auth/index.js';
 import { BadRequest, bodyChunks, JsonBody, sendJsonList } from '../platform/http/index.js';
 import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
+import { type FairSemaphore, Queues } from '../platform/limits/index.js';
 import { Documented } from '../platform/openapi/index.js';
 import { CurrentWorkspace, NamedWorkspace, type WorkspaceRef } from '../workspaces/index.js';
 import { AssetDownload } from './asset-download.js';
@@ -18,7 +19,7 @@ import {
   storageUsageWire,
   type StorageUsageWire,
 } from './assets.wire.js';
-import { DecodeSlots } from './decode-slots.js';
+import { DECODING } from './decode-slots.js';
 import { UPLOAD_BODY_LIMIT } from './envelope.js';
 import { StorageQuota } from './storage-quota.js';
 import { UploadBody } from './upload-body.js';
@@ -28,13 +29,17 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 @Controller('api/assets')
 @Documented(ASSETS_DOCS)
 export class AssetsController {
+  private readonly slots: FairSemaphore;
+
   constructor(
     private readonly assets: Assets,
     private readonly uploads: AssetUploads,
     private readonly download: AssetDownload,
     private readonly quota: StorageQuota,
-    private readonly slots: DecodeSlots,
-  ) {}
+    queues: Queues,
+  ) {
+    this.slots = queues.open('asset_pieces', DECODING);
+  }
 
   @Get('list')
   @Scopes('assets:read')
@@ -66,7 +71,7 @@ export class AssetsController {
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const upload = { workspaceId: workspace.id, ownerId: owner.userId, idempotencyKey };
-    const body = new UploadBody(bodyChunks(request.raw, UPLOAD_BODY_LIMIT), this.slots);
+    const body = new UploadBody(bodyChunks(request.raw, UPLOAD_BODY_LIMIT), this.slots, owner.userId);
     const token = await this.uploads.upload(upload, body);
     await reply.status(201).header('content-type', JSON_TYPE).send(JSON.stringify(token));
   }

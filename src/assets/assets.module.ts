@@ -8,7 +8,6 @@ import { AssetUploads } from './asset-uploads.js';
 import { AssetsController } from './assets.controller.js';
 import { assetStatements } from './assets.queries.js';
 import { Assets } from './assets.service.js';
-import { DecodeSlots } from './decode-slots.js';
 import { IdempotencyKeys } from './idempotency-keys.js';
 import { QuotaCheck } from './quota-check.js';
 import { StorageQuota } from './storage-quota.js';
@@ -22,7 +21,6 @@ const PURGE_BATCH = 1000;
     AssetDownload,
     Assets,
     AssetUploads,
-    { provide: DecodeSlots, useFactory: () => new DecodeSlots() },
     IdempotencyKeys,
     QuotaCheck,
     StorageQuota,
