@@ -1,13 +1,29 @@
 import fc from 'fast-check';
+import { open, readdir, stat } from 'node:fs/promises';
 import type { Socket } from 'node:net';
+import { join } from 'node:path';
 import { LargeNotes } from '../../src/automation/large-notes.js';
 import { NoteScanner } from '../../src/automation/note-scanner.js';
+import { ENVELOPE_OVERHEAD } from '../../src/automation/vault-crypto.js';
 import type { FairSemaphore } from '../../src/platform/limits/index.js';
 import { TestVault } from '../kit/automation.js';
 import { eventually, startService, type TestService } from '../kit/index.js';
 import { answerOf, headOf, openSocket, received } from '../kit/raw-http.js';
 
 const MIB = 1024 * 1024;
+
+/** What came in chunks, without their lengths. `answerOf` reads bytes as latin1. */
+function chunksOf(body: string): Buffer {
+  const bytes = Buffer.from(body, 'latin1');
+  const chunks: Buffer[] = [];
+  for (let at = 0; at < bytes.length;) {
+    const from = bytes.indexOf('\r\n', at) + 2;
+    const size = parseInt(bytes.toString('latin1', at, from), 16);
+    chunks.push(bytes.subarray(from, from + size));
+    at = from + size + 2;
+  }
+  return Buffer.concat(chunks);
+}
 
 describe('a body that is decoded as it comes', () => {
   const scanned = (body: Buffer, cuts: number[]): { members: unknown; content: string } => {
@@ -146,23 +162,47 @@ describe('large notes', () => {
     expect(slots().owners).toBe(0);
   });
 
-  it('give their place back when the client goes away, in the middle of a body or of an answer', async () => {
+  it('give their place back when the client goes away in the middle of a body', async () => {
     const begun = [begin('e.md'), begin('f.md'), begin('g.md', other)];
     await eventually(() => expect(free()).toBe(0));
     for (const { socket } of begun) socket.destroy();
     await eventually(() => expect(free()).toBe(3));
-
-    const reading = [vault, vault, other].map((whose) => {
-      const socket = openSocket(service.url);
-      socket.pause();
-      socket.write(headOf('GET', `${whose.path}/notes/0.md`, headers(0, whose)));
-      return socket;
-    });
-    await eventually(() => expect(free()).toBe(0));
-    for (const socket of reading) socket.destroy();
-    await eventually(() => expect(free()).toBe(3));
-    expect((await vault.read('0.md').expect(200)).body.content.length).toBe(8 * MIB);
     expect(await vault.list({ prefix: 'e.md' })).toEqual([]);
+  });
+
+  describe('that a client does not read', () => {
+    /** The beginning of an answer has come, and no more is taken. */
+    async function beginReading(path: string): Promise<Socket> {
+      const socket = openSocket(service.url);
+      socket.write(headOf('GET', `${vault.path}/notes/${path}`, headers(0)));
+      await new Promise<void>((resolve) => socket.once('readable', resolve));
+      return socket;
+    }
+
+    it('hold no place, however many they are, and are whole when they are read after all', async () => {
+      const text = 'aé€😀\n"\\'.repeat(500_000);
+      await vault.create('signs.md', text).expect(201);
+      const sockets = await Promise.all(Array.from({ length: 8 }, () => beginReading('signs.md')));
+      expect([free(), slots().queued]).toEqual([3, 0]);
+      expect((await vault.read('0.md').expect(200)).body.content.length).toBe(8 * MIB);
+      const [first, ...rest] = sockets;
+      for (const socket of rest) socket.destroy();
+      const body = chunksOf(answerOf(await received(first!)).body);
+      expect((JSON.parse(body.toString()) as { content: string }).content === text).toBe(true);
+    });
+
+    it('are broken off when what is stored has changed meanwhile: a part never looks like all of it', async () => {
+      await vault.create('damaged.md', 'x'.repeat(12 * MIB)).expect(201);
+      const socket = await beginReading('damaged.md');
+      const names = await readdir(service.dataDir, { recursive: true });
+      const paths = names.map((name) => join(service.dataDir, name));
+      const sizes = await Promise.all(paths.map(async (path) => (await stat(path)).size));
+      const file = await open(paths[sizes.indexOf(12 * MIB + ENVELOPE_OVERHEAD)]!, 'r+');
+      await file.write(Buffer.alloc(16), 0, 16, 12 * MIB);
+      await file.close();
+      const { status, body } = answerOf(await received(socket));
+      expect([status, body.endsWith('0\r\n\r\n')]).toEqual([200, false]);
+    });
   });
 
   it('are refused as they go past the limit, not when they have come', async () => {
