@@ -4,13 +4,13 @@ import { Clock } from '../platform/clock/index.js';
 import { Database, type Tx } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
 import { BadRequest, Unauthorized } from '../platform/http/index.js';
-import { WorkspaceDeletion } from '../workspaces/index.js';
+import { type DeletedWorkspace, WorkspaceDeletion } from '../workspaces/index.js';
 import { accountStatements } from './account.queries.js';
 import { OwedCancellations } from './owed-cancellations.js';
 
 /** What others must hear of when an account has gone. */
 interface Gone {
-  readonly workspaceIds: string[];
+  readonly workspaces: DeletedWorkspace[];
   readonly tokenIds: string[];
 }
 
@@ -31,11 +31,11 @@ export class AccountDeletion {
 
   /** @throws BadRequest unless `confirm` is the account's email address, Unauthorized when it has gone already */
   async delete(userId: string, confirm: string): Promise<void> {
-    const { workspaceIds, tokenIds } = await this.database.transaction((tx) =>
+    const { workspaces, tokenIds } = await this.database.transaction((tx) =>
       this.remove(tx, userId, confirm),
     );
     for (const key of tokenIds) this.bus.publish({ topic: TOKEN_REVOKED, key });
-    this.workspaces.announce(workspaceIds);
+    this.workspaces.announce(workspaces);
     this.owed.settleSoon();
   }
 
@@ -56,6 +56,6 @@ export class AccountDeletion {
     const tokens = await tx.run<{ id: string }>(accountStatements.tokenIds, [userId]);
     await tx.run(accountStatements.oweCancellation, [userId, now]);
     await tx.run(accountStatements.deleteUser, [userId]);
-    return { workspaceIds: [...early, ...late], tokenIds: tokens.map(({ id }) => id) };
+    return { workspaces: [...early, ...late], tokenIds: tokens.map(({ id }) => id) };
   }
 }

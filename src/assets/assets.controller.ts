@@ -65,7 +65,9 @@ export class AssetsController {
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const upload = { workspaceId: workspace.id, ownerId: owner.userId, idempotencyKey };
-    const token = await this.bodies.lend(request.raw, (body) => this.uploads.upload(upload, body));
+    const token = await this.bodies.lend(request.raw, owner.userId, (body) =>
+      this.uploads.upload(upload, body),
+    );
     await reply.status(201).header('content-type', JSON_TYPE).send(JSON.stringify(token));
   }
 

@@ -8,7 +8,6 @@ import { AssetUploads } from './asset-uploads.js';
 import { AssetsController } from './assets.controller.js';
 import { assetStatements } from './assets.queries.js';
 import { Assets } from './assets.service.js';
-import { DecodeSlots } from './decode-slots.js';
 import { IdempotencyKeys } from './idempotency-keys.js';
 import { QuotaCheck } from './quota-check.js';
 import { StorageQuota } from './storage-quota.js';
@@ -19,16 +18,7 @@ const PURGE_BATCH = 1000;
 @Module({
   imports: [BillingModule, WorkspacesModule],
   controllers: [AssetsController],
-  providers: [
-    AssetDownload,
-    Assets,
-    AssetUploads,
-    { provide: DecodeSlots, useFactory: () => new DecodeSlots() },
-    IdempotencyKeys,
-    QuotaCheck,
-    StorageQuota,
-    UploadBodies,
-  ],
+  providers: [AssetDownload, Assets, AssetUploads, IdempotencyKeys, QuotaCheck, StorageQuota, UploadBodies],
   exports: [StorageQuota],
 })
 export class AssetsModule {

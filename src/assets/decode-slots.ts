@@ -1,18 +1,14 @@
-import { type SlotLimits, Semaphore } from '../platform/limits/index.js';
+import type { FairLimits } from '../platform/limits/index.js';
 
-const LIMITS: SlotLimits = {
+/**
+ * So many uploads are decoded at a time, each a piece at a time: between two pieces an upload holds no slot, so a slow
+ * client keeps nobody waiting. The rest wait, and their clients with them, for the bytes are not read. As many of one user
+ * may wait as a user may have requests under way.
+ */
+export const DECODING: FairLimits = {
   atOnce: 4,
-  waiting: 256,
+  waiting: 512,
+  perOwner: { atOnce: 3, waiting: 250 },
   waitMs: 10_000,
   busy: 'too many assets are being uploaded',
 };
-
-/**
- * So many uploads are decoded at a time, each a piece at a time: between two pieces an upload holds no slot, so that a
- * slow client keeps nobody waiting. The rest wait in turn, and their clients with them, for the bytes are not read.
- */
-export class DecodeSlots extends Semaphore {
-  constructor(limits: Partial<SlotLimits> = {}) {
-    super({ ...LIMITS, ...limits });
-  }
-}

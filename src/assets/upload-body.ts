@@ -1,7 +1,7 @@
 import { BadRequest, PayloadTooLarge } from '../platform/http/index.js';
+import type { FairSemaphore } from '../platform/limits/index.js';
 import { NEW_ASSET_TOKEN, NEW_ASSET_TOKEN_RULE } from './asset-headers.js';
 import { notBase64 } from './base64-decoder.js';
-import type { DecodeSlots } from './decode-slots.js';
 import { MAX_ENVELOPE_BYTES, MIN_ENVELOPE_BYTES } from './envelope.js';
 import { UploadScanner } from './upload-scanner.js';
 
@@ -19,9 +19,11 @@ export class UploadBody {
   private first: Buffer | undefined;
   private size = 0;
 
+  /** @param slots for decoding, taken by its owner a piece at a time */
   constructor(
     chunks: AsyncIterable<Buffer>,
-    private readonly slots: DecodeSlots,
+    private readonly slots: FairSemaphore,
+    private readonly ownerId: string,
   ) {
     this.chunks = chunks[Symbol.asyncIterator]();
     this.decoded = this.decode();
@@ -32,7 +34,7 @@ export class UploadBody {
     while (!this.scanner.hasData) {
       const next = await this.chunks.next();
       if (next.done) return undefined;
-      const giveBack = await this.slots.take();
+      const giveBack = await this.slots.take(this.ownerId);
       try {
         this.first = this.scanner.feed(next.value);
       } finally {
@@ -72,7 +74,7 @@ export class UploadBody {
   private async *decode(): AsyncGenerator<Buffer, void> {
     if (this.first) yield this.counted(this.first);
     for (let next = await this.chunks.next(); !next.done; next = await this.chunks.next()) {
-      const giveBack = await this.slots.take();
+      const giveBack = await this.slots.take(this.ownerId);
       try {
         yield this.counted(this.scanner.feed(next.value)); // held until the reader has dealt with it
       } finally {

@@ -1,15 +1,21 @@
 import { isUtf8 } from 'node:buffer';
+import type { DecipherGCM } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import type { BlobReference } from '../platform/blobs/index.js';
+import type { BlobReference, ByteRange } from '../platform/blobs/index.js';
 import { Conflict } from '../platform/http/index.js';
 import { type Head, NoteHeads } from './note-heads.js';
 import { LargeNotes } from './large-notes.js';
-import { decryptContent, DecryptionError, ENVELOPE_OVERHEAD } from './vault-crypto.js';
+import { contentDecipher, decryptContent, DecryptionError, ENVELOPE_OVERHEAD } from './vault-crypto.js';
 import type { Vault } from './vault.js';
 
-/** A plaintext, UTF-8, in memory until `close` is called, which wipes it. */
+/** What one slow client may keep in memory. What is stored inline is small as well. */
+const HELD_BYTES = 64 * 1024;
+
+/** A plaintext, UTF-8. */
 export interface OpenedContent {
-  readonly content: Buffer;
+  /** To be read once, before `close`. A character may be cut in two. */
+  readonly pieces: Iterable<Buffer> | AsyncIterable<Buffer>;
+  /** Wipes what is in memory. */
   readonly close: () => void;
 }
 
@@ -21,24 +27,46 @@ export class Contents {
     private readonly largeNotes: LargeNotes,
   ) {}
 
-  /** @throws Conflict when it does not open or is no text, ServiceUnavailable when too many large ones are open */
+  /**
+   * A content that is not small is opened whole to know that it is true, let go, and read once more as the client takes
+   * it: however slowly that is, it holds neither memory nor a slot.
+   * @throws Conflict when it does not open or is no text, ServiceUnavailable when too many large ones are being opened
+   */
   async open({ userId, keys }: Vault, encryptedPath: string, blob: BlobReference): Promise<OpenedContent> {
-    const leave = await this.largeNotes.acquire(userId, blob.size);
+    const release = await this.largeNotes.acquire(userId, blob.size);
     try {
-      const content = decryptContent(keys, encryptedPath, await this.heads.envelope(blob));
+      const envelope = await this.heads.envelope(blob);
+      const content = decryptContent(keys, encryptedPath, envelope);
+      const wipe = (): Buffer => content.fill(0);
       if (!isUtf8(content)) {
-        content.fill(0);
+        wipe();
         throw new Conflict('the file is not a text');
       }
-      const close = (): void => {
-        content.fill(0);
-        leave();
-      };
-      return { content, close };
+      if (blob.bytes || content.length <= HELD_BYTES) return { pieces: [content], close: wipe };
+      wipe();
+      const { decipher, ciphertext } = contentDecipher(keys, encryptedPath, envelope);
+      return { pieces: this.decrypted(blob, decipher, ciphertext), close: () => undefined };
     } catch (error) {
-      leave();
       throw error instanceof DecryptionError ? new Conflict('the file does not open with this key') : error;
+    } finally {
+      release();
     }
+  }
+
+  private async *decrypted(
+    blob: BlobReference,
+    decipher: DecipherGCM,
+    ciphertext: ByteRange,
+  ): AsyncGenerator<Buffer, void> {
+    for await (const piece of await this.heads.ciphertext(blob, ciphertext)) {
+      const text = decipher.update(piece);
+      try {
+        yield text;
+      } finally {
+        text.fill(0);
+      }
+    }
+    decipher.final(); // as it was before: what is stored never changes
   }
 
   /** Whether a file has this content. What does not open has another one. */

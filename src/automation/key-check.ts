@@ -1,34 +1,37 @@
 import { Injectable } from '@nestjs/common';
 import { equalSecrets } from '../auth/index.js';
 import { BadRequest, Conflict, Forbidden } from '../platform/http/index.js';
-import { KeyedSemaphore, RateLimiter, Semaphore } from '../platform/limits/index.js';
+import { type FairSemaphore, Queues, RateLimiter } from '../platform/limits/index.js';
 import { Workspaces } from '../workspaces/index.js';
 import type { OpenKeySessionRequest } from './key-sessions.dto.js';
 import { deriveMasterKey, verificationHash } from './vault-crypto.js';
 
 const TRIES_PER_MINUTE = 10;
 
-/** Each derivation holds one of libuv's four threads for a fraction of a second, which files need too. */
+/**
+ * Each derivation holds one of libuv's four threads for a fraction of a second, which files need too. Tries are limited
+ * by workspace, and a user may have many.
+ */
 const DERIVATIONS = {
   atOnce: 2,
-  waiting: 16,
+  waiting: 64,
+  perOwner: { atOnce: 1, waiting: 16 },
   waitMs: 10_000,
   busy: 'too many key sessions are being opened',
 };
 
-/** Tries are counted by workspace, and a user may have many: none of theirs waits in front of others, but for one. */
-const OF_ONE_USER = { ...DERIVATIONS, atOnce: 1 };
-
 /** Derives a workspace's master key from a password, or takes one that is given, and verifies it. */
 @Injectable()
 export class KeyCheck {
-  private readonly derivations = new Semaphore(DERIVATIONS);
-  private readonly own = new KeyedSemaphore(OF_ONE_USER);
+  private readonly derivations: FairSemaphore;
 
   constructor(
     private readonly workspaces: Workspaces,
     private readonly rateLimiter: RateLimiter,
-  ) {}
+    queues: Queues,
+  ) {
+    this.derivations = queues.open('key_derivations', DERIVATIONS);
+  }
 
   /**
    * The master key, 32 bytes, for the caller to wipe. A wrong password takes the same work as the right one.
@@ -56,7 +59,7 @@ export class KeyCheck {
   ): Promise<Buffer> {
     if (key == null) {
       const derive = (): Promise<Buffer> => deriveMasterKey(password ?? '', encryptionSalt);
-      return this.own.during(userId, () => this.derivations.during(derive));
+      return this.derivations.during(userId, derive);
     }
     const decoded = Buffer.alloc(32); // of its own: what Buffer.from makes shares its memory with others
     decoded.write(key, 'base64');

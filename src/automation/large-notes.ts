@@ -1,35 +1,33 @@
 import { Injectable } from '@nestjs/common';
-import { KeyedSemaphore, Semaphore } from '../platform/limits/index.js';
+import { type FairSemaphore, Queues } from '../platform/limits/index.js';
 
 /** Plaintext bytes from which on a note is large. */
 export const LARGE_NOTE_BYTES = 1024 * 1024;
 
-/** A large note is in memory several times over while it is encrypted, decrypted or sent. */
-const LIMITS = { atOnce: 3, waiting: 16, waitMs: 10_000, busy: 'too many large notes at a time' };
-
-/** What a client sends or takes in slowly must not keep everybody else out. */
-const OF_ONE_USER = { ...LIMITS, atOnce: 2 };
+/** A large note is in memory several times over while it is encrypted or decrypted. A slow client may hold its slot for minutes. */
+const LIMITS = {
+  atOnce: 3,
+  waiting: 32,
+  perOwner: { atOnce: 2, waiting: 8 },
+  waitMs: 10_000,
+  busy: 'too many large notes at a time',
+};
 
 /** Keeps the large notes that are in memory few, so that their number is not what decides whether the service lives. */
 @Injectable()
 export class LargeNotes {
-  private readonly slots = new Semaphore(LIMITS);
-  private readonly own = new KeyedSemaphore(OF_ONE_USER);
+  private readonly slots: FairSemaphore;
+
+  constructor(queues: Queues) {
+    this.slots = queues.open('large_notes', LIMITS);
+  }
 
   /**
-   * Waits until `size` bytes of a user's note may be held. Resolves with what says that they no longer are. @throws
+   * Waits until `size` bytes of a user's note may be held. Resolves with a function that releases them. @throws
    * ServiceUnavailable
    */
-  async acquire(userId: string, size: number): Promise<() => void> {
-    if (size <= LARGE_NOTE_BYTES) return () => undefined;
-    const held = [await this.own.take(userId)];
-    const leave = (): void => held.splice(0).forEach((giveBack) => giveBack());
-    try {
-      held.push(await this.slots.take());
-      return leave;
-    } catch (error) {
-      leave();
-      throw error;
-    }
+  acquire(userId: string, size: number): Promise<() => void> {
+    if (size <= LARGE_NOTE_BYTES) return Promise.resolve(() => undefined);
+    return this.slots.take(userId);
   }
 }

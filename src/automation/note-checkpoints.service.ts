@@ -46,10 +46,10 @@ export class NoteCheckpoints {
   }
 
   /** As the projection of the log. @throws NotFound, BadRequest, Conflict */
-  async summary({ workspaceId, keys }: Vault, id: string, fromCursor?: number): Promise<NoteSummary> {
-    const { entries, ...window } = await this.projections.summary(workspaceId, id, fromCursor);
+  async summary(vault: Vault, id: string, fromCursor?: number): Promise<NoteSummary> {
+    const { entries, ...window } = await this.projections.summary(vault, id, fromCursor);
     const opened = await this.each(entries, ({ encryptedPath, ...entry }) => ({
-      path: pathOrNull(keys, encryptedPath),
+      path: pathOrNull(vault.keys, encryptedPath),
       ...entry,
     }));
     return { ...window, entries: opened };

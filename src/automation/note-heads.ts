@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { type BlobReference, Blobs } from '../platform/blobs/index.js';
+import type { Readable } from 'node:stream';
+import { type BlobReference, Blobs, type ByteRange } from '../platform/blobs/index.js';
 import { Database } from '../platform/database/index.js';
 import { NotFound } from '../platform/http/index.js';
 import { noteStatements } from './notes.queries.js';
@@ -40,6 +41,11 @@ export class NoteHeads {
   /** The ciphertext, whole. */
   envelope(blob: BlobReference): Promise<Buffer> {
     return this.blobs.readWhole(blob);
+  }
+
+  /** A part of the ciphertext of one that is not stored inline, as its reader takes it. */
+  async ciphertext(blob: BlobReference, range: ByteRange): Promise<AsyncIterable<Buffer>> {
+    return (await this.blobs.read(blob, range)) as Readable;
   }
 
   /** When a version was written: the time that its file row, its change and its version all have. */

@@ -4,7 +4,15 @@
  * docs/encryption.md and pinned by test/contract/vectors/vault-crypto.json: changing one byte here
  * locks users out of what they have stored.
  */
-import { createCipheriv, createDecipheriv, createHash, createHmac, pbkdf2, randomBytes } from 'node:crypto';
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  type DecipherGCM,
+  pbkdf2,
+  randomBytes,
+} from 'node:crypto';
 import { promisify } from 'node:util';
 import { aessiv } from '@noble/ciphers/aes.js';
 
@@ -170,6 +178,22 @@ export function decryptContent(keys: VaultKeys, encryptedPath: string, envelope:
   return open(keys.content, envelope, boundTo(encryptedPath));
 }
 
+/**
+ * For an envelope that `decryptContent` has opened, and whose ciphertext is to be read once more, piece by piece.
+ * Danger: the pieces are known to be true only once `final` has been called and has thrown no error.
+ *
+ * @throws DecryptionError when it is too short or of an unknown version
+ * @throws InvalidPathError as encryptContent
+ */
+export function contentDecipher(
+  keys: VaultKeys,
+  encryptedPath: string,
+  envelope: Uint8Array,
+): { readonly decipher: DecipherGCM; readonly ciphertext: { readonly start: number; readonly end: number } } {
+  const decipher = decipherOf(keys.content, envelope, boundTo(encryptedPath));
+  return { decipher, ciphertext: { start: HEADER_BYTES, end: envelope.length - TAG_BYTES - 1 } };
+}
+
 /** A checkpoint's label as the service stores it: the envelope in base64. */
 export function encryptLabel(keys: VaultKeys, label: string, fixed?: FixedRandomness): string {
   return seal(keys.label, Buffer.from(label, 'utf8'), NOTHING, fixed).toString('base64');
@@ -222,6 +246,18 @@ function seal(key: Buffer, plaintext: Uint8Array, associated: Buffer, fixed?: Fi
 }
 
 function open(key: Buffer, envelope: Uint8Array, associated: Buffer): Buffer {
+  const cipher = decipherOf(key, envelope, associated);
+  const plaintext = cipher.update(envelope.subarray(HEADER_BYTES, -TAG_BYTES));
+  try {
+    cipher.final(); // checks the tag: nothing may leave here before
+  } catch (cause) {
+    plaintext.fill(0); // it is a true one when somebody has moved the envelope to another path
+    throw new DecryptionError('the envelope does not open: wrong key, altered or of another path', { cause });
+  }
+  return plaintext;
+}
+
+function decipherOf(key: Buffer, envelope: Uint8Array, associated: Buffer): DecipherGCM {
   if (envelope.length < ENVELOPE_OVERHEAD) throw new DecryptionError('the envelope is too short');
   if (envelope[0] !== VERSION) throw new DecryptionError('the envelope has an unknown version');
   const salt = envelope.subarray(1, 1 + SALT_BYTES);
@@ -232,14 +268,7 @@ function open(key: Buffer, envelope: Uint8Array, associated: Buffer): Buffer {
   envelopeKey.fill(0);
   cipher.setAAD(associated);
   cipher.setAuthTag(envelope.subarray(-TAG_BYTES));
-  const plaintext = cipher.update(envelope.subarray(HEADER_BYTES, -TAG_BYTES));
-  try {
-    cipher.final(); // checks the tag: nothing may leave here before
-  } catch (cause) {
-    plaintext.fill(0); // it is a true one when somebody has moved the envelope to another path
-    throw new DecryptionError('the envelope does not open: wrong key, altered or of another path', { cause });
-  }
-  return plaintext;
+  return cipher;
 }
 
 function sealName(key: Buffer, name: string, maxLength: number): string {

@@ -2,7 +2,7 @@ import { Controller, HttpCode, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { Public, Unlimited } from '../auth/index.js';
 import { parseJsonObject, readBody } from '../platform/http/index.js';
-import { Semaphore } from '../platform/limits/index.js';
+import { addressKey, type FairSemaphore, Queues } from '../platform/limits/index.js';
 import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
 import { Documented } from '../platform/openapi/index.js';
 import { WEBHOOK_DOCS } from './billing.docs.js';
@@ -11,11 +11,12 @@ import { WebhookSignature } from './webhook-signature.js';
 
 const EVENT_LIMIT = 256 * 1024;
 
-/** The provider sends its events in one go. Strangers who do not must not take the places of all other requests. */
+/** The provider sends its events in one go. Strangers who do not must not take the places of all other requests, nor of the provider. */
 const BODY_TIMEOUT_MS = 5_000;
 const BODIES = {
   atOnce: 32,
   waiting: 96,
+  perOwner: { atOnce: 16, waiting: 48 },
   waitMs: BODY_TIMEOUT_MS,
   busy: 'too many payment events at a time',
 };
@@ -23,16 +24,19 @@ const BODIES = {
 @Controller('api/v1/webhooks/payment')
 @Documented(WEBHOOK_DOCS)
 export class WebhookController {
-  private readonly bodies = new Semaphore(BODIES);
+  private readonly bodies: FairSemaphore;
 
   constructor(
     private readonly signature: WebhookSignature,
     private readonly events: PaymentEvents,
-  ) {}
+    queues: Queues,
+  ) {
+    this.bodies = queues.open('payment_events', BODIES);
+  }
 
   /**
    * Not limited: the provider delivers in bursts from a few addresses, and what it is refused comes back for days. A
-   * stranger costs one HMAC over at most 256 KiB, and no query; many of them can keep the provider waiting, and nobody else.
+   * stranger costs one HMAC over at most 256 KiB, and no query. Addresses take turns, so that the provider waits for one body of each.
    */
   @Post()
   @HttpCode(200)
@@ -41,7 +45,8 @@ export class WebhookController {
   @Unlimited()
   async receive(@Req() request: FastifyRequest): Promise<{ received: true }> {
     this.signature.expected(request.headers);
-    const body = await this.bodies.during(() => readBody(request.raw, EVENT_LIMIT, BODY_TIMEOUT_MS));
+    const read = (): Promise<Buffer> => readBody(request.raw, EVENT_LIMIT, BODY_TIMEOUT_MS);
+    const body = await this.bodies.during(addressKey(request.ip), read);
     this.signature.check(request.headers, body);
     await this.events.receive(parseJsonObject(body));
     return { received: true };

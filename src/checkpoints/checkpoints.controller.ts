@@ -9,7 +9,13 @@ import { CHECKPOINTS_DOCS } from './checkpoints.docs.js';
 import { CreateCheckpointRequest } from './checkpoints.dto.js';
 import { type Checkpoint, Checkpoints } from './checkpoints.service.js';
 import { EncryptedPathQuery, FromCursor } from './projection.params.js';
-import { type Manifest, type NoteState, Projections, type Summary } from './projections.js';
+import {
+  type Manifest,
+  type NoteState,
+  type ProjectionOf,
+  Projections,
+  type Summary,
+} from './projections.js';
 
 @Controller('api/v1/workspaces/:id/checkpoints')
 @Documented(CHECKPOINTS_DOCS)
@@ -60,13 +66,13 @@ export class CheckpointsController {
     @Param('cpId') id: string,
     @FromCursor() fromCursor: number | undefined,
   ): Promise<Summary> {
-    return this.projections.summary(workspace.id, id, fromCursor);
+    return this.projections.summary(askedBy(workspace), id, fromCursor);
   }
 
   @Get(':cpId/restore-manifest')
   @Scopes('documents:read')
   restoreManifest(@CurrentWorkspace() workspace: WorkspaceRef, @Param('cpId') id: string): Promise<Manifest> {
-    return this.projections.restoreManifest(workspace.id, id);
+    return this.projections.restoreManifest(askedBy(workspace), id);
   }
 
   @Get(':cpId/note-state')
@@ -79,3 +85,5 @@ export class CheckpointsController {
     return this.projections.noteState(workspace.id, id, encryptedPath);
   }
 }
+
+const askedBy = ({ id, caller }: WorkspaceRef): ProjectionOf => ({ userId: caller.userId, workspaceId: id });

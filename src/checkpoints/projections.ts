@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { isUUID } from 'class-validator';
 import { Database, type Tx } from '../platform/database/index.js';
 import { BadRequest, Conflict, NotFound } from '../platform/http/index.js';
-import { type SlotLimits, Semaphore } from '../platform/limits/index.js';
+import { type FairLimits, type FairSemaphore, Queues } from '../platform/limits/index.js';
 import { projectionStatements } from './checkpoints.queries.js';
 
 export interface SummaryEntry {
@@ -37,14 +37,21 @@ export type NoteState = { readonly versionId: string | null } | { readonly absen
 
 /** Of a larger log a projection may fill a large part of the memory, and reads all of it: one at a time. */
 const SMALL_LOG = 1_000;
-const LARGE: SlotLimits = {
+const LARGE: FairLimits = {
   atOnce: 1,
-  waiting: 100,
+  waiting: 128,
+  perOwner: { atOnce: 1, waiting: 32 },
   waitMs: 10_000,
   busy: 'too many projections are being computed',
 };
 /** These do not wait for large ones. At most 4 MiB of paths each; with all connections for them, nothing else would go on. */
-const SMALL: SlotLimits = { ...LARGE, atOnce: 2 };
+const SMALL: FairLimits = { ...LARGE, atOnce: 2 };
+
+/** Who asks for a projection of which workspace. */
+export interface ProjectionOf {
+  readonly userId: string;
+  readonly workspaceId: string;
+}
 
 interface Compactable {
   readonly compactionFloor: number | null;
@@ -67,31 +74,37 @@ interface MarkedNote extends Compactable {
  */
 @Injectable()
 export class Projections {
-  private readonly small = new Semaphore(SMALL);
-  private readonly large = new Semaphore(LARGE);
+  private readonly small: FairSemaphore;
+  private readonly large: FairSemaphore;
 
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    queues: Queues,
+  ) {
+    this.small = queues.open('small_projections', SMALL);
+    this.large = queues.open('large_projections', LARGE);
+  }
 
   /**
    * What changed in the window (fromCursor, checkpoint.cursor]; from the next-older checkpoint on unless told.
    * @throws BadRequest when `fromCursor` is above the checkpoint's cursor
    */
-  summary(workspaceId: string, checkpointId: string, fromCursor?: number): Promise<Summary> {
-    return this.inTurn(workspaceId, checkpointId, async (tx, mark) => {
+  summary(of: ProjectionOf, checkpointId: string, fromCursor?: number): Promise<Summary> {
+    return this.inTurn(of, checkpointId, async (tx, mark) => {
       const from = fromCursor ?? mark.olderCursor;
       if (from > mark.cursor) throw new BadRequest('fromCursor is above the cursor of the checkpoint');
       refuseCompacted(mark);
-      const values = [workspaceId, from, mark.cursor];
+      const values = [of.workspaceId, from, mark.cursor];
       const entries = await tx.run<SummaryEntry>(projectionStatements.summary, values);
       return { fromCursor: from, toCursor: mark.cursor, entries };
     });
   }
 
   /** What a client has to do to bring every path to the checkpoint; paths absent on both sides are left out. */
-  restoreManifest(workspaceId: string, checkpointId: string): Promise<Manifest> {
-    return this.inTurn(workspaceId, checkpointId, async (tx, mark) => {
+  restoreManifest(of: ProjectionOf, checkpointId: string): Promise<Manifest> {
+    return this.inTurn(of, checkpointId, async (tx, mark) => {
       refuseCompacted(mark);
-      const entries = await tx.run<ManifestEntry>(projectionStatements.manifest, [workspaceId, mark.cursor]);
+      const entries = await tx.run<ManifestEntry>(projectionStatements.manifest, [of.workspaceId, mark.cursor]);
       return { expectedHeadCursor: mark.headCursor, entries };
     });
   }
@@ -106,19 +119,19 @@ export class Projections {
     return row.action === 'upsert' ? { versionId: row.versionId } : { absent: true };
   }
 
-  /** One of a large log waits for those before it, without a connection. @throws ServiceUnavailable when its turn does not come */
+  /** Users take turns, those of large logs in a queue of their own; nobody waits with a connection. @throws ServiceUnavailable */
   private async inTurn<T>(
-    workspaceId: string,
+    { userId, workspaceId }: ProjectionOf,
     checkpointId: string,
     project: (tx: Tx, mark: Mark) => Promise<T>,
   ): Promise<T> {
-    const small = await this.small.during(() =>
+    const small = await this.small.during(userId, () =>
       this.onSnapshot(workspaceId, checkpointId, async (tx, mark) =>
         mark.headCursor <= SMALL_LOG ? { projection: await project(tx, mark) } : undefined,
       ),
     );
     if (small) return small.projection;
-    return this.large.during(() => this.onSnapshot(workspaceId, checkpointId, project));
+    return this.large.during(userId, () => this.onSnapshot(workspaceId, checkpointId, project));
   }
 
   private async onSnapshot<T>(

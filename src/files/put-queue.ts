@@ -3,7 +3,7 @@ import { setImmediate as readRequests } from 'node:timers/promises';
 import { Clock } from '../platform/clock/index.js';
 import { Database, type Parameter, sqlState } from '../platform/database/index.js';
 import { ServiceUnavailable } from '../platform/http/index.js';
-import { Metrics } from '../platform/metrics/index.js';
+import { Queues } from '../platform/limits/index.js';
 import { type Caller, callerKey, Standings, WorkspaceClosed } from '../workspaces/index.js';
 import { DocumentQuota } from './document-quota.js';
 import type { Precondition } from './file-headers.js';
@@ -42,6 +42,7 @@ type Answered =
   | { readonly outcome: 'apart' };
 
 interface Waiting {
+  readonly owner: string;
   /** In ms, as `Clock.elapsed` counts. */
   readonly since: number;
   readonly put: Put;
@@ -55,8 +56,9 @@ const nothing: Answer = () => undefined;
 
 const BATCH_ROWS = 64;
 const BATCH_BYTES = 1024 * 1024;
-/** Of one workspace, on this instance. */
-const MOST_WAITING = 128;
+/** On this instance: of one user in all workspaces, and of all users. Each may hold INLINE_BLOB_BYTES. */
+const MOST_OF_ONE_USER = 200;
+const MOST_OF_ALL = 1_000;
 const RETRY_SECONDS = 1;
 /** For the commits of those before; when the database falls silent, one batch after the other would wait it out. */
 const LONGEST_WAIT_MS = 10_000;
@@ -64,26 +66,29 @@ const LONGEST_WAIT_MS = 10_000;
 /**
  * Commits the uploads of a workspace in turns: the first one at once, all that come meanwhile together with the next
  * commit. Apart they would wait for each other at the workspace's row lock, each for a flush of its own. Nothing is
- * acknowledged before its commit, and each is decided as it would be alone, in the order in which they came.
+ * acknowledged before its commit, and each is decided as it would be alone, in the order in which they came. A user with
+ * many workspaces has many lines: their batches take turns at the database with the statements of other users.
  */
 @Injectable()
 export class PutQueue {
   private readonly lines = new Map<string, Waiting[]>();
+  /** How many wait, by owner; whoever has none is left out. */
+  private readonly counts = new Map<string, number>();
+  private total = 0;
 
   constructor(
     private readonly database: Database,
     private readonly standings: Standings,
     private readonly clock: Clock,
     private readonly quota: DocumentQuota,
-    metrics: Metrics,
+    queues: Queues,
   ) {
-    const help = 'Uploads that wait for the commit of those before them';
-    metrics.gauge('cloud_sync_uploads_waiting', help, [], () => [{ value: this.waiting }]);
+    queues.watch('uploads', () => this.waiting);
   }
 
   /** Uploads that no commit has taken yet. */
   get waiting(): number {
-    return [...this.lines.values()].reduce((sum, line) => sum + line.length, 0);
+    return this.total;
   }
 
   /**
@@ -91,12 +96,14 @@ export class PutQueue {
    * quota would be exceeded, and what the database says to this upload
    */
   async put(put: Put): Promise<PutOutcome> {
+    const owner = put.caller?.userId ?? put.workspaceId;
+    if ((this.counts.get(owner) ?? 0) >= MOST_OF_ONE_USER)
+      throw new ServiceUnavailable('too many uploads at once: wait for your own to finish', RETRY_SECONDS);
+    if (this.total >= MOST_OF_ALL) throw new ServiceUnavailable('too many uploads at once', RETRY_SECONDS);
     const line = this.lines.get(put.workspaceId);
-    if (line && line.length >= MOST_WAITING) {
-      throw new ServiceUnavailable('too many uploads to this workspace at once', RETRY_SECONDS);
-    }
     return new Promise((resolve, reject) => {
-      const waiting = { put, resolve, reject, since: this.clock.elapsed() };
+      const waiting = { owner, put, resolve, reject, since: this.clock.elapsed() };
+      this.count(owner, 1);
       if (line) {
         line.push(waiting);
         return;
@@ -112,7 +119,9 @@ export class PutQueue {
     let answer = nothing;
     while (line.length > 0) {
       this.refuseLate(line);
-      const committing = this.commit(nextBatch(line));
+      const batch = nextBatch(line);
+      for (const { owner } of batch) this.count(owner, -1);
+      const committing = this.commit(batch);
       process.nextTick(answer); // the pool sends what has its turn in a tick, which comes before this one
       answer = await committing;
       if (line.length > 0) continue;
@@ -126,9 +135,17 @@ export class PutQueue {
   /** Nothing has been sent for them yet. */
   private refuseLate(line: Waiting[]): void {
     const onTime = line.findIndex(({ since }) => this.clock.elapsed() - since <= LONGEST_WAIT_MS);
-    for (const { reject } of line.splice(0, onTime < 0 ? line.length : onTime)) {
+    for (const { owner, reject } of line.splice(0, onTime < 0 ? line.length : onTime)) {
+      this.count(owner, -1);
       reject(new ServiceUnavailable('the uploads before took too long', RETRY_SECONDS));
     }
+  }
+
+  private count(owner: string, more: 1 | -1): void {
+    this.total += more;
+    const count = (this.counts.get(owner) ?? 0) + more;
+    if (count > 0) this.counts.set(owner, count);
+    else this.counts.delete(owner);
   }
 
   /**

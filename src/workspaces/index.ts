@@ -1,4 +1,5 @@
 export { CurrentWorkspace, type WorkspaceRef } from './current-workspace.js';
+export { type DeletedWorkspace } from './deleted-in-turn.js';
 export {
   AccessCheckedInStatement,
   NAMED_WORKSPACE,

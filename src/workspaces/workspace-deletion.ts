@@ -2,11 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { Database, statement, type Tx } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
 import { WORKSPACE_DELETED } from './topics.js';
+import type { DeletedWorkspace } from './deleted-in-turn.js';
 import { WorkspacePurge } from './workspace-purge.js';
 
 const deleteOne = statement(
   'workspaces.delete',
-  'UPDATE workspaces SET deleted_at = $2 WHERE id = $1 AND deleted_at IS NULL RETURNING id',
+  'UPDATE workspaces SET deleted_at = $2 WHERE id = $1 AND deleted_at IS NULL RETURNING id, user_id AS "userId"',
 );
 
 /**
@@ -19,7 +20,7 @@ const deleteAllOfUser = statement(
      SELECT id FROM workspaces WHERE user_id = $1 AND deleted_at IS NULL ORDER BY id FOR NO KEY UPDATE
    )
    UPDATE workspaces w SET deleted_at = $2, user_id = NULL FROM locked WHERE w.id = locked.id
-   RETURNING w.id`,
+   RETURNING w.id, w.user_id AS "userId"`,
 );
 
 /** Workspaces are deleted by a mark, which is told of once it is committed; rows and bytes go in the background. */
@@ -33,21 +34,21 @@ export class WorkspaceDeletion {
 
   /** Gone for every caller when this resolves. Says whether it was there. */
   async delete(id: string, now: Date): Promise<boolean> {
-    const deleted = await this.database.run<{ id: string }>(deleteOne, [id, now]);
-    this.announce(deleted.map((row) => row.id));
+    const deleted = await this.database.run<DeletedWorkspace>(deleteOne, [id, now]);
+    this.announce(deleted);
     return deleted.length > 0;
   }
 
-  /** All of a user's; returns their ids, for `announce` after the commit. */
-  async markAllOf(tx: Tx, userId: string, now: Date): Promise<string[]> {
-    return (await tx.run<{ id: string }>(deleteAllOfUser, [userId, now])).map(({ id }) => id);
+  /** All of a user's; returns them for `announce` after the commit. */
+  markAllOf(tx: Tx, userId: string, now: Date): Promise<DeletedWorkspace[]> {
+    return tx.run<DeletedWorkspace>(deleteAllOfUser, [userId, now]);
   }
 
   /** Ends what others do with them, and begins to empty them. Not before the commit: who hears of it looks at the rows. */
-  announce(ids: readonly string[]): void {
-    for (const key of ids) {
-      this.bus.publish({ topic: WORKSPACE_DELETED, key });
-      this.purge.begin(key);
+  announce(workspaces: readonly DeletedWorkspace[]): void {
+    for (const workspace of workspaces) {
+      this.bus.publish({ topic: WORKSPACE_DELETED, key: workspace.id });
+      this.purge.begin(workspace);
     }
   }
 }

@@ -10,6 +10,7 @@ import { Clock, drained } from '../platform/clock/index.js';
 import { BEFORE_ALL_IDS, Database, statement } from '../platform/database/index.js';
 import { Background } from '../platform/jobs/index.js';
 import { Log } from '../platform/log/index.js';
+import { type DeletedWorkspace, DeletedInTurn } from './deleted-in-turn.js';
 
 /** Removes a bounded number of a deleted workspace's rows; says how many went, 0 when none is left. */
 export type PurgeStep = (workspaceId: string) => Promise<number>;
@@ -17,13 +18,17 @@ export type PurgeStep = (workspaceId: string) => Promise<number>;
 const LOOK_AGAIN_MS = 60_000;
 const TAKEN_UP_AT_ONCE = 1000;
 
+/** Of each user the oldest first, so that nobody's thousands hide the few of another. */
 const deleted = statement(
   'workspaces.deleted',
-  'SELECT id FROM workspaces WHERE deleted_at IS NOT NULL ORDER BY deleted_at LIMIT $1',
+  `SELECT id, "userId" FROM (
+     SELECT id, user_id AS "userId", deleted_at, row_number() OVER (PARTITION BY user_id ORDER BY deleted_at) AS place
+     FROM workspaces WHERE deleted_at IS NOT NULL
+   ) d ORDER BY place, deleted_at LIMIT $1`,
 );
 const deletedAbove = statement(
   'workspaces.deleted_above',
-  'SELECT id FROM workspaces WHERE deleted_at IS NOT NULL AND id > $1 ORDER BY id LIMIT $2',
+  `SELECT id, user_id AS "userId" FROM workspaces WHERE deleted_at IS NOT NULL AND id > $1 ORDER BY id LIMIT $2`,
 );
 const countDeleted = statement(
   'workspaces.count_deleted',
@@ -37,8 +42,9 @@ const removeRow = statement(
 );
 
 /**
- * Empties deleted workspaces in the background: one bounded batch at a time, in turns, so that many deletions cannot
- * starve the pool and a small workspace does not wait for a large one. The mark `deleted_at` is the whole of its memory:
+ * Empties deleted workspaces in the background: one bounded batch at a time, so that many deletions cannot starve the
+ * pool. Users take turns, and so do the workspaces of one user: nobody waits for a thousand deletions of another, and
+ * a small workspace does not wait for a large one. The mark `deleted_at` is the whole of its memory:
  * after a crash the next start, or any other instance, goes on where this one stopped. Running twice at once is safe.
  */
 @Injectable()
@@ -46,7 +52,7 @@ export class WorkspacePurge
   implements OnApplicationBootstrap, BeforeApplicationShutdown, OnApplicationShutdown
 {
   private readonly steps: PurgeStep[] = [];
-  private readonly waiting = new Set<string>();
+  private readonly waiting = new DeletedInTurn();
   private working: Promise<void> | undefined;
   private isStopping = false;
   private draining: Promise<void> | undefined;
@@ -64,10 +70,15 @@ export class WorkspacePurge
     this.steps.push(step);
   }
 
+  /** How many workspaces wait for their next batch. */
+  get queued(): number {
+    return this.waiting.size;
+  }
+
   /** Starts emptying a workspace; returns at once. */
-  begin(workspaceId: string): void {
+  begin(workspace: DeletedWorkspace): void {
     if (this.isStopping) return;
-    this.waiting.add(workspaceId);
+    this.waiting.add(workspace);
     this.start();
   }
 
@@ -75,12 +86,12 @@ export class WorkspacePurge
     if (this.background.isOn) await this.resume();
   }
 
-  /** Takes up deleted workspaces that are still there, the oldest thousand. */
+  /** Takes up a thousand of the deleted workspaces that are still there, those of all users in turn. */
   @Interval(LOOK_AGAIN_MS)
   async resume(): Promise<void> {
     await this.log.bestEffort('look for deleted workspaces', async () => {
-      for (const { id } of await this.database.run<{ id: string }>(deleted, [TAKEN_UP_AT_ONCE]))
-        this.begin(id);
+      for (const workspace of await this.database.run<DeletedWorkspace>(deleted, [TAKEN_UP_AT_ONCE]))
+        this.begin(workspace);
     });
   }
 
@@ -91,8 +102,8 @@ export class WorkspacePurge
   async finish(): Promise<{ purged: number; left: number }> {
     const before = await this.countDeleted();
     for (let above: string | undefined = BEFORE_ALL_IDS; above !== undefined && !this.isStopping;) {
-      const page: { id: string }[] = await this.database.run(deletedAbove, [above, TAKEN_UP_AT_ONCE]);
-      for (const { id } of page) this.begin(id);
+      const page: DeletedWorkspace[] = await this.database.run(deletedAbove, [above, TAKEN_UP_AT_ONCE]);
+      for (const workspace of page) this.begin(workspace);
       await this.idle();
       above = page.at(-1)?.id;
     }
@@ -129,11 +140,11 @@ export class WorkspacePurge
   }
 
   private async work(): Promise<void> {
-    for (let [id] = this.waiting; id !== undefined && !this.isStopping; [id] = this.waiting) {
-      const workspaceId = id;
-      this.waiting.delete(workspaceId);
+    while (!this.isStopping) {
+      const workspace = this.waiting.next();
+      if (!workspace) return;
       await this.log.bestEffort('purge a deleted workspace', async () => {
-        if (await this.purgeBatch(workspaceId)) this.waiting.add(workspaceId);
+        if (await this.purgeBatch(workspace.id)) this.waiting.add(workspace);
       });
     }
   }

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { NightlyJobs } from '../platform/jobs/index.js';
+import { Queues } from '../platform/limits/index.js';
 import { BillingModule } from '../billing/index.js';
 import { StandingGuard } from './standing.guard.js';
 import { Standings } from './standings.js';
@@ -17,7 +18,8 @@ import { Workspaces } from './workspaces.service.js';
   exports: [StandingGuard, Standings, WorkspaceDeletion, WorkspacePurge, Workspaces],
 })
 export class WorkspacesModule {
-  constructor(jobs: NightlyJobs, purge: WorkspacePurge) {
+  constructor(jobs: NightlyJobs, purge: WorkspacePurge, queues: Queues) {
+    queues.watch('deleted_workspaces', () => purge.queued);
     jobs.add('workspaces', () => purge.finish());
   }
 }

@@ -673,9 +673,10 @@ describe('the bytes of a text', () => {
         { sessionId: '', accessTokenId: null, userId: workspace.user.id, workspaceId: workspace.id, keys },
         'a.md',
       );
-    expect(opened.content.toString()).toBe('text');
+    const [content] = opened.pieces as Buffer[];
+    expect(content?.toString()).toBe('text');
     opened.close();
-    expect(opened.content).toEqual(Buffer.alloc(4));
+    expect(content).toEqual(Buffer.alloc(4));
   });
 });
 

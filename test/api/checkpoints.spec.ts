@@ -1003,10 +1003,11 @@ describe('a deleted workspace', () => {
     await service.database.query('UPDATE workspaces SET deleted_at = now() WHERE id = $1', [notes.id]);
     await service.database.query('DELETE FROM changes WHERE workspace_id = $1', [notes.id]); // the first step of the purge
     const projections = service.app.get(Projections, { strict: false });
+    const asked = { userId: notes.user.id, workspaceId: notes.id };
     for (const project of [
-      () => projections.restoreManifest(notes.id, id),
+      () => projections.restoreManifest(asked, id),
       () => projections.noteState(notes.id, id, 'YQ'),
-      () => projections.summary(notes.id, id, 0),
+      () => projections.summary(asked, id, 0),
     ])
       await expect(project()).rejects.toMatchObject({ status: 404 });
   });

@@ -42,7 +42,7 @@ beforeAll(async () => {
   const settings = { poolSize: 2, entities: [], onPoolError: () => undefined };
   own = new Database(
     await createDataSource({ target: database.url, ...settings }).initialize(),
-    new Turns(Infinity),
+    new Turns({ atOnce: Infinity }),
   );
   retention = new Retention(own, new MovableClock(), new ServiceLog(createLogger('silent')));
   userId = await writeUser(database.query);

@@ -1,8 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { DecodeSlots } from '../../src/assets/decode-slots.js';
+import { DECODING } from '../../src/assets/decode-slots.js';
 import { UploadBody } from '../../src/assets/upload-body.js';
 import { UploadScanner } from '../../src/assets/upload-scanner.js';
 import { BadRequest, parseJsonObject, ServiceUnavailable } from '../../src/platform/http/index.js';
+import { FairSemaphore } from '../../src/platform/limits/index.js';
 import { Random } from '../kit/random.js';
 
 const SEED = 20261120;
@@ -121,52 +122,25 @@ describe('the body of an upload, taken apart as it comes', () => {
 });
 
 describe('decoding slots', () => {
-  const limits = { atOnce: 4, waiting: 3, waitMs: 60_000 };
-
-  it('are four at a time; who waits gets the next one, in turn', async () => {
-    const slots = new DecodeSlots(limits);
-    const held = await Promise.all([slots.take(), slots.take(), slots.take(), slots.take()]);
-    const order: string[] = [];
-    const fifth = slots.take().then((giveBack) => (order.push('fifth'), giveBack));
-    const sixth = slots.take().then((giveBack) => (order.push('sixth'), giveBack));
-    await pause(0);
-    expect(order).toEqual([]);
-    held[0]();
-    held[0](); // twice is once
-    (await fifth)();
-    await sixth;
-    expect(order).toEqual(['fifth', 'sixth']);
-  });
-
-  it('refuse with 503 and Retry-After who would wait behind too many, or for too long', async () => {
-    const slots = new DecodeSlots({ atOnce: 1, waiting: 1, waitMs: 1 });
-    const giveBack = await slots.take();
-    const waiting = slots.take();
-    await expect(slots.take()).rejects.toThrow(ServiceUnavailable);
-    await expect(waiting).rejects.toMatchObject({ status: 503, headers: { 'retry-after': '5' } });
-    giveBack();
-    (await slots.take())(); // the one who gave up holds nothing
-  });
-
   it('are free while a client is silent, and given back when an upload is broken off', async () => {
-    const slots = new DecodeSlots({ atOnce: 1, waiting: 0, waitMs: 1 });
+    const slots = new FairSemaphore({ ...DECODING, atOnce: 1, waiting: 0 });
     let goOn = (): void => undefined;
     async function* slowly(): AsyncGenerator<Buffer> {
       yield Buffer.from('{"encryptedFilename":"dG9r","data":"AAAA');
       await new Promise<void>((resolve) => (goOn = resolve));
       yield Buffer.from('AAAAAAAA');
     }
-    const body = new UploadBody(slowly(), slots);
+    const body = new UploadBody(slowly(), slots, 'alice');
     expect(await body.open()).toBe('dG9r');
     const envelope = body.envelope()[Symbol.asyncIterator]();
     await envelope.next();
     const next = envelope.next();
-    (await slots.take())();
+    (await slots.take('bob'))();
     goOn();
     await next; // the second piece is being written
-    await expect(slots.take()).rejects.toThrow(ServiceUnavailable);
+    await expect(slots.take('bob')).rejects.toThrow(ServiceUnavailable);
     body.close();
     await pause(0);
-    (await slots.take())();
+    (await slots.take('bob'))();
   });
 });

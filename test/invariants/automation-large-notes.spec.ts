@@ -1,14 +1,29 @@
 import fc from 'fast-check';
+import { open, readdir, stat } from 'node:fs/promises';
 import type { Socket } from 'node:net';
+import { join } from 'node:path';
 import { LargeNotes } from '../../src/automation/large-notes.js';
 import { NoteScanner } from '../../src/automation/note-scanner.js';
-import { ServiceUnavailable } from '../../src/platform/http/index.js';
-import { type KeyedSemaphore, Semaphore } from '../../src/platform/limits/index.js';
+import { ENVELOPE_OVERHEAD } from '../../src/automation/vault-crypto.js';
+import type { FairSemaphore } from '../../src/platform/limits/index.js';
 import { TestVault } from '../kit/automation.js';
 import { eventually, startService, type TestService } from '../kit/index.js';
 import { answerOf, headOf, openSocket, received } from '../kit/raw-http.js';
 
 const MIB = 1024 * 1024;
+
+/** What came in chunks, without their lengths. `answerOf` reads bytes as latin1. */
+function chunksOf(body: string): Buffer {
+  const bytes = Buffer.from(body, 'latin1');
+  const chunks: Buffer[] = [];
+  for (let at = 0; at < bytes.length;) {
+    const from = bytes.indexOf('\r\n', at) + 2;
+    const size = parseInt(bytes.toString('latin1', at, from), 16);
+    chunks.push(bytes.subarray(from, from + size));
+    at = from + size + 2;
+  }
+  return Buffer.concat(chunks);
+}
 
 describe('a body that is decoded as it comes', () => {
   const scanned = (body: Buffer, cuts: number[]): { members: unknown; content: string } => {
@@ -85,36 +100,6 @@ describe('a body that is decoded as it comes', () => {
   });
 });
 
-describe('slots', () => {
-  const limits = { atOnce: 2, waiting: 2, waitMs: 30, busy: 'busy' };
-
-  it('go to those who wait in turn', async () => {
-    const slots = new Semaphore({ ...limits, waitMs: 60_000 });
-    const order: number[] = [];
-    const [first, second] = [await slots.take(), await slots.take()];
-    const third = slots.take().then((giveBack) => (order.push(3), giveBack));
-    const fourth = slots.take().then((giveBack) => (order.push(4), giveBack));
-    await expect(slots.take()).rejects.toThrow(ServiceUnavailable);
-    second();
-    second(); // again: nothing
-    (await third)();
-    (await fourth)();
-    first();
-    expect(order).toEqual([3, 4]);
-    await Promise.all([slots.take(), slots.take()]);
-  });
-
-  it('are not waited for too long, and are given back after a fault', async () => {
-    const slots = new Semaphore({ ...limits, atOnce: 1 });
-    const giveBack = await slots.take();
-    await expect(slots.take()).rejects.toMatchObject({ status: 503, headers: { 'retry-after': '5' } });
-    giveBack();
-    const fault = new Error('a fault');
-    await expect(slots.during(() => Promise.reject(fault))).rejects.toBe(fault);
-    expect(await slots.during(() => Promise.resolve('done'))).toBe('done');
-  });
-});
-
 describe('large notes', () => {
   let service: TestService;
   let vault: TestVault;
@@ -149,53 +134,75 @@ describe('large notes', () => {
     return { socket, finish };
   }
 
+  const slots = (): FairSemaphore =>
+    (service.app.get(LargeNotes, { strict: false }) as unknown as { slots: FairSemaphore }).slots;
+
   /** How many may still come in at once. */
-  async function free(): Promise<number> {
-    const gate = service.app.get(LargeNotes, { strict: false });
-    const { slots } = gate as unknown as { slots: { taken: number } };
-    return Promise.resolve(3 - slots.taken);
-  }
+  const free = (): number => 3 - slots().taken;
 
   it('are three at a time: the next one waits, small ones do not', async () => {
     const begun = [begin('a.md'), begin('b.md'), begin('c.md', other)];
-    await eventually(async () => expect(await free()).toBe(0));
+    await eventually(() => expect(free()).toBe(0));
     const next = begin('d.md');
     await vault.create('small.md', 'x').expect(201);
     expect((await vault.read('small.md').expect(200)).body.content).toBe('x');
     const waiting = next.finish();
     expect(await Promise.all(begun.map(({ finish }) => finish()))).toEqual([201, 201, 201]);
     expect(await waiting).toBe(201);
-    expect(await free()).toBe(3);
+    expect(free()).toBe(3);
   });
 
   it('are two at a time of one user, so that a slow client leaves a place to others', async () => {
     const begun = ['h.md', 'i.md', 'j.md'].map((path) => begin(path));
-    await eventually(async () => expect(await free()).toBe(1));
+    await eventually(() => expect(free()).toBe(1));
     await other.create('k.md', 'z'.repeat(2 * MIB)).expect(201);
     await other.read('k.md').expect(200);
     expect(await Promise.all(begun.map(({ finish }) => finish()))).toEqual([201, 201, 201]);
-    await eventually(async () => expect(await free()).toBe(3));
-    const places: unknown = service.app.get(LargeNotes, { strict: false });
-    expect((places as { own: KeyedSemaphore }).own.size).toBe(0);
+    await eventually(() => expect(free()).toBe(3));
+    expect(slots().owners).toBe(0);
   });
 
-  it('give their place back when the client goes away, in the middle of a body or of an answer', async () => {
+  it('give their place back when the client goes away in the middle of a body', async () => {
     const begun = [begin('e.md'), begin('f.md'), begin('g.md', other)];
-    await eventually(async () => expect(await free()).toBe(0));
+    await eventually(() => expect(free()).toBe(0));
     for (const { socket } of begun) socket.destroy();
-    await eventually(async () => expect(await free()).toBe(3));
-
-    const reading = [vault, vault, other].map((whose) => {
-      const socket = openSocket(service.url);
-      socket.pause();
-      socket.write(headOf('GET', `${whose.path}/notes/0.md`, headers(0, whose)));
-      return socket;
-    });
-    await eventually(async () => expect(await free()).toBe(0));
-    for (const socket of reading) socket.destroy();
-    await eventually(async () => expect(await free()).toBe(3));
-    expect((await vault.read('0.md').expect(200)).body.content.length).toBe(8 * MIB);
+    await eventually(() => expect(free()).toBe(3));
     expect(await vault.list({ prefix: 'e.md' })).toEqual([]);
+  });
+
+  describe('that a client does not read', () => {
+    /** The beginning of an answer has come, and no more is taken. */
+    async function beginReading(path: string): Promise<Socket> {
+      const socket = openSocket(service.url);
+      socket.write(headOf('GET', `${vault.path}/notes/${path}`, headers(0)));
+      await new Promise<void>((resolve) => socket.once('readable', resolve));
+      return socket;
+    }
+
+    it('hold no place, however many they are, and are whole when they are read after all', async () => {
+      const text = 'aé€😀\n"\\'.repeat(500_000);
+      await vault.create('signs.md', text).expect(201);
+      const sockets = await Promise.all(Array.from({ length: 8 }, () => beginReading('signs.md')));
+      expect([free(), slots().queued]).toEqual([3, 0]);
+      expect((await vault.read('0.md').expect(200)).body.content.length).toBe(8 * MIB);
+      const [first, ...rest] = sockets;
+      for (const socket of rest) socket.destroy();
+      const body = chunksOf(answerOf(await received(first!)).body);
+      expect((JSON.parse(body.toString()) as { content: string }).content === text).toBe(true);
+    });
+
+    it('are broken off when what is stored has changed meanwhile: a part never looks like all of it', async () => {
+      await vault.create('damaged.md', 'x'.repeat(12 * MIB)).expect(201);
+      const socket = await beginReading('damaged.md');
+      const names = await readdir(service.dataDir, { recursive: true });
+      const paths = names.map((name) => join(service.dataDir, name));
+      const sizes = await Promise.all(paths.map(async (path) => (await stat(path)).size));
+      const file = await open(paths[sizes.indexOf(12 * MIB + ENVELOPE_OVERHEAD)]!, 'r+');
+      await file.write(Buffer.alloc(16), 0, 16, 12 * MIB);
+      await file.close();
+      const { status, body } = answerOf(await received(socket));
+      expect([status, body.endsWith('0\r\n\r\n')]).toEqual([200, false]);
+    });
   });
 
   it('are refused as they go past the limit, not when they have come', async () => {
@@ -203,6 +210,6 @@ describe('large notes', () => {
     const socket = openSocket(service.url);
     socket.write(headOf('POST', `${vault.path}/notes`, headers(length)));
     expect(answerOf(await received(socket)).status).toBe(413);
-    expect(await free()).toBe(3);
+    expect(free()).toBe(3);
   });
 });

@@ -90,19 +90,20 @@ async function compare(workspace: TestWorkspace, random: Random): Promise<void> 
     const known = await itemsOf(versions.list(workspace.id, path)).catch(ignoreMissing);
     for (const { changeCursor, id } of known ?? []) ids.set(changeCursor ?? 0, id);
   }
+  const asked = { userId: workspace.user.id, workspaceId: workspace.id };
   const list = await itemsOf(checkpoints.list(workspace.id));
   for (const [i, { id, cursor }] of list.entries()) {
     const older = list[i + 1]?.cursor ?? 0;
     expectSame(
-      inOrder(await projections.summary(workspace.id, id)),
+      inOrder(await projections.summary(asked, id)),
       inOrder(naiveSummary(log, older, cursor)),
     );
     const all = Array.from({ length: cursor + 1 }, (_, from) => from);
     for (const from of i === 0 ? all : [0, random.below(cursor + 1), random.below(cursor + 1), cursor]) {
-      const summary = inOrder(await projections.summary(workspace.id, id, from));
+      const summary = inOrder(await projections.summary(asked, id, from));
       expectSame(summary, inOrder(naiveSummary(log, from, cursor)));
     }
-    const manifest = inOrder(await projections.restoreManifest(workspace.id, id));
+    const manifest = inOrder(await projections.restoreManifest(asked, id));
     expectSame(manifest, inOrder(naiveManifest(log, ids, cursor)));
     for (const path of [...PATHS, 'never']) {
       const state = await projections.noteState(workspace.id, id, path);

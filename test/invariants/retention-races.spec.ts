@@ -212,7 +212,7 @@ async function expectCheckpointsWhole(workspaceId: string): Promise<void> {
   const projections = first.app.get(Projections);
   const named = new Map<string, string>();
   for (const { id } of await itemsOf(here.checkpoints.list(workspaceId))) {
-    const { entries } = await projections.restoreManifest(workspaceId, id);
+    const { entries } = await projections.restoreManifest({ userId: 'somebody', workspaceId }, id);
     expect(entries).toHaveLength(FILES);
     for (const { encryptedPath, beforeVersionId, afterVersionId } of entries) {
       named.set(String(beforeVersionId), encryptedPath).set(String(afterVersionId), encryptedPath);

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock, inTime } from '../../platform/clock/index.js';
 import { ServiceUnavailable } from '../../platform/http/index.js';
-import { Semaphore } from '../../platform/limits/index.js';
+import { type FairSemaphore, Queues } from '../../platform/limits/index.js';
 import { EventLoopYield } from '../event-loop-yield.js';
 import { IDLE_MS } from '../key-session-lifetime.js';
 import { copyOf, type Vault, wipe } from '../vault.js';
@@ -16,7 +16,13 @@ import type { TextIndex } from './text-index.js';
  * Each is seconds of work for a large workspace, and may take all the memory that indexes may have. Who was told to ask
  * again keeps the turn, for as long as the session may live without being used.
  */
-const BUILDS = { atOnce: 1, waiting: 32, waitMs: IDLE_MS, busy: 'too many searches are being prepared' };
+const BUILDS = {
+  atOnce: 1,
+  waiting: 64,
+  perOwner: { atOnce: 1, waiting: 8 },
+  waitMs: IDLE_MS,
+  busy: 'too many searches are being prepared',
+};
 
 const ASK_AGAIN_AFTER_S = 5;
 
@@ -35,13 +41,16 @@ export class Search {
   /** Before anybody on the way gives up: this service itself cuts a connection that is silent for a minute. */
   readonly answerWithinMs: number = 25_000;
 
-  private readonly builds = new Semaphore(BUILDS);
+  private readonly builds: FairSemaphore;
 
   constructor(
     private readonly indexes: SearchIndexes,
     private readonly feed: IndexFeed,
     private readonly clock: Clock,
-  ) {}
+    queues: Queues,
+  ) {
+    this.builds = queues.open('search_indexes', BUILDS);
+  }
 
   /**
    * The notes that have all words of the query, as they are now, best first. @throws KeySessionRequired,
@@ -83,6 +92,6 @@ export class Search {
     const { ended } = index;
     ended.throwIfAborted();
     const notes = await this.feed.follow(index, vault);
-    return notes ?? this.builds.during(() => this.feed.build(index, vault), ended);
+    return notes ?? this.builds.during(vault.userId, () => this.feed.build(index, vault), ended);
   }
 }

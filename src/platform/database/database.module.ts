@@ -1,7 +1,7 @@
 import { type DynamicModule, Global, Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { DataSource, type EntityTarget, type ObjectLiteral } from 'typeorm';
 import { Configuration } from '../../config/index.js';
-import { Log, requestId } from '../log/index.js';
+import { Log, requestScope } from '../log/index.js';
 import { connectFault } from './connect-fault.js';
 import { createDataSource, type DataSourceSettings } from './data-source.js';
 import { Database } from './database.js';
@@ -30,9 +30,9 @@ export class DatabaseModule implements OnApplicationShutdown {
     };
     const database = {
       provide: Database,
-      inject: [DataSource, DATABASE_SERVER],
-      useFactory: (source: DataSource, { statementsAtOnce }: Server) =>
-        new Database(source, new Turns(statementsAtOnce)),
+      inject: [DataSource, DATABASE_SERVER, Configuration],
+      useFactory: (source: DataSource, { statementsAtOnce }: Server, { databasePoolSize }: Configuration) =>
+        new Database(source, new Turns({ atOnce: statementsAtOnce, connections: databasePoolSize })),
     };
     return {
       module: DatabaseModule,
@@ -58,7 +58,7 @@ async function connect(
     poolSize: configuration.databasePoolSize,
     entities,
     // Not the request's that happened to open the connection.
-    onPoolError: (err: unknown) => requestId.exit(() => log.warn({ err }, 'a database connection was lost')),
+    onPoolError: (err: unknown) => requestScope.exit(() => log.warn({ err }, 'a database connection was lost')),
   };
   try {
     await migrateOnce({ ...settings, poolSize: 2, isUnhurried: true });

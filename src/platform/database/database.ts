@@ -21,7 +21,7 @@ export interface Tx {
  * its `tx` is used: a second connection taken there can starve the pool for ever.
  */
 export class Database {
-  /** @param turns of `run`, before it asks the pool */
+  /** @param turns of statements and transactions, before they ask the pool */
   constructor(
     readonly dataSource: DataSource,
     private readonly turns: Turns,
@@ -76,7 +76,7 @@ export class Database {
     const retryUntil = performance.now() + RETRY_WITHIN_MS;
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.once(begin, work);
+        return await this.turns.transaction(() => this.once(begin, work));
       } catch (error) {
         const isLast = attempt === ATTEMPTS || performance.now() > retryUntil;
         if (isLast || error instanceof AmbiguousCommit || !mayRetry(error)) throw error;

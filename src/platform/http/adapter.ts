@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
-import { requestId } from '../log/index.js';
+import { requestScope } from '../log/index.js';
 import { messageFor } from './error-filter.js';
 import { ApiError, BadRequest } from './errors.js';
 import { faultOf } from './faults.js';
@@ -59,7 +59,7 @@ export function createAdapter(
   fastify.server.maxConnections = MAX_CONNECTIONS;
   inFlight.watch(fastify);
   inFlight.onEnd((request, reply, end) => logRequest(logger, request, reply, end));
-  fastify.addHook('onRequest', (request, _reply, done) => requestId.run(request.id, done));
+  fastify.addHook('onRequest', ({ id, ip }, _reply, done) => requestScope.run({ id, ip }, done));
   leaveBodiesUnread(fastify);
   const isUnmet = unmetExpectations(fastify);
   fastify.addHook('onRequest', (request, reply, done) => {

@@ -16,21 +16,31 @@ export interface FairLimits {
 
 const RETRY_AFTER_S = 5;
 
+/** Follows `busy` where it is the caller's own calls that fill the queue. */
+const OWN_CALLS = ': wait for your own to finish';
+
+interface Call {
+  readonly start: () => void;
+  readonly refuse: () => void;
+}
+
 /** What one owner has in the queue. It is in the queue's map as long as one of the two is not empty. */
 interface Share {
   running: number;
-  readonly waiting: (() => void)[];
+  readonly waiting: Call[];
 }
 
 /**
- * A semaphore that is fair between owners, who are mostly users: a slot that becomes free goes to the owner whose turn it is, round
- * robin, and among the calls of one owner to the first. So an owner with a thousand calls delays another one by no
- * more than one call per slot. Both an owner and all of them together have a bound, beyond which a call fails at once.
+ * A semaphore that is fair between owners, who are mostly users: a slot that becomes free goes to the owner who has the
+ * fewest slots, among equals round robin, and among the calls of one owner to the first. So an owner with a thousand calls delays
+ * another one by no more than the calls that already run. Both an owner and all of them together have a bound, beyond
+ * which a call fails at once. A queue that is full makes room for an owner who waits with less: the newest call of the owner
+ * who waits with the most is refused instead.
  */
 export class FairSemaphore {
   private running = 0;
   private waiting = 0;
-  /** In the order of their turns: an owner that gets a slot from the queue goes to the end. */
+  /** In the order of their turns: an owner whose call starts or ends goes to the end. */
   private readonly shares = new Map<string, Share>();
 
   constructor(private readonly limits: FairLimits) {}
@@ -38,6 +48,11 @@ export class FairSemaphore {
   /** How many calls wait for a slot. */
   get queued(): number {
     return this.waiting;
+  }
+
+  /** How many calls have a slot. */
+  get taken(): number {
+    return this.running;
   }
 
   /** How many owners have a slot, or wait for one. */
@@ -55,16 +70,13 @@ export class FairSemaphore {
     gone?.throwIfAborted();
     const share = this.shares.get(owner) ?? { running: 0, waiting: [] };
     this.shares.set(owner, share);
-    if (this.running < this.limits.atOnce && this.mayRun(share)) this.start(share);
+    if (this.running < this.limits.atOnce && this.mayRun(share)) this.start(owner, share);
     else await this.turn(owner, share, gone);
     let isHeld = true;
     return () => {
       if (!isHeld) return;
       isHeld = false;
-      share.running--;
-      this.running--;
-      this.next();
-      this.forgetIdle(owner, share);
+      this.release(owner, share);
     };
   }
 
@@ -82,57 +94,91 @@ export class FairSemaphore {
     return running < this.limits.perOwner.atOnce;
   }
 
-  private start(share: Share): void {
+  private start(owner: string, share: Share): void {
     share.running++;
     this.running++;
+    this.moveToEnd(owner, share);
+  }
+
+  private release(owner: string, share: Share): void {
+    share.running--;
+    this.running--;
+    this.moveToEnd(owner, share);
+    this.next();
+  }
+
+  /** The last of all turns; an owner without calls is forgotten. */
+  private moveToEnd(owner: string, share: Share): void {
+    this.shares.delete(owner);
+    if (share.running > 0 || share.waiting.length > 0) this.shares.set(owner, share);
   }
 
   /** Starts the call whose turn it is, if any may run. */
   private next(): void {
-    if (this.running >= this.limits.atOnce) return;
-    for (const [owner, share] of this.shares) {
-      if (!this.mayRun(share)) continue;
-      const go = share.waiting.shift();
-      if (!go) continue;
-      this.shares.delete(owner);
-      this.shares.set(owner, share);
-      this.start(share);
-      go();
-      return;
+    let chosen: [string, Share] | undefined;
+    for (const entry of this.shares) {
+      const [, share] = entry;
+      if (share.waiting.length === 0 || !this.mayRun(share)) continue;
+      if (!chosen || share.running < chosen[1].running) chosen = entry;
     }
-  }
-
-  private forgetIdle(owner: string, share: Share): void {
-    if (share.running === 0 && share.waiting.length === 0 && this.shares.get(owner) === share)
-      this.shares.delete(owner);
+    if (!chosen) return;
+    const [owner, share] = chosen;
+    const call = share.waiting.shift();
+    this.start(owner, share);
+    call?.start();
   }
 
   private turn(owner: string, share: Share, gone?: AbortSignal): Promise<void> {
-    const { waiting, perOwner, waitMs, busy } = this.limits;
-    if (this.waiting >= waiting || share.waiting.length >= perOwner.waiting) {
-      this.forgetIdle(owner, share);
-      throw new ServiceUnavailable(busy, RETRY_AFTER_S);
-    }
+    this.makeRoomFor(owner, share);
+    const { waitMs, busy } = this.limits;
     this.waiting++;
     return new Promise((resolve, reject) => {
       const over = (): void => {
         this.waiting--;
         clearTimeout(timer);
-        gone?.removeEventListener('abort', leave);
+        gone?.removeEventListener('abort', abort);
       };
-      const go = (): void => {
+      const leave = (error: Error): void => {
         over();
-        resolve();
-      };
-      const leave = (): void => {
-        over();
-        share.waiting.splice(share.waiting.indexOf(go), 1);
+        share.waiting.splice(share.waiting.indexOf(call), 1);
         this.forgetIdle(owner, share);
-        reject(gone?.aborted ? (gone.reason as Error) : new ServiceUnavailable(busy, RETRY_AFTER_S));
+        reject(error);
       };
-      const timer = setTimeout(leave, waitMs);
-      gone?.addEventListener('abort', leave);
-      share.waiting.push(go);
+      const abort = (): void => leave(gone?.reason as Error);
+      const call: Call = {
+        start: () => {
+          over();
+          resolve();
+        },
+        refuse: () => leave(this.refusal(OWN_CALLS)),
+      };
+      const timer = setTimeout(() => leave(new ServiceUnavailable(busy, RETRY_AFTER_S)), waitMs);
+      gone?.addEventListener('abort', abort);
+      share.waiting.push(call);
     });
+  }
+
+  /** @throws ServiceUnavailable when there is no room for one more call of this owner */
+  private makeRoomFor(owner: string, share: Share): void {
+    const { waiting, perOwner } = this.limits;
+    const count = share.waiting.length;
+    if (count < perOwner.waiting && this.waiting < waiting) return;
+    let most = share;
+    for (const other of this.shares.values()) if (other.waiting.length > most.waiting.length) most = other;
+    const newest = most.waiting.at(-1);
+    if (count < perOwner.waiting && newest && most.waiting.length > count + 1) {
+      newest.refuse();
+      return;
+    }
+    this.forgetIdle(owner, share);
+    throw this.refusal(count >= perOwner.waiting ? OWN_CALLS : '');
+  }
+
+  private refusal(reason: string): ServiceUnavailable {
+    return new ServiceUnavailable(`${this.limits.busy}${reason}`, RETRY_AFTER_S);
+  }
+
+  private forgetIdle(owner: string, share: Share): void {
+    if (share.running === 0 && share.waiting.length === 0) this.shares.delete(owner);
   }
 }

@@ -1,6 +1,5 @@
-export { type FairLimits, FairSemaphore } from './fair-semaphore.js';
 export { addressKey, networkKey } from './client-address.js';
+export { type FairLimits, FairSemaphore } from './fair-semaphore.js';
 export { LimitsModule } from './limits.module.js';
-export { KeyedSemaphore } from './keyed-semaphore.js';
+export { Queues } from './queues.js';
 export { RateLimiter } from './rate-limiter.js';
-export { type SlotLimits, Semaphore } from './semaphore.js';

@@ -5,11 +5,13 @@ import { Database } from '../database/index.js';
 import { Log } from '../log/index.js';
 import { REDIS } from '../redis/index.js';
 import { HitCounter, PostgresHitCounter, RedisHitCounter } from './hit-counter.js';
+import { Queues } from './queues.js';
 import { RateLimiter } from './rate-limiter.js';
 
 @Global()
 @Module({
   providers: [
+    Queues,
     RateLimiter,
     {
       provide: HitCounter,
@@ -20,6 +22,6 @@ import { RateLimiter } from './rate-limiter.js';
       },
     },
   ],
-  exports: [RateLimiter],
+  exports: [Queues, RateLimiter],
 })
 export class LimitsModule {}

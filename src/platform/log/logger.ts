@@ -2,7 +2,7 @@ import type { LoggerService } from '@nestjs/common';
 import { createRequire } from 'node:module';
 import { pino, type Logger } from 'pino';
 import type PrettyStream from 'pino-pretty';
-import { requestId } from './request-id.js';
+import { requestScope } from './request-scope.js';
 
 const CREDENTIAL = /token|key|secret|password|client_state/i;
 
@@ -40,8 +40,8 @@ export function createLogger(level: string, destination: NodeJS.WriteStream = pr
     // What looks like a token leaves in no line, whichever field or message it got into.
     hooks: { streamWrite: (line: string) => line.replace(TOKEN, '[redacted]') },
     mixin: () => {
-      const id = requestId.getStore();
-      return id === undefined ? {} : { requestId: id };
+      const scope = requestScope.getStore();
+      return scope ? { requestId: scope.id } : {};
     },
     serializers: {
       req: (request: { method: string; url: string }) => ({
