@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync, type SpawnOptions } from 'node:child_process';
 import { chmodSync, chownSync, closeSync, cpSync, mkdirSync, mkdtempSync, openSync } from 'node:fs';
-import { readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -611,6 +611,66 @@ describe('one data directory', () => {
     expect(await found()).toEqual((await service.event('ready')).target);
     await service.stop();
     expect(await found()).toBeNull();
+  });
+
+  it('that is a copy of one in use starts as after a crash, and neither it nor a command on it reaches the original', async () => {
+    const original = await running(await usedDataDir());
+    await note(original, 'acknowledged');
+    const copy = freshDataDir();
+    execFileSync('cp', ['-a', original.dataDir, copy]);
+    expect((await new Service('find', copy).go().event('found')).target).toBeNull();
+
+    const second = await running(copy);
+    expect(second.warnings).toEqual([
+      expect.stringContaining('of which this one is a copy; starting as after a crash'),
+    ]);
+    expect(await notes(second)).toEqual(['acknowledged']);
+    await note(second, 'of the copy');
+    expect(await second.stop()).toBe(0);
+    expect(await notes(original)).toEqual(['acknowledged']);
+    expect(original.warnings).toEqual([]);
+  });
+
+  (process.platform === 'linux' ? it : it.skip)(
+    'that is a copy put in the place of one in use, which was moved away, starts too',
+    async () => {
+      const original = await running(await usedDataDir());
+      await note(original, 'acknowledged');
+      const { postmaster, dataDir } = original;
+      const moved = `${dataDir}-moved`;
+      renameSync(dataDir, moved);
+      execFileSync('cp', ['-a', moved, dataDir]);
+
+      const second = await running(dataDir);
+      expect(second.warnings).toEqual([expect.stringContaining('of which this one is a copy')]);
+      expect(await notes(second)).toEqual(['acknowledged']);
+      expect(isAlive(postmaster)).toBe(true);
+    },
+  );
+
+  it('is what it was, whatever PG* variables say', async () => {
+    const environment = {
+      PGSSLMODE: 'require',
+      PGSSLNEGOTIATION: 'direct',
+      PGOPTIONS: '-c search_path=nowhere -c default_transaction_read_only=on',
+      PGREPLICATION: 'true',
+      PGCLIENT_ENCODING: 'LATIN1',
+      PGDATA: '/nowhere',
+      PGHOST: 'nowhere.invalid',
+      PGPORT: '1',
+      PGUSER: 'nobody',
+      PGPASSWORD: 'wrong',
+      PGTZ: 'Asia/Tokyo',
+      PGDATABASE: 'nowhere',
+      PGSERVICE: 'nowhere',
+      PGSSLROOTCERT: '/nowhere',
+    };
+    const first = await running(freshDataDir(), { environment });
+    await note(first, 'written');
+    expect(await notes(first)).toEqual(['written']);
+    const { target } = await new Service('find', first.dataDir, { environment }).go().event('found');
+    expect(target).toEqual((await first.event('ready')).target);
+    expect(first.warnings).toEqual([]);
   });
 
   for (const command of ['lock', 'name']) {
