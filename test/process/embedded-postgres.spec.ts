@@ -1,6 +1,15 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync, type SpawnOptions } from 'node:child_process';
 import { chmodSync, chownSync, closeSync, cpSync, mkdirSync, mkdtempSync, openSync } from 'node:fs';
-import { readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -16,7 +25,14 @@ const DIST = process.env['DIST_ROOT'] ?? join(REPOSITORY, 'dist');
 const MODULES = join(REPOSITORY, 'node_modules');
 const DATABASE = 'src/platform/database/embedded';
 /** What the database takes from the index of the configuration; the rest of it brings half of the service's libraries. */
-const CONFIGURATION = ['operator-error', 'data-dir-fault', 'durable-file', 'kept-secret', 'kept-text'];
+const CONFIGURATION = [
+  'operator-error',
+  'data-dir-fault',
+  'durable-file',
+  'kept-secret',
+  'kept-text',
+  'ownership',
+];
 const FIXTURE = join(REPOSITORY, 'test/process/embedded-service.mjs');
 const IS_ROOT = process.geteuid?.() === 0;
 const DEADLINE_MS = 150_000;
@@ -772,6 +788,23 @@ describe('places and users', () => {
       expect(service.events.map(({ message }) => message)).not.toContainEqual(
         expect.stringContaining('needs leave'),
       );
+    },
+  );
+
+  (IS_ROOT ? it : it.skip)(
+    'belongs to the owner of its place after a run as root, who goes on with it',
+    async () => {
+      const dataDir = homeOfOrdinaryUser();
+      const first = await running(dataDir);
+      await note(first, 'by root');
+      expect(await first.stop()).toBe(0);
+      const { uid } = nobody();
+      const made = ['.', ...(readdirSync(dataDir, { recursive: true }) as string[])];
+      expect(made.filter((name) => lstatSync(join(dataDir, name)).uid !== uid)).toEqual([]);
+      expect(made).toEqual(expect.arrayContaining(['service.lock', 'secrets/postgres-password']));
+
+      const second = await running(dataDir, { start: asOrdinaryUser });
+      expect(await notes(second)).toEqual(['by root']);
     },
   );
 
