@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import { IsIn, IsOptional, IsUrl, Matches, MinLength } from 'class-validator';
 import { CallbackAddress } from './callback-address.js';
 import { ComingTime } from './coming-time.js';
+import { DatabaseParameters } from './database-parameters.js';
 import { Env } from './env.decorator.js';
 import { ServerUrl } from './server-url.js';
 import { originOf, TrustedOrigins } from './trusted-origin.js';
@@ -53,6 +54,7 @@ export class Configuration {
   )
   @IsOptional()
   @ServerUrl()
+  @DatabaseParameters()
   @Matches(/^postgres(ql)?:\/\/\S+$/, { message: '$property must be a postgres:// URL' })
   databaseUrl?: string;
 
@@ -110,6 +112,16 @@ export class Configuration {
   @Env('SIGNUP_ENABLED', 'whether POST /api/auth/sign-up/email creates accounts', 'true')
   @IsIn([true, false], { message: '$property must be true or false' })
   signupEnabled: boolean;
+
+  @Env(
+    'EMAIL_VERIFICATION',
+    'optional: people sign up with addresses that nobody verifies; needed in production while sign-up is open',
+  )
+  @IsOptional()
+  @IsIn(['optional'], {
+    message: '$property must be optional: this version sends no mail, and so cannot verify an address',
+  })
+  emailVerification?: string;
 
   @Env(
     'DEV_LOGIN_KEY',

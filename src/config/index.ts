@@ -7,6 +7,7 @@ export { readUrl } from './read-url.js';
 export { OperatorError } from './operator-error.js';
 export { diskFull, explainedByDataDir } from './data-dir-fault.js';
 export { syncDirectory, writeDurably } from './durable-file.js';
+export { giveDirectory, heirOf, makeDirectories, makeFileForHeir } from './ownership.js';
 export { keptSecret } from './kept-secret.js';
 export { keptText } from './kept-text.js';
 export { VERSION } from './version.js';

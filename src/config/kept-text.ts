@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { link, readFile, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { syncDirectory, writeDurably } from './durable-file.js';
+import { heirOf } from './ownership.js';
 
 /**
  * A short text that is made once and stays: the file appears complete or not at all, and of processes that start at
@@ -18,7 +19,7 @@ export async function keptText(path: string, make: () => string): Promise<string
 async function makeOnce(path: string, text: string): Promise<void> {
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   try {
-    await writeDurably(draft, [text]);
+    await writeDurably(draft, [text], await heirOf(dirname(path)));
     await link(draft, path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;

@@ -1,18 +1,19 @@
 import { validateSync } from 'class-validator';
-import { existsSync } from 'node:fs';
-import { loadEnvFile } from 'node:process';
 import { Configuration } from './configuration.js';
 import { type Environment, envVariables, type EnvVariable } from './env.decorator.js';
+import { envFile } from './env-file.js';
 import { SUFFIX, textOf } from './secret-files.js';
 import { OperatorError } from './operator-error.js';
-import { isUnknown, unknownVariables } from './unknown-variables.js';
+import { isUnknown, markedVariables, unknownVariables } from './unknown-variables.js';
 
 /**
- * The configuration of this process: its environment, completed by a `.env` file in the working directory.
+ * The configuration of this process: its environment, completed by a `.env` file in the working directory. What libraries
+ * read for themselves, such as `PG*` and `NODE_EXTRA_CA_CERTS`, may stand there too.
  * @param instead variables that have another value than there
+ * @throws OperatorError for a file that cannot be read, and as `loadConfiguration`
  */
 export function configurationOfProcess(instead: Environment = {}): Configuration {
-  if (existsSync('.env')) loadEnvFile('.env');
+  for (const [name, value] of Object.entries(envFile('.env', knownVariables()))) process.env[name] ??= value;
   return loadConfiguration({ ...process.env, ...instead });
 }
 
@@ -24,7 +25,7 @@ export function loadConfiguration(environment: Environment): Configuration {
   const configuration = new Configuration();
   const variables = envVariables(Configuration);
   configuration.unknownVariables = unknownVariables(environment, knownVariables());
-  const faults: string[] = [];
+  const faults = markedVariables(environment, knownVariables());
   for (const variable of variables) {
     try {
       const text = textOf(variable, environment) ?? variable.default;
@@ -78,12 +79,18 @@ function tooManyConnections({ databaseUrl, databasePoolSize }: Configuration): s
 /** Shorter ones could be guessed, at ten tries a minute from each address. */
 const SHORTEST_DEV_LOGIN_KEY = 8;
 
+/** Whoever finds the address could make accounts, under addresses of other people: that is to be wanted, not left at its default. */
+const OPEN_SIGN_UP =
+  'anybody could sign up, with an address that nobody verifies: set SIGNUP_ENABLED=false and make accounts with ' +
+  '`admin user create`, or EMAIL_VERIFICATION=optional to allow that';
+
 /** In development these are made or guessed; in production a guess would be a hole. */
 function faultsOfProduction(configuration: Configuration): string[] {
   if (!configuration.isProduction) return [];
   const faults = [];
   if (!configuration.authSecret) faults.push('AUTH_SECRET is required in production');
   if (!configuration.baseUrl) faults.push('BASE_URL is required in production');
+  if (configuration.signupEnabled && configuration.emailVerification === undefined) faults.push(OPEN_SIGN_UP);
   if (configuration.devLoginKey && configuration.devLoginKey.length < SHORTEST_DEV_LOGIN_KEY)
     faults.push(`DEV_LOGIN_KEY must be at least ${SHORTEST_DEV_LOGIN_KEY} characters in production`);
   return faults;

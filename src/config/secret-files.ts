@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Environment, EnvVariable } from './env.decorator.js';
+import { decodeText } from './text-file.js';
 
 /** What the name of a variable ends in that holds the path of a file instead of the secret itself. */
 export const SUFFIX = '_FILE';
@@ -18,13 +19,24 @@ export function textOf({ name, secret }: EnvVariable, environment: Environment):
 }
 
 function contentOf(path: string, name: string): string {
-  let content: string;
+  const content = decoded(readBytes(path, name), name).trim();
+  if (content === '') throw new Error(`the file in ${name}${SUFFIX} is empty`);
+  return content;
+}
+
+function readBytes(path: string, name: string): Buffer {
   try {
-    content = readFileSync(path, 'utf8').trim();
+    return readFileSync(path);
   } catch (error) {
     const { code = 'unknown error' } = error as NodeJS.ErrnoException;
     throw new Error(`the file in ${name}${SUFFIX} cannot be read (${code})`, { cause: error });
   }
-  if (content === '') throw new Error(`the file in ${name}${SUFFIX} is empty`);
-  return content;
+}
+
+function decoded(bytes: Buffer, name: string): string {
+  try {
+    return decodeText(bytes);
+  } catch (error) {
+    throw new Error(`the file in ${name}${SUFFIX} ${(error as Error).message}`, { cause: error });
+  }
 }

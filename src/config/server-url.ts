@@ -6,9 +6,22 @@ export function ServerUrl(): PropertyDecorator {
   return ValidateBy({
     name: 'serverUrl',
     validator: {
-      validate: (url: string) => (readUrl(url) ?? readUrl(url.replace('@/', '@host/'))) !== undefined,
+      validate: (text: string) => {
+        const url = readUrl(text) ?? readUrl(text.replace('@/', '@host/'));
+        return url !== undefined && [url.username, url.password, url.host, url.pathname].every(isEncoded);
+      },
       defaultMessage: () =>
         '$property cannot be read; encode what is special in its user or password, and check its port',
     },
   });
+}
+
+/** Whether every `%` in it stands for a character of UTF-8. */
+function isEncoded(part: string): boolean {
+  try {
+    decodeURIComponent(part);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -407,6 +407,7 @@ describe('addresses to return to', () => {
     NODE_ENV: 'production',
     AUTH_SECRET: 'a secret of production, long enough for it',
     BASE_URL: 'https://sync.example.org',
+    EMAIL_VERIFICATION: 'optional',
   };
 
   it('may be http://localhost in development', async () => {

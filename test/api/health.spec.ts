@@ -95,6 +95,14 @@ describe('GET /health/ready', () => {
     await eventuallyReady(200, READY);
   });
 
+  it('is 503 while the file that says whose they are cannot be read, as after somebody has taken them over', async () => {
+    const id = join(service.dataDir, 'blobs', 'store-id');
+    await rename(id, `${id}-away`);
+    await eventuallyReady(503, BLOBS_AWAY);
+    await rename(`${id}-away`, id);
+    await eventuallyReady(200, READY);
+  });
+
   it('is 503 while another directory is in the place of theirs, and so are uploads', async () => {
     const notes = await (await service.user('alice')).workspace();
     const blobs = join(service.dataDir, 'blobs');

@@ -744,6 +744,7 @@ describe('the start in production', () => {
     AUTH_SECRET: 's'.repeat(32),
     BASE_URL: 'https://sync.example.org',
     PAYMENT_WEBHOOK_SECRET: 'whsec_of_tests',
+    SIGNUP_ENABLED: 'false',
   };
 
   async function warningsOf(env: Record<string, string>): Promise<string[]> {

@@ -63,12 +63,34 @@ describe('the configuration', () => {
       NODE_ENV: 'production',
       AUTH_SECRET: 'x'.repeat(32),
       BASE_URL: 'https://sync.example.org',
+      SIGNUP_ENABLED: 'false',
     };
     expect(loadConfiguration(production).isProduction).toBe(true);
     expect(loadConfiguration({ DEV_LOGIN_KEY: 'key' }).devLoginKey).toBe('key');
     expect(() => loadConfiguration({ ...production, DEV_LOGIN_KEY: 'key' })).toThrow(
       'DEV_LOGIN_KEY must be at least 8 characters in production.',
     );
+  });
+
+  it('lets nobody sign up in production unless that is said, with all other faults', () => {
+    const production = {
+      NODE_ENV: 'production',
+      AUTH_SECRET: 'x'.repeat(32),
+      BASE_URL: 'https://sync.example.org',
+    };
+    const fault =
+      'anybody could sign up, with an address that nobody verifies: set SIGNUP_ENABLED=false and make accounts with ' +
+      '`admin user create`, or EMAIL_VERIFICATION=optional to allow that';
+    expect(() => loadConfiguration(production)).toThrow(`Bad configuration: ${fault}.`);
+    expect(() => loadConfiguration({ NODE_ENV: 'production', SIGNUP_ENABLED: 'true' })).toThrow(
+      `Bad configuration: AUTH_SECRET is required in production; BASE_URL is required in production; ${fault}.`,
+    );
+    expect(loadConfiguration({ ...production, SIGNUP_ENABLED: 'false' }).signupEnabled).toBe(false);
+    expect(loadConfiguration({ ...production, EMAIL_VERIFICATION: 'optional' }).signupEnabled).toBe(true);
+    for (const EMAIL_VERIFICATION of ['required', 'yes'])
+      expect(() => loadConfiguration({ EMAIL_VERIFICATION })).toThrow(
+        'Bad configuration: EMAIL_VERIFICATION must be optional: this version sends no mail, and so cannot verify an address.',
+      );
   });
 
   it('finds what must not get tokens, and a time that never comes, together with all the rest', () => {
@@ -87,7 +109,7 @@ describe('the configuration', () => {
         'RETENTION_CRON is no time that ever comes; set five fields (minute, hour, day, month, weekday) such as "0 3 * * *"; ' +
         'EDITOR_CALLBACK_URL must be an https address (http://localhost is allowed in development only); ' +
         'ALT_CALLBACK_URL must be an address without user, password and fragment; ' +
-        'BASE_URL is required in production.',
+        'BASE_URL is required in production; anybody could sign up',
     );
     expect(load).toThrow(/DATABASE_URL cannot be read.*REDIS_URL cannot be read/);
     expect(load).not.toThrow(/hunter2/);
@@ -99,6 +121,36 @@ describe('the configuration', () => {
       expect(loadConfiguration({ DATABASE_URL: url }).databaseUrl).toBe(url);
     },
   );
+
+  it.each([
+    ['sslmode=requires', 'has a parameter sslmode that is not one of disable, allow, prefer'],
+    ['ssl=yes', 'has a parameter ssl that is not one of'],
+    ['ssl=1&ssl=hunter2', 'has a parameter ssl that is not one of'],
+    ['sslnegotiation=none', 'has a parameter sslnegotiation that is not one of postgres, direct'],
+    ['sslnegotiation=direct&sslmode=disable', 'has sslnegotiation=direct, which needs TLS'],
+    ['sslmode=verify-ca&uselibpqcompat=true', 'needs the parameter sslrootcert'],
+    ['replication=database', 'has a parameter replication that is not off'],
+    ['port=hunter2', 'has a parameter port that is not a port'],
+    ['connect_timeout=soon', 'has a parameter connect_timeout that is not a whole number of seconds'],
+    ['statement_timeout=5s', 'has a parameter statement_timeout that is not a whole number of milliseconds'],
+    ['lock_timeout=-5', 'has a parameter lock_timeout that is not a whole number of milliseconds'],
+  ])('refuses a DATABASE_URL with %s, which the driver would stumble over', (query, words) => {
+    const load = (): unknown => loadConfiguration({ DATABASE_URL: `postgres://root:hunter2@/x?${query}` });
+    expect(load).toThrow(`Bad configuration: DATABASE_URL ${words}`);
+    expect(load).not.toThrow(/hunter2/);
+  });
+
+  it.each([
+    'postgres://root:%ff@db/x',
+    'postgres://r%fft@db/x',
+    'postgres://root:pw@db/%ff',
+    'redis://:%ff@redis',
+  ])('refuses %s, whose encoding is broken, in a sentence', (url) => {
+    const name = url.startsWith('redis') ? 'REDIS_URL' : 'DATABASE_URL';
+    expect(() => loadConfiguration({ [name]: url })).toThrow(
+      `Bad configuration: ${name} cannot be read; encode`,
+    );
+  });
 
   it.each(['61 3 * * *', 'a b c d e', '0 0 30 2 *', '0 3 * * 9', '0 0 3 * * *', '@daily'])(
     'refuses RETENTION_CRON=%s in one sentence that names it',
@@ -140,11 +192,19 @@ describe('a variable that looks like one of ours and is none', () => {
     'RETENTION_CORN',
     'DATABASE_POOLSIZE',
     'METRICS_PROT',
+    'SMTP_URL',
+    'EMAIL_VERIFY',
     'SUBSCRIPTION',
     'VAPID_PRIVATE',
   ])('is named, never its value: %s', (name) => {
     const warnings = warningsAbout(loadConfiguration({ [name]: 'a-value' }));
     expect(warnings).toEqual([`${name} is no variable of this service, and without effect; is it misspelt?`]);
+  });
+
+  it('is refused when it is one of ours behind a byte order mark', () => {
+    expect(() => loadConfiguration({ '\uFEFFSIGNUP_ENABLED': 'false' })).toThrow(
+      'SIGNUP_ENABLED has a byte order mark before its name; save the file it comes from as UTF-8 without one.',
+    );
   });
 
   it.each([

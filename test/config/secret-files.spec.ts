@@ -6,7 +6,7 @@ import { loadConfiguration } from '../../src/config/index.js';
 const directory = mkdtempSync(join(tmpdir(), 'sync-secrets-'));
 afterAll(() => rmSync(directory, { recursive: true }));
 
-function file(name: string, content: string): string {
+function file(name: string, content: string | Buffer): string {
   const path = join(directory, name);
   writeFileSync(path, content);
   return path;
@@ -21,6 +21,20 @@ describe('a secret in a file', () => {
   ] as const)('is read from %s_FILE, without the line end', (name, property, secret) => {
     const configuration = loadConfiguration({ [`${name}_FILE`]: file(name, `${secret}\n`) });
     expect(configuration[property]).toBe(secret);
+  });
+
+  it('may have been saved by an editor of Windows: a byte order mark and its line ends do not count', () => {
+    const path = file('marked', `\uFEFF${'x'.repeat(40)}\r\n`);
+    expect(loadConfiguration({ AUTH_SECRET_FILE: path }).authSecret).toBe('x'.repeat(40));
+  });
+
+  it.each([
+    ['UTF-16', Buffer.from(`\uFEFF${'x'.repeat(40)}`, 'utf16le')],
+    ['UTF-16 without a mark', Buffer.from('x'.repeat(40), 'utf16le')],
+    ['Latin-1', Buffer.from('ä'.repeat(40), 'latin1')],
+  ])('is refused in %s, which would be another secret', (_, content) => {
+    const load = (): unknown => loadConfiguration({ AUTH_SECRET_FILE: file('encoded', content) });
+    expect(load).toThrow('the file in AUTH_SECRET_FILE is not UTF-8 text; save it as UTF-8.');
   });
 
   it('is checked like any other, and never told', () => {

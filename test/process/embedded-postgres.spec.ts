@@ -1,6 +1,15 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync, type SpawnOptions } from 'node:child_process';
 import { chmodSync, chownSync, closeSync, cpSync, mkdirSync, mkdtempSync, openSync } from 'node:fs';
-import { readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -16,7 +25,14 @@ const DIST = process.env['DIST_ROOT'] ?? join(REPOSITORY, 'dist');
 const MODULES = join(REPOSITORY, 'node_modules');
 const DATABASE = 'src/platform/database/embedded';
 /** What the database takes from the index of the configuration; the rest of it brings half of the service's libraries. */
-const CONFIGURATION = ['operator-error', 'data-dir-fault', 'durable-file', 'kept-secret', 'kept-text'];
+const CONFIGURATION = [
+  'operator-error',
+  'data-dir-fault',
+  'durable-file',
+  'kept-secret',
+  'kept-text',
+  'ownership',
+];
 const FIXTURE = join(REPOSITORY, 'test/process/embedded-service.mjs');
 const IS_ROOT = process.geteuid?.() === 0;
 const DEADLINE_MS = 150_000;
@@ -613,6 +629,66 @@ describe('one data directory', () => {
     expect(await found()).toBeNull();
   });
 
+  it('that is a copy of one in use starts as after a crash, and neither it nor a command on it reaches the original', async () => {
+    const original = await running(await usedDataDir());
+    await note(original, 'acknowledged');
+    const copy = freshDataDir();
+    execFileSync('cp', ['-a', original.dataDir, copy]);
+    expect((await new Service('find', copy).go().event('found')).target).toBeNull();
+
+    const second = await running(copy);
+    expect(second.warnings).toEqual([
+      expect.stringContaining('of which this one is a copy; starting as after a crash'),
+    ]);
+    expect(await notes(second)).toEqual(['acknowledged']);
+    await note(second, 'of the copy');
+    expect(await second.stop()).toBe(0);
+    expect(await notes(original)).toEqual(['acknowledged']);
+    expect(original.warnings).toEqual([]);
+  });
+
+  (process.platform === 'linux' ? it : it.skip)(
+    'that is a copy put in the place of one in use, which was moved away, starts too',
+    async () => {
+      const original = await running(await usedDataDir());
+      await note(original, 'acknowledged');
+      const { postmaster, dataDir } = original;
+      const moved = `${dataDir}-moved`;
+      renameSync(dataDir, moved);
+      execFileSync('cp', ['-a', moved, dataDir]);
+
+      const second = await running(dataDir);
+      expect(second.warnings).toEqual([expect.stringContaining('of which this one is a copy')]);
+      expect(await notes(second)).toEqual(['acknowledged']);
+      expect(isAlive(postmaster)).toBe(true);
+    },
+  );
+
+  it('is what it was, whatever PG* variables say', async () => {
+    const environment = {
+      PGSSLMODE: 'require',
+      PGSSLNEGOTIATION: 'direct',
+      PGOPTIONS: '-c search_path=nowhere -c default_transaction_read_only=on',
+      PGREPLICATION: 'true',
+      PGCLIENT_ENCODING: 'LATIN1',
+      PGDATA: '/nowhere',
+      PGHOST: 'nowhere.invalid',
+      PGPORT: '1',
+      PGUSER: 'nobody',
+      PGPASSWORD: 'wrong',
+      PGTZ: 'Asia/Tokyo',
+      PGDATABASE: 'nowhere',
+      PGSERVICE: 'nowhere',
+      PGSSLROOTCERT: '/nowhere',
+    };
+    const first = await running(freshDataDir(), { environment });
+    await note(first, 'written');
+    expect(await notes(first)).toEqual(['written']);
+    const { target } = await new Service('find', first.dataDir, { environment }).go().event('found');
+    expect(target).toEqual((await first.event('ready')).target);
+    expect(first.warnings).toEqual([]);
+  });
+
   for (const command of ['lock', 'name']) {
     it(`goes to exactly one of 20 processes that ask at once (${command}), and on when that one is killed`, async () => {
       const dataDir = command === 'name' ? `cloudsync-test-${process.pid}` : freshDataDir();
@@ -712,6 +788,23 @@ describe('places and users', () => {
       expect(service.events.map(({ message }) => message)).not.toContainEqual(
         expect.stringContaining('needs leave'),
       );
+    },
+  );
+
+  (IS_ROOT ? it : it.skip)(
+    'belongs to the owner of its place after a run as root, who goes on with it',
+    async () => {
+      const dataDir = homeOfOrdinaryUser();
+      const first = await running(dataDir);
+      await note(first, 'by root');
+      expect(await first.stop()).toBe(0);
+      const { uid } = nobody();
+      const made = ['.', ...(readdirSync(dataDir, { recursive: true }) as string[])];
+      expect(made.filter((name) => lstatSync(join(dataDir, name)).uid !== uid)).toEqual([]);
+      expect(made).toEqual(expect.arrayContaining(['service.lock', 'secrets/postgres-password']));
+
+      const second = await running(dataDir, { start: asOrdinaryUser });
+      expect(await notes(second)).toEqual(['by root']);
     },
   );
 

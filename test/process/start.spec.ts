@@ -1,7 +1,18 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  chown,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,6 +34,7 @@ import {
   NPM_START,
   type ProcessEnv,
   runProcess,
+  SERVICE,
   type ServiceProcess,
   startProcess,
 } from '../kit/process.js';
@@ -45,6 +57,7 @@ async function fileAsSecrets(place: string): Promise<void> {
   await writeFile(join(place, 'secrets'), '');
 }
 
+const IS_ROOT = process.getuid?.() === 0;
 const ROOT = join(import.meta.dirname, '..', '..');
 
 let database: TestDatabase;
@@ -139,6 +152,27 @@ describe('a start that cannot succeed says one sentence with the cure and exits 
     await expect(startHere({ DATA_DIR: join(place, below) })).rejects.toThrow(`${sentence}; set DATA_DIR`);
   });
 
+  it('blobs that this user cannot use, for another one has left them', async () => {
+    const own = await createDatabase();
+    const env = { DATA_DIR: await mkdtemp(join(dataDir, 'left-')), DATABASE_URL: own.url };
+    await startHere(env);
+    const left = join(env.DATA_DIR, 'blobs', randomUUID());
+    if (IS_ROOT) {
+      await chmod(dataDir, 0o755);
+      await chown(env.DATA_DIR, 65534, 65534);
+      for (const name of await readdir(env.DATA_DIR, { recursive: true }))
+        await chown(join(env.DATA_DIR, name), 65534, 65534);
+    }
+    await mkdir(left, { mode: IS_ROOT ? 0o700 : 0o000 });
+    const { code, output } = await runProcess(env, SERVICE, [], IS_ROOT ? { uid: 65534, gid: 65534 } : {});
+    expect(output).toBe(
+      `${left} cannot be used by this user (its owner has the id ${process.getuid?.()}); ` +
+        `give all of ${join(env.DATA_DIR, 'blobs')} to the user who runs the service (chown -R), and start again.\n`,
+    );
+    expect(code).toBe(1);
+    await own.drop();
+  });
+
   it('a data directory that cannot be written', async () => {
     const file = join(dataDir, 'a-file');
     await writeFile(file, '');
@@ -188,6 +222,25 @@ describe('a start that succeeds', () => {
     expect(made).toEqual(expect.arrayContaining(['blobs', 'secrets', join('secrets', 'auth-secret')]));
     for (const name of made)
       expect([name, (await stat(join(env.DATA_DIR, name))).mode & 0o077]).toEqual([name, 0]);
+    await own.drop();
+  });
+
+  (IS_ROOT ? it : it.skip)('as root makes all that it keeps for the owner of DATA_DIR', async () => {
+    const own = await createDatabase();
+    const env = { DATA_DIR: await mkdtemp(join(dataDir, 'of-nobody-')), DATABASE_URL: own.url };
+    await chown(env.DATA_DIR, 65534, 65534);
+    const service = await startService({ env });
+    const workspace = await (await service.user('alice')).workspace();
+    await workspace.put('bGFyZ2U', Buffer.alloc(200_000)).expect(201);
+    await service.close();
+
+    const made = await readdir(env.DATA_DIR, { recursive: true });
+    const blobs = made.filter((name) => /^blobs\/.{36}\/..\/.{36}$/.test(name));
+    expect(blobs).toHaveLength(1);
+    for (const name of made) {
+      const { uid, gid } = await stat(join(env.DATA_DIR, name));
+      expect([name, uid, gid]).toEqual([name, 65534, 65534]);
+    }
     await own.drop();
   });
 

@@ -1,7 +1,7 @@
 import type { Stats } from 'node:fs';
-import { mkdir, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { syncDirectory } from '../../config/index.js';
+import { makeDirectories, syncDirectory } from '../../config/index.js';
 import { StoreUnavailable } from './blob-store.js';
 
 /** Forgetting one costs a sync, remembering all would grow with the number of workspaces. */
@@ -26,7 +26,7 @@ export class DurableDirectories {
 
   /** Makes the root and whatever is missing above it. @param root absolute */
   static async under(root: string): Promise<DurableDirectories> {
-    const first = (await mkdir(root, { recursive: true, mode: 0o700 })) ?? root;
+    const first = (await makeDirectories(root, 0o700)) ?? root;
     const dataDir = dirname(root);
     await syncDirectory(root);
     await syncDirectory(dataDir);
@@ -55,7 +55,7 @@ export class DurableDirectories {
   /** Durable when it resolves. @param directory below the root @throws StoreUnavailable */
   async make(directory: string): Promise<void> {
     await this.expectRoot();
-    const first = await mkdir(directory, { recursive: true, mode: 0o700 });
+    const first = await makeDirectories(directory, 0o700);
     if (first !== undefined) this.forget(directory, first);
     await this.syncAbove(directory);
   }

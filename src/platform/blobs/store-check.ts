@@ -5,6 +5,7 @@ import { Configuration } from '../../config/index.js';
 import { Metrics } from '../metrics/index.js';
 import { blobKey } from './blob-store.js';
 import { BlobStores } from './blob-stores.js';
+import { STORE_ID } from './durable-directories.js';
 
 const NOBODY = '00000000-0000-0000-0000-000000000000';
 
@@ -34,7 +35,8 @@ export class StoreCheck {
     await this.stores.main.sizeOf(blobKey(NOBODY, NOBODY)); // a disk store says that it has none only from its own directory
     if (this.stores.main.location !== 'disk') return;
     const directory = join(this.configuration.dataDir, 'blobs');
-    await access(directory, constants.R_OK | constants.W_OK);
+    await access(directory, constants.R_OK | constants.W_OK | constants.X_OK);
+    await access(join(directory, STORE_ID), constants.R_OK);
     if ((await statfs(directory)).bavail === 0) throw new Error('the disk of the blobs is full');
   }
 }

@@ -5,6 +5,7 @@ import { Log, requestScope } from '../log/index.js';
 import { connectFault } from './connect-fault.js';
 import { createDataSource, type DataSourceSettings } from './data-source.js';
 import { Database } from './database.js';
+import { tryConnection } from './first-connection.js';
 import { DATABASE_SERVER, provideServer, type Server } from './server.js';
 import { migrate, underStartLock } from './migrate.js';
 import { PlannerStatistics } from './planner-statistics.js';
@@ -61,6 +62,7 @@ async function connect(
     onPoolError: (err: unknown) => requestScope.exit(() => log.warn({ err }, 'a database connection was lost')),
   };
   try {
+    if (typeof server.target === 'string') await tryConnection(server.target);
     await migrateOnce({ ...settings, poolSize: 2, isUnhurried: true });
     return await createDataSource(settings).initialize();
   } catch (error) {

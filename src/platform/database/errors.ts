@@ -41,7 +41,7 @@ const CONNECTION_LOST = new Set([
 
 /** The driver's own errors have no code. */
 const LOST_MESSAGE =
-  /^(?:Connection terminated|timeout exceeded when trying to connect|Client has encountered)/;
+  /^(?:Connection terminated|timeout exceeded when trying to connect|timeout expired$|Client has encountered)/;
 
 /**
  * The SQLSTATE of a failed statement: the server answered, so the statement did not happen. Danger: only a PANIC looks the

@@ -2,6 +2,7 @@ import type { PoolClient } from 'pg';
 import type { DataSource } from 'typeorm';
 import { OperatorError } from '../../config/index.js';
 import { takesNoWrites } from './connect-fault.js';
+import { sqlState } from './errors.js';
 import { mayBeSilent } from './silence.js';
 
 const LOWEST_SERVER_VERSION = 150_000;
@@ -57,8 +58,27 @@ export async function migrate(dataSource: DataSource): Promise<void> {
         `create it with ENCODING 'UTF8' TEMPLATE template0.`,
     );
   }
-  await refuseNewerSchema(dataSource);
-  await dataSource.runMigrations({ transaction: 'each' });
+  try {
+    await refuseNewerSchema(dataSource);
+    await dataSource.runMigrations({ transaction: 'each' });
+  } catch (error) {
+    throw foreignSchema(error) ?? error;
+  }
+}
+
+/** Errors of syntax and access, and of rows that a constraint does not allow: tables are not as the migrations before have left them. */
+const FOREIGN_CLASSES = new Set(['42', '23']);
+const INSUFFICIENT_PRIVILEGE = '42501';
+
+function foreignSchema(error: unknown): OperatorError | undefined {
+  const state = sqlState(error);
+  if (state === undefined || state === INSUFFICIENT_PRIVILEGE || !FOREIGN_CLASSES.has(state.slice(0, 2)))
+    return undefined;
+  return new OperatorError(
+    `The database holds tables that no release of this service has made (${(error as Error).message}), ` +
+      'but a development version or another program; set DATABASE_URL or DATA_DIR to an empty database, or restore a backup.',
+    { cause: error },
+  );
 }
 
 async function refuseNewerSchema(dataSource: DataSource): Promise<void> {
@@ -69,9 +89,19 @@ async function refuseNewerSchema(dataSource: DataSource): Promise<void> {
   const known = new Set(dataSource.migrations.map((migration) => migration.name));
   const applied = await dataSource.query<{ name: string }[]>('SELECT name FROM migrations ORDER BY id');
   const unknown = applied.find(({ name }) => !known.has(name));
-  if (unknown) {
+  if (!unknown) return;
+  if (momentOf(unknown.name) < Math.max(...[...known].map((name) => momentOf(name ?? '')))) {
     throw new OperatorError(
-      `The database was migrated by a newer version (${unknown.name}); start that version or a later one.`,
+      `The database was migrated by a development version (${unknown.name}) whose schema no release takes over; ` +
+        'set DATABASE_URL or DATA_DIR to an empty database, or restore a backup.',
     );
   }
+  throw new OperatorError(
+    `The database was migrated by a newer version (${unknown.name}); start that version or a later one.`,
+  );
+}
+
+/** The number at the end of a migration's name, by which they are ordered. */
+function momentOf(name: string): number {
+  return Number(/\d+$/.exec(name)?.[0] ?? Infinity);
 }

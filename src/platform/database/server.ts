@@ -7,6 +7,7 @@ import {
   lockDataDirectory,
   runningEmbeddedPostgres,
   startEmbeddedPostgres,
+  urlOf,
 } from './embedded/index.js';
 
 export const DATABASE_SERVER = Symbol('DATABASE_SERVER');
@@ -57,7 +58,5 @@ export const provideServer: FactoryProvider<Server> = {
 /** A DATABASE_URL for the embedded server that a running service keeps under DATA_DIR; undefined when none runs. */
 export async function runningServerUrl(dataDir: string): Promise<string | undefined> {
   const target = await runningEmbeddedPostgres(dataDir);
-  if (!target) return undefined;
-  const { user, password, host, port, database } = target;
-  return `postgres://${user}:${encodeURIComponent(password)}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`;
+  return target ? urlOf(target) : undefined;
 }

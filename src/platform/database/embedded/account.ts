@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { chmod, lchown, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { OperatorError } from '../../../config/index.js';
+import { heirOf, OperatorError } from '../../../config/index.js';
 import type { Binaries } from './binaries.js';
 import { type DataDirectory, errorCode, errorMessage, isRoot } from './data-directory.js';
 import {
@@ -17,8 +17,8 @@ import {
 const CANDIDATES = ['postgres', 'nobody'];
 
 /**
- * PostgreSQL refuses to run as root. So the child of root runs as the owner of an existing cluster, or else as the
- * first account of CANDIDATES that this machine has; the child of an ordinary user as that user (undefined).
+ * PostgreSQL refuses to run as root. So the child of root runs as the owner of an existing cluster, or else as that of
+ * DATA_DIR, or else as the first account of CANDIDATES that this machine has; the child of an ordinary user as that user (undefined).
  * @throws OperatorError when the cluster belongs to somebody else, or no account is left
  */
 export async function serverAccount(data: DataDirectory): Promise<Account | undefined> {
@@ -30,6 +30,8 @@ export async function serverAccount(data: DataDirectory): Promise<Account | unde
     );
   }
   if (owner !== undefined && owner.uid !== 0) return owner;
+  const heir = await heirOf(data.path);
+  if (heir && heir.uid !== 0) return heir;
   for (const name of CANDIDATES) {
     const account = await lookUp(name);
     if (account !== undefined && account.uid !== 0) return account;

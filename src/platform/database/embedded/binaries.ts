@@ -1,7 +1,7 @@
-import { lstat, mkdir, readFile, rm, symlink } from 'node:fs/promises';
+import { lstat, readFile, rm, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
-import { OperatorError } from '../../../config/index.js';
+import { makeDirectories, OperatorError } from '../../../config/index.js';
 import { errorCode } from './data-directory.js';
 
 /** The PostgreSQL programs of this platform, from an optional npm package. */
@@ -78,7 +78,7 @@ async function makeLinks(home: string): Promise<boolean> {
 
 async function linkElsewhere(home: string, fallback: string): Promise<void> {
   await rm(fallback, { recursive: true, force: true });
-  await mkdir(fallback, { mode: 0o755 });
+  await makeDirectories(fallback, 0o755);
   for (const { source, target } of await missingLinks(home)) {
     await symlink(join(home, source), join(fallback, basename(target)));
   }

@@ -4,9 +4,21 @@ import { DATABASE, USER } from './cluster.js';
 import { errorCode, errorMessage } from './data-directory.js';
 import { PORT } from './socket-directory.js';
 
-/** How to reach a PostgreSQL server. */
-export interface ConnectionTarget {
-  /** A host name, or the directory of a unix socket. */
+/**
+ * What the driver would otherwise take from `PG*` variables, which are meant for other servers: `PGSSLMODE`, `PGOPTIONS`,
+ * `PGSSLNEGOTIATION`, `PGREPLICATION`, `PGCLIENT_ENCODING`. It takes an empty value for none, so each is one that does nothing.
+ */
+const UNAFFECTED = {
+  ssl: false,
+  sslnegotiation: 'postgres',
+  options: '-c timezone=UTC', // as the server has it
+  replication: 'off',
+  client_encoding: 'UTF8',
+} as const;
+
+/** How to reach the embedded server, whatever the environment says. */
+export interface ConnectionTarget extends Readonly<typeof UNAFFECTED> {
+  /** The directory of a unix socket. */
   readonly host: string;
   readonly port: number;
   readonly user: string;
@@ -16,7 +28,14 @@ export interface ConnectionTarget {
 
 /** The embedded server's target. */
 export function embeddedTarget(socketDirectory: string, password: string): ConnectionTarget {
-  return { host: socketDirectory, port: PORT, user: USER, password, database: DATABASE };
+  return { host: socketDirectory, port: PORT, user: USER, password, database: DATABASE, ...UNAFFECTED };
+}
+
+/** The same as a URL. */
+export function urlOf({ user, password, host, port, database }: ConnectionTarget): string {
+  const { ssl: _ssl, ...parameters } = UNAFFECTED;
+  const query = new URLSearchParams({ host, sslmode: 'disable', ...parameters });
+  return `postgres://${user}:${encodeURIComponent(password)}@localhost:${port}/${database}?${query.toString().replaceAll('+', '%20')}`;
 }
 
 /**
@@ -76,7 +95,7 @@ export async function query<Row extends pg.QueryResultRow>(
   target: ConnectionTarget,
   sql: string,
 ): Promise<Row[]> {
-  const client = new pg.Client({ ...target, ssl: false, connectionTimeoutMillis: ANSWER_WITHIN_MS });
+  const client = new pg.Client({ ...target, connectionTimeoutMillis: ANSWER_WITHIN_MS });
   client.on('error', () => undefined); // also rejects the query, which is where it is dealt with
   try {
     await client.connect();

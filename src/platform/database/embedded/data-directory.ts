@@ -1,7 +1,13 @@
 import { constants } from 'node:fs';
 import { access, chmod, mkdir, readdir, realpath, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { diskFull, explainedByDataDir } from '../../../config/index.js';
+import {
+  diskFull,
+  explainedByDataDir,
+  giveDirectory,
+  heirOf,
+  makeDirectories,
+} from '../../../config/index.js';
 
 /** In PostgreSQL's words. */
 const OUT_OF_DISK = '53100';
@@ -53,10 +59,12 @@ export async function openDataDirectory(shown: string): Promise<DataDirectory> {
 }
 
 async function makeDirectory(path: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
+  await makeDirectories(dirname(path), 0o777);
   try {
     await mkdir(path);
-    await chmod(path, isRoot() ? 0o711 : 0o700); // mkdir's own mode would pass through the umask
+    const heir = await heirOf(dirname(path));
+    await chmod(path, isRoot() && !heir ? 0o711 : 0o700); // mkdir's own mode would pass through the umask
+    await giveDirectory(path, heir);
   } catch (error) {
     if (errorCode(error) !== 'EEXIST') throw error;
     if (isRoot()) await openUnused(path);

@@ -5,7 +5,7 @@ import { ask, createDatabase } from './connection.js';
 import type { DataDirectory } from './data-directory.js';
 import { type FileLock, tryLockFile } from './file-lock.js';
 import { CLEAN_END_WITHIN_MS, Postmaster, type ServerExit } from './postmaster.js';
-import { quitLeftBehind, removeDeadSignature, stopLeftBehind } from './previous-run.js';
+import { livingServer, quitLeftBehind, removeDeadSignature, stopLeftBehind } from './previous-run.js';
 import type { Server } from './server.js';
 import type { Log } from './server-log.js';
 
@@ -30,18 +30,25 @@ export async function startRun(server: Server, signal: AbortSignal): Promise<Pos
     if (exit === undefined) return postmaster;
 
     refusedAt ??= performance.now();
-    if (!exit.isRefused || performance.now() - refusedAt > HELD_WITHIN_MS) throw doesNotStart(server, exit);
+    if (!exit.isRefused || performance.now() - refusedAt > HELD_WITHIN_MS)
+      throw await doesNotStart(server, exit);
     await delay(pause, undefined, { signal });
   }
 }
+
+const REMOVED = {
+  ours: 'removed the lock files of a PostgreSQL that is dead',
+  copied:
+    'removed the lock files of a PostgreSQL that has another data directory, of which this one is a copy; starting as after ' +
+    'a crash. A copy that was made file by file while the service ran may be damaged: use `admin backup create`',
+};
 
 async function startPostmaster(server: Server, isRefused: boolean, signal: AbortSignal): Promise<Postmaster> {
   const { data, manner, command, socketDirectory, log } = server;
   const lock = await lockCluster(server, signal);
   try {
-    if (isRefused && lock !== undefined && (await removeDeadSignature(data, socketDirectory))) {
-      log({ level: 'warn', message: 'removed the lock files of a PostgreSQL that is dead' });
-    }
+    const removed = isRefused && lock !== undefined && (await removeDeadSignature(data, socketDirectory));
+    if (removed) log({ level: 'warn', message: REMOVED[removed] });
     return await Postmaster.start(manner, command, lock?.fd, log);
   } finally {
     await lock?.release(); // the server has its own copy: the lock is held as long as any of its processes lives
@@ -64,7 +71,7 @@ async function lockCluster(server: Server, signal: AbortSignal): Promise<FileLoc
     if (typeof lock === 'object') return lock;
 
     const waited = performance.now() - since;
-    if (waited > LEAVE_WITHIN_MS) throw staysBehind(data);
+    if (waited > LEAVE_WITHIN_MS) throw await staysBehind(data);
     if (!isTold) {
       isTold = await stopLeftBehind(data, target);
       if (isTold) log({ level: 'warn', message: 'stopping a PostgreSQL that an earlier run left behind' });
@@ -119,14 +126,30 @@ async function endsWithin(postmaster: Postmaster, milliseconds: number): Promise
   return isEnded;
 }
 
-function staysBehind({ shown }: DataDirectory): OperatorError {
+/** Danger: whom the operator is told to end must be proven to be this directory's, or a neighbour's database is stopped. */
+async function staysBehind(data: DataDirectory): Promise<OperatorError> {
+  const pid = await livingServer(data);
+  const who =
+    pid === undefined ? 'in another container or as another user perhaps' : `with the process id ${pid}`;
+  const cure = pid === undefined ? 'stop it' : `send it SIGQUIT (kill -QUIT ${pid}, never -9)`;
   return new OperatorError(
-    `Another PostgreSQL still holds the database in ${shown}; send SIGQUIT (kill -QUIT, never -9) to the process whose id is the first line of ${shown}/postgres/postmaster.pid, and start again.`,
+    `Another PostgreSQL still holds the database in ${data.shown}, ${who}; ${cure}, and start again.`,
   );
 }
 
-function doesNotStart({ data }: Server, { isRefused, lastFault, status }: ServerExit): OperatorError {
-  if (isRefused) return staysBehind(data);
+/** PostgreSQL itself refuses to start for its own lock file, which nobody can tell to be out of date. */
+async function isMarkedAsHeld(data: DataDirectory): Promise<OperatorError> {
+  if ((await livingServer(data)) !== undefined) return staysBehind(data);
+  return new OperatorError(
+    `The database in ${data.shown} is marked as in use, and whether it is cannot be seen here; make sure that no PostgreSQL uses it, remove ${data.shown}/postgres/postmaster.pid, and start again.`,
+  );
+}
+
+async function doesNotStart(
+  { data }: Server,
+  { isRefused, lastFault, status }: ServerExit,
+): Promise<OperatorError> {
+  if (isRefused) return isMarkedAsHeld(data);
   if (lastFault.includes('No space left on device')) return diskFull(data.shown);
   const reason = lastFault || `exit status ${status ?? 'unknown'}`;
   return new OperatorError(

@@ -31,7 +31,8 @@ async function findRunning(dataDir: string): Promise<ConnectionTarget | null> {
   const deadline = performance.now() + SETTLED_WITHIN_MS;
   for (;;) {
     const signature = await readSignature(data);
-    if (signature === undefined || signature.socketDirectory === '') return null;
+    // Danger: what has signed in the original of a copied directory takes the same password.
+    if (!signature?.isOfThisCluster || signature.socketDirectory === '') return null;
     const target = embeddedTarget(signature.socketDirectory, await readPassword(data));
     const answer = await ask(target);
     if (answer === 'ready') return target;

@@ -1,0 +1,52 @@
+import { ValidateBy } from 'class-validator';
+import { readUrl } from './read-url.js';
+
+/** What the driver takes for each; with anything else it fails where nobody expects it, or does something else. */
+const VALUES: Readonly<Record<string, { readonly pattern: RegExp; readonly words: string }>> = {
+  sslmode: oneOf('disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'),
+  ssl: oneOf('true', '1', '0', 'no-verify'),
+  sslnegotiation: oneOf('postgres', 'direct'),
+  replication: oneOf('off'),
+  port: { pattern: /^\d{1,5}$/, words: 'a port' },
+  connect_timeout: { pattern: /^\d+$/, words: 'a whole number of seconds' },
+  statement_timeout: milliseconds(),
+  lock_timeout: milliseconds(),
+  idle_in_transaction_session_timeout: milliseconds(),
+  query_timeout: milliseconds(),
+};
+
+/** The parameters of a `postgres://` URL are such as the driver can use; what only the server can judge it says at the start. */
+export function DatabaseParameters(): PropertyDecorator {
+  return ValidateBy({
+    name: 'databaseParameters',
+    validator: {
+      validate: (url: string) => faultIn(url) === undefined,
+      defaultMessage: (argument) => faultIn(String(argument?.value)) ?? '',
+    },
+  });
+}
+
+function faultIn(text: string): string | undefined {
+  const url = readUrl(text) ?? readUrl(text.replace('@/', '@host/'));
+  if (!url) return undefined; // another rule says so
+  const given = url.searchParams;
+  for (const [name, { pattern, words }] of Object.entries(VALUES)) {
+    if (!given.getAll(name).every((value) => pattern.test(value)))
+      return `$property has a parameter ${name} that is not ${words}`;
+  }
+  const isVerified = given.get('sslmode') === 'verify-ca' && given.get('uselibpqcompat') === 'true';
+  if (isVerified && !given.get('sslrootcert'))
+    return '$property needs the parameter sslrootcert beside sslmode=verify-ca';
+  if (given.get('sslnegotiation') === 'direct' && given.get('sslmode') === 'disable')
+    return '$property has sslnegotiation=direct, which needs TLS, beside sslmode=disable';
+  return undefined;
+}
+
+function oneOf(...values: string[]): { pattern: RegExp; words: string } {
+  const words = values.length === 1 ? String(values) : `one of ${values.join(', ')}`;
+  return { pattern: new RegExp(`^(?:${values.join('|')})$`), words };
+}
+
+function milliseconds(): { pattern: RegExp; words: string } {
+  return { pattern: /^\d{1,9}$/, words: 'a whole number of milliseconds' };
+}
