@@ -4,6 +4,7 @@ import { Database, underStartLock } from '../platform/database/index.js';
 import { Log } from '../platform/log/index.js';
 import { HandledPasswords } from './handled-passwords.js';
 import { createIdentity, type Identity } from './identity.js';
+import { SessionCap } from './session-cap.js';
 import { WatchedPool } from './watched-pool.js';
 
 export const IDENTITY = Symbol('IDENTITY');
@@ -19,7 +20,8 @@ export const provideIdentity: FactoryProvider<Identity> = {
     const secret = configuration.authSecret ?? (await keptSecret(configuration.dataDir, 'auth-secret'));
     const pool = new WatchedPool(database.pool);
     const passwords = new HandledPasswords(database);
-    const identity = createIdentity(configuration, secret, { pool, passwords }, log);
+    const sessionCap = new SessionCap(database);
+    const identity = createIdentity(configuration, secret, { pool, passwords, sessionCap }, log);
     await underStartLock(database.dataSource, () => identity.api.getJwks());
     return {
       ...identity,

@@ -7,6 +7,7 @@ import { Configuration } from '../config/index.js';
 import { asName, NAME_RULE } from '../platform/http/index.js';
 import { type Log, redactUrl } from '../platform/log/index.js';
 import type { HandledPasswords } from './handled-passwords.js';
+import { LIBRARY_READS_AT_MOST, type SessionCap } from './session-cap.js';
 import { JWT_MINUTES, ONE_TIME_TOKEN_MINUTES, PASSWORD_LENGTH } from './sign-in-terms.js';
 import type { WatchedPool } from './watched-pool.js';
 
@@ -18,7 +19,7 @@ export const CLIENT_ADDRESS_HEADER = 'x-client-address';
 export function createIdentity(
   configuration: Configuration,
   secret: string,
-  { pool, passwords }: { pool: WatchedPool; passwords: HandledPasswords },
+  { pool, passwords, sessionCap }: { pool: WatchedPool; passwords: HandledPasswords; sessionCap: SessionCap },
   log: Log,
 ) {
   return betterAuth({
@@ -42,7 +43,7 @@ export function createIdentity(
       password: { hash: passwords.hash, verify: passwords.verify },
     },
     advanced: {
-      database: { generateId: 'uuid' },
+      database: { generateId: 'uuid', defaultFindManyLimit: LIBRARY_READS_AT_MOST },
       ipAddress: { ipAddressHeaders: [CLIENT_ADDRESS_HEADER] },
       // Said outright: left to itself the library checks no origin where NODE_ENV or TEST speaks of tests.
       disableOriginCheck: false,
@@ -51,7 +52,10 @@ export function createIdentity(
     onAPIError: { onError: leaveFaultsToTheFilter },
     databaseHooks: {
       user: { create: { before: fit }, update: { before: fit } },
-      session: { create: { after: passwords.check } },
+      session: {
+        create: { after: (session) => passwords.check(session).then(() => sessionCap.begun(session)) },
+      },
+      verification: { create: { after: (verification) => sessionCap.minted(verification) } },
     },
     ...TABLES,
     plugins: [

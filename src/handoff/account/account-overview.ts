@@ -5,6 +5,9 @@ import { type Subscription, Subscriptions } from '../../billing/index.js';
 import { type Device, Devices } from '../../devices/index.js';
 import { TokenDesk, type TokenOverview } from './token-desk.js';
 
+/** How many devices are listed. */
+export const MOST_DEVICES = 100;
+
 /** All that an account has, as the services behind the API say. */
 export interface Overview extends TokenOverview {
   readonly subscription: Subscription;
@@ -29,7 +32,7 @@ export class AccountOverview {
       subscription: await this.subscriptions.of(userId),
       storage: await this.storageQuota.usage(userId),
       sessions: await this.userSessions.list(userId, id),
-      devices: await this.devices.list(userId),
+      devices: await this.devices.newest(userId, MOST_DEVICES),
       ...(await this.tokenDesk.overview(userId)),
     };
   }
