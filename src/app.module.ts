@@ -1,7 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { ScheduleModule } from '@nestjs/schedule';
-import { AccessTokenEntity, AccessTokensModule } from './access-tokens/index.js';
+import { AccessTokensModule } from './access-tokens/index.js';
 import { AccountModule } from './account/index.js';
 import { ApiDocsModule } from './api-docs/index.js';
 import { AssetsModule } from './assets/index.js';
@@ -71,7 +71,7 @@ export class AppModule {
         ClockModule.with(clock),
         MetricsModule,
         HttpModule.with(inFlight),
-        DatabaseModule.with([UserEntity, WorkspaceEntity, AccessTokenEntity]),
+        DatabaseModule.with([UserEntity, WorkspaceEntity]),
         RedisModule,
         EventsModule,
         KillSwitchModule,

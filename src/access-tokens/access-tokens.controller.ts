@@ -1,6 +1,7 @@
-import { Controller, Delete, Get, Param, Post } from '@nestjs/common';
+import { Controller, Delete, Get, Param, Post, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CurrentPrincipal, Interactive, type Principal } from '../auth/index.js';
-import { JsonBody } from '../platform/http/index.js';
+import { JsonBody, sendJsonList } from '../platform/http/index.js';
 import { Documented } from '../platform/openapi/index.js';
 import { ACCESS_TOKENS_DOCS } from './access-tokens.docs.js';
 import { MintTokenRequest } from './access-tokens.dto.js';
@@ -15,8 +16,13 @@ export class AccessTokensController {
   constructor(private readonly accessTokens: AccessTokens) {}
 
   @Get()
-  async list(@CurrentPrincipal() principal: Principal): Promise<{ tokens: AccessTokenWire[] }> {
-    return { tokens: (await this.accessTokens.list(principal.userId)).map(accessTokenWire) };
+  async list(
+    @CurrentPrincipal() { userId }: Principal,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    const form = { before: '{"tokens":[', after: ']}', wire: accessTokenWire };
+    await sendJsonList(request, reply, this.accessTokens.list(userId), form);
   }
 
   @Post()

@@ -39,7 +39,9 @@ export const ACCESS_TOKENS_DOCS = {
   operations: {
     list: {
       summary: 'Personal access tokens, newest first',
-      description: 'Revoked and expired ones are listed; the tokens themselves never are.',
+      description:
+        'Revoked and expired ones are listed as well, as long as they are among the newest 10,000 of these; the tokens ' +
+        'themselves never are.',
       answers: {
         200: json('what is known of each', objectOf<{ tokens: unknown }>({ tokens: arrayOf(TOKEN) })),
       },
@@ -50,6 +52,7 @@ export const ACCESS_TOKENS_DOCS = {
       answers: {
         201: json('the token, which is shown this once', MINTED),
         404: 'workspace not found',
+        409: 'the user has 1,000 tokens that are neither revoked nor expired already',
       },
     },
     revoke: {

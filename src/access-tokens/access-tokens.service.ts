@@ -1,40 +1,61 @@
 import { Injectable } from '@nestjs/common';
-import { InjectRepository } from '@nestjs/typeorm';
 import { isUUID } from 'class-validator';
-import { IsNull, Repository } from 'typeorm';
-import { generatePat, hashPat, TOKEN_REVOKED } from '../auth/index.js';
+import { generatePat, hashPat, lockUser, type Scope, TOKEN_REVOKED } from '../auth/index.js';
 import { Clock, parseInstant } from '../platform/clock/index.js';
-import { newId } from '../platform/database/index.js';
+import { AFTER_ALL_IDS, Database, newId } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
-import { BadRequest, NotFound, notFoundIfPurged } from '../platform/http/index.js';
+import { BadRequest, Conflict, NotFound, notFoundIfPurged, Unauthorized } from '../platform/http/index.js';
 import { RateLimiter } from '../platform/limits/index.js';
 import { Workspaces } from '../workspaces/index.js';
-import { AccessTokenEntity } from './access-token.entity.js';
+import type { AccessToken } from './access-token.js';
 import type { MintTokenRequest } from './access-tokens.dto.js';
+import { accessTokenStatements } from './access-tokens.queries.js';
 
 const MINTS_PER_MINUTE = 20;
+
+const PAGE = 500;
+
+/** Of one user: neither revoked nor expired. */
+const MAX_LIVE = 1_000;
+
+/** Of one user: ended tokens stay listed as long as they are among so many of the newest. */
+const MAX_ENDED = 10_000;
+
+/** How many ended ones are forgotten with each new token. */
+const FORGOTTEN_AT_ONCE = 1_000;
 
 /** Personal access tokens, as their owner manages them. Verifying one is the business of auth. */
 @Injectable()
 export class AccessTokens {
   constructor(
-    @InjectRepository(AccessTokenEntity) private readonly tokens: Repository<AccessTokenEntity>,
+    private readonly database: Database,
     private readonly workspaces: Workspaces,
     private readonly rateLimiter: RateLimiter,
     private readonly clock: Clock,
     private readonly bus: EventBus,
   ) {}
 
-  /** Newest first, revoked and expired ones included; never the tokens themselves. */
-  list(userId: string): Promise<AccessTokenEntity[]> {
-    return this.tokens.find({ where: { userId }, order: { id: 'DESC' } });
+  /** Newest first, revoked and expired ones included, page by page; never the tokens themselves. */
+  async *list(userId: string): AsyncGenerator<AccessToken[], void> {
+    for (let below: string | undefined = AFTER_ALL_IDS; below !== undefined;) {
+      const values = [userId, below, PAGE];
+      const page: AccessToken[] = await this.database.run(accessTokenStatements.page, values);
+      yield page;
+      below = page[PAGE - 1]?.id;
+    }
+  }
+
+  /** Those that can be used, newest first, `limit` at most. */
+  live(userId: string, limit: number): Promise<AccessToken[]> {
+    return this.database.run<AccessToken>(accessTokenStatements.live, [userId, this.clock.now(), limit]);
   }
 
   /**
    * A new token. `raw` is the only time it is ever seen: the row has its SHA-256.
-   * @throws BadRequest for an expiry that is not ahead, NotFound for a workspace that is not the caller's
+   * @throws BadRequest for an expiry that is not ahead, NotFound for a workspace that is not the caller's, Conflict when
+   * the user has 1,000 live tokens, Unauthorized when the account has just gone
    */
-  async mint(userId: string, request: MintTokenRequest): Promise<{ token: AccessTokenEntity; raw: string }> {
+  async mint(userId: string, request: MintTokenRequest): Promise<{ token: AccessToken; raw: string }> {
     await this.rateLimiter.hit(`mint:${userId}`, MINTS_PER_MINUTE);
     const now = this.clock.now();
     const expiresAt = request.expiresAt ? parseInstant(request.expiresAt) : null;
@@ -46,31 +67,41 @@ export class AccessTokens {
     const raw = generatePat();
     const token = {
       id: newId(),
-      userId,
       name: request.name,
-      tokenHash: hashPat(raw),
       workspaceId,
       createdAt: now,
       lastUsedAt: null,
       expiresAt,
       revokedAt: null,
-      scopes: [...new Set(request.scopes ?? ['full' as const])],
+      scopes: [...new Set<Scope>(request.scopes ?? ['full'])],
     };
-    await this.insert(token);
+    await this.insert(userId, token, hashPat(raw));
     return { token, raw };
   }
 
   /** Takes effect with the next request on every instance; the row stays listed. Again: no change. @throws NotFound */
   async revoke(userId: string, id: string): Promise<void> {
-    const token = isUUID(id) ? await this.tokens.findOneBy({ id, userId }) : null;
-    if (!token) throw new NotFound('token not found');
-    await this.tokens.update({ id, userId, revokedAt: IsNull() }, { revokedAt: this.clock.now() });
+    const values = [userId, id, this.clock.now()];
+    const found = isUUID(id) ? await this.database.run(accessTokenStatements.revoke, values) : [];
+    if (found.length === 0) throw new NotFound('token not found');
     this.bus.publish({ topic: TOKEN_REVOKED, key: id });
   }
 
-  private async insert(token: AccessTokenEntity): Promise<void> {
+  private async insert(userId: string, token: AccessToken, hash: Buffer): Promise<void> {
+    const { id, name, scopes, workspaceId, createdAt, expiresAt } = token;
     try {
-      await this.tokens.insert(token);
+      await this.database.transaction(async (tx) => {
+        // Without the lock two at once would count the same.
+        if (!(await lockUser(tx, userId))) throw new Unauthorized();
+        const cap = [userId, createdAt, MAX_LIVE];
+        const [found] = await tx.run<{ isFull: boolean }>(accessTokenStatements.isFull, cap);
+        if (found?.isFull)
+          throw new Conflict(`a user has ${MAX_LIVE} access tokens at most: revoke one first`);
+        const row = [id, userId, name, hash, scopes, workspaceId, createdAt, expiresAt];
+        await tx.run(accessTokenStatements.insert, row);
+        const surplus = [userId, createdAt, MAX_ENDED, FORGOTTEN_AT_ONCE];
+        await tx.run(accessTokenStatements.forgetEnded, surplus);
+      });
     } catch (error) {
       throw notFoundIfPurged(error);
     }

@@ -1,4 +1,4 @@
-import type { AccessTokenEntity } from './access-token.entity.js';
+import type { AccessToken } from './access-token.js';
 
 export interface AccessTokenWire {
   id: string;
@@ -7,11 +7,11 @@ export interface AccessTokenWire {
   last_used_at: string | null;
   expires_at: string | null;
   revoked_at: string | null;
-  scopes: string[];
+  scopes: readonly string[];
   workspace_id: string | null;
 }
 
-export function accessTokenWire(token: AccessTokenEntity): AccessTokenWire {
+export function accessTokenWire(token: AccessToken): AccessTokenWire {
   return {
     id: token.id,
     name: token.name,

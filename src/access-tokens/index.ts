@@ -1,3 +1,2 @@
-export { AccessTokenEntity } from './access-token.entity.js';
 export { AccessTokensModule } from './access-tokens.module.js';
 export { AccessTokens } from './access-tokens.service.js';

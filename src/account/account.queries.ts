@@ -3,7 +3,11 @@ import { statement } from '../platform/database/index.js';
 export const accountStatements = {
   email: statement('account.email', 'SELECT email FROM users WHERE id = $1'),
 
-  tokenIds: statement('account.token_ids', 'SELECT id FROM access_tokens WHERE user_id = $1'),
+  /** A revoked one has closed its sockets long ago. */
+  tokenIds: statement(
+    'account.token_ids',
+    'SELECT id FROM access_tokens WHERE user_id = $1 AND revoked_at IS NULL',
+  ),
 
   /** Under which names the payment provider knows the user, if it does. */
   oweCancellation: statement(

@@ -5,6 +5,7 @@ import { Log } from '../platform/log/index.js';
 import { createIdentity, type Identity } from './identity.js';
 import { inIdentityRequest } from './identity-request.js';
 import { IdentityPasswords } from './identity-passwords.js';
+import { SessionCap } from './session-cap.js';
 import { WatchedPool } from './watched-pool.js';
 
 export const IDENTITY = Symbol('IDENTITY');
@@ -24,7 +25,8 @@ export const provideIdentity: FactoryProvider<Identity> = {
   ) => {
     const secret = configuration.authSecret ?? (await keptSecret(configuration.dataDir, 'auth-secret'));
     const pool = new WatchedPool(database.pool);
-    const identity = createIdentity(configuration, secret, { pool, passwords }, log);
+    const sessionCap = new SessionCap(database);
+    const identity = createIdentity(configuration, secret, { pool, passwords, sessionCap }, log);
     await underStartLock(database.dataSource, () => identity.api.getJwks());
     return { ...identity, handler: (request) => inIdentityRequest(request, identity.handler) };
   },

@@ -9,6 +9,7 @@ import { type Log, redactUrl } from '../platform/log/index.js';
 import type { IdentityPasswords } from './identity-passwords.js';
 import { CLIENT_ADDRESS_HEADER } from './identity-request.js';
 import { passwordPlugin } from './password-plugin.js';
+import { LIBRARY_READS_AT_MOST, type SessionCap } from './session-cap.js';
 import { JWT_MINUTES, ONE_TIME_TOKEN_MINUTES, PASSWORD_LENGTH } from './sign-in-terms.js';
 import type { WatchedPool } from './watched-pool.js';
 
@@ -17,7 +18,11 @@ import type { WatchedPool } from './watched-pool.js';
 export function createIdentity(
   configuration: Configuration,
   secret: string,
-  { pool, passwords }: { pool: WatchedPool; passwords: IdentityPasswords },
+  {
+    pool,
+    passwords,
+    sessionCap,
+  }: { pool: WatchedPool; passwords: IdentityPasswords; sessionCap: SessionCap },
   log: Log,
 ) {
   return betterAuth({
@@ -41,7 +46,7 @@ export function createIdentity(
       password: { hash: passwords.handled.hash, verify: passwords.handled.verify },
     },
     advanced: {
-      database: { generateId: 'uuid' },
+      database: { generateId: 'uuid', defaultFindManyLimit: LIBRARY_READS_AT_MOST },
       ipAddress: { ipAddressHeaders: [CLIENT_ADDRESS_HEADER] },
       // Said outright: left to itself the library checks no origin where NODE_ENV or TEST speaks of tests.
       disableOriginCheck: false,
@@ -50,7 +55,12 @@ export function createIdentity(
     onAPIError: { throw: true }, // what is no answer of its own ends as 401, 500 or 503 in the service's filter
     databaseHooks: {
       user: { create: { before: fit }, update: { before: fit } },
-      session: { create: { after: passwords.handled.check } },
+      session: {
+        create: {
+          after: (session) => passwords.handled.check(session).then(() => sessionCap.begun(session)),
+        },
+      },
+      verification: { create: { after: (verification) => sessionCap.minted(verification) } },
     },
     ...TABLES,
     plugins: [

@@ -33,6 +33,15 @@ export const keySessionStatements = {
     'UPDATE key_sessions SET last_used_at = $2 WHERE id = $1 AND last_used_at <= $3',
   ),
 
+  /** Those of a user beyond $3, the ones that were used longest ago; never $2. */
+  endSurplus: statement(
+    'key_sessions.end_surplus',
+    `DELETE FROM key_sessions WHERE id IN (
+       SELECT id FROM key_sessions WHERE user_id = $1 AND id <> $2
+       ORDER BY last_used_at DESC, id DESC OFFSET $3::integer - 1
+     ) RETURNING id`,
+  ),
+
   end: statement('key_sessions.end', 'DELETE FROM key_sessions WHERE id = $1'),
 
   forgetEnded: statement('key_sessions.forget_ended', `DELETE FROM key_sessions s WHERE NOT (${LIVE})`),

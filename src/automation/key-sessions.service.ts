@@ -18,6 +18,9 @@ export const KEY_SESSION_ENDED = 'key-session-ended';
 
 const NOTE_USE_EVERY_MS = 5_000;
 
+/** Of one user. */
+const MAX_SESSIONS = 1_000;
+
 interface SessionRow {
   readonly id: string;
   readonly accessTokenId: string | null;
@@ -41,6 +44,7 @@ export class KeySessions {
   ) {}
 
   /**
+   * Ends the session that was used longest ago when the user has 1,000 others.
    * @returns the token, which is never seen again, and when it ends unless it is used
    * @throws what `KeyCheck.masterKey` throws, NotFound when the workspace has gone meanwhile
    */
@@ -68,6 +72,7 @@ export class KeySessions {
     } catch (error) {
       throw notFoundIfPurged(error);
     }
+    await this.endSurplus(userId, id);
     return { token, expiresAt: endOf(now) };
   }
 
@@ -103,6 +108,13 @@ export class KeySessions {
     const values = [...liveAt(this.clock.now()), sessionIds];
     const rows = await this.database.run<{ id: string }>(keySessionStatements.liveAmong, values);
     return new Set(rows.map(({ id }) => id));
+  }
+
+  /** Runs after the new one is committed: of several at once the last sees all of them. */
+  private async endSurplus(userId: string, newest: string): Promise<void> {
+    const values = [userId, newest, MAX_SESSIONS];
+    const ended = await this.database.run<{ id: string }>(keySessionStatements.endSurplus, values);
+    for (const { id } of ended) this.bus.publish({ topic: KEY_SESSION_ENDED, key: id });
   }
 
   /** At most once in five seconds per session, so it may end so much earlier than its last use says. */

@@ -54,7 +54,11 @@ export const NOTE_CHECKPOINTS_DOCS = {
       summary: 'Mark the head of the change log, with a label in plaintext',
       headers: KEY_SESSION,
       properties: { label: { ...STRING, minLength: 1, description: 'up to 6,083 bytes of UTF-8' } },
-      answers: { 201: json('the checkpoint', CREATED_CHECKPOINT), ...NO_SESSION },
+      answers: {
+        201: json('the checkpoint', CREATED_CHECKPOINT),
+        ...NO_SESSION,
+        409: 'the workspace has 10,000 checkpoints already',
+      },
     },
     list: {
       summary: 'The checkpoints with their labels, highest cursor first',

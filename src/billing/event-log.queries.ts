@@ -13,24 +13,32 @@ export const eventLogStatements = {
      FOR NO KEY UPDATE`,
   ),
 
-  /** An id that is known stays as it is; what is older than what was applied for good comes too late. */
+  /**
+   * An id that is known stays as it is. What is older than what was applied for good comes too late, and so does whatever
+   * is about a subscription whose deletion was decided for good, unless it is another deletion.
+   */
   record: statement(
     'event_log.record',
     `INSERT INTO payment_events (event_id, user_id, subscription_id, kind, cause, terms, occurred_at, received_at, fate)
      SELECT $1, $2, $3, $4, $5, $6::jsonb, $7, $8, CASE WHEN EXISTS (
        SELECT FROM payment_events e
-       WHERE e.user_id = $2 AND e.subscription_id = $3 AND e.fate = 'applied' AND e.occurred_at > $7
+       WHERE e.user_id = $2 AND e.subscription_id = $3
+         AND (e.fate = 'applied' AND e.occurred_at > $7 OR e.fate <> 'open' AND e.kind = 'deleted' AND $4 <> 'deleted')
      ) THEN 'ignored' ELSE 'open' END
      ON CONFLICT (event_id) DO NOTHING
      RETURNING fate`,
   ),
 
-  /** Those that say that nothing was paid yet change nothing wherever they stand, but later ones are read by them. */
+  /**
+   * And of those that are decided for good the ones by which later ones are read: that nothing was paid yet, which changes
+   * nothing wherever it stands, and that a subscription was deleted.
+   */
   open: statement(
     'event_log.open',
     `SELECT event_id AS id, kind, cause, occurred_at AS "occurredAt", received_at AS "receivedAt",
-            subscription_id AS "subscriptionId", terms
-     FROM payment_events WHERE user_id = $1 AND (fate = 'open' OR cause = 'incomplete') ORDER BY arrival`,
+            subscription_id AS "subscriptionId", terms, kind = 'deleted' AND fate <> 'open' AS "isPastDeletion"
+     FROM payment_events WHERE user_id = $1 AND (fate = 'open' OR cause = 'incomplete' OR kind = 'deleted')
+     ORDER BY arrival`,
   ),
 
   state: statement('event_log.state', `SELECT ${STATE}, base FROM subscriptions WHERE user_id = $1`),
@@ -70,12 +78,12 @@ export const eventLogStatements = {
      WHERE received_at < $1 AND fate = 'open' AND user_id > $2 ORDER BY user_id LIMIT $3`,
   ),
 
-  /** The last applied ones of each subscription stay for good: late events are measured against them. */
+  /** The last applied ones of each subscription stay for good, and its deletion: late events are measured against them. */
   forget: statement(
     'event_log.forget',
     `DELETE FROM payment_events WHERE event_id IN (
        SELECT e.event_id FROM payment_events e
-       WHERE e.received_at < $1 AND (e.fate = 'ignored' OR e.fate = 'applied' AND EXISTS (
+       WHERE e.received_at < $1 AND e.kind <> 'deleted' AND (e.fate = 'ignored' OR e.fate = 'applied' AND EXISTS (
          SELECT FROM payment_events n
          WHERE n.user_id = e.user_id AND n.subscription_id = e.subscription_id AND n.fate = 'applied'
            AND n.occurred_at > e.occurred_at

@@ -1,6 +1,6 @@
 import type { Tx } from '../platform/database/index.js';
 import { eventLogStatements } from './event-log.queries.js';
-import { fold, type PaymentEvent } from './fold.js';
+import { fold, type Folded, type PaymentEvent } from './fold.js';
 import type { SubscriptionNotice } from './provider-event.js';
 import {
   FREE,
@@ -13,6 +13,8 @@ import {
 /** What the log has of an event. */
 interface LoggedEvent extends PaymentEvent {
   readonly receivedAt: Date;
+  /** Whether it is a deletion that is decided for good: it has had its effect, and still forbids any other. */
+  readonly isPastDeletion: boolean;
 }
 
 interface Standing {
@@ -51,11 +53,9 @@ export async function record(tx: Tx, userId: string, event: PaymentEvent, now: D
 export async function refold(tx: Tx, userId: string, added: string, now: Date): Promise<boolean> {
   const { base } = await standing(tx, userId);
   const events = await openEvents(tx, userId);
-  const after = fold(base, events).state;
-  const before = fold(
-    base,
-    events.filter(({ id }) => id !== added),
-  ).state;
+  const after = folded(base, events).state;
+  const others = events.filter(({ id }) => id !== added);
+  const before = folded(base, others).state;
   if (isSameState(before, after)) return false;
   await save(tx, userId, { state: after, base, now });
   return true;
@@ -80,9 +80,9 @@ export async function overwrite(tx: Tx, userId: string, state: SubscriptionState
 export async function closeOld(tx: Tx, userId: string, cutoff: Date): Promise<void> {
   const { base } = await standing(tx, userId);
   const events = await openEvents(tx, userId);
-  const young = events.filter(({ receivedAt }) => receivedAt >= cutoff);
+  const young = events.filter((event) => !event.isPastDeletion && event.receivedAt >= cutoff);
   const firstYoung = Math.min(...young.map(({ occurredAt }) => occurredAt.getTime()));
-  const old = events.filter(({ occurredAt }) => occurredAt.getTime() < firstYoung);
+  const old = events.filter((event) => event.isPastDeletion || event.occurredAt.getTime() < firstYoung);
   const state = await close(tx, userId, base, old);
   const rest = young.length > 0 ? JSON.stringify(state) : null;
   await tx.run(eventLogStatements.setBase, [userId, rest]);
@@ -95,17 +95,30 @@ async function standing(tx: Tx, userId: string): Promise<Standing> {
   return { now, base: base ? stateFromJson(base) : now };
 }
 
+/** With those that are decided for good and by which open ones are read. */
 const openEvents = (tx: Tx, userId: string): Promise<LoggedEvent[]> =>
   tx.run<LoggedEvent>(eventLogStatements.open, [userId]);
+
+const undecided = (events: readonly LoggedEvent[]): LoggedEvent[] =>
+  events.filter(({ isPastDeletion }) => !isPastDeletion);
+
+function folded(base: SubscriptionState, events: readonly LoggedEvent[]): Folded {
+  const deletions = events.filter(({ isPastDeletion }) => isPastDeletion);
+  return fold(
+    base,
+    undecided(events),
+    deletions.map(({ subscriptionId }) => subscriptionId),
+  );
+}
 
 async function close(
   tx: Tx,
   userId: string,
   base: SubscriptionState,
-  events: readonly PaymentEvent[],
+  events: readonly LoggedEvent[],
 ): Promise<SubscriptionState> {
-  const { state, applied } = fold(base, events);
-  await tx.run(eventLogStatements.close, [userId, events.map(({ id }) => id), applied]);
+  const { state, applied } = folded(base, events);
+  await tx.run(eventLogStatements.close, [userId, undecided(events).map(({ id }) => id), applied]);
   return state;
 }
 

@@ -36,14 +36,24 @@ const TAKES_OVER: ReadonlySet<SubscriptionStatus> = new Set(['trial', 'active', 
 
 /**
  * What a user's subscription is after all these events, in whatever order they have come: they are applied in the
- * order in which they happened, those of one second in the order given. So a late event takes its place among the
- * others, and the same events end in the same state.
+ * order in which they happened, those of one second in the order given, but a deletion after all others of its second.
+ * So a late event takes its place among the others, and the same events end in the same state.
+ *
+ * A deletion is final: no creation, update or failed payment of that subscription counts after it, whatever its time.
+ * @param deleted subscriptions whose deletion is not among `events` any more
  */
-export function fold(base: SubscriptionState, events: readonly PaymentEvent[]): Folded {
+export function fold(
+  base: SubscriptionState,
+  events: readonly PaymentEvent[],
+  deleted: Iterable<string> = [],
+): Folded {
+  const ended = new Set(deleted);
   const unpaid = new Set<string>();
   const applied: string[] = [];
   let state = base;
   for (const event of events.toSorted(inOrder)) {
+    if (event.kind === 'deleted') ended.add(event.subscriptionId);
+    else if (ended.has(event.subscriptionId)) continue;
     if (event.cause === 'incomplete') unpaid.add(event.subscriptionId);
     const next = after(state, event, unpaid.has(event.subscriptionId));
     if (!next) continue;
@@ -54,8 +64,10 @@ export function fold(base: SubscriptionState, events: readonly PaymentEvent[]): 
 }
 
 function inOrder(a: PaymentEvent, b: PaymentEvent): number {
-  return a.occurredAt.getTime() - b.occurredAt.getTime();
+  return a.occurredAt.getTime() - b.occurredAt.getTime() || rank(a) - rank(b);
 }
+
+const rank = ({ kind }: PaymentEvent): number => (kind === 'deleted' ? 1 : 0);
 
 /** The state after one event; undefined when it changes nothing. */
 function after(

@@ -6,11 +6,11 @@ const ID = /^[\x21-\x7e]{1,255}$/;
 /** The end of the year 9999. */
 const LAST_SECOND = 253_402_300_799;
 
-/** What stands at a path inside a JSON value; undefined where the path breaks off. */
+/** The own property at a path inside a JSON value; undefined where the path breaks off. */
 export function valueAt(value: unknown, ...path: Path): unknown {
   return path.reduce<unknown>(
     (inner, key) =>
-      typeof inner === 'object' && inner !== null
+      typeof inner === 'object' && inner !== null && Object.hasOwn(inner, key)
         ? (inner as Record<string | number, unknown>)[key]
         : undefined,
     value,

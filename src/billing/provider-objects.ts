@@ -11,7 +11,8 @@ export interface About extends Pick<PaymentEvent, 'cause' | 'terms'> {
   readonly subscriptionId: string | null;
 }
 
-const PLAN = /^[^\p{Cc}]{1,255}$/u;
+/** No half of a surrogate pair either: PostgreSQL could not store it. */
+const PLAN = /^[^\p{Cc}\p{Cs}]{1,255}$/u;
 
 /** Where the API versions have put it, the newest after the oldest. */
 const SUBSCRIPTION_OF_INVOICE = [

@@ -29,6 +29,9 @@ One more condition stands beside the table: an event about another subscription 
 unless it is a creation or an update that leads to \`trial\`, \`active\` or \`past_due\`; then that subscription is the one
 that counts from there on. While the service's own trial runs, a subscription that was never paid for is another one too.
 
+A deletion is final. In its second it is applied last, and no creation, update or failed payment of that subscription has an
+effect after it, even with a later time. A new subscription at the provider has a new id and is not affected.
+
 Active, that is not 402: \`trial\` before its end, \`active\`, \`past_due\` for \`BILLING_GRACE_DAYS\` since it became so,
 \`cancelled\` until the end of the paid period. It is computed on each request; the status of a trial or a grant that has ended reads as
 \`expired\` at once and is written by the nightly job \`subscriptions\`, or by \`admin subscriptions expire\`.

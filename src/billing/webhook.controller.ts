@@ -1,12 +1,13 @@
 import { Controller, HttpCode, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { Public, Unlimited } from '../auth/index.js';
-import { parseJsonObject, readBody } from '../platform/http/index.js';
+import { readBody } from '../platform/http/index.js';
 import { addressKey, type FairSemaphore, Queues } from '../platform/limits/index.js';
 import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
 import { Documented } from '../platform/openapi/index.js';
 import { WEBHOOK_DOCS } from './billing.docs.js';
 import { PaymentEvents } from './payment-events.service.js';
+import { parseProviderJson } from './provider-json.js';
 import { WebhookSignature } from './webhook-signature.js';
 
 const EVENT_LIMIT = 256 * 1024;
@@ -48,7 +49,7 @@ export class WebhookController {
     const read = (): Promise<Buffer> => readBody(request.raw, EVENT_LIMIT, BODY_TIMEOUT_MS);
     const body = await this.bodies.during(addressKey(request.ip), read);
     this.signature.check(request.headers, body);
-    await this.events.receive(parseJsonObject(body));
+    await this.events.receive(parseProviderJson(body));
     return { received: true };
   }
 }

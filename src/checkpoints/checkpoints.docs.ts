@@ -82,7 +82,10 @@ const OF_CHECKPOINT = { cpId: { description: 'The id of a checkpoint.', schema: 
 export const CHECKPOINTS_DOCS = {
   tag: 'Checkpoints',
   operations: {
-    create: { summary: 'Mark the head of the change log', answers: { 201: json('the checkpoint', CREATED) } },
+    create: {
+      summary: 'Mark the head of the change log',
+      answers: { 201: json('the checkpoint', CREATED), 409: 'the workspace has 10,000 checkpoints already' },
+    },
     list: {
       summary: 'The checkpoints, highest cursor first',
       answers: {

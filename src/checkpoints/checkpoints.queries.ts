@@ -4,9 +4,12 @@ import { statement } from '../platform/database/index.js';
 const CREATED_AT = `to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS') AS "createdAt"`;
 
 export const checkpointStatements = {
+  /** Under the lock of the log, unless there are $7 already: then nothing. */
   create: statement(
     'checkpoints.create',
-    `INSERT INTO checkpoints (workspace_id, id, encrypted_label, kind, cursor, created_at) VALUES ($1, $2, $3, $4, $5, $6)
+    `INSERT INTO checkpoints (workspace_id, id, encrypted_label, kind, cursor, created_at)
+     SELECT $1, $2, $3, $4, $5, $6
+     WHERE NOT EXISTS (SELECT FROM checkpoints WHERE workspace_id = $1 OFFSET $7::integer - 1)
      RETURNING id, encrypted_label AS "encryptedLabel", kind, cursor, ${CREATED_AT}`,
   ),
 

@@ -3,11 +3,14 @@ import { isUUID } from 'class-validator';
 import { lockLog } from '../files/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { BEFORE_ALL_IDS, Database, newId } from '../platform/database/index.js';
-import { NotFound } from '../platform/http/index.js';
+import { Conflict, NotFound } from '../platform/http/index.js';
 import { checkpointStatements } from './checkpoints.queries.js';
 
 /** A label takes up to 8 KiB. */
 const PAGE = 100;
+
+/** Of one workspace. */
+const MAX_CHECKPOINTS = 10_000;
 
 /** Before the newest checkpoint, in the order of the list. */
 const TOP = { cursor: Number.MAX_SAFE_INTEGER, exactTime: 'infinity', id: BEFORE_ALL_IDS };
@@ -37,13 +40,18 @@ export class Checkpoints {
     private readonly clock: Clock,
   ) {}
 
-  /** Marks the head, read under the log's lock: what is pinned is settled before the next write or thinning. */
+  /**
+   * Marks the head, read under the log's lock: what is pinned is settled before the next write or thinning.
+   * @throws Conflict when the workspace has 10,000 already, NotFound
+   */
   create(workspaceId: string, encryptedLabel: string, kind: CheckpointKind): Promise<Checkpoint> {
     return this.database.transaction(async (tx) => {
       const { headCursor } = await lockLog(tx, workspaceId);
-      const values = [workspaceId, newId(), encryptedLabel, kind, headCursor, this.clock.now()];
+      const row = [workspaceId, newId(), encryptedLabel, kind, headCursor, this.clock.now()];
+      const values = [...row, MAX_CHECKPOINTS];
       const [checkpoint] = await tx.run<Checkpoint>(checkpointStatements.create, values);
-      if (!checkpoint) throw new Error('the checkpoint was not created');
+      if (!checkpoint)
+        throw new Conflict(`a workspace has ${MAX_CHECKPOINTS} checkpoints at most: delete one first`);
       return checkpoint;
     });
   }

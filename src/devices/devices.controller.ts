@@ -1,12 +1,13 @@
-import { Controller, Delete, Get, Param, Post } from '@nestjs/common';
+import { Controller, Delete, Get, Param, Post, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CurrentPrincipal, type Principal, Scopes } from '../auth/index.js';
 import { Configuration } from '../config/index.js';
-import { JsonBody } from '../platform/http/index.js';
+import { JsonBody, sendJsonList } from '../platform/http/index.js';
 import { Documented } from '../platform/openapi/index.js';
 import { DEVICES_DOCS } from './devices.docs.js';
 import { CreateDeviceRequest } from './devices.dto.js';
 import { Devices } from './devices.service.js';
-import { createdDeviceWire, type CreatedDeviceWire, deviceWire, type DeviceWire } from './devices.wire.js';
+import { createdDeviceWire, type CreatedDeviceWire, deviceWire } from './devices.wire.js';
 
 @Controller('api/v1/devices')
 @Documented(DEVICES_DOCS)
@@ -18,8 +19,13 @@ export class DevicesController {
 
   @Get()
   @Scopes('documents:read', 'documents:write')
-  async list(@CurrentPrincipal() { userId }: Principal): Promise<{ devices: DeviceWire[] }> {
-    return { devices: (await this.devices.list(userId)).map(deviceWire) };
+  async list(
+    @CurrentPrincipal() { userId }: Principal,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    const form = { before: '{"devices":[', after: ']}', wire: deviceWire };
+    await sendJsonList(request, reply, this.devices.list(userId), form);
   }
 
   @Post()

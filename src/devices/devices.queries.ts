@@ -1,18 +1,25 @@
 import { statement } from '../platform/database/index.js';
 
+const COLUMNS = 'id, name, platform, last_seen_at AS "lastSeenAt", created_at AS "createdAt"';
+
 export const deviceStatements = {
   /** Ids are UUIDv7, so their order is that of creation. */
-  list: statement(
-    'devices.list',
-    `SELECT id, name, platform, last_seen_at AS "lastSeenAt", created_at AS "createdAt"
-     FROM devices WHERE user_id = $1 ORDER BY id`,
+  page: statement(
+    'devices.page',
+    `SELECT ${COLUMNS} FROM devices WHERE user_id = $1 AND id > $2 ORDER BY id LIMIT $3`,
+  ),
+
+  newest: statement(
+    'devices.newest',
+    `SELECT ${COLUMNS} FROM devices WHERE user_id = $1 ORDER BY id DESC LIMIT $2`,
   ),
 
   /** Under the lock of the user, unless there are $6 already: then nothing. */
   create: statement(
     'devices.create',
     `INSERT INTO devices (id, user_id, name, platform, created_at)
-     SELECT $1, $2, $3, $4, $5 WHERE (SELECT count(*) FROM devices WHERE user_id = $2) < $6
+     SELECT $1, $2, $3, $4, $5
+     WHERE NOT EXISTS (SELECT FROM devices WHERE user_id = $2 OFFSET $6::integer - 1)
      RETURNING id`,
   ),
 

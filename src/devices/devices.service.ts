@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { isUUID } from 'class-validator';
 import { lockUser } from '../auth/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, newId } from '../platform/database/index.js';
+import { BEFORE_ALL_IDS, Database, newId } from '../platform/database/index.js';
 import { Conflict, NotFound, Unauthorized } from '../platform/http/index.js';
 import { Log } from '../platform/log/index.js';
 import { deviceStatements } from './devices.queries.js';
@@ -12,7 +12,9 @@ const NOTE_EVERY_MS = 60_000;
 /** Devices remembered as noted; beyond, the oldest are forgotten, which costs them a statement. */
 const MAX_NOTED = 10_000;
 
-/** Of one user: the list of them is one answer. */
+const PAGE = 500;
+
+/** Of one user. */
 const MAX_DEVICES = 1_000;
 
 export interface Device {
@@ -36,9 +38,18 @@ export class Devices {
     private readonly log: Log,
   ) {}
 
-  /** In the order of their registration. */
-  list(userId: string): Promise<Device[]> {
-    return this.database.run<Device>(deviceStatements.list, [userId]);
+  /** In the order of their registration, page by page. */
+  async *list(userId: string): AsyncGenerator<Device[], void> {
+    for (let above: string | undefined = BEFORE_ALL_IDS; above !== undefined;) {
+      const page: Device[] = await this.database.run(deviceStatements.page, [userId, above, PAGE]);
+      yield page;
+      above = page[PAGE - 1]?.id;
+    }
+  }
+
+  /** Those registered last, the newest first, `limit` at most. */
+  newest(userId: string, limit: number): Promise<Device[]> {
+    return this.database.run<Device>(deviceStatements.newest, [userId, limit]);
   }
 
   /** @throws Conflict when the user has 1,000 already, Unauthorized when the account has just gone */

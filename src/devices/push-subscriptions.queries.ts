@@ -22,6 +22,16 @@ export const pushSubscriptionStatements = {
          due_at = CASE WHEN s.failures > 0 AND s.due_at IS NOT NULL THEN excluded.updated_at ELSE s.due_at END`,
   ),
 
+  /** Those of a user beyond $4, the ones that were renewed longest ago; never that of $2 and $3. */
+  crowdOut: statement(
+    'push_subscriptions.crowd_out',
+    `DELETE FROM push_subscriptions WHERE (workspace_id, device_id) IN (
+       SELECT s.workspace_id, s.device_id FROM workspaces w JOIN push_subscriptions s ON s.workspace_id = w.id
+       WHERE w.user_id = $1 AND w.deleted_at IS NULL AND (s.workspace_id, s.device_id) <> ($2::uuid, $3::text)
+       ORDER BY s.updated_at DESC, s.workspace_id, s.device_id OFFSET $4::integer - 1
+     )`,
+  ),
+
   remove: statement(
     'push_subscriptions.remove',
     'DELETE FROM push_subscriptions WHERE workspace_id = $1 AND device_id = $2',

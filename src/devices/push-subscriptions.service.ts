@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { Principal } from '../auth/index.js';
+import { lockUser, type Principal } from '../auth/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database } from '../platform/database/index.js';
-import { notFoundIfPurged } from '../platform/http/index.js';
+import { notFoundIfPurged, Unauthorized } from '../platform/http/index.js';
 import { Workspaces } from '../workspaces/index.js';
 import { isDeviceId } from './device-id.js';
 import type { SubscribeRequest } from './devices.dto.js';
@@ -11,6 +11,9 @@ import { pushSubscriptionStatements } from './push-subscriptions.queries.js';
 
 /** Beyond, the one that was renewed longest ago goes: a change must not make this service flood somebody with pushes. */
 const MAX_PER_WORKSPACE = 100;
+
+/** Of all workspaces of a user; beyond, likewise. */
+const MAX_PER_USER = 1_000;
 
 /** Which devices want to be woken for a workspace; one subscription each. Kept also while Web Push is off. */
 @Injectable()
@@ -21,13 +24,22 @@ export class PushSubscriptions {
     private readonly clock: Clock,
   ) {}
 
-  /** A device's second subscription replaces its first. @throws NotFound for another's workspace, then BadRequest */
+  /**
+   * A device's second subscription replaces its first.
+   * @throws NotFound for another's workspace, then BadRequest; Unauthorized when the account has just gone
+   */
   async subscribe(principal: Principal, request: SubscribeRequest): Promise<void> {
     const workspaceId = await this.workspaces.requireOwned(request.workspaceId, principal);
     const { deviceId, endpoint, p256dh, auth } = parsePushSubscription(request);
     const values = [workspaceId, deviceId, endpoint, p256dh, auth, this.clock.now(), MAX_PER_WORKSPACE];
     try {
-      await this.database.run(pushSubscriptionStatements.put, values);
+      await this.database.transaction(async (tx) => {
+        // Without the lock two at once would count the same.
+        if (!(await lockUser(tx, principal.userId))) throw new Unauthorized();
+        await tx.run(pushSubscriptionStatements.put, values);
+        const bound = [principal.userId, workspaceId, deviceId, MAX_PER_USER];
+        await tx.run(pushSubscriptionStatements.crowdOut, bound);
+      });
     } catch (error) {
       throw notFoundIfPurged(error);
     }

@@ -1,13 +1,15 @@
-import { Controller, Delete, Get, HttpCode, Post } from '@nestjs/common';
+import { Controller, Delete, Get, HttpCode, Post, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CurrentPrincipal, type Principal, Scopes, Unbound } from '../auth/index.js';
 import { RequiresSubscription } from '../billing/index.js';
-import { JsonBody } from '../platform/http/index.js';
+import { JsonBody, sendJsonList } from '../platform/http/index.js';
 import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
 import { Documented } from '../platform/openapi/index.js';
 import { CurrentWorkspace, type WorkspaceRef } from './current-workspace.js';
 import { OwnedWorkspace } from './owned-workspace.js';
 import { WORKSPACES_DOCS } from './workspaces.docs.js';
 import { CreateWorkspaceRequest, SetupEncryptionRequest, VerifyPasswordRequest } from './workspaces.dto.js';
+import { WorkspacesOfUser } from './workspaces-of-user.js';
 import { Workspaces } from './workspaces.service.js';
 import {
   createdWorkspaceWire,
@@ -19,13 +21,20 @@ import {
 @Controller('api/v1/workspaces')
 @Documented(WORKSPACES_DOCS)
 export class WorkspacesController {
-  constructor(private readonly workspaces: Workspaces) {}
+  constructor(
+    private readonly workspaces: Workspaces,
+    private readonly ofUser: WorkspacesOfUser,
+  ) {}
 
   @Get()
   @Scopes('documents:read')
-  async list(@CurrentPrincipal() principal: Principal): Promise<{ workspaces: WorkspaceWire[] }> {
-    const workspaces = await this.workspaces.list(principal);
-    return { workspaces: workspaces.map(workspaceWire) };
+  async list(
+    @CurrentPrincipal() principal: Principal,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    const form = { before: '{"workspaces":[', after: ']}', wire: workspaceWire };
+    await sendJsonList(request, reply, this.ofUser.list(principal), form);
   }
 
   @Post()
@@ -36,7 +45,7 @@ export class WorkspacesController {
     @CurrentPrincipal() principal: Principal,
     @JsonBody() body: CreateWorkspaceRequest,
   ): Promise<CreatedWorkspaceWire> {
-    return createdWorkspaceWire(await this.workspaces.create(principal.userId, body.name));
+    return createdWorkspaceWire(await this.ofUser.create(principal.userId, body.name));
   }
 
   @Get(':id')

@@ -46,7 +46,10 @@ export const WORKSPACES_DOCS = {
         200: json('all of them', objectOf<{ workspaces: unknown }>({ workspaces: arrayOf(WORKSPACE) })),
       },
     },
-    create: { summary: 'Make a workspace', answers: { 201: json('the workspace', CREATED) } },
+    create: {
+      summary: 'Make a workspace',
+      answers: { 201: json('the workspace', CREATED), 409: 'the user has 1,000 workspaces already' },
+    },
     get: { summary: 'One workspace', answers: { 200: json('the workspace', WORKSPACE) } },
     delete: {
       summary: 'Delete a workspace, with all files, versions and assets',

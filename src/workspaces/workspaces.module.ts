@@ -8,14 +8,15 @@ import { Standings } from './standings.js';
 import { WorkspaceDeletion } from './workspace-deletion.js';
 import { WorkspaceEntity } from './workspace.entity.js';
 import { WorkspacePurge } from './workspace-purge.js';
+import { WorkspacesOfUser } from './workspaces-of-user.js';
 import { WorkspacesController } from './workspaces.controller.js';
 import { Workspaces } from './workspaces.service.js';
 
 @Module({
   imports: [BillingModule, TypeOrmModule.forFeature([WorkspaceEntity])],
   controllers: [WorkspacesController],
-  providers: [StandingGuard, Standings, WorkspaceDeletion, WorkspacePurge, Workspaces],
-  exports: [StandingGuard, Standings, WorkspaceDeletion, WorkspacePurge, Workspaces],
+  providers: [StandingGuard, Standings, WorkspaceDeletion, WorkspacePurge, Workspaces, WorkspacesOfUser],
+  exports: [StandingGuard, Standings, WorkspaceDeletion, WorkspacePurge, Workspaces, WorkspacesOfUser],
 })
 export class WorkspacesModule {
   constructor(jobs: NightlyJobs, purge: WorkspacePurge, queues: Queues) {

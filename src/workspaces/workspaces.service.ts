@@ -4,7 +4,6 @@ import { isUUID } from 'class-validator';
 import { IsNull, Repository } from 'typeorm';
 import { equalSecrets, type Principal } from '../auth/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { newId } from '../platform/database/index.js';
 import { Conflict, NotFound } from '../platform/http/index.js';
 import { RateLimiter } from '../platform/limits/index.js';
 import { type AccessRequirements, Standings } from './standings.js';
@@ -28,12 +27,6 @@ export class Workspaces {
     private readonly clock: Clock,
   ) {}
 
-  /** Oldest first; for a token that is bound to a workspace, that one alone. */
-  async list({ userId, workspaceId }: Principal): Promise<LiveWorkspace[]> {
-    const where = { ...(workspaceId === null ? {} : { id: workspaceId }), userId, deletedAt: IsNull() };
-    return (await this.workspaces.find({ where, order: { id: 'ASC' } })).filter(isLive);
-  }
-
   /**
    * The id as its row has it, for routes that no guard does this for.
    * @throws NotFound unless it is a workspace of the caller, and the one that the caller's token is bound to
@@ -51,13 +44,6 @@ export class Workspaces {
     const workspace = await this.workspaces.findOneBy({ id, deletedAt: IsNull() });
     if (!isLive(workspace)) throw new NotFound('workspace not found');
     return workspace;
-  }
-
-  async create(userId: string, name: string): Promise<LiveWorkspace> {
-    const now = this.clock.now();
-    const id = newId();
-    await this.workspaces.insert({ id, userId, name, createdAt: now, updatedAt: now });
-    return Object.assign(await this.workspaces.findOneByOrFail({ id }), { userId });
   }
 
   /** Gone for every caller when this resolves; its rows and bytes go in the background. @throws NotFound */

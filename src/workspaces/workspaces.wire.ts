@@ -1,4 +1,4 @@
-import type { LiveWorkspace } from './workspace.entity.js';
+import type { ListedWorkspace } from './workspaces-of-user.js';
 
 /** List and detail are snake_case, creation is camelCase: the contract has it so. */
 export interface WorkspaceWire {
@@ -18,7 +18,7 @@ export interface CreatedWorkspaceWire {
   updatedAt: string;
 }
 
-export function workspaceWire(workspace: LiveWorkspace): WorkspaceWire {
+export function workspaceWire(workspace: ListedWorkspace): WorkspaceWire {
   return {
     id: workspace.id,
     user_id: workspace.userId,
@@ -29,7 +29,7 @@ export function workspaceWire(workspace: LiveWorkspace): WorkspaceWire {
   };
 }
 
-export function createdWorkspaceWire(workspace: LiveWorkspace): CreatedWorkspaceWire {
+export function createdWorkspaceWire(workspace: ListedWorkspace): CreatedWorkspaceWire {
   return {
     id: workspace.id,
     userId: workspace.userId,

@@ -154,9 +154,16 @@ describe('events of one second', () => {
     expect(kinds(event('active', 'sub_held'), event('past_due', 'sub_held'))).toBe('past_due');
   });
 
-  it('also when the end comes before the beginning', () => {
+  it('also when a change comes before the beginning', () => {
     expect(kinds(event('past_due', 'sub_held'), created)).toBe('active');
-    expect(kinds(event('deleted', 'sub_held'), event('active', 'sub_held'))).toBe('active');
+  });
+
+  it('end with the deletion, wherever it comes', () => {
+    for (const other of [created, event('active', 'sub_held'), event('payment_failed', 'sub_held')]) {
+      expect(kinds(event('deleted', 'sub_held'), other)).toBe('cancelled');
+      expect(kinds(other, event('deleted', 'sub_held'))).toBe('cancelled');
+    }
+    expect(kinds(event('deleted', 'sub_held'), event('active', 'sub_other'))).toBe('active');
   });
 });
 

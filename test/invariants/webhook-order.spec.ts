@@ -64,6 +64,9 @@ const life: Life = (subscription, [created = 0, updated = 0, again = 0, failed =
   subscription.deleted(at(deleted), { lookupKey: 'team', periodEnd: at(950) }),
 ];
 
+/** The same without its end. */
+const lasting: Life = (subscription, seconds) => life(subscription, seconds).slice(0, 4);
+
 function permutations<T>(items: readonly T[]): T[][] {
   if (items.length < 2) return [[...items]];
   return items.flatMap((item, index) =>
@@ -96,9 +99,9 @@ const everyOrder = permutations([0, 1, 2, 3, 4]);
 /** Where the ids differ from user to user the subscription's own does not count. */
 const withoutId = (row: object | undefined): object => ({ ...row, provider_subscription_id: undefined });
 
-async function inOrderOfTime(seconds: number[]): Promise<object> {
+async function inOrderOfTime(seconds: number[], of = life): Promise<object> {
   const subscription = await buyer();
-  const events = life(subscription, seconds).sort((a, b) => a.created - b.created);
+  const events = of(subscription, seconds).sort((a, b) => a.created - b.created);
   for (const event of events) await receive(event, new Random(1));
   return withoutId(await outcome(subscription));
 }
@@ -119,20 +122,24 @@ describe('created, updated twice, deleted and payment_failed, each delivered one
 
   it('and so they do whichever of them was the last to happen', async () => {
     const random = new Random(SEED + 1);
-    const statuses = new Set<unknown>();
+    const statuses = { lasting: new Set<unknown>(), ended: new Set<unknown>() };
     for (let round = 0; round < 24; round++) {
       const seconds = random.pick(everyOrder).map((index) => index * 100 + random.below(100));
-      const expected = await inOrderOfTime(seconds);
-      statuses.add((expected as { status: string }).status);
+      const [of, seen] = round % 2 === 0 ? [lasting, statuses.lasting] : [life, statuses.ended];
+      const expected = await inOrderOfTime(seconds, of);
+      seen.add((expected as { status: string }).status);
       for (const order of [random.pick(everyOrder), random.pick(everyOrder)]) {
         const subscription = await buyer();
-        const events = life(subscription, seconds);
-        for (const index of repeated(order, random)) await receive(events[index]!, random);
+        const events = of(subscription, seconds);
+        for (const index of repeated(order, random)) if (events[index]) await receive(events[index], random);
         const row = withoutId(await outcome(subscription));
         expect({ seconds, order, row }).toEqual({ seconds, order, row: expected });
       }
     }
-    expect(statuses).toEqual(new Set(['trial', 'active', 'past_due', 'cancelled']));
+    expect(statuses).toEqual({
+      lasting: new Set(['trial', 'active', 'past_due']),
+      ended: new Set(['cancelled']),
+    });
   });
 
   it('also over HTTP, all at once on two instances', async () => {
@@ -178,6 +185,92 @@ describe('created, updated twice, deleted and payment_failed, each delivered one
         provider_subscription_id: second.id,
       });
     }
+  });
+});
+
+describe('a deleted subscription', () => {
+  const deletion = { plan: 'team', status: 'cancelled', current_period_end: at(950) };
+
+  it('is the same in all 120 orders of events of one second', async () => {
+    const random = new Random(SEED + 10);
+    const seconds = [3, 3, 3, 3, 3];
+    const expected = await inOrderOfTime(seconds);
+    expect(expected).toMatchObject({ ...deletion, trial_start: at(3), trial_end: at(500) });
+    for (const order of everyOrder) {
+      const subscription = await buyer();
+      const events = life(subscription, seconds);
+      for (const index of repeated(order, random)) await receive(events[index]!, random);
+      expect({ order, row: withoutId(await outcome(subscription)) }).toEqual({ order, row: expected });
+    }
+  });
+
+  it('does not come back by events with a later time, in any order', async () => {
+    const random = new Random(SEED + 11);
+    const seconds = [1, 5, 6, 7, 3];
+    const expected = await inOrderOfTime(seconds);
+    expect(expected).toMatchObject(deletion);
+    for (const order of everyOrder) {
+      const subscription = await buyer();
+      const events = life(subscription, seconds);
+      for (const index of order) await receive(events[index]!, random);
+      expect({ order, row: withoutId(await outcome(subscription)) }).toEqual({ order, row: expected });
+    }
+  });
+
+  it('does not come back either when its deletion was decided for good, or changed nothing', async () => {
+    const random = new Random(SEED + 12);
+    for (const age of [0, 91 * DAY_MS, 200 * DAY_MS]) {
+      one.clock.stopAt(NOW);
+      const [held, other] = [await buyer(), await buyer()];
+      const second = new ProviderSubscription(held.userId, held.customerId);
+      await receive(held.created(at(1)), random);
+      await receive(second.deleted(at(2)), random); // of another one than that which counts
+      for (const event of life(other, [1, 2, 3, 4, 5])) await receive(event, random);
+      const before = [await outcome(held), await outcome(other)];
+      one.clock.advance(age);
+      await one.app.get(PaymentEvents).forgetOldEvents(one.clock.now());
+      const late = at(9 + age / 1000);
+      for (const event of [
+        second.created(late),
+        second.updated(late),
+        other.updated(late),
+        other.created(late),
+      ])
+        await receive(event, random);
+      expect([await outcome(held), await outcome(other)]).toEqual(before);
+    }
+    one.clock.stopAt(NOW);
+  });
+
+  it('leaves the way open for another subscription, and for what is granted by hand', async () => {
+    const random = new Random(SEED + 13);
+    const first = await buyer();
+    for (const event of life(first, [1, 2, 3, 4, 5])) await receive(event, random);
+    const next = new ProviderSubscription(first.userId, first.customerId);
+    await receive(next.created(at(5), { lookupKey: 'family' }), random);
+    await receive(first.updated(at(6)), random);
+    expect(await outcome(first)).toMatchObject({ plan: 'family', provider_subscription_id: next.id });
+    await receive(next.deleted(at(7)), random);
+    await one.app.get(Subscriptions).grant(first.userId, 'active', at(1000));
+    for (const event of [first.paymentFailed(at(8)), next.updated(at(9), { status: 'past_due' })])
+      await receive(event, random);
+    expect(await outcome(first)).toMatchObject({ status: 'active', current_period_end: at(1000) });
+  });
+
+  it('does not come back after a grant by hand, in whichever order its late events come', async () => {
+    const random = new Random(SEED + 14);
+    const outcomes = [];
+    for (const isDeletionFirst of [true, false]) {
+      const subscription = await buyer();
+      await receive(subscription.created(at(1)), random);
+      await receive(subscription.updated(at(5)), random);
+      await one.app.get(Subscriptions).grant(subscription.userId, 'expired', null);
+      const late = [subscription.deleted(at(4)), subscription.updated(at(6))];
+      for (const event of isDeletionFirst ? late : late.toReversed()) await receive(event, random);
+      outcomes.push(withoutId(await outcome(subscription)));
+    }
+    expect(outcomes[0]).toMatchObject({ status: 'expired' });
+    expect(outcomes[1]).toEqual(outcomes[0]);
   });
 });
 
@@ -237,7 +330,8 @@ describe('forgetting events after 90 days', () => {
           await receive(events[index]!, random);
           expect({ order, row: await outcome(subscription) }).toEqual({ order, row: before });
         }
-      await receive(subscription.updated(at(100 * 24 * 3600), { lookupKey: 'new' }), random);
+      const next = new ProviderSubscription(subscription.userId, subscription.customerId);
+      await receive(next.created(at(100 * 24 * 3600), { lookupKey: 'new' }), random);
       expect(await outcome(subscription)).toMatchObject({ status: 'active', plan: 'new' });
     }
   });

@@ -5,6 +5,9 @@ import { type Device, Devices } from '../../devices/index.js';
 import { StorageOverview, type StoredThings } from './storage-overview.js';
 import { TokenDesk, type TokenOverview } from './token-desk.js';
 
+/** How many devices are listed. */
+export const MOST_DEVICES = 100;
+
 /** All that an account has, as the services behind the API say. */
 export interface Overview extends TokenOverview, StoredThings {
   readonly subscription: Subscription;
@@ -28,7 +31,7 @@ export class AccountOverview {
       subscription: await this.subscriptions.of(userId),
       ...(await this.storage.of(userId)),
       sessions: await this.userSessions.list(userId, id),
-      devices: await this.devices.list(userId),
+      devices: await this.devices.newest(userId, MOST_DEVICES),
       ...(await this.tokenDesk.overview(userId)),
     };
   }

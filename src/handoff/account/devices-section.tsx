@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { Time } from '../layout.js';
-import type { Overview } from './account-overview.js';
+import { MOST_DEVICES, type Overview } from './account-overview.js';
 import { ActionForm } from './action-form.js';
 
 interface DevicesProps {
@@ -14,6 +14,9 @@ export function DevicesSection({ overview, csrfToken }: DevicesProps): VNode {
     <section aria-labelledby="devices">
       <h2 id="devices">Devices</h2>
       {devices.length === 0 && <p class="hint">No device is registered.</p>}
+      {devices.length === MOST_DEVICES && (
+        <p class="hint">There may be older ones. The newest {MOST_DEVICES} are shown.</p>
+      )}
       <ul class="things">
         {devices.map(({ id, name, platform, lastSeenAt, createdAt }) => (
           <li key={id}>

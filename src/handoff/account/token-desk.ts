@@ -2,14 +2,19 @@ import { Injectable } from '@nestjs/common';
 import { AccessTokens } from '../../access-tokens/index.js';
 import { type Scope, SCOPES } from '../../auth/index.js';
 import { Clock } from '../../platform/clock/index.js';
-import { asName } from '../../platform/http/index.js';
-import { Workspaces } from '../../workspaces/index.js';
+import { asName, Conflict } from '../../platform/http/index.js';
+import { WorkspacesOfUser } from '../../workspaces/index.js';
 import type { Form } from '../form.js';
 
 const DAY_MS = 24 * 60 * 60_000;
 
+/** How many tokens are listed. The others come into view when some of these are revoked. */
+export const MOST_TOKENS = 100;
+
 /** How many days a token lasts, as the form offers it. */
 export const LIFETIMES = ['30', '90', '365', 'never'] as const;
+
+const TOO_MANY = 'There are as many tokens as an account may have. Revoke one first.';
 
 export type MintField = 'name' | 'scopes' | 'expiry';
 
@@ -25,7 +30,7 @@ export interface ListedToken {
 }
 
 export interface TokenOverview {
-  /** Those that can be used, newest first. */
+  /** Those that can be used, newest first: `MOST_TOKENS` of them. */
   readonly tokens: readonly ListedToken[];
   readonly workspaces: readonly { readonly id: string; readonly name: string }[];
 }
@@ -46,27 +51,19 @@ export interface FailedMint {
 export class TokenDesk {
   constructor(
     private readonly accessTokens: AccessTokens,
-    private readonly workspaces: Workspaces,
+    private readonly workspaces: WorkspacesOfUser,
     private readonly clock: Clock,
   ) {}
 
   async overview(userId: string): Promise<TokenOverview> {
-    const interactive = { userId, scopes: SCOPES, tokenId: null, workspaceId: null, expiresAt: null };
-    const workspaces = await this.workspaces.list(interactive);
-    const names = new Map(workspaces.map(({ id, name }) => [id, name]));
-    const now = this.clock.now();
-    const tokens = (await this.accessTokens.list(userId))
-      .filter(({ revokedAt, expiresAt }) => revokedAt === null && (expiresAt === null || expiresAt > now))
-      .map(({ id, name, scopes, workspaceId, createdAt, lastUsedAt, expiresAt }) => ({
-        id,
-        name,
-        scopes,
-        createdAt,
-        lastUsedAt,
-        expiresAt,
-        workspaceName: workspaceId === null ? null : (names.get(workspaceId) ?? 'a deleted workspace'),
-      }));
-    return { tokens, workspaces };
+    const live = await this.accessTokens.live(userId, MOST_TOKENS);
+    const bound = live.flatMap(({ workspaceId }) => workspaceId ?? []);
+    const names = await this.workspaces.names(userId, bound);
+    const tokens = live.map(({ workspaceId, ...token }) => ({
+      ...token,
+      workspaceName: workspaceId === null ? null : (names.get(workspaceId) ?? 'a deleted workspace'),
+    }));
+    return { tokens, workspaces: await this.workspaces.oldest(userId) };
   }
 
   /** The new token, to be shown this once. @throws TooManyRequests, and NotFound for somebody else's workspace */
@@ -81,13 +78,18 @@ export class TokenDesk {
       ...(LIFETIMES.some((one) => one === expiry) ? {} : { expiry: 'Choose when the token ends.' }),
     };
     if (Object.keys(faults).length > 0) return { faults, values: { name, scopes, workspaceId, expiry } };
-    const { raw } = await this.accessTokens.mint(userId, {
-      name,
-      scopes: SCOPES.filter((scope) => scopes.includes(scope)),
-      workspaceId: workspaceId || null,
-      expiresAt: expiry === 'never' ? null : this.inDays(Number(expiry)),
-    });
-    return { name, raw };
+    try {
+      const { raw } = await this.accessTokens.mint(userId, {
+        name,
+        scopes: SCOPES.filter((scope) => scopes.includes(scope)),
+        workspaceId: workspaceId || null,
+        expiresAt: expiry === 'never' ? null : this.inDays(Number(expiry)),
+      });
+      return { name, raw };
+    } catch (error) {
+      if (!(error instanceof Conflict)) throw error;
+      return { faults: { name: TOO_MANY }, values: { name, scopes, workspaceId, expiry } };
+    }
   }
 
   /** @throws NotFound */

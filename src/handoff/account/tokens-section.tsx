@@ -5,7 +5,7 @@ import type { FlashMessages } from './flash-messages.js';
 import type { Overview } from './account-overview.js';
 import { ActionForm } from './action-form.js';
 import { MintForm } from './mint-form.js';
-import type { ListedToken } from './token-desk.js';
+import { type ListedToken, MOST_TOKENS } from './token-desk.js';
 
 interface TokensProps extends FlashMessages {
   readonly overview: Overview;
@@ -19,6 +19,9 @@ export function TokensSection({ overview, csrfToken, minted, failedMint }: Token
       <h2 id="tokens">Access tokens</h2>
       <p class="hint">For scripts and tools that work without you. A token is shown once, when it is made.</p>
       {minted && <NewToken {...minted} />}
+      {tokens.length === MOST_TOKENS && (
+        <p class="hint">There may be older ones. The newest {MOST_TOKENS} are shown.</p>
+      )}
       <ul class="things">
         {tokens.map((token) => (
           <li key={token.id}>

@@ -1,6 +1,9 @@
 /** Below every id: where a walk in the order of ids begins. */
 export const BEFORE_ALL_IDS = '00000000-0000-0000-0000-000000000000';
 
+/** Above every id: where a walk against the order of ids begins. */
+export const AFTER_ALL_IDS = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
 /**
  * Removes so many rows at a time until fewer are left; once aborted, it ends with the batch under way. Returns how many went.
  * @param removed a batch, as rows

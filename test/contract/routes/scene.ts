@@ -1,7 +1,7 @@
 import { generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto';
 import supertest from 'supertest';
 import { Subscriptions } from '../../../src/billing/index.js';
-import { Workspaces } from '../../../src/workspaces/index.js';
+import { WorkspacesOfUser } from '../../../src/workspaces/index.js';
 import { assetToken, TestAssets } from '../../kit/assets.js';
 import { automationPath, TestVault } from '../../kit/automation.js';
 import { BASE_URL, startService, type TestService, type TestUser, TestWorkspace } from '../../kit/index.js';
@@ -65,7 +65,7 @@ export async function mint(user: TestUser, body: object): Promise<{ id: string; 
 
 /** A workspace with nothing in it, whatever the user's subscription says. */
 export async function bareWorkspace({ app }: TestService, userId: string): Promise<string> {
-  return (await app.get(Workspaces).create(userId, 'bare')).id;
+  return (await app.get(WorkspacesOfUser).create(userId, 'bare')).id;
 }
 
 /** What a household has, with another one of what a request uses up. */

@@ -22,6 +22,7 @@ import { QuickCheckOfBlobs1763600000023 } from './1763600000023-quick-check-of-b
 import { ValidCheckOfBlobs1763600000024 } from './1763600000024-valid-check-of-blobs.js';
 import { WrongPasswords1763600000028 } from './1763600000028-wrong-passwords.js';
 import { DocumentUsage1763600000025 } from './1763600000025-document-usage.js';
+import { Caps1763600000027 } from './1763600000027-caps.js';
 
 /** In the order in which they run. Hand-written; never edited once landed. */
 export const migrations = [
@@ -49,4 +50,5 @@ export const migrations = [
   ValidCheckOfBlobs1763600000024,
   WrongPasswords1763600000028,
   DocumentUsage1763600000025,
+  Caps1763600000027,
 ];

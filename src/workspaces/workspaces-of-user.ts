@@ -1,0 +1,72 @@
+import { Injectable } from '@nestjs/common';
+import { lockUser, type Principal } from '../auth/index.js';
+import { Clock } from '../platform/clock/index.js';
+import { BEFORE_ALL_IDS, Database, newId } from '../platform/database/index.js';
+import { Conflict, Unauthorized } from '../platform/http/index.js';
+import { workspacesOfUserStatements } from './workspaces-of-user.queries.js';
+
+const PAGE = 500;
+
+/** Of one user, deleted ones not counted. */
+const MAX_WORKSPACES = 1_000;
+
+/** A workspace as its owner sees it. */
+export interface ListedWorkspace {
+  readonly id: string;
+  readonly userId: string;
+  readonly name: string;
+  /** Null until encryption is set up. */
+  readonly encryptionSalt: string | null;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+/** What is asked by user and not by workspace: which there are, and one more. */
+@Injectable()
+export class WorkspacesOfUser {
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Oldest first, page by page; for a token that is bound to a workspace, that one alone. */
+  async *list({ userId, workspaceId }: Principal): AsyncGenerator<ListedWorkspace[], void> {
+    if (workspaceId !== null) {
+      yield await this.database.run(workspacesOfUserStatements.one, [userId, workspaceId]);
+      return;
+    }
+    for (let above: string | undefined = BEFORE_ALL_IDS; above !== undefined;) {
+      const page: ListedWorkspace[] = await this.page(userId, above, PAGE);
+      yield page;
+      above = page[PAGE - 1]?.id;
+    }
+  }
+
+  /** The oldest ones: all that a user can make. */
+  oldest(userId: string): Promise<ListedWorkspace[]> {
+    return this.page(userId, BEFORE_ALL_IDS, MAX_WORKSPACES);
+  }
+
+  /** The names of those among `ids` that are the user's and not deleted, by their ids. */
+  async names(userId: string, ids: readonly string[]): Promise<Map<string, string>> {
+    const values = [userId, ids];
+    const rows = await this.database.run<ListedWorkspace>(workspacesOfUserStatements.among, values);
+    return new Map(rows.map(({ id, name }) => [id, name]));
+  }
+
+  /** @throws Conflict when the user has 1,000 already, Unauthorized when the account has just gone */
+  async create(userId: string, name: string): Promise<ListedWorkspace> {
+    const values = [newId(), userId, name, this.clock.now(), MAX_WORKSPACES];
+    const [created] = await this.database.transaction(async (tx) => {
+      // Without the lock two at once would count the same.
+      if (!(await lockUser(tx, userId))) throw new Unauthorized();
+      return tx.run<ListedWorkspace>(workspacesOfUserStatements.create, values);
+    });
+    if (!created) throw new Conflict(`a user has ${MAX_WORKSPACES} workspaces at most: delete one first`);
+    return created;
+  }
+
+  private page(userId: string, above: string, limit: number): Promise<ListedWorkspace[]> {
+    return this.database.run(workspacesOfUserStatements.page, [userId, above, limit]);
+  }
+}
