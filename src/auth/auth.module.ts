@@ -21,6 +21,7 @@ import { RateLimitGuard } from './rate-limit.guard.js';
 import { RequestsAtOnce } from './requests-at-once.js';
 import { ScopeGuard } from './scope.guard.js';
 import { SigningKeys } from './signing-keys.js';
+import { Suspensions } from './suspensions.js';
 import { UserEntity } from './user.entity.js';
 import { UserSessions } from './user-sessions.js';
 import { Users } from './users.js';
@@ -46,6 +47,7 @@ import { Users } from './users.js';
     RequestsAtOnce,
     ScopeGuard,
     SigningKeys,
+    Suspensions,
     Users,
     UserSessions,
   ],
@@ -58,6 +60,7 @@ import { Users } from './users.js';
     RateLimitGuard,
     ScopeGuard,
     SigningKeys,
+    Suspensions,
     Users,
     UserSessions,
   ],

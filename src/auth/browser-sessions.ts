@@ -5,6 +5,7 @@ import { KillSwitch } from '../platform/kill-switch/index.js';
 import { GuessLimit } from './guess-limit.js';
 import { CLIENT_ADDRESS_HEADER, type Identity } from './identity.js';
 import { IDENTITY } from './identity.provider.js';
+import { whileNotSuspended } from './session-guard.js';
 import { IdentityClient } from './identity-client.js';
 
 /** Who makes a request, as far as a session remembers it. */
@@ -68,7 +69,7 @@ export class BrowserSessions {
   ) {}
 
   /**
-   * Whose browser it is, by its Cookie header; null for nobody's. With the cookies that the browser has to take over: a
+   * Whose browser it is, by its Cookie header; null for nobody's. @throws AccountSuspended. With the cookies that the browser has to take over: a
    * session slides, at most once a day, and one that has ended is forgotten.
    */
   async of(
@@ -112,9 +113,13 @@ export class BrowserSessions {
   /**
    * Makes a session of its own for an app and returns a one-time token for it. The handler hands over the very session
    * that a token was minted from: minted from the browser's, the two would end together.
-   * @param browser the browser's session. @throws Forbidden when it ends meanwhile: a password may have been changed
+   * @param browser the browser's session. @throws Forbidden when it ends meanwhile: a password may have been changed; AccountSuspended
    */
-  async handOver(browser: { userId: string; token: string }, client: Client): Promise<string> {
+  handOver(browser: { userId: string; token: string }, client: Client): Promise<string> {
+    return whileNotSuspended(() => this.mintFrom(browser, client));
+  }
+
+  private async mintFrom(browser: { userId: string; token: string }, client: Client): Promise<string> {
     const { internalAdapter } = await this.identity.$context;
     const session = await internalAdapter.createSession(browser.userId, false, {
       ipAddress: client.ip,

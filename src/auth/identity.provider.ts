@@ -1,9 +1,11 @@
 import type { FactoryProvider } from '@nestjs/common';
 import { Configuration, keptSecret } from '../config/index.js';
+import { Clock } from '../platform/clock/index.js';
 import { Database, underStartLock } from '../platform/database/index.js';
 import { Log } from '../platform/log/index.js';
 import { HandledPasswords } from './handled-passwords.js';
 import { createIdentity, type Identity } from './identity.js';
+import { guardSessions, refusingSuspended } from './session-guard.js';
 import { WatchedPool } from './watched-pool.js';
 
 export const IDENTITY = Symbol('IDENTITY');
@@ -14,17 +16,24 @@ export const IDENTITY = Symbol('IDENTITY');
  */
 export const provideIdentity: FactoryProvider<Identity> = {
   provide: IDENTITY,
-  inject: [Configuration, Database, Log],
-  useFactory: async (configuration: Configuration, database: Database, log: Log) => {
+  inject: [Configuration, Database, Clock, Log],
+  useFactory: async (configuration: Configuration, database: Database, clock: Clock, log: Log) => {
     const secret = configuration.authSecret ?? (await keptSecret(configuration.dataDir, 'auth-secret'));
     const pool = new WatchedPool(database.pool);
     const passwords = new HandledPasswords(database);
     const identity = createIdentity(configuration, secret, { pool, passwords }, log);
+    guardSessions((await identity.$context).internalAdapter, {
+      database,
+      clock,
+      noting: (work) => pool.noting(work),
+    });
     await underStartLock(database.dataSource, () => identity.api.getJwks());
     return {
       ...identity,
-      handler: (request) =>
-        pool.rethrowingDatabaseErrors(() => passwords.watch(() => identity.handler(request))),
+      handler: async (request) =>
+        refusingSuspended(
+          await pool.rethrowingDatabaseErrors(() => passwords.watch(() => identity.handler(request))),
+        ),
     };
   },
 };

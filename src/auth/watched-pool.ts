@@ -63,7 +63,8 @@ export class WatchedPool {
     return Promise.resolve();
   }
 
-  private async noting<T>(work: () => Promise<T>): Promise<T> {
+  /** Runs a query, its own or somebody else's, and keeps its fault in sight. */
+  async noting<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {

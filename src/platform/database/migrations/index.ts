@@ -20,6 +20,7 @@ import { SmallSamplesOfBlobs1763600000021 } from './1763600000021-small-samples-
 import { QuickChecksOfWorkspaces1763600000022 } from './1763600000022-quick-checks-of-workspaces.js';
 import { QuickCheckOfBlobs1763600000023 } from './1763600000023-quick-check-of-blobs.js';
 import { ValidCheckOfBlobs1763600000024 } from './1763600000024-valid-check-of-blobs.js';
+import { SuspensionAndTrustedTime1763600000026 } from './1763600000026-suspension-and-trusted-time.js';
 
 /** In the order in which they run. Hand-written; never edited once landed. */
 export const migrations = [
@@ -45,4 +46,5 @@ export const migrations = [
   QuickChecksOfWorkspaces1763600000022,
   QuickCheckOfBlobs1763600000023,
   ValidCheckOfBlobs1763600000024,
+  SuspensionAndTrustedTime1763600000026,
 ];
