@@ -52,6 +52,7 @@ import { Users } from './users.js';
     UserSessions,
   ],
   exports: [
+    AccessCheck,
     AuthenticationGuard,
     Authenticator,
     BrowserSessions,

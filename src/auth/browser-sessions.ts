@@ -5,7 +5,6 @@ import { KillSwitch } from '../platform/kill-switch/index.js';
 import { GuessLimit } from './guess-limit.js';
 import { CLIENT_ADDRESS_HEADER, type Identity } from './identity.js';
 import { IDENTITY } from './identity.provider.js';
-import { whileNotSuspended } from './session-guard.js';
 import { IdentityClient } from './identity-client.js';
 
 /** Who makes a request, as far as a session remembers it. */
@@ -115,11 +114,7 @@ export class BrowserSessions {
    * that a token was minted from: minted from the browser's, the two would end together.
    * @param browser the browser's session. @throws Forbidden when it ends meanwhile: a password may have been changed; AccountSuspended
    */
-  handOver(browser: { userId: string; token: string }, client: Client): Promise<string> {
-    return whileNotSuspended(() => this.mintFrom(browser, client));
-  }
-
-  private async mintFrom(browser: { userId: string; token: string }, client: Client): Promise<string> {
+  async handOver(browser: { userId: string; token: string }, client: Client): Promise<string> {
     const { internalAdapter } = await this.identity.$context;
     const session = await internalAdapter.createSession(browser.userId, false, {
       ipAddress: client.ip,

@@ -3,9 +3,10 @@ import { Configuration, keptSecret } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, underStartLock } from '../platform/database/index.js';
 import { Log } from '../platform/log/index.js';
+import { AccountSuspended } from './account-suspended.js';
 import { HandledPasswords } from './handled-passwords.js';
 import { createIdentity, type Identity } from './identity.js';
-import { guardSessions, refusingSuspended } from './session-guard.js';
+import { guardSessions, mayBeSuspended } from './session-guard.js';
 import { WatchedPool } from './watched-pool.js';
 
 export const IDENTITY = Symbol('IDENTITY');
@@ -22,17 +23,14 @@ export const provideIdentity: FactoryProvider<Identity> = {
     const pool = new WatchedPool(database.pool);
     const passwords = new HandledPasswords(database);
     const identity = createIdentity(configuration, secret, { pool, passwords }, log);
-    guardSessions((await identity.$context).internalAdapter, {
-      database,
-      clock,
-      noting: (work) => pool.noting(work),
-    });
+    guardSessions((await identity.$context).internalAdapter, { database, clock, pool });
     await underStartLock(database.dataSource, () => identity.api.getJwks());
     return {
       ...identity,
-      handler: async (request) =>
-        refusingSuspended(
-          await pool.rethrowingDatabaseErrors(() => passwords.watch(() => identity.handler(request))),
+      handler: (request) =>
+        pool.rethrowingFaults(
+          () => passwords.watch(() => identity.handler(request)),
+          (fault) => fault instanceof AccountSuspended && mayBeSuspended(request),
         ),
     };
   },

@@ -1,7 +1,10 @@
+export { AccessCheck } from './access-check.js';
 export {
   ACCESS,
   type Access,
   type AuthenticatedRequest,
+  BOUND_TOKENS_TOO,
+  BoundTokensToo,
   CurrentPrincipal,
   Interactive,
   Public,

@@ -1,10 +1,8 @@
-import { APIError, isAPIError } from 'better-auth/api';
 import type { Clock } from '../platform/clock/index.js';
 import { type Database, statement } from '../platform/database/index.js';
 import { AccountSuspended } from './account-suspended.js';
 import type { Identity } from './identity.js';
-
-const CODE = 'ACCOUNT_SUSPENDED';
+import type { WatchedPool } from './watched-pool.js';
 
 const suspendedUser = statement(
   'session_guard.suspended_user',
@@ -13,30 +11,35 @@ const suspendedUser = statement(
 
 type Adapter = Awaited<Identity['$context']>['internalAdapter'];
 
-/** What the guard needs of the service. `noting` keeps a fault of the database in sight, which the handler would hide. */
-export interface SessionGuardParts {
+interface Parts {
   readonly database: Database;
   readonly clock: Clock;
-  readonly noting: <T>(work: () => Promise<T>) => Promise<T>;
+  readonly pool: WatchedPool;
 }
 
 /**
  * Puts two rules at the one place where the identity handler finds and begins sessions. No session of a suspended account
- * is found or begun: APIError FORBIDDEN, after the password was checked, so that nobody learns of a suspension without it.
- * And a session that has run out is not found, so that the handler does not delete it: under a clock that is wrong for
- * a moment that would sign everybody out for good. The nightly job removes it.
+ * is found or begun; the request is answered with AccountSuspended, after the password was checked, so that nobody learns
+ * of a suspension without it. And a session that has run out is not found, so that the handler does not delete it: under
+ * a clock that is wrong for a moment that would sign everybody out for good. The nightly job removes it.
  */
-export function guardSessions(adapter: Adapter, { database, clock, noting }: SessionGuardParts): void {
+export function guardSessions(adapter: Adapter, { database, clock, pool }: Parts): void {
   const { findSession, createSession } = adapter;
-  const refuseSuspended = async (userId: string): Promise<void> => {
-    const rows = await noting(() => database.run(suspendedUser, [userId]));
-    if (rows.length > 0) throw new APIError('FORBIDDEN', { code: CODE, message: 'the account is suspended' });
-  };
+  const refuseSuspended = (userId: string): Promise<void> =>
+    pool.noting(async () => {
+      const rows = await database.run(suspendedUser, [userId]);
+      if (rows.length > 0) throw new AccountSuspended();
+    });
 
   adapter.findSession = async (token) => {
     const found = await findSession(token);
     if (!found || found.session.expiresAt <= clock.now()) return null;
-    await refuseSuspended(found.user.id);
+    try {
+      await refuseSuspended(found.user.id);
+    } catch (error) {
+      if (error instanceof AccountSuspended) return null; // noted; thrown, the handler would log it as its own fault
+      throw error;
+    }
     return found;
   };
   adapter.createSession = async (userId, ...more) => {
@@ -45,22 +48,5 @@ export function guardSessions(adapter: Adapter, { database, clock, noting }: Ses
   };
 }
 
-/** An answer of the handler, unless the guard has made it. @throws AccountSuspended */
-export async function refusingSuspended(answer: Response): Promise<Response> {
-  if (answer.status !== 403) return answer;
-  const body = (await answer
-    .clone()
-    .json()
-    .catch(() => null)) as { code?: unknown } | null;
-  if (body?.code === CODE) throw new AccountSuspended();
-  return answer;
-}
-
-/** Work on the handler's adapter itself. @throws AccountSuspended for what the guard throws */
-export async function whileNotSuspended<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw isAPIError(error) && error.body?.code === CODE ? new AccountSuspended() : error;
-  }
-}
+/** Whoever is suspended may still sign out: of a browser, to sign in to another account. */
+export const mayBeSuspended = ({ url }: Request): boolean => new URL(url).pathname.endsWith('/sign-out');

@@ -27,13 +27,16 @@ export class WatchedPool {
   constructor(private readonly pool: Pool) {}
 
   /**
-   * Runs a request of the identity handler. @throws the fault of PostgreSQL that the handler met, whatever it has
-   * answered for it
+   * Runs a request of the identity handler. @throws the fault that was met meanwhile, whatever the handler has answered
+   * for it, unless it is tolerated
    */
-  async rethrowingDatabaseErrors<T>(work: () => Promise<T>): Promise<T> {
+  async rethrowingFaults<T>(
+    work: () => Promise<T>,
+    isTolerated: (fault: Error) => boolean = () => false,
+  ): Promise<T> {
     const watched: Watched = {};
     const result = await requests.run(watched, work);
-    if (watched.fault) throw watched.fault;
+    if (watched.fault && !isTolerated(watched.fault)) throw watched.fault;
     return result;
   }
 
@@ -63,7 +66,7 @@ export class WatchedPool {
     return Promise.resolve();
   }
 
-  /** Runs a query, its own or somebody else's, and keeps its fault in sight. */
+  /** Runs a query, or a check of ours, and keeps its fault in sight. */
   async noting<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();

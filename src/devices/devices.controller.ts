@@ -1,5 +1,5 @@
 import { Controller, Delete, Get, Param, Post } from '@nestjs/common';
-import { CurrentPrincipal, type Principal, Scopes } from '../auth/index.js';
+import { BoundTokensToo, CurrentPrincipal, type Principal, Scopes, Unbound } from '../auth/index.js';
 import { Configuration } from '../config/index.js';
 import { JsonBody } from '../platform/http/index.js';
 import { Documented } from '../platform/openapi/index.js';
@@ -18,12 +18,14 @@ export class DevicesController {
 
   @Get()
   @Scopes('documents:read', 'documents:write')
+  @BoundTokensToo('a client finds itself among them; names alone, and nothing can be done with them')
   async list(@CurrentPrincipal() { userId }: Principal): Promise<{ devices: DeviceWire[] }> {
     return { devices: (await this.devices.list(userId)).map(deviceWire) };
   }
 
   @Post()
   @Scopes('documents:read', 'documents:write')
+  @BoundTokensToo('a client registers itself before it syncs its workspace')
   async create(
     @CurrentPrincipal() { userId }: Principal,
     @JsonBody() { name, platform }: CreateDeviceRequest,
@@ -34,6 +36,7 @@ export class DevicesController {
   /** What a browser needs to subscribe. */
   @Get('vapid-public-key')
   @Scopes('documents:read', 'documents:write')
+  @BoundTokensToo('the same for everybody')
   vapidPublicKey(): { publicKey: string; enabled: true } | { enabled: false } {
     const { vapidPublicKey } = this.configuration;
     return vapidPublicKey === undefined ? { enabled: false } : { publicKey: vapidPublicKey, enabled: true };
@@ -41,6 +44,7 @@ export class DevicesController {
 
   @Delete(':id')
   @Scopes('full')
+  @Unbound()
   async delete(@CurrentPrincipal() { userId }: Principal, @Param('id') id: string): Promise<{ ok: true }> {
     await this.devices.delete(userId, id);
     return { ok: true };

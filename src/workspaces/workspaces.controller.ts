@@ -1,5 +1,5 @@
 import { Controller, Delete, Get, HttpCode, Post } from '@nestjs/common';
-import { CurrentPrincipal, type Principal, Scopes, Unbound } from '../auth/index.js';
+import { BoundTokensToo, CurrentPrincipal, type Principal, Scopes, Unbound } from '../auth/index.js';
 import { RequiresSubscription } from '../billing/index.js';
 import { JsonBody } from '../platform/http/index.js';
 import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
@@ -23,6 +23,7 @@ export class WorkspacesController {
 
   @Get()
   @Scopes('documents:read')
+  @BoundTokensToo('lists that workspace alone')
   async list(@CurrentPrincipal() principal: Principal): Promise<{ workspaces: WorkspaceWire[] }> {
     const workspaces = await this.workspaces.list(principal);
     return { workspaces: workspaces.map(workspaceWire) };
