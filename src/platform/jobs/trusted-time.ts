@@ -9,7 +9,7 @@ const TOLERATED_DRIFT_MS = 10 * 60_000;
 
 /** $1: the clock. Whether it is near what the row `t` has, or has stood by its word for a day, however far ahead it is. */
 const IS_TRUSTED = `(
-  $1 <= t.as_of + interval '48 hours'
+  $1 <= t.trusted_until + interval '48 hours'
   OR coalesce($1 BETWEEN t.doubted_until AND t.doubted_until + interval '48 hours'
               AND $1 >= t.doubted_from + interval '24 hours', false))`;
 
@@ -17,19 +17,19 @@ const statements = {
   /** $2: whether the clock is known to be right as it was a moment ago. */
   look: statement(
     'trusted_time.look',
-    `INSERT INTO trusted_time AS t (as_of) VALUES ($1)
+    `INSERT INTO trusted_time AS t (trusted_until) VALUES ($1)
      ON CONFLICT (id) DO UPDATE SET
-       as_of = CASE WHEN $2 OR ${IS_TRUSTED} THEN greatest(t.as_of, $1) ELSE t.as_of END,
+       trusted_until = CASE WHEN $2 OR ${IS_TRUSTED} THEN greatest(t.trusted_until, $1) ELSE t.trusted_until END,
        doubted_from = CASE WHEN $2 OR ${IS_TRUSTED} THEN NULL
                            WHEN $1 BETWEEN t.doubted_until AND t.doubted_until + interval '48 hours' THEN t.doubted_from
                            ELSE $1 END,
        doubted_until = CASE WHEN $2 OR ${IS_TRUSTED} THEN NULL ELSE $1 END
-     RETURNING as_of AS "asOf"`,
+     RETURNING trusted_until AS "asOf"`,
   ),
 
   peek: statement(
     'trusted_time.peek',
-    `SELECT CASE WHEN ${IS_TRUSTED} THEN greatest(t.as_of, $1) ELSE t.as_of END AS "asOf" FROM trusted_time t`,
+    `SELECT CASE WHEN ${IS_TRUSTED} THEN greatest(t.trusted_until, $1) ELSE t.trusted_until END AS "asOf" FROM trusted_time t`,
   ),
 };
 

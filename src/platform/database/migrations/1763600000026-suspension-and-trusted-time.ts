@@ -14,11 +14,11 @@ export class SuspensionAndTrustedTime1763600000026 implements MigrationInterface
 
       CREATE TABLE trusted_time (
         id boolean PRIMARY KEY DEFAULT true CHECK (id),
-        as_of timestamptz NOT NULL,
+        trusted_until timestamptz NOT NULL,
         doubted_from timestamptz,
         doubted_until timestamptz
       );
-      INSERT INTO trusted_time (as_of)
+      INSERT INTO trusted_time (trusted_until)
       SELECT as_of FROM (
         SELECT greatest(
           (SELECT max(started_at) FROM job_runs),
