@@ -20,7 +20,7 @@ interface Owed extends ProviderIds {
 @Injectable()
 export class OwedCancellations {
   private isDue = false;
-  private isSettling = false;
+  private settling: Promise<void> | undefined;
 
   constructor(
     private readonly database: Database,
@@ -31,7 +31,12 @@ export class OwedCancellations {
   /** Not waited for. One pass at a time: many accounts that go at once must not ask for the same many times. */
   settleSoon(): void {
     this.isDue = true;
-    if (!this.isSettling) void this.settleWhileDue();
+    this.settling ??= this.settleWhileDue().finally(() => (this.settling = undefined));
+  }
+
+  /** Resolves when what `settleSoon` has begun has come to its end. */
+  async settled(): Promise<void> {
+    await this.settling;
   }
 
   /** Goes through all of them; without a provider they stay. Twice at once is harmless. */
@@ -50,12 +55,10 @@ export class OwedCancellations {
   }
 
   private async settleWhileDue(): Promise<void> {
-    this.isSettling = true;
     while (this.isDue) {
       this.isDue = false;
       await this.log.bestEffort('cancel at the payment provider', () => this.settle());
     }
-    this.isSettling = false;
   }
 
   private async settleOne(owed: Owed): Promise<ProviderRefusal | undefined> {

@@ -1,5 +1,5 @@
-import { isEmail } from 'class-validator';
 import { Argument, InvalidArgumentError, Option } from 'commander';
+import { EMAIL_RULE, isEmailAddress } from '../auth/index.js';
 import { isInstant, parseInstant } from '../platform/clock/index.js';
 import { asName, NAME_RULE } from '../platform/http/index.js';
 
@@ -16,10 +16,17 @@ export const nowOption = (): Option =>
   new Option('--now <time>', 'as if it were this time, ISO 8601, UTC without a zone').argParser(time);
 
 export const emailArgument = (): Argument =>
-  new Argument('<email>', 'address of the account').argParser(email);
+  new Argument('<email>', 'address of the account').argParser(knownEmail);
 
-export function email(text: string): string {
-  if (isEmail(text)) return text;
+/** Of a new account. */
+export function newEmail(text: string): string {
+  if (isEmailAddress(text)) return text;
+  throw new InvalidArgumentError(`It ${EMAIL_RULE}.`);
+}
+
+/** Of an account that may be from before the rule for new ones. */
+export function knownEmail(text: string): string {
+  if (/.@./.test(text)) return text;
   throw new InvalidArgumentError('It must be an email address.');
 }
 

@@ -1,5 +1,5 @@
-import { Clock } from '../platform/clock/index.js';
 import { Doctor, type Finding } from '../platform/doctor/index.js';
+import { TrustedTime } from '../platform/jobs/index.js';
 import type { DryRun } from './arguments.js';
 import type { Report } from './report.js';
 import { withService } from './with-service.js';
@@ -23,7 +23,7 @@ export function examine({ deep, fix, dryRun }: DoctorOptions): Promise<Report> {
       const findings: Finding[] = [];
       let found = 0;
       let fixed = 0;
-      const now = service.get(Clock).now();
+      const now = await service.get(TrustedTime).now();
       const examination = { now, isDeep: deep === true, fix: fix === true && !dryRun };
       for await (const finding of service.get(Doctor).examine(examination)) {
         found += 1;

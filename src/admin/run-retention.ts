@@ -1,6 +1,5 @@
 import type { INestApplicationContext } from '@nestjs/common';
-import { Clock } from '../platform/clock/index.js';
-import { NightlyJobs } from '../platform/jobs/index.js';
+import { NightlyJobs, TrustedTime } from '../platform/jobs/index.js';
 import {
   Retention,
   retentionCounts,
@@ -54,11 +53,11 @@ export function previewRetention(now: Date | undefined): Promise<Report> {
   });
 }
 
-function thin(
+async function thin(
   service: INestApplicationContext,
   now: Date | undefined,
   options: RetentionOptions,
 ): Promise<RetentionReport> {
   const retention = service.get(Retention);
-  return now ? retention.run(now, options) : retention.runDue(service.get(Clock).now(), options);
+  return now ? retention.run(now, options) : retention.runDue(await service.get(TrustedTime).now(), options);
 }

@@ -1,5 +1,5 @@
 import { BlobPreview, BlobUpkeep } from '../platform/blobs/index.js';
-import { Clock } from '../platform/clock/index.js';
+import { TrustedTime } from '../platform/jobs/index.js';
 import type { Report } from './report.js';
 import { withService } from './with-service.js';
 import { withStores } from './with-stores.js';
@@ -8,7 +8,7 @@ import { withStores } from './with-stores.js';
 export function sweepBlobs(now?: Date): Promise<Report> {
   return withService((service) =>
     withStores(async () => {
-      const swept = await service.get(BlobUpkeep).sweep(now ?? service.get(Clock).now());
+      const swept = await service.get(BlobUpkeep).sweep(now ?? (await service.get(TrustedTime).now()));
       const { blobs, copies, drafts, stuck } = swept;
       const text = `Removed ${blobs} blobs, ${copies} copies left by moves, ${drafts} unfinished uploads`;
       if (stuck === 0) return { ...swept, text };
@@ -20,7 +20,7 @@ export function sweepBlobs(now?: Date): Promise<Report> {
 /** What it would remove. */
 export function previewSweep(now?: Date): Promise<Report> {
   return withService(async (service) => {
-    const due = await service.get(BlobPreview).sweep(now ?? service.get(Clock).now());
+    const due = await service.get(BlobPreview).sweep(now ?? (await service.get(TrustedTime).now()));
     const text = `${due.blobs} blobs and ${due.copies} copies left by moves would be removed`;
     return { dryRun: true, ...due, text };
   });

@@ -61,9 +61,13 @@ function securityOf(access: Access): OperationPolicy['security'] {
 }
 
 function forbidden(access: Access, isUnbound: boolean): Record<number, string> {
-  if (access.kind === 'interactive') return { 403: 'an interactive session is required' };
-  if (access.kind === 'public' || (isForAll(access.scopes) && !isUnbound)) return {};
-  return { 403: `the token lacks the scope${isUnbound ? ', or is bound to a workspace' : ''}` };
+  if (access.kind === 'public') return {};
+  const causes = [
+    ...(access.kind === 'interactive' ? ['an interactive session is required'] : []),
+    ...(access.kind === 'bearer' && !isForAll(access.scopes) ? ['the token lacks the scope'] : []),
+    ...(isUnbound ? ['the token is bound to a workspace'] : []),
+  ];
+  return { 403: [...causes, 'the account is suspended'].join(', or ') };
 }
 
 const defined = (answers: Readonly<Record<number, string | undefined>>): OperationPolicy['answers'] =>

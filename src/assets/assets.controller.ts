@@ -1,6 +1,6 @@
 import { Controller, Delete, Get, HttpCode, Patch, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { CurrentPrincipal, type Principal, Scopes, SCOPES, Transfer } from '../auth/index.js';
+import { BoundTokensToo, CurrentPrincipal, type Principal, Scopes, SCOPES, Transfer } from '../auth/index.js';
 import { BadRequest, JsonBody, sendJsonList } from '../platform/http/index.js';
 import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
 import { Documented } from '../platform/openapi/index.js';
@@ -122,6 +122,7 @@ export class AssetsController {
   @Post('import')
   @OpenWhenReadOnly('always refused')
   @Scopes(...SCOPES)
+  @BoundTokensToo('always refused')
   import(): never {
     throw new BadRequest('assets cannot be imported here: there is no local file system');
   }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type BlobLocation, type BlobReference, BlobSweeper } from '../platform/blobs/index.js';
+import { type BlobLocation, type BlobReference, BlobUpkeep } from '../platform/blobs/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, type Tx } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
@@ -36,7 +36,7 @@ export class Assets {
 
   constructor(
     private readonly database: Database,
-    private readonly sweeper: BlobSweeper,
+    private readonly blobs: BlobUpkeep,
     private readonly clock: Clock,
     private readonly bus: EventBus,
     private readonly log: Log,
@@ -116,9 +116,8 @@ export class Assets {
 
   /** Not waited for; what is condemned while a sweep is under way may stay until the next one. */
   private sweepSoon(): void {
-    const sweep = (): Promise<number> => this.sweeper.sweep(this.clock.now());
     this.sweeping ??= this.log
-      .bestEffort('remove the objects of deleted assets', sweep)
+      .bestEffort('remove the objects of deleted assets', () => this.blobs.sweepBlobs())
       .finally(() => (this.sweeping = undefined));
   }
 }

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
-import { Clock } from '../platform/clock/index.js';
 import { Database, removeInBatches } from '../platform/database/index.js';
-import { NightlyJobs } from '../platform/jobs/index.js';
+import { NightlyJobs, TrustedTime } from '../platform/jobs/index.js';
 import { Log } from '../platform/log/index.js';
 import { assetStatements } from './assets.queries.js';
 
@@ -20,7 +19,7 @@ export function oldestValidKey(now: Date): Date {
 export class IdempotencyKeys {
   constructor(
     private readonly database: Database,
-    private readonly clock: Clock,
+    private readonly time: TrustedTime,
     private readonly log: Log,
     jobs: NightlyJobs,
   ) {
@@ -31,7 +30,9 @@ export class IdempotencyKeys {
 
   @Interval(FORGET_EVERY_MS)
   async forgetNow(): Promise<void> {
-    await this.log.bestEffort('forget idempotency keys', () => this.forgetExpiredKeys(this.clock.now()));
+    await this.log.bestEffort('forget idempotency keys', async () =>
+      this.forgetExpiredKeys(await this.time.now()),
+    );
   }
 
   /**

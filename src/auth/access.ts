@@ -28,6 +28,16 @@ export const UNBOUND = 'unbound';
 /** The route reaches beyond any one workspace, so a token that is bound to one gets 403. */
 export const Unbound = (): MethodDecorator & ClassDecorator => SetMetadata(UNBOUND, true);
 
+export const BOUND_TOKENS_TOO = 'bound-tokens-too';
+
+/**
+ * The route names no workspace that a guard could hold the token to, and is open to a token that is bound to one all the
+ * same. A bearer's route that names none has this or `Unbound`, or is refused at boot.
+ * @param reason why such a token reaches nothing there that it should not
+ */
+export const BoundTokensToo = (reason: string): MethodDecorator & ClassDecorator =>
+  SetMetadata(BOUND_TOKENS_TOO, reason);
+
 export const SEES_DELETED_USERS = 'sees-deleted-users';
 
 /** The route answers also when the token's user is gone (everywhere else that is 401). */

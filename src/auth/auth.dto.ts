@@ -1,8 +1,8 @@
-import { IsEmail } from 'class-validator';
 import { IsName } from '../platform/http/index.js';
+import { IsEmailAddress } from './email-address.js';
 
 export class DevLoginRequest {
-  @IsEmail()
+  @IsEmailAddress()
   email: string;
 
   @IsName()

@@ -26,6 +26,7 @@ import { RateLimitGuard } from './rate-limit.guard.js';
 import { RequestsAtOnce } from './requests-at-once.js';
 import { ScopeGuard } from './scope.guard.js';
 import { SigningKeys } from './signing-keys.js';
+import { Suspensions } from './suspensions.js';
 import { UserEntity } from './user.entity.js';
 import { UserSessions } from './user-sessions.js';
 import { Users } from './users.js';
@@ -57,11 +58,13 @@ import { WrongPasswords } from './wrong-passwords.js';
     RequestsAtOnce,
     ScopeGuard,
     SigningKeys,
+    Suspensions,
     Users,
     UserSessions,
     WrongPasswords,
   ],
   exports: [
+    AccessCheck,
     AuthenticationGuard,
     Authenticator,
     BrowserSessions,
@@ -72,6 +75,7 @@ import { WrongPasswords } from './wrong-passwords.js';
     RateLimitGuard,
     ScopeGuard,
     SigningKeys,
+    Suspensions,
     Users,
     UserSessions,
   ],

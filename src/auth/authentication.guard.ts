@@ -1,13 +1,17 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { afterBody, Unauthorized } from '../platform/http/index.js';
+import { AccountSuspended } from './account-suspended.js';
 import { ACCESS, type Access, type AuthenticatedRequest } from './access.js';
 import { Authenticator } from './authenticator.js';
 import { GeneralLimit } from './general-limit.js';
 
 const BEARER = /^Bearer +([\x21-\x7e]+)$/i;
 
-/** 401, or a Principal on the request. Whether its user is still there, the last one reads. */
+/**
+ * 401, 403 for the access token of a suspended user, or a Principal on the request. Whether the user of a JWT is still
+ * there and not suspended, the last guard reads.
+ */
 @Injectable()
 export class AuthenticationGuard implements CanActivate {
   constructor(
@@ -28,8 +32,9 @@ export class AuthenticationGuard implements CanActivate {
       request.principal = await this.authenticator.verify(token);
       afterBody(request.raw, this.authenticator.recheck(request.principal));
     } catch (error) {
-      // Whoever tries tokens is counted by address: no later guard sees the request.
-      if (error instanceof Unauthorized) await this.limit.count({ ip: request.ip });
+      // Counted by address: no later guard sees the request.
+      if (error instanceof Unauthorized || error instanceof AccountSuspended)
+        await this.limit.count({ ip: request.ip });
       throw error;
     }
     return true;

@@ -2,12 +2,16 @@ import { Injectable } from '@nestjs/common';
 import { Clock } from '../platform/clock/index.js';
 import { Database, statement } from '../platform/database/index.js';
 import { Unauthorized } from '../platform/http/index.js';
+import { AccountSuspended } from './account-suspended.js';
 import { JwtVerifier } from './jwt-verifier.js';
 import { KeySet } from './key-set.js';
 import { PatVerifier } from './pat-verifier.js';
 import type { Principal } from './principal.js';
 
-const usersAmong = statement('auth.users_among', 'SELECT id FROM users WHERE id = ANY ($1)');
+const usersAmong = statement(
+  'auth.users_among',
+  'SELECT id, suspended_at IS NOT NULL AS "isSuspended" FROM users WHERE id = ANY ($1)',
+);
 
 const activePatsAmong = statement(
   'auth.active_pats_among',
@@ -20,6 +24,12 @@ const activePatsAmong = statement(
  * seconds.
  */
 const GOOD_FOR_MS = 3_000;
+
+/** A token that is good no longer though it has not expired, and what its bearer has to be told. */
+export interface Lapsed {
+  readonly principal: Principal;
+  readonly refusal: Unauthorized | AccountSuspended;
+}
 
 /** Proves whom a bearer token stands for. */
 @Injectable()
@@ -42,10 +52,11 @@ export class Authenticator {
     return { userId, scopes: ['full'], tokenId: null, keyId, workspaceId: null, expiresAt };
   }
 
-  /** The same where no guard looks for the user. @throws Unauthorized also when the user is gone */
+  /** The same where no guard looks for the user. @throws Unauthorized also when the user is gone, AccountSuspended */
   async authenticate(token: string): Promise<Principal> {
     const principal = await this.verify(token);
-    if ((await this.idsAmong(usersAmong, [principal.userId])).size === 0) throw new Unauthorized();
+    const refusal = refusalOf(await this.usersOf([principal]), principal);
+    if (refusal) throw refusal;
     return principal;
   }
 
@@ -55,33 +66,31 @@ export class Authenticator {
 
   /**
    * What asks again, when time may have passed, about a token that is good now. It throws Unauthorized when it has been
-   * taken away since. A JWT that has run out is good for the request that it began, or long uploads would fail in the end.
+   * taken away since, AccountSuspended when its user may do nothing any more. A JWT that has run out is good for the request that it began, or long uploads would fail in the end.
    */
   recheck(principal: Principal): () => Promise<void> {
     const goodAt = this.clock.elapsed();
     return async () => {
       const mustCheckAgain =
         this.clock.elapsed() - goodAt >= GOOD_FOR_MS || !(await this.isKeyKnown(principal));
-      if (mustCheckAgain && (await this.lapsed([principal])).length > 0) throw new Unauthorized();
+      const [lapsed] = mustCheckAgain ? await this.lapsed([principal]) : [];
+      if (lapsed) throw lapsed.refusal;
     };
   }
 
-  /** Those of the principals whose token is good no longer though it has not expired: revoked, signed with a key that was taken away, or its user gone. */
-  async lapsed(principals: readonly Principal[]): Promise<Principal[]> {
-    const now = this.clock.now();
+  /** Those of the principals whose token was revoked or signed with a key that was taken away, or whose user is gone or suspended. */
+  async lapsed(principals: readonly Principal[]): Promise<Lapsed[]> {
     const pats = principals.flatMap(({ tokenId }) => (tokenId === null ? [] : [tokenId]));
     const keys = await this.keySet.refresh();
-    const active = await this.idsAmong(activePatsAmong, pats, now);
-    const users = await this.idsAmong(
-      usersAmong,
-      principals.map(({ userId }) => userId),
-    );
-    return principals.filter(
-      ({ userId, tokenId, keyId }) =>
-        !users.has(userId) ||
-        (keyId !== undefined && !keys.has(keyId)) ||
-        (tokenId !== null && !active.has(tokenId)),
-    );
+    const active = await this.activeAmong(pats);
+    const users = await this.usersOf(principals);
+    return principals.flatMap((principal): Lapsed[] => {
+      const { tokenId, keyId } = principal;
+      const isTakenAway =
+        (keyId !== undefined && !keys.has(keyId)) || (tokenId !== null && !active.has(tokenId));
+      const refusal = isTakenAway ? new Unauthorized() : refusalOf(users, principal);
+      return refusal ? [{ principal, refusal }] : [];
+    });
   }
 
   /** Costs no query in most cases. A key may have been some seconds old in memory when the token was verified with it. */
@@ -89,13 +98,26 @@ export class Authenticator {
     return keyId === undefined || (await this.keySet.refresh()).has(keyId);
   }
 
-  private async idsAmong(
-    query: typeof usersAmong,
-    ids: readonly string[],
-    ...more: Date[]
-  ): Promise<Set<string>> {
-    if (ids.length === 0) return new Set();
-    const rows = await this.database.run<{ id: string }>(query, [[...new Set(ids)], ...more]);
+  private async usersOf(principals: readonly Principal[]): Promise<Users> {
+    const ids = [...new Set(principals.map(({ userId }) => userId))];
+    if (ids.length === 0) return new Map();
+    const rows = await this.database.run<{ id: string; isSuspended: boolean }>(usersAmong, [ids]);
+    return new Map(rows.map(({ id, isSuspended }) => [id, isSuspended]));
+  }
+
+  private async activeAmong(pats: readonly string[]): Promise<Set<string>> {
+    if (pats.length === 0) return new Set();
+    const values = [[...new Set(pats)], this.clock.now()];
+    const rows = await this.database.run<{ id: string }>(activePatsAmong, values);
     return new Set(rows.map(({ id }) => id));
   }
+}
+
+/** Of the users that there are: whether they are suspended. */
+type Users = ReadonlyMap<string, boolean>;
+
+function refusalOf(users: Users, { userId }: Principal): Lapsed['refusal'] | undefined {
+  const isSuspended = users.get(userId);
+  if (isSuspended === undefined) return new Unauthorized();
+  return isSuspended ? new AccountSuspended() : undefined;
 }

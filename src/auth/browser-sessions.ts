@@ -73,7 +73,7 @@ export class BrowserSessions {
   ) {}
 
   /**
-   * Whose browser it is, by its Cookie header; null for nobody's. With the cookies that the browser has to take over: a
+   * Whose browser it is, by its Cookie header; null for nobody's. @throws AccountSuspended. With the cookies that the browser has to take over: a
    * session slides, at most once a day, and one that has ended is forgotten.
    */
   async of(
@@ -138,7 +138,7 @@ export class BrowserSessions {
   /**
    * Makes a session of its own for an app and returns a one-time token for it. The handler hands over the very session
    * that a token was minted from: minted from the browser's, the two would end together.
-   * @param browser the browser's session. @throws Forbidden when it ends meanwhile: a password may have been changed
+   * @param browser the browser's session. @throws Forbidden when it ends meanwhile: a password may have been changed; AccountSuspended
    */
   async handOver(browser: { userId: string; token: string }, client: Client): Promise<string> {
     const { internalAdapter } = await this.identity.$context;

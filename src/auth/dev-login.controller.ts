@@ -2,6 +2,7 @@ import { Controller, HttpCode, Post, UseGuards } from '@nestjs/common';
 import { JsonBody } from '../platform/http/index.js';
 import { KillSwitch, OpenWhenReadOnly } from '../platform/kill-switch/index.js';
 import { Documented } from '../platform/openapi/index.js';
+import { AccountSuspended } from './account-suspended.js';
 import { Public } from './access.js';
 import { DEV_LOGIN_DOCS } from './auth.docs.js';
 import { DevLoginRequest } from './auth.dto.js';
@@ -25,6 +26,7 @@ export class DevLoginController {
   @UseGuards(DevLoginGuard)
   async devLogin(@JsonBody() body: DevLoginRequest): Promise<DevLoginAnswer> {
     const user = await this.account(body);
+    if (user.suspendedAt) throw new AccountSuspended();
     return { token: await this.users.signJwt(user.id), userId: user.id, email: user.email, name: user.name };
   }
 

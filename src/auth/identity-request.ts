@@ -33,6 +33,7 @@ export const identityRequests = new AsyncLocalStorage<IdentityRequest>();
 export async function inIdentityRequest(
   webRequest: Request,
   handler: (request: Request) => Promise<Response>,
+  isTolerated: (fault: Error, request: Request) => boolean,
 ): Promise<Response> {
   const request: IdentityRequest = {
     ip: webRequest.headers.get(CLIENT_ADDRESS_HEADER) ?? '',
@@ -40,13 +41,16 @@ export async function inIdentityRequest(
     hashes: new Set(),
     isWrong: false,
   };
+  const faultOf = (): Error | undefined =>
+    request.fault && !isTolerated(request.fault, webRequest) ? request.fault : undefined;
   return identityRequests.run(request, async () => {
     try {
       const answer = await handler(webRequest);
-      if (request.fault) throw request.fault;
+      const fault = faultOf();
+      if (fault) throw fault;
       return answer;
     } catch (error) {
-      throw request.fault ?? error;
+      throw faultOf() ?? error;
     } finally {
       if (!request.isWrong) await request.takeBack?.();
     }

@@ -60,6 +60,8 @@ const SESSION_NEEDED = {
   },
 } as const;
 
+const SUSPENDED = refused('the account is suspended');
+
 const COOKIE = {
   'Set-Cookie': 'The session, for browsers.',
   'set-auth-token': 'The signed session token, for apps.',
@@ -105,7 +107,7 @@ export const IDENTITY_DOCS = {
         'GET get-session': {
           summary: 'The session, which slides on with use',
           ...SESSION_NEEDED,
-          answers: { 200: json('the session and its user; null for none', nullable(WHO)) },
+          answers: { 200: json('the session and its user; null for none', nullable(WHO)), 403: SUSPENDED },
         },
         'GET list-sessions': {
           summary: 'The live sessions of the user, a hundred at most',
@@ -113,7 +115,7 @@ export const IDENTITY_DOCS = {
           answers: {
             200: json('the sessions, each with its token', arrayOf(SESSION)),
             401: refused('there is no session'),
-            403: refused('the session is older than a day: sign in anew'),
+            403: refused('the session is older than a day: sign in anew; or the account is suspended'),
           },
         },
         'POST revoke-session': {
@@ -170,6 +172,7 @@ export const IDENTITY_DOCS = {
           answers: {
             200: json('the token', objectOf<{ token: string }>({ token: STRING })),
             401: refused('there is no session'),
+            403: SUSPENDED,
           },
         },
         'POST one-time-token/verify': {
@@ -187,6 +190,7 @@ export const IDENTITY_DOCS = {
           answers: {
             200: json('an RS256 JWT', objectOf<{ token: string }>({ token: STRING })),
             401: refused('there is no session'),
+            403: SUSPENDED,
           },
         },
         'GET jwks': {

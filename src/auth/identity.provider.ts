@@ -1,11 +1,14 @@
 import type { FactoryProvider } from '@nestjs/common';
 import { Configuration, keptSecret } from '../config/index.js';
+import { Clock } from '../platform/clock/index.js';
 import { Database, underStartLock } from '../platform/database/index.js';
 import { Log } from '../platform/log/index.js';
 import { createIdentity, type Identity } from './identity.js';
 import { inIdentityRequest } from './identity-request.js';
 import { IdentityPasswords } from './identity-passwords.js';
 import { SessionCap } from './session-cap.js';
+import { AccountSuspended } from './account-suspended.js';
+import { guardSessions, mayBeSuspended } from './session-guard.js';
 import { WatchedPool } from './watched-pool.js';
 
 export const IDENTITY = Symbol('IDENTITY');
@@ -16,10 +19,11 @@ export const IDENTITY = Symbol('IDENTITY');
  */
 export const provideIdentity: FactoryProvider<Identity> = {
   provide: IDENTITY,
-  inject: [Configuration, Database, IdentityPasswords, Log],
+  inject: [Configuration, Database, Clock, IdentityPasswords, Log],
   useFactory: async (
     configuration: Configuration,
     database: Database,
+    clock: Clock,
     passwords: IdentityPasswords,
     log: Log,
   ) => {
@@ -27,7 +31,11 @@ export const provideIdentity: FactoryProvider<Identity> = {
     const pool = new WatchedPool(database.pool);
     const sessionCap = new SessionCap(database);
     const identity = createIdentity(configuration, secret, { pool, passwords, sessionCap }, log);
+    guardSessions((await identity.$context).internalAdapter, { database, clock, pool });
     await underStartLock(database.dataSource, () => identity.api.getJwks());
-    return { ...identity, handler: (request) => inIdentityRequest(request, identity.handler) };
+    return { ...identity, handler: (request) => inIdentityRequest(request, identity.handler, isTolerated) };
   },
 };
+
+const isTolerated = (fault: Error, request: Request): boolean =>
+  fault instanceof AccountSuspended && mayBeSuspended(request);

@@ -63,6 +63,6 @@ export const refused = (description: string): AnswerDocs => json(description, RE
 
 /** What every POST may meet. */
 export const OF_POST = {
-  403: refused('the request was sent by another site'),
+  403: refused('the request was sent by another site, or the account is suspended'),
   413: 'the body is too large',
 } as const;

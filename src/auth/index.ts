@@ -1,7 +1,10 @@
+export { AccessCheck } from './access-check.js';
 export {
   ACCESS,
   type Access,
   type AuthenticatedRequest,
+  BOUND_TOKENS_TOO,
+  BoundTokensToo,
   CurrentPrincipal,
   Interactive,
   Public,
@@ -10,6 +13,7 @@ export {
   Unbound,
   UNBOUND,
 } from './access.js';
+export { AccountSuspended } from './account-suspended.js';
 export { AuthModule } from './auth.module.js';
 export {
   type BrowserSession,
@@ -19,9 +23,10 @@ export {
   type SignedIn,
 } from './browser-sessions.js';
 export { AuthenticationGuard } from './authentication.guard.js';
+export { EMAIL_RULE, isEmailAddress } from './email-address.js';
 export { GeneralLimit } from './general-limit.js';
 export { equalSecrets } from './equal-secrets.js';
-export { Authenticator } from './authenticator.js';
+export { Authenticator, type Lapsed } from './authenticator.js';
 export { lockUser } from './lock-user.js';
 export { KNOWN_FOR_MS } from './known-networks.js';
 export { type ChangeFault, PasswordChange } from './password-change.js';
@@ -36,6 +41,7 @@ export { RateLimitGuard, Transfer, Unlimited, UNLIMITED } from './rate-limit.gua
 export { isGranted, ScopeGuard } from './scope.guard.js';
 export { ONE_TIME_TOKEN_MINUTES, PASSWORD_LENGTH } from './sign-in-terms.js';
 export { SigningKeys } from './signing-keys.js';
+export { Suspensions, USER_SUSPENDED } from './suspensions.js';
 export { UserEntity } from './user.entity.js';
 export { type ListedSession, MOST_LISTED, UserSessions } from './user-sessions.js';
 export { Users } from './users.js';

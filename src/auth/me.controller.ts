@@ -1,7 +1,7 @@
 import { Controller, Get } from '@nestjs/common';
 import { NotFound } from '../platform/http/index.js';
 import { Documented } from '../platform/openapi/index.js';
-import { CurrentPrincipal, Scopes, SeesDeletedUsers } from './access.js';
+import { BoundTokensToo, CurrentPrincipal, Scopes, SeesDeletedUsers } from './access.js';
 import { ME_DOCS } from './auth.docs.js';
 import { type Principal, SCOPES } from './principal.js';
 import type { UserEntity } from './user.entity.js';
@@ -14,6 +14,7 @@ export class MeController {
 
   @Get()
   @Scopes(...SCOPES)
+  @BoundTokensToo('says whose token it is')
   @SeesDeletedUsers()
   async me(@CurrentPrincipal() principal: Principal): Promise<UserWire> {
     const user = await this.users.find(principal.userId);

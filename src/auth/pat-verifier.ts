@@ -3,6 +3,7 @@ import { Clock } from '../platform/clock/index.js';
 import { Database, statement } from '../platform/database/index.js';
 import { Unauthorized } from '../platform/http/index.js';
 import { Log } from '../platform/log/index.js';
+import { AccountSuspended } from './account-suspended.js';
 import { hashPat, PAT } from './pat.js';
 import type { Principal, Scope } from './principal.js';
 
@@ -15,13 +16,15 @@ interface PatRow {
   workspaceId: string | null;
   expiresAt: Date | null;
   lastUsedAt: Date | null;
+  isSuspended: boolean;
 }
 
 const findActive = statement(
   'auth.find_active_pat',
-  `SELECT id, user_id AS "userId", scopes, workspace_id AS "workspaceId", expires_at AS "expiresAt",
-          last_used_at AS "lastUsedAt"
-   FROM access_tokens WHERE token_hash = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`,
+  `SELECT t.id, user_id AS "userId", scopes, workspace_id AS "workspaceId", expires_at AS "expiresAt",
+          last_used_at AS "lastUsedAt", u.suspended_at IS NOT NULL AS "isSuspended"
+   FROM access_tokens t JOIN users u ON u.id = t.user_id
+   WHERE token_hash = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`,
 );
 
 /** Many requests at once see the same old time; the condition lets one of them write. */
@@ -39,12 +42,13 @@ export class PatVerifier {
     private readonly log: Log,
   ) {}
 
-  /** @throws Unauthorized for a token that is malformed, unknown, revoked or expired */
+  /** @throws Unauthorized for a token that is malformed, unknown, revoked or expired, AccountSuspended */
   async verify(token: string): Promise<Principal> {
     if (!PAT.test(token)) throw new Unauthorized();
     const now = this.clock.now();
     const [row] = await this.database.run<PatRow>(findActive, [hashPat(token), now]);
     if (!row) throw new Unauthorized();
+    if (row.isSuspended) throw new AccountSuspended();
     await this.noteUse(row, now);
     const { id: tokenId, userId, scopes, workspaceId, expiresAt } = row;
     return { userId, scopes, tokenId, workspaceId, expiresAt };

@@ -16,4 +16,8 @@ export class UserEntity {
 
   @Column('timestamptz', { name: 'updated_at' })
   updatedAt: Date;
+
+  /** Null unless the operator has suspended the account. */
+  @Column('timestamptz', { name: 'suspended_at', nullable: true })
+  suspendedAt: Date | null;
 }

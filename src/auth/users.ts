@@ -8,6 +8,7 @@ import type { Identity } from './identity.js';
 import { IDENTITY } from './identity.provider.js';
 import { OPERATOR, PasswordHasher } from './password-hasher.js';
 import { JWT_MINUTES } from './sign-in-terms.js';
+import { EMAIL_RULE, isEmailAddress } from './email-address.js';
 import { UserEntity } from './user.entity.js';
 
 const createUser = statement(
@@ -31,12 +32,14 @@ export class Users {
     return this.users.findOneBy({ id });
   }
 
+  /** Also by an address that a new account could not have. */
   findByEmail(email: string): Promise<UserEntity | null> {
     return this.users.findOneBy({ email: email.toLowerCase() });
   }
 
   /** The user with this email, made without a password if there is none. Safe to call twice at once. @throws BadRequest */
   async findOrCreate(email: string, name: string): Promise<UserEntity> {
+    if (!isEmailAddress(email)) throw new BadRequest(`email ${EMAIL_RULE}`);
     const stored = asName(name);
     if (stored === undefined) throw new BadRequest(`name ${NAME_RULE}`);
     await this.database.run(createUser, [email.toLowerCase(), stored, this.clock.now()]);

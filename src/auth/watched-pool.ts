@@ -45,7 +45,8 @@ export class WatchedPool {
     return Promise.resolve();
   }
 
-  private async noting<T>(work: () => Promise<T>): Promise<T> {
+  /** Runs a query, or a check of ours, and keeps its fault in sight. */
+  async noting<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {

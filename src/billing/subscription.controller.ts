@@ -1,5 +1,5 @@
 import { Controller, Get, HttpCode, Post } from '@nestjs/common';
-import { CurrentPrincipal, type Principal, Scopes } from '../auth/index.js';
+import { BoundTokensToo, CurrentPrincipal, type Principal, Scopes, Unbound } from '../auth/index.js';
 import { Documented } from '../platform/openapi/index.js';
 import { SUBSCRIPTION_DOCS } from './billing.docs.js';
 import { Purchases } from './purchases.service.js';
@@ -16,6 +16,7 @@ export class SubscriptionController {
 
   @Get()
   @Scopes('documents:read', 'documents:write')
+  @BoundTokensToo('says whether the bearer may write; changes nothing')
   async get(@CurrentPrincipal() principal: Principal): Promise<SubscriptionWire> {
     return subscriptionWire(await this.subscriptions.of(principal.userId));
   }
@@ -23,12 +24,14 @@ export class SubscriptionController {
   @Post('trial')
   @HttpCode(200)
   @Scopes('full')
+  @Unbound()
   async startTrial(@CurrentPrincipal() principal: Principal): Promise<SubscriptionWire> {
     return subscriptionWire(await this.subscriptions.startTrial(principal.userId));
   }
 
   @Get('portal-url')
   @Scopes('full')
+  @Unbound()
   async portalUrl(@CurrentPrincipal() principal: Principal): Promise<{ url: string }> {
     return { url: await this.purchases.portalUrl(principal.userId) };
   }
@@ -36,6 +39,7 @@ export class SubscriptionController {
   @Post('checkout-url')
   @HttpCode(200)
   @Scopes('full')
+  @Unbound()
   async checkoutUrl(@CurrentPrincipal() principal: Principal): Promise<{ url: string }> {
     return { url: await this.purchases.checkoutUrl(principal.userId) };
   }

@@ -1,6 +1,6 @@
 import { Controller, Delete, Get, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { CurrentPrincipal, type Principal, Scopes } from '../auth/index.js';
+import { BoundTokensToo, CurrentPrincipal, type Principal, Scopes, Unbound } from '../auth/index.js';
 import { Configuration } from '../config/index.js';
 import { JsonBody, sendJsonList } from '../platform/http/index.js';
 import { Documented } from '../platform/openapi/index.js';
@@ -19,6 +19,7 @@ export class DevicesController {
 
   @Get()
   @Scopes('documents:read', 'documents:write')
+  @BoundTokensToo('a client finds itself among them; names alone, and nothing can be done with them')
   async list(
     @CurrentPrincipal() { userId }: Principal,
     @Req() request: FastifyRequest,
@@ -30,6 +31,7 @@ export class DevicesController {
 
   @Post()
   @Scopes('documents:read', 'documents:write')
+  @BoundTokensToo('a client registers itself before it syncs its workspace')
   async create(
     @CurrentPrincipal() { userId }: Principal,
     @JsonBody() { name, platform }: CreateDeviceRequest,
@@ -40,6 +42,7 @@ export class DevicesController {
   /** What a browser needs to subscribe. */
   @Get('vapid-public-key')
   @Scopes('documents:read', 'documents:write')
+  @BoundTokensToo('the same for everybody')
   vapidPublicKey(): { publicKey: string; enabled: true } | { enabled: false } {
     const { vapidPublicKey } = this.configuration;
     return vapidPublicKey === undefined ? { enabled: false } : { publicKey: vapidPublicKey, enabled: true };
@@ -47,6 +50,7 @@ export class DevicesController {
 
   @Delete(':id')
   @Scopes('full')
+  @Unbound()
   async delete(@CurrentPrincipal() { userId }: Principal, @Param('id') id: string): Promise<{ ok: true }> {
     await this.devices.delete(userId, id);
     return { ok: true };

@@ -33,7 +33,7 @@ export const queueStatements = {
   /**
    * Takes what is due at $1 for whoever runs this, so that of several instances one sends. A subscription that waits
    * for both kinds gets the changes now and the other no sooner than $3, like everything that comes later. $2: how many.
-   * Of one owner no more than $7, with those that are under way already: $5 owners, $6 how many. Whoever has so many is
+   * Of one owner no more than $7, with those that are under way already: $5 owners, $6 how many. Whoever has so many, or is suspended, is
    * passed over; of the others the $8 that are due first are looked at, or a long queue would be sorted each time.
    */
   claim: statement(
@@ -44,6 +44,7 @@ export const queueStatements = {
        SELECT s.workspace_id, s.device_id, s.due_at, w.user_id
        FROM push_subscriptions s JOIN workspaces w ON w.id = s.workspace_id AND w.deleted_at IS NULL
        WHERE (s.due_at <= $1 OR s.due_at > $4) -- beyond any wait: written under a clock that was wrong
+         AND NOT EXISTS (SELECT FROM users u WHERE u.id = w.user_id AND u.suspended_at IS NOT NULL)
          AND w.user_id <> ALL (SELECT user_id FROM busy WHERE under_way >= $7)
        ORDER BY s.due_at LIMIT $8
      ), placed AS (

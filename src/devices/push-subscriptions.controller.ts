@@ -1,5 +1,5 @@
 import { Controller, Delete, Param, Post } from '@nestjs/common';
-import { CurrentPrincipal, type Principal, Scopes } from '../auth/index.js';
+import { BoundTokensToo, CurrentPrincipal, type Principal, Scopes } from '../auth/index.js';
 import { JsonBody } from '../platform/http/index.js';
 import { Documented } from '../platform/openapi/index.js';
 import { PUSH_SUBSCRIPTIONS_DOCS } from './devices.docs.js';
@@ -9,6 +9,7 @@ import { PushSubscriptions } from './push-subscriptions.service.js';
 @Controller('api/v1/devices/push-subscription')
 @Documented(PUSH_SUBSCRIPTIONS_DOCS)
 @Scopes('documents:read', 'documents:write')
+@BoundTokensToo('the service holds the token to the workspace that body or path names')
 export class PushSubscriptionsController {
   constructor(private readonly subscriptions: PushSubscriptions) {}
 

@@ -13,12 +13,13 @@ const FORM = {
   description: 'A form of the page itself, with the token that binds it to this browser.',
 } as const;
 
+const SUSPENDED = 'the account of this browser is suspended';
 const BAD_LINK = 'the link is not in order';
 const WITH_FAULTS = page('the page again, with what was wrong');
 
 const REFUSED = {
   400: 'the form is not in order',
-  403: 'no form of this page, or none of this browser; signing up may be switched off',
+  403: 'no form of this page, or none of this browser; signing up may be switched off, or the account suspended',
   413: 'the form is too large',
   415: 'no form',
 };
@@ -36,7 +37,7 @@ export const DESKTOP_HANDOFF_DOCS = {
         ...STATE,
         scheme: { description: 'That of the app, when it is not the first: `APP_SCHEME-APP_NAME`.' },
       },
-      answers: { 200: page('the page'), 400: BAD_LINK },
+      answers: { 200: page('the page'), 400: BAD_LINK, 403: SUSPENDED },
     },
     answer: {
       summary: 'The form of the page',
@@ -64,7 +65,7 @@ export const WEB_HANDOFF_DOCS = {
         ...STATE,
         return_to: { description: 'One of the configured callbacks, exactly.', isRequired: true },
       },
-      answers: { 200: page('the page'), 400: BAD_LINK },
+      answers: { 200: page('the page'), 400: BAD_LINK, 403: SUSPENDED },
     },
     answer: {
       summary: 'The form of the page',
@@ -98,7 +99,7 @@ export const ACCOUNT_PAGE_DOCS = {
   tag: 'Pages',
   isPage: true,
   operations: {
-    show: { summary: 'The account page, or the form to sign in', answers: { 200: page('the page') } },
+    show: { summary: 'The account page, or the form to sign in', answers: { 200: page('the page'), 403: SUSPENDED } },
     signIn: { summary: 'Sign in or up', body: FORM, answers: { 303: ONWARDS, ...ANSWERED } },
     leavePassword: LEAVE,
     changePassword: {

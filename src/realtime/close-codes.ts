@@ -8,6 +8,8 @@ export const CloseCode = {
   tryAgainLater: 1013,
   /** The token was revoked, has expired, or its user is gone; get a new one first. */
   unauthorized: 4401,
+  /** The account was suspended. */
+  suspended: 4403,
   /** The workspace was deleted. */
   workspaceNotFound: 4404,
   /** The client does not read as fast as it is sent to; connect again and pull. */

@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
-import { Authenticator, TOKEN_REVOKED } from '../auth/index.js';
+import { AccountSuspended, Authenticator, type Lapsed, TOKEN_REVOKED, USER_SUSPENDED } from '../auth/index.js';
 import { EventBus } from '../platform/events/index.js';
 import { Log } from '../platform/log/index.js';
 import { CloseCode } from './close-codes.js';
@@ -8,7 +8,7 @@ import { Connections } from './connections.js';
 
 const EVERY_MS = 3_000;
 
-/** Closes the sockets whose token is good no longer: at once when the bus says so, within seconds in any case. */
+/** Closes the sockets whose token is good no longer, or whose user is suspended: at once when the bus says so, within seconds in any case. */
 @Injectable()
 export class TokenWatch implements OnApplicationBootstrap {
   constructor(
@@ -22,6 +22,9 @@ export class TokenWatch implements OnApplicationBootstrap {
     this.bus.on(TOKEN_REVOKED, (tokenId) => {
       this.connections.closeWhere(({ principal }) => principal.tokenId === tokenId, CloseCode.unauthorized);
     });
+    this.bus.on(USER_SUSPENDED, (userId) => {
+      this.connections.closeWhere(({ principal }) => principal.userId === userId, CloseCode.suspended);
+    });
   }
 
   @Interval(EVERY_MS)
@@ -34,8 +37,16 @@ export class TokenWatch implements OnApplicationBootstrap {
     );
     await this.log.bestEffort('check the tokens of live sockets', async () => {
       const principals = [...this.connections].map(({ principal }) => principal);
-      const lapsed = new Set(await this.authenticator.lapsed(principals));
-      this.connections.closeWhere(({ principal }) => lapsed.has(principal), CloseCode.unauthorized);
+      const lapsed = await this.authenticator.lapsed(principals);
+      this.close(lapsed.filter(isSuspended), CloseCode.suspended);
+      this.close(lapsed, CloseCode.unauthorized);
     });
   }
+
+  private close(lapsed: readonly Lapsed[], code: CloseCode): void {
+    const principals = new Set(lapsed.map(({ principal }) => principal));
+    this.connections.closeWhere(({ principal }) => principals.has(principal), code);
+  }
 }
+
+const isSuspended = ({ refusal }: Lapsed): boolean => refusal instanceof AccountSuspended;

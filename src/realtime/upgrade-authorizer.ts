@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { IncomingMessage } from 'node:http';
-import { Authenticator, GeneralLimit, isGranted, type Principal } from '../auth/index.js';
+import { AccountSuspended, Authenticator, GeneralLimit, isGranted, type Principal } from '../auth/index.js';
 import { Configuration } from '../config/index.js';
 import { Forbidden, ServiceUnavailable, TooManyRequests, Unauthorized } from '../platform/http/index.js';
 import { Workspaces } from '../workspaces/index.js';
@@ -84,7 +84,7 @@ export class UpgradeAuthorizer {
       if (!token || more.length > 0) throw new Unauthorized();
       return await this.authenticator.authenticate(token);
     } catch (error) {
-      if (error instanceof Unauthorized) await this.limit.count({ ip });
+      if (error instanceof Unauthorized || error instanceof AccountSuspended) await this.limit.count({ ip });
       throw error;
     }
   }

@@ -16,8 +16,8 @@ interface RouteDemands extends AccessRequirements {
 }
 
 /**
- * Last of the global guards: 401 when the token's user is gone, 402 without a subscription, 404 for what is no workspace
- * of the caller. One read answers all three, anew for each request, so what changes counts at once on every instance. Where
+ * Last of the global guards: 401 when the token's user is gone, 403 when suspended, 402 without a subscription, 404 for what is no workspace
+ * of the caller. One read answers all of them, anew for each request, so what changes counts at once on every instance. Where
  * a route looks again, that is left to its statement for callers who were let in within the last minute.
  */
 @Injectable()

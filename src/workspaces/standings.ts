@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { AccountSuspended } from '../auth/index.js';
 import { Subscriptions } from '../billing/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database } from '../platform/database/index.js';
@@ -30,7 +31,7 @@ export interface AccessRequirements {
   readonly subscription: boolean;
 }
 
-/** Whether users are there, have paid, and own what they ask for, as the rows have it at the moment. */
+/** Whether users are there, are not suspended, have paid, and own what they ask for, as the rows have it at the moment. */
 @Injectable()
 export class Standings {
   /** Whom `check` has let in lately, until when by `Clock.elapsed`. */
@@ -42,12 +43,12 @@ export class Standings {
     private readonly clock: Clock,
   ) {}
 
-  /** @returns whether the workspace is the user's @throws Unauthorized, PaymentRequired */
+  /** @returns whether the workspace is the user's @throws Unauthorized, AccountSuspended, PaymentRequired */
   async check(userId: string, demands: AccessRequirements, workspaceId: string | null): Promise<boolean> {
-    const isAsked = demands.user || demands.subscription || workspaceId !== null;
     const values = [userId, this.clock.now(), this.subscriptions.graceDays, workspaceId];
-    const [found] = isAsked ? await this.database.run<Standing>(standing, values) : [];
+    const [found] = await this.database.run<Standing>(standing, values);
     if (demands.user && !found?.isUser) throw new Unauthorized();
+    if (found?.isSuspended) throw new AccountSuspended();
     if (demands.subscription && !found?.isSubscriber) throw new PaymentRequired();
     return found?.isOwner ?? false;
   }
@@ -75,7 +76,7 @@ export class Standings {
     return [caller?.userId ?? null, this.clock.now(), graceDays];
   }
 
-  /** @throws Unauthorized, PaymentRequired, NotFound when the workspace is not open to the caller */
+  /** @throws Unauthorized, AccountSuspended, PaymentRequired, NotFound when the workspace is not open to the caller */
   async confirm({ userId, needsSubscription }: Caller, workspaceId: string): Promise<void> {
     const isOwner = await this.check(userId, { user: true, subscription: needsSubscription }, workspaceId);
     if (!isOwner) throw new NotFound('workspace not found');

@@ -1,6 +1,6 @@
 import { Controller, Delete, Get, HttpCode, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { CurrentPrincipal, type Principal, Scopes, Unbound } from '../auth/index.js';
+import { BoundTokensToo, CurrentPrincipal, type Principal, Scopes, Unbound } from '../auth/index.js';
 import { RequiresSubscription } from '../billing/index.js';
 import { JsonBody, sendJsonList } from '../platform/http/index.js';
 import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
@@ -28,6 +28,7 @@ export class WorkspacesController {
 
   @Get()
   @Scopes('documents:read')
+  @BoundTokensToo('lists that workspace alone')
   async list(
     @CurrentPrincipal() principal: Principal,
     @Req() request: FastifyRequest,

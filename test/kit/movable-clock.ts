@@ -3,10 +3,12 @@ import { Clock } from '../../src/platform/clock/index.js';
 /** Real time plus what a test has moved it by, or standing still: nothing sleeps. */
 export class MovableClock extends Clock {
   private offsetMs = 0;
+  /** How wrong it is, beside what time has passed. */
+  private faultMs = 0;
   private stoppedAt: number | undefined;
 
   override now(): Date {
-    return new Date(this.stoppedAt ?? Date.now() + this.offsetMs);
+    return new Date((this.stoppedAt ?? Date.now() + this.offsetMs) + this.faultMs);
   }
 
   override elapsed(): number {
@@ -16,6 +18,11 @@ export class MovableClock extends Clock {
   advance(ms: number): void {
     this.offsetMs += ms;
     if (this.stoppedAt !== undefined) this.stoppedAt += ms;
+  }
+
+  /** From here on the clock is wrong by so much: no time has passed. 0: it is right again. */
+  setWrongBy(ms: number): void {
+    this.faultMs = ms;
   }
 
   /** From here on the time is this one, to the millisecond, until it is moved again. */

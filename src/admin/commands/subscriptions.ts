@@ -1,6 +1,6 @@
 import { Argument, type Command, Option } from 'commander';
 import { EVENT_TYPES, type EventType, STATUSES, type SubscriptionStatus } from '../../billing/index.js';
-import { type DryRun, dryRunOption, email, emailArgument, nowOption, time } from '../arguments.js';
+import { type DryRun, dryRunOption, emailArgument, knownEmail, nowOption, time } from '../arguments.js';
 import { expireSubscriptions, previewExpiry } from '../expire-subscriptions.js';
 import { previewGrant, grantSubscription } from '../grant-subscription.js';
 import type { Run } from '../report.js';
@@ -37,7 +37,7 @@ export function addSubscriptions(program: Command, run: Run): void {
     .description('payment events')
     .command('send')
     .addArgument(new Argument('<event>', 'type of the event').choices(Object.keys(EVENT_TYPES)))
-    .requiredOption('--user <email>', 'address of the account that it is about', email)
+    .requiredOption('--user <email>', 'address of the account that it is about', knownEmail)
     .option('--file <file>', 'JSON of the event, or of the object in it, instead of a made-up one')
     .addOption(dryRunOption())
     .description('sign a payment event and post it to the running service')

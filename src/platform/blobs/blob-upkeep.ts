@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
-import { Clock } from '../clock/index.js';
+import { TrustedTime } from '../jobs/index.js';
 import { Log } from '../log/index.js';
 import { BlobStores } from './blob-stores.js';
 import { BlobSweeper, STAGED_FOR_MS, SWEEP_EVERY_MS } from './blob-sweeper.js';
@@ -25,13 +25,18 @@ export class BlobUpkeep {
     private readonly sweeper: BlobSweeper,
     private readonly leftovers: Leftovers,
     private readonly stores: BlobStores,
-    private readonly clock: Clock,
+    private readonly time: TrustedTime,
     private readonly log: Log,
   ) {}
 
   @Interval(SWEEP_EVERY_MS)
   async sweepNow(): Promise<void> {
-    await this.log.bestEffort('sweep blobs', () => this.sweep(this.clock.now()));
+    await this.log.bestEffort('sweep blobs', async () => this.sweep(await this.time.now()));
+  }
+
+  /** Blobs alone. Returns how many went. @throws as `sweep` */
+  async sweepBlobs(): Promise<number> {
+    return this.sweeper.sweep(await this.time.now());
   }
 
   /**

@@ -5,6 +5,7 @@ import { JobMetrics } from './job-metrics.js';
 import { JobRuns } from './job-runs.js';
 import { NightlyJobs } from './nightly-jobs.js';
 import { NightlySchedule, NightlyTimes } from './nightly-schedule.js';
+import { TrustedTime } from './trusted-time.js';
 
 @Global()
 @Module({})
@@ -23,10 +24,11 @@ export class JobsModule implements OnApplicationBootstrap {
         JobRuns,
         NightlyJobs,
         NightlySchedule,
+        TrustedTime,
         { provide: Background, useValue: background },
         { provide: NightlyTimes, useValue: new NightlyTimes(expression) },
       ],
-      exports: [Background, JobRuns, NightlyJobs, NightlySchedule],
+      exports: [Background, JobRuns, NightlyJobs, NightlySchedule, TrustedTime],
     };
   }
 

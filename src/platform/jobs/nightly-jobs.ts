@@ -4,9 +4,11 @@ import { Conflict } from '../http/index.js';
 import { describeError, Log } from '../log/index.js';
 import { JobLock } from './job-lock.js';
 import { type Counts, JobRuns } from './job-runs.js';
+import { TrustedTime } from './trusted-time.js';
 
 /**
  * A job: what it does is right also when it runs twice at once, or was killed half-way before.
+ * @param now by `TrustedTime`: a clock that is wrong does not get this far
  * @param signal once aborted, the job ends after the batch that is under way and returns what it has done until then
  */
 export type NightlyJob = (now: Date, signal: AbortSignal) => Promise<Counts>;
@@ -28,6 +30,7 @@ export class NightlyJobs implements BeforeApplicationShutdown, OnApplicationShut
     private readonly lock: JobLock,
     private readonly runs: JobRuns,
     private readonly clock: Clock,
+    private readonly time: TrustedTime,
     private readonly log: Log,
   ) {}
 
@@ -54,7 +57,7 @@ export class NightlyJobs implements BeforeApplicationShutdown, OnApplicationShut
     job: (now: Date, signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     const outcome = await this.held(false, (signal) =>
-      this.noted(name, signal, () => job(this.clock.now(), signal)),
+      this.noted(name, signal, async () => job(await this.time.now(), signal)),
     );
     if (!outcome) throw new Conflict('another run is under way; try again when it has ended');
     if ('error' in outcome) throw outcome.error;
@@ -78,7 +81,7 @@ export class NightlyJobs implements BeforeApplicationShutdown, OnApplicationShut
       counts.jobs++;
       // A row that cannot be begun costs its own job only.
       await this.log.bestEffort('run a nightly job', async () => {
-        const outcome = await this.noted(name, signal, () => job(this.clock.now(), signal));
+        const outcome = await this.noted(name, signal, async () => job(await this.time.now(), signal));
         if (!('error' in outcome)) counts.done++;
       });
     }

@@ -19,7 +19,7 @@ export interface Credential {
 }
 
 export interface Bearer {
-  readonly user: 'owner' | 'stranger' | 'lapsed' | 'lapsedStranger' | 'gone';
+  readonly user: 'owner' | 'stranger' | 'lapsed' | 'lapsedStranger' | 'gone' | 'suspended';
   /** Undefined for a JWT. */
   readonly pat?: { readonly scopes: readonly Scope[]; readonly bound?: 'here' | 'elsewhere' };
 }
@@ -30,7 +30,8 @@ export const isActive = ({ user }: Bearer): boolean => user === 'owner' || user 
 export const isOwner = ({ user }: Bearer): boolean => user === 'owner' || user === 'lapsed';
 
 /** Whose things a credential is tried on. */
-export function householdAimedAt({ owner, lapsed }: Scene, { bearer }: Credential): Household {
+export function householdAimedAt({ owner, lapsed, suspended }: Scene, { bearer }: Credential): Household {
+  if (bearer?.user === 'suspended') return suspended;
   return bearer?.user === 'lapsed' ? lapsed : owner;
 }
 
@@ -111,6 +112,8 @@ const WORTHY: Readonly<Record<string, Bearer>> = {
     pat: { ...FULL, bound: 'here' },
   },
   'the JWT of a deleted user': { user: 'gone' },
+  'the JWT of a suspended user': { user: 'suspended' },
+  'a full PAT of a suspended user': { user: 'suspended', pat: FULL },
   'a JWT without a subscription': { user: 'lapsed' },
   'a full PAT without a subscription': { user: 'lapsed', pat: FULL },
   'a reading PAT without a subscription': { user: 'lapsed', pat: READ },
@@ -130,6 +133,7 @@ export const CREDENTIALS: readonly Credential[] = [
 function proofOf({ user, pat }: Bearer): Credential['proof'] {
   return async (scene) => {
     if (user === 'gone') return bearerHeader(scene.gone.jwt);
+    if (user === 'suspended') return bearerHeader(pat ? scene.suspended.pat : scene.suspended.user.token);
     const { user: holder, target, elsewhereId } = scene[user];
     if (!pat) return bearerHeader(holder.token);
     const workspaceId = pat.bound && { here: target.workspaceId, elsewhere: elsewhereId }[pat.bound];

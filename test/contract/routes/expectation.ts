@@ -17,7 +17,7 @@ export interface Asked {
   readonly isBroken: boolean;
 }
 
-/** The order of checks: unknown route, bearer, scope, subscription, ownership, validation, the operation's own. */
+/** The order of checks: unknown route, bearer, suspension, scope, subscription, ownership, validation, the operation's own. */
 export function expectedStatus(credential: Credential, asked: Asked): number {
   const match = serving(asked.spelling);
   if (!match || (match.route.hasNoHead && asked.spelling.method === 'HEAD')) return 404;
@@ -27,7 +27,7 @@ export function expectedStatus(credential: Credential, asked: Asked): number {
   const { bearer } = credential;
   if (!bearer) return 401;
   if (bearer.user === 'gone') return route.seesDeletedUsers ? 404 : 401;
-  if (!isGranted(route, bearer)) return 403;
+  if (bearer.user === 'suspended' || !isGranted(route, bearer)) return 403;
   if (route.needsSubscription && !isActive(bearer) && !isExempt(route, bearer)) return 402;
   if (route.ownsWorkspace && !isLetIn(match, bearer, asked.target)) return 404;
   const answer = ownAnswer(match, asked);

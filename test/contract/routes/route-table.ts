@@ -186,11 +186,13 @@ export const ROUTES: readonly Route[] = [
     method: 'POST',
     path: '/api/v1/subscription/trial',
     access: FULL,
+    isUnbound: true,
     statusWhenLapsed: 409,
     writes: ['subscriptions'],
   },
-  { method: 'GET', path: '/api/v1/subscription/portal-url', access: FULL, status: 503 }, // no provider is configured
-  { method: 'POST', path: '/api/v1/subscription/checkout-url', access: FULL, status: 503 },
+  // No provider is configured.
+  { method: 'GET', path: '/api/v1/subscription/portal-url', access: FULL, isUnbound: true, status: 503 },
+  { method: 'POST', path: '/api/v1/subscription/checkout-url', access: FULL, isUnbound: true, status: 503 },
   {
     method: 'POST',
     path: '/api/v1/webhooks/payment',
@@ -484,6 +486,7 @@ export const ROUTES: readonly Route[] = [
     method: 'DELETE',
     path: `${DEVICES}/:id`,
     access: FULL,
+    isUnbound: true,
     ownsItem: true,
     example: ({ deviceId }) => ({ params: { id: deviceId } }),
     writes: ['devices', 'push_subscriptions'],

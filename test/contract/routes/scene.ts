@@ -1,5 +1,6 @@
 import { generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto';
 import supertest from 'supertest';
+import { Suspensions } from '../../../src/auth/index.js';
 import { Subscriptions } from '../../../src/billing/index.js';
 import { WorkspacesOfUser } from '../../../src/workspaces/index.js';
 import { assetToken, TestAssets } from '../../kit/assets.js';
@@ -20,6 +21,8 @@ export interface Scene {
   /** The same two, but their subscriptions have ended. */
   readonly lapsed: Household;
   readonly lapsedStranger: Household;
+  /** A user with all of that too, whom the operator has suspended, and a token from before. */
+  readonly suspended: Household & { readonly pat: string };
   /** A user who is no more, with tokens from before. */
   readonly gone: { readonly jwt: string; readonly pat: string };
   /** Tokens of the owner that are no good any more. */
@@ -49,6 +52,7 @@ export async function setScene(): Promise<Scene> {
     stranger: await household(service, 'stranger'),
     lapsed: await household(service, 'lapsed'),
     lapsedStranger: await household(service, 'lapsed-stranger'),
+    suspended: await suspendedHousehold(service),
     gone: await goneUser(service),
   };
   const revoked = await mint(scene.owner.user, { name: 'revoked' });
@@ -111,6 +115,13 @@ async function household(service: TestService, name: string): Promise<Household>
     },
     elsewhereId: (await user.workspace('elsewhere')).id,
   };
+}
+
+async function suspendedHousehold(service: TestService): Promise<Scene['suspended']> {
+  const home = await household(service, 'suspended');
+  const { token: pat } = await mint(home.user, { name: 'from before' });
+  await service.app.get(Suspensions).suspend(home.user.id);
+  return { ...home, pat };
 }
 
 async function checkpointIn(workspace: TestWorkspace): Promise<string> {

@@ -23,6 +23,7 @@ import { ValidCheckOfBlobs1763600000024 } from './1763600000024-valid-check-of-b
 import { WrongPasswords1763600000028 } from './1763600000028-wrong-passwords.js';
 import { DocumentUsage1763600000025 } from './1763600000025-document-usage.js';
 import { Caps1763600000027 } from './1763600000027-caps.js';
+import { SuspensionAndTrustedTime1763600000026 } from './1763600000026-suspension-and-trusted-time.js';
 
 /** In the order in which they run. Hand-written; never edited once landed. */
 export const migrations = [
@@ -51,4 +52,5 @@ export const migrations = [
   WrongPasswords1763600000028,
   DocumentUsage1763600000025,
   Caps1763600000027,
+  SuspensionAndTrustedTime1763600000026,
 ];

@@ -1,0 +1,172 @@
+import { randomUUID } from 'node:crypto';
+import supertest from 'supertest';
+import { IdempotencyKeys } from '../../src/assets/idempotency-keys.js';
+import { EndedKeySessions } from '../../src/automation/ended-key-sessions.js';
+import { BlobUpkeep } from '../../src/platform/blobs/index.js';
+import { NightlyJobs, NightlySchedule, TrustedTime } from '../../src/platform/jobs/index.js';
+import { WorkspacePurge } from '../../src/workspaces/index.js';
+import { changedTables, checksums } from '../kit/checksums.js';
+import { BASE_URL, startService, type TestService, type TestUser } from '../kit/index.js';
+
+const HOUR = 60 * 60_000;
+const DAY = 24 * HOUR;
+
+let service: TestService;
+let user: TestUser;
+let session: string;
+beforeAll(async () => {
+  service = await startService();
+  user = await service.user('ann');
+  const account = { email: 'ben@example.org', password: 'correct horse battery staple' };
+  const signUp = supertest(service.url).post('/api/auth/sign-up/email').set('Origin', BASE_URL);
+  session = (await signUp.send({ ...account, name: 'ben' }).expect(200)).body.token;
+  const notes = await user.workspace();
+  const query = (sql: string): Promise<unknown> => service.database.query(sql, [notes.id]);
+  await query(
+    `INSERT INTO blobs (workspace_id, id, state, location, size, sha256, bytes, created_at, not_before)
+     VALUES ($1, '${randomUUID()}', 'dying', 'inline', 0, repeat('0', 64), '', now(), now() + interval '1 day')`,
+  );
+  await query(
+    `INSERT INTO auth_verifications (id, identifier, value, expires_at)
+     VALUES (gen_random_uuid(), 'one-time-token:x', $1::text, now() + interval '3 minutes')`,
+  );
+  await service.database.query(
+    `INSERT INTO rate_limits (key, window_start, hits) VALUES ('x', date_trunc('minute', now()), 1)`,
+  );
+});
+afterAll(() => service.close());
+beforeEach(() => service.database.query('DELETE FROM trusted_time'));
+afterEach(() => service.clock.setWrongBy(0));
+
+/** All that the service does by itself in the minutes and the night after a start. */
+async function doEverything({ app }: TestService): Promise<void> {
+  await app.get(NightlySchedule).catchUp();
+  await app.get(NightlySchedule).runIfDue();
+  await app.get(NightlyJobs).run();
+  await app.get(BlobUpkeep).sweepNow();
+  await app.get(EndedKeySessions, { strict: false }).forget();
+  await app.get(IdempotencyKeys, { strict: false }).forgetNow();
+  await app.get(WorkspacePurge).resume();
+}
+
+const timeOf = ({ app }: TestService): Promise<Date> => app.get(TrustedTime).now();
+
+/** A service that starts on the same data, as after the machine was switched on. */
+async function withNewStart<T>(work: (started: TestService) => Promise<T>): Promise<T> {
+  const started = await startService({ beside: service });
+  try {
+    return await work(started);
+  } finally {
+    await started.close();
+  }
+}
+
+/** What the jobs note of themselves, and which instances there are. */
+const OWN_TABLES = ['job_runs', 'retention_progress', 'trusted_time', 'instances'];
+
+async function changesMadeBy(work: () => Promise<unknown>): Promise<string[]> {
+  const before = await checksums(service.database);
+  await work();
+  return changedTables(before, await checksums(service.database)).filter((name) => !OWN_TABLES.includes(name));
+}
+
+describe('a clock that is 40 days ahead', () => {
+  it('at a start: nothing is written as ended, nothing that has not run out is removed', async () => {
+    await timeOf(service);
+    service.clock.setWrongBy(40 * DAY);
+    expect(await changesMadeBy(() => withNewStart(doEverything))).toEqual([]);
+    service.clock.setWrongBy(0);
+    const { body } = await user.get('/api/v1/subscription').expect(200);
+    expect(body).toMatchObject({ status: 'trial' });
+  });
+
+  it('at the first start of this version: what earlier ones have written is believed', async () => {
+    await service.database.query(`INSERT INTO trusted_time (trusted_until) SELECT max(created_at) FROM users`);
+    service.clock.setWrongBy(40 * DAY);
+    expect(await changesMadeBy(() => withNewStart(doEverything))).toEqual([]);
+  });
+
+  it('while the service runs: neither', async () => {
+    await timeOf(service);
+    service.clock.setWrongBy(40 * DAY);
+    expect(await changesMadeBy(() => doEverything(service))).toEqual([]);
+  });
+
+  it('leaves a session that is looked at meanwhile as it was', async () => {
+    const look = async (): Promise<unknown> => {
+      const asked = supertest(service.url).get('/api/auth/get-session').set('Origin', BASE_URL);
+      return (await asked.set('Authorization', `Bearer ${session}`).expect(200)).body;
+    };
+    service.clock.setWrongBy(40 * DAY);
+    expect(await changesMadeBy(look)).toEqual([]);
+    service.clock.setWrongBy(0);
+    expect(await look()).toMatchObject({ user: { email: 'ben@example.org' } });
+  });
+
+  it('is said in the log once, and the time is the last that was trusted', async () => {
+    const before = await timeOf(service);
+    service.clock.setWrongBy(40 * DAY);
+    await withNewStart(async (started) => {
+      for (let i = 0; i < 3; i++) expect((await timeOf(started)).getTime() - before.getTime()).toBeLessThan(HOUR);
+      expect(started.logged().split('the clock is far ahead').length - 1).toBe(1);
+    });
+  });
+
+  it('is no matter when it has been set right', async () => {
+    await timeOf(service);
+    service.clock.setWrongBy(40 * DAY);
+    await withNewStart(timeOf);
+    service.clock.setWrongBy(0);
+    expect(await timeOf(service)).toEqual(expectNear(service));
+  });
+});
+
+describe('the trusted time', () => {
+  it('is the clock for a service that was off for two days', async () => {
+    await timeOf(service);
+    service.clock.setWrongBy(47 * HOUR);
+    await withNewStart(async (started) => expect(await timeOf(started)).toEqual(expectNear(started)));
+  });
+
+  it('is the clock again a day after a start that follows a month without power, through restarts', async () => {
+    const before = await timeOf(service);
+    for (const hours of [720, 730, 743]) {
+      service.clock.setWrongBy(hours * HOUR);
+      const now = await withNewStart(timeOf);
+      expect(now.getTime() - before.getTime()).toBeLessThan(HOUR);
+    }
+    service.clock.setWrongBy(745 * HOUR);
+    await withNewStart(async (started) => expect(await timeOf(started)).toEqual(expectNear(started)));
+  });
+
+  it('does not take two wrong clocks for one that has gone on', async () => {
+    const before = await timeOf(service);
+    for (const days of [40, 90]) {
+      service.clock.setWrongBy(days * DAY);
+      const now = await withNewStart(timeOf);
+      expect(now.getTime() - before.getTime()).toBeLessThan(HOUR);
+    }
+  });
+
+  it('goes with a clock that goes on while the service runs, however long', async () => {
+    await timeOf(service);
+    service.clock.advance(40 * DAY);
+    expect(await timeOf(service)).toEqual(expectNear(service));
+    service.clock.advance(-40 * DAY);
+  });
+
+  it('is never ahead of a clock that is behind', async () => {
+    await timeOf(service);
+    service.clock.setWrongBy(-400 * DAY);
+    await withNewStart(async (started) => expect(await timeOf(started)).toEqual(expectNear(started)));
+  });
+});
+
+/** The clock of a service, to a minute. */
+function expectNear({ clock }: TestService): Date {
+  const now = clock.now().getTime();
+  return {
+    asymmetricMatch: (time: Date) => Math.abs(time.getTime() - now) < 60_000,
+    toString: () => 'near',
+  } as unknown as Date;
+}
