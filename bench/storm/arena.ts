@@ -108,7 +108,12 @@ async function startInstance(
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  closing.push(() => ended(child));
+  const killWithUs = (): void => void child.kill('SIGTERM');
+  process.once('exit', killWithUs); // whatever ends this process, but SIGKILL
+  closing.push(async () => {
+    await ended(child);
+    process.off('exit', killWithUs);
+  });
   let output = '';
   const read = (chunk: Buffer): void => void (output = (output + String(chunk)).slice(-20_000));
   child.stdout.on('data', read);

@@ -24,6 +24,8 @@ export interface Possessions {
   readonly many: string[];
 }
 
+/** Long enough to be projected as a large one. */
+const ARCHIVE = { files: 600, changes: 1_200 };
 const LARGE = { files: 30_000, changes: 60_000 };
 const [VAULTS, NOTES, NOTE_BYTES, LARGE_NOTE_BYTES] = [4, 1_500, 2_000, 16 * 1024 * 1024];
 const WIDE_FILES = 4_000;
@@ -31,7 +33,13 @@ const [DOOMED, FILES_OF_DOOMED] = [120, 40];
 const MANY = 100;
 /** As many as an account may have, and the revoked tokens of four days of minting. */
 const [MOST_WORKSPACES, REVOKED_TOKENS] = [1_000, 60_000];
+const SPARE = 'nothing in it';
 const EMPTY = createHash('sha256').update('').digest('hex');
+
+/** What an ordinary user's old workspace has. */
+export async function fillArchive(database: pg.Client, workspaceId: string): Promise<void> {
+  await insertLargeLog((sql, values) => database.query(sql, values), workspaceId, ARCHIVE);
+}
 
 /** Everything at first; later only what a storm uses up. */
 export async function fill(database: pg.Client, userId: string, before?: Possessions): Promise<Possessions> {
@@ -71,21 +79,32 @@ async function fillOnce(
   return { large: { workspaceId: large, checkpointId }, vaults, many: await made(MANY) };
 }
 
-async function makeWorkspaces(database: pg.Client, userId: string, count: number): Promise<string[]> {
+async function makeWorkspaces(
+  database: pg.Client,
+  userId: string,
+  count: number,
+  name = 'one of many',
+): Promise<string[]> {
   const ids = Array.from({ length: count }, () => randomUUID());
   await database.query(
-    `INSERT INTO workspaces (id, user_id, name, created_at, updated_at) SELECT unnest($2::uuid[]), $1, 'one of many', now(), now()`,
-    [userId, ids],
+    `INSERT INTO workspaces (id, user_id, name, created_at, updated_at) SELECT unnest($2::uuid[]), $1, $3, now(), now()`,
+    [userId, ids, name],
   );
   return ids;
 }
 
+/** To as many workspaces as there may be, with empty ones, of which those that are too many go. */
 async function topUp(database: pg.Client, userId: string): Promise<void> {
   const { rows } = await database.query<{ count: string }>(
     'SELECT count(*) FROM workspaces WHERE user_id = $1 AND deleted_at IS NULL',
     [userId],
   );
-  await makeWorkspaces(database, userId, Math.max(0, MOST_WORKSPACES - Number(rows[0]?.count)));
+  const missing = MOST_WORKSPACES - Number(rows[0]?.count);
+  await makeWorkspaces(database, userId, Math.max(0, missing), SPARE);
+  await database.query(
+    'DELETE FROM workspaces WHERE id IN (SELECT id FROM workspaces WHERE user_id = $1 AND name = $2 LIMIT $3)',
+    [userId, SPARE, Math.max(0, -missing)],
+  );
 }
 
 /** So many empty files in each workspace, as if uploads had made them. @param path SQL over the number `n` */

@@ -117,8 +117,9 @@ function missed(its: Figures, others: readonly string[]): string[] {
 async function run({ rounds, seconds, instances, only, isJson }: Options): Promise<boolean> {
   const say = (line: string): void => (isJson ? console.error(line) : console.log(line));
   say(`${USERS} users, ${instances} instance(s), ${rounds} × ${Math.round(seconds)} s of calm and of storm`);
+  // Ends what was started, which happens when this process ends.
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130));
   const storm = await Storm.open({ instances, users: USERS });
-  process.once('SIGINT', () => void storm.close().finally(() => process.exit(130)));
   try {
     const [calm, blown]: [Report[], Blown[]] = [[], []];
     for (let round = 0; round < rounds && storm.ends().length === 0; round++) {

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Instance } from './arena.js';
+import type { Arena, Instance } from './arena.js';
+import { fillArchive } from './fill.js';
 import { Ledger } from './ledger.js';
 import type { Target } from './network.js';
 import { Peer } from './peer.js';
@@ -29,12 +30,14 @@ export class Witnesses {
     private readonly users: readonly User[],
   ) {}
 
-  static async at(target: Target, instances: readonly Instance[]): Promise<Witnesses> {
+  static async at({ target, instances, database }: Arena): Promise<Witnesses> {
     const users: User[] = [];
     for (const n of instances.keys()) {
       const person = await signUp(target, 'witness', n);
       const user = new User(target, FIRST_WITNESS + n, person, new Ledger());
       await user.settle();
+      await fillArchive(database, user.archiveId);
+      await user.mark();
       users.push(user);
     }
     return new Witnesses(target, instances, users);

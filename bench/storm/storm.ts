@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Arena, type ArenaOptions, openArena } from './arena.js';
 import type { Orders, Tallies } from './attackers.js';
-import { fill, type Possessions } from './fill.js';
+import { fill, fillArchive, type Possessions } from './fill.js';
 import type { Report } from './ledger.js';
 import { type Person, signUp } from './person.js';
 import { type Recovery, Witnesses } from './recovery.js';
@@ -37,9 +37,11 @@ export class Storm {
     const arena = await openArena(options);
     const [users, attackers] = [new Worker('users'), new Worker('attackers')];
     try {
-      const { target, instances } = arena;
-      await users.call('settle', { target, count: options.users });
-      const witnesses = await Witnesses.at(target, instances);
+      const { target, database } = arena;
+      const archives = await users.call<string[]>('settle', { target, count: options.users });
+      for (const archive of archives) await fillArchive(database, archive);
+      await users.call('mark');
+      const witnesses = await Witnesses.at(arena);
       return new Storm(arena, users, attackers, witnesses, await signUp(target, 'hostile', 0));
     } catch (error) {
       await Promise.all([users.stop(), attackers.stop()]);

@@ -11,10 +11,12 @@ export const sha256 = (bytes: Buffer): string => createHash('sha256').update(byt
 const LARGE_NOTE_BYTES = 1_200_000;
 const NOTES = 20;
 
-/** An ordinary user: a workspace that two devices sync, and a vault that a headless tool reads. */
+/** An ordinary user: a workspace that two devices sync, an old one with a long log, and a vault that a headless tool reads. */
 export class User {
   /** The workspace that is synced. */
   workspaceId = '';
+  /** The old one. Its log is written by `fillArchive`, past the service. */
+  archiveId = '';
   private token = '';
   private checkpointId = '';
   private vaultId = '';
@@ -46,9 +48,7 @@ export class User {
     await this.signOn();
     this.workspaceId = await this.makeWorkspace('synced');
     this.vaultId = await this.makeWorkspace('vault');
-    const label = { encryptedLabel: 'bGFiZWw', kind: 'manual' };
-    const checkpoint = await this.askJson('POST', `${this.path}/checkpoints`, label);
-    this.checkpointId = json<{ id: string }>(checkpoint).id;
+    this.archiveId = await this.makeWorkspace('archive');
     const salt = randomBytes(32).toString('hex');
     const setup = {
       encryptionSalt: salt,
@@ -59,6 +59,13 @@ export class User {
     await this.openKeySession();
     for (let n = 0; n < NOTES; n++) await this.write(`note ${n}.md`, `the words of note ${n}`);
     await this.write('large.md', 'large '.repeat(LARGE_NOTE_BYTES / 6));
+  }
+
+  /** Makes a checkpoint of the archive as it is now. */
+  async mark(): Promise<void> {
+    const label = { encryptedLabel: 'bGFiZWw', kind: 'manual' };
+    const checkpoint = await this.askJson('POST', `/api/v1/workspaces/${this.archiveId}/checkpoints`, label);
+    this.checkpointId = json<{ id: string }>(checkpoint).id;
   }
 
   /** A request that is counted. */
@@ -122,7 +129,7 @@ export class User {
   }
 
   private get checkpoint(): string {
-    return `${this.path}/checkpoints/${this.checkpointId}`;
+    return `/api/v1/workspaces/${this.archiveId}/checkpoints/${this.checkpointId}`;
   }
 
   private get automation(): string {

@@ -14,15 +14,19 @@ let users: User[] = [];
 let devices: Device[] = [];
 let running: Promise<unknown> = Promise.resolve();
 
-/** Signs so many users up, each with a workspace, a checkpoint and a vault. */
-async function settle({ target, count }: { target: Target; count: number }): Promise<void> {
+/** Signs so many users up, each with workspaces. @returns the archives, which are to be filled before `mark` */
+async function settle({ target, count }: { target: Target; count: number }): Promise<string[]> {
   users = [];
   for (let n = 0; n < count; n++) {
     const user = new User(target, n, await signUp(target, 'user', n), ledger);
     await user.settle();
     users.push(user);
   }
-  ledger.enter('calm');
+  return users.map(({ archiveId }) => archiveId);
+}
+
+async function mark(): Promise<void> {
+  for (const user of users) await user.mark();
 }
 
 function start(): void {
@@ -54,4 +58,4 @@ async function verified(): Promise<Verified> {
   return { faults, workspaces: users.map(({ workspaceId, bearer }) => ({ id: workspaceId, token: bearer })) };
 }
 
-serve({ settle, start, stop, verify: verified, enter: (phase: string) => ledger.enter(phase) });
+serve({ settle, mark, start, stop, verify: verified, enter: (phase: string) => ledger.enter(phase) });
