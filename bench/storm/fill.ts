@@ -1,12 +1,7 @@
-import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import type pg from 'pg';
-import {
-  deriveVaultKeys,
-  encryptContent,
-  encryptPath,
-  verificationHash,
-} from '../../src/automation/vault-crypto.js';
-import { insertLargeLog } from '../large-log.js';
+import { insertLargeLog, type RunSql } from '../large-log.js';
+import { fillVaults, type Vaults } from './vaults.js';
 
 /**
  * What the hostile account has when the storm begins. Written into the tables: within the limits of requests it would take an hour.
@@ -14,8 +9,7 @@ import { insertLargeLog } from '../large-log.js';
 export interface Possessions {
   /** A workspace of 30,000 files, and a checkpoint of it. */
   readonly large: { readonly workspaceId: string; readonly checkpointId: string };
-  /** Workspaces whose encryption is set up, all with the same key. */
-  readonly vaults: { readonly workspaceIds: string[]; readonly key: string; readonly largeNote: string };
+  readonly vaults: Vaults;
   /** A workspace of files whose paths are as long as they may be. */
   readonly wide: { readonly workspaceId: string; readonly files: number };
   /** Workspaces to delete. */
@@ -27,7 +21,7 @@ export interface Possessions {
 /** Long enough to be projected as a large one. */
 const ARCHIVE = { files: 600, changes: 1_200 };
 const LARGE = { files: 30_000, changes: 60_000 };
-const [VAULTS, NOTES, NOTE_BYTES, LARGE_NOTE_BYTES] = [4, 1_500, 2_000, 16 * 1024 * 1024];
+const VAULTS = 4;
 const WIDE_FILES = 4_000;
 const [DOOMED, FILES_OF_DOOMED] = [120, 40];
 const MANY = 100;
@@ -43,7 +37,7 @@ export async function fillArchive(database: pg.Client, workspaceId: string): Pro
 
 /** Everything at first; later only what a storm uses up. */
 export async function fill(database: pg.Client, userId: string, before?: Possessions): Promise<Possessions> {
-  const run = (sql: string, values: unknown[]): Promise<unknown> => database.query(sql, values);
+  const run: RunSql = (sql, values) => database.query(sql, values);
   const made = (count: number): Promise<string[]> => makeWorkspaces(database, userId, count);
   const [wide = ''] = await made(1);
   await insertAlike(database, [wide], WIDE_FILES, `lpad(n::text, 4096, 'w')`);
@@ -55,10 +49,8 @@ export async function fill(database: pg.Client, userId: string, before?: Possess
   return { ...kept, wide: { workspaceId: wide, files: WIDE_FILES }, doomed };
 }
 
-type Run = (sql: string, values: unknown[]) => Promise<unknown>;
-
 async function fillOnce(
-  run: Run,
+  run: RunSql,
   userId: string,
   made: (count: number) => Promise<string[]>,
 ): Promise<Pick<Possessions, 'large' | 'vaults' | 'many'>> {
@@ -137,62 +129,5 @@ async function insertAlike(
   await database.query(
     'UPDATE workspaces SET head_cursor = $2, live_files = $2 WHERE id = ANY ($1::uuid[])',
     [workspaceIds, files],
-  );
-}
-
-/** The same notes in each; the last one is large, in the first vault alone. */
-async function fillVaults(run: Run, workspaceIds: string[]): Promise<Possessions['vaults']> {
-  const masterKey = randomBytes(32);
-  const keys = deriveVaultKeys(masterKey);
-  const salt = randomBytes(32).toString('hex');
-  await run(
-    'UPDATE workspaces SET encryption_salt = $2, verification_salt = $2, verification_hash = $3 WHERE id = ANY ($1::uuid[])',
-    [workspaceIds, salt, verificationHash(masterKey, salt)],
-  );
-  const note = (path: string, text: string): { path: string; bytes: Buffer } => {
-    const encryptedPath = encryptPath(keys, path);
-    return { path: encryptedPath, bytes: encryptContent(keys, encryptedPath, Buffer.from(text)) };
-  };
-  const notes = Array.from({ length: NOTES }, (_, n) => note(`note ${n}.md`, textOf(n)));
-  const largeNote = 'large.md';
-  for (const [n, id] of workspaceIds.entries()) {
-    const rows = n === 0 ? [...notes, note(largeNote, 'x'.repeat(LARGE_NOTE_BYTES))] : notes;
-    await insertNotes(run, id, rows);
-  }
-  return { workspaceIds, key: masterKey.toString('base64'), largeNote };
-}
-
-/** Words that differ from note to note, which is what makes an index large. */
-function textOf(n: number): string {
-  let text = '';
-  for (let word = 0; text.length < NOTE_BYTES; word++)
-    text += `${((n * 7919 + word * 104729) % 100_003).toString(36)} word `;
-  return text;
-}
-
-async function insertNotes(
-  run: Run,
-  workspaceId: string,
-  rows: readonly { path: string; bytes: Buffer }[],
-): Promise<void> {
-  await run(
-    `WITH rows AS (
-       SELECT path, bytes, encode(sha256(bytes), 'hex') AS hash, n, gen_random_uuid() AS id
-       FROM unnest($2::text[], $3::bytea[]) WITH ORDINALITY AS r (path, bytes, n)
-     ), b AS (
-       INSERT INTO blobs (workspace_id, id, state, location, size, sha256, bytes, created_at)
-       SELECT $1, id, 'live', 'inline', length(bytes), hash, bytes, now() FROM rows
-     ), f AS (
-       INSERT INTO files (workspace_id, id, encrypted_path, content_hash, encrypted_size, version, created_at, updated_at)
-       SELECT $1, id, path, hash, length(bytes), 1, now(), now() FROM rows
-     ), v AS (
-       INSERT INTO versions (workspace_id, id, file_id, version, blob_id, content_hash, encrypted_size, change_cursor, created_at)
-       SELECT $1, id, id, 1, id, hash, length(bytes), n, now() FROM rows
-     ), c AS (
-       INSERT INTO changes (workspace_id, cursor, file_id, action, content_hash, encrypted_size, version, changed_at)
-       SELECT $1, n, id, 'upsert', hash, length(bytes), 1, now() FROM rows
-     )
-     UPDATE workspaces SET head_cursor = (SELECT max(n) FROM rows), live_files = (SELECT max(n) FROM rows) WHERE id = $1`,
-    [workspaceId, rows.map(({ path }) => path), rows.map(({ bytes }) => bytes)],
   );
 }

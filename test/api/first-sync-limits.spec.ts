@@ -12,6 +12,12 @@ const PAGE = 1_000;
 /** Answers by status, of all devices. */
 type Statuses = Record<number, number>;
 
+/** Without `files` when it is refused. */
+interface SnapshotPage {
+  readonly files: readonly { readonly encryptedPath: string }[];
+  readonly nextPageCursor: string | null;
+}
+
 /** A device that has nothing yet: a socket, the snapshot in pages, then every note, as fast as it gets them. */
 async function firstSync(
   user: TestUser,
@@ -37,8 +43,8 @@ async function firstSync(
   const paths: string[] = [];
   for (let from: string | null = ''; from !== null;) {
     const page = await get(`${path}/sync/snapshot?limit=${PAGE}${from && `&pageCursor=${from}`}`);
-    const { files = [], nextPageCursor = null } = JSON.parse(page);
-    paths.push(...files.map(({ encryptedPath }: { encryptedPath: string }) => encryptedPath));
+    const { files = [], nextPageCursor = null } = JSON.parse(page) as Partial<SnapshotPage>;
+    paths.push(...files.map(({ encryptedPath }) => encryptedPath));
     from = nextPageCursor;
   }
   let next = 0;

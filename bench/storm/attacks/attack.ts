@@ -12,7 +12,7 @@ export interface Scene {
   readonly possessions: Possessions;
   /** A JWT of the hostile account, good for the rest of this storm. */
   readonly token: string;
-  /** An HTTP client of this storm; it ends with it, whatever it is at. */
+  /** An HTTP client of this storm. It ends with it, whatever it is at, unless its connections are not kept. */
   readonly peer: (role: Role, n: number, options?: { isKept?: boolean }) => Peer;
   /** Ends the storm. */
   readonly signal: AbortSignal;

@@ -10,6 +10,8 @@ const signIns: Attack = {
     paced(scene, { perSecond: 40, atOnce: 80 }, async (n) => {
       const { target, hostile } = scene;
       const peer = scene.peer('crowd', n, { isKept: false });
+      const leave = (): void => peer.close();
+      scene.signal.addEventListener('abort', leave);
       const headers = { origin: target.origin };
       const password = randomBytes(12).toString('hex');
       const email = n % 2 === 0 ? hostile.email : `nobody-${n}-${password}@example.org`;
@@ -22,6 +24,7 @@ const signIns: Attack = {
               { headers },
             )
           : await peer.sendJson('POST', '/api/auth/sign-in/email', { email, password }, { headers });
+      scene.signal.removeEventListener('abort', leave);
       scene.count(String(status));
     }),
 };
