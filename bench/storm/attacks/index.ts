@@ -1,0 +1,11 @@
+import type { Attack } from './attack.js';
+import { GUESSES } from './guesses.js';
+import { QUEUES } from './queues.js';
+import { SOCKETS } from './sockets.js';
+import { UNREAD } from './unread.js';
+import { WRITES } from './writes.js';
+
+export type { Attack, Scene } from './attack.js';
+
+/** All there are; each can be run alone. */
+export const ATTACKS: readonly Attack[] = [...UNREAD, ...GUESSES, ...QUEUES, ...WRITES, ...SOCKETS];

@@ -1,0 +1,120 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Arena, type ArenaOptions, openArena } from './arena.js';
+import type { Orders, Tallies } from './attackers.js';
+import { fill, fillArchive, type Possessions } from './fill.js';
+import type { Report } from './ledger.js';
+import { type Person, signUp } from './person.js';
+import { type Recovery, Witnesses } from './recovery.js';
+import { Worker } from './worker.js';
+
+export interface Blown {
+  /** What ordinary users were answered meanwhile. */
+  readonly report: Report;
+  readonly tallies: Tallies;
+  readonly recovery: Recovery;
+}
+
+export interface Kept {
+  /** A line for everything that was acknowledged and is not there. */
+  readonly faults: readonly string[];
+  readonly workspaces: readonly { readonly id: string; readonly token: string }[];
+}
+
+/** The service, ordinary users in one process and those who mean it harm in another. */
+export class Storm {
+  private possessions: Possessions | undefined;
+
+  private constructor(
+    readonly arena: Arena,
+    private readonly users: Worker,
+    private readonly attackers: Worker,
+    private readonly witnesses: Witnesses,
+    private readonly hostile: Person,
+  ) {}
+
+  static async open(options: ArenaOptions & { users: number }): Promise<Storm> {
+    const arena = await openArena(options);
+    const [users, attackers] = [new Worker('users'), new Worker('attackers')];
+    try {
+      const { target, database } = arena;
+      const archives = await users.call<string[]>('settle', { target, count: options.users });
+      for (const archive of archives) await fillArchive(database, archive);
+      await users.call('mark');
+      const witnesses = await Witnesses.at(arena);
+      return new Storm(arena, users, attackers, witnesses, await signUp(target, 'hostile', 0));
+    } catch (error) {
+      await Promise.all([users.stop(), attackers.stop()]);
+      await arena.close();
+      throw error;
+    }
+  }
+
+  /** Ordinary users alone. */
+  async calm(seconds: number): Promise<Report> {
+    await this.users.call('enter', 'calm');
+    await this.users.call('start');
+    await pause(seconds * 1000);
+    return this.users.call<Report>('stop');
+  }
+
+  /** All of them. @param only names of attacks; all when empty */
+  async blow(seconds: number, only: readonly string[] = []): Promise<Blown> {
+    const { arena, hostile } = this;
+    const possessions = await fill(arena.database, hostile.userId, this.possessions);
+    this.possessions = possessions;
+    await this.users.call('enter', 'storm');
+    await this.users.call('start');
+    const orders: Orders = { target: arena.target, hostile, possessions, only };
+    await this.attackers.call('start', orders);
+    await pause(seconds * 1000);
+    const [report, tallies] = await Promise.all([
+      this.users.call<Report>('stop'),
+      this.attackers.call<Tallies>('stop'),
+    ]);
+    return { report, tallies, recovery: await this.witnesses.recovered() };
+  }
+
+  /** Holds what the service has to what it has acknowledged. */
+  verify(): Promise<Kept> {
+    return this.users.call<Kept>('verify');
+  }
+
+  /** The most memory that any instance has taken so far, in bytes (Linux). */
+  mostResidentBytes(): number {
+    const peaks = this.arena.instances.map(({ pid }) => {
+      const kilobytes = /VmHWM:\s+(\d+) kB/.exec(status(pid))?.[1];
+      return Number(kilobytes ?? NaN) * 1024;
+    });
+    return Math.max(...peaks);
+  }
+
+  /** Instances that have ended, and how. */
+  ends(): string[] {
+    return this.arena.instances.flatMap(({ end }) => end() ?? []);
+  }
+
+  /** What the hostile account has: bytes in the workspaces that it uploads to, and workspaces that are not deleted. */
+  async taken(): Promise<{ bytes: number; workspaces: number }> {
+    const { rows } = await this.arena.database.query<{ bytes: string; workspaces: string }>(
+      `SELECT (SELECT coalesce(sum(size), 0) FROM blobs WHERE state = 'live' AND workspace_id = ANY ($1::uuid[])) AS bytes,
+              (SELECT count(*) FROM workspaces WHERE user_id = $2 AND deleted_at IS NULL) AS workspaces`,
+      [this.possessions?.many ?? [], this.hostile.userId],
+    );
+    return { bytes: Number(rows[0]?.bytes), workspaces: Number(rows[0]?.workspaces) };
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.users.stop(), this.attackers.stop()]);
+    this.witnesses.close();
+    await this.arena.close();
+  }
+}
+
+function status(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/status`, 'utf8');
+  } catch {
+    return ''; // it has ended
+  }
+}

@@ -1,0 +1,61 @@
+// The process of the ordinary users.
+import { Device } from './device.js';
+import { Ledger, type Report } from './ledger.js';
+import type { Target } from './network.js';
+import { signUp } from './person.js';
+import { User } from './user.js';
+import { verify } from './verify.js';
+import { serve } from './worker.js';
+
+const DEVICES_EACH = 2;
+
+const ledger = new Ledger();
+let users: User[] = [];
+let devices: Device[] = [];
+let running: Promise<unknown> = Promise.resolve();
+
+/** Signs so many users up, each with workspaces. @returns the archives, which are to be filled before `mark` */
+async function settle({ target, count }: { target: Target; count: number }): Promise<string[]> {
+  users = [];
+  for (let n = 0; n < count; n++) {
+    const user = new User(target, n, await signUp(target, 'user', n), ledger);
+    await user.settle();
+    users.push(user);
+  }
+  return users.map(({ archiveId }) => archiveId);
+}
+
+async function mark(): Promise<void> {
+  for (const user of users) await user.mark();
+}
+
+function start(): void {
+  devices = users.flatMap((user) =>
+    Array.from({ length: DEVICES_EACH }, (_, index) => new Device(user, index)),
+  );
+  running = Promise.all(devices.map((device) => device.run()));
+  running.catch(() => undefined); // it is told by `stop`
+}
+
+/** @throws what a device has found wrong with what it was given */
+async function stop(): Promise<Report> {
+  for (const device of devices) device.end();
+  await running;
+  return ledger.enter('over');
+}
+
+interface Verified {
+  readonly faults: string[];
+  /** A workspace of each user, with a JWT for it. */
+  readonly workspaces: { id: string; token: string }[];
+}
+
+async function verified(): Promise<Verified> {
+  const faults: string[] = [];
+  for (const user of users) {
+    faults.push(...(await verify(user)).map((fault) => `${user.person.email}: ${fault}`));
+  }
+  return { faults, workspaces: users.map(({ workspaceId, bearer }) => ({ id: workspaceId, token: bearer })) };
+}
+
+serve({ settle, mark, start, stop, verify: verified, enter: (phase: string) => ledger.enter(phase) });

@@ -1,0 +1,74 @@
+import { randomBytes } from 'node:crypto';
+import {
+  deriveVaultKeys,
+  encryptContent,
+  encryptPath,
+  verificationHash,
+} from '../../src/automation/vault-crypto.js';
+import type { RunSql } from '../large-log.js';
+
+/** Workspaces whose encryption is set up, all with the same key (base64), and the path of a large note in the first one. */
+export interface Vaults {
+  readonly workspaceIds: string[];
+  readonly key: string;
+  readonly largeNote: string;
+}
+
+const [NOTES, NOTE_BYTES, LARGE_NOTE_BYTES] = [1_500, 2_000, 16 * 1024 * 1024];
+
+/** The same notes in each; the last one is large, in the first vault alone. */
+export async function fillVaults(run: RunSql, workspaceIds: string[]): Promise<Vaults> {
+  const masterKey = randomBytes(32);
+  const keys = deriveVaultKeys(masterKey);
+  const salt = randomBytes(32).toString('hex');
+  await run(
+    'UPDATE workspaces SET encryption_salt = $2, verification_salt = $2, verification_hash = $3 WHERE id = ANY ($1::uuid[])',
+    [workspaceIds, salt, verificationHash(masterKey, salt)],
+  );
+  const note = (path: string, text: string): { path: string; bytes: Buffer } => {
+    const encryptedPath = encryptPath(keys, path);
+    return { path: encryptedPath, bytes: encryptContent(keys, encryptedPath, Buffer.from(text)) };
+  };
+  const notes = Array.from({ length: NOTES }, (_, n) => note(`note ${n}.md`, textOf(n)));
+  const largeNote = 'large.md';
+  for (const [n, id] of workspaceIds.entries()) {
+    const rows = n === 0 ? [...notes, note(largeNote, 'x'.repeat(LARGE_NOTE_BYTES))] : notes;
+    await insertNotes(run, id, rows);
+  }
+  return { workspaceIds, key: masterKey.toString('base64'), largeNote };
+}
+
+/** Words that differ from note to note, which is what makes an index large. */
+function textOf(n: number): string {
+  let text = '';
+  for (let word = 0; text.length < NOTE_BYTES; word++)
+    text += `${((n * 7919 + word * 104729) % 100_003).toString(36)} word `;
+  return text;
+}
+
+async function insertNotes(
+  run: RunSql,
+  workspaceId: string,
+  rows: readonly { path: string; bytes: Buffer }[],
+): Promise<void> {
+  await run(
+    `WITH rows AS (
+       SELECT path, bytes, encode(sha256(bytes), 'hex') AS hash, n, gen_random_uuid() AS id
+       FROM unnest($2::text[], $3::bytea[]) WITH ORDINALITY AS r (path, bytes, n)
+     ), b AS (
+       INSERT INTO blobs (workspace_id, id, state, location, size, sha256, bytes, created_at)
+       SELECT $1, id, 'live', 'inline', length(bytes), hash, bytes, now() FROM rows
+     ), f AS (
+       INSERT INTO files (workspace_id, id, encrypted_path, content_hash, encrypted_size, version, created_at, updated_at)
+       SELECT $1, id, path, hash, length(bytes), 1, now(), now() FROM rows
+     ), v AS (
+       INSERT INTO versions (workspace_id, id, file_id, version, blob_id, content_hash, encrypted_size, change_cursor, created_at)
+       SELECT $1, id, id, 1, id, hash, length(bytes), n, now() FROM rows
+     ), c AS (
+       INSERT INTO changes (workspace_id, cursor, file_id, action, content_hash, encrypted_size, version, changed_at)
+       SELECT $1, n, id, 'upsert', hash, length(bytes), 1, now() FROM rows
+     )
+     UPDATE workspaces SET head_cursor = (SELECT max(n) FROM rows), live_files = (SELECT max(n) FROM rows) WHERE id = $1`,
+    [workspaceId, rows.map(({ path }) => path), rows.map(({ bytes }) => bytes)],
+  );
+}

@@ -1,0 +1,66 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { program } from './root.js';
+
+interface Call {
+  readonly id: number;
+  readonly command: string;
+  readonly value: unknown;
+}
+
+interface Reply {
+  readonly id: number;
+  readonly value?: unknown;
+  readonly error?: string;
+}
+
+/** A process of this storm that does what it is told, one command after the other. */
+export class Worker {
+  private calls = 0;
+  private readonly open = new Map<
+    number,
+    { resolve: (value: unknown) => void; reject: (error: Error) => void }
+  >();
+  private readonly child: ChildProcess;
+
+  /** @param name of a program in this directory, as it was built */
+  constructor(name: string) {
+    this.child = fork(program(name), { execArgv: [], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    this.child.on('message', ({ id, value, error }: Reply) => {
+      const call = this.open.get(id);
+      this.open.delete(id);
+      if (error === undefined) call?.resolve(value);
+      else call?.reject(new Error(error));
+    });
+    this.child.once('exit', (code) => {
+      for (const { reject } of this.open.values()) reject(new Error(`${name} ended with ${code}`));
+    });
+  }
+
+  /** @throws what the command throws there, and when the process has ended */
+  call<T = void>(command: string, value: unknown = null): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const id = this.calls++;
+      this.open.set(id, { resolve: resolve as (value: unknown) => void, reject });
+      this.child.send({ id, command, value } satisfies Call, (error) => error && reject(error));
+    });
+  }
+
+  async stop(): Promise<void> {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
+    this.child.kill('SIGKILL'); // it keeps nothing
+    await once(this.child, 'exit');
+  }
+}
+
+/** The other end: runs the commands that this process is sent, and ends with the process that sends them. */
+export function serve(commands: Readonly<Record<string, (value: never) => unknown>>): void {
+  process.on('message', ({ id, command, value }: Call) => {
+    const run = new Promise((resolve) => resolve(commands[command]?.(value as never)));
+    void run.then(
+      (result) => process.send?.({ id, value: result } satisfies Reply),
+      (error: unknown) => process.send?.({ id, error: String((error as Error).stack) } satisfies Reply),
+    );
+  });
+  process.once('disconnect', () => process.exit(0));
+}

@@ -1,0 +1,81 @@
+import { QUOTA_BYTES } from '../../bench/storm/arena.js';
+import { ATTACKS } from '../../bench/storm/attacks/index.js';
+import { type Blown, Storm } from '../../bench/storm/storm.js';
+import { createDatabase, DEV_LOGIN_KEY, type TestDatabase, TestUser, TestWorkspace } from '../kit/index.js';
+import { expectDenseLogs, expectReplayLaw } from '../kit/oracles.js';
+
+const MIB = 1024 * 1024;
+const USERS = 10;
+const STORM_SECONDS = 12;
+const MOST_BYTES = 600 * MIB;
+const BACK_WITHIN_MS = 10_000;
+/** What the account may have under way beyond its quota: eight uploads of a MiB. */
+const OVERSHOOT_BYTES = 8 * MIB;
+const MOST_WORKSPACES = 1_000;
+
+/** STORM_ONLY=manifests,lists runs these attacks alone; see `bench/storm/attacks`. */
+const ONLY = (process.env['STORM_ONLY'] ?? '').split(',').filter(Boolean);
+
+const WORLDS = [
+  { name: 'on the embedded database', instances: 1 },
+  { name: 'on two instances with an external PostgreSQL', instances: 2 },
+] as const;
+
+describe.each(WORLDS)('a hostile account and a stranger, $name', ({ instances }) => {
+  let database: TestDatabase;
+  let storm: Storm;
+  let blown: Blown;
+  beforeAll(async () => {
+    database = await createDatabase();
+    storm = await Storm.open({ instances, databaseUrl: database.url, users: USERS, env: { DEV_LOGIN_KEY } });
+    blown = await storm.blow(STORM_SECONDS, ONLY);
+  });
+  afterAll(async () => {
+    await storm.close();
+    await database.drop();
+  });
+
+  it('have done all that they could', () => {
+    const names = ATTACKS.map(({ name }) => name).filter((name) => ONLY.length === 0 || ONLY.includes(name));
+    for (const name of names) expect([name, Object.keys(blown.tallies[name] ?? {})]).not.toEqual([name, []]);
+  });
+
+  it('end no process and take less than 600 MiB of memory', () => {
+    expect(storm.ends()).toEqual([]);
+    expect(storm.mostResidentBytes()).toBeLessThan(MOST_BYTES);
+  });
+
+  it('cost ordinary users at most one request in a thousand, slow none of them down by 429, close none of their sockets', () => {
+    const { requests, failed, limited, wrong, socketsLost, heard, examples } = blown.report;
+    expect({ limited, wrong, socketsLost, examples: failed > requests / 1000 ? examples : [] }).toEqual({
+      limited: 0,
+      wrong: 0,
+      socketsLost: 0,
+      examples: [],
+    });
+    expect(heard).toBeGreaterThan(0);
+  });
+
+  it('leave everything as before within ten seconds', () => {
+    expect(blown.recovery.missing).toEqual([]);
+    expect(blown.recovery.ms).toBeLessThan(BACK_WITHIN_MS);
+  });
+
+  it('get no more than their share of what is stored', async () => {
+    const { bytes, workspaces } = await storm.taken();
+    expect(bytes).toBeLessThanOrEqual(QUOTA_BYTES + OVERSHOOT_BYTES);
+    expect(workspaces).toBeLessThanOrEqual(MOST_WORKSPACES);
+  });
+
+  it('lose nobody anything that was acknowledged', async () => {
+    const { faults, workspaces } = await storm.verify();
+    expect(faults).toEqual([]);
+    const { database: client, target } = storm.arena;
+    const query = async <Row>(sql: string): Promise<Row[]> => (await client.query(sql)).rows as Row[];
+    await expectDenseLogs({ query });
+    const [url] = target.urls;
+    const somebody = await TestUser.logIn(url, 'verifier');
+    for (const { id, token } of workspaces)
+      await expectReplayLaw(new TestWorkspace(somebody.at(url, token), id));
+  });
+});
