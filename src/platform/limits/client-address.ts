@@ -1,12 +1,20 @@
 import ipaddr from 'ipaddr.js';
 
 /** The key of a client that has not said who it is. An IPv6 client owns its whole /64, so that is what counts. */
-export function addressKey(ip: string): string {
-  if (!ipaddr.isValid(ip)) return `address:${ip}`;
+export const addressKey = (ip: string): string => `address:${prefixOf(ip, 64)}`;
+
+/**
+ * The key of the network that an address belongs to: its /48 for IPv6, which is what one customer may get and
+ * holds 65,536 of the /64 that `addressKey` counts; for IPv4 the address itself. Never equal to an `addressKey`, so a
+ * client can be counted by both.
+ */
+export const networkKey = (ip: string): string => `network:${prefixOf(ip, 48)}`;
+
+/** @param bits of an IPv6 address, a multiple of 16; IPv4 addresses, mapped ones too, are returned whole */
+function prefixOf(ip: string, bits: 48 | 64): string {
+  if (!ipaddr.isValid(ip)) return ip;
   const address = ipaddr.process(ip);
-  if (address instanceof ipaddr.IPv4) return `address:${address.toString()}`;
-  return `address:${address.parts
-    .slice(0, 4)
-    .map((part) => part.toString(16))
-    .join(':')}::/64`;
+  if (address instanceof ipaddr.IPv4) return address.toString();
+  const groups = address.parts.slice(0, bits / 16).map((part) => part.toString(16));
+  return `${groups.join(':')}::/${bits}`;
 }
