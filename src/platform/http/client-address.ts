@@ -23,7 +23,10 @@ export function clientAddress({ headers, socket }: IncomingMessage, isProxyTrust
  * in quotes, with a zone, IPv4 mapped to IPv6. Undefined for anything else, as `unknown`.
  */
 export function addressIn(entry: string): string | undefined {
-  const bare = entry.trim().replace(/^"(.*)"$/, '$1').trim();
+  const bare = entry
+    .trim()
+    .replace(/^"(.*)"$/, '$1')
+    .trim();
   const bracketed = BRACKETED.exec(bare)?.[1];
   if (bracketed !== undefined) return canonical(bracketed);
   const [, beforePort = ''] = WITH_PORT.exec(bare) ?? [];
