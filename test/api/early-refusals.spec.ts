@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { InFlightRequests } from '../../src/platform/http/index.js';
-import { eventually, sha256, startService, type TestService, type TestWorkspace } from '../kit/index.js';
+import { eventually, sha256, startService, type TestService, TestWorkspace } from '../kit/index.js';
 import { answerOf, headOf, openSocket, type RawAnswer, received } from '../kit/raw-http.js';
 
 const KIB = 1024;
@@ -13,7 +13,11 @@ describe('a refusal that comes before the body', () => {
   let workspace: TestWorkspace;
   beforeAll(async () => {
     service = await startService({ env: { MAX_FILE_BYTES: String(1024 * KIB) } });
-    workspace = await (await service.newcomer('without-plan')).workspace();
+    // Whether the workspace is there is asked after the plan.
+    workspace = new TestWorkspace(
+      await service.newcomer('without-plan'),
+      '01890000-0000-7000-8000-000000000000',
+    );
   });
   afterAll(() => service.close());
 
@@ -29,12 +33,11 @@ describe('a refusal that comes before the body', () => {
 
   /** Reads nothing before the last byte is sent, as many clients do. */
   async function sendThenRead(socket: Socket, pieces: Buffer[], everyMs: number): Promise<RawAnswer> {
-    socket.on('error', () => undefined).pause();
+    const bytes = received(socket.pause());
     for (const piece of pieces) {
       socket.write(piece);
       if (everyMs > 0) await pause(everyMs);
     }
-    const bytes = received(socket);
     socket.resume();
     if (!socket.destroyed) socket.end();
     return answerOf(await bytes);

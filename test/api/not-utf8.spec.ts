@@ -1,5 +1,5 @@
 import supertest from 'supertest';
-import { startService, type TestService, type TestUser } from '../kit/index.js';
+import { startService, type TestService, type TestUser, type TestWorkspace } from '../kit/index.js';
 
 const latin1 = (text: string): Buffer => Buffer.from(text, 'latin1');
 const NOT_UTF8 = { error: expect.stringMatching(/is not UTF-8$/) };
@@ -8,9 +8,11 @@ const NOT_UTF8 = { error: expect.stringMatching(/is not UTF-8$/) };
 describe('what is not UTF-8', () => {
   let service: TestService;
   let alice: TestUser;
+  let workspace: TestWorkspace;
   beforeAll(async () => {
     service = await startService();
     alice = await service.user('alice');
+    workspace = await alice.workspace();
   });
   afterAll(() => service.close());
 
@@ -18,6 +20,7 @@ describe('what is not UTF-8', () => {
     supertest(service.url)
       .post(path)
       .set('Content-Type', type)
+      .set('X-Workspace-Id', workspace.id)
       .set('Authorization', `Bearer ${alice.token}`)
       .serialize((bytes: unknown) => bytes as string)
       .send(body);
@@ -30,12 +33,11 @@ describe('what is not UTF-8', () => {
   });
 
   it('is refused in the body of every kind of route', async () => {
-    const workspace = await alice.workspace();
     const bodies: [string, string][] = [
       ['/api/v1/workspaces', '{"name":"B\xfccher"}'],
       ['/api/v1/webhooks/payment', '{"id":"\xe4"}'],
-      [`${workspace.path}/assets`, '{"x":"\xe4","encryptedFilename":"abc","data":"AAAA"}'],
-      [`${workspace.path}/assets`, '{"encryptedFilename":"\xe4","data":"AAAA"}'],
+      ['/api/assets', '{"x":"\xe4","encryptedFilename":"abc","data":"AAAA"}'],
+      ['/api/assets', '{"encryptedFilename":"\xe4","data":"AAAA"}'],
     ];
     for (const [path, body] of bodies) {
       const answer = await post(path, latin1(body));
