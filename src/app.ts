@@ -46,6 +46,8 @@ export async function createApp(
     createAdapter(log.pino, inFlight, {
       trustProxy: configuration.trustProxy,
       isHttps: configuration.isHttps,
+      maxFileBytes: configuration.maxFileBytes,
+      hasLimits: configuration.rateLimitPerMinute > 0,
     }),
     { bodyParser: false, logger: new NestLog(log.pino), abortOnError: false, forceCloseConnections: true },
   );

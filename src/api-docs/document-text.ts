@@ -7,7 +7,7 @@ export const INFO = {
       'session is presented.',
     'Every answer carries `X-Request-Id`. Every error is `{ "error": string }`, with more fields where said; errors ' +
       'of the pages are pages, those of the identity handler have its own form. Beside the answers listed, any ' +
-      'request may meet 400 (a malformed request or no Host), 404 (no such address), 408 (the body took too long), ' +
+      'request may meet 400 (a malformed request, no Host, or text that is not UTF-8), 404 (no such address), 408 (the body took too long), ' +
       '415 (an encoded body), 431 (the headers are too large) or 500.',
     'Each GET has a HEAD. 429 and 503 carry `Retry-After` in seconds; a request that met one of them changed nothing ' +
       'and may be made again.',

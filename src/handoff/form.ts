@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { BadRequest, readBody, UnsupportedMediaType } from '../platform/http/index.js';
+import { BadRequest, isEncodedUtf8, readBody, UnsupportedMediaType, utf8Of } from '../platform/http/index.js';
 
 const BODY_LIMIT = 32 * 1024;
 const FORM = /^application\/x-www-form-urlencoded\s*(?:;|$)/i;
@@ -8,11 +8,13 @@ const FORM = /^application\/x-www-form-urlencoded\s*(?:;|$)/i;
 export class Form {
   private constructor(private readonly fields: URLSearchParams) {}
 
-  /** @throws UnsupportedMediaType for what is no form, BadRequest for one with NUL, which the database cannot hold */
+  /** @throws UnsupportedMediaType for what is no form, BadRequest for one that is not UTF-8, or has a NUL, which the database cannot hold */
   static async read(request: FastifyRequest): Promise<Form> {
     if (!FORM.test(request.headers['content-type'] ?? ''))
       throw new UnsupportedMediaType('a form is expected');
-    const form = new Form(new URLSearchParams((await readBody(request.raw, BODY_LIMIT)).toString('utf8')));
+    const text = utf8Of(await readBody(request.raw, BODY_LIMIT));
+    if (!isEncodedUtf8(text)) throw new BadRequest('the form is not UTF-8');
+    const form = new Form(new URLSearchParams(text));
     for (const [name, value] of form.fields) {
       if (`${name}${value}`.includes('\0')) throw new BadRequest('the form holds a NUL character');
     }

@@ -9,6 +9,7 @@ import { type ErrorCode, frameOf, type ServerMessage } from './messages.js';
 const MAX_BUFFERED_BYTES = 1024 * 1024;
 const MESSAGES_PER_WINDOW = 30;
 const WINDOW_MS = 10_000;
+const MOST_PONGS_DUE = 2;
 
 /** A peer that does not answer a close is cut off after this. */
 const CLOSE_WITHIN_MS = 5_000;
@@ -20,6 +21,7 @@ export class Connection {
 
   readonly principal: Principal;
   readonly workspaceId: string;
+  readonly addressKey: string;
 
   /** Of its workspace's assets, what it need not be told of any more. */
   assetsRevision: number;
@@ -29,17 +31,20 @@ export class Connection {
   lastPinged: number;
 
   private readonly arrivals: number[] = [];
+  /** Our pings that may still be answered: the last one, and one whose answer is on its way. */
+  private pongsDue = 0;
   private isClosing = false;
 
   constructor(
     private readonly socket: WebSocket,
     private readonly transport: Duplex,
-    { principal, workspaceId, assetsRevision }: Admission,
+    { principal, workspaceId, addressKey, assetsRevision }: Admission,
     now: number,
     private readonly sent: Counter,
   ) {
     this.principal = principal;
     this.workspaceId = workspaceId;
+    this.addressKey = addressKey;
     this.assetsRevision = assetsRevision;
     this.lastHeard = now;
     this.lastPinged = now;
@@ -75,7 +80,7 @@ export class Connection {
     this.send({ type: 'error', code, message });
   }
 
-  /** Whether a message that arrives now is within the limit of 30 in 10 s. */
+  /** Whether a message, a ping or a pong that arrives now is within the limit of 30 in 10 s. */
   mayReceive(now: number): boolean {
     this.arrivals.push(now);
     if (this.arrivals.length <= MESSAGES_PER_WINDOW) return true;
@@ -83,9 +88,17 @@ export class Connection {
     return now - thirtyAgo >= WINDOW_MS;
   }
 
+  /** Whether a pong that arrives now is within that limit; the answer to a ping of ours does not count. */
+  mayReceivePong(now: number): boolean {
+    if (this.pongsDue === 0) return this.mayReceive(now);
+    this.pongsDue--;
+    return true;
+  }
+
   ping(now: number): void {
     if (!this.isOpen) return;
     this.lastPinged = now;
+    this.pongsDue = Math.min(this.pongsDue + 1, MOST_PONGS_DUE);
     this.socket.ping();
   }
 
@@ -94,6 +107,19 @@ export class Connection {
     if (this.isClosing) return;
     this.isClosing = true;
     this.socket.close(code); // also when the peer has begun to: one that stops half-way is cut off as well
+    this.cutSoon();
+  }
+
+  /** Closes with a code, and parses nothing more: for a peer that sends too much. */
+  shut(code: CloseCode): void {
+    this.close(code);
+    this.transport.removeAllListeners('data'); // what comes until the peer has closed too is thrown away
+    this.transport.resume();
+    this.transport.end();
+  }
+
+  /** Cuts it off in 5 s unless it is closed by then: for a peer that was told why. */
+  cutSoon(): void {
     const cut = setTimeout(() => this.socket.terminate(), CLOSE_WITHIN_MS);
     cut.unref();
     this.socket.once('close', () => clearTimeout(cut));

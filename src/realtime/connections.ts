@@ -13,6 +13,7 @@ export class Connections implements Iterable<Connection> {
 
   private readonly all = new Set<Connection>();
   private readonly perUser = new Map<string, Set<Connection>>();
+  private readonly perAddress = new Map<string, Set<Connection>>();
   private readonly perWorkspace = new Map<string, Set<Connection>>();
 
   constructor(metrics: Metrics) {
@@ -38,22 +39,28 @@ export class Connections implements Iterable<Connection> {
     return this.perUser.get(userId)?.size ?? 0;
   }
 
+  countOfAddress(addressKey: string): number {
+    return this.perAddress.get(addressKey)?.size ?? 0;
+  }
+
   /** Those for a workspace, whether they have said hello or not. */
   of(workspaceId: string): ReadonlySet<Connection> {
     return this.perWorkspace.get(workspaceId) ?? NONE;
   }
 
   add(connection: Connection): void {
-    const { workspaceId, principal } = connection;
+    const { workspaceId, addressKey, principal } = connection;
     this.all.add(connection);
     put(this.perUser, principal.userId, connection);
+    put(this.perAddress, addressKey, connection);
     put(this.perWorkspace, workspaceId, connection);
   }
 
   remove(connection: Connection): void {
     if (!this.all.delete(connection)) return;
-    const { workspaceId, principal } = connection;
+    const { workspaceId, addressKey, principal } = connection;
     take(this.perUser, principal.userId, connection);
+    take(this.perAddress, addressKey, connection);
     take(this.perWorkspace, workspaceId, connection);
   }
 

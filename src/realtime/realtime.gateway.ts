@@ -21,6 +21,8 @@ const MAX_FRAME_BYTES = 64 * 1024;
   // Tiny fragments cost far more memory than their bytes.
   maxFragments: 64,
   maxBufferedChunks: 4096,
+  // One frame at a time, and others in between: a packet can hold ten thousand.
+  allowSynchronousEvents: false,
   // Ciphertext does not compress, and a compressor per socket costs more than all else together.
   perMessageDeflate: false,
 })
@@ -38,26 +40,30 @@ export class RealtimeGateway implements OnGatewayConnection {
     const now = this.clock.elapsed();
     const connection = new Connection(socket, transport, admission, now, this.connections.sent);
     this.connections.add(connection);
-    const heard = (): void => void (connection.lastHeard = this.clock.elapsed());
-    socket.on('ping', heard);
-    socket.on('pong', heard);
+    socket.on('ping', () => this.hear(connection));
+    socket.on('pong', () => this.hear(connection, true));
     socket.on('message', (data, isBinary) => {
-      heard();
-      this.receive(connection, data, isBinary);
+      if (this.hear(connection)) this.receive(connection, data, isBinary);
     });
+    socket.once('error', () => connection.cutSoon()); // the library has closed it, with a code of the protocol
     socket.once('close', () => {
       this.connections.remove(connection);
       void this.log.bestEffort('take a socket out of its room', () => this.rooms.leave(connection));
     });
   }
 
+  /** Counts a frame. False when nothing is to be done for it: the connection is over, or this is one frame too many. */
+  private hear(connection: Connection, isPong = false): boolean {
+    const now = this.clock.elapsed();
+    connection.lastHeard = now;
+    if (!connection.isOpen) return false;
+    if (isPong ? connection.mayReceivePong(now) : connection.mayReceive(now)) return true;
+    connection.sendError('rate_limited', 'more than 30 messages in 10 seconds');
+    connection.shut(CloseCode.rateLimited);
+    return false;
+  }
+
   private receive(connection: Connection, data: RawData, isBinary: boolean): void {
-    if (!connection.isOpen) return;
-    if (!connection.mayReceive(this.clock.elapsed())) {
-      connection.sendError('rate_limited', 'more than 30 messages in 10 seconds');
-      connection.close(CloseCode.rateLimited);
-      return;
-    }
     try {
       if (isBinary) throw new InvalidMessage('a message must be text');
       this.answer(connection, parseMessage((data as Buffer).toString('utf8')));

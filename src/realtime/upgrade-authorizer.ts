@@ -2,7 +2,15 @@ import { Injectable } from '@nestjs/common';
 import type { IncomingMessage } from 'node:http';
 import { AccountSuspended, Authenticator, GeneralLimit, isGranted, type Principal } from '../auth/index.js';
 import { Configuration } from '../config/index.js';
-import { Forbidden, ServiceUnavailable, TooManyRequests, Unauthorized } from '../platform/http/index.js';
+import {
+  clientAddress,
+  CONNECTIONS_PER_ADDRESS,
+  Forbidden,
+  ServiceUnavailable,
+  TooManyRequests,
+  Unauthorized,
+} from '../platform/http/index.js';
+import { addressKey } from '../platform/limits/index.js';
 import { Workspaces } from '../workspaces/index.js';
 import type { Admission } from './admission.js';
 import { AssetFeed } from './asset-feed.js';
@@ -42,7 +50,12 @@ export class UpgradeAuthorizer {
     await this.limit.count(principal);
     if (!isGranted(principal.scopes, [SCOPE])) throw new Forbidden(`the token lacks the scope ${SCOPE}`);
     const id = await this.workspaces.requireOwned(workspaceId, principal);
-    return { principal, workspaceId: id, assetsRevision: await this.assets.revision(id) };
+    return {
+      principal,
+      workspaceId: id,
+      addressKey: addressKey(this.addressOf(request)),
+      assetsRevision: await this.assets.revision(id),
+    };
   }
 
   /**
@@ -50,23 +63,23 @@ export class UpgradeAuthorizer {
    * has come in, so nothing may wait between it and the 101, or those who come together pass it together.
    * @throws ServiceUnavailable, TooManyRequests
    */
-  requireRoom({ principal, workspaceId }: Admission): void {
+  requireRoom({ principal, workspaceId, addressKey: address }: Admission): void {
     this.requireOpen();
-    const { connections } = this;
+    const { connections, configuration } = this;
     if (connections.size >= SOCKETS)
       throw new ServiceUnavailable('this instance holds as many sockets as it can', ASK_AGAIN_AFTER_S);
+    const hasLimits = configuration.rateLimitPerMinute > 0;
     if (
+      (hasLimits && connections.countOfAddress(address) >= CONNECTIONS_PER_ADDRESS) ||
       connections.countOf(principal.userId) >= SOCKETS_PER_USER ||
       connections.of(workspaceId).size >= SOCKETS_PER_WORKSPACE
     )
       throw new TooManyRequests(ASK_AGAIN_AFTER_S);
   }
 
-  /** Whose request it is. Behind a proxy the last entry is the proxy's own word; what stands left of it is the client's. */
-  addressOf({ headers, socket }: IncomingMessage): string {
-    const forwarded = this.configuration.trustProxy ? headers['x-forwarded-for'] : undefined;
-    const last = forwarded?.toString().split(',').at(-1)?.trim();
-    return last || (socket.remoteAddress ?? 'unknown');
+  /** Whose request it is, as for `request.ip`. */
+  addressOf(request: IncomingMessage): string {
+    return clientAddress(request, this.configuration.trustProxy);
   }
 
   /** Nobody is let in any more. */

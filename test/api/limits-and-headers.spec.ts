@@ -206,6 +206,48 @@ describe('behind a trusted proxy', () => {
     expectTooMany(await from('::ffff:203.0.113.9'));
   });
 
+  it.each([
+    ['with a port', (n: number) => `203.0.113.20:${40_000 + n}`, '203.0.113.20'],
+    ['in brackets', (n: number) => `[2001:db8:0:20::${n}]`, '2001:db8:0:20::1'],
+    ['in brackets with a port', (n: number) => `[2001:db8:0:21::1]:${40_000 + n}`, '2001:db8:0:21::1'],
+    ['mapped, in brackets, with a port', (n: number) => `[::ffff:203.0.113.22]:${n}`, '203.0.113.22'],
+    ['in quotes', (n: number) => `"[2001:db8:0:23::1]:${n}"`, '2001:db8:0:23::1'],
+    ['with a zone', (n: number) => `fe80::1%eth${n}`, 'fe80::1'],
+  ])('an address %s is the address', async (_, form, bare) => {
+    expect(await letThrough(times(LIMIT + 4, (n) => from(form(n))))).toBe(LIMIT);
+    expectTooMany(await from(bare));
+  });
+
+  it('what is no address counts as the proxy, whatever it is', async () => {
+    const garbage = [
+      'unknown',
+      '_hidden',
+      '[203.0.113',
+      '203.0.113.1:port',
+      '1.2.3.4.5',
+      ',',
+      '"',
+      '[]:1',
+      '%',
+    ];
+    const requests = garbage.flatMap((entry, n) => [from(`${entry}`), from(`198.51.100.${n}, ${entry}${n}`)]);
+    expect(await letThrough(requests)).toBe(LIMIT);
+    expectTooMany(await jwks(service));
+  });
+
+  it('a session has the address without the port', async () => {
+    const email = 'behind-a-proxy@example.org';
+    await identity(service.url, 'sign-up/email', { email, name: 'P', password: PASSWORD })
+      .set('X-Forwarded-For', '198.51.100.1, [2001:db8:0:30::1]:4711')
+      .expect(200);
+    const found = await service.database.query(
+      `SELECT ip_address FROM sessions s JOIN users u ON u.id = s.user_id WHERE u.email = $1`,
+      [email],
+    );
+    expect(found).toHaveLength(1);
+    expect(found[0]).toMatchObject({ ip_address: expect.stringMatching(/^2001:0?db8:/) });
+  });
+
   it('who comes past the proxy counts by the address of the connection', async () => {
     expect(await letThrough(times(LIMIT + 4, () => jwks(service)))).toBe(LIMIT);
   });

@@ -355,6 +355,44 @@ describe('messages', () => {
     expect(socket.of('pong')).toHaveLength(30);
   });
 
+  it.each([
+    ['pings', (socket: TestSocket) => socket.raw.ping()],
+    ['pongs that answer nothing', (socket: TestSocket) => socket.raw.pong()],
+  ])('counts %s as messages', async (_, send) => {
+    const socket = await open();
+    for (let i = 0; i < 20; i++) socket.say({ type: 'ping' });
+    for (let i = 0; i < 11; i++) send(socket);
+    expect(await socket.frame('error')).toMatchObject({ code: 'rate_limited' });
+    expect(await socket.closed()).toBe(4429);
+  });
+
+  it('does not count the answers to its own pings', async () => {
+    const socket = await open();
+    const [connection] = service.app.get(Connections).of(workspace.id);
+    for (let i = 0; i < 40; i++) {
+      const pinged = once(socket.raw, 'ping');
+      connection!.ping(service.clock.elapsed());
+      await pinged;
+    }
+    for (let i = 0; i < 30; i++) socket.say({ type: 'ping' });
+    await socket.frame('pong', 29);
+  });
+
+  it('parses no more of a flood than the packet in which it is one frame too many', async () => {
+    const { socket, received } = await silentPeer();
+    const [connection] = service.app.get(Connections).of(workspace.id);
+    const { socket: library } = connection as unknown as { socket: WebSocket };
+    let parsed = 0;
+    library.on('pong', () => parsed++);
+    const closed = once(library, 'close');
+    const packet = Buffer.from('8a8000000000', 'hex').toString('latin1').repeat(10_000);
+    for (let i = 0; i < 30; i++) socket.write(packet, 'latin1');
+    await eventually(() => expect(received()).toContain('rate_limited'));
+    socket.end();
+    await closed;
+    expect(parsed).toBeLessThan(50_000);
+  });
+
   it('counts the ten seconds from each message', async () => {
     const socket = await open();
     for (let i = 0; i < 30; i++) socket.say({ type: 'ping' });

@@ -10,7 +10,12 @@ import { ApiError, BadRequest } from './errors.js';
 import { faultOf } from './faults.js';
 import { securityHeaders } from './headers.js';
 import type { InFlightRequests, RequestEnd } from './in-flight.js';
+import { clientAddress } from './client-address.js';
+import { limitConnections } from './connection-limit.js';
+import { Lingering } from './linger.js';
+import { limitPipelining } from './pipelining.js';
 import { UpgradableRequest } from './upgradable-request.js';
+import { isEncodedUtf8 } from './utf8.js';
 
 const MAX_HEADER_BYTES = 16 * 1024;
 
@@ -19,22 +24,27 @@ const MAX_CONNECTIONS = 10_000;
 
 const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+\s*(?:;.*)?$/;
 
-/** After an early refusal, so much of the unread body is discarded for the client to get its answer. */
-const LINGER_BYTES = 64 * 1024 * 1024;
-const LINGER_MS = 10_000;
-
 /** Instead of an address that cannot be read: what in it is a secret or a plaintext cannot be told either. */
 const UNREADABLE = '[unreadable]';
+
+export interface AdapterOptions {
+  readonly trustProxy: boolean;
+  readonly isHttps: boolean;
+  readonly maxFileBytes: number;
+  /** Whether there are limits to what one client may have; `RATE_LIMIT_PER_MINUTE=0` switches them off. */
+  readonly hasLimits: boolean;
+}
 
 /** Fastify as this service uses it: bodies unread until a handler asks, long path parameters, flat errors. */
 export function createAdapter(
   logger: Logger,
   inFlight: InFlightRequests,
-  options: { trustProxy: boolean; isHttps: boolean },
+  options: AdapterOptions,
 ): FastifyAdapter {
   const headers = securityHeaders(options.isHttps);
+  const lingering = new Lingering(options.maxFileBytes);
   const adapter = new FastifyAdapter({
-    // One proxy: what stands further left in X-Forwarded-For is the client's own word.
+    // One proxy: `onlyClientAddress` leaves one entry in X-Forwarded-For.
     trustProxy: options.trustProxy ? (_address, hop) => hop === 0 : false,
     genReqId: () => randomUUID(),
     // An encrypted path has up to 4,096 characters and the router's default is 100: longer ones must reach validation.
@@ -53,10 +63,13 @@ export function createAdapter(
     },
     multipart: false,
     frameworkErrors: refuseUnroutable(logger, headers),
-    clientErrorHandler: refuseMalformedRequest(logger),
+    clientErrorHandler: refuseMalformedRequest(logger, lingering),
   });
   const fastify = adapter.getInstance();
   fastify.server.maxConnections = MAX_CONNECTIONS;
+  if (options.hasLimits && !options.trustProxy) limitConnections(fastify.server);
+  if (options.trustProxy) fastify.server.prependListener('request', onlyClientAddress);
+  limitPipelining(fastify.server);
   inFlight.watch(fastify);
   inFlight.onEnd((request, reply, end) => logRequest(logger, request, reply, end));
   fastify.addHook('onRequest', ({ id, ip }, _reply, done) => requestScope.run({ id, ip }, done));
@@ -65,11 +78,12 @@ export function createAdapter(
   fastify.addHook('onRequest', (request, reply, done) => {
     reply.headers(headers).header('x-request-id', request.id);
     forgetUnreadableContentType(request.raw);
-    if (isUnmet(request.raw)) done(new ExpectationFailed('the expectation cannot be met'));
-    else done(isHostless(request.raw) ? new BadRequest('a Host header is required') : undefined);
+    done(
+      isUnmet(request.raw) ? new ExpectationFailed('the expectation cannot be met') : faultIn(request.raw),
+    );
   });
   fastify.addHook('onResponse', (request, _reply, done) => {
-    if (!request.raw.complete && !request.raw.destroyed) lingerOver(request.raw);
+    if (!request.raw.complete && !request.raw.destroyed) lingering.over(request);
     done();
   });
   return adapter;
@@ -92,27 +106,23 @@ function logRequest(logger: Logger, request: FastifyRequest, reply: FastifyReply
   logger[err ? 'error' : 'info']({ requestId, req: request, status, ms, brokenOff, err, ip }, 'request');
 }
 
-/** A reset in mid-upload would cost the client its answer, so the rest is read for a while, and no longer. */
-function lingerOver(request: IncomingMessage): void {
-  const { socket } = request;
-  let discarded = 0;
-  const end = setTimeout(() => socket.destroy(), LINGER_MS);
-  const stop = (): void => {
-    clearTimeout(end);
-    socket.off('close', stop);
-  };
-  socket.once('close', stop); // an answered request has no close of its own any more
-  request.once('end', stop);
-  request.on('data', (chunk: Buffer) => {
-    discarded += chunk.length;
-    if (discarded > LINGER_BYTES) socket.destroy();
-  });
-  request.resume();
+/** For `request.ip`: the framework takes the last entry as it stands, with its port, and for what it is not. */
+function onlyClientAddress(request: IncomingMessage): void {
+  request.headers['x-forwarded-for'] = clientAddress(request, true);
 }
 
 /** The framework would refuse it before anybody has asked who is asking (401); no route looks at it. */
 function forgetUnreadableContentType({ headers }: IncomingMessage): void {
   if (!MEDIA_TYPE.test(headers['content-type'] ?? '')) delete headers['content-type'];
+}
+
+function faultIn(request: IncomingMessage): BadRequest | undefined {
+  if (isHostless(request)) return new BadRequest('a Host header is required');
+  const { url = '' } = request;
+  // Of the path the router sees to that itself.
+  return isEncodedUtf8(url.slice(url.indexOf('?') + 1))
+    ? undefined
+    : new BadRequest('the query is not UTF-8');
 }
 
 function isHostless({ headers, httpVersion }: IncomingMessage): boolean {
@@ -151,8 +161,9 @@ function refuseUnroutable(logger: Logger, headers: Readonly<Record<string, strin
 }
 
 /** Bytes that are no HTTP request never reach the router; they get a flat answer and a line in the log all the same. */
-function refuseMalformedRequest(logger: Logger) {
+function refuseMalformedRequest(logger: Logger, lingering: Lingering) {
   return (error: Error & { code?: string }, socket: Socket): void => {
+    if (lingering.has(socket)) socket.destroy();
     if (error.code === 'ECONNRESET' || !socket.writable) return;
     const requestId = randomUUID();
     const status = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 }[error.code ?? ''] ?? 400;

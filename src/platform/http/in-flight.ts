@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Server, type Socket } from 'node:net';
 import { Roster } from '../async/index.js';
 
@@ -13,23 +13,38 @@ export interface RequestEnd {
 
 type Listener = (request: FastifyRequest, reply: FastifyReply, end: RequestEnd) => void;
 
-/** The requests under way: how many there are, and when each is over. */
+/** What a request keeps of the memory, its bytes apart, until its answer is sent. */
+const BYTES_PER_ANSWER = 32 * 1024;
+
+/** The open connections and the requests that are not over: how many there are, and when each is over. */
 export class InFlightRequests {
+  private readonly sockets = new Roster<Socket>();
   private readonly responses = new Roster<ServerResponse>();
   private readonly listeners: Listener[] = [];
   private server: Server | undefined;
   private areLast = false;
 
+  /** All that are not over: those with an answer that is not sent yet count. */
   get count(): number {
     return this.responses.size;
+  }
+
+  /** Those without a whole answer. An answer that waits for its client to read it costs memory and no work. */
+  get underWay(): number {
+    let unanswered = 0;
+    for (const { writableEnded } of this.responses) if (!writableEnded) unanswered++;
+    return unanswered;
+  }
+
+  /** Whether more are under way. Costs next to nothing while there are few. */
+  areMoreThan(most: number): boolean {
+    return this.count > most && this.underWay > most;
   }
 
   /** Before any other hook: one that refuses a request keeps it from those after it. */
   watch(fastify: FastifyInstance): void {
     this.server = fastify.server;
-    fastify.server.on('connection', (connection: Socket) => {
-      connection.once('close', () => this.endQueued(connection));
-    });
+    this.watchServer(fastify.server);
     fastify.addHook('onRequest', (request, reply, done) => {
       const beganAt = performance.now();
       const { ip } = request; // a connection that has ended has none
@@ -37,10 +52,8 @@ export class InFlightRequests {
       const { socket } = request.raw;
       let isAnswered = false;
       raw.once('finish', () => (isAnswered = !socket.destroyed)); // it comes too when the rest of an answer is thrown away
-      this.responses.add(raw);
-      // Not onResponse: it never comes for a client that has gone, and the drain would wait for it in vain.
+      // Not onResponse: it never comes for a client that has gone.
       raw.once('close', () => {
-        this.responses.delete(raw);
         const end = { ms: performance.now() - beganAt, isAnswered, ip };
         for (const listener of this.listeners) listener(request, reply, end);
       });
@@ -61,16 +74,20 @@ export class InFlightRequests {
   }
 
   /**
-   * Ends connections whose clients do not read their answers, those with most of them first, until no more than `maxBytes` of
-   * answers are held in memory. Returns how many. What is sent as a stream holds next to nothing, however slowly it is read.
+   * Ends connections whose clients do not read, those with most unread bytes first, until no more than `maxBytes` are held in
+   * memory; sockets count as well. Returns how many. What is sent as a stream holds next to nothing, however slowly it is read.
    */
   cutUnread(maxBytes: number): number {
     let bytes = 0;
-    for (const { writableLength } of this.responses) bytes += writableLength;
+    for (const { writableLength } of this.sockets) bytes += writableLength;
+    for (const response of this.responses) bytes += unreadBytes(response);
     if (bytes <= maxBytes) return 0;
     const held = new Map<Socket, number>();
-    for (const { req, writableLength } of this.responses)
-      held.set(req.socket, (held.get(req.socket) ?? 0) + writableLength);
+    for (const socket of this.sockets) held.set(socket, socket.writableLength);
+    for (const response of this.responses) {
+      const { socket } = response.req;
+      held.set(socket, (held.get(socket) ?? 0) + unreadBytes(response));
+    }
     let cut = 0;
     for (const [connection, itsBytes] of [...held].sort(([, one], [, other]) => other - one)) {
       if (bytes <= maxBytes) break;
@@ -98,9 +115,33 @@ export class InFlightRequests {
     });
   }
 
+  /** Of the server rather than by hooks: these miss requests that the router cannot read, and sockets. */
+  private watchServer(server: FastifyInstance['server']): void {
+    const { responses, sockets } = this;
+    server.on('connection', (connection: Socket) => {
+      sockets.add(connection);
+      connection.once('close', () => {
+        sockets.delete(connection);
+        this.endQueued(connection);
+      });
+    });
+    function leave(this: ServerResponse): void {
+      responses.delete(this);
+    }
+    server.prependListener('request', (_request: IncomingMessage, response: ServerResponse) => {
+      responses.add(response);
+      response.on('close', leave);
+    });
+  }
+
   /** Of requests that came on one connection together, Node ends only the answer that it was sending. */
   private endQueued(connection: Socket): void {
     for (const response of this.responses)
       if (response.socket === null && response.req.socket === connection) response.emit('close');
   }
+}
+
+/** What an answer holds beside the bytes that its connection has. */
+function unreadBytes({ writableEnded, writableLength, socket }: ServerResponse): number {
+  return writableLength - (socket?.writableLength ?? 0) + (writableEnded ? BYTES_PER_ANSWER : 0);
 }

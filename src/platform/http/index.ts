@@ -1,6 +1,8 @@
 export { createAdapter } from './adapter.js';
 export { afterBody } from './after-body.js';
 export { JsonAroundText } from './json-around-text.js';
+export { clientAddress } from './client-address.js';
+export { CONNECTIONS_PER_ADDRESS } from './connection-limit.js';
 export { bodyChunks, declaredLength, JsonBody, jsonBodyFactory, readBody } from './body.js';
 export { ErrorFilter, errorAnswer, type ErrorAnswer } from './error-filter.js';
 export * from './errors.js';
@@ -16,3 +18,4 @@ export { parseJsonObject } from './json.js';
 export { sendJsonList } from './json-list.js';
 export { sendJsonText } from './json-text.js';
 export { Shutdown } from './shutdown.js';
+export { isEncodedUtf8, utf8Of } from './utf8.js';

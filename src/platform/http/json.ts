@@ -1,3 +1,4 @@
+import { utf8Of } from './utf8.js';
 import { BadRequest } from './errors.js';
 
 const MAX_DEPTH = 32;
@@ -9,14 +10,15 @@ const HALF_SURROGATE_PAIR = /\p{Cs}/u;
 
 /**
  * The JSON object in a request body; an empty body is an empty object, so that validation names what is missing.
- * @throws BadRequest on broken JSON, another type at the top, more than 20,000 values, nesting deeper than 32, keys
+ * @throws BadRequest on bytes that are not UTF-8, broken JSON, another type at the top, more than 20,000 values, nesting deeper than 32, keys
  * that reach for prototypes, halves of surrogate pairs
  */
 export function parseJsonObject(body: Buffer): Record<string, unknown> {
   if (body.length === 0) return {};
+  const text = utf8Of(body);
   let value: unknown;
   try {
-    value = JSON.parse(body.toString('utf8'));
+    value = JSON.parse(text);
   } catch {
     throw new BadRequest('the request body is not valid JSON');
   }

@@ -11,7 +11,7 @@ import { InFlightRequests } from './in-flight.js';
 /** Requests under way, slow uploads included. Each costs some 100 KiB, its answer apart, so this many stay within 200 MiB. */
 const MAX_IN_FLIGHT = 2_000;
 
-/** Answers that were made and wait for their clients to read them: a page may have 4 MiB, and its client may never read. */
+/** Answers and messages that were made and wait for their clients to read them: a page may have 4 MiB, and its client may never read. */
 const MAX_UNREAD_BYTES = 256 * 1024 * 1024;
 
 /**
@@ -84,7 +84,7 @@ export class Overload implements OnApplicationShutdown {
   }
 
   private reason(): Reason | undefined {
-    if (this.inFlight.count > MAX_IN_FLIGHT) return 'in_flight';
+    if (this.inFlight.areMoreThan(MAX_IN_FLIGHT)) return 'in_flight';
     const maxWaiting = MAX_WAITING_PER_CONNECTION * this.configuration.databasePoolSize;
     if (this.database.waiting > maxWaiting) return 'database';
     return this.lateLooks >= 2 ? 'event_loop' : undefined;

@@ -29,7 +29,7 @@ export class RequestMetrics {
       'Requests refused with 429 for coming too often',
     );
     metrics.gauge('cloud_sync_http_requests_in_flight', 'Requests under way', [], () => [
-      { value: inFlight.count },
+      { value: inFlight.underWay },
     ]);
     if (metrics.isOn) inFlight.onEnd((request, reply, end) => this.count(request, reply, end));
   }

@@ -1,4 +1,5 @@
 import { IncomingMessage } from 'node:http';
+import { noteComplete } from './pipelining.js';
 
 /**
  * A request that is an upgrade only when it asks for a WebSocket. Node hands every request with an `Upgrade` header to
@@ -14,5 +15,11 @@ export class UpgradableRequest extends IncomingMessage {
 
   set upgrade(isUpgrade: boolean) {
     this.isUpgrade = isUpgrade;
+  }
+
+  /** Node.js pushes null when it has parsed the last byte. */
+  override push(chunk: unknown, encoding?: BufferEncoding): boolean {
+    if (chunk === null) noteComplete(this);
+    return super.push(chunk, encoding);
   }
 }

@@ -1,20 +1,20 @@
 import ipaddr from 'ipaddr.js';
 
 /** The key of a client that has not said who it is. An IPv6 client owns its whole /64, so that is what counts. */
-export function addressKey(ip: string): string {
-  return prefixKey('address', ip, 4);
-}
+export const addressKey = (ip: string): string => `address:${prefixOf(ip, 64)}`;
 
-/** The key of the network that a client may have at its disposal: an IPv6 /48, as providers give out; an IPv4 address. */
-export function networkKey(ip: string): string {
-  return prefixKey('network', ip, 3);
-}
+/**
+ * The key of the network that an address belongs to: its /48 for IPv6, which is what one customer may get and
+ * holds 65,536 of the /64 that `addressKey` counts; for IPv4 the address itself. Never equal to an `addressKey`, so a
+ * client can be counted by both.
+ */
+export const networkKey = (ip: string): string => `network:${prefixOf(ip, 48)}`;
 
-/** @param groups how many of the eight groups of an IPv6 address count */
-function prefixKey(kind: string, ip: string, groups: number): string {
-  if (!ipaddr.isValid(ip)) return `${kind}:${ip}`;
+/** @param bits of an IPv6 address, a multiple of 16; IPv4 addresses, mapped ones too, are returned whole */
+function prefixOf(ip: string, bits: 48 | 64): string {
+  if (!ipaddr.isValid(ip)) return ip;
   const address = ipaddr.process(ip);
-  if (address instanceof ipaddr.IPv4) return `${kind}:${address.toString()}`;
-  const prefix = address.parts.slice(0, groups).map((part) => part.toString(16));
-  return `${kind}:${prefix.join(':')}::/${groups * 16}`;
+  if (address instanceof ipaddr.IPv4) return address.toString();
+  const groups = address.parts.slice(0, bits / 16).map((part) => part.toString(16));
+  return `${groups.join(':')}::/${bits}`;
 }

@@ -1,0 +1,74 @@
+import type { FastifyRequest } from 'fastify';
+import type { Socket } from 'node:net';
+import { addressKey } from '../limits/client-address.js';
+
+/** A fair pace: so much in each interval. */
+const FAIR_BYTES = 10 * 1024;
+const INTERVAL_MS = 10_000;
+
+/** As long as an upload that is accepted may take. */
+const LONGEST_MS = 15 * 60_000;
+const LEAST_LIMIT_BYTES = 64 * 1024 * 1024;
+
+/** Requests that are waited for at a time, of all clients and of one address; others have one interval. */
+const MOST = 1_000;
+const MOST_OF_ADDRESS = 50;
+
+/**
+ * Requests that were answered before their body had come. Many clients read nothing until they have sent all of it, and a
+ * connection that is closed with unread bytes is reset, which costs the client its answer. So the rest is read and thrown away,
+ * as long as the client sends 10 KiB in 10 s, for 15 minutes and twice MAX_FILE_BYTES at most.
+ */
+export class Lingering {
+  private readonly sockets = new Set<Socket>();
+  private readonly ofAddress = new Map<string, number>();
+  private readonly mostBytes: number;
+
+  constructor(maxFileBytes: number) {
+    this.mostBytes = Math.max(LEAST_LIMIT_BYTES, 2 * maxFileBytes);
+  }
+
+  /** Whether the connection has its answer, so that none may follow. */
+  has(socket: Socket): boolean {
+    return this.sockets.has(socket);
+  }
+
+  /** Reads the rest of a request whose answer has been sent. */
+  over({ raw: request, ip }: FastifyRequest): void {
+    const { socket } = request;
+    const leave = this.enter(socket, addressKey(ip));
+    const lastInterval = leave ? LONGEST_MS / INTERVAL_MS : 1;
+    let [intervals, discarded, before] = [0, 0, 0];
+    const timer = setInterval(() => {
+      if (++intervals >= lastInterval || discarded - before < FAIR_BYTES) socket.destroy();
+      before = discarded;
+    }, INTERVAL_MS);
+    const stop = (): void => {
+      clearInterval(timer);
+      socket.off('close', stop);
+      leave?.();
+      if (socket.writableEnded) socket.destroy();
+    };
+    socket.once('close', stop); // an answered request has no close of its own any more
+    request.once('end', stop);
+    request.on('data', (chunk: Buffer) => {
+      discarded += chunk.length;
+      if (discarded > this.mostBytes) socket.destroy();
+    });
+    request.resume();
+  }
+
+  /** Undefined when too many are waited for already. */
+  private enter(socket: Socket, address: string): (() => void) | undefined {
+    const others = this.ofAddress.get(address) ?? 0;
+    if (this.sockets.size >= MOST || others >= MOST_OF_ADDRESS) return undefined;
+    this.sockets.add(socket);
+    this.ofAddress.set(address, others + 1);
+    return () => {
+      if (!this.sockets.delete(socket)) return;
+      const left = (this.ofAddress.get(address) ?? 1) - 1;
+      if (left === 0) this.ofAddress.delete(address);
+      else this.ofAddress.set(address, left);
+    };
+  }
+}

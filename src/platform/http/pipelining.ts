@@ -1,0 +1,111 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+
+/** Of one connection. A client that waits for each answer has one. */
+const MOST_UNANSWERED = 16;
+
+/** The last line of the headers and the empty one after it; a chunked body ends with them too. */
+const END_OF_HEADERS = '\n\r\n';
+
+const READER = Symbol('reader');
+const UNANSWERED = Symbol('unanswered');
+const BODY_LEFT = Symbol('body left');
+const IS_HELD = Symbol('is held');
+
+/** The socket of an HTTP connection, with what Node.js and this file have added to it. */
+interface Connection extends Socket {
+  /** Null once the connection has become a WebSocket. */
+  parser?: object | null;
+  /** Whether Node.js itself has stopped reading, because of unsent answers; then it also goes on by itself. */
+  _paused?: boolean;
+  /** Parses its bytes. */
+  [READER]?: (this: Socket, chunk: Buffer) => void;
+  /** Requests whose answers are not sent. */
+  [UNANSWERED]: number;
+  /** Bytes of the request that is being read; infinite when nobody knows, 0 between two requests. */
+  [BODY_LEFT]: number;
+  [IS_HELD]: boolean;
+}
+
+/**
+ * Reads no further request from a connection with 16 that are unanswered, until the answer to one is sent. Node.js begins
+ * all requests of a packet, which may be thousands, and stops reading only after it. So its parser gets each packet in parts, which
+ * end where a request can end; what it may not have yet goes back into the stream.
+ */
+export function limitPipelining(server: Server): void {
+  server.on('connection', (connection: Connection) => {
+    const [reader] = connection.listeners('data') as Connection[typeof READER][];
+    if (!reader) return;
+    connection.off('data', reader);
+    Object.assign(connection, { [READER]: reader, [UNANSWERED]: 0, [BODY_LEFT]: 0, [IS_HELD]: false });
+    connection.on('data', read);
+    connection.destroySoon = destroySoon;
+  });
+  // Before the framework, so that nothing escapes: requests without a Host, unroutable ones, preflights.
+  server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
+    const connection = request.socket as Connection;
+    const { 'content-length': length = 0, 'transfer-encoding': encoding } = request.headers;
+    connection[BODY_LEFT] = encoding === undefined ? Number(length) : Infinity;
+    connection[UNANSWERED]++;
+    response.on('close', goOn);
+  });
+}
+
+/** To be called when the last byte of a request has been parsed. */
+export function noteComplete({ socket }: IncomingMessage): void {
+  (socket as Connection)[BODY_LEFT] = 0;
+}
+
+function read(this: Connection, chunk: Buffer): void {
+  let at = 0;
+  while (at < chunk.length && this.parser && !mustWait(this)) {
+    const end = partEnd(this, chunk, at);
+    this[READER]?.(at === 0 && end === chunk.length ? chunk : chunk.subarray(at, end));
+    at = end;
+  }
+  if (this.parser) this[IS_HELD] = at < chunk.length;
+  else this.off('data', read); // a WebSocket from now on, whose own listener is to come
+  if (at === chunk.length) return;
+  if (this.parser) this.pause(); // first: a stream that flows would hand out again at once what it gets back
+  this.unshift(chunk.subarray(at));
+}
+
+/**
+ * By this Node.js ends a connection after its last answer: with unread bytes it would be reset, and the answer lost. While a
+ * body still comes only our half is closed; `Lingering` does the rest.
+ */
+function destroySoon(this: Connection): void {
+  if (this.parser && this[BODY_LEFT] !== 0) this.end();
+  else Socket.prototype.destroySoon.call(this);
+}
+
+/** Where the part from `at` on ends, with at most one end of a request in it. */
+function partEnd(connection: Connection, chunk: Buffer, at: number): number {
+  const left = connection[BODY_LEFT];
+  if (left > 0 && left < Infinity) {
+    const length = Math.min(left, chunk.length - at);
+    connection[BODY_LEFT] -= length;
+    return at + length;
+  }
+  // The empty line may come in two packets.
+  if (at < 2 && (chunk[at] === 0x0d || chunk[at] === 0x0a)) return at + 1;
+  const end = chunk.indexOf(END_OF_HEADERS, at);
+  return end < 0 ? chunk.length : end + END_OF_HEADERS.length;
+}
+
+/** An answer has gone out, or its connection has ended. */
+function goOn(this: ServerResponse): void {
+  const connection = this.req.socket as Connection;
+  connection[UNANSWERED]--;
+  if (connection[IS_HELD] && connection.parser && !mustWait(connection)) {
+    connection[IS_HELD] = false;
+    connection.resume();
+  }
+}
+
+/** A request that has begun is read to its end; none begins behind the last answer. */
+function mustWait(connection: Connection): boolean {
+  if (connection._paused) return true;
+  const isBetween = connection[BODY_LEFT] === 0;
+  return isBetween && (connection[UNANSWERED] >= MOST_UNANSWERED || connection.writableEnded);
+}
