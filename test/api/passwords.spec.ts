@@ -152,6 +152,29 @@ describe('a stored password', () => {
   });
 });
 
+describe('a wrong password', () => {
+  it('costs as much time for an account with a hash of today, of before, and for none', async () => {
+    const passwordCost = new PasswordCost({ ln: 15, r: 8, p: 1 });
+    const measured = await startService({
+      env: { TRUST_PROXY: 'true' },
+      beside: service,
+      passwordCost,
+    });
+    const [current, old] = [await signUp(measured, 'timed'), await signUp(measured, 'timed-old')];
+    await makeOutdated(measured, old);
+    const emails = [current.email, old.email, 'timed-nobody@example.org'];
+    const best = emails.map(() => Infinity);
+    for (let round = 0; round < 5; round++)
+      for (const [at, email] of emails.entries()) {
+        const before = process.cpuUsage();
+        await signIn(measured, email, 'not the password').expect(401);
+        best[at] = Math.min(best[at]!, process.cpuUsage(before).user);
+      }
+    expect(Math.max(...best) / Math.min(...best)).toBeLessThan(1.4); // 1.8 when one of them does half of it
+    await measured.close();
+  });
+});
+
 describe('an outdated hash', () => {
   it('is replaced by one of several sign-ins at once, and all of them are in', async () => {
     for (let round = 0; round < 5; round++) {
