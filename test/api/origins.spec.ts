@@ -94,14 +94,21 @@ describe('a client that sends no Origin', () => {
   it.each(['cross-site', 'same-site', 'same-origin', 'none', 'made-up'])(
     'is refused when it is a browser: Sec-Fetch-Site is %s',
     async (site) => {
-      for (const more of [{}, { 'Sec-Fetch-Mode': 'navigate' }, { 'Sec-Fetch-Mode': 'cors' }])
-        await post('sign-up/email', { 'Sec-Fetch-Site': site, ...more }, account()).expect(403);
+      for (const mode of ['', 'navigate', 'cors'])
+        await post('sign-up/email', { 'Sec-Fetch-Site': site, 'Sec-Fetch-Mode': mode }, account()).expect(
+          403,
+        );
     },
   );
 
   it('is refused with cookies, whatever else it says', async () => {
     const Cookie = await cookies();
-    for (const more of [{}, { 'Sec-Fetch-Mode': 'cors' }, { 'Sec-Fetch-Site': 'same-origin' }]) {
+    const kinds: Record<string, string>[] = [
+      {},
+      { 'Sec-Fetch-Mode': 'cors' },
+      { 'Sec-Fetch-Site': 'same-origin' },
+    ];
+    for (const more of kinds) {
       await post('sign-in/email', { Cookie, ...more }, account()).expect(403);
       await post('sign-out', { Cookie, ...more }).expect(403);
     }
