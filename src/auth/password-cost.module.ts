@@ -1,9 +1,12 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { PASSWORD_COST, type ScryptCost } from './password-hash.js';
+import { OUTDATED_COST, PASSWORD_COST, type ScryptCost } from './password-hash.js';
 
-/** The cost of new password hashes. */
+/** What password hashes cost: new ones, and those of before. */
 export class PasswordCost {
-  constructor(readonly scrypt: ScryptCost = PASSWORD_COST) {}
+  constructor(
+    readonly scrypt: ScryptCost = PASSWORD_COST,
+    readonly outdated: ScryptCost = OUTDATED_COST,
+  ) {}
 }
 
 /** Told from outside, so that tests need not pay it hundreds of times; no setting leads here. */

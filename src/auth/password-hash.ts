@@ -15,7 +15,7 @@ const KEY_BYTES = 64;
 
 /** The hashes of before, `salt:key`. The salt is the text itself, not the bytes that its digits stand for. */
 const OUTDATED = /^([0-9a-f]+):([0-9a-f]{128})$/;
-const OUTDATED_COST: ScryptCost = { ln: 14, r: 16, p: 1 };
+export const OUTDATED_COST: ScryptCost = { ln: 14, r: 16, p: 1 };
 
 /** In the PHC string format: the parameters stand before the salt and the key. */
 const FORMAT = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
@@ -51,9 +51,9 @@ export async function isHashOf(password: string, { cost, salt, key }: PasswordHa
   return timingSafeEqual(await derive(password, { cost, salt, bytes: key.length }), key);
 }
 
-/** Takes as long as checking a hash of before, and has no result. */
-export async function deriveAsBefore(password: string): Promise<void> {
-  await derive(password, { cost: OUTDATED_COST, salt: 'none', bytes: KEY_BYTES });
+/** Takes as long as checking a hash of this cost, and has no result. */
+export async function deriveInVain(password: string, cost: ScryptCost): Promise<void> {
+  await derive(password, { cost, salt: 'none', bytes: KEY_BYTES });
 }
 
 export const isSameCost = (one: ScryptCost, other: ScryptCost): boolean =>

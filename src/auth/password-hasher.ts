@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { ServiceUnavailable } from '../platform/http/index.js';
 import { FairSemaphore, networkKey } from '../platform/limits/index.js';
 import { PasswordCost } from './password-cost.module.js';
-import { deriveAsBefore, isHashOf, isSameCost, makeHash, parseHash } from './password-hash.js';
+import { deriveInVain, isHashOf, isSameCost, makeHash, parseHash } from './password-hash.js';
 
 /**
  * One for every two cores, and two at most: 256 MiB. Half of the cores and two of the four threads of libuv stay free
@@ -79,7 +79,7 @@ export class PasswordHasher {
     const isCurrent = isSameCost(stored.cost, this.cost.scrypt);
     return this.inSlot(ip, async () => {
       const isRight = await isHashOf(password, stored);
-      if (isCurrent && !isRight) await deriveAsBefore(password);
+      if (isCurrent && !isRight) await deriveInVain(password, this.cost.outdated);
       const made = isCurrent ? undefined : await makeHash(password, this.cost.scrypt);
       return { isRight, renewed: isRight ? made : undefined };
     });
@@ -89,7 +89,7 @@ export class PasswordHasher {
   refuse(password: string, ip: string): Promise<void> {
     return this.inSlot(ip, async () => {
       await makeHash(password, this.cost.scrypt);
-      await deriveAsBefore(password);
+      await deriveInVain(password, this.cost.outdated);
     });
   }
 }

@@ -419,3 +419,114 @@ describe('billing', () => {
     }
   });
 });
+
+describe('the password on the account page', () => {
+  const NEW_PASSWORD = 'another battery staple';
+
+  const change = async (
+    browser: Visitor,
+    current: string,
+    next: string,
+    more: Record<string, string> = {},
+  ): Promise<supertest.Response> =>
+    browser.submit(await account(browser), 'Change password', {
+      current_password: current,
+      new_password: next,
+      ...more,
+    });
+
+  const signIn = (email: string, password: string): supertest.Test =>
+    supertest(service.url).post('/api/auth/sign-in/email').set('Origin', BASE_URL).send({ email, password });
+
+  const me = (token: string): supertest.Test =>
+    supertest(service.url).get('/api/v1/auth/me').set('Authorization', `Bearer ${token}`);
+
+  it('is changed by who knows it; the browser stays signed in, with another secret, and nobody else does', async () => {
+    const { browser, user, email } = await signedIn('changes-password');
+    const stolen = new Visitor(service.url);
+    for (const [name = '', value = ''] of browser.cookie.split('; ').map((one) => one.split(/=(.*)/s)))
+      stolen.setCookie(name, value);
+    const { body: elsewhere } = await signIn(email, PASSWORD).expect(200);
+    const { body: minted } = await user.post('/api/v1/auth/tokens').send({ name: 'script' }).expect(201);
+
+    const changed = await change(browser, PASSWORD, NEW_PASSWORD);
+    expect([changed.status, changed.headers.location]).toEqual([303, '/account?done=password']);
+    const page = await browser.get('/account?done=password');
+    expect(textOf(page.text)).toContain('The password is changed, and all other sign-ins have ended.');
+    expect(formsOf(page).map(({ label }) => label)).toContain('Change password');
+    expect(formsOf(await account(stolen)).map(({ label }) => label)).toContain('Sign in');
+    await supertest(service.url)
+      .get('/api/auth/token')
+      .set('Authorization', `Bearer ${elsewhere.token}`)
+      .expect(401);
+    await signIn(email, PASSWORD).expect(401);
+    await signIn(email, NEW_PASSWORD).expect(200);
+    await me(minted.token).expect(200);
+
+    expect((await change(browser, NEW_PASSWORD, PASSWORD, { revoke_tokens: 'yes' })).status).toBe(303);
+    await me(minted.token).expect(401);
+  });
+
+  it('is not changed by what is wrong: the form comes again with a sentence, and nothing that was entered', async () => {
+    const { browser, email } = await signedIn('slips');
+    for (const [current, next, field, sentence] of [
+      ['not the password', NEW_PASSWORD, 'current-password', 'This is not your current password.'],
+      [PASSWORD, 'too short', 'new-password', 'The password needs at least 10 characters.'],
+      [
+        PASSWORD,
+        'Password123',
+        'new-password',
+        'This password is one of the most common ones. Choose another.',
+      ],
+    ] as const) {
+      const answer = await change(browser, current, next);
+      expect(answer.status).toBe(422);
+      expect(elementOf(answer, field)).toMatchObject({ 'aria-invalid': 'true', value: '' });
+      expect(textOf(answer.text)).toContain(sentence);
+    }
+    await signIn(email, PASSWORD).expect(200);
+    expect((await browser.get('/account/password')).headers.location).toBe('/account');
+  });
+
+  it('cannot be changed from another site or by a forged form', async () => {
+    const { browser, email } = await signedIn('guarded');
+    const filledIn = { current_password: PASSWORD, new_password: NEW_PASSWORD };
+    const foreign = await browser.submit(await account(browser), 'Change password', filledIn, {
+      Origin: 'https://evil.example',
+    });
+    expect(foreign.status).toBe(403);
+    const forged = { ...filledIn, csrf_token: 'x'.repeat(43) };
+    expect((await browser.submit(await account(browser), 'Change password', forged)).status).toBe(403);
+    await signIn(email, PASSWORD).expect(200);
+  });
+
+  it('cannot be a common one at sign-up', async () => {
+    const browser = new Visitor(service.url);
+    const answer = await browser.submit(await account(browser), 'Sign up', {
+      name: 'Weak',
+      email: 'weak@example.org',
+      password: '1234567890',
+    });
+    expect(answer.status).toBe(422);
+    expect(elementOf(answer, 'sign-up-password')['aria-invalid']).toBe('true');
+    expect(textOf(answer.text)).toContain('This password is one of the most common ones. Choose another.');
+  });
+});
+
+describe('too many wrong passwords on the pages', () => {
+  it('are counted with those of the API, and the form says how long to wait', async () => {
+    const limited = await startService({ env: { RATE_LIMIT_PER_MINUTE: '1000', TRUST_PROXY: 'true' } });
+    const from = (n: number): Visitor =>
+      new Visitor(limited.url, { Origin: 'null', 'X-Forwarded-For': `198.51.100.${n}` });
+    const guess = async (n: number): Promise<supertest.Response> => {
+      const browser = from(n);
+      const filledIn = { email: 'guessed@example.org', password: 'not the password' };
+      return browser.submit(await account(browser), 'Sign in', filledIn);
+    };
+    for (let n = 1; n <= 20; n++) expect((await guess(n)).status).toBe(422);
+    const refused = await guess(21);
+    expect(refused.status).toBe(429);
+    expect(textOf(refused.text)).toContain('Too many tries. Wait 60 minutes, then try again.');
+    await limited.close();
+  });
+});

@@ -31,6 +31,23 @@ describe('the configuration', () => {
     expect(configuration.trustedOrigins).toEqual(['https://a.example', 'https://b.example']);
   });
 
+  it.each([
+    ['HTTPS://Notes.Example.org:443/', 'https://notes.example.org'],
+    ['http://LOCALHOST:80', 'http://localhost'],
+    ['https://notes.example.org:8443', 'https://notes.example.org:8443'],
+    ['https://bücher.example', 'https://xn--bcher-kva.example'],
+    ['http://[2001:DB8::1]:3000', 'http://[2001:db8::1]:3000'],
+    ['app://obsidian.md', 'app://obsidian.md'],
+    ['Capacitor://localhost/', 'capacitor://localhost'],
+    [
+      'chrome-extension://cjpalhdlnbpafiamejdnhcphjbkeiagm',
+      'chrome-extension://cjpalhdlnbpafiamejdnhcphjbkeiagm',
+    ],
+    ['http://tauri.localhost', 'http://tauri.localhost'],
+  ])('takes the origin %s for %s, as browsers send it', (text, origin) => {
+    expect(loadConfiguration({ TRUSTED_ORIGINS: text }).trustedOrigins).toEqual([origin]);
+  });
+
   it('reports all faults together, by the names of their variables and never with a value', () => {
     const load = (): unknown =>
       loadConfiguration({
@@ -173,6 +190,17 @@ describe('the configuration', () => {
     ['LOG_LEVEL', 'loud'],
     ['SUBSCRIPTIONS', 'true'],
     ['TRUSTED_ORIGINS', 'https://ok.example,not an origin'],
+    ['TRUSTED_ORIGINS', 'https://ok.example/path'],
+    ['TRUSTED_ORIGINS', 'https://user@ok.example'],
+    ['TRUSTED_ORIGINS', 'https://*.ok.example'],
+    ['TRUSTED_ORIGINS', 'https://ok.example:99999'],
+    ['TRUSTED_ORIGINS', 'ok.example'],
+    ['TRUSTED_ORIGINS', 'null'],
+    ['TRUSTED_ORIGINS', 'file://x'],
+    ['TRUSTED_ORIGINS', 'app://'],
+    ['TRUSTED_ORIGINS', 'app:obsidian.md'],
+    ['TRUSTED_ORIGINS', 'app://obsidian.md/index.html'],
+    ['TRUSTED_ORIGINS', 'app://*'],
     ['BILLING_GRACE_DAYS', '-7'],
   ])('refuses %s=%s', (name, value) => {
     expect(() => loadConfiguration({ [name]: value })).toThrow(new RegExp(`^Bad configuration: ${name} `));

@@ -31,6 +31,7 @@ describe('the nightly jobs', () => {
   const NAMES = [
     ...['retention', 'blobs', 'workspaces', 'subscriptions', 'payment-events', 'cancellations'],
     ...['idempotency-keys', 'one-time-tokens', 'sessions', 'presence', 'rate-limits'],
+    ...['wrong-passwords', 'known-networks'],
   ];
 
   it('leave a row each, and one for the night: when it began and ended, what was done', async () => {

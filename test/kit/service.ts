@@ -47,7 +47,8 @@ export interface ServiceOptions {
   readonly outbound?: Outbound;
 }
 
-const CHEAP = new PasswordCost({ ln: 4, r: 1, p: 1 });
+const LEAST = { ln: 4, r: 1, p: 1 };
+const CHEAP = new PasswordCost(LEAST, LEAST);
 
 export async function startService({
   env = {},

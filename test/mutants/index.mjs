@@ -14,12 +14,14 @@ import { BYTES_MUTANTS } from './bytes.mjs';
 import { HISTORY_MUTANTS } from './history.mjs';
 import { LOG_MUTANTS } from './log.mjs';
 import { OPERATION_MUTANTS } from './operation.mjs';
+import { PASSWORD_MUTANTS } from './passwords.mjs';
 
 export const MUTANTS = [
   ...LOG_MUTANTS,
   ...HISTORY_MUTANTS,
   ...BYTES_MUTANTS,
   ...ACCESS_MUTANTS,
+  ...PASSWORD_MUTANTS,
   ...OPERATION_MUTANTS,
 ];
 

@@ -82,5 +82,6 @@ export const HOSTILE_TYPES: readonly string[] = [
 export const METHODS: readonly string[] = words('HEAD OPTIONS GET POST PUT PATCH DELETE TRACE PROPFIND');
 
 export const FORM_FIELDS: readonly string[] = words(
-  'csrf_token intent email password name id scopes workspace expiry client_state return_to scheme',
+  'csrf_token intent email password current_password new_password revoke_tokens name id scopes workspace expiry ' +
+    'client_state return_to scheme',
 );

@@ -1,0 +1,155 @@
+// Faults in how passwords are kept, how often they may be tried, and where requests may come from.
+
+const PASSWORDS = 'test/api/passwords.spec.ts';
+const ORIGINS = 'test/api/origins.spec.ts';
+
+export const PASSWORD_MUTANTS = [
+  {
+    name: 'sign-ups hash inside their transaction',
+    promise: 'No connection is held while a password is hashed.',
+    file: 'src/auth/password-plugin.ts',
+    find: 'const hash = await hasher.hash(password, request.ip);',
+    replace: "const hash = '';",
+    also: [
+      {
+        file: 'src/auth/handled-passwords.ts',
+        find: 'return request.prepared.hash;',
+        replace: `{
+      const hash = await this.hasher.hash(password, request.ip);
+      request.hashes.add(hash);
+      return hash;
+    }`,
+      },
+    ],
+    tests: [[PASSWORDS, 'holds no connection while it waits']],
+  },
+  {
+    name: 'any number of passwords is hashed at once',
+    promise: 'Sign-ins, however many, hold up nothing else.',
+    file: 'src/auth/password-hasher.ts',
+    find: 'atOnce: AT_ONCE,',
+    replace: 'atOnce: 1_000 * AT_ONCE,',
+    tests: [[PASSWORDS, 'of 150 networks at once']],
+  },
+  {
+    name: 'one network fills the queue of hashing',
+    promise: 'A network waits for its own passwords alone.',
+    file: 'src/auth/password-hasher.ts',
+    find: 'this.slots.take(networkKey(ip))',
+    replace: "this.slots.take('all')",
+    tests: [[PASSWORDS, 'one network does not keep out others']],
+  },
+  {
+    name: 'unknown accounts are refused sooner',
+    promise: 'How long a refusal takes does not tell whether there is an account.',
+    file: 'src/auth/password-hasher.ts',
+    find: 'if (isCurrent && !isRight) await deriveInVain(password, this.cost.outdated);',
+    replace: '',
+    tests: [[PASSWORDS, 'costs as much']],
+  },
+  {
+    name: 'common passwords in capitals',
+    promise: 'A common password cannot be chosen in any case of its letters.',
+    file: 'src/auth/password-policy.ts',
+    find: '.toLowerCase()',
+    replace: '',
+    tests: [[PASSWORDS, 'cannot be PASSWORD123']],
+  },
+  {
+    name: 'old hash put back over a new password',
+    promise: 'A hash that is renewed never undoes a change of the password.',
+    file: 'src/auth/handled-passwords.ts',
+    find: "provider_id = 'credential' AND password = $2`",
+    replace: "provider_id = 'credential' AND $2 <> ''`",
+    tests: [[PASSWORDS, 'is not put back over a password']],
+  },
+  {
+    name: 'renewing a hash ends other sign-ins',
+    promise: 'Sign-ins at once with an outdated hash are all let in.',
+    file: 'src/auth/handled-passwords.ts',
+    find: 'if (proof?.renewed === undefined) return false;',
+    replace: 'if (proof) return false;',
+    tests: [[PASSWORDS, 'that another sign-in replaces before the session is there']],
+  },
+  {
+    name: 'change of the password leaves the thief in',
+    promise: 'A change of the password ends all other sessions, whatever the request says.',
+    file: 'src/auth/password-change.ts',
+    find: 'await tx.run(changeStatements.endOthers, [user.id, sessionId]);',
+    replace: 'if (change.newSessionToken) await tx.run(changeStatements.endOthers, [user.id, sessionId]);',
+    tests: [[PASSWORDS, 'ends all other sessions and their one-time tokens']],
+  },
+  {
+    name: 'guessers lock out the owner',
+    promise: 'Who has signed in before never waits because others guess.',
+    file: 'src/auth/wrong-passwords.ts',
+    find: ' OR ${IS_KNOWN}',
+    replace: ' OR (${IS_KNOWN} AND false)',
+    tests: [[PASSWORDS, 'of one account']],
+  },
+  {
+    name: 'only accounts that exist are counted',
+    promise: 'A limit does not tell whether there is an account.',
+    file: 'src/auth/handled-passwords.ts',
+    find: `request.isWrong = true;
+    await this.hasher.refuse`,
+    replace: 'await this.hasher.refuse',
+    tests: [[PASSWORDS, 'do not tell whether there is an account']],
+  },
+  {
+    name: 'strangers keep the owner from changing the password',
+    promise: 'Wrong sign-ins of strangers do not hold off a change of the password.',
+    file: 'src/auth/wrong-passwords.ts',
+    find: '`change-password:${userId}`',
+    replace: 'signInOf(userId)',
+    also: [
+      {
+        file: 'src/auth/password-change.ts',
+        find: 'this.wrongPasswords.countChange(user.id)',
+        replace: 'this.wrongPasswords.countChange(user.email)',
+      },
+    ],
+    tests: [[PASSWORDS, 'which strangers cannot keep the owner from']],
+  },
+  {
+    name: 'a network of many addresses is not counted',
+    promise: 'Thirty tries a minute from a network, however many addresses it has.',
+    file: 'src/auth/guess-limit.ts',
+    find: 'await this.rateLimiter.hit(`${action}:${networkKey(ip)}`, TRIES_PER_MINUTE.ofNetwork);',
+    replace: 'networkKey(ip);',
+    tests: [[PASSWORDS, 'are 30 a minute for an IPv6 /48']],
+  },
+  {
+    name: 'account deleted beside a sign-in is a fault',
+    promise: 'Who is deleted beside a request is answered 401.',
+    file: 'src/auth/identity.ts',
+    find: 'onAPIError: { throw: true },',
+    replace: '',
+    tests: [[PASSWORDS, 'beside a sign-in is 401']],
+    faultIs500: true,
+  },
+  {
+    name: 'origins are compared by how they begin',
+    promise: 'An origin is trusted as a whole or not at all.',
+    file: 'src/auth/request-origin.ts',
+    find: 'trustedOrigins.includes(origin)',
+    replace: 'trustedOrigins.some((one) => origin.startsWith(one))',
+    tests: [[ORIGINS, 'which is not trusted']],
+  },
+  {
+    name: 'browsers that hide their origin are let in',
+    promise: 'A browser must say where a request comes from.',
+    file: 'src/auth/request-origin.ts',
+    find: " || headers.has('sec-fetch-site')) return;",
+    replace: ") return;\n  headers.delete('sec-fetch-site');",
+    tests: [[ORIGINS, 'is refused when it is a browser']],
+  },
+  {
+    name: 'fetch of Node.js counts as a browser',
+    promise: 'Programs sign in without an origin.',
+    file: 'src/auth/request-origin.ts',
+    find: "headers.delete('sec-fetch-mode');",
+    replace: '',
+    tests: [[ORIGINS, 'with the fetch of Node.js itself']],
+  },
+];
