@@ -14,6 +14,7 @@ import { BYTES_MUTANTS } from './bytes.mjs';
 import { HISTORY_MUTANTS } from './history.mjs';
 import { LOG_MUTANTS } from './log.mjs';
 import { OPERATION_MUTANTS } from './operation.mjs';
+import { SHARES_MUTANTS } from './shares.mjs';
 
 export const MUTANTS = [
   ...LOG_MUTANTS,
@@ -21,6 +22,7 @@ export const MUTANTS = [
   ...BYTES_MUTANTS,
   ...ACCESS_MUTANTS,
   ...OPERATION_MUTANTS,
+  ...SHARES_MUTANTS,
 ];
 
 /** All edits of a mutant, each with its file. */
