@@ -32,7 +32,7 @@ const queueOf = (owner: object, name: string): FairSemaphore =>
 
 describe('one user who asks for much delays another by what is under way:', () => {
   it('projections of a large log', async () => {
-    const FILES = 5_000;
+    const FILES = 2_000;
     const at = service.clock.now();
     const operations = times(FILES, (file) => ({ file, action: 'upsert' as const, at }));
     const large = async (user: TestUser): Promise<string> => {
@@ -60,7 +60,7 @@ describe('one user who asks for much delays another by what is under way:', () =
     await eventually(() => expect(queue.owners).toBe(2));
     release();
     const { entries, served: before } = await victims;
-    expect(entries).toHaveLength(FILES / 2);
+    expect(entries).toHaveLength(FILES);
     expect(before).toBeLessThanOrEqual(1); // an answer that is shorter may overtake the victim's
     await Promise.all(answers);
   });
@@ -161,8 +161,7 @@ describe('one user who asks for much delays another by what is under way:', () =
     await service.database.query('UPDATE workspaces SET deleted_at = now() WHERE id = $1', [late.id]);
     order.splice(0);
     await purge.resume();
-    await purge.idle();
-    expect(order.indexOf(late.id)).toBeGreaterThanOrEqual(0);
+    await eventually(() => expect(order).toContain(late.id));
     expect(order.indexOf(late.id)).toBeLessThanOrEqual(1);
   });
 });
