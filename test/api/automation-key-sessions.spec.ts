@@ -71,7 +71,7 @@ describe('POST key-sessions', () => {
       return status;
     });
     const underWay = service.app.get(InFlightRequests);
-    // One at work and sixteen waiting; before this, two at work and the same sixteen.
+    // One at work and sixteen waiting.
     await eventually(() => expect([answered > 0, underWay.count < 19]).toEqual([true, true]));
     await bob.openSession({ password: 'a slip' }).expect(403);
     expect(answered).toBeLessThan(guesses.length);

@@ -21,7 +21,7 @@ import { answerOf, earlyAnswer, headOf, openSocket, received } from '../kit/raw-
 
 const NOW = new Date('2026-03-01T12:00:00.000Z');
 const DAY_MS = 24 * 60 * 60_000;
-const env = { PAYMENT_WEBHOOK_SECRET: `whsec_of_last_year, ${WEBHOOK_SECRET}` };
+const env = { PAYMENT_WEBHOOK_SECRET: `whsec_of_last_year, ${WEBHOOK_SECRET}`, TRUST_PROXY: 'true' };
 
 let service: TestService;
 beforeAll(async () => {
@@ -241,7 +241,7 @@ describe('a body that does not come', () => {
     expect([status, JSON.parse(body)]).toEqual([400, { error: expect.any(String) }]);
   });
 
-  it('is waited for 128 times at once and no more, and for five seconds', async () => {
+  it('is waited for 64 times at once of one address and no more, and for five seconds; others are served', async () => {
     const underWay = service.app.get(InFlightRequests);
     const body = JSON.stringify(eventOf('ping', NOW, {}));
     const post = (): supertest.Test => postRaw(service.url, body, { 'Payment-Signature': signed(body, NOW) });
@@ -250,10 +250,12 @@ describe('a body that does not come', () => {
     await eventually(async () => {
       for (const socket of sockets) socket.destroy();
       await eventually(() => expect(underWay.count).toBe(0));
-      sockets.splice(0, 128, ...Array.from({ length: 128 }, () => slow(signed('', NOW))));
-      await eventually(() => expect(underWay.count).toBe(128));
+      sockets.splice(0, 64, ...Array.from({ length: 64 }, () => slow(signed('', NOW))));
+      await eventually(() => expect(underWay.count).toBe(64));
       const refused = await post().expect(503);
       expect(refused.headers['retry-after']).toMatch(/^\d+$/);
+      expect(refused.body).toEqual({ error: 'too many payment events at a time: wait for your own to finish' });
+      await post().set('X-Forwarded-For', '203.0.113.7').expect(200);
     });
 
     expect((await earlyAnswer(sockets[0]!)).status).toBe(408);

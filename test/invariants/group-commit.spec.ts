@@ -130,19 +130,27 @@ describe('uploads to one workspace at once', () => {
     expect((await waiting).map(({ status }) => status)).toEqual(Array<number>(5).fill(201));
   });
 
-  it('beyond what may wait are 503 with Retry-After, and leave nothing', async () => {
+  it('beyond what may wait of one user are 503 with Retry-After, in however many workspaces, and leave nothing; others go on', async () => {
     const notes = await workspace();
-    const release = await locked(notes);
-    const waiting = times(160, (i) =>
-      notes.put(`file-${i}`, i % 2 ? 'x' : Buffer.alloc(70_000, i)).ok(() => true),
+    const all = [notes, await notes.user.workspace()];
+    const other = await workspace();
+    await other.put('before', 'x').expect(201);
+    const releases = await Promise.all(all.map(locked));
+    const waiting = times(215, (i) =>
+      all[i % 2]!.put(`file-${i}`, i % 16 < 14 ? 'x' : Buffer.alloc(70_000, i)).ok(() => true),
     );
-    await eventually(() => expect(service.app.get(PutQueue).waiting).toBe(128));
-    await notes.put('file-1', 'x').expect(503).expect('Retry-After', /^\d+$/);
-    await release();
+    await eventually(() => expect(service.app.get(PutQueue).waiting).toBe(200));
+    const { body, headers } = await notes.put('file-1', 'x').expect(503);
+    expect(body).toEqual({ error: 'too many uploads at once: wait for your own to finish' });
+    expect(headers['retry-after']).toBe('1');
+    await other.put('file', 'x').expect(201);
+    await Promise.all(releases.map((release) => release()));
     const answers = await waiting;
     const statuses = new Set(answers.map(({ status }) => status));
     expect([...statuses].every((status) => [201, 503].includes(status))).toBe(true);
-    expect((await notes.status()).fileCount).toBe(answers.filter(({ status }) => status === 201).length);
+    const counts = await Promise.all(all.map(async (one) => (await one.status()).fileCount));
+    const stored = counts.reduce((sum, count) => sum + count);
+    expect(stored).toBe(answers.filter(({ status }) => status === 201).length);
     await scrub(service.database, service.dataDir);
   });
 

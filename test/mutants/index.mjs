@@ -15,6 +15,7 @@ import { HISTORY_MUTANTS } from './history.mjs';
 import { LOG_MUTANTS } from './log.mjs';
 import { OPERATION_MUTANTS } from './operation.mjs';
 import { PASSWORD_MUTANTS } from './passwords.mjs';
+import { SHARES_MUTANTS } from './shares.mjs';
 
 export const MUTANTS = [
   ...LOG_MUTANTS,
@@ -23,6 +24,7 @@ export const MUTANTS = [
   ...ACCESS_MUTANTS,
   ...PASSWORD_MUTANTS,
   ...OPERATION_MUTANTS,
+  ...SHARES_MUTANTS,
 ];
 
 /** All edits of a mutant, each with its file. */

@@ -247,15 +247,15 @@ export const OPERATION_MUTANTS = [
     promise:
       'Beside its own PostgreSQL the service has few statements at work at once, and few connections for them.',
     file: 'src/platform/database/turns.ts',
-    find: 'if (this.taken < this.atOnce) this.taken++;',
-    replace: 'if (this.taken >= 0) this.taken++;',
+    find: 'if (this.mayGo(true, false)) this.statements++;',
+    replace: 'if (this.statements >= 0) this.statements++;',
     tests: [['test/invariants/statement-turns.spec.ts', 'take turns']],
   },
   {
     name: 'statements wait as long as slow ones take',
     promise: 'A few slow statements do not keep the others from the database.',
     file: 'src/platform/database/turns.ts',
-    find: 'performance.now() - since < 2 * this.patienceMs',
+    find: 'performance.now() - since < 2 * ms',
     replace: 'performance.now() - since < 0',
     tests: [['test/invariants/statement-turns.spec.ts', 'behind slow ones']],
   },
@@ -273,8 +273,8 @@ export const OPERATION_MUTANTS = [
     promise:
       'Beside its own PostgreSQL the service has few statements at work at once, and few connections for them.',
     file: 'src/platform/database/database.module.ts',
-    find: 'new Turns(statementsAtOnce)',
-    replace: 'new Turns(statementsAtOnce + 100)',
+    find: 'atOnce: statementsAtOnce,',
+    replace: 'atOnce: statementsAtOnce + 100,',
     tests: [['test/invariants/statement-turns.spec.ts', 'in the service']],
   },
   {

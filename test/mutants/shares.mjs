@@ -1,0 +1,157 @@
+// Faults in who is served next where many wait.
+
+const SHARES = 'test/invariants/fair-shares.spec.ts';
+const SEMAPHORE = 'test/contract/fair-semaphore.spec.ts';
+const PROMISE = 'Whoever asks for much delays another by what is under way, and not by what waits.';
+
+/** A queue in which all wait as one owner. */
+const inOneLine = (name, file, find, replace, tests) => ({ name, promise: PROMISE, file, find, replace, tests });
+
+export const SHARES_MUTANTS = [
+  {
+    name: 'slots in the order of the owners',
+    promise: PROMISE,
+    file: 'src/platform/limits/fair-semaphore.ts',
+    find: '    this.shares.delete(owner);\n    if (share.running > 0 || share.waiting.length > 0) this.shares.set(owner, share);',
+    replace: '    if (share.running === 0 && share.waiting.length === 0) this.shares.delete(owner);',
+    tests: [[SEMAPHORE, 'go round robin']],
+  },
+  {
+    name: 'slots for who has some already',
+    promise: 'A slot goes to an owner who has none before one who has some.',
+    file: 'src/platform/limits/fair-semaphore.ts',
+    find: 'if (!chosen || share.running < chosen[1].running) chosen = entry;',
+    replace: 'chosen ??= entry;\n      if (share.running > chosen[1].running) chosen = entry;',
+    tests: [[SEMAPHORE, 'go next to an owner who has none']],
+  },
+  {
+    name: 'queue without a bound for one owner',
+    promise: 'Whoever waits with too much is refused at once, and told that it is their own.',
+    file: 'src/platform/limits/fair-semaphore.ts',
+    find: 'if (count < perOwner.waiting && this.waiting < waiting) return;',
+    replace: 'if (this.waiting < waiting) return;',
+    tests: [[SEMAPHORE, 'beyond the bound of its owner']],
+  },
+  {
+    name: 'full queue makes no room',
+    promise: 'A full queue has room for an owner who waits with less than others.',
+    file: 'src/platform/limits/fair-semaphore.ts',
+    find: 'most.waiting.length > count + 1',
+    replace: 'most.waiting.length > Infinity',
+    tests: [[SEMAPHORE, 'beyond the bound of all']],
+  },
+  {
+    name: 'owners are remembered for good',
+    promise: 'Nothing is kept of an owner who has no calls any more.',
+    file: 'src/platform/limits/fair-semaphore.ts',
+    find: 'if (share.running === 0 && share.waiting.length === 0) this.shares.delete(owner);',
+    replace: '',
+    tests: [[SEMAPHORE, 'remembers nobody']],
+  },
+  inOneLine(
+    'projections in one line',
+    'src/checkpoints/projections.ts',
+    'this.large.during(userId,',
+    "this.large.during('all',",
+    [[SHARES, 'projections']],
+  ),
+  inOneLine(
+    'search indexes in one line',
+    'src/automation/search/search.service.ts',
+    'this.builds.during(vault.userId,',
+    "this.builds.during('all',",
+    [[SHARES, 'search indexes']],
+  ),
+  inOneLine(
+    'key derivations in one line',
+    'src/automation/key-check.ts',
+    'this.derivations.during(userId,',
+    "this.derivations.during('all',",
+    [['test/api/automation-key-sessions.spec.ts', 'many tries wait for each other']],
+  ),
+  inOneLine(
+    'pieces of assets in one line',
+    'src/assets/assets.controller.ts',
+    'this.slots, owner.userId)',
+    "this.slots, 'all')",
+    [[SHARES, 'pieces of assets']],
+  ),
+  inOneLine(
+    'payment events in one line',
+    'src/billing/webhook.controller.ts',
+    'during(addressKey(request.ip), read)',
+    "during('all', read)",
+    [['test/api/webhook.spec.ts', 'of one address and no more']],
+  ),
+  inOneLine(
+    'large notes in one line',
+    'src/automation/large-notes.ts',
+    'this.slots.take(userId)',
+    "this.slots.take('all')",
+    [['test/invariants/automation-large-notes.spec.ts', 'two at a time of one user|three at a time']],
+  ),
+  {
+    name: 'slow reader keeps the slot',
+    promise: 'A large note that is read slowly keeps nobody from opening another.',
+    file: 'src/automation/contents.ts',
+    find: '    } finally {\n      release();\n    }\n  }\n\n  private async *decrypted',
+    replace: '    }\n  }\n\n  private async *decrypted',
+    tests: [['test/invariants/automation-large-notes.spec.ts', 'that a client does not read']],
+  },
+  {
+    name: 'second look at a note is believed',
+    promise: 'A note that changes while it is sent is broken off.',
+    file: 'src/automation/contents.ts',
+    find: 'decipher.final(); // as it was before',
+    replace: '// as it was before',
+    tests: [['test/invariants/automation-large-notes.spec.ts', 'are broken off']],
+  },
+  {
+    name: 'uploads without a bound for one user',
+    promise: 'One user’s uploads do not fill the queue of all, in however many workspaces.',
+    file: 'src/files/put-queue.ts',
+    find: '(this.counts.get(owner) ?? 0) >= MOST_OF_ONE_USER',
+    replace: '(this.counts.get(owner) ?? 0) >= Infinity',
+    tests: [['test/invariants/group-commit.spec.ts', 'beyond what may wait']],
+  },
+  {
+    name: 'deleted workspaces user by user',
+    promise: PROMISE,
+    file: 'src/workspaces/deleted-in-turn.ts',
+    find: '      this.users.delete(userId);\n',
+    replace: '',
+    tests: [[SHARES, 'the emptying of deleted workspaces']],
+  },
+  {
+    name: 'deleted workspaces taken up in their order',
+    promise: PROMISE,
+    file: 'src/workspaces/workspace-purge.ts',
+    find: 'ORDER BY place, deleted_at LIMIT $1',
+    replace: 'ORDER BY deleted_at LIMIT $1',
+    tests: [[SHARES, 'the emptying of deleted workspaces']],
+  },
+  {
+    name: 'statements in the order of arrival',
+    promise: PROMISE,
+    file: 'src/platform/database/turns.ts',
+    find: 'const round = Math.max(this.round, own?.round ?? 0) + 1;',
+    replace: 'const round = 0 * Math.max(this.round, own?.round ?? 0);',
+    tests: [[SHARES, 'statements']],
+  },
+  {
+    name: 'statements of nobody',
+    promise: 'A statement counts as one of the user whose request it is for.',
+    file: 'src/workspaces/standing.guard.ts',
+    find: 'if (scope) scope.userId = userId;',
+    replace: '',
+    tests: [[SHARES, 'are those of the user of a request']],
+  },
+  {
+    name: 'statements wait in the pool',
+    promise: 'Where all connections are in use, users take turns.',
+    file: 'src/platform/database/turns.ts',
+    find: 'if (this.statements + this.transactions >= this.connections) return false;',
+    replace: '',
+    tests: [[SHARES, 'leave no statement to the pool']],
+  },
+];
