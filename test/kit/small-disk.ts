@@ -42,7 +42,9 @@ export class SmallDisk {
       for (; !isOver; await delay(LOOK_EVERY_MS)) lowest = Math.min(lowest, await this.free());
     };
     const looking = look();
-    await work().finally(() => (isOver = true));
+    await work().finally(() => {
+      isOver = true;
+    });
     await looking;
     return lowest;
   }

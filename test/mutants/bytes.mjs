@@ -7,7 +7,51 @@ const MOVE = 'test/invariants/blob-move.spec.ts';
 const DOCTOR = 'test/invariants/blob-doctor.spec.ts';
 const ASSET_RACES = 'test/invariants/asset-races.spec.ts';
 
+const USAGE = 'test/api/usage.spec.ts';
+const DOCUMENT_USAGE = 'test/invariants/document-usage.spec.ts';
+const RESERVE = 'test/invariants/disk-reserve.spec.ts';
+
 export const BYTES_MUTANTS = [
+  {
+    name: 'document quota of each workspace by itself',
+    promise: 'All workspaces of an account share one quota.',
+    file: 'src/files/files.queries.ts',
+    find: "ELSE ${heldByOwner(' AND o.id <> $1')} END",
+    replace: 'ELSE 0 END',
+    tests: [[USAGE, 'whatever workspace it goes to']],
+  },
+  {
+    name: 'upload above the quota read first',
+    promise: 'An upload that will not fit is refused before its body is read.',
+    file: 'src/files/document-quota.ts',
+    find: 'refuseAbove(size ?? 0);',
+    replace: '',
+    tests: [[USAGE, 'is refused before its body is read']],
+  },
+  {
+    name: 'batch that is not held to the quota',
+    promise: 'Uploads that share a commit are each held to the quota.',
+    file: 'src/platform/database/migrations/1763600000025-functions.ts',
+    find: "stopped := 'apart';",
+    replace: 'NULL;',
+    tests: [[DOCUMENT_USAGE, 'is reached and never crossed']],
+  },
+  {
+    name: 'thinned bytes not given back',
+    promise: 'What retention removes counts no longer.',
+    file: 'src/files/thinning.ts',
+    find: 'document_bytes - (SELECT sum(size)::bigint FROM dying)',
+    replace: 'document_bytes',
+    tests: [[DOCUMENT_USAGE, 'gets back what retention thins out']],
+  },
+  {
+    name: 'bytes that come in do not count on the disk',
+    promise: 'Uploads under way do not take the reserve of the disk.',
+    file: 'src/platform/blobs/free-space.ts',
+    find: 'if (this.hasStore) this.sinceLook += bytes - inRows;',
+    replace: '',
+    tests: [[RESERVE, 'keeps it under forty uploads']],
+  },
   {
     name: 'row first, bytes second',
     promise: 'No version is acknowledged before its bytes are safe.',

@@ -26,13 +26,15 @@ export type Count = (bytes: number) => void;
 
 /**
  * The reserve on the disk of DATA_DIR that uploads leave alone, so that the database goes on, and reading and deletion with
- * it. A look at the disk is a moment old: what has come since counts as taken, until a look that begins after its commit.
+ * it. A look at the disk is a moment old, so what has come since counts as taken. What goes into rows counts until a look that
+ * begins after its commit; of a larger upload, whose bytes are on the disk as they come, that much for what is on its way there.
  */
 @Injectable()
 export class FreeSpace implements OnModuleInit {
   private readonly isGuarded: boolean;
-  /** What of one upload can come to lie on this disk. */
-  private readonly mostOfUpload: number;
+  private readonly hasStore: boolean;
+  /** What an upload may have in rows. */
+  private readonly mostInRows: number;
   private readonly refusals: Counter;
 
   /** By the last look; undefined when the file system tells nothing. */
@@ -41,7 +43,7 @@ export class FreeSpace implements OnModuleInit {
   private lookedAt = 0;
   private looking: Promise<void> | undefined;
   private underWay = 0;
-  private endedSinceLook = 0;
+  private sinceLook = 0;
   private isTold = false;
 
   constructor(
@@ -51,16 +53,16 @@ export class FreeSpace implements OnModuleInit {
     metrics: Metrics,
   ) {
     const { minFreeBytes, databaseUrl, inlineBlobBytes } = configuration;
-    const hasStore = stores.main.location === 'disk';
-    this.isGuarded = minFreeBytes !== 0 && (databaseUrl === undefined || hasStore);
-    this.mostOfUpload = hasStore ? Infinity : inlineBlobBytes + ROWS_BYTES;
+    this.hasStore = stores.main.location === 'disk';
+    this.isGuarded = minFreeBytes !== 0 && (databaseUrl === undefined || this.hasStore);
+    this.mostInRows = inlineBlobBytes + ROWS_BYTES;
     const refused = 'Uploads that were refused because the disk of DATA_DIR has no more than its reserve';
     this.refusals = metrics.counter('cloud_sync_disk_reserve_refusals_total', refused);
     const help = 'Free space on the disk of DATA_DIR that uploads leave alone; 0: none is kept';
     metrics.gauge('cloud_sync_disk_reserve_bytes', help, [], () => [{ value: this.reserve }]);
   }
 
-  /** Bytes that uploads under way may have on the disk by now. */
+  /** Bytes of uploads under way that may not be on the disk yet. */
   get takenBytes(): number {
     return this.underWay;
   }
@@ -85,9 +87,10 @@ export class FreeSpace implements OnModuleInit {
     if (!this.hasRoom && !this.isFresh) await this.look();
     let taken = 0;
     const count = (bytes: number): void => {
-      const counted = Math.min(bytes, this.mostOfUpload - taken);
-      taken += counted;
-      this.underWay += counted;
+      const inRows = Math.min(bytes, this.mostInRows - taken);
+      taken += inRows;
+      this.underWay += inRows;
+      if (this.hasStore) this.sinceLook += bytes - inRows;
       if (this.hasRoom) return;
       if (this.isFresh) throw this.refused();
       void this.look(); // the bytes that come meanwhile are counted
@@ -97,12 +100,12 @@ export class FreeSpace implements OnModuleInit {
       return await use(count);
     } finally {
       this.underWay -= taken;
-      this.endedSinceLook += taken;
+      this.sinceLook += taken;
     }
   }
 
   private get hasRoom(): boolean {
-    return this.free === undefined || this.free - this.underWay - this.endedSinceLook >= this.reserve;
+    return this.free === undefined || this.free - this.underWay - this.sinceLook >= this.reserve;
   }
 
   private get isFresh(): boolean {
@@ -127,7 +130,7 @@ export class FreeSpace implements OnModuleInit {
   private async lookNow(): Promise<void> {
     if (!this.isGuarded) return;
     const { dataDir, databaseUrl, minFreeBytes } = this.configuration;
-    const before = this.endedSinceLook;
+    const before = this.sinceLook;
     try {
       const { bavail, blocks, bsize } = await statfs(dataDir);
       const total = blocks * bsize;
@@ -139,7 +142,7 @@ export class FreeSpace implements OnModuleInit {
       this.free = undefined; // a disk that does not answer will not take the upload either, and says so
       this.log.warn({ err }, 'the free space of DATA_DIR cannot be read');
     }
-    this.endedSinceLook -= before;
+    this.sinceLook -= before;
     this.lookedAt = performance.now();
     if (this.hasRoom) this.tell(false);
   }
