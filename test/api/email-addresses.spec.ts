@@ -42,7 +42,7 @@ async function signUpOnPage(email: string): Promise<boolean> {
 }
 
 const label = 'd'.repeat(60);
-const longest = `${'l'.repeat(254 - 4 * 61 - 5)}@${`${label}.`.repeat(4)}org`;
+const longest = `${'l'.repeat(254 - 4 * 61 - 4)}@${`${label}.`.repeat(4)}org`;
 
 const ADDRESSES: [address: string, isOne: boolean][] = [
   ['ann@example.org', true],

@@ -2,6 +2,7 @@ import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { Response, Test } from 'supertest';
+import { Suspensions } from '../../src/auth/index.js';
 import { Subscriptions } from '../../src/billing/index.js';
 import { Heads } from '../../src/files/heads.js';
 import { Files } from '../../src/files/index.js';
@@ -66,6 +67,10 @@ const LOSSES: Record<string, Loss> = {
     lose: (user) =>
       user.at(there.url).delete('/api/v1/auth/me').send({ confirm: user.email }).expect(200).then(),
     statuses: { upload: 401, 'large upload': 401, download: 401, pull: 401, snapshot: 401 },
+  },
+  'the account is suspended': {
+    lose: (user) => there.app.get(Suspensions).suspend(user.id),
+    statuses: { upload: 403, 'large upload': 403, download: 403, pull: 403, snapshot: 403 },
   },
   'the subscription has ended': {
     lose: ({ id }) => there.app.get(Subscriptions).grant(id, 'cancelled', null),

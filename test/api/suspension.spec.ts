@@ -129,6 +129,15 @@ describe('a suspended account', () => {
     expect(answer.headers['set-cookie']).toBeUndefined();
   });
 
+  it('is told so before the scope of its token is looked at', async () => {
+    const { user, notes } = await person();
+    const minted = await user.post('/api/v1/auth/tokens').send({ name: 'reader', scopes: ['documents:read'] });
+    const reader = user.at(service.url, minted.body.token);
+    await reader.delete(notes.path).expect(403, { error: 'the token lacks the scope full' });
+    await suspend(user);
+    await reader.delete(notes.path).expect(403, SUSPENDED);
+  });
+
   it('is not told of to somebody who does not know its password', async () => {
     const { user } = await person();
     const before = await signIn(user, 'a wrong password').expect(401);

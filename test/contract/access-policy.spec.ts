@@ -1,14 +1,15 @@
 import 'reflect-metadata';
-import { Controller, Get, Module } from '@nestjs/common';
+import { Controller, Get, Module, SetMetadata } from '@nestjs/common';
 import { DiscoveryModule, NestFactory } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { AccessCheck } from '../../src/auth/access-check.js';
-import { Public, Scopes } from '../../src/auth/index.js';
+import { BoundTokensToo, Interactive, Public, Scopes, Unbound } from '../../src/auth/index.js';
 
 @Controller('guarded')
 class Guarded {
   @Get()
   @Scopes('documents:read')
+  @Unbound()
   read(): string {
     return 'guarded';
   }
@@ -27,6 +28,7 @@ class OpenByDeclaration {
 class Forgotten {
   @Get()
   @Scopes('documents:read')
+  @Unbound()
   remembered(): string {
     return 'guarded';
   }
@@ -37,8 +39,45 @@ class Forgotten {
   }
 }
 
+@Controller('clear')
+class Clear {
+  @Get('interactive')
+  @Interactive()
+  interactive(): string {
+    return 'no token is let in';
+  }
+
+  @Get('harmless')
+  @Scopes('documents:read')
+  @BoundTokensToo('this test')
+  harmless(): string {
+    return 'harmless';
+  }
+
+  @Get(':id')
+  @Scopes('documents:read')
+  @SetMetadata('names-workspace', true)
+  named(): string {
+    return 'held to its workspace';
+  }
+}
+
+@Controller('unclear')
+class Unclear {
+  @Get()
+  @Scopes('full')
+  everything(): string {
+    return 'beyond any workspace';
+  }
+}
+
 async function boot(...controllers: (new () => unknown)[]): Promise<void> {
-  class TestModule {}
+  class TestModule {
+    constructor(access: AccessCheck) {
+      access.addWorkspaceMark('names-workspace');
+    }
+  }
+  Reflect.defineMetadata('design:paramtypes', [AccessCheck], TestModule);
   Module({ imports: [DiscoveryModule], controllers, providers: [AccessCheck] })(TestModule);
   const app = await NestFactory.create(TestModule, new FastifyAdapter(), {
     logger: false,
@@ -58,5 +97,17 @@ describe('the access policy of a route', () => {
 
   it('is missing on one handler: the boot stops and names it', async () => {
     await expect(boot(Guarded, Forgotten)).rejects.toThrow('Routes without an access policy: Forgotten.hole');
+  });
+});
+
+describe('what a route for bearers is to tokens that are bound to a workspace', () => {
+  it('is clear when it names the workspace, says so, or lets no token in', async () => {
+    await expect(boot(Clear, Guarded)).resolves.toBeUndefined();
+  });
+
+  it('is not said by one handler: the boot stops and names it', async () => {
+    await expect(boot(Clear, Unclear)).rejects.toThrow(
+      'Routes that do not say what they are to tokens bound to a workspace: Unclear.everything',
+    );
   });
 });

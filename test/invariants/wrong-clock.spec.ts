@@ -92,14 +92,17 @@ describe('a clock that is 40 days ahead', () => {
     expect(await changesMadeBy(() => doEverything(service))).toEqual([]);
   });
 
-  it('leaves a session that is looked at meanwhile as it was', async () => {
+  it('does not remove a session that is looked at meanwhile', async () => {
+    // The identity library has the machine's clock: to it, the session's end comes 40 days early.
+    const age = (days: number) =>
+      service.database.query(`UPDATE auth_sessions SET expires_at = expires_at + $1 * interval '1 day'`, [days]);
     const look = async (): Promise<unknown> => {
       const asked = supertest(service.url).get('/api/auth/get-session').set('Origin', BASE_URL);
       return (await asked.set('Authorization', `Bearer ${session}`).expect(200)).body;
     };
-    service.clock.setWrongBy(40 * DAY);
-    expect(await changesMadeBy(look)).toEqual([]);
-    service.clock.setWrongBy(0);
+    await age(-40);
+    expect(await changesMadeBy(async () => expect(await look()).toBeNull())).toEqual([]);
+    await age(40);
     expect(await look()).toMatchObject({ user: { email: 'ben@example.org' } });
   });
 

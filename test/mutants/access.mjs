@@ -1,6 +1,7 @@
 // Faults in who may do what, how often, and for how long.
 
 const TOKENS = 'test/api/access-tokens.spec.ts';
+const SUSPENSION = 'test/api/suspension.spec.ts';
 
 export const ACCESS_MUTANTS = [
   {
@@ -20,7 +21,7 @@ export const ACCESS_MUTANTS = [
     if (row) this.known.set(token, row);`,
     also: [
       {
-        find: '/** @throws Unauthorized for a token that is malformed, unknown, revoked or expired */',
+        find: '/** @throws Unauthorized for a token that is malformed, unknown, revoked or expired, AccountSuspended */',
         replace: 'private readonly known = new Map<string, PatRow>();',
       },
     ],
@@ -291,5 +292,85 @@ export const ACCESS_MUTANTS = [
     find: "line.replace(TOKEN, '[redacted]')",
     replace: "line.replace(TOKEN, '$&')",
     tests: [['test/api/errors.spec.ts', 'by another name']],
+  },
+  {
+    name: 'suspended access token is judged by its scopes',
+    promise: 'A suspended account is told so before anything else is looked at but the token.',
+    file: 'src/auth/pat-verifier.ts',
+    find: 'if (row.isSuspended) throw new AccountSuspended();',
+    replace: '',
+    tests: [[SUSPENSION, 'before the scope of its token']],
+  },
+  {
+    name: 'suspended account goes on with its JWT',
+    promise: 'A suspended account is refused from the next request on, on every instance.',
+    file: 'src/workspaces/standings.ts',
+    find: 'if (found?.isSuspended) throw new AccountSuspended();',
+    replace: '',
+    tests: [[SUSPENSION, 'read its subscription']],
+  },
+  {
+    name: 'suspended account goes on where statements look',
+    promise: 'Who was let in a moment ago is refused by the statement once suspended.',
+    file: 'src/workspaces/standing.queries.ts',
+    find: 'AND suspended_at IS NOT NULL) AND (',
+    replace: 'AND false) AND (',
+    tests: [[SUSPENSION, 'pull']],
+  },
+  {
+    name: 'suspended account keeps its sessions',
+    promise: 'No session of a suspended account gives a JWT.',
+    file: 'src/auth/session-guard.ts',
+    find: '      await refuseSuspended(found.user.id);',
+    replace: '',
+    tests: [[SUSPENSION, 'get a JWT']],
+  },
+  {
+    name: 'suspended account signs in',
+    promise: 'No session of a suspended account is begun.',
+    file: 'src/auth/session-guard.ts',
+    find: '    await refuseSuspended(userId);\n    return createSession',
+    replace: '    return createSession',
+    tests: [[SUSPENSION, 'sign in']],
+  },
+  {
+    name: 'suspended account finishes its upload and keeps its sockets',
+    promise: 'What is under way when an account is suspended ends within seconds.',
+    file: 'src/auth/authenticator.ts',
+    find: 'return isSuspended ? new AccountSuspended() : undefined;',
+    replace: 'return undefined;',
+    tests: [[SUSPENSION, 'upload of a file|also when the instance hears nothing']],
+  },
+  {
+    name: 'suspended account is pushed to',
+    promise: "Nothing is pushed to a suspended account's devices.",
+    file: 'src/devices/push-queue.queries.ts',
+    find: 'u.id = w.user_id AND u.suspended_at IS NOT NULL',
+    replace: 'u.id = w.user_id AND false',
+    tests: [[SUSPENSION, 'are not pushed to']],
+  },
+  {
+    name: 'bound token starts the trial',
+    promise: 'A token that is bound to a workspace reaches nothing beyond it.',
+    file: 'src/billing/subscription.controller.ts',
+    find: "@Scopes('full')\n  @Unbound()\n  async startTrial",
+    replace: "@Scopes('full')\n  @BoundTokensToo('it is only a trial')\n  async startTrial",
+    tests: [['test/contract/routes/routes.spec.ts', 'is what the handlers declare']],
+  },
+  {
+    name: 'route that says nothing of bound tokens',
+    promise: 'A route for bearers names a workspace or says what it is to tokens bound to one.',
+    file: 'src/auth/access-check.ts',
+    find: 'if (unclear.length > 0)',
+    replace: 'if (unclear.length > 1_000)',
+    tests: [['test/contract/access-policy.spec.ts', 'is not said by one handler']],
+  },
+  {
+    name: 'addresses that cannot sign in',
+    promise: 'An address that is taken anywhere is one that signs in.',
+    file: 'src/auth/email-address.ts',
+    find: "[A-Za-z0-9_'+.-]*[A-Za-z0-9_+-]@",
+    replace: '[^@]*@',
+    tests: [['test/api/email-addresses.spec.ts', 'jörg']],
   },
 ];

@@ -1,6 +1,7 @@
 // Faults in payments, live sockets and what keeps the service running.
 
 const WEBHOOKS = 'test/invariants/webhook-order.spec.ts';
+const CLOCK = 'test/invariants/wrong-clock.spec.ts';
 const LIVE = 'test/invariants/realtime.spec.ts';
 
 export const OPERATION_MUTANTS = [
@@ -98,8 +99,8 @@ export const OPERATION_MUTANTS = [
     name: 'socket outlives its token',
     promise: 'A revoked token ends its sockets, also when no event arrives.',
     file: 'src/auth/authenticator.ts',
-    find: '(tokenId !== null && !active.has(tokenId)),',
-    replace: 'false,',
+    find: '(tokenId !== null && !active.has(tokenId));',
+    replace: 'false;',
     tests: [[LIVE, 'ends? sockets also when no event arrives']],
   },
   {
@@ -380,5 +381,33 @@ export const OPERATION_MUTANTS = [
     find: 'if (this.parser && this[BODY_LEFT] !== 0) this.end();',
     replace: 'if (this.parser && this[BODY_LEFT] < 0) this.end();',
     tests: [['test/api/early-refusals.spec.ts', 'Connection: close|slow client']],
+    name: 'jobs by a wrong clock',
+    promise: 'A clock that is wrong at a start ends nothing for good.',
+    file: 'src/platform/jobs/trusted-time.ts',
+    find: 'return asOf < now ? asOf : now;',
+    replace: 'return now;',
+    tests: [[CLOCK, 'nothing is written as ended']],
+  },
+  {
+    name: 'two wrong clocks are believed',
+    promise: 'A clock is believed when it has gone on for a day, not when it is wrong twice.',
+    file: 'src/platform/jobs/trusted-time.ts',
+    find: "THEN t.doubted_from\n                           ELSE $1 END",
+    replace: 'THEN t.doubted_from\n                           ELSE t.doubted_from END',
+    also: [
+      {
+        find: "coalesce($1 BETWEEN t.doubted_until AND t.doubted_until + interval '48 hours'",
+        replace: 'coalesce(true',
+      },
+    ],
+    tests: [[CLOCK, 'does not take two wrong clocks']],
+  },
+  {
+    name: 'session removed when it is looked at',
+    promise: 'A clock that is wrong for a moment signs nobody out for good.',
+    file: 'src/auth/session-guard.ts',
+    find: '|| found.session.expiresAt <= clock.now()',
+    replace: '',
+    tests: [[CLOCK, 'does not remove a session']],
   },
 ];
