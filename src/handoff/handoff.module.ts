@@ -14,6 +14,7 @@ import { Attempts } from './attempts.js';
 import { DesktopHandoffController } from './desktop-handoff.controller.js';
 import { EarlyRefusals } from './early-refusals.js';
 import { Handoff } from './handoff.service.js';
+import { HomeController } from './home.controller.js';
 import { PageAssetsController } from './page-assets.controller.js';
 import { Targets } from './targets.js';
 import { Visits } from './visits.js';
@@ -23,6 +24,7 @@ import { WebHandoffController } from './web-handoff.controller.js';
 @Module({
   imports: [AuthModule, BillingModule, WorkspacesModule, AccessTokensModule, DevicesModule, AssetsModule],
   controllers: [
+    HomeController,
     DesktopHandoffController,
     WebHandoffController,
     PageAssetsController,
