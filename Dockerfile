@@ -6,7 +6,7 @@ WORKDIR /build
 COPY package.json package-lock.json ./
 # No package's script is needed for the build; its bundler's binary is an optional package, so those are not left out here.
 RUN npm ci --ignore-scripts --no-audit --no-fund
-COPY nest-cli.json tsconfig.json tsconfig.build.json ./
+COPY nest-cli.json tsconfig.json tsconfig.build.json README.md ./
 COPY scripts/bundle.mjs scripts/bundle.mjs
 COPY src src
 COPY examples examples

@@ -1,4 +1,4 @@
-// Builds what is older than what it is made of. In an image without the compiler there is nothing to build with.
+// Builds what is older than what it is made of. In an image without the sources there is nothing to build.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const nest = 'node_modules/@nestjs/cli/bin/nest.js';
+const tools = [nest, 'node_modules/typescript/package.json', 'node_modules/rolldown/package.json'];
 
 const compiled = 'dist/.tsbuildinfo';
 const sources = ['src', 'examples', 'bench', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'];
@@ -13,10 +14,24 @@ const sources = ['src', 'examples', 'bench', 'package-lock.json', 'tsconfig.json
 const bundled = 'dist/service/.complete';
 const installed = 'node_modules/.package-lock.json'; // npm writes it last
 
-if (existsSync(join(root, nest))) {
-  const isCompiled = isNewest(compiled, sources) && existsSync(join(root, 'dist/src/main.js')); // none when types are wrong
+const isCompiled = isNewest(compiled, sources) && existsSync(join(root, 'dist/src/main.js')); // none when types are wrong
+const isBundled = isCompiled && isNewest(bundled, [compiled, 'scripts/bundle.mjs', 'README.md', installed]);
+const isImage = !existsSync(join(root, 'src'));
+const canBuild = tools.every((tool) => existsSync(join(root, tool)));
+
+if (!canBuild && !isImage && !isNewest(bundled, sources)) refuse();
+if (canBuild && !isImage && !isBundled) {
+  if (!existsSync(join(root, bundled))) console.error('Building the service; this takes a minute, once.');
   if (!isCompiled) run(nest, 'build');
-  if (!isNewest(bundled, [compiled, 'scripts/bundle.mjs', installed])) run('scripts/bundle.mjs');
+  run('scripts/bundle.mjs');
+}
+
+/** NODE_ENV=production leaves out of an installation what is for development alone. A build that was made before will do. */
+function refuse() {
+  console.error(
+    'The service is not built, and what builds it is not installed: run `npm ci --include=dev`, then start again.',
+  );
+  process.exit(1);
 }
 
 function isNewest(result, inputs) {

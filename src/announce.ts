@@ -11,19 +11,24 @@ export function announce(configuration: Configuration): void {
     return;
   }
   const database = configuration.databaseUrl ? 'PostgreSQL of DATABASE_URL' : 'embedded PostgreSQL';
+  const here = `http://${reachable(host)}:${port}`;
+  const elsewhere = configuration.baseUrl && configuration.baseUrl !== here ? `, for others ${url}` : '';
   process.stdout.write(`
-Cloud Sync Service ${version} on ${url}
+Cloud Sync Service ${version} on ${here}${elsewhere}
+  account     ${here}/account
+  API         ${here}/docs
   data        ${resolve(configuration.dataDir)} (${database}, blobs ${configuration.hasS3 ? 'in S3' : 'on disk'})
-  API         docs/api.md
   first user  npm run admin -- user create you@example.org
-  try it      curl http://${reachable(host)}:${port}/health
+  try it      curl ${here}/health
   see it      npm run demo
 
 `);
 }
 
-/** Listening on every interface, the service is reached by this machine's own name. */
+const LOOPBACK_OR_ALL = new Set(['127.0.0.1', '0.0.0.0', '::', '0:0:0:0:0:0:0:0', '0']);
+
+/** An address that answers on this machine: one that listens on every interface is reached by the machine's own name. */
 function reachable(host: string): string {
-  if (host === '0.0.0.0' || host === '::' || host === '127.0.0.1') return 'localhost';
-  return host.includes(':') ? `[${host}]` : host;
+  if (LOOPBACK_OR_ALL.has(host)) return 'localhost';
+  return host.includes(':') ? `[${host.replace('%', '%25')}]` : host; // the zone of a link-local address
 }

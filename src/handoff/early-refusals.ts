@@ -7,11 +7,14 @@ import { errorPage } from './error-page.js';
 import { asPage } from './page.js';
 
 /** The pages, and what people come to from them by hand. */
-const PAGES = /^\/(?:account|auth)(?:[/?]|$)/;
+const PAGES = /^\/(?:account|auth|readme)?(?:[/?]|$)/;
+
+/** What programs alone come to: whoever asks, they get what the API says. */
+const PROGRAMS = /^\/(?:api|health|openapi\.json)(?:[/?]|$)/;
 
 /**
  * Refusals that come before any handler, and so before the filter: the kill switch, overload, an address that is none.
- * A browser, which asks for HTML, gets them as pages; everybody else as from the API.
+ * A browser, which asks for HTML, gets them as pages; everybody else as from the API. Nothing of the address is shown.
  */
 @Injectable()
 export class EarlyRefusals implements OnModuleInit {
@@ -37,8 +40,22 @@ export class EarlyRefusals implements OnModuleInit {
   }
 }
 
-function isRefusal({ url, headers }: FastifyRequest, reply: FastifyReply): boolean {
+function isRefusal({ url, method, headers }: FastifyRequest, reply: FastifyReply): boolean {
+  if (reply.statusCode < 400 || PROGRAMS.test(url) || !prefersHtml(headers.accept)) return false;
   const isJson = String(reply.getHeader('content-type')).startsWith('application/json');
-  const asksForHtml = headers.accept?.includes('text/html') === true;
-  return reply.statusCode >= 400 && isJson && PAGES.test(url) && asksForHtml;
+  return isJson && (PAGES.test(url) || ['GET', 'HEAD'].includes(method));
+}
+
+/** Whether HTML is asked for by name, and rather than JSON, as browsers do when they open an address. */
+function prefersHtml(accept = ''): boolean {
+  const html = weightOf(accept, 'text/html');
+  return html > 0 && html >= weightOf(accept, 'application/json');
+}
+
+/** How much a media type is wanted, 0 to 1; 0 when it is not named. */
+function weightOf(accept: string, type: string): number {
+  const range = accept.split(',').find((one) => one.split(';', 1)[0]?.trim().toLowerCase() === type);
+  if (range === undefined) return 0;
+  const weight = Number(/;\s*q=([\d.]+)/i.exec(range)?.[1] ?? 1);
+  return Number.isNaN(weight) ? 0 : weight;
 }

@@ -20,6 +20,7 @@ const HEADINGS: Readonly<Record<number, string>> = {
 const ADVICE: Readonly<Record<number, string>> = {
   400: 'Go back to the app or the website that sent you here and start again from there.',
   403: 'Go back, reload the page and try again.',
+  404: 'The address may be misspelt, or what was there is gone.',
   429: 'Wait a minute, then try again.',
   503: 'Try again in a moment.',
 };
@@ -31,7 +32,12 @@ export function errorPage({ host, status, detail, requestId }: Failure): VNode {
     <Layout title={heading}>
       <Masthead host={host} />
       <h1>{heading}</h1>
-      <p>{ADVICE[status] ?? 'Try again later.'}</p>
+      <p>{ADVICE[status] ?? (status < 500 ? 'Go back and start again.' : 'Try again later.')}</p>
+      {status === 404 && (
+        <p>
+          <a href="/">What this is</a> · <a href="/account">Your account</a>
+        </p>
+      )}
       <p class="hint">
         {status}: {detail}.
         <br />

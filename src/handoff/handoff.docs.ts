@@ -75,6 +75,18 @@ export const WEB_HANDOFF_DOCS = {
   },
 } as const;
 
+export const HOME_DOCS = {
+  tag: 'Pages',
+  isPage: true,
+  operations: {
+    home: { summary: 'What this is', answers: { 200: page('the page, also for who does not ask for HTML') } },
+    readme: {
+      summary: 'The readme of this version',
+      answers: { 200: { description: 'Markdown', content: { 'text/plain': {} } } },
+    },
+  },
+} as const;
+
 export const PAGE_ASSETS_DOCS = {
   tag: 'Pages',
   operations: {

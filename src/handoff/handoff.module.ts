@@ -17,6 +17,7 @@ import { Attempts } from './attempts.js';
 import { DesktopHandoffController } from './desktop-handoff.controller.js';
 import { EarlyRefusals } from './early-refusals.js';
 import { Handoff } from './handoff.service.js';
+import { HomeController } from './home.controller.js';
 import { PageAssetsController } from './page-assets.controller.js';
 import { Targets } from './targets.js';
 import { Visits } from './visits.js';
@@ -34,6 +35,7 @@ import { WebHandoffController } from './web-handoff.controller.js';
     AssetsModule,
   ],
   controllers: [
+    HomeController,
     DesktopHandoffController,
     WebHandoffController,
     PageAssetsController,

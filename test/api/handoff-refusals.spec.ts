@@ -340,12 +340,67 @@ describe('what is refused before any handler sees it', () => {
     },
   );
 
-  it.each(['/api/v1/auth/me', '/api/auth/nothing', '/accounts', '/'])(
-    'is JSON at %s, which is not of the pages',
+  it.each(['/accounts', '/wp-login.php', '/docs/nothing', '/%3Cscript%3E?token=hunter2'])(
+    'is a page at %s, an unknown address, which says nothing of it',
     async (path) => {
-      expect((await look(path)).headers['content-type']).toMatch(/^application\/json/);
+      const answer = await look(path);
+      expectPage(answer, 404);
+      expect(textOf(answer.text)).toContain('Nothing is here');
+      expect(answer.text).not.toMatch(/later|hunter2|script%3E|%3Cscript|<script>/i);
+      for (const to of ['/', '/account']) expect(answer.text).toContain(`href="${to}"`);
+      const head = await supertest(service.url).head(path).set('Accept', 'text/html');
+      expect([head.status, head.headers['content-type']]).toEqual([404, 'text/html; charset=utf-8']);
+      expect((await supertest(service.url).get(path).expect(404)).body).toEqual({ error: 'not found' });
     },
   );
+
+  it.each(['*/*', 'application/json', 'application/json, text/html;q=0.9', 'text/html;q=0', 'text/plain'])(
+    'is JSON at an unknown address for who accepts %s',
+    async (accept) => {
+      const answer = await supertest(service.url).get('/nothing').set('Accept', accept).expect(404);
+      expect(answer.body).toEqual({ error: 'not found' });
+    },
+  );
+
+  it('is JSON for a POST to an unknown address', async () => {
+    const answer = await supertest(service.url).post('/nothing').set('Accept', 'text/html').expect(404);
+    expect(answer.body).toEqual({ error: 'not found' });
+  });
+
+  it.each([
+    '/api/v1/auth/me',
+    '/api/auth/nothing',
+    '/api/v1/nothing',
+    '/health/nothing',
+    '/openapi.json/nothing',
+  ])('is JSON at %s, which is for programs', async (path) => {
+    expect((await look(path)).headers['content-type']).toMatch(/^application\/json/);
+  });
+
+  it('is a page at the address of the service itself', async () => {
+    await switchTo('down');
+    expectPage(await look('/'), 503);
+    await switchTo('off');
+  });
+});
+
+describe('the address of the service itself', () => {
+  it.each(['text/html', '*/*', 'application/json'])('says what it is to who accepts %s', async (accept) => {
+    const answer = await supertest(service.url).get('/').set('Accept', accept).expect(200);
+    expectPage(answer, 200);
+    for (const to of ['/account', '/docs', '/readme']) {
+      expect(answer.text).toContain(`href="${to}"`);
+      await supertest(service.url).get(to).expect(200);
+    }
+    expect(answer.headers['content-security-policy']).toContain("default-src 'none'");
+    expect(answer.headers['set-cookie']).toBeUndefined();
+  });
+
+  it('answers HEAD, and 404 to what writes', async () => {
+    const { headers } = await supertest(service.url).head('/').expect(200);
+    expect(headers['content-type']).toBe('text/html; charset=utf-8');
+    await supertest(service.url).post('/').expect(404);
+  });
 });
 
 describe('a cookie of a session', () => {

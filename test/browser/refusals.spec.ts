@@ -69,8 +69,12 @@ describeWithBrowser('errors, alerts and the way to billing in a browser', () => 
   it('axe finds nothing', async () => {
     await page.goto('/auth/web-handoff?client_state=short');
     await expectGood('This link does not work'); // 400
-    await page.goto('/auth/nothing');
+    await page.goto('/nothing');
     await expectGood('Nothing is here'); // 404
+    await page.getByRole('link', { name: 'What this is' }).click();
+    await expectGood('Keeps workspaces of notes and files in sync');
+    await page.getByRole('link', { name: 'Your account' }).click();
+    await page.getByRole('heading', { name: 'Sign in to your account' }).waitFor();
     await set('down');
     await page.goto('/account');
     await expectGood('Not available for the moment'); // 503

@@ -28,6 +28,7 @@ beforeEach(() => {
   cpSync(join(ROOT, 'scripts/build-if-needed.mjs'), join(root, 'scripts/build-if-needed.mjs'));
   write('empty');
   write('node_modules/@nestjs/cli/bin/nest.js', standIn('compiled', 'dist/src/main.js', 'dist/.tsbuildinfo'));
+  for (const name of ['typescript', 'rolldown']) write(`node_modules/${name}/package.json`);
   write('scripts/bundle.mjs', standIn('bundled', 'dist/service/.complete'));
   write('src/main.ts');
   write('node_modules/.package-lock.json');
@@ -48,12 +49,17 @@ function age(): void {
   }
 }
 
-/** @returns what ran, and the exit code of `scripts/build-if-needed.mjs` */
-function built(): [string, number | null] {
+/** Runs `scripts/build-if-needed.mjs`. @returns what ran, its exit code and what it said */
+function build(): { ran: string; status: number | null; said: string } {
   writeFileSync(join(root, 'ran'), '');
-  const { status } = spawnSync(process.execPath, [join(root, 'scripts/build-if-needed.mjs')]);
+  const { status, stderr } = spawnSync(process.execPath, [join(root, 'scripts/build-if-needed.mjs')]);
   const ran = readFileSync(join(root, 'ran'), 'utf8').trim();
   age();
+  return { ran, status, said: stderr.toString() };
+}
+
+function built(): [string, number | null] {
+  const { ran, status } = build();
   return [ran, status];
 }
 
@@ -62,6 +68,35 @@ describe('what is built before a command', () => {
     expect(built()).toEqual(['compiled bundled', 0]);
     expect(built()).toEqual(['', 0]);
   });
+
+  it('is announced the first time, for it takes a while', () => {
+    expect(build().said).toBe('Building the service; this takes a minute, once.\n');
+    expect(build().said).toBe('');
+    write('src/main.ts');
+    expect(build().said).toBe('');
+  });
+
+  it.each(['@nestjs/cli', 'typescript', 'rolldown'])(
+    'is refused in a sentence without %s, as NODE_ENV=production installs it, unless it was built before',
+    (name) => {
+      const tool = join(root, 'node_modules', name);
+      cpSync(tool, `${tool}-away`, { recursive: true });
+      rmSync(tool, { recursive: true });
+      expect(build()).toEqual({
+        ran: '',
+        status: 1,
+        said: 'The service is not built, and what builds it is not installed: run `npm ci --include=dev`, then start again.\n',
+      });
+
+      cpSync(`${tool}-away`, tool, { recursive: true });
+      expect(built()).toEqual(['compiled bundled', 0]);
+      rmSync(tool, { recursive: true });
+      write('node_modules/.package-lock.json');
+      expect(built()).toEqual(['', 0]);
+      write('src/main.ts');
+      expect(built()).toEqual(['', 1]);
+    },
+  );
 
   it('is all of it after an edit', () => {
     built();
@@ -88,8 +123,8 @@ describe('what is built before a command', () => {
     expect(built()).toEqual(['compiled bundled', 0]);
   });
 
-  it('is nothing where there is no compiler, as in the image', () => {
-    rmSync(join(root, 'node_modules/@nestjs'), { recursive: true });
+  it('is nothing where there are no sources, as in the image', () => {
+    for (const name of ['node_modules/@nestjs', 'src']) rmSync(join(root, name), { recursive: true });
     expect(built()).toEqual(['', 0]);
   });
 });

@@ -144,6 +144,7 @@ describe('docker-compose.yml', () => {
         nodeEnv: 'production',
         s3Endpoint: 'http://s3:8333',
         metricsPort: 9464,
+        signupEnabled: false,
       });
       expect(configuration.databaseUrl).toContain('@postgres:5432/sync');
       expect(configuration.redisUrl).toContain('@redis:6379');
@@ -157,6 +158,8 @@ describe('docker-compose.yml', () => {
         ...{ subscriptions: 'on', paymentWebhookSecrets: ['whsec_of_tests'], maxFileBytes: 1000 },
         ...{ nodeEnv: 'production', s3Endpoint: 'http://s3:8333', retentionCron: '0 4 * * *' },
       });
+      const open = { SIGNUP_ENABLED: 'true', EMAIL_VERIFICATION: 'optional' };
+      expect(loadConfiguration(environmentOf(open)).signupEnabled).toBe(true);
       expect(own.env_file?.map(({ required }) => required)).toEqual([false]);
     } finally {
       rmSync(join(directory, '..'), { recursive: true });

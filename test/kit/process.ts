@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { NPM } from '../../bench/npm.js';
@@ -101,13 +101,8 @@ export async function runProcess(
   env: ProcessEnv,
   script = SERVICE,
   args: string[] = [],
-  options: Pick<SpawnOptions, 'uid' | 'gid' | 'cwd'> = {},
 ): Promise<{ code: number | null; output: string }> {
-  const child = spawn(process.execPath, [join(ROOT, script), ...args], {
-    ...options,
-    stdio: 'pipe',
-    env: environment(env),
-  });
+  const child = spawn(process.execPath, [join(ROOT, script), ...args], { env: environment(env) });
   let output = '';
   child.stdout.on('data', (chunk: Buffer) => (output += String(chunk)));
   child.stderr.on('data', (chunk: Buffer) => (output += String(chunk)));

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import {
@@ -34,7 +34,6 @@ import {
   NPM_START,
   type ProcessEnv,
   runProcess,
-  SERVICE,
   type ServiceProcess,
   startProcess,
 } from '../kit/process.js';
@@ -107,6 +106,44 @@ describe('a start that cannot succeed says one sentence with the cure and exits 
     );
   });
 
+  it.each([
+    ['options=garbage', 'invalid command-line argument for server process: garbage'],
+    ['options=-c%20work_mem%3Dbanana', 'invalid value for parameter "work_mem": "banana"'],
+  ])('a DATABASE_URL with %s, which the server refuses', async (parameter, words) => {
+    const url = `${database.url}${database.url.includes('?') ? '&' : '?'}${parameter}`;
+    expect(await refusedStart({ DATA_DIR: dataDir, DATABASE_URL: url })).toEqual(
+      refusal(
+        `PostgreSQL cannot be used as DATABASE_URL and the PG* variables say (${words}); check their parameters.\n`,
+      ),
+    );
+  });
+
+  it.each([
+    [
+      'a development version',
+      'DELETE FROM migrations WHERE id = (SELECT max(id) FROM migrations)',
+      "INSERT INTO migrations (timestamp, name) VALUES (1763600000003, 'Abandoned1763600000003')",
+      /^The database was migrated by a development version \(Abandoned1763600000003\) .*\.\n$/,
+    ],
+    [
+      'a development version that lost its list',
+      'TRUNCATE migrations',
+      'SELECT',
+      /^The database holds tables that no release of this service has made \(.* already exists\), .*\.\n$/,
+    ],
+    [
+      'another program',
+      'DROP TABLE migrations',
+      'CREATE TABLE migrations (id serial, batch int)',
+      /^The database holds tables that no release of this service has made \(column .*\), .*\.\n$/,
+    ],
+  ])('a schema of %s', async (_, first, second, sentence) => {
+    const foreign = await createDatabase();
+    for (const statement of [first, second]) await foreign.query(statement);
+    expect(await refusedStart({ DATA_DIR: dataDir, DATABASE_URL: foreign.url })).toEqual(refusal(sentence));
+    await foreign.drop();
+  });
+
   it('a schema that a newer version has migrated', async () => {
     const newer = await createDatabase();
     await newer.query(
@@ -152,25 +189,33 @@ describe('a start that cannot succeed says one sentence with the cure and exits 
     await expect(startHere({ DATA_DIR: join(place, below) })).rejects.toThrow(`${sentence}; set DATA_DIR`);
   });
 
-  it('blobs that this user cannot use, for another one has left them', async () => {
-    const own = await createDatabase();
-    const env = { DATA_DIR: await mkdtemp(join(dataDir, 'left-')), DATABASE_URL: own.url };
-    await startHere(env);
-    const left = join(env.DATA_DIR, 'blobs', randomUUID());
-    if (IS_ROOT) {
-      await chmod(dataDir, 0o755);
-      await chown(env.DATA_DIR, 65534, 65534);
-      for (const name of await readdir(env.DATA_DIR, { recursive: true }))
-        await chown(join(env.DATA_DIR, name), 65534, 65534);
-    }
-    await mkdir(left, { mode: IS_ROOT ? 0o700 : 0o000 });
-    const { code, output } = await runProcess(env, SERVICE, [], IS_ROOT ? { uid: 65534, gid: 65534 } : {});
-    expect(output).toBe(
-      `${left} cannot be used by this user (its owner has the id ${process.getuid?.()}); ` +
-        `give all of ${join(env.DATA_DIR, 'blobs')} to the user who runs the service (chown -R), and start again.\n`,
+  it.each([
+    ['a workspace', ''],
+    ['a directory of a workspace', 'a0'],
+    ['a blob', 'a0/00000000-0000-0000-0000-0000000000a0'],
+  ])('%s that this user cannot use, for another one has left it', async (_, below) => {
+    const blobs = await mkdtemp(join(dataDir, 'left-'));
+    await chmod(dataDir, 0o755);
+    await chmod(blobs, 0o777);
+    const workspace = join(blobs, randomUUID());
+    await mkdir(join(workspace, 'a0'), { recursive: true });
+    await writeFile(join(workspace, 'a0/00000000-0000-0000-0000-0000000000a0'), '');
+    for (const name of ['', 'a0']) await chmod(join(workspace, name), 0o777);
+    await chmod(join(workspace, 'a0/00000000-0000-0000-0000-0000000000a0'), 0o644);
+    const look = (): string => {
+      const script = `import(${JSON.stringify(join(ROOT, 'dist/src/platform/blobs/unusable-blobs.js'))})
+        .then(({ expectUsable }) => expectUsable(${JSON.stringify(blobs)}))
+        .then(() => console.log('usable'), ({ name, message }) => console.log(name + ': ' + message));`;
+      const user = IS_ROOT ? { uid: 65534, gid: 65534 } : {};
+      return execFileSync(process.execPath, ['-e', script], { ...user, encoding: 'utf8' }).trim();
+    };
+    expect(look()).toBe('usable');
+    await chmod(join(workspace, below), 0o000);
+    expect(look()).toBe(
+      `OperatorError: ${join(workspace, below)} cannot be used by this user (its owner has the id ${process.getuid?.()}); ` +
+        `give all of ${blobs} to the user who runs the service (chown -R), and start again.`,
     );
-    expect(code).toBe(1);
-    await own.drop();
+    await chmod(join(workspace, below), 0o755);
   });
 
   it('a data directory that cannot be written', async () => {
@@ -190,11 +235,44 @@ describe('a start that succeeds', () => {
     await endDuringUpload(service);
   });
 
+  it('on its own database takes .env with a byte order mark and lets PG* variables have no say, nor in a command beside it', async () => {
+    const pg = { PGSSLMODE: 'require', PGOPTIONS: '-c search_path=nowhere', PGSSLNEGOTIATION: 'direct' };
+    const env = { DATA_DIR: await mkdtemp(join(dataDir, 'embedded-')), ...pg, PGREPLICATION: 'true' };
+    await writeFile(join(env.DATA_DIR, '.env'), '\uFEFFSIGNUP_ENABLED=false\r\nAPP_NAME=first\r\n');
+    const service = await startProcess(env);
+    await supertest(service.url).get('/health/ready').expect(200);
+    await supertest(service.url)
+      .post('/api/auth/sign-up/email')
+      .set('Origin', BASE_URL)
+      .send({ email: 'stranger@example.org', password: 'correct horse battery', name: 'Stranger' })
+      .expect(400);
+    const { code, output } = await runProcess(env, ADMIN, ['--json', 'user', 'create', 'new@example.org']);
+    expect([code, JSON.parse(output)]).toEqual([0, expect.objectContaining({ email: 'new@example.org' })]);
+    expect(await service.end('SIGTERM')).toEqual({ code: 0, signal: null });
+  });
+
+  it('names addresses that answer', async () => {
+    const service = await startProcess({ DATA_DIR: dataDir, DATABASE_URL: database.url, HOST: '0.0.0.0' });
+    const here = `http://localhost:${new URL(service.url).port}`;
+    const output = service.output();
+    for (const line of [
+      `on ${here}, for others ${BASE_URL}`,
+      `account     ${here}/account`,
+      `API         ${here}/docs`,
+    ])
+      expect(output).toContain(line);
+    for (const path of ['/', '/account', '/docs']) await supertest(service.url).get(path).expect(200);
+    await service.end('SIGTERM');
+  });
+
   it('from its bundle is what the sources say: names of classes in the API document, files of pages', async () => {
     const service = await startProcess({ DATA_DIR: dataDir, DATABASE_URL: database.url });
     const { text } = await supertest(service.url).get('/openapi.json').expect(200);
     expect(JSON.parse(text)).toEqual(JSON.parse(documentText()));
     const page = await supertest(service.url).get('/auth/web-handoff'); // asks for what is missing
+    await supertest(service.url)
+      .get('/readme')
+      .expect(200, await readFile(join(ROOT, 'README.md'), 'utf8'));
     const files = assetsOf(page);
     expect(files).not.toEqual([]);
     for (const file of files) await supertest(service.url).get(file).expect(200);

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { readFile, stat } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { explainedByDataDir, keptText, OperatorError } from '../../config/index.js';
 import type { Database } from '../database/index.js';
 import { blobStatements } from './blobs.queries.js';
 import { DiskBlobStore } from './disk-blob-store.js';
 import { STORE_ID } from './durable-directories.js';
-import { findUnusable } from './unusable-blobs.js';
+import { expectUsable } from './unusable-blobs.js';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
@@ -20,16 +20,6 @@ export async function openDiskStore(dataDir: string, database: Database): Promis
   await expectSameStore(database, directory);
   await expectUsable(directory);
   return store;
-}
-
-/** Otherwise the service would be ready, and would answer 503 for good where another user has been at work. */
-async function expectUsable(directory: string): Promise<void> {
-  const path = await findUnusable(directory);
-  if (path === undefined) return;
-  const { uid } = await stat(path).catch(() => ({ uid: 'unknown' }));
-  throw new OperatorError(
-    `${path} cannot be used by this user (its owner has the id ${uid}); give all of ${directory} to the user who runs the service (chown -R), and start again.`,
-  );
 }
 
 /** Whether `DATA_DIR/blobs` is there, and the one whose blobs this database names. Makes and registers nothing. @throws OperatorError */

@@ -128,6 +128,8 @@ const pushSubscription = ({ workspaceId, deviceId }: Target): object => ({
 const newToken = (): string => randomBytes(18).toString('base64url');
 
 export const ROUTES: readonly Route[] = [
+  { method: 'GET', path: '/', access: 'public', isPage: true },
+  { method: 'GET', path: '/readme', access: 'public', isPage: true },
   { method: 'GET', path: '/health', access: 'public', isUnlimited: true },
   { method: 'GET', path: '/openapi.json', access: 'public' },
   { method: 'GET', path: '/docs', access: 'public' },

@@ -22,7 +22,7 @@ export function faultOf(fuzz: FuzzRequest, { status, headers, body }: FuzzAnswer
     return `an answer that is not documented: ${body.slice(0, 300)}`;
   if (status < 400 || fuzz.method === 'HEAD') return undefined;
   const type = typeof headers['content-type'] === 'string' ? headers['content-type'] : '';
-  const isPage = path.startsWith('/account') || path.startsWith('/auth/');
+  const isPage = ['/', '/readme'].includes(path) || path.startsWith('/account') || path.startsWith('/auth/');
   if (type.startsWith('text/html')) return isPage ? undefined : 'a page where none is expected';
   return isFlatError(body, status, path)
     ? undefined

@@ -1,0 +1,28 @@
+import type { VNode } from 'preact';
+import { Layout, Masthead } from './layout.js';
+
+/** What somebody sees who opens the service's own address. The same for everybody. */
+export function homePage({ host }: { readonly host: string }): VNode {
+  return (
+    <Layout title={`Cloud Sync Service on ${host}`}>
+      <Masthead host={host} />
+      <h1>Cloud Sync Service</h1>
+      <p>
+        Keeps workspaces of notes and files in sync between devices. Apps encrypt them before they send them:
+        this service cannot read them.
+      </p>
+      <ul>
+        <li>
+          <a href="/account">Your account</a>
+        </li>
+        <li>
+          <a href="/docs">The API, for who writes an app</a>
+        </li>
+        <li>
+          <a href="/readme">The readme, for who runs a service</a>
+        </li>
+      </ul>
+      <p class="hint">In an app, this is the address of the server.</p>
+    </Layout>
+  );
+}
