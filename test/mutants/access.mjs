@@ -2,6 +2,8 @@
 
 const TOKENS = 'test/api/access-tokens.spec.ts';
 const SUSPENSION = 'test/api/suspension.spec.ts';
+const CAPS = 'test/invariants/caps.spec.ts';
+const EVENTS = 'test/invariants/webhook-order.spec.ts';
 
 export const ACCESS_MUTANTS = [
   {
@@ -372,5 +374,108 @@ export const ACCESS_MUTANTS = [
     find: "[A-Za-z0-9_'+.-]*[A-Za-z0-9_+-]@",
     replace: '[^@]*@',
     tests: [['test/api/email-addresses.spec.ts', 'jörg']],
+    name: 'workspaces are counted without the lock',
+    promise: 'A user has 1,000 workspaces at most, however many are asked for at once.',
+    file: 'src/workspaces/workspaces-of-user.ts',
+    find: 'if (!(await lockUser(tx, userId))) throw new Unauthorized();',
+    replace: '',
+    tests: [[CAPS, 'a user with 995 workspaces']],
+  },
+  {
+    name: 'ended tokens count',
+    promise: 'A user has 1,000 live access tokens; revoked and expired ones do not count.',
+    file: 'src/access-tokens/access-tokens.queries.ts',
+    find: 'AND ${IS_LIVE} OFFSET',
+    replace: 'AND $2::timestamptz IS NOT NULL OFFSET',
+    tests: [[CAPS, 'a user with 995 live access tokens']],
+  },
+  {
+    name: 'one checkpoint more',
+    promise: 'A workspace has 10,000 checkpoints at most.',
+    file: 'src/checkpoints/checkpoints.queries.ts',
+    find: 'OFFSET $7::integer - 1)',
+    replace: 'OFFSET $7::integer)',
+    tests: [[CAPS, 'a workspace with 9,995 checkpoints']],
+  },
+  {
+    name: 'sessions without end',
+    promise: 'A user has 200 sessions at most: the oldest ends.',
+    file: 'src/auth/session-cap.ts',
+    find: 'await this.database.run(endSurplus, [userId, id, MAX_SESSIONS]);',
+    replace: '',
+    tests: [[CAPS, 'a user with 200 sessions']],
+  },
+  {
+    name: 'one-time tokens outlive their session',
+    promise: 'A session that ends takes its one-time tokens along.',
+    file: 'src/auth/session-cap.ts',
+    find: 'value IN (SELECT token FROM ended)',
+    replace: 'value IN (SELECT token FROM ended WHERE false)',
+    tests: [[CAPS, 'loses the oldest with its one-time tokens']],
+  },
+  {
+    name: 'a hundred sessions are ended, and the others not',
+    promise: 'All other sessions end at once.',
+    file: 'src/auth/identity.ts',
+    find: ', defaultFindManyLimit: LIBRARY_READS_AT_MOST',
+    replace: '',
+    tests: [[CAPS, 'ends all others at once']],
+  },
+  {
+    name: 'key sessions without end',
+    promise: 'A user has 1,000 key sessions at most.',
+    file: 'src/automation/key-sessions.service.ts',
+    find: 'await this.endSurplus(userId, id);',
+    replace: '',
+    tests: [[CAPS, 'a user with 1,000 key sessions']],
+  },
+  {
+    name: 'push subscriptions are bounded by workspace alone',
+    promise: 'A user has 1,000 push subscriptions at most.',
+    file: 'src/devices/push-subscriptions.service.ts',
+    find: 'await tx.run(pushSubscriptionStatements.crowdOut, bound);',
+    replace: '',
+    tests: [[CAPS, 'a user with 1,000 push subscriptions']],
+  },
+  {
+    name: 'a list of workspaces is read whole',
+    promise: 'A list is read page by page, as the client takes it.',
+    file: 'src/workspaces/workspaces-of-user.ts',
+    find: 'const PAGE = 500;',
+    replace: 'const PAGE = 1_000_000;',
+    tests: [['test/api/long-lists-of-user.spec.ts', 'api/v1/workspaces, many of them has each of 1007']],
+  },
+  {
+    name: 'metadata refuse a payment',
+    promise: 'Only what is used of a payment event is validated.',
+    file: 'src/billing/webhook.controller.ts',
+    find: 'this.events.receive(parseProviderJson(body))',
+    replace: 'this.events.receive(parseJsonObject(body))',
+    also: [{ find: 'import { readBody }', replace: 'import { parseJsonObject, readBody }' }],
+    tests: [['test/api/webhook.spec.ts', 'where nobody looks']],
+  },
+  {
+    name: 'a deletion stands where it came',
+    promise: 'A deletion is applied last in its second.',
+    file: 'src/billing/fold.ts',
+    find: "(kind === 'deleted' ? 1 : 0)",
+    replace: "(kind === 'deleted' ? 0 : 0)",
+    tests: [[EVENTS, 'of events of one second']],
+  },
+  {
+    name: 'a deleted subscription comes back',
+    promise: 'A deletion is final, whatever the time of later events.',
+    file: 'src/billing/fold.ts',
+    find: 'else if (ended.has(event.subscriptionId)) continue;',
+    replace: '',
+    tests: [[EVENTS, 'a deleted subscription does not come back by events']],
+  },
+  {
+    name: 'deletions are forgotten',
+    promise: 'A deletion is final, also when it is months ago and had no effect.',
+    file: 'src/billing/event-log.queries.ts',
+    find: "AND e.kind <> 'deleted' AND (e.fate",
+    replace: 'AND (e.fate',
+    tests: [[EVENTS, 'decided for good, or changed nothing']],
   },
 ];

@@ -1,0 +1,152 @@
+import type { Socket } from 'node:net';
+import { Database, type Statement } from '../../src/platform/database/index.js';
+import { accessTokenStatements } from '../../src/access-tokens/access-tokens.queries.js';
+import { deviceStatements } from '../../src/devices/devices.queries.js';
+import { workspacesOfUserStatements } from '../../src/workspaces/workspaces-of-user.queries.js';
+import { startService, type TestService, type TestUser } from '../kit/index.js';
+import { headOf, openSocket } from '../kit/raw-http.js';
+
+const PAGE = 500;
+const MANY = 100_000;
+
+/** Of processor time. All rows of such a list at once take several times as much. */
+const LONGEST_TURN_MS = 500;
+
+const time = (column: string): string =>
+  `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS ${column}`;
+
+interface ListOfUser {
+  readonly key: string;
+  readonly path: string;
+  readonly page: Statement;
+  /** $1: the user, $2: how many. */
+  readonly fill: string;
+  readonly expected: string;
+}
+
+const LISTS: ListOfUser[] = [
+  {
+    key: 'workspaces',
+    path: '/api/v1/workspaces',
+    page: workspacesOfUserStatements.page,
+    fill: `INSERT INTO workspaces (id, user_id, name, encryption_salt, verification_hash, verification_salt, created_at, updated_at)
+           SELECT gen_random_uuid(), $1, 'notes "' || n || '"', salt, salt, salt, now(), now()
+           FROM generate_series(1, $2::int) n, LATERAL (SELECT CASE WHEN n % 2 = 0 THEN repeat('ab', 32) END AS salt) s`,
+    expected: `SELECT id, user_id, name, encryption_salt, ${time('created_at')}, ${time('updated_at')}
+               FROM workspaces WHERE user_id = $1 ORDER BY id`,
+  },
+  {
+    key: 'tokens',
+    path: '/api/v1/auth/tokens',
+    page: accessTokenStatements.page,
+    fill: `INSERT INTO access_tokens (id, user_id, name, token_hash, scopes, created_at, revoked_at)
+           SELECT id, $1, 'cli', sha256(id::text::bytea), '{documents:read,full}', now(), now()
+           FROM (SELECT gen_random_uuid() AS id FROM generate_series(1, $2::int)) ids`,
+    expected: `SELECT id, name, ${time('created_at')}, last_used_at, expires_at, ${time('revoked_at')}, scopes, workspace_id
+               FROM access_tokens WHERE user_id = $1 ORDER BY id DESC`,
+  },
+  {
+    key: 'devices',
+    path: '/api/v1/devices',
+    page: deviceStatements.page,
+    fill: `INSERT INTO devices (id, user_id, name, platform, created_at)
+           SELECT gen_random_uuid(), $1, 'Laptop', 'linux', now() FROM generate_series(1, $2::int)`,
+    expected: `SELECT id, name, platform, last_seen_at, ${time('created_at')} FROM devices WHERE user_id = $1 ORDER BY id`,
+  },
+];
+
+let service: TestService;
+let names = 0;
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.close());
+
+async function owner({ fill }: ListOfUser, count: number): Promise<TestUser> {
+  const user = await service.user(`long-${++names}`);
+  await service.database.query(fill, [user.id, count]);
+  return user;
+}
+
+/** How many pages are read while `work` runs. */
+async function pagesDuring({ page }: ListOfUser, work: () => PromiseLike<unknown>): Promise<number> {
+  const database = service.app.get(Database);
+  const run = database.run.bind(database);
+  let pages = 0;
+  database.run = (statement, values) => {
+    if (statement === page) pages++;
+    return run(statement, values);
+  };
+  try {
+    await work();
+  } finally {
+    Object.assign(database, { run });
+  }
+  return pages;
+}
+
+function ask({ url, token }: TestUser, path: string): Socket {
+  const socket = openSocket(url);
+  socket.write(headOf('GET', path, { Host: 'x', Authorization: `Bearer ${token}` }));
+  return socket;
+}
+
+/** Milliseconds of processor time in the turn of the event loop that took most, until it is asked. */
+function watchTurns(): () => number {
+  const busy = (): number => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1000;
+  };
+  let [most, before] = [0, busy()];
+  let next = setImmediate(look);
+  function look(): void {
+    const now = busy();
+    [most, before] = [Math.max(most, now - before), now];
+    next = setImmediate(look);
+  }
+  return () => {
+    clearImmediate(next);
+    return most;
+  };
+}
+
+describe.each(LISTS)('GET $path, many of them', (list) => {
+  it.each([0, 1, PAGE - 1, PAGE, PAGE + 1, 2 * PAGE + 7])(
+    'has each of %d once, byte for byte as one query says',
+    async (count) => {
+      const user = await owner(list, count);
+      const rows = await service.database.query(list.expected, [user.id]);
+      expect(rows).toHaveLength(count);
+      const pages = await pagesDuring(list, async () => {
+        const { text, headers } = await user.get(list.path).expect(200);
+        expect(text === JSON.stringify({ [list.key]: rows })).toBe(true);
+        expect(headers['content-type']).toBe('application/json; charset=utf-8');
+      });
+      expect(pages).toBe(1 + Math.floor(count / PAGE));
+    },
+  );
+
+  it('answers HEAD with the type and no body, and reads no more than a page for it', async () => {
+    const user = await owner(list, 2 * PAGE);
+    const pages = await pagesDuring(list, async () => {
+      const answer = await user.request('head', list.path).expect(200);
+      expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
+      expect(answer.text).toBeFalsy();
+    });
+    expect(pages).toBe(1);
+  });
+
+  it(`thirty times at once, ${MANY} each: others are served meanwhile, and clients that do not read are waited for`, async () => {
+    const user = await owner(list, MANY);
+    const neighbour = await service.newcomer('neighbour');
+    const most = watchTurns();
+    const readers = Array.from({ length: 15 }, () => ask(user, list.path).resume());
+    const idlers = Array.from({ length: 15 }, () => ask(user, list.path));
+    const pages = await pagesDuring(list, async () => {
+      for (let n = 0; n < 10; n++) await neighbour.get('/api/v1/auth/me').expect(200);
+    });
+    expect(most()).toBeLessThan(LONGEST_TURN_MS);
+    expect(pages).toBeGreaterThan(0);
+    for (const socket of [...readers, ...idlers]) socket.destroy();
+  });
+});
