@@ -439,7 +439,7 @@ describe('answers that nobody reads', () => {
       .on('error', () => undefined)
       .pause();
     socket.write(headOf('GET', '/openapi.json', { Host: 'x' }).toString('latin1').repeat(count));
-    await eventually(() => expect(inFlight.count - before).toBeGreaterThan(count / 2));
+    await eventually(() => expect(inFlight.count - before).toBe(16)); // as many as a connection has unanswered
     return socket;
   }
 

@@ -241,7 +241,7 @@ describe('behind a trusted proxy', () => {
       .set('X-Forwarded-For', '198.51.100.1, [2001:db8:0:30::1]:4711')
       .expect(200);
     const found = await service.database.query(
-      `SELECT ip_address FROM sessions s JOIN users u ON u.id = s.user_id WHERE u.email = $1`,
+      `SELECT ip_address FROM auth_sessions s JOIN users u ON u.id = s.user_id WHERE u.email = $1`,
       [email],
     );
     expect(found).toHaveLength(1);

@@ -369,10 +369,11 @@ describe('messages', () => {
   it('does not count the answers to its own pings', async () => {
     const socket = await open();
     const [connection] = service.app.get(Connections).of(workspace.id);
+    const { socket: library } = connection as unknown as { socket: WebSocket };
     for (let i = 0; i < 40; i++) {
-      const pinged = once(socket.raw, 'ping');
+      const answered = once(library, 'pong');
       connection!.ping(service.clock.elapsed());
-      await pinged;
+      await answered;
     }
     for (let i = 0; i < 30; i++) socket.say({ type: 'ping' });
     await socket.frame('pong', 29);

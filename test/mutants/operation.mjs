@@ -370,8 +370,8 @@ export const OPERATION_MUTANTS = [
     name: 'ten seconds for every refusal',
     promise: 'A refusal reaches a client that goes on sending.',
     file: 'src/platform/http/linger.ts',
-    find: 'leave ? LONGEST_MS / INTERVAL_MS : 1;',
-    replace: 'leave ? Math.min(LONGEST_MS / INTERVAL_MS, 1) : 1;',
+    find: 'leave ? LONGEST : INTERVAL;',
+    replace: 'leave ? Math.min(LONGEST, INTERVAL) : INTERVAL;',
     tests: [['test/api/early-refusals.spec.ts', 'slow client']],
   },
   {

@@ -2,12 +2,14 @@ import type { FastifyRequest } from 'fastify';
 import type { Socket } from 'node:net';
 import { addressKey } from '../limits/client-address.js';
 
-/** A fair pace: so much in each interval. */
-const FAIR_BYTES = 10 * 1024;
-const INTERVAL_MS = 10_000;
+const LOOK_EVERY_MS = 1_000;
 
-/** As long as an upload that is accepted may take. */
-const LONGEST_MS = 15 * 60_000;
+/** A fair pace: so much in each interval of so many looks. */
+const FAIR_BYTES = 10 * 1024;
+const INTERVAL = 10;
+
+/** As long as an upload that is accepted may take: 15 minutes. */
+const LONGEST = 15 * 60;
 const LEAST_LIMIT_BYTES = 64 * 1024 * 1024;
 
 /** Requests that are waited for at a time, of all clients and of one address; others have one interval. */
@@ -37,12 +39,16 @@ export class Lingering {
   over({ raw: request, ip }: FastifyRequest): void {
     const { socket } = request;
     const leave = this.enter(socket, addressKey(ip));
-    const lastInterval = leave ? LONGEST_MS / INTERVAL_MS : 1;
-    let [intervals, discarded, before] = [0, 0, 0];
+    const mostLooks = leave ? LONGEST : INTERVAL;
+    const begin = socket.bytesRead; // the request itself tells nothing: Node.js throws away what comes for it
+    let [looks, before] = [0, begin];
     const timer = setInterval(() => {
-      if (++intervals >= lastInterval || discarded - before < FAIR_BYTES) socket.destroy();
-      before = discarded;
-    }, INTERVAL_MS);
+      looks++;
+      const { bytesRead } = socket;
+      const isSlow = looks % INTERVAL === 0 && bytesRead - before < FAIR_BYTES;
+      if (isSlow || looks >= mostLooks || bytesRead - begin > this.mostBytes) socket.destroy();
+      if (looks % INTERVAL === 0) before = bytesRead;
+    }, LOOK_EVERY_MS);
     const stop = (): void => {
       clearInterval(timer);
       socket.off('close', stop);
@@ -51,10 +57,6 @@ export class Lingering {
     };
     socket.once('close', stop); // an answered request has no close of its own any more
     request.once('end', stop);
-    request.on('data', (chunk: Buffer) => {
-      discarded += chunk.length;
-      if (discarded > this.mostBytes) socket.destroy();
-    });
     request.resume();
   }
 
