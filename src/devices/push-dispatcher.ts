@@ -50,24 +50,15 @@ export class PushDispatcher {
     this.onCapacity = onRoom;
   }
 
-  /**
-   * Starts what is due, as far as there is room: first one push of each owner who has none under way, whatever has been
-   * due for longer. Not to be called while it runs.
-   */
+  /** Starts what is due, as far as there is room. Not to be called while it runs. */
   async startDue(): Promise<void> {
     this.hasBacklog = false;
-    await this.startUpTo(1);
-    await this.startUpTo(MAX_OF_ONE_OWNER);
-  }
-
-  /** Until an owner has so many under way, or nothing more is due. */
-  private async startUpTo(ofOneOwner: number): Promise<void> {
     while (!this.isStopped) {
       const room = MAX_AT_ONCE - this.sending.size;
       // Before the claim: a push that ends during it must ask for another one.
       this.hasBacklog = room === 0 || [...this.underWay.values()].some((count) => count >= MAX_OF_ONE_OWNER);
       if (room === 0) return;
-      const due = await this.queue.claim(room, ofOneOwner, this.underWay);
+      const due = await this.queue.claim(room, MAX_OF_ONE_OWNER, this.underWay);
       for (const push of await this.withoutLive(due)) this.start(push);
       if (due.length === 0) return;
     }
