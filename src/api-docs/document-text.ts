@@ -27,6 +27,7 @@ export const TAGS = [
   { name: 'Live room', description: 'Being told of changes.' },
   { name: 'Devices', description: 'Registered devices and Web Push.' },
   { name: 'Assets', description: 'Encrypted files beside the change log.' },
+  { name: 'Usage', description: 'What an account takes up, and what it may.' },
   { name: 'Automation', description: 'Notes in plaintext, for headless tools with a key session.' },
   { name: 'Pages', description: 'For people, in a browser.' },
   { name: 'Service', description: 'Health, and this document.' },

@@ -24,7 +24,7 @@ describe('no change ever appears at or below a cursor that was handed out', () =
 
   it('this test would notice: with cursors from a sequence, followers miss changes', async () => {
     await first.database.query('CREATE SEQUENCE leaky');
-    const definitions = await Promise.all(['put_file', 'put_files'].map(definitionOf));
+    const definitions = await Promise.all(['put_document', 'put_documents'].map(definitionOf));
     const leaky = definitions[0]!
       .replace('FOR NO KEY UPDATE', '')
       .replace(
@@ -39,7 +39,7 @@ describe('no change ever appears at or below a cursor that was handed out', () =
       /BEGIN[\s\S]*END\s*\$/,
       `BEGIN RETURN QUERY SELECT p.* FROM unnest(p_path, p_hash, p_size, p_device, p_now, p_file, p_version, p_blob)
          AS u (path, hash, size, device, now, file, version, blob),
-         put_file(p_workspace, path, hash, size, device, now, file, version, blob, '', NULL, false) p; END $`,
+         put_document(p_workspace, path, hash, size, device, now, file, version, blob, '', NULL, false, 0, NULL) p; END $`,
     );
     for (const definition of [leaky, oneByOne]) await first.database.query(definition);
     try {

@@ -266,7 +266,7 @@ describe('uploads that share a commit', () => {
   /** All that a workspace's tables say, without ids. */
   async function written(workspaceId: string): Promise<unknown[]> {
     const texts = [
-      'SELECT head_cursor, live_files FROM workspaces WHERE id = $1',
+      'SELECT head_cursor, live_files, document_bytes FROM workspaces WHERE id = $1',
       'SELECT encrypted_path, content_hash, encrypted_size, version, is_deleted FROM files WHERE workspace_id = $1 ORDER BY encrypted_path',
       `SELECT f.encrypted_path, v.version, v.content_hash, v.encrypted_size, v.device_id, v.change_cursor, b.state, b.location, b.size, b.sha256, b.bytes
        FROM versions v JOIN files f ON f.workspace_id = v.workspace_id AND f.id = v.file_id JOIN blobs b ON b.workspace_id = v.workspace_id AND b.id = v.blob_id

@@ -1,7 +1,7 @@
 // Faults in the write model, the change log and what is read from it.
 
-const MIGRATION = 'src/platform/database/migrations/1763600000004-files.ts';
-const UPLOADS_TOGETHER = 'src/platform/database/migrations/1763600000020-uploads-together.ts';
+const MIGRATION = 'src/platform/database/migrations/1763600000025-put-document.ts';
+const UPLOADS_TOGETHER = 'src/platform/database/migrations/1763600000025-put-documents.ts';
 const SYNC = 'test/api/sync.spec.ts';
 const FILES = 'test/api/files.spec.ts';
 const RACES = 'test/invariants/write-races.spec.ts';
@@ -34,16 +34,18 @@ export const LOG_MUTANTS = [
     name: 'cursor from a sequence',
     promise: 'No change appears at or below a cursor that was handed out.',
     file: MIGRATION,
-    find: 'PERFORM FROM workspaces w WHERE w.id = p_workspace AND w.deleted_at IS NULL FOR NO KEY UPDATE;',
-    replace: 'PERFORM FROM workspaces w WHERE w.id = p_workspace AND w.deleted_at IS NULL;',
+    find: 'WHERE w.id = p_workspace AND w.deleted_at IS NULL FOR NO KEY UPDATE;',
+    replace: 'WHERE w.id = p_workspace AND w.deleted_at IS NULL;',
     also: [
       {
-        find: 'await runner.query(PUT_FILE);',
-        replace: "await runner.query(PUT_FILE); await runner.query('CREATE SEQUENCE cursors');",
+        file: 'src/platform/database/migrations/1763600000025-document-usage.ts',
+        find: 'CREATE INDEX files_deleted',
+        replace: 'CREATE SEQUENCE cursors; CREATE INDEX files_deleted',
       },
       {
         find: `UPDATE workspaces w
-    SET head_cursor = w.head_cursor + 1, live_files = w.live_files + (NOT is_live)::int
+    SET head_cursor = w.head_cursor + 1, live_files = w.live_files + (NOT is_live)::int,
+        document_bytes = held + p_size
     WHERE w.id = p_workspace RETURNING w.head_cursor INTO change_cursor;`,
         // The pause stands for the disk: commits take as long as they take, in any order.
         replace: "change_cursor := nextval('cursors'); PERFORM pg_sleep(random() / 20);",
@@ -63,8 +65,8 @@ export const LOG_MUTANTS = [
     name: 'upload without the lock of its log',
     promise: 'Uploads are decided one after the other, on what is committed.',
     file: MIGRATION,
-    find: 'PERFORM FROM workspaces w WHERE w.id = p_workspace AND w.deleted_at IS NULL FOR NO KEY UPDATE;',
-    replace: 'PERFORM FROM workspaces w WHERE w.id = p_workspace AND w.deleted_at IS NULL;',
+    find: 'WHERE w.id = p_workspace AND w.deleted_at IS NULL FOR NO KEY UPDATE;',
+    replace: 'WHERE w.id = p_workspace AND w.deleted_at IS NULL;',
     faultIs500: true,
     tests: [[RACES, 'concurrent uploads']],
   },
@@ -129,16 +131,16 @@ export const LOG_MUTANTS = [
     name: 'last page of a snapshot names a next one',
     promise: 'The last page of a walk says that it is the last.',
     file: PAGES,
-    find: 'JSON.stringify(hasMore ? last : null)',
-    replace: 'JSON.stringify(last)',
+    find: 'const next = JSON.stringify(hasMore ? last : null);',
+    replace: 'const next = JSON.stringify(last);',
     tests: [[SYNC, 'GET sync/snapshot']],
   },
   {
     name: 'snapshot page begins with the last of the one before',
     promise: 'A walk has each file once.',
     file: 'src/sync/pages.queries.ts',
-    find: 'AND NOT is_deleted AND id > asked.start',
-    replace: 'AND NOT is_deleted AND id >= asked.start',
+    find: 'AND ${condition} AND id > asked.start',
+    replace: 'AND ${condition} AND id >= asked.start',
     tests: [[SYNC, 'GET sync/snapshot']],
   },
   {

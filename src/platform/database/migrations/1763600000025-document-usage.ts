@@ -1,5 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { PUT_DOCUMENT, PUT_DOCUMENTS, PUT_FILE_AS_BEFORE, WRAPPERS } from './1763600000025-functions.js';
+import { PUT_DOCUMENT } from './1763600000025-put-document.js';
+import { PUT_DOCUMENTS } from './1763600000025-put-documents.js';
+import { PUT_FILE_AS_BEFORE, WRAPPERS } from './1763600000025-put-file.js';
 import { UploadsTogether1763600000020 } from './1763600000020-uploads-together.js';
 
 /**
