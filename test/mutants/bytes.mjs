@@ -83,10 +83,10 @@ export const BYTES_MUTANTS = [
     name: 'upload to the disk held whole',
     promise: 'Memory does not grow with the size of a file on the disk.',
     file: 'src/platform/blobs/disk-blob-store.ts',
-    find: 'await writeDurably(draft, chunks);',
+    find: 'await writeDurably(draft, chunks, await',
     replace: `const all: Buffer[] = [];
       for await (const chunk of chunks) all.push(chunk);
-      await writeDurably(draft, all);`,
+      await writeDurably(draft, all, await`,
     tests: [['test/invariants/memory.spec.ts']],
   },
   {
