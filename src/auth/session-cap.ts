@@ -1,4 +1,5 @@
 import { type Database, statement } from '../platform/database/index.js';
+import { lockUser } from './lock-user.js';
 
 /** Of one user. */
 export const MAX_SESSIONS = 200;
@@ -26,24 +27,31 @@ const endSurplus = statement(
    DELETE FROM auth_verifications WHERE identifier LIKE 'one-time-token:%' AND value IN (SELECT token FROM ended)`,
 );
 
+/** Passes by what another such statement is removing: two that wait for each other's rows would be a deadlock. */
 const forgetSurplus = statement(
   'session_cap.forget_surplus',
-  `DELETE FROM auth_verifications WHERE value = $1 AND id IN (
+  `WITH surplus AS MATERIALIZED (
      SELECT id FROM auth_verifications WHERE value = $1 AND identifier LIKE 'one-time-token:%'
      ORDER BY created_at DESC, id DESC OFFSET $2
-   )`,
+   ), held AS MATERIALIZED (
+     SELECT id FROM auth_verifications WHERE id IN (SELECT id FROM surplus) FOR UPDATE SKIP LOCKED
+   )
+   DELETE FROM auth_verifications WHERE id IN (SELECT id FROM held)`,
 );
 
 /**
- * Bounds what signing in leaves behind. Both methods run after the new row is committed: whichever of several comes last
- * sees all of them, so that no more than the bound stay, on any number of instances.
+ * Bounds what signing in leaves behind. The identity library commits a row on a connection of its own, so both methods run
+ * after that: of several at once the last sees all of them, and no more than the bound stay, on any number of instances.
  */
 export class SessionCap {
   constructor(private readonly database: Database) {}
 
   /** Ends the sessions of the user beyond `MAX_SESSIONS`, with their one-time tokens; never the new one. */
   async begun({ id, userId }: { id: string; userId: string }): Promise<void> {
-    await this.database.run(endSurplus, [userId, id, MAX_SESSIONS]);
+    await this.database.transaction(async (tx) => {
+      // In turns: two at once could wait for the rows that the other one deletes.
+      if (await lockUser(tx, userId)) await tx.run(endSurplus, [userId, id, MAX_SESSIONS]);
+    });
   }
 
   /** Forgets the oldest one-time tokens of the session beyond 100. */

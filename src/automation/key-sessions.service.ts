@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import type { Principal } from '../auth/index.js';
+import { lockUser, type Principal } from '../auth/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, newId } from '../platform/database/index.js';
+import { Database, newId, type Parameter } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
-import { notFoundIfPurged } from '../platform/http/index.js';
+import { notFoundIfPurged, Unauthorized } from '../platform/http/index.js';
 import { Log } from '../platform/log/index.js';
 import { KeyCheck } from './key-check.js';
 import { endOf, liveAt } from './key-session-lifetime.js';
@@ -59,20 +59,8 @@ export class KeySessions {
     const id = newId();
     const wrapped = wrapKey(token, { id, userId, workspaceId }, key);
     key.fill(0);
-    try {
-      await this.database.run(keySessionStatements.insert, [
-        id,
-        hashToken(token),
-        userId,
-        workspaceId,
-        tokenId,
-        wrapped,
-        now,
-      ]);
-    } catch (error) {
-      throw notFoundIfPurged(error);
-    }
-    await this.endSurplus(userId, id);
+    const row = [id, hashToken(token), userId, workspaceId, tokenId, wrapped, now];
+    for (const ended of await this.insert(userId, id, row)) this.announceEnd(ended);
     return { token, expiresAt: endOf(now) };
   }
 
@@ -95,7 +83,7 @@ export class KeySessions {
   /** Ends it everywhere. */
   async end(sessionId: string): Promise<void> {
     await this.database.run(keySessionStatements.end, [sessionId]);
-    this.bus.publish({ topic: KEY_SESSION_ENDED, key: sessionId });
+    this.announceEnd(sessionId);
   }
 
   /** @throws KeySessionRequired when the session has ended */
@@ -110,11 +98,23 @@ export class KeySessions {
     return new Set(rows.map(({ id }) => id));
   }
 
-  /** Runs after the new one is committed: of several at once the last sees all of them. */
-  private async endSurplus(userId: string, newest: string): Promise<void> {
-    const values = [userId, newest, MAX_SESSIONS];
-    const ended = await this.database.run<{ id: string }>(keySessionStatements.endSurplus, values);
-    for (const { id } of ended) this.bus.publish({ topic: KEY_SESSION_ENDED, key: id });
+  /** Returns the sessions that end for the new one. @throws NotFound, Unauthorized when the account has just gone */
+  private async insert(userId: string, id: string, row: readonly Parameter[]): Promise<string[]> {
+    try {
+      const ended = await this.database.transaction(async (tx) => {
+        // Without the lock two at once would count the same.
+        if (!(await lockUser(tx, userId))) throw new Unauthorized();
+        await tx.run(keySessionStatements.insert, row);
+        return tx.run<{ id: string }>(keySessionStatements.endSurplus, [userId, id, MAX_SESSIONS]);
+      });
+      return ended.map((session) => session.id);
+    } catch (error) {
+      throw notFoundIfPurged(error);
+    }
+  }
+
+  private announceEnd(sessionId: string): void {
+    this.bus.publish({ topic: KEY_SESSION_ENDED, key: sessionId });
   }
 
   /** At most once in five seconds per session, so it may end so much earlier than its last use says. */

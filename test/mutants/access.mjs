@@ -401,8 +401,8 @@ export const ACCESS_MUTANTS = [
     name: 'sessions without end',
     promise: 'A user has 200 sessions at most: the oldest ends.',
     file: 'src/auth/session-cap.ts',
-    find: 'await this.database.run(endSurplus, [userId, id, MAX_SESSIONS]);',
-    replace: '',
+    find: 'await tx.run(endSurplus, [userId, id, MAX_SESSIONS]);',
+    replace: 'await tx.run(endSurplus, [userId, id, 10 * MAX_SESSIONS]);',
     tests: [[CAPS, 'a user with 200 sessions']],
   },
   {
@@ -425,8 +425,8 @@ export const ACCESS_MUTANTS = [
     name: 'key sessions without end',
     promise: 'A user has 1,000 key sessions at most.',
     file: 'src/automation/key-sessions.service.ts',
-    find: 'await this.endSurplus(userId, id);',
-    replace: '',
+    find: '[userId, id, MAX_SESSIONS]',
+    replace: '[userId, id, 10 * MAX_SESSIONS]',
     tests: [[CAPS, 'a user with 1,000 key sessions']],
   },
   {
