@@ -1,4 +1,5 @@
 // The process of the hostile account and of the stranger.
+import { setMaxListeners } from 'node:events';
 import { ATTACKS, type Scene } from './attacks/index.js';
 import type { Target } from './network.js';
 import { Peer } from './peer.js';
@@ -19,6 +20,7 @@ let tallies: Tallies = {};
 async function start({ only, ...given }: Orders): Promise<void> {
   tallies = {};
   const end = new AbortController();
+  setMaxListeners(0, end.signal);
   const peer = new Peer(given.target, 'hostile', 0);
   const token = await mintJwt(peer, given.hostile);
   peer.close();

@@ -9,7 +9,7 @@ import { inTurn } from './turns.js';
 export const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
 const LARGE_NOTE_BYTES = 1_200_000;
-const NOTES = 20;
+const NOTES = 3;
 
 /** An ordinary user: a workspace that two devices sync, an old one with a long log, and a vault that a headless tool reads. */
 export class User {

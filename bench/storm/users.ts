@@ -17,16 +17,19 @@ let running: Promise<unknown> = Promise.resolve();
 /** Signs so many users up, each with workspaces. @returns the archives, which are to be filled before `mark` */
 async function settle({ target, count }: { target: Target; count: number }): Promise<string[]> {
   users = [];
+  // Sign-ups one after the other: how many hash at once is a limit. The rest goes on beside them.
+  const settling: Promise<void>[] = [];
   for (let n = 0; n < count; n++) {
     const user = new User(target, n, await signUp(target, 'user', n), ledger);
-    await user.settle();
     users.push(user);
+    settling.push(user.settle());
   }
+  await Promise.all(settling);
   return users.map(({ archiveId }) => archiveId);
 }
 
 async function mark(): Promise<void> {
-  for (const user of users) await user.mark();
+  await Promise.all(users.map((user) => user.mark()));
 }
 
 function start(): void {
