@@ -205,7 +205,9 @@ describe('without a secret', () => {
     const { subscription } = await buyer('closed');
     const body = JSON.stringify(subscription.created(NOW));
     // A database of its own: the signing keys of the other one are sealed with another AUTH_SECRET.
-    const closed = await startService({ env: { NODE_ENV: 'production', AUTH_SECRET, BASE_URL, SIGNUP_ENABLED: 'false' } });
+    const closed = await startService({
+      env: { NODE_ENV: 'production', AUTH_SECRET, BASE_URL, SIGNUP_ENABLED: 'false' },
+    });
     try {
       const before = await checksums(closed.database);
       for (const signature of ['', signed(body, NOW), signed(body, NOW, '')]) {
@@ -254,7 +256,9 @@ describe('a body that does not come', () => {
       await eventually(() => expect(underWay.count).toBe(64));
       const refused = await post().expect(503);
       expect(refused.headers['retry-after']).toMatch(/^\d+$/);
-      expect(refused.body).toEqual({ error: 'too many payment events at a time: wait for your own to finish' });
+      expect(refused.body).toEqual({
+        error: 'too many payment events at a time: wait for your own to finish',
+      });
       await post().set('X-Forwarded-For', '203.0.113.7').expect(200);
     });
 

@@ -59,7 +59,8 @@ async function connect(
     poolSize: configuration.databasePoolSize,
     entities,
     // Not the request's that happened to open the connection.
-    onPoolError: (err: unknown) => requestScope.exit(() => log.warn({ err }, 'a database connection was lost')),
+    onPoolError: (err: unknown) =>
+      requestScope.exit(() => log.warn({ err }, 'a database connection was lost')),
   };
   try {
     if (typeof server.target === 'string') await tryConnection(server.target);
