@@ -17,7 +17,9 @@ export function expireSubscriptions(now: Date | undefined): Promise<Report> {
 /** How many that would be. */
 export function previewExpiry(now: Date | undefined): Promise<Report> {
   return withService(async (service) => {
-    const expired = await service.get(Subscriptions).countExpirable(now ?? (await service.get(TrustedTime).now()));
+    const expired = await service
+      .get(Subscriptions)
+      .countExpirable(now ?? (await service.get(TrustedTime).now()));
     const text = `${expired} ${expired === 1 ? 'subscription' : 'subscriptions'} would be written down as expired`;
     return { dryRun: true, expired, text };
   });

@@ -35,7 +35,9 @@ export class AccessCheck implements OnApplicationBootstrap {
     if (open.length > 0) throw new Error(`Routes without an access policy: ${namesOf(open)}`);
     const unclear = handlers.filter((handler) => this.isUnclear(handler));
     if (unclear.length > 0)
-      throw new Error(`Routes that do not say what they are to tokens bound to a workspace: ${namesOf(unclear)}`);
+      throw new Error(
+        `Routes that do not say what they are to tokens bound to a workspace: ${namesOf(unclear)}`,
+      );
   }
 
   private isUnclear({ declared }: Handler): boolean {

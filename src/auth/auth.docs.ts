@@ -39,7 +39,10 @@ export const DEV_LOGIN_DOCS = {
       summary: 'A service JWT for any email',
       description: 'For tests and development. Creates the user when there is none.',
       headers: { 'X-Dev-Login-Key': { description: 'The DEV_LOGIN_KEY of the service.', isRequired: true } },
-      answers: { 200: json('the token', LOGGED_IN), 403: 'dev-login is not enabled, the key is wrong, or the account is suspended' },
+      answers: {
+        200: json('the token', LOGGED_IN),
+        403: 'dev-login is not enabled, the key is wrong, or the account is suspended',
+      },
     },
   },
 } as const;

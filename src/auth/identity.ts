@@ -86,7 +86,8 @@ function fit({ email, name, image = null }: Fields): Promise<{ data: { name?: st
   if (image !== null && typeof image !== 'string')
     throw new APIError('BAD_REQUEST', { message: 'image must be text or null' });
   const stored = asName(name);
-  const isFit = (email === undefined || isEmailAddress(email)) && (name === undefined || stored !== undefined);
+  const isFit =
+    (email === undefined || isEmailAddress(email)) && (name === undefined || stored !== undefined);
   if (!isFit) throw new APIError('BAD_REQUEST', { message: UNFIT });
   return Promise.resolve({ data: stored === undefined ? {} : { name: stored } });
 }
@@ -134,8 +135,10 @@ const TABLES = {
       ...TIMES,
     },
   },
-  verification: { modelName: 'auth_verifications',
+  verification: {
+    modelName: 'auth_verifications',
     // The nightly job removes what has run out; the library would do so at each look, by a clock that may be wrong.
     disableCleanup: true,
-    fields: { expiresAt: 'expires_at', ...TIMES } },
+    fields: { expiresAt: 'expires_at', ...TIMES },
+  },
 };

@@ -99,7 +99,10 @@ export const ACCOUNT_PAGE_DOCS = {
   tag: 'Pages',
   isPage: true,
   operations: {
-    show: { summary: 'The account page, or the form to sign in', answers: { 200: page('the page'), 403: SUSPENDED } },
+    show: {
+      summary: 'The account page, or the form to sign in',
+      answers: { 200: page('the page'), 403: SUSPENDED },
+    },
     signIn: { summary: 'Sign in or up', body: FORM, answers: { 303: ONWARDS, ...ANSWERED } },
     signOut: { summary: 'Sign out', ...DONE },
     endSession: { summary: 'End a session', ...withAbsent('session not found') },

@@ -1,6 +1,12 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
-import { AccountSuspended, Authenticator, type Lapsed, TOKEN_REVOKED, USER_SUSPENDED } from '../auth/index.js';
+import {
+  AccountSuspended,
+  Authenticator,
+  type Lapsed,
+  TOKEN_REVOKED,
+  USER_SUSPENDED,
+} from '../auth/index.js';
 import { EventBus } from '../platform/events/index.js';
 import { Log } from '../platform/log/index.js';
 import { CloseCode } from './close-codes.js';

@@ -66,7 +66,11 @@ const ADDRESSES: [address: string, isOne: boolean][] = [
 describe.each(ADDRESSES)('%j', (address, isOne) => {
   /** Another account each time; what makes the address good or bad stays. */
   const at = (letter: string): string =>
-    address.startsWith('.') ? address : address.length > 250 ? address.replace('l', letter) : letter + address;
+    address.startsWith('.')
+      ? address
+      : address.length > 250
+        ? address.replace('l', letter)
+        : letter + address;
 
   it(isOne ? 'is an address everywhere' : 'is an address nowhere', async () => {
     expect((await signUp(at('a'))).status).toBe(isOne ? 200 : 400);

@@ -112,14 +112,17 @@ const answerOf = async (request: supertest.Test) => {
 };
 
 describe('a suspended account', () => {
-  it.each(Object.entries(DEEDS))('cannot %s, from the next request on, until it is resumed', async (_, deed) => {
-    const somebody = await person();
-    expect((await answerOf(deed(somebody))).status).toBeLessThan(300);
-    await suspend(somebody.user);
-    expect(await answerOf(deed(somebody))).toEqual({ status: 403, body: SUSPENDED });
-    await resume(somebody.user);
-    expect((await answerOf(deed(somebody))).status).toBeLessThan(300);
-  });
+  it.each(Object.entries(DEEDS))(
+    'cannot %s, from the next request on, until it is resumed',
+    async (_, deed) => {
+      const somebody = await person();
+      expect((await answerOf(deed(somebody))).status).toBeLessThan(300);
+      await suspend(somebody.user);
+      expect(await answerOf(deed(somebody))).toEqual({ status: 403, body: SUSPENDED });
+      await resume(somebody.user);
+      expect((await answerOf(deed(somebody))).status).toBeLessThan(300);
+    },
+  );
 
   it('cannot use a one-time token from before', async () => {
     const { user, oneTimeToken } = await person();
@@ -131,7 +134,9 @@ describe('a suspended account', () => {
 
   it('is told so before the scope of its token is looked at', async () => {
     const { user, notes } = await person();
-    const minted = await user.post('/api/v1/auth/tokens').send({ name: 'reader', scopes: ['documents:read'] });
+    const minted = await user
+      .post('/api/v1/auth/tokens')
+      .send({ name: 'reader', scopes: ['documents:read'] });
     const reader = user.at(service.url, minted.body.token);
     await reader.delete(notes.path).expect(403, { error: 'the token lacks the scope full' });
     await suspend(user);
@@ -163,24 +168,27 @@ describe('a suspended account', () => {
     expect(await service.database.query(count, [user.id])).toEqual(before);
   });
 
-  it.each(['/account', HANDOFF])('sees a page that says so at %s, signed in or when it signs in', async (path) => {
-    const { user } = await person();
-    const [signedIn, stranger] = [new Visitor(service.url), new Visitor(service.url)];
-    const filledIn = { email: user.email, password: PASSWORD };
-    await signedIn.submit(await signedIn.get(path), 'Sign in', filledIn);
-    await suspend(user);
-    const answers = [
-      await signedIn.get(path),
-      await stranger.submit(await stranger.get(path), 'Sign in', filledIn),
-    ];
-    for (const answer of answers) {
-      expect(answer.status).toBe(403);
-      expect(answer.headers['content-type']).toContain('text/html');
-      expect(answer.text).toContain('the account is suspended');
-    }
-    await resume(user);
-    expect((await signedIn.get(path)).status).toBe(200);
-  });
+  it.each(['/account', HANDOFF])(
+    'sees a page that says so at %s, signed in or when it signs in',
+    async (path) => {
+      const { user } = await person();
+      const [signedIn, stranger] = [new Visitor(service.url), new Visitor(service.url)];
+      const filledIn = { email: user.email, password: PASSWORD };
+      await signedIn.submit(await signedIn.get(path), 'Sign in', filledIn);
+      await suspend(user);
+      const answers = [
+        await signedIn.get(path),
+        await stranger.submit(await stranger.get(path), 'Sign in', filledIn),
+      ];
+      for (const answer of answers) {
+        expect(answer.status).toBe(403);
+        expect(answer.headers['content-type']).toContain('text/html');
+        expect(answer.text).toContain('the account is suspended');
+      }
+      await resume(user);
+      expect((await signedIn.get(path)).status).toBe(200);
+    },
+  );
 
   it.each(['upload of a file', 'upload of an asset'])(
     'cannot finish an %s that was under way',
@@ -192,25 +200,36 @@ describe('a suspended account', () => {
           : JSON.stringify({ encryptedFilename: assetToken(), data: envelope().toString('base64') });
       const request =
         what === 'upload of a file'
-          ? notes.user
-              .put(notes.file('slow'))
-              .set({ 'X-Content-Hash': sha256(body as Buffer), 'X-Device-Id': 'slow' })
+          ? notes.user.put(notes.file('slow')).set({ 'X-Content-Hash': sha256(body), 'X-Device-Id': 'slow' })
           : TestAssets.of(notes).request('post').set('Content-Type', 'application/json');
       const finish = await begunRequest(service, request, body);
       await suspend(user);
       service.clock.advance(5_000);
       const answer = await finish();
       expect([answer.status, JSON.parse(answer.text || String(answer.body))]).toEqual([403, SUSPENDED]);
-      expect(await service.database.query('SELECT FROM versions WHERE workspace_id = $1', [notes.id])).toHaveLength(1);
-      expect(await service.database.query('SELECT FROM assets WHERE workspace_id = $1', [notes.id])).toEqual([]);
+      expect(
+        await service.database.query('SELECT FROM versions WHERE workspace_id = $1', [notes.id]),
+      ).toHaveLength(1);
+      expect(await service.database.query('SELECT FROM assets WHERE workspace_id = $1', [notes.id])).toEqual(
+        [],
+      );
     },
   );
 
   it('keeps what it pays: events of the payment provider count', async () => {
     const { user } = await person();
     await suspend(user);
-    const object = { id: `sub_${people}`, customer: `cus_${people}`, status: 'active', metadata: { userId: user.id } };
-    const event = { id: `evt_${people}`, type: 'customer.subscription.created', created: Math.floor(Date.now() / 1000) };
+    const object = {
+      id: `sub_${people}`,
+      customer: `cus_${people}`,
+      status: 'active',
+      metadata: { userId: user.id },
+    };
+    const event = {
+      id: `evt_${people}`,
+      type: 'customer.subscription.created',
+      created: Math.floor(Date.now() / 1000),
+    };
     await supertest(service.url)
       .post('/api/v1/webhooks/payment')
       .send({ ...event, data: { object } })

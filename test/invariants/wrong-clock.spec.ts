@@ -67,7 +67,9 @@ const OWN_TABLES = ['job_runs', 'retention_progress', 'trusted_time', 'instances
 async function changesMadeBy(work: () => Promise<unknown>): Promise<string[]> {
   const before = await checksums(service.database);
   await work();
-  return changedTables(before, await checksums(service.database)).filter((name) => !OWN_TABLES.includes(name));
+  return changedTables(before, await checksums(service.database)).filter(
+    (name) => !OWN_TABLES.includes(name),
+  );
 }
 
 describe('a clock that is 40 days ahead', () => {
@@ -81,7 +83,9 @@ describe('a clock that is 40 days ahead', () => {
   });
 
   it('at the first start of this version: what earlier ones have written is believed', async () => {
-    await service.database.query(`INSERT INTO trusted_time (trusted_until) SELECT max(created_at) FROM users`);
+    await service.database.query(
+      `INSERT INTO trusted_time (trusted_until) SELECT max(created_at) FROM users`,
+    );
     service.clock.setWrongBy(40 * DAY);
     expect(await changesMadeBy(() => withNewStart(doEverything))).toEqual([]);
   });
@@ -95,7 +99,9 @@ describe('a clock that is 40 days ahead', () => {
   it('does not remove a session that is looked at meanwhile', async () => {
     // The identity library has the machine's clock: to it, the session's end comes 40 days early.
     const age = (days: number) =>
-      service.database.query(`UPDATE auth_sessions SET expires_at = expires_at + $1 * interval '1 day'`, [days]);
+      service.database.query(`UPDATE auth_sessions SET expires_at = expires_at + $1 * interval '1 day'`, [
+        days,
+      ]);
     const look = async (): Promise<unknown> => {
       const asked = supertest(service.url).get('/api/auth/get-session').set('Origin', BASE_URL);
       return (await asked.set('Authorization', `Bearer ${session}`).expect(200)).body;
@@ -110,7 +116,8 @@ describe('a clock that is 40 days ahead', () => {
     const before = await timeOf(service);
     service.clock.setWrongBy(40 * DAY);
     await withNewStart(async (started) => {
-      for (let i = 0; i < 3; i++) expect((await timeOf(started)).getTime() - before.getTime()).toBeLessThan(HOUR);
+      for (let i = 0; i < 3; i++)
+        expect((await timeOf(started)).getTime() - before.getTime()).toBeLessThan(HOUR);
       expect(started.logged().split('the clock is far ahead').length - 1).toBe(1);
     });
   });

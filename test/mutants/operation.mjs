@@ -290,7 +290,7 @@ export const OPERATION_MUTANTS = [
     name: 'two wrong clocks are believed',
     promise: 'A clock is believed when it has gone on for a day, not when it is wrong twice.',
     file: 'src/platform/jobs/trusted-time.ts',
-    find: "THEN t.doubted_from\n                           ELSE $1 END",
+    find: 'THEN t.doubted_from\n                           ELSE $1 END',
     replace: 'THEN t.doubted_from\n                           ELSE t.doubted_from END',
     also: [
       {

@@ -13,7 +13,8 @@ const admin = (...args: string[]): Promise<Record<string, unknown>> =>
   adminJson({ DATA_DIR: service.dataDir, DATABASE_URL: service.database.url }, 'user', ...args);
 
 const told = async (...args: string[]): Promise<string> =>
-  (await adminReport({ DATA_DIR: service.dataDir, DATABASE_URL: service.database.url }, 'user', ...args)).text;
+  (await adminReport({ DATA_DIR: service.dataDir, DATABASE_URL: service.database.url }, 'user', ...args))
+    .text;
 
 interface Page {
   readonly accounts: readonly Record<string, unknown>[];
@@ -77,7 +78,7 @@ describe('admin user list', () => {
        SELECT format('many-%s@example.org', lpad(i::text, 6, '0')), 'many', false, now(), now() FROM generate_series(1, 100000) i`,
     );
     const pages: unknown[][] = [];
-    for (let next: string | null = 'many-'; next?.startsWith('many-'); ) {
+    for (let next: string | null = 'many-'; next?.startsWith('many-');) {
       const page: Page = await list('--limit', '9999', '--after', next);
       pages.push(emailsOf(page));
       next = page.next;
@@ -100,7 +101,9 @@ describe('admin user show', () => {
       subscription: { status: 'trial', isActive: true },
       assets: { usedBytes: 0, locked: false },
     });
-    await expect(admin('show', 'nobody@example.org')).rejects.toThrow('there is no account nobody@example.org');
+    await expect(admin('show', 'nobody@example.org')).rejects.toThrow(
+      'there is no account nobody@example.org',
+    );
   });
 });
 

@@ -81,7 +81,8 @@ function addStates(user: Command, run: Run): void {
     .addOption(dryRunOption())
     .description('delete an account and all that is its own, for good')
     .action((address: string, { yes, dryRun }: DryRun & { yes?: true }) => {
-      if (!yes && !dryRun) remove.error('It deletes for good: say so with --yes, or look first with --dry-run.');
+      if (!yes && !dryRun)
+        remove.error('It deletes for good: say so with --yes, or look first with --dry-run.');
       return run(() => (dryRun ? previewDeletion(address) : deleteUser(address)));
     });
 }
