@@ -1,8 +1,8 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { Configuration } from '../config/index.js';
-import { Forbidden } from '../platform/http/index.js';
-import { addressKey, RateLimiter } from '../platform/limits/index.js';
+import { addressKey, Forbidden } from '../platform/http/index.js';
+import { RateLimiter } from '../platform/limits/index.js';
 import { equalSecrets } from './equal-secrets.js';
 
 const TRIES_PER_MINUTE = 10;

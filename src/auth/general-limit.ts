@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Configuration } from '../config/index.js';
-import { addressKey, RateLimiter } from '../platform/limits/index.js';
+import { addressKey } from '../platform/http/index.js';
+import { RateLimiter } from '../platform/limits/index.js';
 
 /** An instance reserves a 24th of the limit at a time: one round trip in fifty requests, where 1,200 are allowed. */
 const LEASES = 24;

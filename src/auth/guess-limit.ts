@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { addressKey, networkKey, RateLimiter } from '../platform/limits/index.js';
+import { addressKey, networkKey } from '../platform/http/index.js';
+import { RateLimiter } from '../platform/limits/index.js';
 
 const TRIES_PER_MINUTE = { ofAddress: 10, ofNetwork: 30 };
 

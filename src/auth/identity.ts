@@ -1,4 +1,4 @@
-import { betterAuth } from 'better-auth';
+import { betterAuth, type BetterAuthOptions } from 'better-auth';
 import { APIError } from 'better-auth/api';
 import { bearer } from 'better-auth/plugins/bearer';
 import { jwt } from 'better-auth/plugins/jwt';
@@ -54,15 +54,7 @@ export function createIdentity(
       disableCSRFCheck: false,
     },
     onAPIError: { throw: true }, // what is no answer of its own ends as 401, 500 or 503 in the service's filter
-    databaseHooks: {
-      user: { create: { before: fit }, update: { before: fit } },
-      session: {
-        create: {
-          after: (session) => passwords.handled.check(session).then(() => sessionCap.begun(session)),
-        },
-      },
-      verification: { create: { after: (verification) => sessionCap.minted(verification) } },
-    },
+    databaseHooks: hooksOf(passwords, sessionCap),
     ...TABLES,
     plugins: [
       jwt({
@@ -84,6 +76,18 @@ export function createIdentity(
 }
 
 const UNFIT = `email ${EMAIL_RULE}; name ${NAME_RULE}`;
+
+type Hooks = NonNullable<BetterAuthOptions['databaseHooks']>;
+
+const hooksOf = ({ handled }: IdentityPasswords, sessionCap: SessionCap): Hooks => ({
+  user: { create: { before: fit }, update: { before: fit } },
+  session: {
+    create: {
+      after: (session) => handled.check(session).then(() => sessionCap.begun(session)),
+    },
+  },
+  verification: { create: { after: (verification) => sessionCap.minted(verification) } },
+});
 
 interface Fields {
   readonly email?: string | undefined;

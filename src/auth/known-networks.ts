@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../platform/clock/index.js';
 import { Database, statement } from '../platform/database/index.js';
-import { networkKey } from '../platform/limits/index.js';
+import { networkKey } from '../platform/http/index.js';
 
 /** How long a network is known after the last sign-in from it. */
 export const KNOWN_FOR_MS = 90 * 24 * 60 * 60_000;

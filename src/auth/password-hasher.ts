@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { availableParallelism } from 'node:os';
-import { ServiceUnavailable } from '../platform/http/index.js';
-import { FairSemaphore, networkKey } from '../platform/limits/index.js';
+import { networkKey, ServiceUnavailable } from '../platform/http/index.js';
+import { FairSemaphore } from '../platform/limits/index.js';
 import { PasswordCost } from './password-cost.module.js';
 import { deriveInVain, isHashOf, isSameCost, makeHash, parseHash } from './password-hash.js';
 

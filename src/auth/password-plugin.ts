@@ -62,7 +62,6 @@ export function passwordPlugin({ hasher, passwordChange, wrongPasswords }: Ident
   } satisfies BetterAuthPlugin;
 }
 
-// eslint-disable-next-line @typescript-eslint/explicit-function-return-type -- the library's own type
 function changeEndpoint(passwordChange: PasswordChange) {
   return createAuthEndpoint(
     '/change-password',

@@ -24,7 +24,8 @@ interface Parts {
  * a clock that is wrong for a moment that would sign everybody out for good. The nightly job removes it.
  */
 export function guardSessions(adapter: Adapter, { database, clock, pool }: Parts): void {
-  const { findSession, createSession } = adapter;
+  const findSession = adapter.findSession.bind(adapter);
+  const createSession = adapter.createSession.bind(adapter);
   const refuseSuspended = (userId: string): Promise<void> =>
     pool.noting(async () => {
       const rows = await database.run(suspendedUser, [userId]);

@@ -3,8 +3,7 @@ import { createHash } from 'node:crypto';
 import { Configuration } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, statement } from '../platform/database/index.js';
-import { TooManyRequests } from '../platform/http/index.js';
-import { networkKey } from '../platform/limits/index.js';
+import { networkKey, TooManyRequests } from '../platform/http/index.js';
 import { KNOWN_FOR_MS } from './known-networks.js';
 
 export const WRONG_PASSWORDS_PER_HOUR = 20;
@@ -85,7 +84,9 @@ export class WrongPasswords {
     const values = [id, now, anHourAgo, ...client, WRONG_PASSWORDS_PER_HOUR];
     const counted = await this.database.run(countStatements.add, values);
     if (counted.length === 0) throw new TooManyRequests(await this.secondsUntilFree(id, anHourAgo));
-    return async () => void (await this.database.run(countStatements.takeBack, [id, now]));
+    return async () => {
+      await this.database.run(countStatements.takeBack, [id, now]);
+    };
   }
 
   private async secondsUntilFree(id: Buffer, anHourAgo: Date): Promise<number> {

@@ -1,8 +1,8 @@
 import { Controller, HttpCode, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { Public, Unlimited } from '../auth/index.js';
-import { readBody } from '../platform/http/index.js';
-import { addressKey, type FairSemaphore, Queues } from '../platform/limits/index.js';
+import { addressKey, readBody } from '../platform/http/index.js';
+import { type FairSemaphore, Queues } from '../platform/limits/index.js';
 import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
 import { Documented } from '../platform/openapi/index.js';
 import { WEBHOOK_DOCS } from './billing.docs.js';

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { AccountSuspended, Authenticator, GeneralLimit, isGranted, type Principal } from '../auth/index.js';
 import { Configuration } from '../config/index.js';
 import {
+  addressKey,
   clientAddress,
   CONNECTIONS_PER_ADDRESS,
   Forbidden,
@@ -10,7 +11,6 @@ import {
   TooManyRequests,
   Unauthorized,
 } from '../platform/http/index.js';
-import { addressKey } from '../platform/limits/index.js';
 import { Workspaces } from '../workspaces/index.js';
 import type { Admission } from './admission.js';
 import { AssetFeed } from './asset-feed.js';

@@ -1,6 +1,6 @@
 import { STORAGE_USAGE } from '../assets/index.js';
 import { arrayOf, COUNT, json, named, objectOf, UUID } from '../platform/openapi/index.js';
-import type { DocumentUsageWire, UsageWire, WorkspaceUsageWire } from './usage.controller.js';
+import type { DocumentUsageWire, UsageWire, WorkspaceUsageWire } from './usage.wire.js';
 
 const WORKSPACE = named(
   'WorkspaceUsage',

@@ -5,7 +5,8 @@ import { loadConfiguration } from '../../src/config/index.js';
 import { Database } from '../../src/platform/database/index.js';
 import { TooManyRequests } from '../../src/platform/http/errors.js';
 import { PostgresHitCounter } from '../../src/platform/limits/hit-counter.js';
-import { addressKey, RateLimiter } from '../../src/platform/limits/index.js';
+import { addressKey } from '../../src/platform/http/index.js';
+import { RateLimiter } from '../../src/platform/limits/index.js';
 import { KillSwitch } from '../../src/platform/kill-switch/index.js';
 import { Log } from '../../src/platform/log/index.js';
 import {
@@ -230,7 +231,7 @@ describe('behind a trusted proxy', () => {
       '[]:1',
       '%',
     ];
-    const requests = garbage.flatMap((entry, n) => [from(`${entry}`), from(`198.51.100.${n}, ${entry}${n}`)]);
+    const requests = garbage.flatMap((entry, n) => [from(entry), from(`198.51.100.${n}, ${entry}${n}`)]);
     expect(await letThrough(requests)).toBe(LIMIT);
     expectTooMany(await jwks(service));
   });

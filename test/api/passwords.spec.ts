@@ -132,7 +132,7 @@ describe('a stored password', () => {
 
   it('is hashed at the cost of 128 MiB, with a salt of its own', async () => {
     const [one, other] = [await signUp(costly, 'one-hash'), await signUp(costly, 'other-hash')];
-    const [first = '', second = ''] = [await hashOf(costly, one.id), await hashOf(costly, other.id)];
+    const [first, second] = [await hashOf(costly, one.id), await hashOf(costly, other.id)];
     expect(first).toMatch(/^\$scrypt\$ln=17,r=8,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{86}$/);
     expect(second.split('$')[3]).not.toBe(first.split('$')[3]);
     await signIn(costly, one.email, PASSWORD).expect(200);

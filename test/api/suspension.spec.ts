@@ -200,9 +200,7 @@ describe('a suspended account', () => {
           : JSON.stringify({ encryptedFilename: assetToken(), data: envelope().toString('base64') });
       const request =
         what === 'upload of a file'
-          ? notes.user
-              .put(notes.file('slow'))
-              .set({ 'X-Content-Hash': sha256(body as Buffer), 'X-Device-Id': 'slow' })
+          ? notes.user.put(notes.file('slow')).set({ 'X-Content-Hash': sha256(body), 'X-Device-Id': 'slow' })
           : TestAssets.of(notes).request('post').set('Content-Type', 'application/json');
       const finish = await begunRequest(service, request, body);
       await suspend(user);

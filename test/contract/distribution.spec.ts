@@ -39,6 +39,8 @@ const LOOK_AT_ALL_NODES = {
     'thinning.remove',
   ],
   'admin commands': [
+    'accounts.page',
+    'accounts.one',
     'blobs.count_due',
     'blob_leftovers.count_due',
     'blobs.count_move_due',

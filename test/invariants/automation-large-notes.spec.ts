@@ -135,7 +135,7 @@ describe('large notes', () => {
   }
 
   const slots = (): FairSemaphore =>
-    (service.app.get(LargeNotes, { strict: false }) as unknown as { slots: FairSemaphore }).slots;
+    (service.app.get<unknown>(LargeNotes, { strict: false }) as { slots: FairSemaphore }).slots;
 
   /** How many may still come in at once. */
   const free = (): number => 3 - slots().taken;

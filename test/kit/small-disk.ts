@@ -39,7 +39,10 @@ export class SmallDisk {
     let lowest = Infinity;
     let isOver = false;
     const look = async (): Promise<void> => {
-      for (; !isOver; await delay(LOOK_EVERY_MS)) lowest = Math.min(lowest, await this.free());
+      while (!isOver) {
+        lowest = Math.min(lowest, await this.free());
+        await delay(LOOK_EVERY_MS);
+      }
     };
     const looking = look();
     await work().finally(() => {

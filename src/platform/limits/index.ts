@@ -1,4 +1,3 @@
-export { addressKey, networkKey } from './client-address.js';
 export { type FairLimits, FairSemaphore } from './fair-semaphore.js';
 export { LimitsModule } from './limits.module.js';
 export { Queues } from './queues.js';

@@ -33,8 +33,8 @@ export function embeddedTarget(socketDirectory: string, password: string): Conne
 
 /** The same as a URL. */
 export function urlOf({ user, password, host, port, database }: ConnectionTarget): string {
-  const { ssl: _ssl, ...parameters } = UNAFFECTED;
-  const query = new URLSearchParams({ host, sslmode: 'disable', ...parameters });
+  const parameters = Object.entries(UNAFFECTED).filter(([name]) => name !== 'ssl'); // here it is sslmode
+  const query = new URLSearchParams({ host, sslmode: 'disable', ...Object.fromEntries(parameters) });
   return `postgres://${user}:${encodeURIComponent(password)}@localhost:${port}/${database}?${query.toString().replaceAll('+', '%20')}`;
 }
 
