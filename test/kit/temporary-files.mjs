@@ -1,5 +1,6 @@
 // Where there is memory to spare, the temporary files of a run are kept in it, databases and data directories included:
 // those live for seconds, and what is killed is a process, never the machine.
+import { execFileSync } from 'node:child_process';
 import { chmod, mkdir, readdir, readFile, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -39,9 +40,17 @@ async function isSpare() {
 async function removeForgotten() {
   for (const name of await readdir(MEMORY)) {
     const pid = DIRECTORY.exec(name)?.[1];
-    if (pid && (Number(pid) === process.pid || !isAlive(Number(pid))))
-      await rm(join(MEMORY, name), { recursive: true, force: true });
+    if (!pid || (Number(pid) !== process.pid && isAlive(Number(pid)))) continue;
+    await unmountBelow(join(MEMORY, name));
+    await rm(join(MEMORY, name), { recursive: true, force: true });
   }
+}
+
+/** The small disks of tests: see small-disk.ts. A mounted directory cannot be removed. */
+async function unmountBelow(directory) {
+  const mounts = (await readFile('/proc/mounts', 'utf8')).split('\n').map((line) => line.split(' ')[1] ?? '');
+  for (const path of mounts.filter((mount) => mount.startsWith(`${directory}/`)))
+    execFileSync('umount', ['--lazy', path]);
 }
 
 function isAlive(pid) {
