@@ -28,6 +28,8 @@ const endSurplus = statement(
 );
 
 /** Passes by what another such statement is removing: two that wait for each other's rows would be a deadlock. */
+const endOne = statement('session_cap.end_one', 'DELETE FROM auth_sessions WHERE id = $1');
+
 const forgetSurplus = statement(
   'session_cap.forget_surplus',
   `WITH surplus AS MATERIALIZED (
@@ -46,12 +48,20 @@ const forgetSurplus = statement(
 export class SessionCap {
   constructor(private readonly database: Database) {}
 
-  /** Ends the sessions of the user beyond `MAX_SESSIONS`, with their one-time tokens; never the new one. */
+  /**
+   * Ends the sessions of the user beyond `MAX_SESSIONS`, with their one-time tokens; never the new one, unless this fails:
+   * then nobody gets its token.
+   */
   async begun({ id, userId }: { id: string; userId: string }): Promise<void> {
-    await this.database.transaction(async (tx) => {
-      // In turns: two at once could wait for the rows that the other one deletes.
-      if (await lockUser(tx, userId)) await tx.run(endSurplus, [userId, id, MAX_SESSIONS]);
-    });
+    try {
+      await this.database.transaction(async (tx) => {
+        // In turns: two at once could wait for the rows that the other one deletes.
+        if (await lockUser(tx, userId)) await tx.run(endSurplus, [userId, id, MAX_SESSIONS]);
+      });
+    } catch (error) {
+      await this.database.run(endOne, [id]);
+      throw error;
+    }
   }
 
   /** Forgets the oldest one-time tokens of the session beyond 100. */

@@ -3,12 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Scopes } from '../auth/index.js';
 import { sendJsonText } from '../platform/http/index.js';
 import { Documented } from '../platform/openapi/index.js';
-import {
-  AccessCheckedInStatement,
-  CurrentWorkspace,
-  OwnedWorkspace,
-  type WorkspaceRef,
-} from '../workspaces/index.js';
+import { CurrentWorkspace, OwnedWorkspace, type WorkspaceRef } from '../workspaces/index.js';
 import { clampTextLimit, pageCursorIn } from './limits.js';
 import { Pages } from './pages.service.js';
 import { TRASH_DOCS } from './trash.docs.js';
@@ -21,7 +16,6 @@ export class TrashController {
 
   @Get()
   @Scopes('documents:read')
-  @AccessCheckedInStatement()
   async list(
     @CurrentWorkspace() workspace: WorkspaceRef,
     @Query('limit') limit: unknown,

@@ -53,7 +53,7 @@ describe('GET /account', () => {
   it('shows who somebody is, their plan and their storage', async () => {
     const { browser, user, email } = await signedIn('ada');
     expect(textOf((await account(browser)).text)).toContain(`ada ${email} Sign out`);
-    expect(textOf((await account(browser)).text)).toContain('free No subscription 0 bytes of 1 GiB in use');
+    expect(textOf((await account(browser)).text)).toContain('0 bytes of 1 GiB in use for attachments');
 
     await user.post('/api/v1/subscription/trial').expect(200);
     const notes = await user.workspace('notes');
@@ -63,7 +63,7 @@ describe('GET /account', () => {
     const page = await account(browser);
     const end = new Date(service.clock.now().getTime() + 30 * DAY_MS).toISOString().slice(0, 10);
     expect(page.text).toMatch(new RegExp(`Trial until <time datetime="${end}`, 'i'));
-    expect(textOf(page.text)).toContain('3 MiB of 50 GiB in use');
+    expect(textOf(page.text)).toContain('3 MiB of 50 GiB in use for attachments');
     expect(page.text).toContain(`value="${3 * 1024 * 1024}"`);
   });
 

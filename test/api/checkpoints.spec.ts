@@ -813,9 +813,14 @@ describe('projections at once', () => {
     const notes = await workspace();
     await notes.put('YQ', 'a').expect(201);
     const { id } = await notes.checkpoint();
+    const others = await workspace(); // of another user: one user has one at a time
+    await others.put('YQ', 'a').expect(201);
+    const { id: theirs } = await others.checkpoint();
     const held = holding(() => true);
     try {
-      const asked = Array.from({ length: 5 }, () => getSummary(notes, id).expect(200));
+      const asked = Array.from({ length: 5 }, (_, n) =>
+        (n % 2 ? getSummary(notes, id) : getSummary(others, theirs)).expect(200),
+      );
       const all = Promise.all(asked);
       await eventually(() => expect(inFlight()).toBe(asked.length));
       await eventually(() => expect(held.atOnce).toBe(2));

@@ -65,7 +65,6 @@ function post(user: TestUser, path: string, body: string | Buffer): supertest.Te
 
 describe('an address that is not served', () => {
   it.each([
-    ['GET', '/'],
     ['GET', '/nope'],
     ['GET', '/api'],
     ['GET', '/api/v1'],

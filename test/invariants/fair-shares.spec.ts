@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { AssetsController } from '../../src/assets/assets.controller.js';
+import { UploadBodies } from '../../src/assets/upload-bodies.js';
 import { IndexFeed } from '../../src/automation/search/index-feed.js';
 import { Search } from '../../src/automation/search/search.service.js';
 import { Projections } from '../../src/checkpoints/index.js';
@@ -104,7 +104,7 @@ describe('one user who asks for much delays another by what is under way:', () =
   });
 
   it('pieces of assets', async () => {
-    const queue = queueOf(service.app.get(AssetsController, { strict: false }), 'slots');
+    const queue = queueOf(service.app.get(UploadBodies, { strict: false }), 'slots');
     const held = await Promise.all(times(3, () => queue.take(hostile.id)));
     const waiting = times(250, () => queue.take(hostile.id));
     const assets = async (user: TestUser): Promise<TestAssets> => TestAssets.of(await user.workspace());

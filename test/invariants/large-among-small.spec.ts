@@ -161,7 +161,7 @@ describe('an upload into a workspace that has grown since its plans were made', 
     const ids = [newId(), newId(), newId()];
     const now = new Date();
     const values = [workspaceId, path, hash, 0, 'laptop', now, ...ids, Buffer.alloc(0), null, false];
-    return { ...fileStatements.put, values: [...values, null, now, null] };
+    return { ...fileStatements.put, values: [...values, null, now, null, null] };
   };
 });
 

@@ -36,7 +36,10 @@ export const FORMS: readonly Form[] = [
   { name: 'double slash inside', spell: respelt((path) => path.replace(/\/(?=[^/]+$)/, '//')) },
   {
     name: 'a letter percent-encoded',
-    spell: (route, path) => ({ method: methodOf(route), path: withEncodedLetter(route, path) }),
+    spell: (route, path) =>
+      /[a-z]/.test(route.path)
+        ? { method: methodOf(route), path: withEncodedLetter(route, path) }
+        : undefined,
   },
   { name: 'a slash percent-encoded', spell: respelt((path) => path.replace(/(?<=.)\/(?=[^/]+$)/, '%2F')) },
   { name: 'upper case', spell: respelt((path) => path.toUpperCase()) },

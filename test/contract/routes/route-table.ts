@@ -557,9 +557,10 @@ export const ROUTES: readonly Route[] = [
   },
   { method: 'GET', path: ACCOUNT, access: 'public', isPage: true },
   ...['', '/sign-out', '/sessions/end', '/sessions/end-others', '/devices/remove'].map(accountForm),
-  ...['/tokens', '/tokens/revoke', '/billing'].map(accountForm),
+  ...['/tokens', '/tokens/revoke', '/billing', '/password'].map(accountForm),
   { method: 'GET', path: `${ACCOUNT}/tokens`, access: 'public', isPage: true, status: 303 },
   { method: 'GET', path: `${ACCOUNT}/billing`, access: 'public', isPage: true, status: 303 },
+  { method: 'GET', path: `${ACCOUNT}/password`, access: 'public', isPage: true, status: 303 },
 ];
 
 function accountForm(path: string): Route {
