@@ -438,7 +438,9 @@ describe('answers that nobody reads', () => {
       .on('error', () => undefined)
       .pause();
     socket.write(headOf('GET', '/openapi.json', { Host: 'x' }).toString('latin1').repeat(count));
-    await eventually(() => expect(inFlight.count - before).toBe(16)); // as many as a connection has unanswered
+    // As many as a connection may have, or fewer where the answers are so large that Node.js itself stops reading.
+    await eventually(() => expect(inFlight.count - before).toBeGreaterThanOrEqual(4));
+    expect(inFlight.count - before).toBeLessThanOrEqual(16);
     return socket;
   }
 
@@ -463,7 +465,7 @@ describe('answers that nobody reads', () => {
     await once(slow, 'readable');
     const hoarder = await hoard(100);
     expect(inFlight.cutUnread(1000 * MIB)).toBe(0);
-    expect(inFlight.cutUnread(MIB)).toBe(1);
+    await eventually(() => expect(inFlight.cutUnread(MIB)).toBe(1));
     await eventually(() => expect(inFlight.count).toBe(1));
     expect((await received(slow)).length).toBeGreaterThan(16 * MIB);
     hoarder.destroy();
