@@ -446,7 +446,7 @@ describe('answers that nobody reads', () => {
   it('are over when their connection ends, all of them, with a line in the log each', async () => {
     const lines = (): LogLine[] => logLines(service).filter(({ req }) => req?.url === '/openapi.json');
     const before = lines().length;
-    const socket = await hoard(100);
+    const socket = await hoard(1_000);
     const begun = service.app.get(InFlightRequests).count;
     socket.destroy();
     await eventually(() => expect(service.app.get(InFlightRequests).count).toBe(0));
@@ -462,7 +462,7 @@ describe('answers that nobody reads', () => {
     const Authorization = `Bearer ${workspace.user.token}`;
     slow.write(headOf('GET', path, { Host: 'x', Authorization, Connection: 'close' }));
     await once(slow, 'readable');
-    const hoarder = await hoard(100);
+    const hoarder = await hoard(1_000);
     expect(inFlight.cutUnread(1000 * MIB)).toBe(0);
     expect(inFlight.cutUnread(MIB)).toBe(1);
     await eventually(() => expect(inFlight.count).toBe(1));
