@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { addressKey } from '../limits/client-address.js';
+import { addressKey } from './address-keys.js';
 
 /** A tenth of what the server takes. An office behind one address has some hundreds; a family's ten devices have fifty. */
 export const CONNECTIONS_PER_ADDRESS = 1_000;

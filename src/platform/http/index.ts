@@ -1,6 +1,7 @@
 export { createAdapter } from './adapter.js';
 export { afterBody } from './after-body.js';
 export { JsonAroundText } from './json-around-text.js';
+export { addressKey, networkKey } from './address-keys.js';
 export { clientAddress } from './client-address.js';
 export { CONNECTIONS_PER_ADDRESS } from './connection-limit.js';
 export { bodyChunks, JsonBody, jsonBodyFactory, readBody } from './body.js';

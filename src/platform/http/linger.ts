@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { Socket } from 'node:net';
-import { addressKey } from '../limits/client-address.js';
+import { addressKey } from './address-keys.js';
 
 const LOOK_EVERY_MS = 1_000;
 
