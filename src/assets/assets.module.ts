@@ -17,14 +17,7 @@ const PURGE_BATCH = 1000;
 @Module({
   imports: [BillingModule, WorkspacesModule],
   controllers: [AssetsController],
-  providers: [
-    AssetDownload,
-    Assets,
-    AssetUploads,
-    IdempotencyKeys,
-    QuotaCheck,
-    StorageQuota,
-  ],
+  providers: [AssetDownload, Assets, AssetUploads, IdempotencyKeys, QuotaCheck, StorageQuota],
   exports: [StorageQuota],
 })
 export class AssetsModule {

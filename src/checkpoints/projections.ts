@@ -104,7 +104,10 @@ export class Projections {
   restoreManifest(of: ProjectionOf, checkpointId: string): Promise<Manifest> {
     return this.inTurn(of, checkpointId, async (tx, mark) => {
       refuseCompacted(mark);
-      const entries = await tx.run<ManifestEntry>(projectionStatements.manifest, [of.workspaceId, mark.cursor]);
+      const entries = await tx.run<ManifestEntry>(projectionStatements.manifest, [
+        of.workspaceId,
+        mark.cursor,
+      ]);
       return { expectedHeadCursor: mark.headCursor, entries };
     });
   }

@@ -214,7 +214,10 @@ describe('any order of calls, ends and departures', () => {
           expect(running.length).toBeLessThanOrEqual(bounds.atOnce);
           expect(waiting.size).toBeLessThanOrEqual(bounds.waiting);
           for (const [, of] of waiting)
-            expect([of, running.length < bounds.atOnce && count(of) < bounds.perOwner.atOnce]).toEqual([of, false]);
+            expect([of, running.length < bounds.atOnce && count(of) < bounds.perOwner.atOnce]).toEqual([
+              of,
+              false,
+            ]);
           for (const of of 'abcd') expect(count(of)).toBeLessThanOrEqual(bounds.perOwner.atOnce);
         }
         while (running.length > 0) {

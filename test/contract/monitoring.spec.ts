@@ -29,7 +29,18 @@ const queries = dashboard.panels.flatMap(({ title, targets = [] }) =>
 
 /** Of Prometheus itself: whether a target answered, and which one. */
 const BUILT_IN = new Set(['up']);
-const OUR_LABELS = ['kind', 'method', 'name', 'outcome', 'part', 'queue', 'reason', 'route', 'state', 'status'];
+const OUR_LABELS = [
+  'kind',
+  'method',
+  'name',
+  'outcome',
+  'part',
+  'queue',
+  'reason',
+  'route',
+  'state',
+  'status',
+];
 const KNOWN_LABELS = new Set([...OUR_LABELS, 'instance', 'job', 'le']);
 const NAME = /\b(?:cloud_sync|nodejs|process)_\w+|\bup\b/g;
 const LABELS = /(\w+)\s*(?:=~|!~|!=|=)\s*"/g;

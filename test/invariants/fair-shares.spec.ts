@@ -56,7 +56,10 @@ describe('one user who asks for much delays another by what is under way:', () =
     await eventually(() => expect(queue.queued + refused).toBe(60));
     expect([queue.queued, refused]).toEqual([32, 28]);
     const manifest = victim.get(`${own}/restore-manifest`).expect(200);
-    const victims = manifest.then(({ body }) => ({ entries: (body as { entries: unknown[] }).entries, served }));
+    const victims = manifest.then(({ body }) => ({
+      entries: (body as { entries: unknown[] }).entries,
+      served,
+    }));
     await eventually(() => expect(queue.owners).toBe(2));
     release();
     const { entries, served: before } = await victims;

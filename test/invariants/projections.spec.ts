@@ -94,10 +94,7 @@ async function compare(workspace: TestWorkspace, random: Random): Promise<void> 
   const list = await itemsOf(checkpoints.list(workspace.id));
   for (const [i, { id, cursor }] of list.entries()) {
     const older = list[i + 1]?.cursor ?? 0;
-    expectSame(
-      inOrder(await projections.summary(asked, id)),
-      inOrder(naiveSummary(log, older, cursor)),
-    );
+    expectSame(inOrder(await projections.summary(asked, id)), inOrder(naiveSummary(log, older, cursor)));
     const all = Array.from({ length: cursor + 1 }, (_, from) => from);
     for (const from of i === 0 ? all : [0, random.below(cursor + 1), random.below(cursor + 1), cursor]) {
       const summary = inOrder(await projections.summary(asked, id, from));

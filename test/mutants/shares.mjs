@@ -5,7 +5,14 @@ const SEMAPHORE = 'test/contract/fair-semaphore.spec.ts';
 const PROMISE = 'Whoever asks for much delays another by what is under way, and not by what waits.';
 
 /** A queue in which all wait as one owner. */
-const inOneLine = (name, file, find, replace, tests) => ({ name, promise: PROMISE, file, find, replace, tests });
+const inOneLine = (name, file, find, replace, tests) => ({
+  name,
+  promise: PROMISE,
+  file,
+  find,
+  replace,
+  tests,
+});
 
 export const SHARES_MUTANTS = [
   {

@@ -58,7 +58,8 @@ async function connect(
     poolSize: configuration.databasePoolSize,
     entities,
     // Not the request's that happened to open the connection.
-    onPoolError: (err: unknown) => requestScope.exit(() => log.warn({ err }, 'a database connection was lost')),
+    onPoolError: (err: unknown) =>
+      requestScope.exit(() => log.warn({ err }, 'a database connection was lost')),
   };
   try {
     await migrateOnce({ ...settings, poolSize: 2, isUnhurried: true });
