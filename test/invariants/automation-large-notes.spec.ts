@@ -134,8 +134,10 @@ describe('large notes', () => {
     return { socket, finish };
   }
 
-  const slots = (): FairSemaphore =>
-    (service.app.get<unknown>(LargeNotes, { strict: false }) as { slots: FairSemaphore }).slots;
+  const slots = (): FairSemaphore => {
+    const gate: unknown = service.app.get(LargeNotes, { strict: false });
+    return (gate as { slots: FairSemaphore }).slots;
+  };
 
   /** How many may still come in at once. */
   const free = (): number => 3 - slots().taken;
