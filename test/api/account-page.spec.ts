@@ -65,6 +65,11 @@ describe('GET /account', () => {
     expect(page.text).toMatch(new RegExp(`Trial until <time datetime="${end}`, 'i'));
     expect(textOf(page.text)).toContain('3 MiB of 50 GiB in use for attachments');
     expect(page.text).toContain(`value="${3 * 1024 * 1024}"`);
+
+    await notes.put('YQ', Buffer.alloc(2048)).expect(201);
+    const { text } = await account(browser);
+    expect(textOf(text)).toContain('2 KiB of 50 GiB in use for notes and files, with their history');
+    expect(text).toContain('value="2048"');
   });
 
   it.each([

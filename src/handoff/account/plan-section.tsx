@@ -28,14 +28,14 @@ export function PlanSection({ overview, csrfToken, hasBilling }: PlanProps): VNo
       <p>
         <span class="plan">{subscription.plan}</span> <Standing subscription={subscription} />
       </p>
+      <Bar label="Storage in use for attachments" what="for attachments" {...storage} />
+      {storage.locked && <p class="hint">Storage is locked: no attachments can be added.</p>}
       <Bar
         label="Storage in use for notes and files"
         what="for notes and files, with their history"
         usedBytes={documents.usedBytes}
         quotaBytes={documents.quotaBytes || null}
       />
-      <Bar label="Storage in use for attachments" what="for attachments" {...storage} />
-      {storage.locked && <p class="hint">Storage is locked: no attachments can be added.</p>}
     </section>
   );
 }
