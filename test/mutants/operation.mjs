@@ -414,6 +414,13 @@ export const OPERATION_MUTANTS = [
     file: 'src/config/text-file.ts',
     find: "new TextDecoder('utf-8', { fatal: true })",
     replace: "new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })",
+    also: [
+      {
+        file: 'src/config/env-file.ts',
+        find: 'const NAME = /^[A-Za-z_][\\w.-]*$/;',
+        replace: 'const NAME = /./;',
+      },
+    ],
     tests: [['test/config/env-file.spec.ts', 'with a byte order mark']],
   },
   {
