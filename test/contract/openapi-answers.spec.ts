@@ -71,8 +71,9 @@ describe('a client that asks too often', () => {
     await statusOf(EACH[0]!, limited.url);
     const answers: [string, boolean][] = [];
     for (const route of EACH) {
-      await statusOf(route, limited.url, asked);
-      const status = await statusOf(route, limited.url, asked);
+      // Transfers of files have fifty times the limit of all other requests.
+      let status = 0;
+      for (let n = 0; n <= 50 && status !== 429; n++) status = await statusOf(route, limited.url, asked);
       answers.push([nameOf(route), status === 429]);
     }
     await limited.close();

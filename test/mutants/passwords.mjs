@@ -53,7 +53,7 @@ export const PASSWORD_MUTANTS = [
     file: 'src/auth/password-policy.ts',
     find: '.toLowerCase()',
     replace: '',
-    tests: [[PASSWORDS, 'cannot be PASSWORD123']],
+    tests: [[PASSWORDS, 'at sign-up and at a change']],
   },
   {
     name: 'old hash put back over a new password',

@@ -78,8 +78,8 @@ export const SHARES_MUTANTS = [
   ),
   inOneLine(
     'pieces of assets in one line',
-    'src/assets/assets.controller.ts',
-    'this.slots, owner.userId)',
+    'src/assets/upload-bodies.ts',
+    'this.slots, userId)',
     "this.slots, 'all')",
     [[SHARES, 'pieces of assets']],
   ),
