@@ -20,10 +20,10 @@ import { SmallSamplesOfBlobs1763600000021 } from './1763600000021-small-samples-
 import { QuickChecksOfWorkspaces1763600000022 } from './1763600000022-quick-checks-of-workspaces.js';
 import { QuickCheckOfBlobs1763600000023 } from './1763600000023-quick-check-of-blobs.js';
 import { ValidCheckOfBlobs1763600000024 } from './1763600000024-valid-check-of-blobs.js';
-import { WrongPasswords1763600000028 } from './1763600000028-wrong-passwords.js';
 import { DocumentUsage1763600000025 } from './1763600000025-document-usage.js';
-import { Caps1763600000027 } from './1763600000027-caps.js';
 import { SuspensionAndTrustedTime1763600000026 } from './1763600000026-suspension-and-trusted-time.js';
+import { Caps1763600000027 } from './1763600000027-caps.js';
+import { WrongPasswords1763600000028 } from './1763600000028-wrong-passwords.js';
 
 /** In the order in which they run. Hand-written; never edited once landed. */
 export const migrations = [
@@ -49,8 +49,8 @@ export const migrations = [
   QuickChecksOfWorkspaces1763600000022,
   QuickCheckOfBlobs1763600000023,
   ValidCheckOfBlobs1763600000024,
-  WrongPasswords1763600000028,
   DocumentUsage1763600000025,
-  Caps1763600000027,
   SuspensionAndTrustedTime1763600000026,
+  Caps1763600000027,
+  WrongPasswords1763600000028,
 ];
