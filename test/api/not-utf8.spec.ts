@@ -2,7 +2,7 @@ import supertest from 'supertest';
 import { startService, type TestService, type TestUser, type TestWorkspace } from '../kit/index.js';
 
 const latin1 = (text: string): Buffer => Buffer.from(text, 'latin1');
-const NOT_UTF8 = { error: expect.stringMatching(/is not UTF-8$/) };
+const NOT_UTF8 = { error: expect.stringMatching(/UTF-8$/) };
 
 /** Two texts that differ only in bytes that are no UTF-8 would be stored, and compared, as one. */
 describe('what is not UTF-8', () => {

@@ -31,7 +31,8 @@ export function faultOf(fuzz: FuzzRequest, { status, headers, body }: FuzzAnswer
 
 /** What is no HTTP, or names no host, is refused before there is a route. */
 const isUnreadable = (status: number, body: string): boolean =>
-  status === 400 && /^\{"error":"(?:bad request|a Host header is required)"\}$/.test(body);
+  status === 400 &&
+  /^\{"error":"(?:bad request|a Host header is required|the query is not UTF-8)"\}$/.test(body);
 
 function isFlatError(body: string, status: number, path: string): boolean {
   let value: unknown;
