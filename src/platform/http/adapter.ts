@@ -61,6 +61,8 @@ export function createAdapter(
       connectionsCheckingInterval: 5_000,
       requireHostHeader: false, // checked below: Node's own refusal has no body and no request id
     },
+    // The router would answer `*` itself, without the headers that every answer has.
+    rewriteUrl: ({ url = '/' }) => (url === '*' ? '/*' : url),
     multipart: false,
     frameworkErrors: refuseUnroutable(logger, headers),
     clientErrorHandler: refuseMalformedRequest(logger, lingering),
