@@ -2,6 +2,7 @@ import type { FactoryProvider } from '@nestjs/common';
 import { Configuration, keptSecret } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, underStartLock } from '../platform/database/index.js';
+import { Queues } from '../platform/limits/index.js';
 import { Log } from '../platform/log/index.js';
 import { createIdentity, type Identity } from './identity.js';
 import { inIdentityRequest } from './identity-request.js';
@@ -19,16 +20,17 @@ export const IDENTITY = Symbol('IDENTITY');
  */
 export const provideIdentity: FactoryProvider<Identity> = {
   provide: IDENTITY,
-  inject: [Configuration, Database, Clock, IdentityPasswords, Log],
+  inject: [Configuration, Database, Clock, IdentityPasswords, Log, Queues],
   useFactory: async (
     configuration: Configuration,
     database: Database,
     clock: Clock,
     passwords: IdentityPasswords,
     log: Log,
+    queues: Queues,
   ) => {
     const secret = configuration.authSecret ?? (await keptSecret(configuration.dataDir, 'auth-secret'));
-    const pool = new WatchedPool(database.pool);
+    const pool = new WatchedPool(database.pool, queues);
     const sessionCap = new SessionCap(database);
     const identity = createIdentity(configuration, secret, { pool, passwords, sessionCap }, log);
     guardSessions((await identity.$context).internalAdapter, { database, clock, pool });

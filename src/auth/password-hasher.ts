@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { availableParallelism } from 'node:os';
 import { networkKey, ServiceUnavailable } from '../platform/http/index.js';
-import { FairSemaphore } from '../platform/limits/index.js';
+import { type FairSemaphore, Queues } from '../platform/limits/index.js';
 import { PasswordCost } from './password-cost.module.js';
 import { deriveInVain, isHashOf, isSameCost, makeHash, parseHash } from './password-hash.js';
 
@@ -44,9 +44,14 @@ export interface Verdict {
  */
 @Injectable()
 export class PasswordHasher {
-  private readonly slots = new FairSemaphore(LIMITS);
+  private readonly slots: FairSemaphore;
 
-  constructor(private readonly cost: PasswordCost) {}
+  constructor(
+    private readonly cost: PasswordCost,
+    queues: Queues,
+  ) {
+    this.slots = queues.open('passwords', LIMITS);
+  }
 
   /** How many calls wait for a slot. */
   get queued(): number {

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
 import { Configuration } from '../config/index.js';
+import { KeyedCounter } from '../platform/async/index.js';
 import { InFlightRequests, TooManyRequests } from '../platform/http/index.js';
 import { type LimitedClient, limitKey } from './general-limit.js';
 
@@ -13,7 +14,7 @@ const RETRY_AFTER_S = 1;
 /** Whoever sends bodies slowly, or reads answers slowly, keeps the places of a few requests, not those of everybody else. */
 @Injectable()
 export class RequestsAtOnce {
-  private readonly underWay = new Map<string, number>();
+  private readonly underWay = new KeyedCounter();
 
   constructor(
     private readonly configuration: Configuration,
@@ -24,15 +25,8 @@ export class RequestsAtOnce {
   enter(client: LimitedClient, response: ServerResponse): void {
     if (this.configuration.rateLimitPerMinute === 0) return;
     const key = limitKey(client);
-    const others = this.underWay.get(key) ?? 0;
-    if (others >= AT_ONCE) throw new TooManyRequests(RETRY_AFTER_S);
-    this.underWay.set(key, others + 1);
-    this.inFlight.whenOver(response, () => this.leave(key));
-  }
-
-  private leave(key: string): void {
-    const others = (this.underWay.get(key) ?? 1) - 1;
-    if (others === 0) this.underWay.delete(key);
-    else this.underWay.set(key, others);
+    if (this.underWay.of(key) >= AT_ONCE) throw new TooManyRequests(RETRY_AFTER_S);
+    this.underWay.increment(key);
+    this.inFlight.whenOver(response, () => this.underWay.decrement(key));
   }
 }

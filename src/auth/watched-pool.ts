@@ -1,8 +1,19 @@
 import type { Pool } from 'pg';
 import { sqlState } from '../platform/database/index.js';
+import { addressKey } from '../platform/http/index.js';
+import { type FairSemaphore, type Queues } from '../platform/limits/index.js';
 import { identityRequests } from './identity-request.js';
 
-const LENT_AT_ONCE = 3;
+const LIMITS = {
+  atOnce: 3,
+  waiting: 500,
+  perOwner: { atOnce: 2, waiting: 100 },
+  waitMs: 5_000,
+  busy: 'too many people are signing in; try again in a few seconds',
+};
+
+/** Whose connection it is outside a request: what the service asks of the library itself. */
+const SERVICE = 'service';
 
 /** What the identity handler's query builder uses of a connection. */
 interface Connection {
@@ -15,15 +26,24 @@ interface Connection {
  * answers 401, so that a moment without PostgreSQL would sign every client out; here its faults are kept in sight, on the request.
  */
 export class WatchedPool {
-  private readonly lendable = new Permits(LENT_AT_ONCE);
+  private readonly lendable: FairSemaphore;
 
-  constructor(private readonly pool: Pool) {}
+  constructor(
+    private readonly pool: Pool,
+    queues: Queues,
+  ) {
+    this.lendable = queues.open('identity_connections', LIMITS);
+  }
 
-  /** Lends a few connections alone: the handler holds one through a transaction, and others need the pool too. */
+  /**
+   * Lends few connections at a time, fairly by address: the handler holds one through a transaction, and the rest of the
+   * service needs the pool too.
+   */
   async connect(): Promise<Connection> {
-    await this.lendable.acquire();
+    const request = identityRequests.getStore();
+    const release = await this.noting(() => this.lendable.take(request ? addressKey(request.ip) : SERVICE));
     const client = await this.noting(() => this.pool.connect()).catch((error: unknown) => {
-      this.lendable.release();
+      release();
       throw error;
     });
     // A connection that dies between two queries says so by an event, which would end the process unheard.
@@ -35,7 +55,7 @@ export class WatchedPool {
       release: () => {
         client.off('error', onError);
         client.release();
-        this.lendable.release();
+        release();
       },
     };
   }
@@ -58,24 +78,6 @@ export class WatchedPool {
   private note(error: unknown): void {
     const request = identityRequests.getStore();
     if (request && !isRefusal(error)) request.fault ??= error as Error;
-  }
-}
-
-/** So many at a time; the others wait their turn. */
-class Permits {
-  private readonly waiting: (() => void)[] = [];
-
-  constructor(private left: number) {}
-
-  async acquire(): Promise<void> {
-    if (this.left > 0) this.left--;
-    else await new Promise<void>((resolve) => this.waiting.push(resolve));
-  }
-
-  release(): void {
-    const next = this.waiting.shift();
-    if (next) next();
-    else this.left++;
   }
 }
 

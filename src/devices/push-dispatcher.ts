@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { KeyedCounter } from '../platform/async/index.js';
 import { Log } from '../platform/log/index.js';
 import { type Counter, Metrics } from '../platform/metrics/index.js';
 import { type ClaimedPush, PushQueue } from './push-queue.js';
@@ -6,7 +7,7 @@ import { PushSender } from './push-sender.js';
 
 const MAX_AT_ONCE = 32;
 
-/** Of one owner's: whoever has endpoints that take their time holds up nobody else, and it takes eight to hold up all. */
+/** An owner whose endpoints are slow delays only their own pushes. */
 const MAX_OF_ONE_OWNER = 4;
 
 /** What pushes that are under way get at shutdown. */
@@ -21,8 +22,8 @@ export class PushDispatcher {
   private readonly results: Counter;
   private readonly liveChecks: LiveCheck[] = [];
   private readonly sending = new Set<Promise<void>>();
-  /** By owner, how many of them; who has none is left out. */
-  private readonly underWay = new Map<string, number>();
+  /** How many of them each owner has. */
+  private readonly underWay = new KeyedCounter();
   /** Something may be due that there was no room for; `onRoom` says when there is. */
   private hasBacklog = false;
   private isStopped = false;
@@ -56,9 +57,10 @@ export class PushDispatcher {
     while (!this.isStopped) {
       const room = MAX_AT_ONCE - this.sending.size;
       // Before the claim: a push that ends during it must ask for another one.
-      this.hasBacklog = room === 0 || [...this.underWay.values()].some((count) => count >= MAX_OF_ONE_OWNER);
+      this.hasBacklog =
+        room === 0 || [...this.underWay.entries()].some(([, count]) => count >= MAX_OF_ONE_OWNER);
       if (room === 0) return;
-      const due = await this.queue.claim(room, MAX_OF_ONE_OWNER, this.underWay);
+      const due = await this.queue.claim(room, MAX_OF_ONE_OWNER, new Map(this.underWay.entries()));
       for (const push of await this.withoutLive(due)) this.start(push);
       if (due.length === 0) return;
     }
@@ -84,21 +86,15 @@ export class PushDispatcher {
   }
 
   private start(push: ClaimedPush): void {
-    this.count(push.ownerId, 1);
+    this.underWay.increment(push.ownerId);
     const sent = this.log
       .bestEffort('settle a push', () => this.deliver(push))
       .then(() => {
         this.sending.delete(sent);
-        this.count(push.ownerId, -1);
+        this.underWay.decrement(push.ownerId);
         if (this.hasBacklog) this.onCapacity();
       });
     this.sending.add(sent);
-  }
-
-  private count(ownerId: string, more: 1 | -1): void {
-    const count = (this.underWay.get(ownerId) ?? 0) + more;
-    if (count > 0) this.underWay.set(ownerId, count);
-    else this.underWay.delete(ownerId);
   }
 
   private async deliver(push: ClaimedPush): Promise<void> {

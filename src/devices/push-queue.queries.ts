@@ -33,8 +33,9 @@ export const queueStatements = {
   /**
    * Takes what is due at $1 for whoever runs this, so that of several instances one sends. A subscription that waits
    * for both kinds gets the changes now and the other no sooner than $3, like everything that comes later. $2: how many.
-   * Of one owner no more than $7, with those that are under way already: $5 owners, $6 how many. Whoever has so many, or is suspended, is
-   * passed over; of the others the $8 that are due first are looked at, or a long queue would be sorted each time.
+   * An owner gets no more than $7, with those that are under way already ($5: owners, $6: how many of each), and owners with the
+   * fewest go first. Owners with $7 and suspended ones are passed over; of the others the $8 that are due first are looked at, or
+   * a long queue would be sorted each time.
    */
   claim: statement(
     'push_queue.claim',
@@ -55,7 +56,7 @@ export const queueStatements = {
        FROM placed p JOIN push_subscriptions s USING (workspace_id, device_id) LEFT JOIN busy USING (user_id)
        WHERE p.place + coalesce(busy.under_way, 0) <= $7
          AND (s.due_at <= $1 OR s.due_at > $4) -- once more: another instance may have taken it meanwhile
-       ORDER BY s.due_at LIMIT $2
+       ORDER BY p.place + coalesce(busy.under_way, 0), s.due_at LIMIT $2
        FOR UPDATE OF s SKIP LOCKED
      )
      UPDATE push_subscriptions s

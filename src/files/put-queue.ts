@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { setImmediate as readRequests } from 'node:timers/promises';
+import { KeyedCounter } from '../platform/async/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, type Parameter, sqlState } from '../platform/database/index.js';
 import { ServiceUnavailable } from '../platform/http/index.js';
@@ -72,9 +73,8 @@ const LONGEST_WAIT_MS = 10_000;
 @Injectable()
 export class PutQueue {
   private readonly lines = new Map<string, Waiting[]>();
-  /** How many wait, by owner; whoever has none is left out. */
-  private readonly counts = new Map<string, number>();
-  private total = 0;
+  /** Uploads that wait, by owner. */
+  private readonly counts = new KeyedCounter();
 
   constructor(
     private readonly database: Database,
@@ -88,7 +88,7 @@ export class PutQueue {
 
   /** Uploads that no commit has taken yet. */
   get waiting(): number {
-    return this.total;
+    return this.counts.total;
   }
 
   /**
@@ -97,13 +97,13 @@ export class PutQueue {
    */
   async put(put: Put): Promise<PutOutcome> {
     const owner = put.caller?.userId ?? put.workspaceId;
-    if ((this.counts.get(owner) ?? 0) >= MOST_OF_ONE_USER)
+    if (this.counts.of(owner) >= MOST_OF_ONE_USER)
       throw new ServiceUnavailable('too many uploads at once: wait for your own to finish', RETRY_SECONDS);
-    if (this.total >= MOST_OF_ALL) throw new ServiceUnavailable('too many uploads at once', RETRY_SECONDS);
+    if (this.waiting >= MOST_OF_ALL) throw new ServiceUnavailable('too many uploads at once', RETRY_SECONDS);
     const line = this.lines.get(put.workspaceId);
     return new Promise((resolve, reject) => {
       const waiting = { owner, put, resolve, reject, since: this.clock.elapsed() };
-      this.count(owner, 1);
+      this.counts.increment(owner);
       if (line) {
         line.push(waiting);
         return;
@@ -120,7 +120,7 @@ export class PutQueue {
     while (line.length > 0) {
       this.refuseLate(line);
       const batch = nextBatch(line);
-      for (const { owner } of batch) this.count(owner, -1);
+      for (const { owner } of batch) this.counts.decrement(owner);
       const committing = this.commit(batch);
       process.nextTick(answer); // the pool sends what has its turn in a tick, which comes before this one
       answer = await committing;
@@ -136,16 +136,9 @@ export class PutQueue {
   private refuseLate(line: Waiting[]): void {
     const onTime = line.findIndex(({ since }) => this.clock.elapsed() - since <= LONGEST_WAIT_MS);
     for (const { owner, reject } of line.splice(0, onTime < 0 ? line.length : onTime)) {
-      this.count(owner, -1);
+      this.counts.decrement(owner);
       reject(new ServiceUnavailable('the uploads before took too long', RETRY_SECONDS));
     }
-  }
-
-  private count(owner: string, more: 1 | -1): void {
-    this.total += more;
-    const count = (this.counts.get(owner) ?? 0) + more;
-    if (count > 0) this.counts.set(owner, count);
-    else this.counts.delete(owner);
   }
 
   /**

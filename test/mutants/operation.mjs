@@ -320,8 +320,8 @@ export const OPERATION_MUTANTS = [
     name: 'connections of an address without end',
     promise: 'An address has a thousand connections.',
     file: 'src/platform/http/connection-limit.ts',
-    find: 'if (others >= CONNECTIONS_PER_ADDRESS) {',
-    replace: 'if (others > CONNECTIONS_PER_ADDRESS) {',
+    find: 'if (open.of(key) >= CONNECTIONS_PER_ADDRESS) {',
+    replace: 'if (open.of(key) > CONNECTIONS_PER_ADDRESS) {',
     tests: [['test/api/hostile-connections.spec.ts', 'one more once one is closed']],
   },
   {

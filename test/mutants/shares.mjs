@@ -117,8 +117,8 @@ export const SHARES_MUTANTS = [
     name: 'uploads without a bound for one user',
     promise: 'One user’s uploads do not fill the queue of all, in however many workspaces.',
     file: 'src/files/put-queue.ts',
-    find: '(this.counts.get(owner) ?? 0) >= MOST_OF_ONE_USER',
-    replace: '(this.counts.get(owner) ?? 0) >= Infinity',
+    find: 'this.counts.of(owner) >= MOST_OF_ONE_USER',
+    replace: 'this.counts.of(owner) >= Infinity',
     tests: [['test/invariants/group-commit.spec.ts', 'beyond what may wait']],
   },
   {

@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
+import { KeyedCounter } from '../async/index.js';
 import { addressKey } from './address-key.js';
 
 /** A tenth of what the server takes. An office behind one address has some hundreds; a family's ten devices have fifty. */
@@ -10,19 +11,14 @@ export const CONNECTIONS_PER_ADDRESS = 1_000;
  * reach directly: behind a proxy all connections are the proxy's.
  */
 export function limitConnections(server: Server): void {
-  const open = new Map<string, number>();
+  const open = new KeyedCounter();
   server.on('connection', (connection: Socket) => {
     const key = addressKey(connection.remoteAddress ?? '');
-    const others = open.get(key) ?? 0;
-    if (others >= CONNECTIONS_PER_ADDRESS) {
+    if (open.of(key) >= CONNECTIONS_PER_ADDRESS) {
       connection.destroy();
       return;
     }
-    open.set(key, others + 1);
-    connection.once('close', () => {
-      const left = (open.get(key) ?? 1) - 1;
-      if (left === 0) open.delete(key);
-      else open.set(key, left);
-    });
+    open.increment(key);
+    connection.once('close', () => open.decrement(key));
   });
 }

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { Socket } from 'node:net';
+import { KeyedCounter } from '../async/index.js';
 import { addressKey } from './address-key.js';
 
 const LOOK_EVERY_MS = 1_000;
@@ -23,7 +24,7 @@ const MOST_OF_ADDRESS = 50;
  */
 export class Lingering {
   private readonly sockets = new Set<Socket>();
-  private readonly ofAddress = new Map<string, number>();
+  private readonly ofAddress = new KeyedCounter();
   private readonly mostBytes: number;
 
   constructor(maxFileBytes: number) {
@@ -62,15 +63,11 @@ export class Lingering {
 
   /** Undefined when too many are waited for already. */
   private enter(socket: Socket, address: string): (() => void) | undefined {
-    const others = this.ofAddress.get(address) ?? 0;
-    if (this.sockets.size >= MOST || others >= MOST_OF_ADDRESS) return undefined;
+    if (this.sockets.size >= MOST || this.ofAddress.of(address) >= MOST_OF_ADDRESS) return undefined;
     this.sockets.add(socket);
-    this.ofAddress.set(address, others + 1);
+    this.ofAddress.increment(address);
     return () => {
-      if (!this.sockets.delete(socket)) return;
-      const left = (this.ofAddress.get(address) ?? 1) - 1;
-      if (left === 0) this.ofAddress.delete(address);
-      else this.ofAddress.set(address, left);
+      if (this.sockets.delete(socket)) this.ofAddress.decrement(address);
     };
   }
 }
