@@ -212,7 +212,7 @@ describeWithTestServers('between the service and S3', () => {
     await settled();
     await expectNothingLostOrLeft(service.database, bucket);
     expect(acknowledged.size).toBeGreaterThan(ENOUGH);
-  });
+  }, 1_200_000); // each of the writers may wait for six answers, three times
 
   it('says nothing of its credentials in the log', () => {
     expect(service.logged()).toContain('the blob store cannot write');
