@@ -20,6 +20,7 @@ export default tseslint.config(
       'max-lines-per-function': ['error', { max: 60, skipComments: true, skipBlankLines: true }],
     },
   },
+  { files: ['**/*.mjs'], rules: { 'no-dupe-keys': 'error' } },
   {
     files: ['examples/**/*.ts', 'bench/**/*.ts', 'src/admin/**/*.ts'],
     rules: { 'no-console': 'off' },

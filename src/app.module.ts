@@ -27,7 +27,7 @@ import { BlobsModule } from './platform/blobs/index.js';
 import { type Clock, ClockModule } from './platform/clock/index.js';
 import { DatabaseModule } from './platform/database/index.js';
 import { EventsModule } from './platform/events/index.js';
-import { HttpModule, type InFlightRequests } from './platform/http/index.js';
+import { HttpModule, type InFlightRequests, QueryTextGuard } from './platform/http/index.js';
 import { Background, JobsModule } from './platform/jobs/index.js';
 import { KillSwitchGuard, KillSwitchModule } from './platform/kill-switch/index.js';
 import { LimitsModule } from './platform/limits/index.js';
@@ -54,8 +54,15 @@ export interface AppParts {
   readonly background?: Background;
 }
 
-/** Whether the service is at work (503), who you are (401), how often (429), what your token may (403), what you have paid for (402), what is yours (404). */
-const GUARDS = [KillSwitchGuard, AuthenticationGuard, RateLimitGuard, ScopeGuard, StandingGuard];
+/** Whether the service is at work (503), who you are (401), how often (429), what your token may (403), what you have paid for (402), what is yours (404), whether the query can be read (400). */
+const GUARDS = [
+  KillSwitchGuard,
+  AuthenticationGuard,
+  RateLimitGuard,
+  ScopeGuard,
+  StandingGuard,
+  QueryTextGuard,
+];
 
 /** The one list of modules. */
 @Module({})

@@ -11,6 +11,7 @@ import {
   InFlightRequests,
   Overload,
   securityHeaders,
+  clientAddress,
 } from './platform/http/index.js';
 import { KillSwitch } from './platform/kill-switch/index.js';
 import { createLogger, Log, NestLog } from './platform/log/index.js';
@@ -58,8 +59,9 @@ export async function createApp(
   app.useWebSocketAdapter(
     new SocketAdapter(
       app,
-      () => {
-        const refusal = killSwitch.refusal('down') ?? overload.refusal();
+      (request) => {
+        const refusal =
+          killSwitch.refusal('down') ?? overload.refusal(clientAddress(request, configuration.trustProxy));
         if (refusal) throw refusal;
       },
       headers,

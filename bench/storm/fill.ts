@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { insertLargeLog, type RunSql } from '../large-log.js';
-import { fillVaults, type Vaults } from './vaults.js';
+import { fillVaults, type Upload, type Vaults } from './vaults.js';
 
 /**
  * What the hostile account has when the storm begins. Written into the tables: within the limits of requests it would take an hour.
@@ -36,14 +36,19 @@ export async function fillArchive(database: pg.Client, workspaceId: string): Pro
 }
 
 /** Everything at first; later only what a storm uses up. */
-export async function fill(database: pg.Client, userId: string, before?: Possessions): Promise<Possessions> {
+export async function fill(
+  database: pg.Client,
+  userId: string,
+  upload: Upload,
+  before?: Possessions,
+): Promise<Possessions> {
   const run: RunSql = (sql, values) => database.query(sql, values);
   const made = (count: number): Promise<string[]> => makeWorkspaces(database, userId, count);
   const [wide = ''] = await made(1);
   await insertAlike(database, [wide], WIDE_FILES, `lpad(n::text, 4096, 'w')`);
   const doomed = await made(DOOMED);
   await insertAlike(database, doomed, FILES_OF_DOOMED, `'doomed-' || n`);
-  const kept = before ?? (await fillOnce(run, userId, made));
+  const kept = before ?? (await fillOnce(run, userId, upload, made));
   await topUp(database, userId);
   await database.query('ANALYZE workspaces, files, versions, changes, blobs, access_tokens');
   return { ...kept, wide: { workspaceId: wide, files: WIDE_FILES }, doomed };
@@ -52,6 +57,7 @@ export async function fill(database: pg.Client, userId: string, before?: Possess
 async function fillOnce(
   run: RunSql,
   userId: string,
+  upload: Upload,
   made: (count: number) => Promise<string[]>,
 ): Promise<Pick<Possessions, 'large' | 'vaults' | 'many'>> {
   const [large = ''] = await made(1);
@@ -67,7 +73,7 @@ async function fillOnce(
      FROM generate_series(1, $2::int)`,
     [userId, REVOKED_TOKENS],
   );
-  const vaults = await fillVaults(run, await made(VAULTS));
+  const vaults = await fillVaults(run, upload, await made(VAULTS));
   return { large: { workspaceId: large, checkpointId }, vaults, many: await made(MANY) };
 }
 

@@ -4,8 +4,11 @@ import { type Arena, type ArenaOptions, openArena } from './arena.js';
 import type { Orders, Tallies } from './attackers.js';
 import { fill, fillArchive, type Possessions } from './fill.js';
 import type { Report } from './ledger.js';
-import { type Person, signUp } from './person.js';
+import { json, Peer } from './peer.js';
+import { mintJwt, type Person, signUp } from './person.js';
 import { type Recovery, Witnesses } from './recovery.js';
+import { sha256 } from './user.js';
+import type { Upload } from './vaults.js';
 import { Worker } from './worker.js';
 
 export interface Blown {
@@ -61,7 +64,7 @@ export class Storm {
   /** All of them. @param only names of attacks; all when empty */
   async blow(seconds: number, only: readonly string[] = []): Promise<Blown> {
     const { arena, hostile } = this;
-    const possessions = await fill(arena.database, hostile.userId, this.possessions);
+    const possessions = await fill(arena.database, hostile.userId, this.upload, this.possessions);
     this.possessions = possessions;
     await this.users.call('enter', 'storm');
     await this.users.call('start');
@@ -103,6 +106,15 @@ export class Storm {
     );
     return { bytes: Number(rows[0]?.bytes), workspaces: Number(rows[0]?.workspaces) };
   }
+
+  private readonly upload: Upload = async (workspaceId, encryptedPath, content) => {
+    const peer = new Peer(this.arena.target, 'hostile', 0);
+    const token = await mintJwt(peer, this.hostile);
+    const headers = { 'x-content-hash': sha256(content), 'x-device-id': 'hostile' };
+    const path = `/api/v1/workspaces/${workspaceId}/files/${encryptedPath}`;
+    json(await peer.send('PUT', path, { token, headers, body: content }));
+    peer.close();
+  };
 
   async close(): Promise<void> {
     await Promise.all([this.users.stop(), this.attackers.stop()]);

@@ -14,10 +14,13 @@ export interface Vaults {
   readonly largeNote: string;
 }
 
+/** Of a file, as a client uploads it. */
+export type Upload = (workspaceId: string, encryptedPath: string, content: Buffer) => Promise<void>;
+
 const [NOTES, NOTE_BYTES, LARGE_NOTE_BYTES] = [1_500, 2_000, 16 * 1024 * 1024];
 
-/** The same notes in each; the last one is large, in the first vault alone. */
-export async function fillVaults(run: RunSql, workspaceIds: string[]): Promise<Vaults> {
+/** The same notes in each. The large one is uploaded: the service keeps a file of its size outside the database. */
+export async function fillVaults(run: RunSql, upload: Upload, workspaceIds: string[]): Promise<Vaults> {
   const masterKey = randomBytes(32);
   const keys = deriveVaultKeys(masterKey);
   const salt = randomBytes(32).toString('hex');
@@ -31,10 +34,9 @@ export async function fillVaults(run: RunSql, workspaceIds: string[]): Promise<V
   };
   const notes = Array.from({ length: NOTES }, (_, n) => note(`note ${n}.md`, textOf(n)));
   const largeNote = 'large.md';
-  for (const [n, id] of workspaceIds.entries()) {
-    const rows = n === 0 ? [...notes, note(largeNote, 'x'.repeat(LARGE_NOTE_BYTES))] : notes;
-    await insertNotes(run, id, rows);
-  }
+  for (const id of workspaceIds) await insertNotes(run, id, notes);
+  const large = note(largeNote, 'x'.repeat(LARGE_NOTE_BYTES));
+  await upload(workspaceIds[0] ?? '', large.path, large.bytes);
   return { workspaceIds, key: masterKey.toString('base64'), largeNote };
 }
 

@@ -1,6 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { afterBody, Unauthorized } from '../platform/http/index.js';
+import { requestScope } from '../platform/log/index.js';
 import { AccountSuspended } from './account-suspended.js';
 import { ACCESS, type Access, type AuthenticatedRequest } from './access.js';
 import { Authenticator } from './authenticator.js';
@@ -30,6 +31,8 @@ export class AuthenticationGuard implements CanActivate {
       const token = BEARER.exec(request.headers.authorization ?? '')?.[1];
       if (!token) throw new Unauthorized();
       request.principal = await this.authenticator.verify(token);
+      const scope = requestScope.getStore();
+      if (scope) scope.userId = request.principal.userId;
       afterBody(request.raw, this.authenticator.recheck(request.principal));
     } catch (error) {
       // Counted by address: no later guard sees the request.

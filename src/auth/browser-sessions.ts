@@ -4,7 +4,6 @@ import { Forbidden } from '../platform/http/index.js';
 import { KillSwitch } from '../platform/kill-switch/index.js';
 import { GuessLimit } from './guess-limit.js';
 import type { Identity } from './identity.js';
-import { CLIENT_ADDRESS_HEADER } from './identity-request.js';
 import { IDENTITY } from './identity.provider.js';
 import { IdentityClient } from './identity-client.js';
 
@@ -78,9 +77,10 @@ export class BrowserSessions {
    */
   async of(
     cookie: string | undefined,
+    { ip }: Pick<Client, 'ip'>,
   ): Promise<{ session: BrowserSession | null; cookies: readonly string[] }> {
     if (cookie === undefined) return { session: null, cookies: [] };
-    const { body, cookies } = await this.identityClient.ask<Found | null>('get-session', { cookie });
+    const { body, cookies } = await this.identityClient.ask<Found | null>('get-session', ip, { cookie });
     if (!body) return { session: null, cookies };
     const { id, token } = body.session;
     const { id: userId, email, name } = body.user;
@@ -115,10 +115,11 @@ export class BrowserSessions {
   ): Promise<{ cookies: readonly string[] } | { refusal: Refusal }> {
     this.killSwitch.refuseWhen('read-only');
     await this.guessLimit.count('change-password', client.ip);
-    const headers = { ...headersOf(client), ...(cookie === undefined ? {} : { cookie }) };
+    const headers = { ...userAgentOf(client), ...(cookie === undefined ? {} : { cookie }) };
     const body = { ...change, revokeOtherSessions: true };
     const { body: answer, cookies } = await this.identityClient.ask<Entered>(
       'change-password',
+      client.ip,
       headers,
       body,
     );
@@ -131,8 +132,9 @@ export class BrowserSessions {
   }
 
   /** Ends the browser's session. Returns the cookies that make it forget. */
-  async signOut(cookie: string | undefined): Promise<readonly string[]> {
-    return (await this.identityClient.ask('sign-out', cookie === undefined ? {} : { cookie }, {})).cookies;
+  async signOut(cookie: string | undefined, { ip }: Pick<Client, 'ip'>): Promise<readonly string[]> {
+    const headers: Record<string, string> = cookie === undefined ? {} : { cookie };
+    return (await this.identityClient.ask('sign-out', ip, headers, {})).cookies;
   }
 
   /**
@@ -150,8 +152,9 @@ export class BrowserSessions {
       if (!(await internalAdapter.findSession(browser.token)))
         throw new Forbidden('the browser was signed out');
       const authorization = `Bearer ${session.token}`;
-      return (await this.identityClient.ask<{ token: string }>('one-time-token/generate', { authorization }))
-        .body.token;
+      const action = 'one-time-token/generate';
+      return (await this.identityClient.ask<{ token: string }>(action, client.ip, { authorization })).body
+        .token;
     } catch (error) {
       await internalAdapter.deleteSession(session.token); // nobody will ever get it
       throw error;
@@ -163,14 +166,19 @@ export class BrowserSessions {
     body: object,
     client: Client,
   ): Promise<SignedIn | { refusal: Refusal }> {
-    const { body: answer, cookies } = await this.identityClient.ask<Entered>(action, headersOf(client), body);
+    const { body: answer, cookies } = await this.identityClient.ask<Entered>(
+      action,
+      client.ip,
+      userAgentOf(client),
+      body,
+    );
     if (answer.user && answer.token) return { userId: answer.user.id, token: answer.token, cookies };
     return { refusal: refusalOf(answer) };
   }
 }
 
-function headersOf({ ip, userAgent }: Client): Record<string, string> {
-  return { [CLIENT_ADDRESS_HEADER]: ip, 'user-agent': userAgent.slice(0, MAX_USER_AGENT) };
+function userAgentOf({ userAgent }: Client): Record<string, string> {
+  return { 'user-agent': userAgent.slice(0, MAX_USER_AGENT) };
 }
 
 const refusalOf = ({ code = '' }: Entered): Refusal => REFUSALS[code] ?? 'unfit';

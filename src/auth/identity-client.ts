@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Configuration } from '../config/index.js';
 import type { Identity } from './identity.js';
+import { CLIENT_ADDRESS_HEADER } from './identity-request.js';
 import { IDENTITY } from './identity.provider.js';
 
 export interface IdentityAnswer<Body> {
@@ -19,16 +20,23 @@ export class IdentityClient {
 
   /**
    * A GET, or a POST when there is a body, from our own origin. A POST may be refused: its body says so.
+   * @param ip the address of the client for whom it is asked
    * @throws when the handler cannot answer
    */
   async ask<Body>(
     action: string,
+    ip: string,
     headers: Readonly<Record<string, string>>,
     body?: object,
   ): Promise<IdentityAnswer<Body>> {
     const { publicUrl } = this.configuration;
     const request = new Request(`${publicUrl}/api/auth/${action}`, {
-      headers: { ...headers, origin: new URL(publicUrl).origin, 'content-type': 'application/json' },
+      headers: {
+        ...headers,
+        [CLIENT_ADDRESS_HEADER]: ip,
+        origin: new URL(publicUrl).origin,
+        'content-type': 'application/json',
+      },
       ...(body ? { method: 'POST', body: JSON.stringify(body) } : {}),
     });
     const answer = await this.identity.handler(request);

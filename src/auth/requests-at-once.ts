@@ -2,13 +2,17 @@ import { Injectable } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
 import { Configuration } from '../config/index.js';
 import { KeyedCounter } from '../platform/async/index.js';
-import { InFlightRequests, TooManyRequests } from '../platform/http/index.js';
+import { InFlightRequests, networkKey, TooManyRequests } from '../platform/http/index.js';
 import { type LimitedClient, limitKey } from './general-limit.js';
 
 /**
  * Under way for one client: fifteen devices that sync with sixteen each. Eight such clients fit into MAX_IN_FLIGHT.
  */
 const AT_ONCE = 250;
+
+/** Of all strangers in an IPv6 /48, each /64 of which is a client. */
+const AT_ONCE_OF_NETWORK = 2 * AT_ONCE;
+
 const RETRY_AFTER_S = 1;
 
 /** Whoever sends bodies slowly, or reads answers slowly, keeps the places of a few requests, not those of everybody else. */
@@ -24,9 +28,12 @@ export class RequestsAtOnce {
   /** Counts a request until it is over. @throws TooManyRequests when the client has too many others under way */
   enter(client: LimitedClient, response: ServerResponse): void {
     if (this.configuration.rateLimitPerMinute === 0) return;
-    const key = limitKey(client);
-    if (this.underWay.of(key) >= AT_ONCE) throw new TooManyRequests(RETRY_AFTER_S);
-    this.underWay.increment(key);
-    this.inFlight.whenOver(response, () => this.underWay.decrement(key));
+    const limits: [string, number][] = [[limitKey(client), AT_ONCE]];
+    if ('ip' in client) limits.push([networkKey(client.ip), AT_ONCE_OF_NETWORK]);
+    if (limits.some(([key, most]) => this.underWay.of(key) >= most)) throw new TooManyRequests(RETRY_AFTER_S);
+    for (const [key] of limits) this.underWay.increment(key);
+    this.inFlight.whenOver(response, () => {
+      for (const [key] of limits) this.underWay.decrement(key);
+    });
   }
 }

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { Configuration } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, statement } from '../platform/database/index.js';
+import { Log } from '../platform/log/index.js';
 import { networkKey, TooManyRequests } from '../platform/http/index.js';
 import { KNOWN_FOR_MS } from './known-networks.js';
 
@@ -49,6 +50,7 @@ export class WrongPasswords {
     private readonly configuration: Configuration,
     private readonly database: Database,
     private readonly clock: Clock,
+    private readonly log: Log,
   ) {}
 
   /**
@@ -84,8 +86,11 @@ export class WrongPasswords {
     const values = [id, now, anHourAgo, ...client, WRONG_PASSWORDS_PER_HOUR];
     const counted = await this.database.run(countStatements.add, values);
     if (counted.length === 0) throw new TooManyRequests(await this.secondsUntilFree(id, anHourAgo));
+    // What is decided is answered, whatever becomes of this: a try too many does no harm.
     return async () => {
-      await this.database.run(countStatements.takeBack, [id, now]);
+      await this.log.bestEffort('take back a try at a password', () =>
+        this.database.run(countStatements.takeBack, [id, now]),
+      );
     };
   }
 

@@ -1,7 +1,7 @@
 import { Controller, HttpCode, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { Public, Unlimited } from '../auth/index.js';
-import { addressKey, readBody } from '../platform/http/index.js';
+import { networkKey, readBody } from '../platform/http/index.js';
 import { type FairSemaphore, Queues } from '../platform/limits/index.js';
 import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
 import { Documented } from '../platform/openapi/index.js';
@@ -47,7 +47,7 @@ export class WebhookController {
   async receive(@Req() request: FastifyRequest): Promise<{ received: true }> {
     this.signature.expected(request.headers);
     const read = (): Promise<Buffer> => readBody(request.raw, EVENT_LIMIT, BODY_TIMEOUT_MS);
-    const body = await this.bodies.during(addressKey(request.ip), read);
+    const body = await this.bodies.during(networkKey(request.ip), read);
     this.signature.check(request.headers, body);
     await this.events.receive(parseProviderJson(body));
     return { received: true };

@@ -31,7 +31,7 @@ export class Visits {
 
   async read({ headers, ip }: FastifyRequest): Promise<Visit> {
     const { cookie } = headers;
-    const { session, cookies } = await this.browserSessions.of(cookie);
+    const { session, cookies } = await this.browserSessions.of(cookie, { ip });
     const csrfToken = CsrfToken.of(cookie, session?.token, this.configuration.isHttps);
     return {
       session,

@@ -9,7 +9,7 @@ import { Log } from '../platform/log/index.js';
 import { UpgradeAuthorizer } from './upgrade-authorizer.js';
 
 /** Whether any upgrade is let in at the moment. @throws ApiError, which becomes the answer instead of the 101 */
-export type RequireOpen = () => void;
+export type RequireOpen = (request: IncomingMessage) => void;
 
 interface Route {
   readonly pattern: RegExp;
@@ -88,10 +88,10 @@ export class SocketAdapter extends WsAdapter {
       const destination = this.destinationOf(request);
       if (!destination) throw new NotFound('not found');
       const { server, query, workspaceId } = destination;
-      this.requireOpen();
+      this.requireOpen(request);
       const admission = await this.authorizer.admit(request, query, workspaceId);
       if (socket.destroyed) return;
-      this.requireOpen(); // what was closed meanwhile has ended the sockets that there were, and this is none of them
+      this.requireOpen(request); // what was closed meanwhile has ended the sockets that there were, and this is none of them
       this.authorizer.requireRoom(admission);
       server.handleUpgrade(request, socket, head, (client) => {
         this.note(request, requestId, 101);

@@ -4,7 +4,6 @@ import { isUUID } from 'class-validator';
 import { ACCESS, type Access, type Principal, SEES_DELETED_USERS } from '../auth/index.js';
 import { REQUIRES_SUBSCRIPTION, type SubscriptionRequirement, Subscriptions } from '../billing/index.js';
 import { BadRequest, NotFound } from '../platform/http/index.js';
-import { requestScope } from '../platform/log/index.js';
 import type { WorkspaceRequest } from './current-workspace.js';
 import { ACCESS_CHECKED_IN_STATEMENT, NAMED_WORKSPACE, OWNED_WORKSPACE } from './owned-workspace.js';
 import { type AccessRequirements, Standings } from './standings.js';
@@ -35,8 +34,6 @@ export class StandingGuard implements CanActivate {
     const demands = this.demandsOf(context, request);
     const workspaceId = idInReach(demands, request.principal);
     const { userId } = request.principal;
-    const scope = requestScope.getStore();
-    if (scope) scope.userId = userId;
     const caller = { userId, needsSubscription: demands.subscription };
     const isCheckedInStatement = this.find(context, ACCESS_CHECKED_IN_STATEMENT) === true;
     const isExpected =

@@ -66,6 +66,26 @@ describe('requests that come on one connection before it has read the answers', 
     expect(statuses).toEqual(closes ? [200, 417] : [200, ...Array<number>(400).fill(status), 200]);
   });
 
+  it.each([1, 2, 3, 4])(
+    'are begun sixteen at a time behind a body whose headers end %d bytes into the next packet',
+    async (late) => {
+      const head = Buffer.from('POST /none HTTP/1.1\r\nHost: x\r\nContent-Length: 60001\r\n\r\n');
+      const socket = unread(head.subarray(0, head.length - late)).setNoDelay();
+      const packets = [
+        Buffer.concat([head.subarray(head.length - late), Buffer.alloc(60_000, 'b')]),
+        Buffer.from(`b${'GET /health HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(400)}`),
+      ];
+      for (const packet of packets) {
+        for (let n = 0; n < 5; n++) await supertest(service.url).get('/health').expect(200);
+        socket.write(packet);
+      }
+      await eventually(() => expect(inFlight.count).toBeGreaterThanOrEqual(MOST_UNANSWERED));
+      for (let n = 0; n < 20; n++) await supertest(service.url).get('/health').expect(200);
+      expect(inFlight.count).toBe(MOST_UNANSWERED);
+      socket.destroy();
+    },
+  );
+
   it('are answered in their order, a thousand of them, however they are cut into packets', async () => {
     const kinds: [string, number][] = [
       ['GET /health HTTP/1.1\r\nHost: x\r\n\r\n', 200],

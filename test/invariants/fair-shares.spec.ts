@@ -171,7 +171,7 @@ describe('one user who asks for much delays another by what is under way:', () =
 
 describe('turns at the database', () => {
   const as = <T>(userId: string, work: () => T): T =>
-    requestScope.run({ id: randomUUID(), ip: '203.0.113.7', userId }, work);
+    requestScope.run({ id: randomUUID(), network: 'network:203.0.113.7', userId }, work);
 
   /** Statements and transactions of users that are held until they are let go, and the order in which they began. */
   function held(turns: Turns) {

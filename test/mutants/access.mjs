@@ -374,6 +374,8 @@ export const ACCESS_MUTANTS = [
     find: "[A-Za-z0-9_'+.-]*[A-Za-z0-9_+-]@",
     replace: '[^@]*@',
     tests: [['test/api/email-addresses.spec.ts', 'jörg']],
+  },
+  {
     name: 'workspaces are counted without the lock',
     promise: 'A user has 1,000 workspaces at most, however many are asked for at once.',
     file: 'src/workspaces/workspaces-of-user.ts',

@@ -285,6 +285,8 @@ export const OPERATION_MUTANTS = [
     find: 'isTransfer ? this.limit.countTransfer(client) :',
     replace: 'isTransfer && !client ? this.limit.countTransfer(client) :',
     tests: [['test/api/limits-and-headers.spec.ts', 'counts transfers of single files apart']],
+  },
+  {
     name: 'packets parsed whole',
     promise: 'A connection has sixteen unanswered requests at most.',
     file: 'src/platform/http/pipelining.ts',
@@ -381,6 +383,8 @@ export const OPERATION_MUTANTS = [
     find: 'if (this.parser && this[BODY_LEFT] !== 0) this.end();',
     replace: 'if (this.parser && this[BODY_LEFT] < 0) this.end();',
     tests: [['test/api/early-refusals.spec.ts', 'Connection: close|slow client']],
+  },
+  {
     name: 'jobs by a wrong clock',
     promise: 'A clock that is wrong at a start ends nothing for good.',
     file: 'src/platform/jobs/trusted-time.ts',
@@ -409,6 +413,8 @@ export const OPERATION_MUTANTS = [
     find: '|| found.session.expiresAt <= clock.now()',
     replace: '',
     tests: [[CLOCK, 'does not remove a session']],
+  },
+  {
     name: '.env with its byte order mark',
     promise: 'No line of .env is lost in silence.',
     file: 'src/config/text-file.ts',

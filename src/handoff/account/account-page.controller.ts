@@ -60,7 +60,7 @@ export class AccountPageController {
   @OpenWhenReadOnly('signs out')
   async signOut(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     await this.desk.act(request, reply, async ({ visit }) => ({
-      cookies: await this.browserSessions.signOut(visit.cookie),
+      cookies: await this.browserSessions.signOut(visit.cookie, visit.client),
     }));
   }
 

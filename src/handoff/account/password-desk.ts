@@ -42,7 +42,8 @@ export class PasswordDesk {
     };
     try {
       const changed = await this.browserSessions.changePassword(cookie, change, client);
-      return 'refusal' in changed ? { ...failed, faults: FAULTS[changed.refusal] ?? {} } : changed;
+      if (!('refusal' in changed)) return changed;
+      return { ...failed, faults: FAULTS[changed.refusal] ?? { new: 'This password cannot be used.' } };
     } catch (error) {
       return { ...failed, ...withAlert(error), faults: {} };
     }

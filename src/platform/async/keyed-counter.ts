@@ -8,6 +8,11 @@ export class KeyedCounter {
     return this.sum;
   }
 
+  /** How many keys have a count. */
+  get size(): number {
+    return this.counts.size;
+  }
+
   of(key: string): number {
     return this.counts.get(key) ?? 0;
   }

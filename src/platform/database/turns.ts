@@ -1,3 +1,4 @@
+import { KeyedCounter } from '../async/index.js';
 import { requestScope } from '../log/index.js';
 
 /** A statement that has waited so long goes all the same, if a connection is free: those at work are slow. */
@@ -31,18 +32,21 @@ interface Waiter {
 
 /**
  * Decides who works with the database next, before the pool is asked, which serves in the order of arrival. Clients, who are
- * users or addresses, go round robin: a client with hundreds of statements delays another by one of them for each connection.
+ * users or networks, go round robin: a client with hundreds of statements delays another by one of them for each connection.
  *
- * So many statements are at work at once. The others wait, but not for long: that spares a machine, and is no limit to
- * rely on. Transactions wait for a connection alone. What a statement has returned is told after the next one has been
+ * So many statements are at work at once, and of one client fewer, so that a client with long ones leaves room. The others
+ * wait, but not for long: that spares a machine, and only a client's own limit is one to rely on. Transactions wait for a connection alone. What a statement has returned is told after the next one has been
  * sent, where a connection is idle: the database is then at work while the answer is used.
  */
 export class Turns {
   private readonly atOnce: number;
   private readonly connections: number;
   private readonly patienceMs: number;
-  private statements = 0;
-  private transactions = 0;
+  /** Of one client at once. */
+  private readonly statementsOfOne: number;
+  private readonly transactionsOfOne: number;
+  private readonly statements = new KeyedCounter();
+  private readonly transactions = new KeyedCounter();
   /** Of the waiter that went last. */
   private round = 0;
   /** By round, then by arrival. An array: a map of waiters would keep them from being collected young. */
@@ -52,6 +56,9 @@ export class Turns {
     this.atOnce = atOnce;
     this.connections = connections;
     this.patienceMs = patienceMs;
+    const half = Math.max(1, Math.floor(connections / 2));
+    this.statementsOfOne = Math.max(1, Math.min(atOnce - 1, half));
+    this.transactionsOfOne = half;
   }
 
   get waiting(): number {
@@ -60,43 +67,47 @@ export class Turns {
 
   /** Runs a single statement in its turn. */
   async during<T>(work: () => Promise<T>): Promise<T> {
-    if (this.mayGo(true, false)) this.statements++;
-    else await this.turn(true);
+    const client = currentClient();
+    if (this.mayGo(client, true, false)) this.statements.increment(client);
+    else await this.turn(client, true);
     try {
       return await work();
     } finally {
-      this.statements--;
+      this.statements.decrement(client);
       if (this.callNext()) await untilSent();
     }
   }
 
   /** Runs a transaction, which has a connection until its end. Its own statements take no turns: others wait for its locks. */
   async transaction<T>(work: () => Promise<T>): Promise<T> {
-    if (this.mayGo(false, true)) this.transactions++;
-    else await this.turn(false);
+    const client = currentClient();
+    if (this.mayGo(client, false, true)) this.transactions.increment(client);
+    else await this.turn(client, false);
     try {
       return await work();
     } finally {
-      this.transactions--;
+      this.transactions.decrement(client);
       this.callNext();
     }
   }
 
-  private mayGo(isStatement: boolean, isUrgent: boolean): boolean {
-    if (this.statements + this.transactions >= this.connections) return false;
-    return !isStatement || isUrgent || this.statements < this.atOnce;
+  private mayGo(client: string, isStatement: boolean, isUrgent: boolean): boolean {
+    if (this.statements.total + this.transactions.total >= this.connections) return false;
+    if (!isStatement) return client === SERVICE || this.transactions.of(client) < this.transactionsOfOne;
+    return (
+      this.statements.of(client) < this.statementsOfOne && (isUrgent || this.statements.total < this.atOnce)
+    );
   }
 
-  private turn(isStatement: boolean): Promise<void> {
+  private turn(client: string, isStatement: boolean): Promise<void> {
     return new Promise((resolve, reject) => {
       const isUrgent = !isStatement || this.atOnce >= this.connections;
       const start = (): void => {
         timer.stop();
-        if (isStatement) this.statements++;
-        else this.transactions++;
+        (isStatement ? this.statements : this.transactions).increment(client);
         resolve();
       };
-      const waiter = this.enqueue({ isStatement, isUrgent, start });
+      const waiter = this.enqueue({ client, isStatement, isUrgent, start });
       const giveUp = (): void => {
         this.line.splice(this.line.indexOf(waiter), 1);
         reject(new Error(NO_CONNECTION));
@@ -111,17 +122,18 @@ export class Turns {
   }
 
   /** A client's waiters come one in each round; the first of them in the round after the present one. */
-  private enqueue(waiting: Omit<Waiter, 'client' | 'round'>): Waiter {
-    const client = currentClient();
-    const own = this.line.findLast((one) => one.client === client);
+  private enqueue(waiting: Omit<Waiter, 'round'>): Waiter {
+    const own = this.line.findLast(({ client }) => client === waiting.client);
     const round = Math.max(this.round, own?.round ?? 0) + 1;
-    const waiter = { client, round, ...waiting };
+    const waiter = { round, ...waiting };
     this.line.splice(this.line.findLastIndex((one) => one.round <= round) + 1, 0, waiter);
     return waiter;
   }
 
   private callNext(): boolean {
-    const at = this.line.findIndex(({ isStatement, isUrgent }) => this.mayGo(isStatement, isUrgent));
+    const at = this.line.findIndex(({ client, isStatement, isUrgent }) =>
+      this.mayGo(client, isStatement, isUrgent),
+    );
     const next = this.line[at];
     if (!next) return false;
     this.line.splice(at, 1);
@@ -133,7 +145,7 @@ export class Turns {
 
 function currentClient(): string {
   const scope = requestScope.getStore();
-  return scope ? (scope.userId ?? scope.ip) : SERVICE;
+  return scope ? (scope.userId ?? scope.network) : SERVICE;
 }
 
 /** After a pause of the process the timers of all come due before it has read a single answer: then they wait once more. */

@@ -9,13 +9,13 @@ import { messageFor } from './error-filter.js';
 import { ApiError, BadRequest } from './errors.js';
 import { faultOf } from './faults.js';
 import { securityHeaders } from './headers.js';
+import { networkKey } from './address-key.js';
 import type { InFlightRequests, RequestEnd } from './in-flight.js';
 import { clientAddress } from './client-address.js';
 import { limitConnections } from './connection-limit.js';
 import { Lingering } from './linger.js';
 import { limitPipelining } from './pipelining.js';
 import { UpgradableRequest } from './upgradable-request.js';
-import { isEncodedUtf8 } from './utf8.js';
 
 const MAX_HEADER_BYTES = 16 * 1024;
 
@@ -74,15 +74,16 @@ export function createAdapter(
   limitPipelining(fastify.server);
   inFlight.watch(fastify);
   inFlight.onEnd((request, reply, end) => logRequest(logger, request, reply, end));
-  fastify.addHook('onRequest', ({ id, ip }, _reply, done) => requestScope.run({ id, ip }, done));
+  fastify.addHook('onRequest', ({ id, ip }, _reply, done) =>
+    requestScope.run({ id, network: networkKey(ip) }, done),
+  );
   leaveBodiesUnread(fastify);
   const isUnmet = unmetExpectations(fastify);
   fastify.addHook('onRequest', (request, reply, done) => {
     reply.headers(headers).header('x-request-id', request.id);
     forgetUnreadableContentType(request.raw);
-    done(
-      isUnmet(request.raw) ? new ExpectationFailed('the expectation cannot be met') : faultIn(request.raw),
-    );
+    if (isUnmet(request.raw)) done(new ExpectationFailed('the expectation cannot be met'));
+    else done(isHostless(request.raw) ? new BadRequest('a Host header is required') : undefined);
   });
   fastify.addHook('onResponse', (request, _reply, done) => {
     if (!request.raw.complete && !request.raw.destroyed) lingering.over(request);
@@ -116,15 +117,6 @@ function onlyClientAddress(request: IncomingMessage): void {
 /** The framework would refuse it before anybody has asked who is asking (401); no route looks at it. */
 function forgetUnreadableContentType({ headers }: IncomingMessage): void {
   if (!MEDIA_TYPE.test(headers['content-type'] ?? '')) delete headers['content-type'];
-}
-
-function faultIn(request: IncomingMessage): BadRequest | undefined {
-  if (isHostless(request)) return new BadRequest('a Host header is required');
-  const { url = '' } = request;
-  // Of the path the router sees to that itself.
-  return isEncodedUtf8(url.slice(url.indexOf('?') + 1))
-    ? undefined
-    : new BadRequest('the query is not UTF-8');
 }
 
 function isHostless({ headers, httpVersion }: IncomingMessage): boolean {
@@ -165,7 +157,7 @@ function refuseUnroutable(logger: Logger, headers: Readonly<Record<string, strin
 /** Bytes that are no HTTP request never reach the router; they get a flat answer and a line in the log all the same. */
 function refuseMalformedRequest(logger: Logger, lingering: Lingering) {
   return (error: Error & { code?: string }, socket: Socket): void => {
-    if (lingering.has(socket)) socket.destroy();
+    if (lingering.has(socket) || !socket.writable) socket.destroy(); // it has its answer, and would be held for good
     if (error.code === 'ECONNRESET' || !socket.writable) return;
     const requestId = randomUUID();
     const status = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 }[error.code ?? ''] ?? 400;

@@ -1,4 +1,5 @@
 import ipaddr from 'ipaddr.js';
+import { isIPv4 } from 'node:net';
 
 /** The key of a client that has not said who it is. An IPv6 client owns its whole /64, so that is what counts. */
 export const addressKey = (ip: string): string => `address:${prefixOf(ip, 64)}`;
@@ -10,9 +11,12 @@ export const addressKey = (ip: string): string => `address:${prefixOf(ip, 64)}`;
  */
 export const networkKey = (ip: string): string => `network:${prefixOf(ip, 48)}`;
 
+const MAPPED = '::ffff:';
+
 /** @param bits of an IPv6 address, a multiple of 16; IPv4 addresses, mapped ones too, are returned whole */
 function prefixOf(ip: string, bits: 48 | 64): string {
-  if (!ipaddr.isValid(ip)) return ip;
+  const short = ip.startsWith(MAPPED) ? ip.slice(MAPPED.length) : ip;
+  if (isIPv4(short) || !ipaddr.isValid(ip)) return short;
   const address = ipaddr.process(ip);
   if (address instanceof ipaddr.IPv4) return address.toString();
   const groups = address.parts.slice(0, bits / 16).map((part) => part.toString(16));

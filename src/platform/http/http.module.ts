@@ -3,6 +3,7 @@ import { APP_FILTER } from '@nestjs/core';
 import { ErrorFilter } from './error-filter.js';
 import { InFlightRequests } from './in-flight.js';
 import { Overload } from './overload.js';
+import { QueryTextGuard } from './query-text.guard.js';
 import { RequestMetrics } from './request-metrics.js';
 import { Shutdown } from './shutdown.js';
 
@@ -16,11 +17,12 @@ export class HttpModule {
       providers: [
         { provide: InFlightRequests, useValue: inFlight },
         Overload,
+        QueryTextGuard,
         RequestMetrics,
         Shutdown,
         { provide: APP_FILTER, useClass: ErrorFilter },
       ],
-      exports: [InFlightRequests, Overload, Shutdown],
+      exports: [InFlightRequests, Overload, QueryTextGuard, Shutdown],
     };
   }
 }

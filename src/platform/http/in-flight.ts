@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Server, type Socket } from 'node:net';
-import { Roster } from '../async/index.js';
+import { KeyedCounter, Roster } from '../async/index.js';
+import { networkKey } from './address-key.js';
 
 export interface RequestEnd {
   /** From the request's headers on. */
@@ -13,6 +14,9 @@ export interface RequestEnd {
 
 type Listener = (request: FastifyRequest, reply: FastifyReply, end: RequestEnd) => void;
 
+/** Two devices that sync with sixteen requests each. */
+const FEW = 32;
+
 /** What a request keeps of the memory, its bytes apart, until its answer is sent. */
 const BYTES_PER_ANSWER = 32 * 1024;
 
@@ -21,6 +25,8 @@ export class InFlightRequests {
   private readonly sockets = new Roster<Socket>();
   private readonly responses = new Roster<ServerResponse>();
   private readonly listeners: Listener[] = [];
+  /** Requests by the network that they come from. */
+  private readonly networks = new KeyedCounter();
   private server: Server | undefined;
   private areLast = false;
 
@@ -41,6 +47,12 @@ export class InFlightRequests {
     return this.count > most && this.underWay > most;
   }
 
+  /** Whether the network of this address has more requests than an equal share of all, and more than a few. */
+  hasMoreThanItsShare(ip: string): boolean {
+    const { total, size } = this.networks;
+    return this.networks.of(networkKey(ip)) > Math.max(FEW, total / size);
+  }
+
   /** Before any other hook: one that refuses a request keeps it from those after it. */
   watch(fastify: FastifyInstance): void {
     this.server = fastify.server;
@@ -50,10 +62,13 @@ export class InFlightRequests {
       const { ip } = request; // a connection that has ended has none
       const { raw } = reply;
       const { socket } = request.raw;
+      const network = networkKey(ip);
+      this.networks.increment(network);
       let isAnswered = false;
       raw.once('finish', () => (isAnswered = !socket.destroyed)); // it comes too when the rest of an answer is thrown away
       // Not onResponse: it never comes for a client that has gone.
       raw.once('close', () => {
+        this.networks.decrement(network);
         const end = { ms: performance.now() - beganAt, isAnswered, ip };
         for (const listener of this.listeners) listener(request, reply, end);
       });

@@ -15,6 +15,7 @@ export { HttpModule } from './http.module.js';
 export { asName, IsInstant, IsName, NAME_RULE } from './text.js';
 export { InFlightRequests } from './in-flight.js';
 export { Overload } from './overload.js';
+export { QueryTextGuard } from './query-text.guard.js';
 export { parseJsonObject } from './json.js';
 export { sendJsonList } from './json-list.js';
 export { sendJsonText } from './json-text.js';

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Socket } from 'node:net';
 import { KeyedCounter } from '../async/index.js';
-import { addressKey } from './address-key.js';
+import { networkKey } from './address-key.js';
 
 const LOOK_EVERY_MS = 1_000;
 
@@ -13,9 +13,9 @@ const INTERVAL = 10;
 const LONGEST = 15 * 60;
 const LEAST_LIMIT_BYTES = 64 * 1024 * 1024;
 
-/** Requests that are waited for at a time, of all clients and of one address; others have one interval. */
+/** Requests that are waited for at a time, of all clients and of one network; others have one interval. */
 const MOST = 1_000;
-const MOST_OF_ADDRESS = 50;
+const MOST_OF_NETWORK = 50;
 
 /**
  * Requests that were answered before their body had come. Many clients read nothing until they have sent all of it, and a
@@ -24,7 +24,7 @@ const MOST_OF_ADDRESS = 50;
  */
 export class Lingering {
   private readonly sockets = new Set<Socket>();
-  private readonly ofAddress = new KeyedCounter();
+  private readonly ofNetwork = new KeyedCounter();
   private readonly mostBytes: number;
 
   constructor(maxFileBytes: number) {
@@ -39,7 +39,7 @@ export class Lingering {
   /** Reads the rest of a request whose answer has been sent. */
   over({ raw: request, ip }: FastifyRequest): void {
     const { socket } = request;
-    const leave = this.enter(socket, addressKey(ip));
+    const leave = this.enter(socket, networkKey(ip));
     const mostLooks = leave ? LONGEST : INTERVAL;
     const begin = socket.bytesRead; // the request itself tells nothing: Node.js throws away what comes for it
     let [looks, before] = [0, begin];
@@ -62,12 +62,12 @@ export class Lingering {
   }
 
   /** Undefined when too many are waited for already. */
-  private enter(socket: Socket, address: string): (() => void) | undefined {
-    if (this.sockets.size >= MOST || this.ofAddress.of(address) >= MOST_OF_ADDRESS) return undefined;
+  private enter(socket: Socket, network: string): (() => void) | undefined {
+    if (this.sockets.size >= MOST || this.ofNetwork.of(network) >= MOST_OF_NETWORK) return undefined;
     this.sockets.add(socket);
-    this.ofAddress.increment(address);
+    this.ofNetwork.increment(network);
     return () => {
-      if (this.sockets.delete(socket)) this.ofAddress.decrement(address);
+      if (this.sockets.delete(socket)) this.ofNetwork.decrement(network);
     };
   }
 }

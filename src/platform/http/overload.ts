@@ -25,14 +25,16 @@ const MAX_WAITING_PER_CONNECTION = 50;
  * pause of the machine.
  */
 const MAX_DELAY_MS = 1_000;
+const LATE_LOOKS = 2;
 const LOOK_EVERY_MS = 500;
 
 const RETRY_AFTER_S = 2;
 
-type Reason = 'in_flight' | 'database' | 'event_loop';
+type Reason = 'in_flight' | 'database' | 'event_loop' | 'share';
 
 /**
- * Refuses requests early, before they cost anything, when more come than can be answered in time. Health and preflights are exempt.
+ * Refuses requests early, before they cost anything, when more come than can be answered in time: those of networks with more
+ * than an equal share from half of a limit on, those of all beyond it. Health and preflights are exempt.
  * Keeps answers that nobody reads from filling the memory.
  */
 @Injectable()
@@ -61,13 +63,13 @@ export class Overload implements OnApplicationShutdown {
     this.timer = setInterval(() => this.look(), LOOK_EVERY_MS);
     this.timer.unref();
     fastify.addHook('preParsing', (request, _reply, _body, done) => {
-      done(isHealth(request.url) ? undefined : this.refusal());
+      done(isHealth(request.url) ? undefined : this.refusal(request.ip));
     });
   }
 
-  /** The answer to a request that is one too many, if it is. */
-  refusal(): ServiceUnavailable | undefined {
-    const reason = this.reason();
+  /** The answer to a request from this address, if it is one too many. */
+  refusal(ip: string): ServiceUnavailable | undefined {
+    const reason = this.reason(ip);
     if (!reason) return undefined;
     this.refusals.add({ reason });
     return new ServiceUnavailable('the service is overloaded', RETRY_AFTER_S);
@@ -83,11 +85,18 @@ export class Overload implements OnApplicationShutdown {
     this.stopLooking();
   }
 
-  private reason(): Reason | undefined {
-    if (this.inFlight.areMoreThan(MAX_IN_FLIGHT)) return 'in_flight';
+  private reason(ip: string): Reason | undefined {
+    const exceeded = this.exceeded(1);
+    if (exceeded) return exceeded;
+    return this.exceeded(0.5) && this.inFlight.hasMoreThanItsShare(ip) ? 'share' : undefined;
+  }
+
+  /** Which limit is exceeded, or this part of it. */
+  private exceeded(part: 1 | 0.5): Reason | undefined {
+    if (this.inFlight.areMoreThan(part * MAX_IN_FLIGHT)) return 'in_flight';
     const maxWaiting = MAX_WAITING_PER_CONNECTION * this.configuration.databasePoolSize;
-    if (this.database.waiting > maxWaiting) return 'database';
-    return this.lateLooks >= 2 ? 'event_loop' : undefined;
+    if (this.database.waiting > part * maxWaiting) return 'database';
+    return this.lateLooks >= part * LATE_LOOKS ? 'event_loop' : undefined;
   }
 
   private look(): void {

@@ -6,6 +6,7 @@ const MOST_UNANSWERED = 16;
 
 /** The last line of the headers and the empty one after it; a chunked body ends with them too. */
 const END_OF_HEADERS = '\n\r\n';
+const LONGEST_END = '\r\n\r\n'.length;
 
 const READER = Symbol('reader');
 const UNANSWERED = Symbol('unanswered');
@@ -87,8 +88,8 @@ function partEnd(connection: Connection, chunk: Buffer, at: number): number {
     connection[BODY_LEFT] -= length;
     return at + length;
   }
-  // The empty line may come in two packets.
-  if (at < 2 && (chunk[at] === 0x0d || chunk[at] === 0x0a)) return at + 1;
+  // The end may have begun in the packet before, anywhere in its four bytes.
+  if (at < LONGEST_END && (chunk[at] === 0x0d || chunk[at] === 0x0a)) return at + 1;
   const end = chunk.indexOf(END_OF_HEADERS, at);
   return end < 0 ? chunk.length : end + END_OF_HEADERS.length;
 }

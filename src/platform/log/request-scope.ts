@@ -3,8 +3,8 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 /** The request that is being worked for. */
 export interface RequestScope {
   readonly id: string;
-  /** The client's address. */
-  readonly ip: string;
+  /** The client's network, as `networkKey` has it. */
+  readonly network: string;
   /** Once the user is known. */
   userId?: string;
 }
