@@ -5,11 +5,21 @@ import type { BlobReference, ByteRange } from '../platform/blobs/index.js';
 import { Conflict } from '../platform/http/index.js';
 import { type Head, NoteHeads } from './note-heads.js';
 import { LargeNotes } from './large-notes.js';
-import { contentDecipher, decryptContent, DecryptionError, ENVELOPE_OVERHEAD } from './vault-crypto.js';
+import {
+  contentDecipher,
+  decryptContent,
+  DecryptionError,
+  ENVELOPE_OVERHEAD,
+  envelopeParts,
+  type VaultKeys,
+} from './vault-crypto.js';
+import { Utf8Check } from './utf8-check.js';
 import type { Vault } from './vault.js';
 
 /** What one slow client may keep in memory. What is stored inline is small as well. */
-const HELD_BYTES = 64 * 1024;
+const HELD_BYTES = 64 * 1024 + ENVELOPE_OVERHEAD;
+
+const NO_TEXT = 'the file is not a text';
 
 /** A plaintext, UTF-8. */
 export interface OpenedContent {
@@ -28,24 +38,22 @@ export class Contents {
   ) {}
 
   /**
-   * A content that is not small is opened whole to know that it is true, let go, and read once more as the client takes
-   * it: however slowly that is, it holds neither memory nor a slot.
+   * A content that is not small is read twice, piece by piece: first to know that it is true, then as the client takes
+   * it. However slowly that is, it holds neither memory nor a slot.
    * @throws Conflict when it does not open or is no text, ServiceUnavailable when too many large ones are being opened
    */
   async open({ userId, keys }: Vault, encryptedPath: string, blob: BlobReference): Promise<OpenedContent> {
     const release = await this.largeNotes.acquire(userId, blob.size);
     try {
-      const envelope = await this.heads.envelope(blob);
-      const content = decryptContent(keys, encryptedPath, envelope);
-      const wipe = (): Buffer => content.fill(0);
-      if (!isUtf8(content)) {
-        wipe();
-        throw new Conflict('the file is not a text');
+      if (!blob.bytes && blob.size > HELD_BYTES) {
+        const pieces = await this.verified(keys, encryptedPath, blob);
+        return { pieces, close: () => undefined };
       }
-      if (blob.bytes || content.length <= HELD_BYTES) return { pieces: [content], close: wipe };
+      const content = decryptContent(keys, encryptedPath, await this.heads.envelope(blob));
+      const wipe = (): Buffer => content.fill(0);
+      if (isUtf8(content)) return { pieces: [content], close: wipe };
       wipe();
-      const { decipher, ciphertext } = contentDecipher(keys, encryptedPath, envelope);
-      return { pieces: this.decrypted(blob, decipher, ciphertext), close: () => undefined };
+      throw new Conflict(NO_TEXT);
     } catch (error) {
       throw error instanceof DecryptionError ? new Conflict('the file does not open with this key') : error;
     } finally {
@@ -53,12 +61,35 @@ export class Contents {
     }
   }
 
+  /** The pieces of a content that has been found true and a text. @throws DecryptionError, Conflict when it is no text */
+  private async verified(
+    keys: VaultKeys,
+    encryptedPath: string,
+    blob: BlobReference,
+  ): Promise<AsyncIterable<Buffer>> {
+    const parts = envelopeParts(blob.size);
+    const header = await this.read(blob, parts.header);
+    const tag = await this.read(blob, parts.tag);
+    const decrypted = (): AsyncGenerator<Buffer, void> =>
+      this.decrypted(blob, contentDecipher(keys, encryptedPath, { header, tag }), parts.ciphertext);
+    const check = new Utf8Check();
+    for await (const piece of decrypted()) check.add(piece);
+    if (!check.isText()) throw new Conflict(NO_TEXT);
+    return decrypted();
+  }
+
+  private async read(blob: BlobReference, range: ByteRange): Promise<Buffer> {
+    const pieces: Buffer[] = [];
+    for await (const piece of this.heads.pieces(blob, range)) pieces.push(piece);
+    return Buffer.concat(pieces);
+  }
+
   private async *decrypted(
     blob: BlobReference,
     decipher: DecipherGCM,
     ciphertext: ByteRange,
   ): AsyncGenerator<Buffer, void> {
-    for await (const piece of await this.heads.ciphertext(blob, ciphertext)) {
+    for await (const piece of this.heads.pieces(blob, ciphertext)) {
       const text = decipher.update(piece);
       try {
         yield text;
@@ -66,7 +97,7 @@ export class Contents {
         text.fill(0);
       }
     }
-    decipher.final(); // as it was before: what is stored never changes
+    finish(decipher);
   }
 
   /** Whether a file has this content. What does not open has another one. */
@@ -82,5 +113,14 @@ export class Contents {
       if (error instanceof DecryptionError) return false;
       throw error;
     }
+  }
+}
+
+/** Checks the tag. @throws DecryptionError */
+function finish(decipher: DecipherGCM): void {
+  try {
+    decipher.final();
+  } catch (cause) {
+    throw new DecryptionError('the envelope does not open', { cause });
   }
 }

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type { Readable } from 'node:stream';
 import { type BlobReference, Blobs, type ByteRange } from '../platform/blobs/index.js';
 import { Database } from '../platform/database/index.js';
 import { NotFound } from '../platform/http/index.js';
@@ -43,9 +42,9 @@ export class NoteHeads {
     return this.blobs.readWhole(blob);
   }
 
-  /** A part of the ciphertext of one that is not stored inline, as its reader takes it. */
-  async ciphertext(blob: BlobReference, range: ByteRange): Promise<AsyncIterable<Buffer>> {
-    return (await this.blobs.read(blob, range)) as Readable;
+  /** A part of an envelope that is not stored inline, as its reader takes it. */
+  pieces(blob: BlobReference, range: ByteRange): AsyncIterable<Buffer> {
+    return this.blobs.pieces(blob, range);
   }
 
   /** When a version was written: the time that its file row, its change and its version all have. */

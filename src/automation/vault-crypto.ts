@@ -40,6 +40,12 @@ const TAG_BYTES = 16;
 const HEADER_BYTES = 1 + SALT_BYTES + NONCE_BYTES;
 const NOTHING = Buffer.alloc(0);
 
+/** Of a file, in bytes; both ends are included. */
+export interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+}
+
 /** The five keys of a vault. Whoever holds them reads and writes everything in it. */
 export interface VaultKeys {
   /** 64 bytes, AES-256-SIV */
@@ -178,20 +184,28 @@ export function decryptContent(keys: VaultKeys, encryptedPath: string, envelope:
   return open(keys.content, envelope, boundTo(encryptedPath));
 }
 
+/** Where the parts of an envelope of so many bytes are; both ends are included. @throws DecryptionError when it is too short */
+export function envelopeParts(size: number): Record<'header' | 'ciphertext' | 'tag', ByteRange> {
+  if (size < ENVELOPE_OVERHEAD) throw new DecryptionError('the envelope is too short');
+  const tag = size - TAG_BYTES;
+  return {
+    header: { start: 0, end: HEADER_BYTES - 1 },
+    ciphertext: { start: HEADER_BYTES, end: tag - 1 },
+    tag: { start: tag, end: size - 1 },
+  };
+}
+
 /**
- * For an envelope that `decryptContent` has opened, and whose ciphertext is to be read once more, piece by piece.
- * Danger: the pieces are known to be true only once `final` has been called and has thrown no error.
- *
- * @throws DecryptionError when it is too short or of an unknown version
- * @throws InvalidPathError as encryptContent
+ * Deciphers a content piece by piece, for one that is too large to be held. Danger: no piece is true before `final` has
+ * returned, so nothing may be shown of a first pass.
+ * @throws DecryptionError when the header is no header
  */
 export function contentDecipher(
   keys: VaultKeys,
   encryptedPath: string,
-  envelope: Uint8Array,
-): { readonly decipher: DecipherGCM; readonly ciphertext: { readonly start: number; readonly end: number } } {
-  const decipher = decipherOf(keys.content, envelope, boundTo(encryptedPath));
-  return { decipher, ciphertext: { start: HEADER_BYTES, end: envelope.length - TAG_BYTES - 1 } };
+  { header, tag }: { readonly header: Uint8Array; readonly tag: Uint8Array },
+): DecipherGCM {
+  return decipherOf(keys.content, Buffer.concat([header, tag]), boundTo(encryptedPath));
 }
 
 /** A checkpoint's label as the service stores it: the envelope in base64. */

@@ -133,11 +133,16 @@ export class Blobs {
   /** All of a live blob. @throws BlobMissing, ServiceUnavailable */
   async readWhole(blob: BlobReference): Promise<Buffer> {
     if (blob.bytes) return blob.bytes;
-    const stream: AsyncIterable<Buffer> = await this.open(blob);
     const chunks: Buffer[] = [];
+    for await (const chunk of this.pieces(blob)) chunks.push(chunk);
+    return Buffer.concat(chunks);
+  }
+
+  /** A live blob, or a part of it, as its reader takes it. @throws BlobMissing, ServiceUnavailable */
+  async *pieces(blob: BlobReference, range?: ByteRange): AsyncGenerator<Buffer, void> {
+    const stream: AsyncIterable<Buffer> = await this.open(blob, range);
     try {
-      for await (const chunk of stream) chunks.push(chunk);
-      return Buffer.concat(chunks);
+      yield* stream;
     } catch (error) {
       throw this.asUnavailable(error, 'read');
     }

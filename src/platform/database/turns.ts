@@ -6,6 +6,9 @@ const PATIENCE_MS = 50;
 /** As long as the pool itself would wait for a connection. */
 const LONGEST_WAIT_MS = 5_000;
 
+/** A client that has asked for something so recently counts as being here. */
+const LATELY_MS = 1_000;
+
 /** Begins as the pool's own error, so that it counts as one: nothing was sent, and a retry may succeed. */
 const NO_CONNECTION = 'timeout exceeded when trying to connect: all connections are in use';
 
@@ -42,9 +45,10 @@ export class Turns {
   private readonly atOnce: number;
   private readonly connections: number;
   private readonly patienceMs: number;
-  /** Of one client at once. */
-  private readonly statementsOfOne: number;
+  /** Statements of one client at once: while no other has asked for anything lately, and else. */
+  private readonly ofOne: { readonly alone: number; readonly beside: number };
   private readonly transactionsOfOne: number;
+  private readonly lately = new LatestTwo();
   private readonly statements = new KeyedCounter();
   private readonly transactions = new KeyedCounter();
   /** Of the waiter that went last. */
@@ -56,8 +60,11 @@ export class Turns {
     this.atOnce = atOnce;
     this.connections = connections;
     this.patienceMs = patienceMs;
-    const half = Math.max(1, Math.floor(connections / 2));
-    this.statementsOfOne = Math.max(1, Math.min(atOnce - 1, half));
+    const half = atLeastOne(connections / 2);
+    this.ofOne = {
+      alone: atLeastOne(Math.min(atOnce - 1, half)),
+      beside: atLeastOne(Math.min((atOnce - 1) / 2, half)),
+    };
     this.transactionsOfOne = half;
   }
 
@@ -68,6 +75,7 @@ export class Turns {
   /** Runs a single statement in its turn. */
   async during<T>(work: () => Promise<T>): Promise<T> {
     const client = currentClient();
+    this.lately.note(client);
     if (this.mayGo(client, true, false)) this.statements.increment(client);
     else await this.turn(client, true);
     try {
@@ -93,10 +101,10 @@ export class Turns {
 
   private mayGo(client: string, isStatement: boolean, isUrgent: boolean): boolean {
     if (this.statements.total + this.transactions.total >= this.connections) return false;
-    if (!isStatement) return client === SERVICE || this.transactions.of(client) < this.transactionsOfOne;
-    return (
-      this.statements.of(client) < this.statementsOfOne && (isUrgent || this.statements.total < this.atOnce)
-    );
+    if (isStatement && !isUrgent && this.statements.total >= this.atOnce) return false;
+    if (client === SERVICE) return true;
+    if (!isStatement) return this.transactions.of(client) < this.transactionsOfOne;
+    return this.statements.of(client) < this.ofOne[this.lately.isAlone(client) ? 'alone' : 'beside'];
   }
 
   private turn(client: string, isStatement: boolean): Promise<void> {
@@ -142,6 +150,26 @@ export class Turns {
     return true;
   }
 }
+
+/** Which clients have asked for something lately, as far as it takes to tell whether one is alone. The service is none. */
+class LatestTwo {
+  private latest = { client: SERVICE, at: -Infinity };
+  private before = this.latest;
+
+  note(client: string): void {
+    if (client === SERVICE) return;
+    const now = { client, at: performance.now() };
+    if (client !== this.latest.client) this.before = this.latest;
+    this.latest = now;
+  }
+
+  isAlone(client: string): boolean {
+    const { at } = client === this.latest.client ? this.before : this.latest;
+    return performance.now() - at > LATELY_MS;
+  }
+}
+
+const atLeastOne = (count: number): number => Math.max(1, Math.floor(count));
 
 function currentClient(): string {
   const scope = requestScope.getStore();
