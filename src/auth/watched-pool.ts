@@ -6,8 +6,8 @@ import { identityRequests } from './identity-request.js';
 
 const LIMITS = {
   atOnce: 3,
-  waiting: 500,
-  perOwner: { atOnce: 2, waiting: 100 },
+  waiting: 2_000,
+  perOwner: { atOnce: 2, waiting: 500 }, // a request that ends 200 sessions asks for each at once
   waitMs: 5_000,
   busy: 'too many people are signing in; try again in a few seconds',
 };

@@ -1,8 +1,10 @@
 import type { Socket } from 'node:net';
 import supertest from 'supertest';
+import { Database } from '../../src/platform/database/index.js';
 import { InFlightRequests } from '../../src/platform/http/index.js';
 import { WorkspacePurge } from '../../src/workspaces/index.js';
-import { eventually, startService, type TestService } from '../kit/index.js';
+import { holdTable } from '../kit/hold.js';
+import { eventually, startService, type TestService, type TestUser } from '../kit/index.js';
 import { headOf, openSocket, unfinishedUpload } from '../kit/raw-http.js';
 
 /** What one user, or one fault, must not be able to do to all others. */
@@ -135,6 +137,54 @@ describe('bodies that do not come', () => {
 
     sockets.pop()!.destroy();
     await eventually(() => supertest(service.url).get('/api/auth/jwks').expect(200));
+  });
+});
+
+describe('behind a proxy', () => {
+  let service: TestService;
+  const open: Socket[] = [];
+  beforeAll(async () => {
+    const env = { TRUST_PROXY: 'true', RATE_LIMIT_PER_MINUTE: '10000', DATABASE_POOL_SIZE: '2' };
+    service = await startService({ env });
+  });
+  afterAll(async () => {
+    for (const socket of open) socket.destroy();
+    await service.close();
+  });
+
+  it('a network with more than its share is refused before others when the database is slow', async () => {
+    const [hostile, victim] = [await service.user('hostile'), await service.user('victim')];
+    const from = (ip: string, user: TestUser): supertest.Test =>
+      user
+        .get('/api/v1/subscription')
+        .set('X-Forwarded-For', ip)
+        .ok(() => true);
+    const held = await holdTable(service.database, 'subscriptions');
+    const answers = Array.from({ length: 80 }, (_, n) =>
+      from(`2001:db8:0:${n}::1`, hostile).then(() => undefined),
+    );
+    await eventually(() => expect(service.app.get(Database).waiting).toBeGreaterThan(50));
+    const own = from('203.0.113.1', victim).then(({ status }) => status);
+    const { status, body } = await from('2001:db8:0:abc::1', hostile);
+    expect([status, body]).toEqual([503, { error: 'the service is overloaded' }]);
+    await held.release();
+    expect(await own).toBe(200);
+    await Promise.all(answers);
+  });
+
+  it('strangers of a network have 500 requests at once, however many addresses it has', async () => {
+    const head = (ip: string): Buffer =>
+      headOf('POST', '/api/auth/sign-out', { Host: 'x', 'Content-Length': '200', 'X-Forwarded-For': ip });
+    for (let n = 0; n < 500; n++) {
+      const socket = openSocket(service.url);
+      open.push(socket);
+      socket.write(head(`2001:db8:1:${n % 10}::1`));
+    }
+    await eventually(() => expect(service.app.get(InFlightRequests).count).toBe(500));
+    const keys = (ip: string): supertest.Test =>
+      supertest(service.url).get('/api/auth/jwks').set('X-Forwarded-For', ip);
+    await eventually(() => keys('2001:db8:1:abc::1').expect(429));
+    await keys('2001:db8:2::1').expect(200);
   });
 });
 

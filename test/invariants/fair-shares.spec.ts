@@ -3,6 +3,7 @@ import { UploadBodies } from '../../src/assets/upload-bodies.js';
 import { IndexFeed } from '../../src/automation/search/index-feed.js';
 import { Search } from '../../src/automation/search/search.service.js';
 import { Projections } from '../../src/checkpoints/index.js';
+import { PushQueue } from '../../src/devices/push-queue.js';
 import { Database, Turns } from '../../src/platform/database/index.js';
 import type { FairSemaphore } from '../../src/platform/limits/index.js';
 import { requestScope } from '../../src/platform/log/index.js';
@@ -230,6 +231,29 @@ describe('turns at the database', () => {
     expect(turns.waiting).toBe(0);
   });
 
+  it('leave room for others: one user has not all of them', async () => {
+    const turns = new Turns({ atOnce: 5, connections: 10, patienceMs: 1 });
+    const all = held(turns);
+    const begun = (name: string): number => all.begun.filter((one) => one === name).length;
+    const done = times(8, () => all.statement('a')); // alone
+    expect(begun('a')).toBe(4);
+    done.push(...times(2, () => all.statement('b')));
+    await eventually(() => expect(begun('b')).toBe(2));
+    expect(begun('a')).toBe(4); // its patience has ended before that of the other
+    await all.finishOne();
+    await all.finishOne();
+    expect(begun('a')).toBe(4); // beside another it may have two
+    await all.finishOne();
+    expect(begun('a')).toBe(5);
+
+    done.push(...times(8, () => all.transaction('a')));
+    expect(begun('a')).toBe(10);
+    done.push(all.transaction('b'));
+    expect(begun('b')).toBe(3);
+    await all.finish();
+    await Promise.all(done);
+  });
+
   it('are those of the user of a request', async () => {
     const database = service.app.get(Database);
     const run = database.run.bind(database);
@@ -244,4 +268,23 @@ describe('turns at the database', () => {
     spy.mockRestore();
     expect(new Set(users.filter((user) => user !== 'nobody'))).toEqual(new Set([victim.id]));
   });
+});
+
+it('pushes that are due go to the owner with the fewest under way', async () => {
+  const due = async (user: TestUser, count: number, at: string): Promise<void> => {
+    const { id } = await user.workspace();
+    await service.database.query(
+      `INSERT INTO push_subscriptions (workspace_id, device_id, endpoint, p256dh, auth, updated_at, pending_changes, due_at)
+       SELECT $1, 'device-' || n, 'https://push.example/', repeat('a', 87), repeat('a', 22), now(), true, $3
+       FROM generate_series(1, $2::int) n`,
+      [id, count, at],
+    );
+  };
+  await due(hostile, 5, '2020-01-01');
+  await due(victim, 1, '2020-01-02');
+  const queue = service.app.get(PushQueue, { strict: false });
+  const owners = async (limit: number, underWay: [string, number][]): Promise<string[]> =>
+    (await queue.claim(limit, 4, new Map(underWay))).map(({ ownerId }) => ownerId);
+  expect(await owners(1, [[hostile.id, 1]])).toEqual([victim.id]);
+  expect(await owners(2, [])).toEqual([hostile.id, hostile.id]);
 });

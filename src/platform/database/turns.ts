@@ -62,7 +62,7 @@ export class Turns {
     this.patienceMs = patienceMs;
     const half = atLeastOne(connections / 2);
     this.ofOne = {
-      alone: atLeastOne(Math.min(atOnce - 1, half)),
+      alone: atLeastOne(Math.min(atOnce, connections) - 1),
       beside: atLeastOne(Math.min((atOnce - 1) / 2, half)),
     };
     this.transactionsOfOne = half;
