@@ -102,5 +102,6 @@ const CHANGES_SQL = `
   WHERE v.workspace_id = $1 AND f.encrypted_path LIKE 'old-%'`;
 
 const HEAD_SQL = `
-  UPDATE workspaces SET head_cursor = head_cursor + ${FILES * VERSIONS_OF_EACH}, live_files = live_files + ${FILES}
+  UPDATE workspaces SET head_cursor = head_cursor + ${FILES * VERSIONS_OF_EACH}, live_files = live_files + ${FILES},
+    document_bytes = document_bytes + ${64 * FILES * VERSIONS_OF_EACH}
   WHERE id = $1`;

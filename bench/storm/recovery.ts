@@ -43,7 +43,7 @@ export class Witnesses {
     return new Witnesses(target, instances, users);
   }
 
-  /** Tries each thing again and again until it has worked once; nobody else may be asking meanwhile. */
+  /** Tries each thing again and again until it has worked once. Nobody may begin anything else meanwhile. */
   async recovered(): Promise<Recovery> {
     const began = performance.now();
     const checks = this.users.flatMap((user, n) => this.checks(user, inTurn(this.instances, n)));

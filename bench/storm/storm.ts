@@ -71,11 +71,14 @@ export class Storm {
     const orders: Orders = { target: arena.target, hostile, possessions, only };
     await this.attackers.call('start', orders);
     await pause(seconds * 1000);
-    const [report, tallies] = await Promise.all([
-      this.users.call<Report>('stop'),
-      this.attackers.call<Tallies>('stop'),
-    ]);
-    return { report, tallies, recovery: await this.witnesses.recovered() };
+    const [report, after] = await Promise.all([this.users.call<Report>('stop'), this.quiet()]);
+    return { report, ...after };
+  }
+
+  /** The attackers stop. From then on it counts how long it takes until everything is as before, also for users in mid-turn. */
+  private async quiet(): Promise<Omit<Blown, 'report'>> {
+    const tallies = await this.attackers.call<Tallies>('stop');
+    return { tallies, recovery: await this.witnesses.recovered() };
   }
 
   /** Holds what the service has to what it has acknowledged. */

@@ -70,7 +70,8 @@ async function insertNotes(
        INSERT INTO changes (workspace_id, cursor, file_id, action, content_hash, encrypted_size, version, changed_at)
        SELECT $1, n, id, 'upsert', hash, length(bytes), 1, now() FROM rows
      )
-     UPDATE workspaces SET head_cursor = (SELECT max(n) FROM rows), live_files = (SELECT max(n) FROM rows) WHERE id = $1`,
+     UPDATE workspaces
+     SET (head_cursor, live_files, document_bytes) = (SELECT max(n), max(n), sum(length(bytes)) FROM rows) WHERE id = $1`,
     [workspaceId, rows.map(({ path }) => path), rows.map(({ bytes }) => bytes)],
   );
 }

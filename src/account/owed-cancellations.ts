@@ -31,7 +31,7 @@ export class OwedCancellations {
   /** Not waited for. One pass at a time: many accounts that go at once must not ask for the same many times. */
   settleSoon(): void {
     this.isDue = true;
-    this.settling ??= this.settleWhileDue().finally(() => (this.settling = undefined));
+    this.settling ??= this.settleWhileDue();
   }
 
   /** Resolves when what `settleSoon` has begun has come to its end. */
@@ -54,11 +54,13 @@ export class OwedCancellations {
     return counts;
   }
 
+  /** Nothing may come between its last look at `isDue` and its end: what is asked for then would wait for the night. */
   private async settleWhileDue(): Promise<void> {
     while (this.isDue) {
       this.isDue = false;
       await this.log.bestEffort('cancel at the payment provider', () => this.settle());
     }
+    this.settling = undefined;
   }
 
   private async settleOne(owed: Owed): Promise<ProviderRefusal | undefined> {

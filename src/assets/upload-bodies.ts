@@ -19,7 +19,7 @@ export class UploadBodies {
     this.slots = queues.open('asset_pieces', DECODING);
   }
 
-  /** @throws ServiceUnavailable, before anything is read, when the disk has no room for uploads; and what `use` throws */
+  /** @throws NoRoom, before anything is read, when the disk has no room for uploads; and what `use` throws */
   lend<T>(request: IncomingMessage, userId: string, use: (body: UploadBody) => Promise<T>): Promise<T> {
     return this.space.during((count) =>
       use(new UploadBody(bodyChunks(request, UPLOAD_BODY_LIMIT, count), this.slots, userId)),

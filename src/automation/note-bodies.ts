@@ -35,8 +35,7 @@ export class NoteBodies {
    * Reads a body and lends it for as long as `use` takes; the content is wiped then, also one that has come in part or is
    * refused. A content may have MAX_FILE_BYTES.
    * @param userId whose body it is
-   * @throws BadRequest, PayloadTooLarge, RequestTimeout, ServiceUnavailable when too many large ones come at a time or the disk
-   * has no room for uploads
+   * @throws BadRequest, PayloadTooLarge, RequestTimeout, ServiceUnavailable when too many large ones come at a time, NoRoom
    */
   lend<T>(request: IncomingMessage, userId: string, use: (body: NoteBody) => Promise<T>): Promise<T> {
     return this.space.during((count) => this.readAndLend(request, userId, count, use));

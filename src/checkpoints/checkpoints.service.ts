@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { isUUID } from 'class-validator';
 import { lockLog } from '../files/index.js';
+import { FreeSpace } from '../platform/blobs/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { BEFORE_ALL_IDS, Database, newId } from '../platform/database/index.js';
+import { BEFORE_ALL_IDS, Database, newId, type Tx } from '../platform/database/index.js';
 import { Conflict, NotFound } from '../platform/http/index.js';
 import { checkpointStatements } from './checkpoints.queries.js';
 
@@ -38,14 +39,16 @@ export class Checkpoints {
   constructor(
     private readonly database: Database,
     private readonly clock: Clock,
+    private readonly space: FreeSpace,
   ) {}
 
   /**
    * Marks the head, read under the log's lock: what is pinned is settled before the next write or thinning.
-   * @throws Conflict when the workspace has 10,000 already, NotFound
+   * Labels count to no quota, so the disk's reserve holds them as it holds uploads.
+   * @throws NoRoom, Conflict when the workspace has 10,000 already, NotFound
    */
   create(workspaceId: string, encryptedLabel: string, kind: CheckpointKind): Promise<Checkpoint> {
-    return this.database.transaction(async (tx) => {
+    const insert = async (tx: Tx): Promise<Checkpoint> => {
       const { headCursor } = await lockLog(tx, workspaceId);
       const row = [workspaceId, newId(), encryptedLabel, kind, headCursor, this.clock.now()];
       const values = [...row, MAX_CHECKPOINTS];
@@ -53,7 +56,8 @@ export class Checkpoints {
       if (!checkpoint)
         throw new Conflict(`a workspace has ${MAX_CHECKPOINTS} checkpoints at most: delete one first`);
       return checkpoint;
-    });
+    };
+    return this.space.during(() => this.database.transaction(insert));
   }
 
   /**

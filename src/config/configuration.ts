@@ -229,7 +229,7 @@ export class Configuration {
 
   @Env(
     'MIN_FREE_BYTES',
-    'uploads are refused while the disk of DATA_DIR has less free; 0: never; unset: 1 GiB or a twentieth of the disk, whichever is less',
+    'uploads and new checkpoints are refused while the disk of DATA_DIR has less free; 0: never; unset: 1 GiB or a twentieth of the disk, whichever is less',
   )
   @IsOptional()
   @WholeNumber(0)

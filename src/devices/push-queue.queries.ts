@@ -67,11 +67,16 @@ export const queueStatements = {
                s.auth, s.failures, CASE WHEN due.pending_changes THEN 'changes' ELSE 'assets-changed' END AS type`,
   ),
 
-  /** Nothing was sent to these devices, so the next push need not wait. $3: the time. */
+  /** Nothing was sent to these devices, so the next push need not wait. Locks in the order of `mark`. $3: the time. */
   release: statement(
     'push_queue.release',
-    `UPDATE push_subscriptions SET not_before = NULL, due_at = CASE WHEN due_at IS NOT NULL THEN $3::timestamptz END
-     WHERE workspace_id = $1 AND device_id = ANY ($2::text[])`,
+    `WITH locked AS (
+       SELECT device_id FROM push_subscriptions WHERE workspace_id = $1 AND device_id = ANY ($2::text[])
+       ORDER BY device_id FOR NO KEY UPDATE
+     )
+     UPDATE push_subscriptions s
+     SET not_before = NULL, due_at = CASE WHEN s.due_at IS NOT NULL THEN $3::timestamptz END
+     FROM locked WHERE s.workspace_id = $1 AND s.device_id = locked.device_id`,
   ),
 
   delivered: statement('push_queue.delivered', `UPDATE push_subscriptions SET failures = 0 WHERE ${IS_SAME}`),

@@ -16,7 +16,7 @@ export class UploadAdmission {
 
   /**
    * Lends the body of an upload to what writes it.
-   * @throws ServiceUnavailable when the disk has no room for uploads, InsufficientStorage, and what `use` throws
+   * @throws NoRoom when the disk has no room for uploads, InsufficientStorage, and what `use` throws
    */
   async admit<T>(
     request: IncomingMessage,
@@ -31,7 +31,7 @@ export class UploadAdmission {
       let received = 0;
       const body = bodyChunks(request, maxFileBytes, (bytes) => {
         refuseAbove((received += bytes));
-        count(bytes);
+        return count(bytes);
       });
       return use(body);
     });

@@ -1,4 +1,5 @@
 import { type ArgumentsHost, Catch, Injectable } from '@nestjs/common';
+import { NoRoom } from '../platform/blobs/index.js';
 import { ApiError, ErrorFilter, ServiceUnavailable } from '../platform/http/index.js';
 import { Log } from '../platform/log/index.js';
 import type { WorkspaceRequest } from './current-workspace.js';
@@ -6,7 +7,7 @@ import { Standings, WorkspaceClosed } from './standings.js';
 
 /**
  * Of routes that look again: before an error is told, it is asked whether the caller may be there at all, so that 401, 402 and
- * 404 come first as everywhere. Not before 503: whoever cannot be served now need not wait for that read as well.
+ * 404 come first as everywhere. Not before a 503 that passes: whoever cannot be served now need not wait for that read as well.
  */
 @Catch()
 @Injectable()
@@ -35,4 +36,6 @@ export class StandingFilter extends ErrorFilter {
 }
 
 const isOfRequest = (error: unknown): boolean =>
-  error instanceof WorkspaceClosed || (error instanceof ApiError && !(error instanceof ServiceUnavailable));
+  error instanceof WorkspaceClosed ||
+  error instanceof NoRoom ||
+  (error instanceof ApiError && !(error instanceof ServiceUnavailable));

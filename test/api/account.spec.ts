@@ -309,6 +309,23 @@ describe('the subscription of a deleted account', () => {
     expect(provider.asked.sort()).toEqual(names.flatMap(ASKED).sort());
   });
 
+  it('is gone through once more whenever that is asked for, also in the moment in which it ends', async () => {
+    const cancellations = first.app.get(OwedCancellations);
+    for (let moment = 0; moment < 12; moment++) {
+      let passes = 0;
+      const settle = jest.spyOn(cancellations, 'settle').mockImplementation(() => {
+        passes++;
+        return Promise.resolve({ cancelled: 0, failed: 0 });
+      });
+      cancellations.settleSoon();
+      for (let tick = 0; tick < moment; tick++) await Promise.resolve();
+      cancellations.settleSoon();
+      for (let tick = 0; tick < 50; tick++) await Promise.resolve();
+      expect([moment, passes]).toEqual([moment, 2]);
+      settle.mockRestore();
+    }
+  });
+
   it.each([
     [503, '"upstream is busy"'],
     [200, '"upstream is busy"'],

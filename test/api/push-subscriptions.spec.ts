@@ -4,6 +4,7 @@ import { parsePublicUrl } from '../../src/platform/outbound/index.js';
 import { WorkspacePurge } from '../../src/workspaces/index.js';
 import {
   eventually,
+  holdRow,
   startService,
   type TestService,
   type TestUser,
@@ -122,6 +123,28 @@ describe('POST /api/v1/devices/push-subscription', () => {
     expect(ids).toHaveLength(100);
     expect(ids).toEqual(expect.arrayContaining(['d0', 'd2', 'd99', 'newest']));
     expect(ids).not.toContain('d1');
+  });
+
+  it.each([
+    ['the workspace', 100],
+    ['the user', 1_000],
+  ])('waits for nobody who marks one that is too many for %s: it goes the next time', async (whose, most) => {
+    const workspace = await (await service.user(`crowd-of-${most}`)).workspace();
+    const full = whose === 'the user' ? await workspace.user.workspace() : workspace;
+    const count = async (): Promise<number> =>
+      (await Promise.all([...new Set([workspace, full])].map(stored))).flat().length;
+    await service.database.query(
+      `INSERT INTO push_subscriptions (workspace_id, device_id, endpoint, p256dh, auth, updated_at)
+       SELECT $1, 'of-' || $2 || '-' || i, $3, rpad('', 87, 'p'), rpad('', 22, 'a'), '2026-01-01'::timestamptz + i * interval '1 s'
+       FROM generate_series(1, $2::int) i`,
+      [full.id, most, ENDPOINT],
+    );
+    const marked = await holdRow(service.database, 'push_subscriptions', 'device_id', `of-${most}-1`);
+    await subscribe(workspace.user, bodyFor(workspace)).expect(201);
+    expect(await count()).toBe(most + 1);
+    await marked.release();
+    await subscribe(workspace.user, bodyFor(workspace)).expect(201);
+    expect(await count()).toBe(most);
   });
 
   describe("a workspace that is not the caller's", () => {

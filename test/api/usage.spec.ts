@@ -1,7 +1,16 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { PutQueue } from '../../src/files/put-queue.js';
 import { TestAssets } from '../kit/assets.js';
-import { sha256, startService, type TestService, type TestUser, type TestWorkspace } from '../kit/index.js';
+import {
+  eventually,
+  holdRow,
+  sha256,
+  startService,
+  type TestService,
+  type TestUser,
+  type TestWorkspace,
+} from '../kit/index.js';
 import { earlyAnswer, headOf, openSocket } from '../kit/raw-http.js';
 
 const QUOTA = 300_000;
@@ -199,15 +208,17 @@ describe('an upload that would cross the quota', () => {
     const alice = await someone();
     const notes = await alice.workspace('notes');
     await notes.put('YQ', filled(QUOTA - 100)).expect(201);
-    const sizes = [10, 95, 20, 65, 6, 5];
-    const answers = await Promise.all(
-      sizes.map(async (size, at) => (await notes.put(`c${at}`, filled(size, String(at)))).status),
-    );
-    const stored = sizes.filter((_, at) => answers[at] === 201);
-    const left = 100 - stored.reduce((sum, size) => sum + size, 0);
-    expect(left).toBeGreaterThanOrEqual(0);
-    expect((await usageOf(alice)).usedBytes).toBe(QUOTA - left);
-    for (const [at, size] of sizes.entries())
-      if (answers[at] !== 201) expect([size, answers[at]]).toEqual([size, 507]);
+    const log = await holdRow(service.database, 'workspaces', 'id', notes.id);
+    const queue = service.app.get(PutQueue);
+    const answers: Promise<number>[] = [];
+    for (const [at, size] of [10, 95, 20, 65, 6, 5].entries()) {
+      const upload = notes.put(`c${at}`, filled(size, String(at))).ok(() => true);
+      answers.push(upload.then(({ status }) => status));
+      // The first waits for the log, the others for the first.
+      await (at === 0 ? log.waiting(1) : eventually(() => expect(queue.waiting).toBe(at)));
+    }
+    await log.release();
+    expect(await Promise.all(answers)).toEqual([201, 507, 201, 201, 507, 201]);
+    expect((await usageOf(alice)).usedBytes).toBe(QUOTA);
   });
 });

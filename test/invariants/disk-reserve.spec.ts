@@ -1,10 +1,23 @@
 import { randomBytes } from 'node:crypto';
-import { readdir } from 'node:fs/promises';
+import fs, { readdir } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
+import type { Socket } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Subscriptions } from '../../src/billing/index.js';
+import { Configuration } from '../../src/config/index.js';
 import { FreeSpace } from '../../src/platform/blobs/index.js';
 import { TestAssets } from '../kit/assets.js';
 import { TestVault } from '../kit/automation.js';
-import { eventually, sha256, startService, type TestService, type TestWorkspace } from '../kit/index.js';
+import { Exposition } from '../kit/exposition.js';
+import {
+  eventually,
+  sha256,
+  startService,
+  stopIntervals,
+  type TestService,
+  type TestWorkspace,
+} from '../kit/index.js';
 import { earlyAnswer, headOf, openSocket, unfinishedUpload } from '../kit/raw-http.js';
 import { SmallDisk, whyNoDisk } from '../kit/small-disk.js';
 
@@ -23,29 +36,50 @@ async function inService(
   }
 }
 
+/** No disk has so much free. */
+async function runOutOfSpace({ app }: TestService): Promise<void> {
+  Object.assign(app.get(Configuration), { minFreeBytes: 2 ** 52 });
+  await app.get(FreeSpace).look();
+}
+
+/** An upload of which nothing has come but its header. */
+function begunUpload({ url }: TestService, workspace: TestWorkspace, path: string): Socket {
+  const socket = openSocket(url);
+  const Authorization = `Bearer ${workspace.user.token}`;
+  const headers = { Host: 'x', Authorization, 'X-Content-Hash': sha256(''), 'X-Device-Id': 'slow' };
+  socket.write(headOf('PUT', workspace.file(path), { ...headers, 'Content-Length': String(50 * MIB) }));
+  return socket;
+}
+
 const storedFiles = async (dataDir: string): Promise<string[]> =>
   (await readdir(join(dataDir, 'blobs'), { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile() && entry.name !== 'store-id')
     .map(({ name }) => name);
 
 describe('a disk with less than MIN_FREE_BYTES', () => {
-  it('takes no file, asset or note; the rest goes on, and readiness stays', () =>
+  it('takes no file, asset, note or checkpoint, however small; the rest goes on, and readiness stays', () =>
     inService({ MIN_FREE_BYTES: String(2 ** 52) }, async (service, workspace) => {
       const vault = await TestVault.setUp(workspace);
       const refused = [
         await workspace.put('YQ', 'a'),
         await workspace.put('YQ', randomBytes(100_000)),
+        await workspace.put('YQ', ''),
         await TestAssets.of(workspace).create('token'),
         await vault.create('note.md', 'text'),
+        await vault.create('note.md', ''),
         await vault.update('note.md', 'text'),
+        await workspace.user
+          .post(`${workspace.path}/checkpoints`)
+          .send({ encryptedLabel: 'YQ', kind: 'auto' }),
+        await vault.request('post', '/checkpoints').send({ label: 'label' }),
       ];
       for (const { status, body, headers } of refused)
         expect([status, body, headers['retry-after']]).toEqual([503, FULL, '60']);
-      await workspace.checkpoint();
       await workspace.push(0, ['YQ']).expect(200);
       await workspace.pull(0).expect(200);
       await workspace.user.get('/health/ready').expect(200);
-      expect(await service.database.query('SELECT FROM blobs')).toEqual([]);
+      for (const table of ['blobs', 'files', 'checkpoints'])
+        expect(await service.database.query(`SELECT FROM ${table}`)).toEqual([]);
       expect(service.logged().match(/uploads are refused/g)).toHaveLength(1);
     }));
 
@@ -65,6 +99,39 @@ describe('a disk with less than MIN_FREE_BYTES', () => {
         expect((await earlyAnswer(socket)).status).toBe(503);
         socket.destroy();
       }
+    }));
+
+  it('ends uploads under way with their next chunk, also when all of them send one at once after a pause', () =>
+    inService({ MIN_FREE_BYTES: '1' }, async (service, workspace) => {
+      stopIntervals(service);
+      const space = service.app.get(FreeSpace);
+      const sockets = Array.from({ length: 40 }, (_, at) => begunUpload(service, workspace, `file-${at}`));
+      await eventually(() => expect(space.takenBytes).toBe(40 * 32 * 1024));
+      await runOutOfSpace(service);
+      for (const burst of [sockets.slice(0, 20), sockets.slice(20)]) {
+        await pause(300); // so that the last look is too old to refuse anything
+        for (const socket of burst) socket.write(Buffer.alloc(64 * 1024));
+        const answers = burst.map((socket) =>
+          Promise.race([
+            earlyAnswer(socket).then(({ status }) => status),
+            pause(10_000, 'none', { ref: false }),
+          ]),
+        );
+        expect(new Set(await Promise.all(answers))).toEqual(new Set([503]));
+      }
+      for (const socket of sockets) socket.destroy();
+    }));
+
+  it('says so to nobody who has lost access meanwhile', () =>
+    inService({ MIN_FREE_BYTES: '1' }, async (service, workspace) => {
+      const other = await workspace.user.workspace('other');
+      for (const one of [workspace, other]) await one.put('YQ', 'a').expect(201);
+      await runOutOfSpace(service);
+      await workspace.put('YQ', 'b').expect(503);
+      await workspace.user.delete(workspace.path).expect(200);
+      await workspace.put('YQ', 'b').expect(404);
+      await service.app.get(Subscriptions).grant(workspace.user.id, 'cancelled', null);
+      await other.put('YQ', 'b').expect(402);
     }));
 
   it('takes everything with MIN_FREE_BYTES=0', () =>
@@ -91,6 +158,28 @@ describe('what is being taken in', () => {
       await vault.create('note.md', 'text').expect(409);
       expect(space.takenBytes).toBe(0);
     }));
+});
+
+describe('a file system that tells no size', () => {
+  it('is not full: uploads are taken, readiness stays, and no alert has a figure to go by', async () => {
+    const { statfs } = fs;
+    Object.assign(fs, {
+      statfs: async (path: string) => Object.assign(await statfs(path), { blocks: 0, bfree: 0, bavail: 0 }),
+    });
+    syncBuiltinESMExports();
+    try {
+      await inService({ METRICS_PORT: '0' }, async (service, workspace) => {
+        await workspace.put('YQ', randomBytes(100_000)).expect(201);
+        await workspace.user.get('/health/ready').expect(200);
+        const exposition = await Exposition.of(service);
+        expect(exposition.value('cloud_sync_data_dir_free_bytes')).toBeUndefined();
+        expect(exposition.value('cloud_sync_disk_reserve_bytes')).toBe(0);
+      });
+    } finally {
+      Object.assign(fs, { statfs });
+      syncBuiltinESMExports();
+    }
+  });
 });
 
 const onDisk = ({ path }: SmallDisk): Record<string, string> => ({

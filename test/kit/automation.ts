@@ -166,7 +166,10 @@ export class TestVault {
          INSERT INTO changes (workspace_id, cursor, file_id, action, content_hash, encrypted_size, version, changed_at, changed_by_device)
          SELECT $1, cursor, file_id, 'upsert', hash, length(envelope), 1, at, 'laptop' FROM rows
        )
-       UPDATE workspaces SET head_cursor = head_cursor + $5, live_files = live_files + $5 WHERE id = $1`,
+       UPDATE workspaces
+       SET head_cursor = head_cursor + $5, live_files = live_files + $5,
+           document_bytes = document_bytes + (SELECT coalesce(sum(length(envelope)), 0) FROM rows)
+       WHERE id = $1`,
       [
         this.workspace.id,
         rows.map(({ encryptedPath }) => encryptedPath),

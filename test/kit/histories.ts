@@ -49,9 +49,15 @@ export async function writeLog(
   const workspaceId = randomUUID();
   const { files, versions, changes } = rowsOf(operations, checkpoints);
   await query(
-    `INSERT INTO workspaces (id, user_id, name, head_cursor, live_files, created_at, updated_at)
-     VALUES ($1, $2, 'x', $3, $4, now(), now())`,
-    [workspaceId, userId, operations.length, files.filter(({ isDeleted }) => !isDeleted).length],
+    `INSERT INTO workspaces (id, user_id, name, head_cursor, live_files, document_bytes, created_at, updated_at)
+     VALUES ($1, $2, 'x', $3, $4, $5, now(), now())`,
+    [
+      workspaceId,
+      userId,
+      operations.length,
+      files.filter(({ isDeleted }) => !isDeleted).length,
+      versions.length * SIZE,
+    ],
   );
   await query(
     `INSERT INTO files (workspace_id, id, encrypted_path, content_hash, encrypted_size, version, is_deleted, created_at, updated_at)

@@ -89,7 +89,7 @@ export async function holding(
       const { hostname, port } = new URL(urlFor(target, n));
       const socket = connect({ host: hostname, port: Number(port), localAddress }).pause();
       sockets.add(socket);
-      tally('opened');
+      socket.once('connect', () => tally('opened'));
       socket.on('error', () => undefined);
       socket.once('close', () => {
         if (sockets.delete(socket) && !signal.aborted) tally('closed');

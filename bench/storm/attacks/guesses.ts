@@ -29,7 +29,7 @@ const signIns: Attack = {
     }),
 };
 
-/** Tokens that are none, as fast as they are refused. */
+/** Tokens that are none, as fast as they are refused. One of another length would never be looked up. */
 const badTokens: Attack = {
   name: 'bad-tokens',
   by: 'stranger',
@@ -37,7 +37,7 @@ const badTokens: Attack = {
     const peers = Array.from({ length: 8 }, (_, n) => scene.peer('stranger', n));
     return paced(scene, { perSecond: 200, atOnce: 32 }, async (n) => {
       const token =
-        n % 2 === 0 ? `pat_${randomBytes(24).toString('base64url')}` : 'eyJhbGciOiJSUzI1NiJ9.e30.c2ln';
+        n % 2 === 0 ? `pat_${randomBytes(32).toString('base64url')}` : 'eyJhbGciOiJSUzI1NiJ9.e30.c2ln';
       const { status } = await inTurn(peers, n).send('GET', '/api/v1/workspaces', { token });
       scene.count(String(status));
     });

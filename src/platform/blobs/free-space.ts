@@ -1,12 +1,12 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
-import { statfs } from 'node:fs/promises';
 import { Configuration } from '../../config/index.js';
 import { logToCome } from '../database/index.js';
 import { ServiceUnavailable } from '../http/index.js';
 import { Log } from '../log/index.js';
 import { type Counter, Metrics } from '../metrics/index.js';
 import { BlobStores } from './blob-stores.js';
+import { diskSpace } from './disk-space.js';
 
 const MIB = 1024 ** 2;
 const DEFAULT_RESERVE = { atMost: 1024 * MIB, part: 1 / 20 };
@@ -21,8 +21,18 @@ const ROWS_BYTES = 32 * 1024;
 /** For the tables, beside what the log of the embedded database may still take. */
 const SLACK_BYTES = 16 * MIB;
 
-/** To be called with the bytes of a body as they come. @throws ServiceUnavailable when there is no room for more */
-export type Count = (bytes: number) => void;
+/**
+ * To be called with the bytes of a body as they come. What it returns is to be awaited before they are used: then the last look
+ * is too old to tell whether there is room. @throws NoRoom, and so does that
+ */
+export type Count = (bytes: number) => Promise<void> | undefined;
+
+/** The disk has no more than its reserve. Unlike other 503s this may last for days. */
+export class NoRoom extends ServiceUnavailable {
+  constructor() {
+    super('the service has no room for uploads', RETRY_SECONDS);
+  }
+}
 
 /**
  * The reserve on the disk of DATA_DIR that uploads leave alone, so that the database goes on, and reading and deletion with
@@ -56,7 +66,8 @@ export class FreeSpace implements OnModuleInit {
     this.hasStore = stores.main.location === 'disk';
     this.isGuarded = minFreeBytes !== 0 && (databaseUrl === undefined || this.hasStore);
     this.mostInRows = inlineBlobBytes + ROWS_BYTES;
-    const refused = 'Uploads that were refused because the disk of DATA_DIR has no more than its reserve';
+    const refused =
+      'Uploads and checkpoints that were refused because the disk of DATA_DIR has no more than its reserve';
     this.refusals = metrics.counter('cloud_sync_disk_reserve_refusals_total', refused);
     const help = 'Free space on the disk of DATA_DIR that uploads leave alone; 0: none is kept';
     metrics.gauge('cloud_sync_disk_reserve_bytes', help, [], () => [{ value: this.reserve }]);
@@ -79,29 +90,32 @@ export class FreeSpace implements OnModuleInit {
   }
 
   /**
-   * Takes in an upload: to be called before its body is read, and to end when it is committed.
-   * @throws ServiceUnavailable at once when the reserve is reached, and what `use` throws
+   * Takes in what a client wants kept: to be called before its body is read, and to end when it is committed.
+   * @throws NoRoom at once when the reserve is reached, also for what has no bytes, as it makes rows; and what `use` throws
    */
   async during<T>(use: (count: Count) => Promise<T>): Promise<T> {
     if (!this.isGuarded) return use(() => undefined);
-    if (!this.hasRoom && !this.isFresh) await this.look();
     let taken = 0;
-    const count = (bytes: number): void => {
+    const count: Count = (bytes) => {
       const inRows = Math.min(bytes, this.mostInRows - taken);
       taken += inRows;
       this.underWay += inRows;
       if (this.hasStore) this.sinceLook += bytes - inRows;
-      if (this.hasRoom) return;
-      if (this.isFresh) throw this.refused();
-      void this.look(); // the bytes that come meanwhile are counted
+      return this.hasRoom ? undefined : this.lookAgain();
     };
     try {
-      count(ROWS_BYTES);
+      await count(ROWS_BYTES);
       return await use(count);
     } finally {
       this.underWay -= taken;
       this.sinceLook += taken;
     }
+  }
+
+  /** Nothing is let through meanwhile: by the last look there is no room. @throws NoRoom */
+  private async lookAgain(): Promise<void> {
+    if (!this.isFresh) await this.look();
+    if (!this.hasRoom) throw this.refused();
   }
 
   private get hasRoom(): boolean {
@@ -112,10 +126,10 @@ export class FreeSpace implements OnModuleInit {
     return performance.now() - this.lookedAt <= FRESH_FOR_MS;
   }
 
-  private refused(): ServiceUnavailable {
+  private refused(): NoRoom {
     this.refusals.add();
     this.tell(true);
-    return new ServiceUnavailable('the service has no room for uploads', RETRY_SECONDS);
+    return new NoRoom();
   }
 
   private tell(isFull: boolean): void {
@@ -132,12 +146,11 @@ export class FreeSpace implements OnModuleInit {
     const { dataDir, databaseUrl, minFreeBytes } = this.configuration;
     const before = this.sinceLook;
     try {
-      const { bavail, blocks, bsize } = await statfs(dataDir);
-      const total = blocks * bsize;
+      const { total, free } = await diskSpace(dataDir);
       const { atMost, part } = DEFAULT_RESERVE;
       const log = databaseUrl === undefined ? (await logToCome(dataDir, total)) + SLACK_BYTES : 0;
       this.reserve = Math.max(minFreeBytes ?? Math.min(atMost, Math.floor(total * part)), log);
-      this.free = total > 0 ? bavail * bsize : undefined; // some file systems have no size: they are not full
+      this.free = free;
     } catch (err) {
       this.free = undefined; // a disk that does not answer will not take the upload either, and says so
       this.log.warn({ err }, 'the free space of DATA_DIR cannot be read');

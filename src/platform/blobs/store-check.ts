@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { access, constants, statfs } from 'node:fs/promises';
+import { access, constants } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Configuration } from '../../config/index.js';
 import { Metrics } from '../metrics/index.js';
 import { blobKey } from './blob-store.js';
 import { BlobStores } from './blob-stores.js';
+import { diskSpace } from './disk-space.js';
 import { STORE_ID } from './durable-directories.js';
 
 const NOBODY = '00000000-0000-0000-0000-000000000000';
@@ -20,8 +21,8 @@ export class StoreCheck {
     metrics: Metrics,
   ) {
     metrics.gauge('cloud_sync_data_dir_free_bytes', 'Free space on the disk of DATA_DIR', [], async () => {
-      const { bavail, bsize } = await statfs(configuration.dataDir);
-      return [{ value: bavail * bsize }];
+      const { free } = await diskSpace(configuration.dataDir);
+      return free === undefined ? [] : [{ value: free }];
     });
   }
 
@@ -37,6 +38,6 @@ export class StoreCheck {
     const directory = join(this.configuration.dataDir, 'blobs');
     await access(directory, constants.R_OK | constants.W_OK | constants.X_OK);
     await access(join(directory, STORE_ID), constants.R_OK);
-    if ((await statfs(directory)).bavail === 0) throw new Error('the disk of the blobs is full');
+    if ((await diskSpace(directory)).free === 0) throw new Error('the disk of the blobs is full');
   }
 }

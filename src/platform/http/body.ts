@@ -20,14 +20,15 @@ class ClientGone extends BadRequest {
 /**
  * The chunks of a request body, as they arrive. Nothing is read before somebody iterates, so guards refuse a
  * request before its body costs anything.
- * @param onChunk is told how many bytes each chunk has, before anybody else sees it; what it throws ends the body
+ * @param onChunk is told how many bytes each chunk has, before anybody else sees it. What it returns is waited for, and the next
+ * chunk is not read meanwhile; what it throws ends the body
  * @throws PayloadTooLarge as soon as more than `limit` bytes are declared or have come
  * @throws ClientGone when the connection ends first, and after the last byte what the guards find when they are asked again
  */
 export async function* bodyChunks(
   request: IncomingMessage,
   limit: number,
-  onChunk?: (bytes: number) => void,
+  onChunk?: (bytes: number) => Promise<void> | undefined,
 ): AsyncGenerator<Buffer> {
   if ((request.headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity') {
     throw new UnsupportedMediaType('content encodings are not accepted');
@@ -40,7 +41,8 @@ export async function* bodyChunks(
     for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       received += chunk.length;
       if (received > limit) throw tooLarge(limit);
-      onChunk?.(chunk.length);
+      const isAllowed = onChunk?.(chunk.length);
+      if (isAllowed) await isAllowed;
       yield chunk;
     }
   } catch (error) {
