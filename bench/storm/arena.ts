@@ -11,7 +11,7 @@ import { freePort } from '../free-port.js';
 import type { Target } from './network.js';
 import { ROOT } from './root.js';
 
-/** What an account may store, small enough for the hostile one to reach it. All other settings that bind clients are the defaults. */
+/** The storage quota of an account, small enough for the hostile account to reach. All other settings that limit clients are the defaults. */
 export const QUOTA_BYTES = 96 * 1024 * 1024;
 
 const STARTS_WITHIN_MS = 120_000;
@@ -21,26 +21,26 @@ export interface Instance {
   readonly url: string;
   readonly pid: number;
   readonly metricsUrl: string;
-  /** How it has ended, with its last lines; undefined while it runs. */
+  /** How the process ended, with its last lines of output; undefined while it runs. */
   readonly end: () => string | undefined;
 }
 
-/** The service as it is deployed, for a storm: its processes and a connection to its database. */
+/** The service as deployed for a storm: its processes and a connection to its database. */
 export interface Arena {
   readonly target: Target;
   readonly instances: readonly Instance[];
   readonly database: pg.Client;
   readonly dataDir: string;
-  /** Ends everything that the arena has started. */
+  /** Stops everything that the arena has started. */
   close(): Promise<void>;
 }
 
 export interface ArenaOptions {
-  /** One uses the embedded database; two share an external one and are behind a proxy (TRUST_PROXY). */
+  /** One instance uses the embedded database; two share an external one and are behind a proxy (TRUST_PROXY). */
   readonly instances: 1 | 2;
-  /** The external database; unless told, the arena starts a server of its own for two instances. */
+  /** The external database; by default, the arena starts its own server for two instances. */
   readonly databaseUrl?: string;
-  /** Further settings of the service. */
+  /** Additional settings of the service. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -109,7 +109,7 @@ async function startInstance(
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const killWithUs = (): void => void child.kill('SIGTERM');
-  process.once('exit', killWithUs); // whatever ends this process, but SIGKILL
+  process.once('exit', killWithUs); // however this process ends, except by SIGKILL
   closing.push(async () => {
     await ended(child);
     process.off('exit', killWithUs);
@@ -132,7 +132,7 @@ async function startInstance(
   return { url, pid: child.pid ?? NaN, metricsUrl: `http://127.0.0.1:${metricsPort}/metrics`, end };
 }
 
-/** How `npm start` runs the engine. */
+/** The engine flags that `npm start` uses. */
 function heapFlags(): string[] {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
     scripts: { start: string };

@@ -1,4 +1,4 @@
-// The process of the hostile account and of the stranger.
+// The process that plays the hostile account and the stranger.
 import { setMaxListeners } from 'node:events';
 import { ATTACKS, type Scene } from './attacks/index.js';
 import type { Target } from './network.js';
@@ -6,11 +6,11 @@ import { Peer } from './peer.js';
 import { mintJwt } from './person.js';
 import { serve } from './worker.js';
 
-/** By attack: what has become of it, as often as it has. */
+/** For each attack, its outcomes and how often each occurred. */
 export type Tallies = Record<string, Record<string, number>>;
 
 export interface Orders extends Pick<Scene, 'target' | 'hostile' | 'possessions'> {
-  /** Names of attacks; all of them when empty. */
+  /** Names of attacks; all when empty. */
   readonly only: readonly string[];
 }
 
@@ -44,7 +44,7 @@ function peersUntil(target: Target, signal: AbortSignal): Scene['peer'] {
   };
 }
 
-/** Ends everything at once, connections included. */
+/** Stops everything at once, connections included. */
 async function stop(): Promise<Tallies> {
   storm?.end.abort();
   await storm?.over;

@@ -6,11 +6,11 @@ import { sourceOf, urlFor } from './network.js';
 import { json } from './peer.js';
 import { sha256, type User } from './user.js';
 
-/** A turn: one upload, one pull, the downloads that the other device's upload asks for, now and then something else. */
+/** A turn is one upload, one pull, downloads of the other device's uploads, and sometimes another action. */
 const TURN_MS = 500;
 const PATHS = 60;
 const DEEDS_EVERY = 3;
-/** Sizes of notes; every 25th is beyond what PostgreSQL keeps. */
+/** Sizes of notes; every 25th note is too large to be stored in PostgreSQL. */
 const [SMALL, LARGE] = [[200, 8_000] as const, 100_000];
 const WELCOMED_WITHIN_MS = 10_000;
 
@@ -19,7 +19,7 @@ interface Change {
   readonly action: string;
 }
 
-/** A device of an ordinary user. It edits notes of its own, hears of the other's over its socket, and downloads them. */
+/** A device of an ordinary user. It edits its own notes, learns of the other device's notes over its socket, and downloads them. */
 export class Device {
   private cursor = 0;
   private turns: number;
@@ -31,7 +31,7 @@ export class Device {
     private readonly user: User,
     private readonly index: number,
   ) {
-    this.turns = user.n * 2 + index * 3; // so that not everybody does the same at the same time
+    this.turns = user.n * 2 + index * 3; // so that devices do different things at the same time
   }
 
   get id(): string {
@@ -52,12 +52,12 @@ export class Device {
     this.socket?.terminate();
   }
 
-  /** The turn under way is the last. */
+  /** Stops the device after the current turn. */
   end(): void {
     this.isOver = true;
   }
 
-  /** A socket that has ended is opened again at the next turn. */
+  /** Opens the socket; a closed socket is opened again at the next turn. */
   private async listen(): Promise<void> {
     const { user } = this;
     const { localAddress, headers } = sourceOf(user.target, 'user', user.n);

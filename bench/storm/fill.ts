@@ -4,13 +4,13 @@ import { insertLargeLog, type RunSql } from '../large-log.js';
 import { fillVaults, type Upload, type Vaults } from './vaults.js';
 
 /**
- * What the hostile account has when the storm begins. Written into the tables: within the limits of requests it would take an hour.
+ * The data of the hostile account when the storm begins. It is written into the tables, because the rate limits would make it take an hour.
  */
 export interface Possessions {
-  /** A workspace of 30,000 files, and a checkpoint of it. */
+  /** A workspace with 30,000 files, and a checkpoint of it. */
   readonly large: { readonly workspaceId: string; readonly checkpointId: string };
   readonly vaults: Vaults;
-  /** A workspace of files whose paths are as long as they may be. */
+  /** A workspace with files whose paths have the maximum length. */
   readonly wide: { readonly workspaceId: string; readonly files: number };
   /** Workspaces to delete. */
   readonly doomed: string[];
@@ -18,24 +18,24 @@ export interface Possessions {
   readonly many: string[];
 }
 
-/** Long enough to be projected as a large one. */
+/** Long enough to count as a large log. */
 const ARCHIVE = { files: 600, changes: 1_200 };
 const LARGE = { files: 30_000, changes: 60_000 };
 const VAULTS = 4;
 const WIDE_FILES = 4_000;
 const [DOOMED, FILES_OF_DOOMED] = [120, 40];
 const MANY = 100;
-/** As many as an account may have, and the revoked tokens of four days of minting. */
+/** As many workspaces as an account may have, and the revoked tokens of four days of minting. */
 const [MOST_WORKSPACES, REVOKED_TOKENS] = [1_000, 60_000];
 const SPARE = 'nothing in it';
 const EMPTY = createHash('sha256').update('').digest('hex');
 
-/** What an ordinary user's old workspace has. */
+/** Writes the log of an ordinary user's old workspace. */
 export async function fillArchive(database: pg.Client, workspaceId: string): Promise<void> {
   await insertLargeLog((sql, values) => database.query(sql, values), workspaceId, ARCHIVE);
 }
 
-/** Everything at first; later only what a storm uses up. */
+/** Writes everything at first; later only the data that a storm uses up. */
 export async function fill(
   database: pg.Client,
   userId: string,
@@ -91,7 +91,7 @@ async function makeWorkspaces(
   return ids;
 }
 
-/** To as many workspaces as there may be, with empty ones, of which those that are too many go. */
+/** Adds or removes empty workspaces until the account has as many as it may have. */
 async function topUp(database: pg.Client, userId: string): Promise<void> {
   const { rows } = await database.query<{ count: string }>(
     'SELECT count(*) FROM workspaces WHERE user_id = $1 AND deleted_at IS NULL',
@@ -105,7 +105,7 @@ async function topUp(database: pg.Client, userId: string): Promise<void> {
   );
 }
 
-/** So many empty files in each workspace, as if uploads had made them. @param path SQL over the number `n` */
+/** Inserts `files` empty files into each workspace, as if they were uploaded. @param path SQL over the number `n` */
 async function insertAlike(
   database: pg.Client,
   workspaceIds: string[],

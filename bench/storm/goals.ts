@@ -4,10 +4,10 @@ import type { Blown } from './storm.js';
 
 export const MIB = 1024 * 1024;
 
-/** What must hold. */
+/** The limits that a run must stay within. */
 const GOALS = { ratio: 4, failedPerThousand: 1, mebibytes: 600, recoverySeconds: 10 };
 
-/** What a run has measured; latencies in milliseconds. */
+/** The measurements of a run; latencies are in milliseconds. */
 export interface Figures {
   readonly calm: Latencies;
   readonly storm: Latencies;
@@ -52,7 +52,7 @@ export function figures(calm: readonly Report[], blown: readonly Blown[], mostBy
   };
 }
 
-/** A line for each goal that is missed. */
+/** One line for each missed goal. */
 export function missed(its: Figures, others: readonly string[]): string[] {
   const ratio = (kind: 'put' | 'pull'): number => its.storm[kind].p99 / its.calm[kind].p99;
   const lines = [...others];

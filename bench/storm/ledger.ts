@@ -1,21 +1,21 @@
 import type { Answer } from './peer.js';
 
-/** What ordinary users were answered. */
+/** The answers that ordinary users got. */
 export interface Report {
   readonly requests: number;
-  /** 5xx, and connections that broke or were silent: nobody can do anything but try again. */
+  /** 5xx, and connections that broke or stayed silent: the client can only try again. */
   readonly failed: number;
-  /** 429: told to go slower. */
+  /** 429: rate limited. */
   readonly limited: number;
   /** Any other answer that the request should not have got. */
   readonly wrong: number;
-  /** Of those three, a line each for the first of them. */
+  /** One line for each of the first failed, limited or wrong answers and lost sockets. */
   readonly examples: readonly string[];
-  /** Live sockets that were closed although their clients did all they must. */
+  /** Sockets that were closed although their clients followed the protocol. */
   readonly socketsLost: number;
-  /** Changes of the other device that were heard of. */
+  /** Changes that sockets announced. */
   readonly heard: number;
-  /** By phase and kind of request, the milliseconds that answers took. */
+  /** Response times in milliseconds, by phase and kind of request. */
   readonly latencies: Readonly<Record<string, Readonly<Record<string, readonly number[]>>>>;
 }
 
@@ -30,7 +30,7 @@ export class Ledger {
   private socketsLost = 0;
   private heard = 0;
 
-  /** @param kind for reports @param ms from the request to the end of the answer */
+  /** @param kind of request, for reports @param ms from the request to the end of the answer */
   answered(kind: string, { status, body }: Answer, ms: number): void {
     this.counts.requests++;
     ((this.latencies[this.phase] ??= {})[kind] ??= []).push(ms);
@@ -49,7 +49,7 @@ export class Ledger {
     this.heard += changes;
   }
 
-  /** From now on answers count for this phase. @returns what there was since the last call */
+  /** Counts answers for this phase from now on. @returns the counts since the last call */
   enter(phase: string): Report {
     const { counts, examples, latencies, socketsLost, heard } = this;
     this.phase = phase;

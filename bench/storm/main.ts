@@ -47,7 +47,7 @@ function options(): Options {
 async function run({ rounds, seconds, instances, only, isJson }: Options): Promise<boolean> {
   const say = (line: string): void => (isJson ? console.error(line) : console.log(line));
   say(`${USERS} users, ${instances} instance(s), ${rounds} × ${Math.round(seconds)} s of calm and of storm`);
-  // Ends what was started, which happens when this process ends.
+  // Exiting also ends the processes that were started.
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130));
   const storm = await Storm.open({ instances, users: USERS });
   try {

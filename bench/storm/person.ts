@@ -3,18 +3,18 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Role, Target } from './network.js';
 import { json, Peer } from './peer.js';
 
-/** An account and what its owner knows; plain data, to be handed to other processes. */
+/** An account and its credentials; plain data that can be passed to other processes. */
 export interface Person {
   readonly userId: string;
   readonly email: string;
   readonly password: string;
-  /** The session's token, from which `GET /api/auth/token` mints JWTs. */
+  /** The session token, which `GET /api/auth/token` exchanges for JWTs. */
   readonly session: string;
 }
 
 const TRIES = 5;
 
-/** Signs up from an address of its own and starts the trial. @throws when either is refused */
+/** Signs up from a separate address and starts the trial. @throws when either is refused */
 export async function signUp(target: Target, role: Role, n: number): Promise<Person> {
   const peer = new Peer(target, role, n);
   const [email, password] = [
@@ -31,7 +31,7 @@ export async function signUp(target: Target, role: Role, n: number): Promise<Per
   return person;
 }
 
-/** A JWT for a quarter of an hour. @throws when the service does not mint one within a minute or so */
+/** A JWT that is valid for a quarter of an hour. @throws when the service refuses, or does not mint one in five tries */
 export async function mintJwt(peer: Peer, { session }: Person): Promise<string> {
   for (let tries = 1; ; tries++) {
     const answer = await peer.send('GET', '/api/auth/token', { token: session });

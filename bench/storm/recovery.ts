@@ -9,18 +9,18 @@ import { User } from './user.js';
 import { inTurn } from './turns.js';
 
 const LOOK_EVERY_MS = 100;
-/** Then it is given up: the promise is 10 s. */
+/** The check gives up after this time; the promise is 10 s. */
 const PATIENCE_MS = 60_000;
-/** Beside the ordinary users, whose numbers are below. */
+/** Above the numbers of the ordinary users. */
 const FIRST_WITNESS = 1_000;
 
-/** What is not as it was before, by name; empty when everything is. */
+/** Names of the checks that never succeeded; empty when everything works as before. */
 export interface Recovery {
   readonly ms: number;
   readonly missing: readonly string[];
 }
 
-/** Somebody at each instance who tries, after a storm, whether everything is as before. */
+/** One user at each instance who checks after a storm that everything works as before. */
 export class Witnesses {
   private signIns = 0;
 
@@ -43,7 +43,7 @@ export class Witnesses {
     return new Witnesses(target, instances, users);
   }
 
-  /** Tries each thing again and again until it has worked once. Nobody may begin anything else meanwhile. */
+  /** Retries each check until it succeeds once; nobody else may send requests meanwhile. */
   async recovered(): Promise<Recovery> {
     const began = performance.now();
     const checks = this.users.flatMap((user, n) => this.checks(user, inTurn(this.instances, n)));
@@ -84,7 +84,7 @@ export class Witnesses {
     ];
   }
 
-  /** From an address that has tried nothing yet: limits are no fault. */
+  /** Signs in from an address that has not been used yet: a rate limit would not be a fault. */
   private async signIn({ email, password }: Person): Promise<boolean> {
     const peer = new Peer(this.target, 'witness', 100 + this.signIns++, { isKept: false });
     const headers = { origin: this.target.origin };
@@ -98,7 +98,7 @@ export class Witnesses {
   }
 }
 
-/** At most the witness's own requests are under way, no statement waits, and no socket is left. */
+/** Whether only the witness's own requests are under way, no statement waits, and no socket is left. */
 async function isIdle({ metricsUrl }: Instance): Promise<boolean> {
   const text = await fetch(metricsUrl).then(
     (answer) => answer.text(),

@@ -12,19 +12,19 @@ import type { Upload } from './vaults.js';
 import { Worker } from './worker.js';
 
 export interface Blown {
-  /** What ordinary users were answered meanwhile. */
+  /** The answers that ordinary users got meanwhile. */
   readonly report: Report;
   readonly tallies: Tallies;
   readonly recovery: Recovery;
 }
 
 export interface Kept {
-  /** A line for everything that was acknowledged and is not there. */
+  /** One line for each acknowledged change that is missing or wrong. */
   readonly faults: readonly string[];
   readonly workspaces: readonly { readonly id: string; readonly token: string }[];
 }
 
-/** The service, ordinary users in one process and those who mean it harm in another. */
+/** The service, with ordinary users in one process and attackers in another. */
 export class Storm {
   private possessions: Possessions | undefined;
 
@@ -53,7 +53,7 @@ export class Storm {
     }
   }
 
-  /** Ordinary users alone. */
+  /** Runs ordinary users alone. */
   async calm(seconds: number): Promise<Report> {
     await this.users.call('enter', 'calm');
     await this.users.call('start');
@@ -61,7 +61,7 @@ export class Storm {
     return this.users.call<Report>('stop');
   }
 
-  /** All of them. @param only names of attacks; all when empty */
+  /** Runs users and attackers. @param only names of attacks; all when empty */
   async blow(seconds: number, only: readonly string[] = []): Promise<Blown> {
     const { arena, hostile } = this;
     const possessions = await fill(arena.database, hostile.userId, this.upload, this.possessions);
@@ -81,12 +81,12 @@ export class Storm {
     return { tallies, recovery: await this.witnesses.recovered() };
   }
 
-  /** Holds what the service has to what it has acknowledged. */
+  /** Compares the service's data with the changes that it acknowledged. */
   verify(): Promise<Kept> {
     return this.users.call<Kept>('verify');
   }
 
-  /** The most memory that any instance has taken so far, in bytes (Linux). */
+  /** The peak memory of any instance so far, in bytes (Linux). */
   mostResidentBytes(): number {
     const peaks = this.arena.instances.map(({ pid }) => {
       const kilobytes = /VmHWM:\s+(\d+) kB/.exec(status(pid))?.[1];
@@ -95,12 +95,12 @@ export class Storm {
     return Math.max(...peaks);
   }
 
-  /** Instances that have ended, and how. */
+  /** How instances have ended; empty while all of them run. */
   ends(): string[] {
     return this.arena.instances.flatMap(({ end }) => end() ?? []);
   }
 
-  /** What the hostile account has: bytes in the workspaces that it uploads to, and workspaces that are not deleted. */
+  /** The hostile account's bytes in the workspaces that it uploads to, and its number of workspaces that are not deleted. */
   async taken(): Promise<{ bytes: number; workspaces: number }> {
     const { rows } = await this.arena.database.query<{ bytes: string; workspaces: string }>(
       `SELECT (SELECT coalesce(sum(size), 0) FROM blobs WHERE state = 'live' AND workspace_id = ANY ($1::uuid[])) AS bytes,
@@ -130,6 +130,6 @@ function status(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/status`, 'utf8');
   } catch {
-    return ''; // it has ended
+    return ''; // the process has ended
   }
 }

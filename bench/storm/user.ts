@@ -11,11 +11,11 @@ export const sha256 = (bytes: Buffer): string => createHash('sha256').update(byt
 const LARGE_NOTE_BYTES = 1_200_000;
 const NOTES = 3;
 
-/** An ordinary user: a workspace that two devices sync, an old one with a long log, and a vault that a headless tool reads. */
+/** An ordinary user: a workspace that two devices sync, an old workspace with a long log, and a vault that a headless tool reads. */
 export class User {
-  /** The workspace that is synced. */
+  /** The workspace that the devices sync. */
   workspaceId = '';
-  /** The old one. Its log is written by `fillArchive`, past the service. */
+  /** The old workspace. `fillArchive` writes its log directly into the database. */
   archiveId = '';
   private token = '';
   private checkpointId = '';
@@ -23,7 +23,7 @@ export class User {
   private readonly masterKey = randomBytes(32);
   private keySession = '';
   private readonly peer: Peer;
-  /** What was acknowledged of each path: hashes in order. An upload that was not answered may stand between any of them. */
+  /** The uploads of each path, in order. An upload without an answer may or may not be in the log. */
   readonly uploads = new Map<string, { hash: string; isAcknowledged: boolean }[]>();
 
   constructor(
@@ -43,7 +43,7 @@ export class User {
     return `/api/v1/workspaces/${this.workspaceId}`;
   }
 
-  /** Makes what a user has. @throws when any of it is refused */
+  /** Creates the user's workspaces, vault and notes. @throws when the service refuses any of them */
   async settle(): Promise<void> {
     await this.signOn();
     this.workspaceId = await this.makeWorkspace('synced');
@@ -61,14 +61,14 @@ export class User {
     await this.write('large.md', 'large '.repeat(LARGE_NOTE_BYTES / 6));
   }
 
-  /** Makes a checkpoint of the archive as it is now. */
+  /** Makes a checkpoint of the archive in its current state. */
   async mark(): Promise<void> {
     const label = { encryptedLabel: 'bGFiZWw', kind: 'manual' };
     const checkpoint = await this.askJson('POST', `/api/v1/workspaces/${this.archiveId}/checkpoints`, label);
     this.checkpointId = json<{ id: string }>(checkpoint).id;
   }
 
-  /** A request that is counted. */
+  /** Sends a request and counts it. */
   async ask(kind: string, method: string, path: string, sent: Sent = {}): Promise<Answer> {
     const began = performance.now();
     const answer = await this.peer.send(method, path, { token: this.token, ...sent });
@@ -81,7 +81,7 @@ export class User {
     return this.ask(kind, method, path, { headers, body: Buffer.from(JSON.stringify(body)) });
   }
 
-  /** What users do now and then: one of these by turns. */
+  /** Runs one of the occasional actions of a user, in turn. */
   async sometimes(turn: number): Promise<void> {
     const deeds = [
       () => this.refresh(),
@@ -99,7 +99,7 @@ export class User {
     return this.ask('manifest', 'GET', `${this.checkpoint}/restore-manifest`);
   }
 
-  /** With a new key session, so that an index is made; its answer when there is none. */
+  /** Searches with a new key session, so that an index is built; returns the key session's answer when it was refused. */
   async search(): Promise<Answer> {
     const opened = await this.openKeySession();
     if (opened.status !== 201) return opened;

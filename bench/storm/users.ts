@@ -1,4 +1,4 @@
-// The process of the ordinary users.
+// The process that plays the ordinary users.
 import { Device } from './device.js';
 import { Ledger, type Report } from './ledger.js';
 import type { Target } from './network.js';
@@ -14,10 +14,10 @@ let users: User[] = [];
 let devices: Device[] = [];
 let running: Promise<unknown> = Promise.resolve();
 
-/** Signs so many users up, each with workspaces. @returns the archives, which are to be filled before `mark` */
+/** Signs up `count` users, each with workspaces. @returns the archives, which must be filled before `mark` */
 async function settle({ target, count }: { target: Target; count: number }): Promise<string[]> {
   users = [];
-  // Sign-ups one after the other: how many hash at once is a limit. The rest goes on beside them.
+  // Sign-ups run one after the other, because concurrent password hashes are limited. The rest runs in parallel.
   const settling: Promise<void>[] = [];
   for (let n = 0; n < count; n++) {
     const user = new User(target, n, await signUp(target, 'user', n), ledger);
@@ -37,10 +37,10 @@ function start(): void {
     Array.from({ length: DEVICES_EACH }, (_, index) => new Device(user, index)),
   );
   running = Promise.all(devices.map((device) => device.run()));
-  running.catch(() => undefined); // it is told by `stop`
+  running.catch(() => undefined); // `stop` reports the error
 }
 
-/** @throws what a device has found wrong with what it was given */
+/** @throws the error of a device that received wrong data */
 async function stop(): Promise<Report> {
   for (const device of devices) device.end();
   await running;
@@ -49,7 +49,7 @@ async function stop(): Promise<Report> {
 
 interface Verified {
   readonly faults: string[];
-  /** A workspace of each user, with a JWT for it. */
+  /** One workspace of each user, with a JWT for it. */
   readonly workspaces: { id: string; token: string }[];
 }
 

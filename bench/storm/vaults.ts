@@ -7,7 +7,7 @@ import {
 } from '../../src/automation/vault-crypto.js';
 import type { RunSql } from '../large-log.js';
 
-/** Workspaces whose encryption is set up, all with the same key (base64), and the path of a large note in the first one. */
+/** Workspaces with encryption set up, all with the same key (base64), and the path of a large note in the first one. */
 export interface Vaults {
   readonly workspaceIds: string[];
   readonly key: string;
@@ -19,7 +19,7 @@ export type Upload = (workspaceId: string, encryptedPath: string, content: Buffe
 
 const [NOTES, NOTE_BYTES, LARGE_NOTE_BYTES] = [1_500, 2_000, 16 * 1024 * 1024];
 
-/** The same notes in each. The large one is uploaded: the service keeps a file of its size outside the database. */
+/** Writes the same notes into each vault; the first vault also gets a large note. */
 export async function fillVaults(run: RunSql, upload: Upload, workspaceIds: string[]): Promise<Vaults> {
   const masterKey = randomBytes(32);
   const keys = deriveVaultKeys(masterKey);
@@ -40,7 +40,7 @@ export async function fillVaults(run: RunSql, upload: Upload, workspaceIds: stri
   return { workspaceIds, key: masterKey.toString('base64'), largeNote };
 }
 
-/** Words that differ from note to note, which is what makes an index large. */
+/** The words differ from note to note, which makes the index large. */
 function textOf(n: number): string {
   let text = '';
   for (let word = 0; text.length < NOTE_BYTES; word++)

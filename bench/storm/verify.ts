@@ -9,8 +9,8 @@ interface Change {
 }
 
 /**
- * Holds what the service has of a user's workspace to what was acknowledged: the log is dense, has every acknowledged upload of a
- * path in its order, and folded is the listing; every listed file downloads with its hash. Returns a line for each fault.
+ * Compares a user's workspace with the uploads that were acknowledged: the log is dense, has every acknowledged upload of a
+ * path in order, and gives the listing when folded; every listed file downloads with its hash. Returns one line for each fault.
  */
 export async function verify(user: User): Promise<string[]> {
   await user.signOn();
@@ -71,7 +71,7 @@ async function insist<T>(user: User, method: string, path: string, sent?: Sent):
   return json<T>(await patiently(user, method, path, sent));
 }
 
-/** Goes on until it is answered, within the limits that hold for everybody. */
+/** Retries until the request is answered, within the limits that apply to everybody. */
 async function patiently(user: User, method: string, path: string, sent?: Sent): ReturnType<User['ask']> {
   for (let tries = 1; ; tries++) {
     const answer = await user.ask('verify', method, path, sent);

@@ -14,7 +14,7 @@ interface Reply {
   readonly error?: string;
 }
 
-/** A process of this storm that does what it is told, one command after the other. */
+/** A process of this storm that runs commands. */
 export class Worker {
   private calls = 0;
   private readonly open = new Map<
@@ -23,7 +23,7 @@ export class Worker {
   >();
   private readonly child: ChildProcess;
 
-  /** @param name of a program in this directory, as it was built */
+  /** @param name of a built program in this directory */
   constructor(name: string) {
     this.child = fork(program(name), { execArgv: [], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
     this.child.on('message', ({ id, value, error }: Reply) => {
@@ -37,7 +37,7 @@ export class Worker {
     });
   }
 
-  /** @throws what the command throws there, and when the process has ended */
+  /** @throws the command's error, or an error when the process ends first */
   call<T = void>(command: string, value: unknown = null): Promise<T> {
     return new Promise((resolve, reject) => {
       const id = this.calls++;
@@ -48,12 +48,12 @@ export class Worker {
 
   async stop(): Promise<void> {
     if (this.child.exitCode !== null || this.child.signalCode !== null) return;
-    this.child.kill('SIGKILL'); // it keeps nothing
+    this.child.kill('SIGKILL'); // it stores nothing
     await once(this.child, 'exit');
   }
 }
 
-/** The other end: runs the commands that this process is sent, and ends with the process that sends them. */
+/** The other end: runs the commands that this process receives, and exits when the process that sends them ends. */
 export function serve(commands: Readonly<Record<string, (value: never) => unknown>>): void {
   process.on('message', ({ id, command, value }: Call) => {
     const run = new Promise((resolve) => resolve(commands[command]?.(value as never)));

@@ -4,23 +4,23 @@ import type { Possessions } from '../fill.js';
 import type { Peer } from '../peer.js';
 import type { Person } from '../person.js';
 
-/** What an attack has to work with. */
+/** The resources of an attack. */
 export interface Scene {
   readonly target: Target;
   /** The hostile account. */
   readonly hostile: Person;
   readonly possessions: Possessions;
-  /** A JWT of the hostile account, good for the rest of this storm. */
+  /** A JWT of the hostile account, valid for the rest of this storm. */
   readonly token: string;
-  /** An HTTP client of this storm. It ends with it, whatever it is at, unless its connections are not kept. */
+  /** An HTTP client that is closed when the storm ends, unless its connections are not kept alive. */
   readonly peer: (role: Role, n: number, options?: { isKept?: boolean }) => Peer;
   /** Ends the storm. */
   readonly signal: AbortSignal;
-  /** Counts what has become of an attack: statuses, sockets opened and closed. */
+  /** Counts outcomes of an attack: statuses, sockets opened and closed. */
   readonly count: (what: string, by?: number) => void;
 }
 
-/** One way to hurt others. What it may do in a second is part of it: clients and service share this machine's processors. */
+/** One way to harm other users. Each attack has a rate limit, because clients and service share this machine's processors. */
 export interface Attack {
   readonly name: string;
   /** Whether it needs an account. */
@@ -36,7 +36,7 @@ export interface Pace {
 
 const TICK_MS = 50;
 
-/** Begins `work` so often a second, with so many at most under way, until the storm is over. What is under way then is left alone. */
+/** Starts `work` at most `perSecond` times a second, with at most `atOnce` under way, until the storm ends. Work under way is not awaited. */
 export function paced(
   { signal }: Scene,
   { perSecond, atOnce }: Pace,
@@ -67,12 +67,12 @@ export function ticking(signal: AbortSignal, tick: () => void): Promise<void> {
 
 export interface Sockets {
   readonly role: Role;
-  /** How many are held open. One that is closed is opened anew, so many a second at most. */
+  /** How many sockets are held open. A closed socket is replaced, at most `opensPerSecond` a second. */
   readonly count: number;
   readonly opensPerSecond: number;
 }
 
-/** Holds TCP connections open until the storm is over. None of them is read unless `dress`, which is called with each new one, reads it. */
+/** Holds TCP connections open until the storm is over. Calls `dress` with each new connection, and never reads one unless `dress` does. */
 export async function holding(
   { target, signal, count: tally }: Scene,
   { role, count, opensPerSecond }: Sockets,
@@ -82,7 +82,7 @@ export async function holding(
   let [allowed, n] = [count, 0];
   await ticking(signal, () => {
     allowed = Math.min(allowed + (opensPerSecond * TICK_MS) / 1000, count);
-    // A tenth at a time: the kernel's queue of connections is short.
+    // Opens a tenth at a time, because the kernel's queue of connections is short.
     for (let batch = Math.ceil(count / 10); batch > 0 && allowed >= 1 && sockets.size < count; batch--) {
       allowed--;
       const { localAddress, headers } = sourceOf(target, role, n % 8);

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type Attack, paced } from './attack.js';
 import { inTurn } from '../turns.js';
 
-/** Sign-ins and sign-ups from many networks at once, each of which stays within its own limits. */
+/** Sign-ins and sign-ups from many networks at once; each network stays within its limits. */
 const signIns: Attack = {
   name: 'sign-ins',
   by: 'stranger',
@@ -29,7 +29,7 @@ const signIns: Attack = {
     }),
 };
 
-/** Tokens that are none, as fast as they are refused. One of another length would never be looked up. */
+/** Requests with invalid tokens, up to 200 a second. They have the length of valid ones, so each is looked up. */
 const badTokens: Attack = {
   name: 'bad-tokens',
   by: 'stranger',
@@ -44,7 +44,7 @@ const badTokens: Attack = {
   },
 };
 
-/** Payment events that nobody has signed, of the size that is still read. */
+/** Payment events with a wrong signature, of a size that the service still reads. */
 const webhooks: Attack = {
   name: 'webhooks',
   by: 'stranger',

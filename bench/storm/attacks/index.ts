@@ -7,5 +7,5 @@ import { WRITES } from './writes.js';
 
 export type { Attack, Scene } from './attack.js';
 
-/** All there are; each can be run alone. */
+/** All attacks; each can run alone. */
 export const ATTACKS: readonly Attack[] = [...UNREAD, ...GUESSES, ...QUEUES, ...WRITES, ...SOCKETS];

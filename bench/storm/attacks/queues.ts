@@ -2,7 +2,7 @@ import { json, type Peer } from '../peer.js';
 import { type Attack, headerLines, holding, paced, type Scene } from './attack.js';
 import { inTurn } from '../turns.js';
 
-/** Restore manifests and summaries of a large log, many at a time. */
+/** Asks for restore manifests and summaries of a large log, many at a time. */
 const manifests: Attack = {
   name: 'manifests',
   by: 'account',
@@ -15,7 +15,7 @@ const manifests: Attack = {
   },
 };
 
-/** Lists of tokens and workspaces, many at a time, and more of both as long as they are let. */
+/** Lists tokens and workspaces, many at a time, and creates more of both as long as it is allowed. */
 const lists: Attack = {
   name: 'lists',
   by: 'account',
@@ -36,7 +36,7 @@ const lists: Attack = {
   },
 };
 
-/** A search with a new key session each, so that each makes an index. */
+/** Searches with a new key session each time, so that each search builds an index. */
 const search: Attack = {
   name: 'search',
   by: 'account',
@@ -56,7 +56,7 @@ const search: Attack = {
   },
 };
 
-/** Large notes that are asked for and not read, and large notes that are sent a byte now and then. */
+/** Requests large notes and does not read them, and sends large notes whose upload stops after 2 MB. */
 const largeNotes: Attack = {
   name: 'large-notes',
   by: 'account',

@@ -4,10 +4,10 @@ import type { Peer } from '../peer.js';
 import { type Attack, paced, type Scene } from './attack.js';
 
 const MIB = 1024 * 1024;
-/** Beyond the quota, and no further: the disk is the machine's. */
+/** The attack stops a little beyond the quota, to spare the machine's disk. */
 const MOST_BYTES = QUOTA_BYTES + 64 * MIB;
 
-/** Uploads of a MiB each until the quota stops them, or so far beyond it that there is none. */
+/** Uploads 1 MiB each until the quota stops them, or until they are so far beyond it that the quota does not work. */
 const uploads: Attack = {
   name: 'uploads',
   by: 'account',
@@ -28,7 +28,7 @@ const uploads: Attack = {
   },
 };
 
-/** Bursts of small uploads to as many workspaces at once. */
+/** Bursts of 200 small uploads to 100 workspaces at once. */
 const manyUploads: Attack = {
   name: 'many-uploads',
   by: 'account',
@@ -43,7 +43,7 @@ const manyUploads: Attack = {
     }),
 };
 
-/** Workspaces with files in them, deleted one after the other, so that all of them are purged. */
+/** Deletes workspaces with files in quick succession, so that all of them are purged. */
 const purges: Attack = {
   name: 'purges',
   by: 'account',
