@@ -4,10 +4,15 @@ import { statement } from '../platform/database/index.js';
 const CORRECTION = 7_325_190_003;
 
 export const usageStatements = {
+  /** What all workspaces of the user $1 hold, and each of them; with $2, that one alone. Of one moment, oldest first. */
   ofUser: statement(
     'usage.of_user',
-    `SELECT id, document_bytes AS "usedBytes", live_files AS files FROM workspaces
-     WHERE user_id = $1 AND deleted_at IS NULL ORDER BY id`,
+    `SELECT coalesce(sum(document_bytes), 0)::bigint AS "usedBytes",
+       coalesce(
+         json_agg(json_build_object('id', id, 'usedBytes', document_bytes, 'files', live_files) ORDER BY id)
+           FILTER (WHERE $2::uuid IS NULL OR id = $2), '[]'
+       ) AS workspaces
+     FROM workspaces WHERE user_id = $1 AND deleted_at IS NULL`,
   ),
 
   total: statement(
