@@ -9,6 +9,7 @@ const ACCOUNT = `
     (SELECT max(last_seen_at) FROM devices WHERE user_id = u.id)
   ) AS "lastSeenAt",
   (SELECT count(*)::int FROM workspaces WHERE user_id = u.id AND deleted_at IS NULL) AS workspaces,
+  (SELECT coalesce(sum(document_bytes), 0)::bigint FROM workspaces WHERE user_id = u.id AND deleted_at IS NULL) AS "documentBytes",
   coalesce((SELECT used_bytes FROM storage_accounts WHERE user_id = u.id), 0) AS "assetBytes"`;
 
 export const accountsStatements = {

@@ -15,6 +15,8 @@ export interface ListedAccount {
   /** When a session, an access token or a device was last seen, to a day or a minute; null for never. */
   readonly lastSeenAt: Date | null;
   readonly workspaces: number;
+  /** What the kept versions of these take up. */
+  readonly documentBytes: number;
   /** What its assets take up. */
   readonly assetBytes: number;
 }

@@ -1,4 +1,5 @@
-import { AccountDeletion, Accounts, OwedCancellations } from '../account/index.js';
+import type { INestApplicationContext } from '@nestjs/common';
+import { AccountDeletion, type AccountDetails, Accounts, OwedCancellations } from '../account/index.js';
 import { accountOf } from './account-of.js';
 import type { Report } from './report.js';
 import { withService } from './with-service.js';
@@ -10,11 +11,11 @@ import { withService } from './with-service.js';
 export function deleteUser(email: string): Promise<Report> {
   return withService(async (service) => {
     const user = await accountOf(service, email);
-    const { workspaces, assetBytes } = await service.get(Accounts).get(user.id);
+    const held = await holdings(service, user.id);
     await service.get(AccountDeletion).delete(user.id, user.email);
     await service.get(OwedCancellations).settled();
-    const text = `Deleted ${user.email} with ${inWords(workspaces)}.`;
-    return { id: user.id, email: user.email, workspaces, assetBytes, text };
+    const text = `Deleted ${user.email} with ${inWords(held)}.`;
+    return { id: user.id, email: user.email, ...held, text };
   });
 }
 
@@ -22,11 +23,20 @@ export function deleteUser(email: string): Promise<Report> {
 export function previewDeletion(email: string): Promise<Report> {
   return withService(async (service) => {
     const user = await accountOf(service, email);
-    const { workspaces, assetBytes } = await service.get(Accounts).get(user.id);
-    const text = `${user.email} would be deleted for good, with ${inWords(workspaces)}.`;
-    return { dryRun: true, id: user.id, email: user.email, workspaces, assetBytes, text };
+    const held = await holdings(service, user.id);
+    const text = `${user.email} would be deleted for good, with ${inWords(held)}.`;
+    return { dryRun: true, id: user.id, email: user.email, ...held, text };
   });
 }
 
-const inWords = (workspaces: number): string =>
-  workspaces === 1 ? '1 workspace' : `${workspaces} workspaces`;
+type Holdings = Pick<AccountDetails, 'workspaces' | 'documentBytes' | 'assetBytes'>;
+
+async function holdings(service: INestApplicationContext, userId: string): Promise<Holdings> {
+  const { workspaces, documentBytes, assetBytes } = await service.get(Accounts).get(userId);
+  return { workspaces, documentBytes, assetBytes };
+}
+
+function inWords({ workspaces, documentBytes, assetBytes }: Holdings): string {
+  const all = workspaces === 1 ? '1 workspace' : `${workspaces} workspaces`;
+  return `${all}, ${documentBytes} bytes of documents and ${assetBytes} bytes of assets`;
+}

@@ -19,30 +19,23 @@ export function withState<T extends ListedAccount>(account: T): T & { state: 'ac
   return { ...account, state: account.suspendedAt ? 'suspended' : 'active' };
 }
 
-const HEADING = row('state', 'created', 'last seen', 'workspaces', 'asset bytes', 'email');
+const HEADING = row(
+  'state',
+  'created',
+  'last seen',
+  ['workspaces', 'document bytes', 'asset bytes'],
+  'email',
+);
 
 function line(account: ListedAccount): string {
-  const { createdAt, lastSeenAt, workspaces, assetBytes, email } = account;
-  return row(
-    withState(account).state,
-    day(createdAt),
-    lastSeenAt ? day(lastSeenAt) : '–',
-    String(workspaces),
-    String(assetBytes),
-    email,
-  );
+  const { createdAt, lastSeenAt, workspaces, documentBytes, assetBytes, email } = account;
+  const held = [workspaces, documentBytes, assetBytes].map(String);
+  return row(withState(account).state, day(createdAt), lastSeenAt ? day(lastSeenAt) : '–', held, email);
 }
 
-function row(
-  state: string,
-  created: string,
-  seen: string,
-  workspaces: string,
-  bytes: string,
-  email: string,
-): string {
+function row(state: string, created: string, seen: string, held: readonly string[], email: string): string {
   const left = [state.padEnd(9), created.padEnd(10), seen.padEnd(10)];
-  return [...left, workspaces.padStart(10), bytes.padStart(15), email].join('  ');
+  return [...left, ...held.map((text) => text.padStart(14)), email].join('  ');
 }
 
 const day = (time: Date): string => time.toISOString().slice(0, 10);

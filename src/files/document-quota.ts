@@ -18,12 +18,14 @@ export interface WorkspaceUsage {
 }
 
 export interface DocumentUsage {
-  /** Of all workspaces. */
+  /** Of all workspaces of the account. */
   readonly usedBytes: number;
   /** 0: unlimited. */
   readonly quotaBytes: number;
   readonly workspaces: readonly WorkspaceUsage[];
 }
+
+type Used = Omit<DocumentUsage, 'quotaBytes'>;
 
 /** An upload before its body has come. */
 export interface ForeseenUpload {
@@ -71,16 +73,13 @@ export class DocumentQuota {
     return this.configuration.documentQuotaProBytes || null;
   }
 
-  /** Oldest workspace first. */
-  async usage(userId: string): Promise<DocumentUsage> {
+  /** Oldest workspace first; with a workspace, the sums of the account and that one alone. */
+  async usage(userId: string, workspaceId: string | null = null): Promise<DocumentUsage> {
     const { documentQuotaFreeBytes, documentQuotaProBytes } = this.configuration;
     const isActive = await this.subscriptions.isActive(userId);
-    const workspaces = await this.database.run<WorkspaceUsage>(usageStatements.ofUser, [userId]);
-    return {
-      usedBytes: workspaces.reduce((sum, { usedBytes }) => sum + usedBytes, 0),
-      quotaBytes: isActive ? documentQuotaProBytes : documentQuotaFreeBytes,
-      workspaces,
-    };
+    const [used] = await this.database.run<Used>(usageStatements.ofUser, [userId, workspaceId]);
+    if (!used) throw new Error('the sum of the usage returned no row');
+    return { ...used, quotaBytes: isActive ? documentQuotaProBytes : documentQuotaFreeBytes };
   }
 
   /**

@@ -3,8 +3,6 @@ import { BEFORE_ALL_IDS, Database } from '../platform/database/index.js';
 import type { Examination, Finding } from '../platform/doctor/index.js';
 import { usageStatements } from './usage.queries.js';
 
-const WORKSPACES_AT_ONCE = 20;
-
 /** What a workspace counts, and what it has. */
 interface Count {
   readonly workspaceId: string;
@@ -17,23 +15,24 @@ interface Count {
 export class UsageCheck {
   constructor(private readonly database: Database) {}
 
-  /** With `fix` it counts anew, under the lock that uploads take: they wait for one workspace's count at most. */
+  /** Reads one workspace after the other, however long that takes, and locks none: with `fix` it adds what is missing. */
   async *drift({ fix }: Examination): AsyncGenerator<Finding> {
-    for (let after: string | undefined = BEFORE_ALL_IDS; after !== undefined;) {
-      const page: Count[] = await this.database.run(usageStatements.page, [after, WORKSPACES_AT_ONCE]);
-      for (const count of page.filter(({ usedBytes, actualBytes }) => usedBytes !== actualBytes)) {
-        if (fix) await this.recount(count.workspaceId);
-        yield finding(count, fix);
+    const session = await this.database.unhurried('doctor');
+    try {
+      if (fix) await session.run(usageStatements.correctAlone, []);
+      for (let above = BEFORE_ALL_IDS; ;) {
+        const [count] = await session.run<Count>(usageStatements.next, [above]);
+        if (!count) return;
+        const { workspaceId, usedBytes, actualBytes } = count;
+        if (usedBytes !== actualBytes) {
+          if (fix) await session.run(usageStatements.correct, [workspaceId, actualBytes - usedBytes]);
+          yield finding(count, fix);
+        }
+        above = workspaceId;
       }
-      after = page.at(-1)?.workspaceId;
+    } finally {
+      await session.end();
     }
-  }
-
-  private async recount(workspaceId: string): Promise<void> {
-    await this.database.transaction(async (tx) => {
-      await tx.run(usageStatements.lock, [workspaceId]);
-      await tx.run(usageStatements.recount, [workspaceId]);
-    });
   }
 }
 

@@ -18,10 +18,9 @@ export class UsageController {
   @BoundTokensToo('sees its workspace alone, and the sums of the account, to which its uploads are held')
   @Scopes('documents:read', 'documents:write')
   async get(@CurrentPrincipal() { userId, workspaceId }: Principal): Promise<UsageWire> {
-    const { usedBytes, quotaBytes, workspaces } = await this.documents.usage(userId);
-    const seen = workspaces.filter(({ id }) => workspaceId === null || id === workspaceId);
+    const { usedBytes, quotaBytes, workspaces } = await this.documents.usage(userId, workspaceId);
     return {
-      documents: { usedBytes, quotaBytes, workspaces: seen.map(workspaceUsageWire) },
+      documents: { usedBytes, quotaBytes, workspaces: workspaces.map(workspaceUsageWire) },
       assets: storageUsageWire(await this.assets.usage(userId)),
     };
   }

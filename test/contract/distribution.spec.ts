@@ -50,7 +50,7 @@ const LOOK_AT_ALL_NODES = {
     'doctor.stored',
     'storage.drift',
     'storage.recount',
-    'usage.page',
+    'usage.next',
     'backup.is_anybody_here',
   ],
 };

@@ -1,7 +1,9 @@
 import { Doctor, type Finding } from '../../src/platform/doctor/index.js';
 import { newId } from '../../src/platform/database/index.js';
+import { UsageCheck } from '../../src/files/usage-check.js';
 import { Retention } from '../../src/retention/index.js';
 import { sha256, startService, type TestService, type TestWorkspace } from '../kit/index.js';
+import { holdRow, holdTable } from '../kit/hold.js';
 import { expectCountedDocuments, expectDenseLogs } from '../kit/oracles.js';
 
 const QUOTA = 10_000;
@@ -137,5 +139,31 @@ describe('the doctor', () => {
     expect(await examine(true)).toEqual([{ ...finding, isFixed: true }]);
     expect(await examine(false)).toEqual([]);
     expect(await usedBytes(workspace)).toBe(8);
+  });
+
+  it('corrects each count once beside uploads and another doctor', async () => {
+    const workspace = await newWorkspace();
+    await workspace.put('YQ', 'one').expect(201);
+    await service.database.query('UPDATE workspaces SET document_bytes = 7 WHERE id = $1', [workspace.id]);
+    const row = await holdRow(service.database, 'workspaces', 'id', workspace.id);
+    const all = Promise.all([examine(true), examine(true), workspace.put('Yg', 'three').expect(201)]);
+    await row.waiting(3);
+    await row.release();
+    const [first, second] = await all;
+    expect([...first, ...second]).toHaveLength(1);
+    expect(await usedBytes(workspace)).toBe(8);
+    await expectCountedDocuments(service.database);
+  });
+
+  it('takes as long as it takes, and none of the connections that requests need', async () => {
+    const versions = await holdTable(service.database, 'versions');
+    const check = service.app.get(UsageCheck, { strict: false });
+    const first = check.drift({ now: service.clock.now(), isDeep: false, fix: false }).next();
+    await service.database.eventually(
+      `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+         AND application_name = 'cloud-sync-service doctor'`,
+    );
+    await versions.release();
+    expect(await first).toEqual({ done: true, value: undefined });
   });
 });

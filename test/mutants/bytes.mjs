@@ -77,6 +77,14 @@ export const BYTES_MUTANTS = [
     tests: [[RESERVE, 'takes no file, asset, note or checkpoint']],
   },
   {
+    name: 'documents of before counted over those of meanwhile',
+    promise: 'An upgrade counts each kept blob once, while uploads go on.',
+    file: 'src/platform/database/migrations/1763600000030-counted-documents.ts',
+    find: 'SET document_bytes = document_bytes + ${bytes}',
+    replace: 'SET document_bytes = ${bytes}',
+    tests: [['test/invariants/migrations.spec.ts', 'has what instances of the version before write']],
+  },
+  {
     name: 'bytes that come in do not count on the disk',
     promise: 'Uploads under way do not take the reserve of the disk.',
     file: 'src/platform/blobs/free-space.ts',

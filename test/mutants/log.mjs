@@ -39,8 +39,8 @@ export const LOG_MUTANTS = [
     also: [
       {
         file: 'src/platform/database/migrations/1763600000025-document-usage.ts',
-        find: 'CREATE INDEX files_deleted',
-        replace: 'CREATE SEQUENCE cursors; CREATE INDEX files_deleted',
+        find: 'ADD COLUMN document_bytes bigint NOT NULL DEFAULT 0;',
+        replace: 'ADD COLUMN document_bytes bigint NOT NULL DEFAULT 0; CREATE SEQUENCE cursors;',
       },
       {
         find: `UPDATE workspaces w

@@ -3,6 +3,8 @@ import { adminJson, adminReport } from '../kit/admin.js';
 import { assetToken, envelope, TestAssets } from '../kit/assets.js';
 import { eventually, startService, type TestService, TestSocket, type TestUser } from '../kit/index.js';
 
+const GIB = 1024 ** 3;
+
 let service: TestService;
 beforeAll(async () => {
   service = await startService();
@@ -30,6 +32,10 @@ describe('admin user list', () => {
   beforeAll(async () => {
     anna = await service.user('list-anna');
     const notes = await anna.workspace();
+    for (const text of ['one', 'three']) await notes.put('YQ', text);
+    const gone = await anna.workspace('gone');
+    await gone.put('YQ', 'not counted').expect(201);
+    await anna.delete(gone.path).expect(200);
     await TestAssets.of(notes).create(assetToken(), asset).expect(201);
     for (const name of ['list-bob', 'list-cleo']) await service.newcomer(name);
     await admin('suspend', 'list-bob@example.org');
@@ -46,13 +52,24 @@ describe('admin user list', () => {
         suspendedAt: null,
         lastSeenAt: null,
         workspaces: 1,
+        documentBytes: 8,
         assetBytes: asset.length,
         state: 'active',
       },
       expect.objectContaining({ email: 'list-bob@example.org', state: 'suspended', workspaces: 0 }),
-      expect.objectContaining({ email: 'list-cleo@example.org', state: 'active', assetBytes: 0 }),
+      expect.objectContaining({
+        email: 'list-cleo@example.org',
+        state: 'active',
+        documentBytes: 0,
+        assetBytes: 0,
+      }),
     ]);
     expect(await told('list', '--search', 'list-bob')).toMatch(/^suspended .* list-bob@example\.org$/m);
+    expect(await told('list', '--search', 'list-anna')).toMatch(
+      new RegExp(
+        `workspaces +document bytes +asset bytes +email\n.* 1 +8 +${asset.length} +list-anna@example\\.org$`,
+      ),
+    );
     expect(await told('list', '--search', 'nobody%')).toBe('There is no such account.');
   });
 
@@ -92,15 +109,20 @@ describe('admin user list', () => {
 describe('admin user show', () => {
   it('tells what the account is, holds, and can act for it', async () => {
     const user = await service.user('shown');
-    await user.workspace();
+    await (await user.workspace()).put('YQ', 'three').expect(201);
     await user.post('/api/v1/devices').send({ name: 'Laptop', platform: 'linux' }).expect(201);
     await user.post('/api/v1/auth/tokens').send({ name: 'laptop' }).expect(201);
     expect(await admin('show', 'Shown@Example.org')).toMatchObject({
       ...{ id: user.id, email: 'shown@example.org', state: 'active', suspendedAt: null },
       ...{ workspaces: 1, devices: 1, tokens: 1, sessions: 0 },
       subscription: { status: 'trial', isActive: true },
+      documentBytes: 5,
+      documents: { usedBytes: 5, quotaBytes: 50 * GIB },
       assets: { usedBytes: 0, locked: false },
     });
+    expect(await told('show', user.email)).toContain(`\ndocuments: 5 of ${50 * GIB} bytes\n`);
+    await service.newcomer('shown-free');
+    expect(await told('show', 'shown-free@example.org')).toContain('\ndocuments: 0 bytes, unlimited\n');
     await expect(admin('show', 'nobody@example.org')).rejects.toThrow(
       'there is no account nobody@example.org',
     );
@@ -128,9 +150,12 @@ describe('admin user delete', () => {
     await notes.put('path', 'content').expect(201);
     const socket = await TestSocket.join(notes, 'laptop');
     await admin('suspend', user.email);
+    expect(await told('delete', user.email, '--dry-run')).toBe(
+      'leaver@example.org would be deleted for good, with 1 workspace, 7 bytes of documents and 0 bytes of assets.',
+    );
     expect(await admin('delete', user.email, '--yes')).toEqual({
       ...{ id: user.id, email: user.email },
-      ...{ workspaces: 1, assetBytes: 0 },
+      ...{ workspaces: 1, documentBytes: 7, assetBytes: 0 },
     });
     await user.get('/api/v1/workspaces').expect(401);
     await socket.closed();

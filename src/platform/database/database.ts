@@ -1,6 +1,8 @@
 import pg, { type Pool, type PoolClient } from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
 import { AmbiguousCommit, isConnectionLost, sqlState } from './errors.js';
+import { DURABLE, WITHOUT_LIMITS } from './session.js';
+import { endQuietly } from './silence.js';
 import type { Parameter, Statement } from './statement.js';
 import type { Turns } from './turns.js';
 
@@ -14,6 +16,13 @@ const RETRY_WITHIN_MS = 5_000;
 export interface Tx {
   readonly manager: EntityManager;
   run<Row>(statement: Statement, values: readonly Parameter[]): Promise<Row[]>;
+}
+
+/** A connection of its own, each of whose statements commits alone and takes as long as it takes. */
+export interface UnhurriedSession {
+  run: Tx['run'];
+  /** To be called by whoever began it. Never rejects. */
+  end(): Promise<void>;
 }
 
 /**
@@ -56,6 +65,21 @@ export class Database {
       application_name: `cloud-sync-service ${purpose}`,
       query_timeout: answerWithinMs,
     });
+  }
+
+  /** For admin commands that read all there is: an instance has no connection to spare for it. */
+  async unhurried(purpose: string): Promise<UnhurriedSession> {
+    const client = this.dedicatedClient(purpose, 0);
+    client.on('error', () => undefined); // the statement under way fails, and says so
+    const end = (): Promise<void> => endQuietly(client);
+    try {
+      await client.connect();
+      await client.query(`${WITHOUT_LIMITS}; ${DURABLE}`);
+      return { run: (statement, values) => runOn(client, statement, values), end };
+    } catch (error) {
+      await end();
+      throw error;
+    }
   }
 
   /**
@@ -108,7 +132,7 @@ export class Database {
 }
 
 async function runOn<Row>(
-  client: PoolClient,
+  client: pg.ClientBase,
   statement: Statement,
   values: readonly Parameter[],
 ): Promise<Row[]> {

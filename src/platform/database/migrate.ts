@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { PoolClient } from 'pg';
 import type { DataSource } from 'typeorm';
 import { OperatorError } from '../../config/index.js';
@@ -10,8 +11,12 @@ const LOWEST_SERVER_VERSION = 150_000;
 /** Any number of instances may start at once: one migrates, the others wait for it. */
 const START_LOCK = 7_325_190_001;
 
-/** One transaction: with it ends that one may wait for as long as it takes. The lock is the session's. */
-const LOCK = `SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; SELECT pg_advisory_lock(${START_LOCK})`;
+/**
+ * The lock is the session's. It is tried again and again: a statement that waits for it has a snapshot, for whose end a migration
+ * with CREATE INDEX CONCURRENTLY would wait, for ever.
+ */
+const TRY_LOCK = `SELECT pg_try_advisory_lock(${START_LOCK}) AS "isOurs"`;
+const TRY_EVERY_MS = 100;
 
 /**
  * Runs `work` while no other instance is in its own start phase. The lock goes with its connection, so a crash
@@ -22,7 +27,7 @@ export async function underStartLock<T>(dataSource: DataSource, work: () => Prom
   const client = (await runner.connect()) as PoolClient;
   try {
     return await mayBeSilent(client, async () => {
-      await client.query(LOCK);
+      while (!(await client.query<{ isOurs: boolean }>(TRY_LOCK)).rows[0]?.isOurs) await delay(TRY_EVERY_MS);
       return await work();
     });
   } finally {

@@ -9,8 +9,8 @@ import { UploadsTogether1763600000020 } from './1763600000020-uploads-together.j
  * written in place (HOT) by the update that each upload makes of this row anyway. No CHECK: while instances of the version
  * before thin histories without counting, the count can only be too high; the doctor recounts.
  *
- * `put_file` and `put_files` keep their signatures for those instances and count as well. The table stays locked until the
- * existing blobs are counted, so no upload is missed; uploads wait meanwhile.
+ * `put_file` and `put_files` keep their signatures for those instances and count as well. Here the count begins at 0, so
+ * that the table is locked for milliseconds; `CountedDocuments1763600000030` adds what is there already.
  */
 export class DocumentUsage1763600000025 implements MigrationInterface {
   readonly name = 'DocumentUsage1763600000025';
@@ -18,13 +18,7 @@ export class DocumentUsage1763600000025 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
       ALTER TABLE workspaces ADD COLUMN document_bytes bigint NOT NULL DEFAULT 0;
-      CREATE INDEX files_deleted ON files (workspace_id, id) WHERE is_deleted;
       ${PUT_DOCUMENT} ${PUT_DOCUMENTS} ${WRAPPERS}
-      UPDATE workspaces w SET document_bytes = counted.bytes
-      FROM (SELECT workspace_id, sum(size) AS bytes FROM blobs b
-            WHERE EXISTS (SELECT FROM versions v WHERE v.workspace_id = b.workspace_id AND v.blob_id = b.id)
-            GROUP BY 1) counted
-      WHERE w.id = counted.workspace_id AND counted.bytes > 0;
     `);
   }
 
@@ -33,7 +27,6 @@ export class DocumentUsage1763600000025 implements MigrationInterface {
     await new UploadsTogether1763600000020().up(runner);
     await runner.query(`
       DROP FUNCTION put_documents; DROP FUNCTION put_document;
-      DROP INDEX files_deleted;
       ALTER TABLE workspaces DROP COLUMN document_bytes;
     `);
   }

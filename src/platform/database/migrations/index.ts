@@ -24,6 +24,8 @@ import { DocumentUsage1763600000025 } from './1763600000025-document-usage.js';
 import { SuspensionAndTrustedTime1763600000026 } from './1763600000026-suspension-and-trusted-time.js';
 import { Caps1763600000027 } from './1763600000027-caps.js';
 import { WrongPasswords1763600000028 } from './1763600000028-wrong-passwords.js';
+import { DeletedFiles1763600000029 } from './1763600000029-deleted-files.js';
+import { CountedDocuments1763600000030 } from './1763600000030-counted-documents.js';
 
 /** In the order in which they run. Hand-written; never edited once landed. */
 export const migrations = [
@@ -53,4 +55,6 @@ export const migrations = [
   SuspensionAndTrustedTime1763600000026,
   Caps1763600000027,
   WrongPasswords1763600000028,
+  DeletedFiles1763600000029,
+  CountedDocuments1763600000030,
 ];
