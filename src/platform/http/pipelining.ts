@@ -12,6 +12,7 @@ const READER = Symbol('reader');
 const UNANSWERED = Symbol('unanswered');
 const BODY_LEFT = Symbol('body left');
 const IS_HELD = Symbol('is held');
+const IS_IN_LINE = Symbol('is in line');
 
 /** The socket of an HTTP connection, with what Node.js and this file have added to it. */
 interface Connection extends Socket {
@@ -26,12 +27,16 @@ interface Connection extends Socket {
   /** Bytes of the request that is being read; infinite when nobody knows, 0 between two requests. */
   [BODY_LEFT]: number;
   [IS_HELD]: boolean;
+  [IS_IN_LINE]?: boolean;
 }
 
 /**
  * Reads no further request from a connection with 16 that are unanswered, until the answer to one is sent. Node.js begins
  * all requests of a packet, which may be thousands, and stops reading only after it. So its parser gets each packet in parts, which
  * end where a request can end; what it may not have yet goes back into the stream.
+ *
+ * Requests that a connection sends without waiting for an answer also take turns: one of all connections begins in each turn of
+ * the event loop, so that however many there are they delay the requests of others by one.
  */
 export function limitPipelining(server: Server): void {
   server.on('connection', (connection: Connection) => {
@@ -48,7 +53,7 @@ export function limitPipelining(server: Server): void {
     const { 'content-length': length = 0, 'transfer-encoding': encoding } = request.headers;
     connection[BODY_LEFT] = encoding === undefined ? Number(length) : Infinity;
     connection[UNANSWERED]++;
-    response.on('close', goOn);
+    response.on('close', noteAnswered);
   });
 }
 
@@ -59,9 +64,12 @@ export function noteComplete({ socket }: IncomingMessage): void {
 
 function read(this: Connection, chunk: Buffer): void {
   let at = 0;
-  while (at < chunk.length && this.parser && !mustWait(this)) {
+  let hasBegun = false;
+  while (at < chunk.length && this.parser && !mustWait(this) && !(hasBegun && isBetween(this))) {
     const end = partEnd(this, chunk, at);
+    const unanswered = this[UNANSWERED];
     this[READER]?.(at === 0 && end === chunk.length ? chunk : chunk.subarray(at, end));
+    hasBegun ||= this[UNANSWERED] > unanswered;
     at = end;
   }
   if (this.parser) this[IS_HELD] = at < chunk.length;
@@ -69,6 +77,25 @@ function read(this: Connection, chunk: Buffer): void {
   if (at === chunk.length) return;
   if (this.parser) this.pause(); // first: a stream that flows would hand out again at once what it gets back
   this.unshift(chunk.subarray(at));
+  if (this.parser && !mustWait(this)) waitForTurn(this);
+}
+
+/** Connections with a request that may begin when it is their turn. */
+const line: Connection[] = [];
+
+function waitForTurn(connection: Connection): void {
+  if (connection[IS_IN_LINE]) return;
+  connection[IS_IN_LINE] = true;
+  if (line.push(connection) === 1) setImmediate(next);
+}
+
+function next(): void {
+  const connection = line.shift();
+  if (connection) {
+    connection[IS_IN_LINE] = false;
+    goOn(connection);
+  }
+  if (line.length > 0) setImmediate(next);
 }
 
 /**
@@ -95,18 +122,22 @@ function partEnd(connection: Connection, chunk: Buffer, at: number): number {
 }
 
 /** An answer has gone out, or its connection has ended. */
-function goOn(this: ServerResponse): void {
+function noteAnswered(this: ServerResponse): void {
   const connection = this.req.socket as Connection;
   connection[UNANSWERED]--;
-  if (connection[IS_HELD] && connection.parser && !mustWait(connection)) {
-    connection[IS_HELD] = false;
-    connection.resume();
-  }
+  if (connection[IS_HELD] && connection.parser && !mustWait(connection)) waitForTurn(connection);
+}
+
+function goOn(connection: Connection): void {
+  if (!connection[IS_HELD] || !connection.parser || mustWait(connection)) return;
+  connection[IS_HELD] = false;
+  connection.resume();
 }
 
 /** A request that has begun is read to its end; none begins behind the last answer. */
 function mustWait(connection: Connection): boolean {
   if (connection._paused) return true;
-  const isBetween = connection[BODY_LEFT] === 0;
-  return isBetween && (connection[UNANSWERED] >= MOST_UNANSWERED || connection.writableEnded);
+  return isBetween(connection) && (connection[UNANSWERED] >= MOST_UNANSWERED || connection.writableEnded);
 }
+
+const isBetween = (connection: Connection): boolean => connection[BODY_LEFT] === 0;
