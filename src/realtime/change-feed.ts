@@ -12,6 +12,8 @@ const PAGE = 1000;
 /** Of encrypted paths in one message: well below what a socket may have waiting. */
 const MESSAGE_BYTES = 256 * 1024;
 const ROW_BYTES = 200;
+/** Written to sockets at a stretch. The kernel copies what it is given: some milliseconds. */
+const BYTES_PER_TURN = 4 * 1024 * 1024;
 const FLUSH_MS = 100;
 
 /**
@@ -114,10 +116,17 @@ export class ChangeFeed {
       forAuthors.set(author, others.length > 0 ? frameOf(changesMessage(others, cursor)) : null);
     }
     this.told = cursor;
-    for (const member of this.members) {
+    let written = 0;
+    // Whoever comes in at a pause is welcomed at this cursor: the message is not for them.
+    for (const member of [...this.members]) {
       const own = forAuthors.get(member.deviceId ?? '');
       const frame = own === undefined ? forAll : own;
-      if (frame) member.sendFrame(frame);
+      if (!frame) continue;
+      member.sendFrame(frame);
+      written += frame.length;
+      if (written < BYTES_PER_TURN) continue;
+      written = 0;
+      await setImmediate();
     }
     if (forAll.length > MESSAGE_BYTES / 4) await this.flushed();
   }
