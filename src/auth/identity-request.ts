@@ -7,6 +7,8 @@ export const CLIENT_ADDRESS_HEADER = 'x-client-address';
 export interface IdentityRequest {
   /** The address of the client. */
   readonly ip: string;
+  /** Aborted when the client has gone. */
+  readonly gone: AbortSignal;
   /** Whether it is a sign-in, in which an unknown account must take as long as a wrong password. */
   readonly isSignIn: boolean;
   /** Each password hash that the request has found right, or has made. */
@@ -37,6 +39,7 @@ export async function inIdentityRequest(
 ): Promise<Response> {
   const request: IdentityRequest = {
     ip: webRequest.headers.get(CLIENT_ADDRESS_HEADER) ?? '',
+    gone: webRequest.signal,
     isSignIn: new URL(webRequest.url).pathname.endsWith('/sign-in/email'),
     hashes: new Set(),
     isWrong: false,

@@ -42,7 +42,10 @@ export class IdentityController {
     // From our own address: a request target may name any host, and the handler would take it for its own.
     const url = new URL(`/api/auth/${path}`, this.configuration.publicUrl);
     url.search = queryOf(request.url);
-    const answer = await this.identity.handler(await toWebRequest(request, url, this.configuration));
+    const gone = new AbortController();
+    reply.raw.once('close', () => gone.abort());
+    const webRequest = await toWebRequest(request, url, this.configuration, gone.signal);
+    const answer = await this.identity.handler(webRequest);
     reply.status(answer.status);
     answer.headers.forEach((value, name) => {
       if (name !== 'set-cookie') reply.header(name, value);
@@ -61,6 +64,7 @@ async function toWebRequest(
   request: FastifyRequest,
   url: URL,
   configuration: Configuration,
+  signal: AbortSignal,
 ): Promise<Request> {
   const headers = new Headers();
   for (const [name, value] of Object.entries(request.headers)) {
@@ -73,6 +77,7 @@ async function toWebRequest(
   return new Request(url, {
     method: request.method,
     headers,
+    signal,
     ...(body?.length ? { body: new Uint8Array(body) } : {}),
   });
 }

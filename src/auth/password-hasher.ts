@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { availableParallelism } from 'node:os';
 import { networkKey, ServiceUnavailable } from '../platform/http/index.js';
 import { type FairSemaphore, Queues } from '../platform/limits/index.js';
+import { identityRequests } from './identity-request.js';
 import { PasswordCost } from './password-cost.module.js';
 import { deriveInVain, isHashOf, isSameCost, makeHash, parseHash } from './password-hash.js';
 
@@ -58,9 +59,12 @@ export class PasswordHasher {
     return this.slots.queued;
   }
 
-  /** Runs work in a slot of the network of this address. @throws HashingBusy when none becomes free soon */
+  /**
+   * Runs work in a slot of the network of this address. @throws HashingBusy when none becomes free soon, or before the client
+   * of the request goes
+   */
   async inSlot<T>(ip: string, work: () => Promise<T>): Promise<T> {
-    const release = await this.slots.take(networkKey(ip)).catch(() => {
+    const release = await this.slots.take(networkKey(ip), identityRequests.getStore()?.gone).catch(() => {
       throw new HashingBusy();
     });
     try {

@@ -368,6 +368,17 @@ describe('hashing', () => {
     expect(new Set(await Promise.all(signUps))).toEqual(new Set([200]));
   });
 
+  it('is not done for a client that has gone while it waited', async () => {
+    const release = await takeSlots();
+    const before = hasher().queued;
+    const gone = signIn(service, 'nobody@example.org', 'not the password', '198.51.100.77');
+    gone.end(() => undefined);
+    await eventually(() => expect(hasher().queued).toBe(before + 1));
+    gone.abort();
+    await eventually(() => expect(hasher().queued).toBe(before));
+    release();
+  });
+
   it('is refused early, with the time to come again, when too many wait; one network does not keep out others', async () => {
     const release = await takeSlots();
     const waiting = (): supertest.Test =>

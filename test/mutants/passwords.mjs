@@ -152,4 +152,13 @@ export const PASSWORD_MUTANTS = [
     replace: '',
     tests: [[ORIGINS, 'with the fetch of Node.js itself']],
   },
+  {
+    name: 'hashing for clients that have gone',
+    promise: 'A sign-in whose client has gone leaves the queue.',
+    file: 'src/auth/password-hasher.ts',
+    find: 'this.slots.take(networkKey(ip), identityRequests.getStore()?.gone)',
+    replace: 'this.slots.take(networkKey(ip))',
+    also: [{ find: "import { identityRequests } from './identity-request.js';\n", replace: '' }],
+    tests: [['test/api/passwords.spec.ts', 'for a client that has gone']],
+  },
 ];

@@ -106,7 +106,13 @@ describe('admin user reset-password', () => {
 
   it('a session that was ended as soon as it had begun is not handed out', async () => {
     const passwords = service.app.get(HandledPasswords, { strict: false });
-    const request = { ip: '127.0.0.1', isSignIn: true, hashes: new Set(['a hash']), isWrong: false };
+    const request = {
+      ip: '127.0.0.1',
+      isSignIn: true,
+      hashes: new Set(['a hash']),
+      isWrong: false,
+      gone: new AbortController().signal,
+    };
     await identityRequests.run(request, async () => {
       const gone = { id: randomUUID(), userId: randomUUID() };
       await expect(passwords.check(gone)).rejects.toThrow('Invalid email or password');
