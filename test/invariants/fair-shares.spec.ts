@@ -95,13 +95,22 @@ describe('one user who asks for much delays another by what is under way:', () =
     });
     await eventually(() => expect(refused).toBe(21)); // one at work and eight waiting
     const found = own.found('needle');
-    const queue = queueOf(service.app.get(Search, { strict: false }), 'builds');
+    const queue = queueOf(service.app.get(Search, { strict: false }), 'smallBuilds');
     await eventually(() => expect(queue.queued).toBe(9));
     goOn();
     expect(await found).toEqual(['note.md']);
     expect(built.indexOf(victim.id)).toBe(1);
     expect((await Promise.all(searches)).filter((status) => status === 200)).toHaveLength(9);
     spy.mockRestore();
+  });
+
+  it('search indexes of large workspaces, which small ones do not wait for', async () => {
+    const large = queueOf(service.app.get(Search, { strict: false }), 'largeBuilds');
+    const release = await large.take(hostile.id);
+    const own = await TestVault.setUp(await victim.workspace());
+    await own.create('small.md', 'needle').expect(201);
+    expect(await own.found('needle')).toEqual(['small.md']);
+    release();
   });
 
   it('pieces of assets', async () => {

@@ -65,10 +65,18 @@ export const SHARES_MUTANTS = [
   inOneLine(
     'search indexes in one line',
     'src/automation/search/search.service.ts',
-    'this.builds.during(vault.userId,',
-    "this.builds.during('all',",
+    'builds.during(vault.userId,',
+    "builds.during('all',",
     [[SHARES, 'search indexes']],
   ),
+  {
+    name: 'small search indexes behind large ones',
+    promise: 'The search of a small workspace does not wait for the index of a large one.',
+    file: 'src/automation/search/search.service.ts',
+    find: 'fileCount <= SMALL_WORKSPACE_FILES ?',
+    replace: 'fileCount <= 0 * SMALL_WORKSPACE_FILES ?',
+    tests: [[SHARES, 'which small ones do not wait for']],
+  },
   inOneLine(
     'key derivations in one line',
     'src/automation/key-check.ts',

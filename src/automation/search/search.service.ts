@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock, inTime } from '../../platform/clock/index.js';
 import { ServiceUnavailable } from '../../platform/http/index.js';
 import { type FairSemaphore, Queues } from '../../platform/limits/index.js';
+import { ChangeLogReader } from '../../sync/index.js';
 import { EventLoopYield } from '../event-loop-yield.js';
 import { IDLE_MS } from '../key-session-lifetime.js';
 import { copyOf, type Vault, wipe } from '../vault.js';
@@ -16,13 +17,17 @@ import type { TextIndex } from './text-index.js';
  * Each is seconds of work for a large workspace, and may take all the memory that indexes may have. Who was told to ask
  * again keeps the turn, for as long as the session may live without being used.
  */
-const BUILDS = {
+const LARGE_BUILDS = {
   atOnce: 1,
   waiting: 64,
   perOwner: { atOnce: 1, waiting: 8 },
   waitMs: IDLE_MS,
   busy: 'too many searches are being prepared',
 };
+
+/** Of these an index is built in a fraction of a second and takes little memory: they do not wait for large ones. */
+const SMALL_WORKSPACE_FILES = 200;
+const SMALL_BUILDS = LARGE_BUILDS;
 
 const ASK_AGAIN_AFTER_S = 5;
 
@@ -41,15 +46,18 @@ export class Search {
   /** Before anybody on the way gives up: this service itself cuts a connection that is silent for a minute. */
   readonly answerWithinMs: number = 25_000;
 
-  private readonly builds: FairSemaphore;
+  private readonly largeBuilds: FairSemaphore;
+  private readonly smallBuilds: FairSemaphore;
 
   constructor(
     private readonly indexes: SearchIndexes,
     private readonly feed: IndexFeed,
     private readonly clock: Clock,
+    private readonly log: ChangeLogReader,
     queues: Queues,
   ) {
-    this.builds = queues.open('search_indexes', BUILDS);
+    this.largeBuilds = queues.open('search_indexes', LARGE_BUILDS);
+    this.smallBuilds = queues.open('small_search_indexes', SMALL_BUILDS);
   }
 
   /**
@@ -92,6 +100,9 @@ export class Search {
     const { ended } = index;
     ended.throwIfAborted();
     const notes = await this.feed.follow(index, vault);
-    return notes ?? this.builds.during(vault.userId, () => this.feed.build(index, vault), ended);
+    if (notes) return notes;
+    const { fileCount } = await this.log.status(index.workspaceId);
+    const builds = fileCount <= SMALL_WORKSPACE_FILES ? this.smallBuilds : this.largeBuilds;
+    return builds.during(vault.userId, () => this.feed.build(index, vault), ended);
   }
 }
