@@ -430,7 +430,7 @@ describe('a request whose client goes', () => {
 });
 
 describe('answers that nobody reads', () => {
-  /** As many requests as a connection has unanswered, whose answers wait behind a download that nobody reads. */
+  /** Requests whose answers wait behind a download that nobody reads; with two such pages Node.js reads no further. */
   async function hoard(): Promise<Socket> {
     const inFlight = service.app.get(InFlightRequests);
     const workspace = await (await service.user('hoarder')).workspace();
@@ -443,7 +443,7 @@ describe('answers that nobody reads', () => {
     const download = headOf('GET', workspace.file('bGFyZ2U'), { Host: 'x', Authorization });
     const page = headOf('GET', '/openapi.json', { Host: 'x' });
     socket.write(Buffer.concat([download, ...Array<Buffer>(100).fill(page)]));
-    await eventually(() => expect(inFlight.count - before).toBe(16));
+    await eventually(() => expect(inFlight.count - before).toBe(3));
     await eventually(() => expect(inFlight.underWay - before).toBe(1)); // the pages are made
     return socket;
   }
@@ -469,7 +469,7 @@ describe('answers that nobody reads', () => {
     await once(slow, 'readable');
     const hoarder = await hoard();
     expect(inFlight.cutUnread(1000 * MIB)).toBe(0);
-    expect(inFlight.cutUnread(MIB)).toBe(1);
+    expect(inFlight.cutUnread(MIB / 8)).toBe(1);
     await eventually(() => expect(inFlight.count).toBe(1));
     expect((await received(slow)).length).toBeGreaterThan(16 * MIB);
     hoarder.destroy();
