@@ -312,6 +312,7 @@ describe('the subscription of a deleted account', () => {
   it('is gone through once more whenever that is asked for, also in the moment in which it ends', async () => {
     const cancellations = first.app.get(OwedCancellations);
     for (let moment = 0; moment < 12; moment++) {
+      await cancellations.settled(); // what deletions before have asked for
       let passes = 0;
       const settle = jest.spyOn(cancellations, 'settle').mockImplementation(() => {
         passes++;
