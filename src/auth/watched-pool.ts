@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { sqlState } from '../platform/database/index.js';
-import { addressKey } from '../platform/http/index.js';
+import { networkKey } from '../platform/http/index.js';
 import { type FairSemaphore, type Queues } from '../platform/limits/index.js';
 import { identityRequests } from './identity-request.js';
 
@@ -36,12 +36,12 @@ export class WatchedPool {
   }
 
   /**
-   * Lends few connections at a time, fairly by address: the handler holds one through a transaction, and the rest of the
+   * Lends few connections at a time, fairly by network: the handler holds one through a transaction, and the rest of the
    * service needs the pool too.
    */
   async connect(): Promise<Connection> {
     const request = identityRequests.getStore();
-    const release = await this.noting(() => this.lendable.take(request ? addressKey(request.ip) : SERVICE));
+    const release = await this.noting(() => this.lendable.take(request ? networkKey(request.ip) : SERVICE));
     const client = await this.noting(() => this.pool.connect()).catch((error: unknown) => {
       release();
       throw error;

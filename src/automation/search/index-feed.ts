@@ -39,7 +39,7 @@ export class IndexFeed {
     }
   }
 
-  /** The same from the beginning. One at a time: it may take all the room there is. @throws KeySessionRequired */
+  /** The same from the beginning. One large workspace at a time: it may take all the room there is. @throws KeySessionRequired */
   async build(index: SessionIndex, vault: Vault): Promise<TextIndex> {
     index.isBuilding = true;
     try {

@@ -57,8 +57,8 @@ export class SearchIndexes implements OnApplicationBootstrap, OnApplicationShutd
   }
 
   /**
-   * Has those give way that have not been used for the longest time, until the rest is within the budget. The one that is
-   * being built stays; beside it, the one that grows gives way itself.
+   * Has those give way that have not been used for the longest time, until the rest is within the budget. One that is being
+   * built stays, also when it is the one that grows; any other that grows beside it gives way itself.
    */
   makeRoomFor(growing: SessionIndex): void {
     let bytes = 0;
@@ -70,7 +70,7 @@ export class SearchIndexes implements OnApplicationBootstrap, OnApplicationShutd
       this.empty(index);
     }
     const isBesideBuilding = [...this.all.values()].some((index) => index.isBuilding && index !== growing);
-    if (bytes > this.budget && isBesideBuilding) this.empty(growing);
+    if (bytes > this.budget && isBesideBuilding && !growing.isBuilding) this.empty(growing);
   }
 
   /** Drops those whose session has ended by itself, and those of which no event has told. */

@@ -6,7 +6,7 @@ const PATIENCE_MS = 50;
 /** As long as the pool itself would wait for a connection. */
 const LONGEST_WAIT_MS = 5_000;
 
-/** A client that has asked for something so recently counts as being here. */
+/** A user who has asked for something so recently counts as being here. */
 const LATELY_MS = 1_000;
 
 /** Begins as the pool's own error, so that it counts as one: nothing was sent, and a retry may succeed. */
@@ -45,7 +45,7 @@ export class Turns {
   private readonly atOnce: number;
   private readonly connections: number;
   private readonly patienceMs: number;
-  /** Statements of one client at once: while no other has asked for anything lately, and else. */
+  /** Statements of one client at once: while no other user has asked for anything lately, and else. */
   private readonly ofOne: { readonly alone: number; readonly beside: number };
   private readonly transactionsOfOne: number;
   private readonly lately = new LatestTwo();
@@ -75,7 +75,7 @@ export class Turns {
   /** Runs a single statement in its turn. */
   async during<T>(work: () => Promise<T>): Promise<T> {
     const client = currentClient();
-    this.lately.note(client);
+    this.lately.note(requestScope.getStore()?.userId);
     if (this.mayGo(client, true, false)) this.statements.increment(client);
     else await this.turn(client, true);
     try {
@@ -103,6 +103,8 @@ export class Turns {
     if (this.statements.total + this.transactions.total >= this.connections) return false;
     if (isStatement && !isUrgent && this.statements.total >= this.atOnce) return false;
     if (client === SERVICE) return true;
+    const connectionsOfOne = this.statements.of(client) + this.transactions.of(client);
+    if (connectionsOfOne >= atLeastOne(this.connections - 1)) return false;
     if (!isStatement) return this.transactions.of(client) < this.transactionsOfOne;
     return this.statements.of(client) < this.ofOne[this.lately.isAlone(client) ? 'alone' : 'beside'];
   }
@@ -138,7 +140,14 @@ export class Turns {
     return waiter;
   }
 
+  /** Whether there was one to start. */
   private callNext(): boolean {
+    let hasCalled = false;
+    while (this.callOne()) hasCalled = true;
+    return hasCalled;
+  }
+
+  private callOne(): boolean {
     const at = this.line.findIndex(({ client, isStatement, isUrgent }) =>
       this.mayGo(client, isStatement, isUrgent),
     );
@@ -151,16 +160,16 @@ export class Turns {
   }
 }
 
-/** Which clients have asked for something lately, as far as it takes to tell whether one is alone. The service is none. */
+/** Which users have asked for something lately, as far as it takes to tell whether a client is alone. */
 class LatestTwo {
-  private latest = { client: SERVICE, at: -Infinity };
+  private latest = { client: '', at: -Infinity };
   private before = this.latest;
 
-  note(client: string): void {
-    if (client === SERVICE) return;
-    const now = { client, at: performance.now() };
-    if (client !== this.latest.client) this.before = this.latest;
-    this.latest = now;
+  /** Nothing is noted of a network: it may be that of a user who is not known yet. */
+  note(userId: string | undefined): void {
+    if (userId === undefined) return;
+    if (userId !== this.latest.client) this.before = this.latest;
+    this.latest = { client: userId, at: performance.now() };
   }
 
   isAlone(client: string): boolean {

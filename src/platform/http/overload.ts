@@ -96,7 +96,7 @@ export class Overload implements OnApplicationShutdown {
     if (this.inFlight.areMoreThan(part * MAX_IN_FLIGHT)) return 'in_flight';
     const maxWaiting = MAX_WAITING_PER_CONNECTION * this.configuration.databasePoolSize;
     if (this.database.waiting > part * maxWaiting) return 'database';
-    return this.lateLooks >= part * LATE_LOOKS ? 'event_loop' : undefined;
+    return this.lateLooks >= LATE_LOOKS ? 'event_loop' : undefined;
   }
 
   private look(): void {
