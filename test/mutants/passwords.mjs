@@ -35,8 +35,8 @@ export const PASSWORD_MUTANTS = [
     name: 'one network fills the queue of hashing',
     promise: 'A network waits for its own passwords alone.',
     file: 'src/auth/password-hasher.ts',
-    find: 'this.slots.take(networkKey(ip))',
-    replace: "this.slots.take('all')",
+    find: 'this.slots.take(networkKey(ip),',
+    replace: "this.slots.take('all',",
     tests: [[PASSWORDS, 'one network does not keep out others']],
   },
   {

@@ -94,7 +94,7 @@ export const SHARES_MUTANTS = [
   inOneLine(
     'payment events in one line',
     'src/billing/webhook.controller.ts',
-    'during(addressKey(request.ip), read)',
+    'during(networkKey(request.ip), read)',
     "during('all', read)",
     [['test/api/webhook.spec.ts', 'of one address and no more']],
   ),
