@@ -248,8 +248,8 @@ export const OPERATION_MUTANTS = [
     promise:
       'Beside its own PostgreSQL the service has few statements at work at once, and few connections for them.',
     file: 'src/platform/database/turns.ts',
-    find: 'if (this.mayGo(true, false)) this.statements++;',
-    replace: 'if (this.statements >= 0) this.statements++;',
+    find: 'if (this.mayGo(client, true, false))',
+    replace: 'if (this.statements.total >= 0)',
     tests: [['test/invariants/statement-turns.spec.ts', 'take turns']],
   },
   {
