@@ -37,6 +37,8 @@ export interface ProxiedRequest {
   readonly path: string;
 }
 
+const IDLE_WITHIN_MS = 120_000;
+
 export type Weather = (request: ProxiedRequest) => Fault | undefined;
 
 /** Stands before a real HTTP server and does to its requests what networks and servers do. */
@@ -45,7 +47,7 @@ export class FaultProxy {
   readonly requests: ProxiedRequest[] = [];
   private weather: Weather = () => undefined;
   private readonly sockets = new Set<Socket>();
-  private readonly underWay = new Set<Promise<void>>();
+  private readonly underWay = new Map<Promise<void>, string>();
   private readonly server = createServer((request, response) => this.take(request, response));
 
   private constructor(private readonly target: URL) {}
@@ -80,9 +82,14 @@ export class FaultProxy {
     this.weather = () => undefined;
   }
 
-  /** Resolves when nothing is under way any more, late arrivals included. */
+  /** Resolves when nothing is under way any more, late arrivals included. @throws with what still is after two minutes */
   async idle(): Promise<void> {
-    while (this.underWay.size > 0) await Promise.all(this.underWay);
+    const late = AbortSignal.timeout(IDLE_WITHIN_MS);
+    const gaveUp = once(late, 'abort').then(() => {
+      throw new Error(`still under way: ${[...this.underWay.values()].join(', ')}`);
+    });
+    gaveUp.catch(() => undefined);
+    while (this.underWay.size > 0) await Promise.race([Promise.all(this.underWay.keys()), gaveUp]);
   }
 
   async close(): Promise<void> {
@@ -103,7 +110,7 @@ export class FaultProxy {
 
   private take(request: IncomingMessage, response: ServerResponse): void {
     const serving = this.serve(request, response).finally(() => this.underWay.delete(serving));
-    this.underWay.add(serving);
+    this.underWay.set(serving, `${request.method} ${request.url}`);
   }
 
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -160,16 +167,23 @@ export class FaultProxy {
     response: ServerResponse,
   ): Promise<void> {
     const headers = fault?.kind === 'lie' ? { ...answer.headers, ...fault.headers } : answer.headers;
-    response.once('close', () => answer.destroy());
+    const gone = new Promise((resolve) => response.once('close', resolve));
+    void gone.then(() => answer.destroy());
+    if (response.destroyed) {
+      answer.destroy();
+      return;
+    }
     response.writeHead(answer.statusCode ?? 502, headers);
     if (fault?.kind !== 'truncate' && fault?.kind !== 'half-close' && fault?.kind !== 'stall') {
       answer.pipe(response);
       return;
     }
-    const body = await buffer(answer);
+    const body = await Promise.race([buffer(answer), gone.then(() => Buffer.alloc(0))]);
     const share = (fault.kind === 'truncate' ? fault.share : undefined) ?? 0.5;
     response.flushHeaders();
-    await new Promise((sent) => response.write(body.subarray(0, Math.ceil(body.length * share)), sent));
+    const part = body.subarray(0, Math.ceil(body.length * share));
+    // Of a client that has gone nobody is told that the part is written.
+    await Promise.race([new Promise((sent) => response.write(part, sent)), gone]);
     if (fault.kind === 'truncate') request.socket.resetAndDestroy();
     if (fault.kind === 'half-close') request.socket.end();
   }
