@@ -32,7 +32,7 @@ const SLOW_CONNECTIONS = 2_000;
  * what waits for a reader, so the service may have to hold some, or to end some connections, or neither.
  */
 const [FILES, PATH_LENGTH] = [1_000, 4_096];
-const [SILENT_READERS, ANSWERS_EACH] = [100, 16];
+const [SILENT_READERS, ANSWERS_EACH] = [40, 4];
 const MOST_BYTES = 600 * 1024 * 1024;
 const AT_ONCE = 20;
 
