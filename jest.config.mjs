@@ -3,6 +3,8 @@ export default {
   rootDir: '.',
   roots: ['<rootDir>/src', '<rootDir>/test', '<rootDir>/examples'],
   testMatch: ['<rootDir>/test/**/*.spec.ts'],
+  // The storm takes minutes of all the machine has: STORM=1 npx jest neighbours
+  testPathIgnorePatterns: ['/node_modules/', ...(process.env.STORM ? [] : ['/neighbours\\.spec'])],
   globalSetup: '<rootDir>/test/kit/global-setup.mjs',
   globalTeardown: '<rootDir>/test/kit/global-teardown.mjs',
   setupFilesAfterEnv: ['<rootDir>/test/kit/give-way.ts', '<rootDir>/test/kit/judge-answers.ts'],
