@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { isUUID } from 'class-validator';
-import { generatePat, hashPat, lockUser, type Scope, TOKEN_REVOKED } from '../auth/index.js';
+import { generatePat, hashPat, lockOwnUser, type Scope, TOKEN_REVOKED } from '../auth/index.js';
 import { Clock, parseInstant } from '../platform/clock/index.js';
-import { AFTER_ALL_IDS, Database, newId } from '../platform/database/index.js';
+import { AFTER_ALL_IDS, Database, newId, pagesById } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
-import { BadRequest, Conflict, NotFound, notFoundIfPurged, Unauthorized } from '../platform/http/index.js';
+import { BadRequest, Conflict, NotFound, notFoundIfPurged } from '../platform/http/index.js';
 import { RateLimiter } from '../platform/limits/index.js';
 import { Workspaces } from '../workspaces/index.js';
 import type { AccessToken } from './access-token.js';
@@ -36,13 +36,10 @@ export class AccessTokens {
   ) {}
 
   /** Newest first, revoked and expired ones included, page by page; never the tokens themselves. */
-  async *list(userId: string): AsyncGenerator<AccessToken[], void> {
-    for (let below: string | undefined = AFTER_ALL_IDS; below !== undefined;) {
-      const values = [userId, below, PAGE];
-      const page: AccessToken[] = await this.database.run(accessTokenStatements.page, values);
-      yield page;
-      below = page[PAGE - 1]?.id;
-    }
+  list(userId: string): AsyncGenerator<AccessToken[], void> {
+    return pagesById(AFTER_ALL_IDS, PAGE, (below) =>
+      this.database.run<AccessToken>(accessTokenStatements.page, [userId, below, PAGE]),
+    );
   }
 
   /** Those that can be used, newest first, `limit` at most. */
@@ -91,8 +88,7 @@ export class AccessTokens {
     const { id, name, scopes, workspaceId, createdAt, expiresAt } = token;
     try {
       await this.database.transaction(async (tx) => {
-        // Without the lock two at once would count the same.
-        if (!(await lockUser(tx, userId))) throw new Unauthorized();
+        await lockOwnUser(tx, userId);
         const cap = [userId, createdAt, MAX_LIVE];
         const [found] = await tx.run<{ isFull: boolean }>(accessTokenStatements.isFull, cap);
         if (found?.isFull)

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { lockUser, TOKEN_REVOKED } from '../auth/index.js';
+import { lockOwnUser, TOKEN_REVOKED } from '../auth/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, type Tx } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
@@ -51,7 +51,7 @@ export class AccountDeletion {
       throw new BadRequest('confirm must be the email address of the account');
 
     const early = await this.workspaces.markAllOf(tx, userId, now);
-    if (!(await lockUser(tx, userId))) throw new Unauthorized();
+    await lockOwnUser(tx, userId);
     const late = await this.workspaces.markAllOf(tx, userId, now);
     const tokens = await tx.run<{ id: string }>(accountStatements.tokenIds, [userId]);
     await tx.run(accountStatements.oweCancellation, [userId, now]);

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { PaymentProvider, type ProviderIds, ProviderRefusal } from '../billing/index.js';
+import { CoalescingRunner } from '../platform/async/index.js';
 import { Database } from '../platform/database/index.js';
 import { Log } from '../platform/log/index.js';
 import { accountStatements } from './account.queries.js';
@@ -19,8 +20,10 @@ interface Owed extends ProviderIds {
  */
 @Injectable()
 export class OwedCancellations {
-  private isDue = false;
-  private settling: Promise<void> | undefined;
+  private readonly passes = new CoalescingRunner(async () => {
+    await this.log.bestEffort('cancel at the payment provider', () => this.settle());
+  });
+  private lastPass: Promise<void> | undefined;
 
   constructor(
     private readonly database: Database,
@@ -30,13 +33,12 @@ export class OwedCancellations {
 
   /** Not waited for. One pass at a time: many accounts that go at once must not ask for the same many times. */
   settleSoon(): void {
-    this.isDue = true;
-    this.settling ??= this.settleWhileDue();
+    this.lastPass = this.passes.run();
   }
 
   /** Resolves when what `settleSoon` has begun has come to its end. */
   async settled(): Promise<void> {
-    await this.settling;
+    await this.lastPass;
   }
 
   /** Goes through all of them; without a provider they stay. Twice at once is harmless. */
@@ -52,15 +54,6 @@ export class OwedCancellations {
       outages = refusal?.isOutage ? outages + 1 : 0;
     }
     return counts;
-  }
-
-  /** Nothing may come between its last look at `isDue` and its end: what is asked for then would wait for the night. */
-  private async settleWhileDue(): Promise<void> {
-    while (this.isDue) {
-      this.isDue = false;
-      await this.log.bestEffort('cancel at the payment provider', () => this.settle());
-    }
-    this.settling = undefined;
   }
 
   private async settleOne(owed: Owed): Promise<ProviderRefusal | undefined> {

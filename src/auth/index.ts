@@ -27,7 +27,7 @@ export { EMAIL_RULE, isEmailAddress } from './email-address.js';
 export { GeneralLimit } from './general-limit.js';
 export { equalSecrets } from './equal-secrets.js';
 export { Authenticator, type Lapsed } from './authenticator.js';
-export { lockUser } from './lock-user.js';
+export { lockOwnUser } from './lock-user.js';
 export { KNOWN_FOR_MS } from './known-networks.js';
 export { type ChangeFault, PasswordChange } from './password-change.js';
 export type { ScryptCost } from './password-hash.js';

@@ -3,7 +3,7 @@ import { Clock } from '../platform/clock/index.js';
 import { Database, statement, type Tx } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
 import { Unauthorized } from '../platform/http/index.js';
-import { lockUser } from './lock-user.js';
+import { lockOwnUser } from './lock-user.js';
 import { PasswordHasher } from './password-hasher.js';
 import { TOKEN_REVOKED } from './pat.js';
 import { faultOfPassword, type PasswordFault } from './password-policy.js';
@@ -122,7 +122,7 @@ export class PasswordChange {
     const revoked = await this.database.transaction(async (tx) => {
       const { user, sessionId } = change;
       // No session of this user begins meanwhile: one that waits is checked against the new password.
-      if (!(await lockUser(tx, user.id))) throw new Unauthorized();
+      await lockOwnUser(tx, user.id);
       if ((await tx.run(changeStatements.isThere, [user.id, sessionId])).length === 0)
         throw new Unauthorized();
       const values = [user.id, hash, newHash, this.clock.now()];

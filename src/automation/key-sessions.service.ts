@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { lockUser, type Principal } from '../auth/index.js';
+import { lockOwnUser, type Principal } from '../auth/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, newId, type Parameter } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
-import { notFoundIfPurged, Unauthorized } from '../platform/http/index.js';
+import { notFoundIfPurged } from '../platform/http/index.js';
 import { Log } from '../platform/log/index.js';
 import { KeyCheck } from './key-check.js';
 import { endOf, liveAt } from './key-session-lifetime.js';
@@ -102,8 +102,7 @@ export class KeySessions {
   private async insert(userId: string, id: string, row: readonly Parameter[]): Promise<string[]> {
     try {
       const ended = await this.database.transaction(async (tx) => {
-        // Without the lock two at once would count the same.
-        if (!(await lockUser(tx, userId))) throw new Unauthorized();
+        await lockOwnUser(tx, userId);
         await tx.run(keySessionStatements.insert, row);
         return tx.run<{ id: string }>(keySessionStatements.endSurplus, [userId, id, MAX_SESSIONS]);
       });

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { isUUID } from 'class-validator';
-import { lockUser } from '../auth/index.js';
+import { lockOwnUser } from '../auth/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { BEFORE_ALL_IDS, Database, newId } from '../platform/database/index.js';
-import { Conflict, NotFound, Unauthorized } from '../platform/http/index.js';
+import { BEFORE_ALL_IDS, Database, newId, pagesById } from '../platform/database/index.js';
+import { Conflict, NotFound } from '../platform/http/index.js';
 import { Log } from '../platform/log/index.js';
 import { deviceStatements } from './devices.queries.js';
 
@@ -39,12 +39,10 @@ export class Devices {
   ) {}
 
   /** In the order of their registration, page by page. */
-  async *list(userId: string): AsyncGenerator<Device[], void> {
-    for (let above: string | undefined = BEFORE_ALL_IDS; above !== undefined;) {
-      const page: Device[] = await this.database.run(deviceStatements.page, [userId, above, PAGE]);
-      yield page;
-      above = page[PAGE - 1]?.id;
-    }
+  list(userId: string): AsyncGenerator<Device[], void> {
+    return pagesById(BEFORE_ALL_IDS, PAGE, (above) =>
+      this.database.run<Device>(deviceStatements.page, [userId, above, PAGE]),
+    );
   }
 
   /** Those registered last, the newest first, `limit` at most. */
@@ -57,8 +55,7 @@ export class Devices {
     const device = { id: newId(), name, platform, lastSeenAt: null, createdAt: this.clock.now() };
     const values = [device.id, userId, name, platform, device.createdAt, MAX_DEVICES];
     const created = await this.database.transaction(async (tx) => {
-      // Without the lock two at once would count the same.
-      if (!(await lockUser(tx, userId))) throw new Unauthorized();
+      await lockOwnUser(tx, userId);
       return tx.run(deviceStatements.create, values);
     });
     if (created.length === 0)

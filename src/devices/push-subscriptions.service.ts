@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { lockUser, type Principal } from '../auth/index.js';
+import { lockOwnUser, type Principal } from '../auth/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database } from '../platform/database/index.js';
-import { notFoundIfPurged, Unauthorized } from '../platform/http/index.js';
+import { notFoundIfPurged } from '../platform/http/index.js';
 import { Workspaces } from '../workspaces/index.js';
 import { isDeviceId } from './device-id.js';
 import type { SubscribeRequest } from './devices.dto.js';
@@ -34,8 +34,7 @@ export class PushSubscriptions {
     const values = [workspaceId, deviceId, endpoint, p256dh, auth, this.clock.now(), MAX_PER_WORKSPACE];
     try {
       await this.database.transaction(async (tx) => {
-        // Without the lock two at once would count the same.
-        if (!(await lockUser(tx, principal.userId))) throw new Unauthorized();
+        await lockOwnUser(tx, principal.userId);
         await tx.run(pushSubscriptionStatements.put, values);
         const bound = [principal.userId, workspaceId, deviceId, MAX_PER_USER];
         await tx.run(pushSubscriptionStatements.crowdOut, bound);

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { lockUser, type Principal } from '../auth/index.js';
+import { lockOwnUser, type Principal } from '../auth/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { BEFORE_ALL_IDS, Database, newId } from '../platform/database/index.js';
-import { Conflict, Unauthorized } from '../platform/http/index.js';
+import { BEFORE_ALL_IDS, Database, newId, pagesById } from '../platform/database/index.js';
+import { Conflict } from '../platform/http/index.js';
 import { workspacesOfUserStatements } from './workspaces-of-user.queries.js';
 
 const PAGE = 500;
@@ -35,11 +35,7 @@ export class WorkspacesOfUser {
       yield await this.database.run(workspacesOfUserStatements.one, [userId, workspaceId]);
       return;
     }
-    for (let above: string | undefined = BEFORE_ALL_IDS; above !== undefined;) {
-      const page: ListedWorkspace[] = await this.page(userId, above, PAGE);
-      yield page;
-      above = page[PAGE - 1]?.id;
-    }
+    yield* pagesById(BEFORE_ALL_IDS, PAGE, (above) => this.page(userId, above, PAGE));
   }
 
   /** The oldest ones: all that a user can make. */
@@ -58,8 +54,7 @@ export class WorkspacesOfUser {
   async create(userId: string, name: string): Promise<ListedWorkspace> {
     const values = [newId(), userId, name, this.clock.now(), MAX_WORKSPACES];
     const [created] = await this.database.transaction(async (tx) => {
-      // Without the lock two at once would count the same.
-      if (!(await lockUser(tx, userId))) throw new Unauthorized();
+      await lockOwnUser(tx, userId);
       return tx.run<ListedWorkspace>(workspacesOfUserStatements.create, values);
     });
     if (!created) throw new Conflict(`a user has ${MAX_WORKSPACES} workspaces at most: delete one first`);

@@ -379,7 +379,7 @@ export const ACCESS_MUTANTS = [
     name: 'workspaces are counted without the lock',
     promise: 'A user has 1,000 workspaces at most, however many are asked for at once.',
     file: 'src/workspaces/workspaces-of-user.ts',
-    find: 'if (!(await lockUser(tx, userId))) throw new Unauthorized();',
+    find: 'await lockOwnUser(tx, userId);',
     replace: '',
     tests: [[CAPS, 'a user with 995 workspaces']],
   },

@@ -17,3 +17,20 @@ export async function removeInBatches(
   for (let last = size; last === size && !signal?.aborted; total += last) last = (await removed()).length;
   return total;
 }
+
+/**
+ * Rows in the order of their ids, page by page; the last page has fewer than `size`, or none.
+ * @param begin `BEFORE_ALL_IDS`, or `AFTER_ALL_IDS` against the order
+ * @param page up to `size` rows beyond an id
+ */
+export async function* pagesById<Row extends { readonly id: string }>(
+  begin: string,
+  size: number,
+  page: (beyond: string) => Promise<Row[]>,
+): AsyncGenerator<Row[], void> {
+  for (let beyond: string | undefined = begin; beyond !== undefined;) {
+    const rows: Row[] = await page(beyond);
+    yield rows;
+    beyond = rows[size - 1]?.id;
+  }
+}

@@ -12,7 +12,7 @@ export {
   isTransient,
   sqlState,
 } from './errors.js';
-export { AFTER_ALL_IDS, BEFORE_ALL_IDS, removeInBatches } from './in-batches.js';
+export { AFTER_ALL_IDS, BEFORE_ALL_IDS, pagesById, removeInBatches } from './in-batches.js';
 export { instantText } from './instant.js';
 export { newId } from './new-id.js';
 export { DURABLE, WITHOUT_LIMITS } from './session.js';
