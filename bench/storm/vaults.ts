@@ -14,7 +14,7 @@ export interface Vaults {
   readonly largeNote: string;
 }
 
-/** Of a file, as a client uploads it. */
+/** Uploads a file as a client does. */
 export type Upload = (workspaceId: string, encryptedPath: string, content: Buffer) => Promise<void>;
 
 const [NOTES, NOTE_BYTES, LARGE_NOTE_BYTES] = [1_500, 2_000, 16 * 1024 * 1024];

@@ -32,7 +32,7 @@ export const accessTokenStatements = {
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
   ),
 
-  /** Of the ended ones all but the $3 newest, $4 at a time. */
+  /** Deletes ended tokens beyond the $3 newest, at most $4 at a time. */
   forgetEnded: statement(
     'access_tokens.forget_ended',
     `DELETE FROM access_tokens WHERE id IN (

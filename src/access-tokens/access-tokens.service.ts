@@ -15,10 +15,10 @@ const MINTS_PER_MINUTE = 20;
 
 const PAGE = 500;
 
-/** Of one user: neither revoked nor expired. */
+/** Live tokens of one user: neither revoked nor expired. */
 const MAX_LIVE = 1_000;
 
-/** Of one user: ended tokens stay listed as long as they are among so many of the newest. */
+/** Ended tokens of one user that stay listed; older ones are deleted. */
 const MAX_ENDED = 10_000;
 
 /** How many ended ones are forgotten with each new token. */
@@ -42,7 +42,7 @@ export class AccessTokens {
     );
   }
 
-  /** Those that can be used, newest first, `limit` at most. */
+  /** The usable tokens, newest first, at most `limit`. */
   live(userId: string, limit: number): Promise<AccessToken[]> {
     return this.database.run<AccessToken>(accessTokenStatements.live, [userId, this.clock.now(), limit]);
   }

@@ -1,6 +1,6 @@
 import { statement } from '../platform/database/index.js';
 
-/** What is told of an account, from the row `u` of `users`. */
+/** The columns of a listed account; `u` is its row in `users`. */
 const ACCOUNT = `
   u.id, u.email, u.name, u.created_at AS "createdAt", u.suspended_at AS "suspendedAt",
   greatest(

@@ -15,9 +15,9 @@ export interface ListedAccount {
   /** When a session, an access token or a device was last seen, to a day or a minute; null for never. */
   readonly lastSeenAt: Date | null;
   readonly workspaces: number;
-  /** What the kept versions of these take up. */
+  /** Bytes of all kept versions in them. */
   readonly documentBytes: number;
-  /** What its assets take up. */
+  /** Bytes of its assets. */
   readonly assetBytes: number;
 }
 

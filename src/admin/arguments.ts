@@ -18,13 +18,13 @@ export const nowOption = (): Option =>
 export const emailArgument = (): Argument =>
   new Argument('<email>', 'address of the account').argParser(knownEmail);
 
-/** Of a new account. */
+/** Parses the address of a new account. */
 export function newEmail(text: string): string {
   if (isEmailAddress(text)) return text;
   throw new InvalidArgumentError(`It ${EMAIL_RULE}.`);
 }
 
-/** Of an account that may be from before the rule for new ones. */
+/** Parses the address of an existing account, which may predate the rule for new ones. */
 export function knownEmail(text: string): string {
   if (/.@./.test(text)) return text;
   throw new InvalidArgumentError('It must be an email address.');

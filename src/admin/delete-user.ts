@@ -19,7 +19,7 @@ export function deleteUser(email: string): Promise<Report> {
   });
 }
 
-/** What would go. @throws NotFound */
+/** Reports what would be deleted. @throws NotFound */
 export function previewDeletion(email: string): Promise<Report> {
   return withService(async (service) => {
     const user = await accountOf(service, email);

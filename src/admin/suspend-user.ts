@@ -27,7 +27,7 @@ export function resumeUser(email: string): Promise<Report> {
   });
 }
 
-/** What either would do. @throws NotFound */
+/** Reports what either command would do. @throws NotFound */
 export function previewSuspension(email: string, isToBeSuspended: boolean): Promise<Report> {
   return withService(async (service) => {
     const user = await accountOf(service, email);

@@ -5,7 +5,7 @@ import { ACCESS, type Access, BOUND_TOKENS_TOO, UNBOUND } from './access.js';
 
 interface Handler {
   readonly name: string;
-  /** What is declared on it, or on its controller; undefined for nothing. */
+  /** The metadata of the handler or its controller; undefined when neither declares it. */
   readonly declared: (key: string) => unknown;
 }
 

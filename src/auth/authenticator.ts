@@ -78,7 +78,7 @@ export class Authenticator {
     };
   }
 
-  /** Those of the principals whose token was revoked or signed with a key that was taken away, or whose user is gone or suspended. */
+  /** The principals whose token was revoked or signed with a removed key, or whose user is gone or suspended. */
   async lapsed(principals: readonly Principal[]): Promise<Lapsed[]> {
     const pats = principals.flatMap(({ tokenId }) => (tokenId === null ? [] : [tokenId]));
     const keys = await this.keySet.refresh();
@@ -113,7 +113,7 @@ export class Authenticator {
   }
 }
 
-/** Of the users that there are: whether they are suspended. */
+/** By id of each existing user: whether the user is suspended. */
 type Users = ReadonlyMap<string, boolean>;
 
 function refusalOf(users: Users, { userId }: Principal): Lapsed['refusal'] | undefined {

@@ -3,10 +3,10 @@ import { Matches } from 'class-validator';
 /** Longer ones do not fit the index. */
 const MAX_EMAIL = 254;
 
-/** What is said of an address that is none, after `email`. */
+/** The error for an invalid address, without its subject `email`. */
 export const EMAIL_RULE = `must be an email address in ASCII with at most ${MAX_EMAIL} characters`;
 
-/** What the identity library takes at sign-in, and no longer than can be stored. The length comes first: a long text costs nothing. */
+/** Addresses that the identity library accepts at sign-in and that can be stored. The length comes first, so that a long text costs nothing. */
 const EMAIL = new RegExp(
   `^(?=.{1,${MAX_EMAIL}}$)(?!\\.)(?!.*\\.\\.)[A-Za-z0-9_'+.-]*[A-Za-z0-9_+-]@(?:[A-Za-z0-9][A-Za-z0-9-]*\\.)+[A-Za-z]{2,}$`,
 );

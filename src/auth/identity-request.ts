@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 /** The header in which the bridge hands over the client's address; a client's own is overwritten. */
 export const CLIENT_ADDRESS_HEADER = 'x-client-address';
 
-/** What the service keeps beside a request of the identity handler, for the callbacks that the library makes during it. */
+/** The state of a request of the identity handler, for the callbacks that the library makes during it. */
 export interface IdentityRequest {
   /** The address of the client. */
   readonly ip: string;

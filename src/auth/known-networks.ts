@@ -6,7 +6,7 @@ import { networkKey } from '../platform/http/index.js';
 /** How long a network is known after the last sign-in from it. */
 export const KNOWN_FOR_MS = 90 * 24 * 60 * 60_000;
 
-/** Of each user, the last so many. */
+/** How many networks are kept for each user; the oldest go first. */
 const MOST_KNOWN = 50;
 
 const note = statement(

@@ -35,7 +35,7 @@ const changeStatements = {
      WHERE identifier LIKE 'one-time-token:%' AND value IN (SELECT token FROM ended)`,
   ),
 
-  /** Who has the old token of this session is signed out. */
+  /** The old token of this session stops working. */
   renewSession: statement(
     'password_change.renew_session',
     'UPDATE auth_sessions SET token = $2 WHERE id = $1',
@@ -86,7 +86,7 @@ export class PasswordChange {
     const { user, newPassword } = change;
     const fault = await faultOfPassword(newPassword);
     if (fault) return fault;
-    // Of its own: strangers who guess at the sign-in must not keep the owner from changing the password.
+    // A count apart from sign-ins: strangers who guess there must not keep the owner from changing the password.
     const takeBack = await this.wrongPasswords.countChange(user.id);
     let result: ChangeFault | undefined;
     try {

@@ -1,7 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { OUTDATED_COST, PASSWORD_COST, type ScryptCost } from './password-hash.js';
 
-/** What password hashes cost: new ones, and those of before. */
+/** Costs of new password hashes, and of outdated ones. */
 export class PasswordCost {
   constructor(
     readonly scrypt: ScryptCost = PASSWORD_COST,

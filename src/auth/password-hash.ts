@@ -1,6 +1,6 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 
-/** What one derivation costs: it takes 128 × N × r bytes, and time in proportion to N × r × p. */
+/** Cost of one derivation: 128 × N × r bytes, and time in proportion to N × r × p. */
 export interface ScryptCost {
   /** N as a power of two. */
   readonly ln: number;

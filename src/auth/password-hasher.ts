@@ -29,10 +29,10 @@ export class HashingBusy extends ServiceUnavailable {
   }
 }
 
-/** Who hashes for the administrator. */
+/** The owner of the administrator's hashes in the queue. */
 export const OPERATOR = 'operator';
 
-/** What became of a password that was checked. */
+/** The result of a password check. */
 export interface Verdict {
   readonly isRight: boolean;
   /** A hash of today's cost, for a password that is right and whose hash is of another cost. */
@@ -94,7 +94,7 @@ export class PasswordHasher {
     });
   }
 
-  /** What there is to do for the password of an account that does not exist: as much as for a wrong one. @throws HashingBusy */
+  /** Does for an account that does not exist as much work as for a wrong password. @throws HashingBusy */
   refuse(password: string, ip: string): Promise<void> {
     return this.inSlot(ip, async () => {
       await makeHash(password, this.cost.scrypt);

@@ -22,7 +22,7 @@ export async function faultOfPassword(password: string): Promise<PasswordFault |
   return (await common).has(password.normalize('NFKC').toLowerCase()) ? 'PASSWORD_TOO_COMMON' : undefined;
 }
 
-/** Those of the 49,000 most common that are long enough to be chosen at all, 1,500. Loaded when the first is asked about. */
+/** The 1,500 of the 49,000 most common passwords that are long enough to be chosen. Loaded at the first check. */
 async function commonPasswords(): Promise<ReadonlySet<string>> {
   const { dictionary } = await import('@zxcvbn-ts/language-common');
   const all = dictionary['passwords-common'];

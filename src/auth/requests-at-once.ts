@@ -10,7 +10,7 @@ import { type LimitedClient, limitKey } from './general-limit.js';
  */
 const AT_ONCE = 250;
 
-/** Of all strangers in an IPv6 /48, each /64 of which is a client. */
+/** The limit for all strangers of one IPv6 /48, where each /64 counts as a client. */
 const AT_ONCE_OF_NETWORK = 2 * AT_ONCE;
 
 const RETRY_AFTER_S = 1;

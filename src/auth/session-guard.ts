@@ -49,5 +49,5 @@ export function guardSessions(adapter: Adapter, { database, clock, pool }: Parts
   };
 }
 
-/** Whoever is suspended may still sign out: of a browser, to sign in to another account. */
+/** A suspended user may still sign a browser out, to sign in to another account. */
 export const mayBeSuspended = ({ url }: Request): boolean => new URL(url).pathname.endsWith('/sign-out');

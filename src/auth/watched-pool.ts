@@ -12,7 +12,7 @@ const LIMITS = {
   busy: 'too many people are signing in; try again in a few seconds',
 };
 
-/** Whose connection it is outside a request: what the service asks of the library itself. */
+/** The owner of connections outside a request, when the service itself asks the library. */
 const SERVICE = 'service';
 
 /** What the identity handler's query builder uses of a connection. */

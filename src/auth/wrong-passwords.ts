@@ -86,7 +86,7 @@ export class WrongPasswords {
     const values = [id, now, anHourAgo, ...client, WRONG_PASSWORDS_PER_HOUR];
     const counted = await this.database.run(countStatements.add, values);
     if (counted.length === 0) throw new TooManyRequests(await this.secondsUntilFree(id, anHourAgo));
-    // What is decided is answered, whatever becomes of this: a try too many does no harm.
+    // A failure here must not change an answer that is already decided: one counted try too many does no harm.
     return async () => {
       await this.log.bestEffort('take back a try at a password', () =>
         this.database.run(countStatements.takeBack, [id, now]),

@@ -33,7 +33,7 @@ export const keySessionStatements = {
     'UPDATE key_sessions SET last_used_at = $2 WHERE id = $1 AND last_used_at <= $3',
   ),
 
-  /** Those of a user beyond $3, the ones that were used longest ago; never $2. */
+  /** Ends the sessions of a user beyond $3, those used longest ago first; never $2. */
   endSurplus: statement(
     'key_sessions.end_surplus',
     `DELETE FROM key_sessions WHERE id IN (

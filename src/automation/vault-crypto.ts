@@ -40,7 +40,7 @@ const TAG_BYTES = 16;
 const HEADER_BYTES = 1 + SALT_BYTES + NONCE_BYTES;
 const NOTHING = Buffer.alloc(0);
 
-/** Of a file, in bytes; both ends are included. */
+/** A range of bytes in a file; both ends are included. */
 export interface ByteRange {
   readonly start: number;
   readonly end: number;

@@ -32,7 +32,7 @@ const LOGGED_TYPE = 100;
 export interface Delivery {
   /** Null when an event that is not acted upon has none. */
   readonly id: string | null;
-  /** Of a type that is not known its first 100 characters. */
+  /** An unknown type is cut to 100 characters. */
   readonly type: string;
   /** Undefined when there is nothing in it to act upon. */
   readonly notice?: SubscriptionNotice;

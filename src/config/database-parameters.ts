@@ -1,7 +1,7 @@
 import { ValidateBy } from 'class-validator';
 import { readUrl } from './read-url.js';
 
-/** What the driver takes for each; with anything else it fails where nobody expects it, or does something else. */
+/** The values that the driver accepts for each; it fails late on any other, or ignores it. */
 const VALUES: Readonly<Record<string, { readonly pattern: RegExp; readonly words: string }>> = {
   sslmode: oneOf('disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'),
   ssl: oneOf('true', '1', '0', 'no-verify'),

@@ -79,7 +79,7 @@ function tooManyConnections({ databaseUrl, databasePoolSize }: Configuration): s
 /** Shorter ones could be guessed, at ten tries a minute from each address. */
 const SHORTEST_DEV_LOGIN_KEY = 8;
 
-/** Whoever finds the address could make accounts, under addresses of other people: that is to be wanted, not left at its default. */
+/** Open sign-up in production must be chosen, not left at its default: anybody could make accounts under other people's addresses. */
 const OPEN_SIGN_UP =
   'anybody could sign up, with an address that nobody verifies: set SIGNUP_ENABLED=false and make accounts with ' +
   '`admin user create`, or EMAIL_VERIFICATION=optional to allow that';

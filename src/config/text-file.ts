@@ -1,4 +1,4 @@
-/** What text files have at their start when an editor has marked their encoding. */
+/** Byte order marks, with which editors mark the encoding of a text file. */
 const BYTE_ORDER_MARK = '\uFEFF';
 
 /**

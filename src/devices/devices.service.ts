@@ -45,7 +45,7 @@ export class Devices {
     );
   }
 
-  /** Those registered last, the newest first, `limit` at most. */
+  /** The devices registered last, newest first, at most `limit`. */
   newest(userId: string, limit: number): Promise<Device[]> {
     return this.database.run<Device>(deviceStatements.newest, [userId, limit]);
   }

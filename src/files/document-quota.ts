@@ -8,17 +8,17 @@ import type { Precondition } from './file-headers.js';
 import { fileStatements } from './files.queries.js';
 import { usageStatements } from './usage.queries.js';
 
-/** What the kept versions of one workspace take up. */
+/** Usage of one workspace: the bytes of its kept versions. */
 export interface WorkspaceUsage {
   readonly id: string;
-  /** Of their blobs, each once. */
+  /** Bytes of their blobs, each counted once. */
   readonly usedBytes: number;
   /** Live ones. */
   readonly files: number;
 }
 
 export interface DocumentUsage {
-  /** Of all workspaces of the account. */
+  /** The sum over all workspaces of the account. */
   readonly usedBytes: number;
   /** 0: unlimited. */
   readonly quotaBytes: number;
@@ -68,7 +68,7 @@ export class DocumentQuota {
     );
   }
 
-  /** What an upload is held to; null: nothing. Every route that takes documents asks for an active subscription. */
+  /** The quota of an upload in bytes; null: unlimited. Every route that takes documents asks for an active subscription. */
   get ofUploads(): number | null {
     return this.configuration.documentQuotaProBytes || null;
   }

@@ -5,7 +5,7 @@ import { openTo } from '../workspaces/index.js';
 const isOpen = (first: number): string =>
   `($${first}::uuid IS NULL OR EXISTS (SELECT FROM workspaces w WHERE w.id = $1 AND ${openTo(first)}))`;
 
-/** What the live workspaces of the owner of $1 hold, but for those that `but` excludes. */
+/** Usage of the live workspaces of the owner of $1, without those that `but` excludes. */
 const heldByOwner = (but = ''): string => `(
   SELECT coalesce(sum(o.document_bytes), 0)::bigint FROM workspaces o
   WHERE o.user_id = (SELECT w.user_id FROM workspaces w WHERE w.id = $1) AND o.deleted_at IS NULL${but})`;
@@ -31,7 +31,7 @@ export const fileStatements = {
      WHERE ${isOpen(14)}`,
   ),
 
-  /** What an upload to the path $2 will probably be held to: what its account holds, and the live head that it would replace. */
+  /** Usage of the account, and the hash of the live head that an upload to the path $2 would replace. The write decides anew. */
   foreseen: statement(
     'files.foreseen',
     `SELECT ${heldByOwner()} AS "usedBytes", (

@@ -3,7 +3,7 @@ import { BEFORE_ALL_IDS, Database } from '../platform/database/index.js';
 import type { Examination, Finding } from '../platform/doctor/index.js';
 import { usageStatements } from './usage.queries.js';
 
-/** What a workspace counts, and what it has. */
+/** The count of a workspace, and the sum that it should have. */
 interface Count {
   readonly workspaceId: string;
   readonly usedBytes: number;

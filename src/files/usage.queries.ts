@@ -4,7 +4,7 @@ import { statement } from '../platform/database/index.js';
 const CORRECTION = 7_325_190_003;
 
 export const usageStatements = {
-  /** What all workspaces of the user $1 hold, and each of them; with $2, that one alone. Of one moment, oldest first. */
+  /** Usage of the user $1: the sum, and each workspace, oldest first; with $2, that workspace alone. All of one snapshot. */
   ofUser: statement(
     'usage.of_user',
     `SELECT coalesce(sum(document_bytes), 0)::bigint AS "usedBytes",

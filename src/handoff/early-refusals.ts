@@ -9,7 +9,7 @@ import { asPage } from './page.js';
 /** The pages, and what people come to from them by hand. */
 const PAGES = /^\/(?:account|auth|readme)?(?:[/?]|$)/;
 
-/** What programs alone come to: whoever asks, they get what the API says. */
+/** Prefixes that only programs use: they always get the API's JSON. */
 const PROGRAMS = /^\/(?:api|health|openapi\.json)(?:[/?]|$)/;
 
 /**

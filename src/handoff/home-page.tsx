@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { Layout, Masthead } from './layout.js';
 
-/** What somebody sees who opens the service's own address. The same for everybody. */
+/** The page at the service's own address, the same for everybody. */
 export function homePage({ host }: { readonly host: string }): VNode {
   return (
     <Layout title={`Cloud Sync Service on ${host}`}>

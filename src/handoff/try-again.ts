@@ -1,7 +1,7 @@
 import { HashingBusy } from '../auth/index.js';
 import { type ApiError, TooManyRequests } from '../platform/http/index.js';
 
-/** What a form is shown again with when it could not be looked at just now. */
+/** Status and alert of a form that is shown again because it could not be processed. */
 export interface TryAgain {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

@@ -117,7 +117,7 @@ export class ChangeFeed {
     }
     this.told = cursor;
     let written = 0;
-    // Whoever comes in at a pause is welcomed at this cursor: the message is not for them.
+    // A socket that joins during a pause is welcomed at this cursor, so it must not get this message.
     for (const member of [...this.members]) {
       const own = forAuthors.get(member.deviceId ?? '');
       const frame = own === undefined ? forAll : own;

@@ -77,7 +77,7 @@ export class UpgradeAuthorizer {
       throw new TooManyRequests(ASK_AGAIN_AFTER_S);
   }
 
-  /** Whose request it is, as for `request.ip`. */
+  /** The address of the client, as in `request.ip`. */
   addressOf(request: IncomingMessage): string {
     return clientAddress(request, this.configuration.trustProxy);
   }

@@ -21,7 +21,7 @@ export interface ListedWorkspace {
   readonly updatedAt: Date;
 }
 
-/** What is asked by user and not by workspace: which there are, and one more. */
+/** Queries by user: lists the workspaces and creates one. */
 @Injectable()
 export class WorkspacesOfUser {
   constructor(

@@ -5,7 +5,7 @@ import { startService, TestSocket, type TestService, type TestUser } from '../ki
 /** The promise is 5,000, which takes minutes (`FAMILY_NOTES=5000`); these are more than a user's requests of a minute already. */
 const NOTES = Number(process.env['FAMILY_NOTES'] ?? 250);
 const DEVICES = 10;
-/** What browsers have is 6; clients of their own take up to 16. */
+/** Browsers open 6 connections; native clients up to 16. */
 const AT_ONCE = 16;
 const PAGE = 1_000;
 

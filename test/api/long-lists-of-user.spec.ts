@@ -9,7 +9,7 @@ import { headOf, openSocket } from '../kit/raw-http.js';
 const PAGE = 500;
 const MANY = 100_000;
 
-/** Of this thread's processor time, several times what a turn takes. All rows of such a list at once take 600 or more. */
+/** Processor time of this thread, several times that of a normal turn. All rows of such a list at once take 600 or more. */
 const LONGEST_TURN_MS = 500;
 
 const time = (column: string): string =>

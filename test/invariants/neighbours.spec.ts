@@ -9,7 +9,7 @@ const USERS = 10;
 const STORM_SECONDS = 12;
 const MOST_BYTES = 600 * MIB;
 const BACK_WITHIN_MS = 10_000;
-/** What the account may have under way beyond its quota: eight uploads of a MiB. */
+/** Uploads under way that may exceed the quota: eight of a MiB. */
 const OVERSHOOT_BYTES = 8 * MIB;
 const MOST_WORKSPACES = 1_000;
 /** Setting the scene is some hundred requests; a slow machine is no fault. */
@@ -18,7 +18,7 @@ const PATIENCE_MS = 15 * 60_000;
 /** STORM=1, for a run by itself, also holds the goals that depend on the speed of the machine. */
 const IS_ALONE = process.env['STORM'] === '1';
 
-/** What comes of too much to do for the machine; anything else is a fault, on any machine. */
+/** Failures that an overloaded machine explains; anything else is a fault, on any machine. */
 const BUSY = /: 503 after \d+ ms \{"error":|: 0 after \d+ ms no answer in time$/;
 
 /** STORM_ONLY=manifests,lists runs these attacks alone; see `bench/storm/attacks`. */

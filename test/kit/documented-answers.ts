@@ -17,7 +17,7 @@ import { documentText, OPENAPI_JSON, operationsOf, schemaCompiler } from './api-
 
 /** What any request may meet, whatever it asks for: the document says so once, in its description. */
 const OF_TRANSPORT = new Set([408, 414, 415, 417, 431, 500]);
-/** Of requests that are refused before they have a route. */
+/** Errors of requests that are refused before they have a route. */
 const MALFORMED = ['{"error":"a Host header is required"}', '{"error":"the query is not UTF-8"}'];
 
 const problems = new Set<string>();

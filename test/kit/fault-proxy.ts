@@ -180,7 +180,7 @@ export class FaultProxy {
     const share = (fault.kind === 'truncate' ? fault.share : undefined) ?? 0.5;
     response.flushHeaders();
     const part = body.subarray(0, Math.ceil(body.length * share));
-    // Of a client that has gone nobody is told that the part is written.
+    // The callback of a write never comes when the client has gone.
     await Promise.race([new Promise((sent) => response.write(part, sent)), gone]);
     if (fault.kind === 'truncate') request.socket.resetAndDestroy();
     if (fault.kind === 'half-close') request.socket.end();

@@ -41,7 +41,7 @@ export interface ServiceOptions {
   readonly isAtBaseUrl?: boolean;
   /** Another instance beside this one: same database, same blobs, same clock. */
   readonly beside?: TestService;
-  /** Of a hash of a password; next to nothing unless told, as hundreds of tests sign up. */
+  /** Cost of a password hash; minimal by default, because hundreds of tests sign up. */
   readonly passwordCost?: PasswordCost;
   /** The network that it sends to; the machine's own unless told. */
   readonly outbound?: Outbound;

@@ -25,7 +25,7 @@ const LARGE_BUILDS = {
   busy: 'too many searches are being prepared',
 };
 
-/** Of these an index is built in a fraction of a second and takes little memory: they do not wait for large ones. */
+/** An index of so few files takes a fraction of a second and little memory, so it does not wait for large ones. */
 const SMALL_WORKSPACE_FILES = 200;
 const SMALL_BUILDS = LARGE_BUILDS;
 

@@ -30,7 +30,7 @@ export interface Posted {
 export interface Outcome {
   readonly page?: Page;
   readonly cookies?: readonly string[];
-  /** What the account page says of it. */
+  /** The sentence on the account page. */
   readonly done?: Done;
 }
 

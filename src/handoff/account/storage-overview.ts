@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { StorageQuota, type StorageUsage } from '../../assets/index.js';
 import { DocumentQuota, type DocumentUsage } from '../../files/index.js';
 
-/** What an account takes up. */
+/** Usage of an account. */
 export interface StoredThings {
   readonly documents: DocumentUsage;
   readonly storage: StorageUsage;

@@ -30,7 +30,7 @@ export interface ListedToken {
 }
 
 export interface TokenOverview {
-  /** Those that can be used, newest first: `MOST_TOKENS` of them. */
+  /** The usable tokens, newest first, at most `MOST_TOKENS`. */
   readonly tokens: readonly ListedToken[];
   readonly workspaces: readonly { readonly id: string; readonly name: string }[];
 }

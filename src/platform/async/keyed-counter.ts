@@ -3,7 +3,7 @@ export class KeyedCounter {
   private readonly counts = new Map<string, number>();
   private sum = 0;
 
-  /** Of all keys together. */
+  /** The sum over all keys. */
   get total(): number {
     return this.sum;
   }

@@ -16,7 +16,7 @@ const LOOK_EVERY_MS = 2_000;
 const FRESH_FOR_MS = 250;
 const RETRY_SECONDS = 60;
 
-/** What an upload takes on the disk beside its bytes: rows, entries of indexes, names of files, part of a block. */
+/** Overhead of an upload on the disk: rows, entries of indexes, names of files, part of a block. */
 const ROWS_BYTES = 32 * 1024;
 /** For the tables, beside what the log of the embedded database may still take. */
 const SLACK_BYTES = 16 * MIB;
@@ -43,7 +43,7 @@ export class NoRoom extends ServiceUnavailable {
 export class FreeSpace implements OnModuleInit {
   private readonly isGuarded: boolean;
   private readonly hasStore: boolean;
-  /** What an upload may have in rows. */
+  /** Bytes that one upload may take in rows. */
   private readonly mostInRows: number;
   private readonly refusals: Counter;
 

@@ -4,7 +4,7 @@ import { OperatorError } from '../../config/index.js';
 
 const { R_OK, W_OK, X_OK } = constants;
 
-/** What may be done to a workspace's directory, to one of those in it, and to a blob. */
+/** The access that a workspace's directory, a directory in it, and a blob need. */
 const RIGHTS = [R_OK | W_OK | X_OK, R_OK | W_OK | X_OK, R_OK];
 
 /** So many entries of each directory are looked at, and so many of them are entered: a start takes no time, and there may be millions. */

@@ -6,7 +6,7 @@ import { addressKey, networkKey } from './address-key.js';
 /** A tenth of what the server takes. An office behind one address has some hundreds; a family's ten devices have fifty. */
 export const CONNECTIONS_PER_ADDRESS = 1_000;
 
-/** Of an IPv6 /48, which holds 65,536 of the /64 that are counted as addresses. */
+/** The limit for an IPv6 /48, which holds 65,536 of the /64 that are counted as addresses. */
 const CONNECTIONS_PER_NETWORK = 2_000;
 
 /**

@@ -17,7 +17,7 @@ type Listener = (request: FastifyRequest, reply: FastifyReply, end: RequestEnd) 
 /** Two devices that sync with sixteen requests each. */
 const FEW = 32;
 
-/** What a request keeps of the memory, its bytes apart, until its answer is sent. */
+/** Memory of a request until its answer is sent, without the bytes of the answer. */
 const BYTES_PER_ANSWER = 32 * 1024;
 
 /** The open connections and the requests that are not over: how many there are, and when each is over. */
@@ -35,7 +35,7 @@ export class InFlightRequests {
     return this.responses.size;
   }
 
-  /** Those without a whole answer. An answer that waits for its client to read it costs memory and no work. */
+  /** Requests without a complete answer. An answer that waits for its client to read it costs memory and no work. */
   get underWay(): number {
     let unanswered = 0;
     for (const { writableEnded } of this.responses) if (!writableEnded) unanswered++;
@@ -156,7 +156,7 @@ export class InFlightRequests {
   }
 }
 
-/** What an answer holds beside the bytes that its connection has. */
+/** Bytes of an answer that are not yet in the buffer of its connection. */
 function unreadBytes({ writableEnded, writableLength, socket }: ServerResponse): number {
   return writableLength - (socket?.writableLength ?? 0) + (writableEnded ? BYTES_PER_ANSWER : 0);
 }

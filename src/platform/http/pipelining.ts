@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 
-/** Of one connection. A client that waits for each answer has one. */
+/** Unanswered requests of one connection. A client that waits for each answer has one. */
 const MOST_UNANSWERED = 16;
 
 /** The last line of the headers and the empty one after it; a chunked body ends with them too. */

@@ -34,7 +34,7 @@ export class CountedDocuments1763600000030 implements MigrationInterface {
   }
 }
 
-/** Of the $2 workspaces above $1, what they hold and do not count, as of one moment. */
+/** For $2 workspaces above $1: bytes of kept versions that the count lacks, all of one snapshot. */
 const UNCOUNTED = `
   SELECT w.id, (
     SELECT coalesce(sum(b.size), 0)::bigint FROM blobs b
