@@ -3,7 +3,7 @@ import { type BrowserSession, type ListedSession, UserSessions } from '../auth/i
 import { type Subscription, Subscriptions } from '../billing/index.js';
 import { type Device, Devices } from '../devices/index.js';
 import { StorageOverview, type StoredThings } from './storage-overview.js';
-import { TokenDesk, type TokenOverview } from './token-desk.js';
+import { TokenForms, type TokenOverview } from './token-forms.js';
 
 /** How many devices are listed. */
 export const MOST_DEVICES = 100;
@@ -22,7 +22,7 @@ export class AccountOverview {
     private readonly storage: StorageOverview,
     private readonly userSessions: UserSessions,
     private readonly devices: Devices,
-    private readonly tokenDesk: TokenDesk,
+    private readonly tokenForms: TokenForms,
   ) {}
 
   /** One after the other: a page must not take up the connections of others. */
@@ -32,7 +32,7 @@ export class AccountOverview {
       ...(await this.storage.of(userId)),
       sessions: await this.userSessions.list(userId, id),
       devices: await this.devices.newest(userId, MOST_DEVICES),
-      ...(await this.tokenDesk.overview(userId)),
+      ...(await this.tokenForms.overview(userId)),
     };
   }
 }

@@ -5,7 +5,7 @@ import { Blobs, type ByteRange } from '../storage/index.js';
 import { RangeNotSatisfiable } from '../platform/http/index.js';
 import { parseByteRange } from './byte-range.js';
 import { parseEntityTags } from './file-headers.js';
-import type { Content } from './heads.js';
+import type { VersionBytes } from './file-content-loader.js';
 
 /** Answers a version's bytes: ETag is the content hash, 304 for If-None-Match, 206 for one byte range. */
 @Injectable()
@@ -13,7 +13,7 @@ export class Download {
   constructor(private readonly blobs: Blobs) {}
 
   /** Resolves when the answer is on its way; whoever waited for its last byte would do so at every request. */
-  async send(request: FastifyRequest, reply: FastifyReply, content: Content): Promise<void> {
+  async send(request: FastifyRequest, reply: FastifyReply, content: VersionBytes): Promise<void> {
     const etag = `"${content.contentHash}"`;
     const always = { etag, 'accept-ranges': 'bytes', 'cache-control': 'private, no-cache' };
     if (isFresh(request, content.contentHash)) {

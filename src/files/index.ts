@@ -1,4 +1,4 @@
-export { Announcements } from './announcements.js';
+export { ChangePublisher } from './change-publisher.js';
 export { DocumentQuota, type DocumentUsage, type WorkspaceUsage } from './document-quota.js';
 export { CONTENT_HASH, ENCRYPTED_PATH, parseIfMatch } from './file-headers.js';
 export { type FileRow, lockedFilesAt, lockLog, logDeletions } from './change-log.js';

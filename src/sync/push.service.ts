@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Announcements, type FileRow, lockedFilesAt, lockLog, logDeletions } from '../files/index.js';
+import { ChangePublisher, type FileRow, lockedFilesAt, lockLog, logDeletions } from '../files/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, type Tx } from '../platform/database/index.js';
 import { type ChangesSince, judgeDeletion } from './conflicts.js';
@@ -19,7 +19,7 @@ export class Push {
   constructor(
     private readonly database: Database,
     private readonly clock: Clock,
-    private readonly announcements: Announcements,
+    private readonly changePublisher: ChangePublisher,
   ) {}
 
   /**
@@ -54,7 +54,7 @@ export class Push {
         ),
       };
     });
-    if (deleted > 0) this.announcements.changed(workspaceId, deviceId, 'delete', deleted);
+    if (deleted > 0) this.changePublisher.changed(workspaceId, deviceId, 'delete', deleted);
     return pushed;
   }
 }

@@ -7,9 +7,9 @@ export {
   accessKey,
   type AccessRequirements,
   callerKey,
-  Standings,
+  WorkspaceAccess,
   WorkspaceClosed,
 } from './workspace-access.js';
 export { AccessCheckedInStatement } from './workspace-access.filter.js';
-export { StandingGuard } from './workspace-access.guard.js';
-export { openTo } from './workspace-access.queries.js';
+export { WorkspaceAccessGuard } from './workspace-access.guard.js';
+export { accessCondition } from './workspace-access.queries.js';

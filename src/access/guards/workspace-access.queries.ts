@@ -2,7 +2,7 @@ import { isActive } from '../../billing/index.js';
 import { statement } from '../../platform/database/index.js';
 
 /** What the rows say of a caller. */
-export interface Standing {
+export interface CallerState {
   readonly isUser: boolean;
   readonly isSuspended: boolean;
   readonly isSubscriber: boolean;
@@ -10,8 +10,8 @@ export interface Standing {
 }
 
 /** $1: the user, $2: the time, $3: the grace in days, $4: the workspace, which may be null. */
-export const standing = statement(
-  'workspaces.standing',
+export const callerState = statement(
+  'access.caller_state',
   `SELECT u.id IS NOT NULL AS "isUser", u.suspended_at IS NOT NULL AS "isSuspended",
           EXISTS (SELECT FROM subscriptions WHERE user_id = $1 AND ${isActive('$2', '$3')}) AS "isSubscriber",
           EXISTS (SELECT FROM workspaces WHERE id = $4 AND user_id = $1 AND deleted_at IS NULL) AS "isOwner"
@@ -20,11 +20,11 @@ export const standing = statement(
 
 /**
  * Whether the row `w` of `workspaces` is open to a caller, for a statement that looks by itself. From `$first` on
- * `Standings.accessParameters`: the user, the time, and the grace in days, or null where no subscription is needed. An owner
+ * `WorkspaceAccess.accessParameters`: the user, the time, and the grace in days, or null where no subscription is needed. An owner
  * is a user: who goes leaves workspaces without one. Who is suspended has none open. No `=`, which would leave the planner the choice to walk all that the
  * user has.
  */
-export const openTo = (first: number): string => {
+export const accessCondition = (first: number): string => {
   const [user, now, grace] = [`$${first}::uuid`, `$${first + 1}::timestamptz`, `$${first + 2}::int`];
   return `w.deleted_at IS NULL AND w.user_id IS NOT DISTINCT FROM ${user}
     AND NOT EXISTS (SELECT FROM users WHERE id = ${user} AND suspended_at IS NOT NULL) AND (${grace} IS NULL OR EXISTS (

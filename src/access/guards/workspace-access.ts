@@ -5,7 +5,7 @@ import { Subscriptions } from '../../billing/index.js';
 import { Clock } from '../../platform/clock/index.js';
 import { Database } from '../../platform/database/index.js';
 import { NotFound, PaymentRequired, ServiceUnavailable, Unauthorized } from '../../platform/http/index.js';
-import { type Standing, standing } from './workspace-access.queries.js';
+import { type CallerState, callerState } from './workspace-access.queries.js';
 
 /** For so long a caller who has been let in is expected to be let in again. */
 const ALLOWED_FOR_MS = 60_000;
@@ -28,7 +28,7 @@ export interface AccessRequirements {
 
 /** Whether users are there, are not suspended, have paid, and own what they ask for, as the rows have it at the moment. */
 @Injectable()
-export class Standings {
+export class WorkspaceAccess {
   /** Whom `check` has let in lately, until when by `Clock.elapsed`. */
   private readonly allowed = new Map<string, number>();
 
@@ -41,7 +41,7 @@ export class Standings {
   /** @returns whether the workspace is the user's @throws Unauthorized, AccountSuspended, PaymentRequired */
   async check(userId: string, demands: AccessRequirements, workspaceId: string | null): Promise<boolean> {
     const values = [userId, this.clock.now(), this.subscriptions.graceDays, workspaceId];
-    const [found] = await this.database.run<Standing>(standing, values);
+    const [found] = await this.database.run<CallerState>(callerState, values);
     if (demands.user && !found?.isUser) throw new Unauthorized();
     if (found?.isSuspended) throw new AccountSuspended();
     if (demands.subscription && !found?.isSubscriber) throw new PaymentRequired();
@@ -65,7 +65,7 @@ export class Standings {
     if (this.allowed.size > MAX_ALLOWED && oldest !== undefined) this.allowed.delete(oldest);
   }
 
-  /** Values for `openTo`; the user is null when nobody is to be asked about. */
+  /** Values for `accessCondition`; the user is null when nobody is to be asked about. */
   accessParameters(caller: Caller | undefined): [string | null, Date, number | null] {
     const graceDays = caller?.needsSubscription ? this.subscriptions.graceDays : null;
     return [caller?.userId ?? null, this.clock.now(), graceDays];
@@ -79,7 +79,7 @@ export class Standings {
 }
 
 /**
- * A statement has found the workspace closed to the caller. Why, `StandingFilter` finds out and answers; this is what the
+ * A statement has found the workspace closed to the caller. Why, `WorkspaceAccessFilter` finds out and answers; this is what the
  * caller sees when it is open again by then.
  */
 export class WorkspaceClosed extends ServiceUnavailable {

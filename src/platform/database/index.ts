@@ -22,4 +22,4 @@ export { SCHEMA_OID } from './schema.js';
 export { SchemaCheck, type SchemaState } from './schema-check.js';
 export { migrate, underStartLock } from './migrate.js';
 export { type Parameter, knownStatements, type Statement, statement } from './statement.js';
-export { Turns } from './turns.js';
+export { StatementLimiter } from './statement-limiter.js';

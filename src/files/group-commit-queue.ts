@@ -6,7 +6,7 @@ import { Database, type Parameter, sqlState } from '../platform/database/index.j
 import { ServiceUnavailable } from '../platform/http/index.js';
 import { Queues } from '../platform/limits/index.js';
 import type { Caller } from '../access/index.js';
-import { callerKey, Standings, WorkspaceClosed } from '../access/guards/index.js';
+import { callerKey, WorkspaceAccess, WorkspaceClosed } from '../access/guards/index.js';
 import { DocumentQuota } from './document-quota.js';
 import type { Precondition } from './file-headers.js';
 import { fileStatements } from './files.queries.js';
@@ -72,14 +72,14 @@ const LONGEST_WAIT_MS = 10_000;
  * many workspaces has many lines: their batches take turns at the database with the statements of other users.
  */
 @Injectable()
-export class PutQueue {
+export class GroupCommitQueue {
   private readonly lines = new Map<string, Waiting[]>();
   /** Uploads that wait, by owner. */
   private readonly counts = new KeyedCounter();
 
   constructor(
     private readonly database: Database,
-    private readonly standings: Standings,
+    private readonly workspaceAccess: WorkspaceAccess,
     private readonly clock: Clock,
     private readonly quota: DocumentQuota,
     queues: Queues,
@@ -171,7 +171,7 @@ export class PutQueue {
   private async run(puts: readonly Put[]): Promise<Answered[]> {
     const [first] = puts;
     if (!first) return [];
-    const last = [...this.standings.accessParameters(first.caller), this.quota.ofUploads];
+    const last = [...this.workspaceAccess.accessParameters(first.caller), this.quota.ofUploads];
     const rows =
       puts.length === 1
         ? await this.database.run<Answered>(fileStatements.put, [...single(first), ...last])

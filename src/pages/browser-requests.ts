@@ -7,7 +7,7 @@ import type { Form } from './form.js';
 import { CsrfToken } from './csrf-token.js';
 
 /** A request of a browser: who is signed in on it, and the CSRF token of its forms. */
-export interface Visit {
+export interface BrowserRequest {
   readonly session: BrowserSession | null;
   readonly csrfToken: CsrfToken;
   readonly client: Client;
@@ -23,13 +23,13 @@ export const OUT_OF_DATE = 'This page was out of date. Please try again.';
 const OWN_SITES = new Set([undefined, 'same-origin', 'none']);
 
 @Injectable()
-export class Visits {
+export class BrowserRequests {
   constructor(
     private readonly browserSessions: BrowserSessions,
     private readonly configuration: Configuration,
   ) {}
 
-  async read({ headers, ip }: FastifyRequest): Promise<Visit> {
+  async read({ headers, ip }: FastifyRequest): Promise<BrowserRequest> {
     const { cookie } = headers;
     const { session, cookies } = await this.browserSessions.of(cookie, { ip });
     const csrfToken = CsrfToken.of(cookie, session?.token, this.configuration.isHttps);
@@ -46,7 +46,7 @@ export class Visits {
    * Whether a form that was posted is one of ours, made for this browser as it is now. False for one that is out of date.
    * @throws Forbidden when another site has posted it
    */
-  hasValidCsrfToken({ headers }: FastifyRequest, { csrfToken }: Visit, form: Form): boolean {
+  hasValidCsrfToken({ headers }: FastifyRequest, { csrfToken }: BrowserRequest, form: Form): boolean {
     // Our pages send no referrer, which makes browsers say `null` for the page's own origin too: then the token decides.
     const { origin = 'null' } = headers;
     const isForeign = origin !== 'null' && origin !== new URL(this.configuration.publicUrl).origin;

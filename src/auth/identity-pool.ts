@@ -25,7 +25,7 @@ interface Connection {
  * The service's pool as the identity handler gets it. The handler takes a failed query for an absent session and
  * answers 401, so that a moment without PostgreSQL would sign every client out; here its faults are kept in sight, on the request.
  */
-export class WatchedPool {
+export class IdentityPool {
   private readonly lendable: FairSemaphore;
 
   constructor(

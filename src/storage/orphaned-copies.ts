@@ -7,16 +7,16 @@ import { BlobStores } from './blob-stores.js';
 import { RETRY_AFTER_MS, STAGED_FOR_MS, SWEEP_BATCH, type Tally } from './blob-sweeper.js';
 import { ByteRemover } from './byte-remover.js';
 import { SweepLease } from './sweep-lease.js';
-import { leftoverStatements } from './leftovers.queries.js';
+import { orphanedCopyStatements } from './orphaned-copies.queries.js';
 
 /** Bytes in a store that no row of `blobs` names there. */
-export interface Leftover {
+export interface OrphanedCopy {
   readonly location: StoreLocation;
   readonly workspaceId: string;
   readonly id: string;
 }
 
-interface Claimed extends Leftover {
+interface Claimed extends OrphanedCopy {
   /** Where a row has the same bytes; null when no row does, or has them in itself. */
   readonly named: StoreLocation | null;
   /** As that row says. */
@@ -37,7 +37,7 @@ const GRACE_MS = 60 * 60_000;
  * so that a crash leaves nothing that nobody knows of.
  */
 @Injectable()
-export class Leftovers {
+export class OrphanedCopies {
   constructor(
     private readonly database: Database,
     private readonly stores: BlobStores,
@@ -47,40 +47,40 @@ export class Leftovers {
   ) {}
 
   /** Before a copy is made. False when there is one already, which must go first. */
-  async announce(copy: Leftover): Promise<boolean> {
+  async announce(copy: OrphanedCopy): Promise<boolean> {
     const until = this.after(STAGED_FOR_MS);
-    return (await this.database.run(leftoverStatements.announce, [...idsOf(copy), until])).length > 0;
+    return (await this.database.run(orphanedCopyStatements.announce, [...idsOf(copy), until])).length > 0;
   }
 
   /** In the transaction whose commit makes the row name the copy. False when the sweeper has taken it. */
-  async adopt(tx: Tx, copy: Leftover): Promise<boolean> {
-    return (await tx.run(leftoverStatements.adopt, idsOf(copy))).length > 0;
+  async adopt(tx: Tx, copy: OrphanedCopy): Promise<boolean> {
+    return (await tx.run(orphanedCopyStatements.adopt, idsOf(copy))).length > 0;
   }
 
   /** In the same transaction: what the row has named until now goes after a grace. */
-  async leave(tx: Tx, original: Leftover): Promise<void> {
-    await tx.run(leftoverStatements.leave, [...idsOf(original), this.after(GRACE_MS)]);
+  async leave(tx: Tx, original: OrphanedCopy): Promise<void> {
+    await tx.run(orphanedCopyStatements.leave, [...idsOf(original), this.after(GRACE_MS)]);
   }
 
   /** Bytes that were found, and that nobody knows of: the sweep takes them. False when a row names them, or they are known. */
-  async condemn(found: Leftover, now: Date): Promise<boolean> {
-    return (await this.database.run(leftoverStatements.condemn, [...idsOf(found), now])).length > 0;
+  async markForDeletion(found: OrphanedCopy, now: Date): Promise<boolean> {
+    return (await this.database.run(orphanedCopyStatements.condemn, [...idsOf(found), now])).length > 0;
   }
 
   /** In the transaction whose commit makes a row name these bytes again. False when a sweeper is at them. */
-  async reclaim(tx: Tx, bytes: Leftover): Promise<boolean> {
-    const claimed = await tx.run(leftoverStatements.reclaim, [...idsOf(bytes), this.clock.now()]);
+  async reclaim(tx: Tx, bytes: OrphanedCopy): Promise<boolean> {
+    const claimed = await tx.run(orphanedCopyStatements.reclaim, [...idsOf(bytes), this.clock.now()]);
     return claimed.length === 0;
   }
 
   /** A copy that came to nothing: what was written of it goes, and nothing else. */
-  async giveUp(copy: Leftover, written: Written): Promise<void> {
+  async giveUp(copy: OrphanedCopy, written: Written): Promise<void> {
     if (written === 'nothing') {
-      await this.database.run(leftoverStatements.adopt, idsOf(copy));
+      await this.database.run(orphanedCopyStatements.adopt, idsOf(copy));
       return;
     }
     const goesAt = this.after(written === 'some' ? 0 : STAGED_FOR_MS);
-    await this.database.run(leftoverStatements.giveUp, [...idsOf(copy), goesAt]);
+    await this.database.run(orphanedCopyStatements.giveUp, [...idsOf(copy), goesAt]);
   }
 
   /**
@@ -92,11 +92,11 @@ export class Leftovers {
     while (!signal?.aborted) {
       const lease = new SweepLease(this.clock);
       const values = [now, this.clock.now(), lease.until, SWEEP_BATCH];
-      const claimed = await this.database.run<Claimed>(leftoverStatements.claim, values);
+      const claimed = await this.database.run<Claimed>(orphanedCopyStatements.claim, values);
       const mayGo = async (copy: Claimed): Promise<boolean> => (await this.isSpare(copy)) && lease.holds();
       const { gone, stuck } = await this.remover.remove(claimed, mayGo);
-      await this.runFor(gone, leftoverStatements.remove, [lease.until]);
-      await this.runFor(stuck, leftoverStatements.postpone, [lease.until, this.after(RETRY_AFTER_MS)]);
+      await this.runFor(gone, orphanedCopyStatements.remove, [lease.until]);
+      await this.runFor(stuck, orphanedCopyStatements.postpone, [lease.until, this.after(RETRY_AFTER_MS)]);
       tally.gone += gone.length;
       tally.stuck += stuck.length;
       if (claimed.length < SWEEP_BATCH || gone.length === 0) break;
@@ -122,7 +122,7 @@ export class Leftovers {
   }
 
   private async runFor(
-    leftovers: readonly Leftover[],
+    leftovers: readonly OrphanedCopy[],
     statement: Statement,
     more: Parameter[],
   ): Promise<void> {
@@ -140,6 +140,6 @@ export class Leftovers {
   }
 }
 
-function idsOf({ location, workspaceId, id }: Leftover): string[] {
+function idsOf({ location, workspaceId, id }: OrphanedCopy): string[] {
   return [location, workspaceId, id];
 }

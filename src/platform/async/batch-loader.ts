@@ -11,7 +11,7 @@ interface Waiting<Ask, Answer> {
  * for a group: one half is then read while those of the other are answered and ask again. With all of it in one group,
  * service and database would wait for each other.
  */
-export class Gatherer<Ask, Answer> {
+export class BatchLoader<Ask, Answer> {
   /** Asked for in this turn, by key. Emptied when it is answered: a table that the map has discarded must not keep answers. */
   private readonly gathering = new Map<string, Waiting<Ask, Answer>[]>();
   /** What all asks weigh that are not answered yet. */
@@ -30,7 +30,7 @@ export class Gatherer<Ask, Answer> {
    * @param key of what may be answered together
    * @param weight a whole number above 0
    */
-  ask(key: string, ask: Ask, weight = 1): Promise<Answer> {
+  load(key: string, ask: Ask, weight = 1): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const waiting = { ask, weight, resolve, reject };
       this.outstanding += weight;

@@ -3,14 +3,14 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { BrowserSession } from '../auth/index.js';
 import { Configuration } from '../config/index.js';
 import {
-  type FailedAttempt,
+  type RejectedSignIn,
   Form,
   OUT_OF_DATE,
   type Page,
   redirect,
   sendPage,
-  type Visit,
-  Visits,
+  type BrowserRequest,
+  BrowserRequests,
 } from '../pages/index.js';
 import type { FlashMessages } from './flash-messages.js';
 import { AccountOverview } from './account-overview.js';
@@ -26,14 +26,14 @@ const DONE = {
 type Done = keyof typeof DONE;
 
 /** A form of ours that was posted by somebody who is signed in. */
-export interface Posted {
+export interface SubmittedForm {
   readonly session: BrowserSession;
   readonly form: Form;
-  readonly visit: Visit;
+  readonly browserRequest: BrowserRequest;
 }
 
 /** What follows: the account page again, unless this says a page of its own; with what the browser has to remember. */
-export interface Outcome {
+export interface FormResult {
   readonly page?: Page;
   readonly cookies?: readonly string[];
   /** The sentence on the account page. */
@@ -42,9 +42,9 @@ export interface Outcome {
 
 /** What all forms of the account page have in common. */
 @Injectable()
-export class AccountDesk {
+export class AccountForms {
   constructor(
-    private readonly visits: Visits,
+    private readonly browserRequests: BrowserRequests,
     private readonly overview: AccountOverview,
     private readonly configuration: Configuration,
   ) {}
@@ -52,18 +52,18 @@ export class AccountDesk {
   async show(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const done = Form.ofQuery(request).all('done')[0] ?? '';
     const notice = Object.hasOwn(DONE, done) ? DONE[done as Done] : undefined;
-    await sendPage(reply, await this.page(await this.visits.read(request), { notice }));
+    await sendPage(reply, await this.page(await this.browserRequests.read(request), { notice }));
   }
 
   /** Does what a form asks for. One that is no form of ours for this browser is 403, with the page as it is now. */
   async act(
     request: FastifyRequest,
     reply: FastifyReply,
-    work: (posted: Posted) => Promise<Outcome>,
+    work: (posted: SubmittedForm) => Promise<FormResult>,
   ): Promise<void> {
-    await this.receive(request, reply, async (visit, form) => {
-      if (!visit.session) return {};
-      return work({ session: visit.session, form, visit });
+    await this.receive(request, reply, async (browserRequest, form) => {
+      if (!browserRequest.session) return {};
+      return work({ session: browserRequest.session, form, browserRequest: browserRequest });
     });
   }
 
@@ -71,20 +71,27 @@ export class AccountDesk {
   async receive(
     request: FastifyRequest,
     reply: FastifyReply,
-    work: (visit: Visit, form: Form) => Promise<Outcome>,
+    work: (browserRequest: BrowserRequest, form: Form) => Promise<FormResult>,
   ): Promise<void> {
     const form = await Form.read(request);
-    const visit = await this.visits.read(request);
-    if (!this.visits.hasValidCsrfToken(request, visit, form))
-      return sendPage(reply, { ...(await this.page(visit, { alert: OUT_OF_DATE })), status: 403 });
-    const { page, cookies = [], done } = await work(visit, form);
+    const browserRequest = await this.browserRequests.read(request);
+    if (!this.browserRequests.hasValidCsrfToken(request, browserRequest, form))
+      return sendPage(reply, { ...(await this.page(browserRequest, { alert: OUT_OF_DATE })), status: 403 });
+    const { page, cookies = [], done } = await work(browserRequest, form);
     if (page) await sendPage(reply, page);
-    else await redirect(reply, done ? `${ACCOUNT}?done=${done}` : ACCOUNT, [...visit.cookies, ...cookies]);
+    else
+      await redirect(reply, done ? `${ACCOUNT}?done=${done}` : ACCOUNT, [
+        ...browserRequest.cookies,
+        ...cookies,
+      ]);
   }
 
   /** The account, or the form to sign in. */
-  async page(visit: Visit, messages: FlashMessages & { failed?: FailedAttempt } = {}): Promise<Page> {
-    const { session, csrfToken, cookies } = visit;
+  async page(
+    browserRequest: BrowserRequest,
+    messages: FlashMessages & { failed?: RejectedSignIn } = {},
+  ): Promise<Page> {
+    const { session, csrfToken, cookies } = browserRequest;
     const { publicHost, signupEnabled, stripeSecretKey, hasSubscriptions } = this.configuration;
     const common = { ...messages, host: publicHost, csrfToken: csrfToken.value };
     const content = session

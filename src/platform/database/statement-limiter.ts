@@ -15,7 +15,7 @@ const NO_CONNECTION = 'timeout exceeded when trying to connect: all connections 
 /** What the service does of its own accord counts as one more client. */
 const SERVICE = 'service';
 
-export interface TurnLimits {
+export interface StatementLimits {
   /** Statements at work. */
   readonly atOnce: number;
   /** Statements and transactions together: the size of the pool. */
@@ -41,14 +41,14 @@ interface Waiter {
  * wait, but not for long: that spares a machine, and only a client's own limit is one to rely on. Transactions wait for a connection alone. What a statement has returned is told after the next one has been
  * sent, where a connection is idle: the database is then at work while the answer is used.
  */
-export class Turns {
+export class StatementLimiter {
   private readonly atOnce: number;
   private readonly connections: number;
   private readonly patienceMs: number;
   /** Statements of one client at once: while no other user has asked for anything lately, and else. */
   private readonly ofOne: { readonly alone: number; readonly beside: number };
   private readonly transactionsOfOne: number;
-  private readonly lately = new LatestTwo();
+  private readonly lately = new RecentUsers();
   private readonly statements = new KeyedCounter();
   private readonly transactions = new KeyedCounter();
   /** Of the waiter that went last. */
@@ -56,7 +56,7 @@ export class Turns {
   /** By round, then by arrival. An array: a map of waiters would keep them from being collected young. */
   private readonly line: Waiter[] = [];
 
-  constructor({ atOnce, connections = Infinity, patienceMs = PATIENCE_MS }: TurnLimits) {
+  constructor({ atOnce, connections = Infinity, patienceMs = PATIENCE_MS }: StatementLimits) {
     this.atOnce = atOnce;
     this.connections = connections;
     this.patienceMs = patienceMs;
@@ -73,7 +73,7 @@ export class Turns {
   }
 
   /** Runs a single statement in its turn. */
-  async during<T>(work: () => Promise<T>): Promise<T> {
+  async run<T>(work: () => Promise<T>): Promise<T> {
     const client = currentClient();
     this.lately.note(requestScope.getStore()?.userId);
     if (this.mayGo(client, true, false)) this.statements.increment(client);
@@ -161,7 +161,7 @@ export class Turns {
 }
 
 /** Which users have asked for something lately, as far as it takes to tell whether a client is alone. */
-class LatestTwo {
+class RecentUsers {
   private latest = { client: '', at: -Infinity };
   private before = this.latest;
 

@@ -3,12 +3,12 @@ import { BrowserSessions, PASSWORD_FAULTS, type Refusal, type SignedIn } from '.
 import { asName, BadRequest } from '../platform/http/index.js';
 import type { Form } from './form.js';
 import { withAlert } from './try-again.js';
-import type { Visit } from './visits.js';
+import type { BrowserRequest } from './browser-requests.js';
 
 export type CredentialField = 'name' | 'email' | 'password';
 
 /** A sign-in or sign-up that came to nothing, for its form to be shown again; never the password. */
-export interface FailedAttempt {
+export interface RejectedSignIn {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly intent: 'sign-in' | 'sign-up';
@@ -20,7 +20,7 @@ export interface FailedAttempt {
 }
 
 /** In words for the person who filled in the form. */
-const FAULTS: Readonly<Record<Refusal, FailedAttempt['faults']>> = {
+const FAULTS: Readonly<Record<Refusal, RejectedSignIn['faults']>> = {
   'wrong-credentials': { password: 'The email address or the password is wrong.' },
   'invalid-email': { email: 'This is not an email address.' },
   'email-taken': { email: 'There is an account with this email address already. Sign in instead.' },
@@ -33,11 +33,11 @@ const FAULTS: Readonly<Record<Refusal, FailedAttempt['faults']>> = {
 
 /** What people type to get in, on whichever page. */
 @Injectable()
-export class Attempts {
+export class SignInForms {
   constructor(private readonly browserSessions: BrowserSessions) {}
 
   /** @throws Forbidden where signing up is switched off, ServiceUnavailable while read-only */
-  async make(form: Form, { client }: Visit): Promise<SignedIn | FailedAttempt> {
+  async submit(form: Form, { client }: BrowserRequest): Promise<SignedIn | RejectedSignIn> {
     const intent = form.get('intent');
     if (intent !== 'sign-in' && intent !== 'sign-up') throw new BadRequest('the form has an unknown intent');
     const values = { name: form.text('name'), email: form.text('email') };

@@ -9,7 +9,7 @@ const IS_DUE = 'not_before <= $1 AND (claimed_until IS NULL OR claimed_until <= 
 export const IS_UNNAMED = `NOT EXISTS (SELECT FROM blobs b
                        WHERE b.workspace_id = l.workspace_id AND b.id = l.id AND b.location = l.location)`;
 
-export const leftoverStatements = {
+export const orphanedCopyStatements = {
   /** No row when there is one already: another move is at it, or an earlier copy still waits to be removed. */
   announce: statement(
     'blob_leftovers.announce',

@@ -25,7 +25,7 @@ export interface PaymentEvent {
   readonly terms: Terms | null;
 }
 
-export interface Folded {
+export interface ReplayedState {
   readonly state: SubscriptionState;
   /** Ids of the events that were applied; the others changed nothing. */
   readonly applied: readonly string[];
@@ -42,11 +42,11 @@ const TAKES_OVER: ReadonlySet<SubscriptionStatus> = new Set(['trial', 'active', 
  * A deletion is final: no creation, update or failed payment of that subscription counts after it, whatever its time.
  * @param deleted subscriptions whose deletion is not among `events` any more
  */
-export function fold(
+export function replayEvents(
   base: SubscriptionState,
   events: readonly PaymentEvent[],
   deleted: Iterable<string> = [],
-): Folded {
+): ReplayedState {
   const ended = new Set(deleted);
   const unpaid = new Set<string>();
   const applied: string[] = [];

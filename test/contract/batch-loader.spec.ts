@@ -1,22 +1,22 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Gatherer } from '../../src/platform/async/index.js';
+import { BatchLoader } from '../../src/platform/async/index.js';
 
 const MOST = 10;
 
-describe('Gatherer', () => {
+describe('BatchLoader', () => {
   let answered: string[][];
-  let gatherer: Gatherer<string, string>;
+  let gatherer: BatchLoader<string, string>;
 
   beforeEach(() => {
     answered = [];
-    gatherer = new Gatherer(MOST, (asks) => {
+    gatherer = new BatchLoader(MOST, (asks) => {
       answered.push([...asks]);
       return Promise.resolve(asks.map((ask) => `answer to ${ask}`));
     });
   });
 
   it('answers what is asked for in the same turn in two halves, each ask with its own answer', async () => {
-    const answers = await Promise.all(['a', 'b', 'c', 'd'].map((ask) => gatherer.ask('key', ask)));
+    const answers = await Promise.all(['a', 'b', 'c', 'd'].map((ask) => gatherer.load('key', ask)));
     expect(answers).toEqual(['answer to a', 'answer to b', 'answer to c', 'answer to d']);
     expect(answered).toEqual([
       ['a', 'b'],
@@ -26,13 +26,13 @@ describe('Gatherer', () => {
 
   it('takes half of what is not answered for enough, whoever asked for it', async () => {
     const under: { asks: readonly string[]; finish: () => void }[] = [];
-    const slow = new Gatherer<string, string>(MOST, async (asks) => {
+    const slow = new BatchLoader<string, string>(MOST, async (asks) => {
       await new Promise<void>((finish) => under.push({ asks, finish }));
       return asks;
     });
     const ask = async (key: string, asks: readonly string[]): Promise<(readonly string[])[]> => {
       const before = under.length;
-      for (const one of asks) answers.push(slow.ask(key, one));
+      for (const one of asks) answers.push(slow.load(key, one));
       await nextTurn();
       return under.slice(before).map((group) => group.asks);
     };
@@ -52,12 +52,12 @@ describe('Gatherer', () => {
 
   it('does not count what could not be answered', async () => {
     const groups: (readonly string[])[] = [];
-    const broken = new Gatherer<string, string>(MOST, (asks) => {
+    const broken = new BatchLoader<string, string>(MOST, (asks) => {
       groups.push(asks);
       throw new Error('broken');
     });
     const fails = async (asks: readonly string[]): Promise<(readonly string[])[]> => {
-      const all = await Promise.allSettled(asks.map((one) => broken.ask('key', one)));
+      const all = await Promise.allSettled(asks.map((one) => broken.load('key', one)));
       expect(all.map(({ status }) => status)).toEqual(asks.map(() => 'rejected'));
       return groups.splice(0);
     };
@@ -69,8 +69,8 @@ describe('Gatherer', () => {
   });
 
   it('tells all of a group when there are too few answers', async () => {
-    const forgetful = new Gatherer<string, string>(MOST, (asks) => Promise.resolve(asks.slice(1)));
-    const asks = ['a', 'b', 'c', 'd'].map((ask) => forgetful.ask('key', ask));
+    const forgetful = new BatchLoader<string, string>(MOST, (asks) => Promise.resolve(asks.slice(1)));
+    const asks = ['a', 'b', 'c', 'd'].map((ask) => forgetful.load('key', ask));
     const reason = new Error('1 answers to 2 asks');
     expect(await Promise.allSettled(asks)).toEqual(asks.map(() => ({ status: 'rejected', reason })));
   });
@@ -78,14 +78,14 @@ describe('Gatherer', () => {
   it('answers what comes in the next turn apart, also while the first is being answered', async () => {
     let finish: (() => void) | undefined;
     const asks: (readonly string[])[] = [];
-    const slow = new Gatherer<string, string>(MOST, async (some) => {
+    const slow = new BatchLoader<string, string>(MOST, async (some) => {
       asks.push(some);
       if (asks.length === 1) await new Promise<void>((resolve) => (finish = resolve));
       return some;
     });
-    const first = slow.ask('key', 'first');
+    const first = slow.load('key', 'first');
     await nextTurn();
-    expect(await slow.ask('key', 'second')).toBe('second');
+    expect(await slow.load('key', 'second')).toBe('second');
     finish?.();
     expect(await first).toBe('first');
     expect(asks).toEqual([['first'], ['second']]);
@@ -97,32 +97,32 @@ describe('Gatherer', () => {
       ['other', 'b'],
       ['one', 'c'],
     ] as const;
-    await Promise.all(asks.map(([key, ask]) => gatherer.ask(key, ask)));
+    await Promise.all(asks.map(([key, ask]) => gatherer.load(key, ask)));
     expect(answered).toEqual([['a', 'c'], ['b']]);
   });
 
   it('puts no more together than may be, and what is heavier alone', async () => {
     const weights = { a: 4, b: 6, c: 1, d: 10, e: 25, f: 9, g: 1, h: 1 };
-    await Promise.all(Object.entries(weights).map(([ask, weight]) => gatherer.ask('key', ask, weight)));
+    await Promise.all(Object.entries(weights).map(([ask, weight]) => gatherer.load('key', ask, weight)));
     expect(answered).toEqual([['a', 'b'], ['c'], ['d'], ['e'], ['f', 'g'], ['h']]);
   });
 
   it('ends a group before what would take it further beyond half than it is below', async () => {
     const weights = { a: 1, b: 1, c: 8, d: 1 };
-    await Promise.all(Object.entries(weights).map(([ask, weight]) => gatherer.ask('key', ask, weight)));
+    await Promise.all(Object.entries(weights).map(([ask, weight]) => gatherer.load('key', ask, weight)));
     expect(answered).toEqual([['a', 'b'], ['c'], ['d']]);
   });
 
   it('tells all of them when they cannot be answered, and nobody else', async () => {
-    const broken = new Gatherer<string, string>(MOST, ([first]) =>
+    const broken = new BatchLoader<string, string>(MOST, ([first]) =>
       first === 'a' ? Promise.reject(new Error('broken')) : Promise.resolve(['fine']),
     );
-    const asks = ['a', 'b', 'c'].map((ask) => broken.ask('key', ask));
+    const asks = ['a', 'b', 'c'].map((ask) => broken.load('key', ask));
     expect((await Promise.allSettled(asks)).map(({ status }) => status)).toEqual([
       'rejected',
       'rejected',
       'fulfilled',
     ]);
-    await expect(broken.ask('key', 'd')).resolves.toBe('fine');
+    await expect(broken.load('key', 'd')).resolves.toBe('fine');
   });
 });

@@ -5,7 +5,7 @@ import { type IdentityRequest, identityRequests } from './identity-request.js';
 import { KnownNetworks } from './known-networks.js';
 import { PasswordHasher } from './password-hasher.js';
 
-const handledStatements = {
+const signInPasswordStatements = {
   isProven: statement(
     'handled_passwords.is_proven',
     `SELECT FROM auth_sessions s
@@ -41,7 +41,7 @@ const WRONG = { code: 'INVALID_EMAIL_OR_PASSWORD', message: 'Invalid email or pa
  * is ended here: its password must still be the user's when the session is there.
  */
 @Injectable()
-export class HandledPasswords {
+export class SignInPasswords {
   constructor(
     private readonly database: Database,
     private readonly hasher: PasswordHasher,
@@ -76,7 +76,7 @@ export class HandledPasswords {
     const request = identityRequests.getStore();
     if (!request?.hashes.size) return; // begun by something else than a password
     if (!(await this.isProven(session, request))) {
-      await this.database.run(handledStatements.end, [session.id]);
+      await this.database.run(signInPasswordStatements.end, [session.id]);
       request.isWrong = true;
       throw new APIError('UNAUTHORIZED', WRONG);
     }
@@ -88,11 +88,11 @@ export class HandledPasswords {
   private async isProven({ id }: Session, { hashes, proof, ip }: IdentityRequest): Promise<boolean> {
     const isAmong = async (): Promise<boolean> => {
       const values: Parameter[] = [id, [...hashes]];
-      return (await this.database.run(handledStatements.isProven, values)).length > 0;
+      return (await this.database.run(signInPasswordStatements.isProven, values)).length > 0;
     };
     if (await isAmong()) return true;
     if (proof?.renewed === undefined) return false;
-    const [stored] = await this.database.run<{ hash: string }>(handledStatements.hashOf, [id]);
+    const [stored] = await this.database.run<{ hash: string }>(signInPasswordStatements.hashOf, [id]);
     if (!stored || !(await this.hasher.verify(proof.password, stored.hash, ip)).isRight) return false;
     hashes.add(stored.hash);
     return isAmong();
@@ -101,7 +101,7 @@ export class HandledPasswords {
   /** Changes nothing when the password has been changed, or the hash replaced, meanwhile. */
   private async renew({ userId }: Session, { proof }: IdentityRequest): Promise<void> {
     if (proof?.renewed === undefined) return;
-    await this.database.run(handledStatements.renew, [userId, proof.hash, proof.renewed]);
+    await this.database.run(signInPasswordStatements.renew, [userId, proof.hash, proof.renewed]);
   }
 }
 

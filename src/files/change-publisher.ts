@@ -8,7 +8,7 @@ export type ChangeKind = 'create' | 'update' | 'restore' | 'delete';
 
 /** Where every write of the log says that it was committed: uploads, deletions, pushes and restores alike. */
 @Injectable()
-export class Announcements {
+export class ChangePublisher {
   private readonly changes: Counter;
 
   constructor(

@@ -7,7 +7,7 @@ type Placed<T> = T & { [PLACE]?: number };
  * entries, and a discarded table may keep what it held until the engine collects all of its memory. One is in a single roster
  * at a time. Whoever is taken out while they are gone through does not hide another.
  */
-export class Roster<T extends object> implements Iterable<T> {
+export class DenseSet<T extends object> implements Iterable<T> {
   private readonly all: Placed<T>[] = [];
 
   get size(): number {

@@ -36,7 +36,7 @@ export interface TokenOverview {
 }
 
 /** What is wrong with a form that asks for a token, and what was in it. */
-export interface FailedMint {
+export interface RejectedToken {
   readonly faults: Readonly<Partial<Record<MintField, string>>>;
   readonly values: {
     readonly name: string;
@@ -48,7 +48,7 @@ export interface FailedMint {
 
 /** Personal access tokens as the account page has them. */
 @Injectable()
-export class TokenDesk {
+export class TokenForms {
   constructor(
     private readonly accessTokens: AccessTokens,
     private readonly workspaces: WorkspacesOfUser,
@@ -67,7 +67,7 @@ export class TokenDesk {
   }
 
   /** The new token, to be shown this once. @throws TooManyRequests, and NotFound for somebody else's workspace */
-  async mint(userId: string, form: Form): Promise<{ name: string; raw: string } | FailedMint> {
+  async mint(userId: string, form: Form): Promise<{ name: string; raw: string } | RejectedToken> {
     const name = form.text('name');
     const scopes = form.all('scopes');
     const workspaceId = form.text('workspace');

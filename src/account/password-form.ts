@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { BrowserSessions, PASSWORD_FAULTS, type Refusal } from '../auth/index.js';
-import { type Form, type Visit, withAlert } from '../pages/index.js';
+import { type Form, type BrowserRequest, withAlert } from '../pages/index.js';
 
 export type PasswordField = 'current' | 'new';
 
 /** A change of the password that came to nothing; never what was entered. */
-export interface FailedChange {
+export interface RejectedPasswordChange {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly faults: Readonly<Partial<Record<PasswordField, string>>>;
@@ -13,7 +13,7 @@ export interface FailedChange {
   readonly revokesAccessTokens: boolean;
 }
 
-const FAULTS: Readonly<Partial<Record<Refusal, FailedChange['faults']>>> = {
+const FAULTS: Readonly<Partial<Record<Refusal, RejectedPasswordChange['faults']>>> = {
   'wrong-credentials': { current: 'This is not your current password.' },
   'no-password': { current: 'This account has no password.' },
   'password-too-short': { new: PASSWORD_FAULTS.PASSWORD_TOO_SHORT },
@@ -23,14 +23,14 @@ const FAULTS: Readonly<Partial<Record<Refusal, FailedChange['faults']>>> = {
 
 /** The password as the account page changes it. */
 @Injectable()
-export class PasswordDesk {
+export class PasswordForm {
   constructor(private readonly browserSessions: BrowserSessions) {}
 
   /** Returns the cookies that the browser goes on with, or what is wrong. */
   async change(
     form: Form,
-    { cookie, client }: Visit,
-  ): Promise<{ cookies: readonly string[] } | FailedChange> {
+    { cookie, client }: BrowserRequest,
+  ): Promise<{ cookies: readonly string[] } | RejectedPasswordChange> {
     const revokesAccessTokens = form.get('revoke_tokens') !== undefined;
     const failed = { status: 422, headers: {}, revokesAccessTokens } as const;
     const change = {

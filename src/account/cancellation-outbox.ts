@@ -19,7 +19,7 @@ interface Owed extends ProviderIds {
  * it: what fails is tried again every night, until the provider has confirmed it.
  */
 @Injectable()
-export class OwedCancellations {
+export class CancellationOutbox {
   private readonly passes = new CoalescingRunner(async () => {
     await this.log.bestEffort('cancel at the payment provider', () => this.settle());
   });

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import type { Response, Test } from 'supertest';
 import { Suspensions } from '../../src/auth/index.js';
 import { Subscriptions } from '../../src/billing/index.js';
-import { Heads } from '../../src/files/heads.js';
+import { FileContentLoader } from '../../src/files/file-content-loader.js';
 import { Files } from '../../src/files/index.js';
 import { Database } from '../../src/platform/database/index.js';
 import { NotFound } from '../../src/platform/http/index.js';
@@ -117,7 +117,7 @@ it('is known of every route that looks again', () => {
       const names = app.get(MetadataScanner).getAllMethodNames(prototype);
       return names.filter((name) => Reflect.hasMetadata(ACCESS_CHECKED_IN_STATEMENT, prototype[name]!));
     });
-  // Another one needs `openTo` in each of its statements, and its lines in ROUTES and FAULTY.
+  // Another one needs `accessCondition` in each of its statements, and its lines in ROUTES and FAULTY.
   expect(handlers.sort()).toEqual(['get', 'pull', 'put', 'snapshot']);
 });
 
@@ -143,7 +143,7 @@ describe('who was let in a moment ago', () => {
     const { notes } = await wellKnown();
     const run = statementsRun();
     await ask(notes).ok(({ status }) => status < 300);
-    expect(run).not.toContain('workspaces.standing');
+    expect(run).not.toContain('access.caller_state');
   });
 
   it('is asked about by the guard again after a minute', async () => {
@@ -153,7 +153,7 @@ describe('who was let in a moment ago', () => {
     jest.spyOn(clock, 'elapsed').mockImplementation(() => since + 61_000);
     const run = statementsRun();
     await notes.pull(0).expect(200);
-    expect(run).toContain('workspaces.standing');
+    expect(run).toContain('access.caller_state');
   });
 
   describe.each(Object.entries(LOSSES))('and now %s', (_, { lose, statuses }) => {
@@ -230,10 +230,10 @@ describe('who was let in a moment ago', () => {
     const { user, notes } = await wellKnown();
     const other = await here.user(`user-${++names}`);
     await notes.put('path', 'of the owner').expect(200);
-    const heads = here.app.get(Heads);
+    const contentLoader = here.app.get(FileContentLoader);
     const run = statementsRun();
     const read = ({ id: userId }: TestUser): Promise<unknown> =>
-      heads.content({ id: notes.id, caller: { userId, needsSubscription: false } }, 'path');
+      contentLoader.content({ id: notes.id, caller: { userId, needsSubscription: false } }, 'path');
     const [own, foreign, ...again] = await Promise.allSettled([user, other, user, user].map(read));
     expect(own).toMatchObject({ value: { workspaceId: notes.id, contentHash: sha256('of the owner') } });
     expect(foreign).toMatchObject({ reason: expect.any(NotFound) });

@@ -6,7 +6,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import { createApp } from '../../src/app.js';
 import { loadConfiguration } from '../../src/config/index.js';
-import { createDataSource, Database, statement, Turns } from '../../src/platform/database/index.js';
+import {
+  createDataSource,
+  Database,
+  statement,
+  StatementLimiter,
+} from '../../src/platform/database/index.js';
 import { createLogger, Log } from '../../src/platform/log/index.js';
 import { Workspaces } from '../../src/workspaces/index.js';
 import { createDatabase, type TestDatabase } from '../kit/index.js';
@@ -37,7 +42,7 @@ describe('single statements beside the service’s own PostgreSQL', () => {
   afterAll(() => empty.drop());
 
   it('take turns: no more than these open connections, and each has its own answer', async () => {
-    const database = new Database(source, new Turns({ atOnce: 2, patienceMs: 60_000 }));
+    const database = new Database(source, new StatementLimiter({ atOnce: 2, patienceMs: 60_000 }));
     const reads = Array.from({ length: 40 }, (_, n) => database.run<{ n: number }>(quick, [n]));
     expect(database.waiting).toBeGreaterThanOrEqual(38);
     const answers = await Promise.all(reads);
@@ -47,13 +52,13 @@ describe('single statements beside the service’s own PostgreSQL', () => {
   });
 
   it('give their turn on when they fail', async () => {
-    const database = new Database(source, new Turns({ atOnce: 1, patienceMs: 60_000 }));
+    const database = new Database(source, new StatementLimiter({ atOnce: 1, patienceMs: 60_000 }));
     for (let i = 0; i < 3; i++) await expect(database.run(broken, [0])).rejects.toThrow('division by zero');
     expect(await database.run(quick, [1])).toEqual([{ n: 1 }]);
   });
 
   it('are sent before the answer of the one before is used', async () => {
-    const database = new Database(source, new Turns({ atOnce: 1, patienceMs: 60_000 }));
+    const database = new Database(source, new StatementLimiter({ atOnce: 1, patienceMs: 60_000 }));
     await database.run(quick, [0]); // connects
     const order: string[] = [];
     const client = await database.pool.connect();
@@ -69,7 +74,7 @@ describe('single statements beside the service’s own PostgreSQL', () => {
   });
 
   it('do not wait for long behind slow ones', async () => {
-    const database = new Database(source, new Turns({ atOnce: 2, patienceMs: PATIENCE_MS }));
+    const database = new Database(source, new StatementLimiter({ atOnce: 2, patienceMs: PATIENCE_MS }));
     let areSlowOver = false;
     let slow: Promise<unknown> = Promise.resolve();
     await database.transaction(async (tx) => {
@@ -82,11 +87,11 @@ describe('single statements beside the service’s own PostgreSQL', () => {
   });
 
   it('keep their turns through a pause of the process, after which they all have waited for long', async () => {
-    const turns = new Turns({ atOnce: 1, patienceMs: PATIENCE_MS });
+    const limiter = new StatementLimiter({ atOnce: 1, patienceMs: PATIENCE_MS });
     const first = endless();
-    const held = turns.during(first.work);
+    const held = limiter.run(first.work);
     let haveGone = 0;
-    const rest = Array.from({ length: 5 }, () => turns.during(() => Promise.resolve(haveGone++)));
+    const rest = Array.from({ length: 5 }, () => limiter.run(() => Promise.resolve(haveGone++)));
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3 * PATIENCE_MS);
     await pause(1); // timers that are due have come
     expect(haveGone).toBe(0);

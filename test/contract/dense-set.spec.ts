@@ -1,15 +1,15 @@
-import { Roster } from '../../src/platform/async/index.js';
+import { DenseSet } from '../../src/platform/async/index.js';
 
 interface Guest {
   readonly name: string;
 }
 
-describe('Roster', () => {
+describe('DenseSet', () => {
   const guests = (...names: string[]): Guest[] => names.map((name) => ({ name }));
-  const names = (roster: Roster<Guest>): string[] => [...roster].map(({ name }) => name).sort();
-  let roster: Roster<Guest>;
+  const names = (roster: DenseSet<Guest>): string[] => [...roster].map(({ name }) => name).sort();
+  let roster: DenseSet<Guest>;
 
-  beforeEach(() => (roster = new Roster()));
+  beforeEach(() => (roster = new DenseSet()));
 
   it('has who came and has not gone, each once', () => {
     const [a, b, c] = guests('a', 'b', 'c') as [Guest, Guest, Guest];
@@ -28,7 +28,7 @@ describe('Roster', () => {
   it('takes nobody out who is in another one', () => {
     const [a, b] = guests('a', 'b') as [Guest, Guest];
     roster.add(a);
-    new Roster<Guest>().add(b);
+    new DenseSet<Guest>().add(b);
     expect(roster.has(b)).toBe(false);
     roster.delete(b);
     expect(names(roster)).toEqual(['a']);
