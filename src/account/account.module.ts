@@ -12,12 +12,11 @@ import { AccountBelongingsController } from './account-belongings.controller.js'
 import { AccountController } from './account.controller.js';
 import { AccountDeletion } from './account-deletion.js';
 import { AccountForms } from './account-forms.js';
-import { AccountOverview } from './account-overview.js';
+import { AccountOverview, StorageOverview } from './account-overview.js';
 import { AccountPageController } from './account-page.controller.js';
 import { Accounts } from './accounts.js';
 import { CancellationOutbox } from './cancellation-outbox.js';
 import { PasswordForm } from './password-form.js';
-import { StorageOverview } from './storage-overview.js';
 import { TokenForms } from './token-forms.js';
 
 /** The account page, deletion of an account, and all accounts for the operator. */

@@ -11,8 +11,7 @@ const DAY_MS = 24 * 60 * 60_000;
 const KEPT_DAYS = 90;
 const BATCH = 500;
 
-type Outcome =
-  'applied' | 'no_effect' | 'duplicate' | 'unknown_customer' | 'ignored';
+type Outcome = 'applied' | 'no_effect' | 'duplicate' | 'unknown_customer' | 'ignored';
 
 /** What the payment provider tells. Each event counts once, whenever and however often it is delivered. */
 @Injectable()

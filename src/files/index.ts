@@ -5,5 +5,5 @@ export { type FileRow, lockedFilesAt, lockLog, logDeletions } from './change-log
 export { Files, type ListedFile } from './files.service.js';
 export { FilesModule } from './files.module.js';
 export { countThinnable, prepareThinning, type Thinned, thinVersions, type VersionIds } from './thinning.js';
-export { QUOTA_EXCEEDED } from './quota.docs.js';
+export { QUOTA_EXCEEDED } from './files.docs.js';
 export { type Restored, type Version, type VersionContent, Versions } from './versions.service.js';

@@ -27,8 +27,11 @@ export class BlobMetrics {
     private readonly clock: Clock,
     metrics: Metrics,
   ) {
-    metrics.gauge('cloud_sync_blobs_waiting', 'Blobs that are staged or marked for deletion', ['state'], async () =>
-      (await this.read()).map(({ state, blobs }) => ({ labels: { state }, value: blobs })),
+    metrics.gauge(
+      'cloud_sync_blobs_waiting',
+      'Blobs that are staged or marked for deletion',
+      ['state'],
+      async () => (await this.read()).map(({ state, blobs }) => ({ labels: { state }, value: blobs })),
     );
     metrics.gauge(
       'cloud_sync_blobs_waiting_oldest_seconds',

@@ -5,7 +5,7 @@ import { BlobUpkeep } from '../../src/storage/index.js';
 import { NightlyJobs } from '../../src/platform/jobs/index.js';
 import { InFlightRequests } from '../../src/platform/http/index.js';
 import { MetricsServer } from '../../src/platform/metrics/index.js';
-import { generateVapidKeys } from '../../src/web-push/vapid-keys.js';
+import { generateVapidKeys } from '../../src/web-push/web-push.service.js';
 import { createApp } from '../../src/app.js';
 import { loadConfiguration } from '../../src/config/index.js';
 import { DatabaseLink } from '../kit/database-link.js';

@@ -4,6 +4,7 @@ export { GeneralLimit } from './general-limit.js';
 export { RateLimitGuard } from './rate-limit.guard.js';
 export { isGranted, ScopeGuard } from './scope.guard.js';
 export {
+  accessCondition,
   accessKey,
   type AccessRequirements,
   callerKey,
@@ -12,4 +13,3 @@ export {
 } from './workspace-access.js';
 export { AccessCheckedInStatement } from './workspace-access.filter.js';
 export { WorkspaceAccessGuard } from './workspace-access.guard.js';
-export { accessCondition } from './workspace-access.queries.js';
