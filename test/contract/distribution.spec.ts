@@ -25,7 +25,7 @@ const LOOK_AT_ALL_NODES = {
   'the start, and each command: whether the store that is configured is needed': ['blobs.any_stored'],
   'each instance by itself: what is deleted is emptied and swept, keys run out, pushes are sent': [
     'workspaces.deleted',
-    'blobs.condemn_staged',
+    'blobs.mark_staged_for_deletion',
     'blobs.lock_due',
     'blob_leftovers.claim',
     'assets.forget_keys',

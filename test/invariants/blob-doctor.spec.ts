@@ -305,7 +305,7 @@ describeWithTestServers('the doctor, with S3', () => {
       await expectWhole();
     });
 
-    it('condemned in the moment in which a row came to name them, are neither swept nor in the way of the next move', async () => {
+    it('marked for deletion in the moment in which a row came to name them, are neither swept nor in the way of the next move', async () => {
       await other.app.get(BlobMover).moveAll('s3');
       await service.database.query(
         `INSERT INTO blob_leftovers SELECT location, workspace_id, id, 'dying', $1 FROM blobs WHERE location = 's3'`,
