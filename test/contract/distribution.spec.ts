@@ -156,8 +156,12 @@ describe('the connections of an instance', () => {
       .flatMap((path) => [...text(join('src', path)).matchAll(/dedicatedClient\('(\w+)'/g)])
       .map(([, purpose]) => purpose);
     expect(purposes.sort()).toEqual(['jobs', 'listen', 'notify', 'readiness']);
-    expect(text('docs/operate/scaling.md')).toContain(`instances × (DATABASE_POOL_SIZE + ${purposes.length})`);
-    expect(text('docs/operate/operations.md')).toContain(`instances × (\`DATABASE_POOL_SIZE\` + ${purposes.length})`);
+    expect(text('docs/operate/scaling.md')).toContain(
+      `instances × (DATABASE_POOL_SIZE + ${purposes.length})`,
+    );
+    expect(text('docs/operate/operations.md')).toContain(
+      `instances × (\`DATABASE_POOL_SIZE\` + ${purposes.length})`,
+    );
   });
 });
 

@@ -81,7 +81,10 @@ describe('the state table', () => {
   });
 
   it('is what docs/reference/subscription-states.md shows (node dist/src/billing/print-states.js writes it)', () => {
-    const file = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'reference', 'subscription-states.md'), 'utf8');
+    const file = readFileSync(
+      join(import.meta.dirname, '..', '..', 'docs', 'reference', 'subscription-states.md'),
+      'utf8',
+    );
     expect(file).toBe(statesDocument());
   });
 });
