@@ -38,12 +38,12 @@ describe('the faults of `npm run mutants`', () => {
       promise,
       tests.map(([spec]) => `\`${spec.replace(/^test\/|\.spec\.ts$/g, '')}\``).join(', '),
     ]);
-    const documented = read('docs/reliability.md')
+    const documented = read('docs/lab/planted-faults.md')
       .split('\n')
       .map((line) => /^\| (.+) \| ([A-Z].*\.) \| (`.+`) \|$/.exec(line)?.slice(1))
       .filter((row) => row !== undefined);
     expect(documented.toSorted()).toEqual(rows.toSorted());
-    expect(read('docs/reliability.md')).toContain(`takes ${MUTANTS.length} faults`);
+    expect(read('docs/lab/planted-faults.md')).toContain(`takes ${MUTANTS.length} faults`);
   });
 
   it.each(MUTANTS.map((mutant) => [mutant.name, mutant] as const))('can be planted: %s', (_, mutant) => {
