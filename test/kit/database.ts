@@ -71,6 +71,7 @@ function urlOf(database: string): string {
   if (server.connectionString) {
     const url = new URL(server.connectionString);
     url.pathname = `/${database}`;
+    url.searchParams.delete('options'); // they would override what a test sets for its database
     return url.href;
   }
   const { user, password, host, port } = server;
