@@ -18,8 +18,8 @@ const GIB = 1024 * MIB;
 const HTTP_URL = { require_tld: false, require_protocol: true, protocols: ['http', 'https'] };
 
 /**
- * Everything the environment can set, read once at start. A property's `@Env` names its variable and says
- * what it means; `.env.example` is printed from here.
+ * All settings from the environment, read once at start. `@Env` on a property names its variable and documents it;
+ * `.env.example` is generated from it.
  */
 export class Configuration {
   @Env('NODE_ENV', 'production: no secret has a default, errors of set-up stop the start', 'development')
@@ -294,15 +294,15 @@ export class Configuration {
   @IsIn(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
   logLevel: string;
 
-  /** Names in the environment that look like one of these and are none. */
+  /** Environment variables that look like this service's but are unknown. */
   unknownVariables: readonly string[] = [];
 
-  /** Public address, without a trailing slash. */
+  /** Public base URL, without a trailing slash. */
   get publicUrl(): string {
     return this.baseUrl ?? `http://localhost:${this.port}`;
   }
 
-  /** The name and port in it, as pages show it. */
+  /** Host and port of the public URL, as pages show it. */
   get publicHost(): string {
     return new URL(this.publicUrl).host;
   }
@@ -311,17 +311,17 @@ export class Configuration {
     return this.publicUrl.startsWith('https:');
   }
 
-  /** Whether users need a subscription; else every user is active. */
+  /** Whether users need a subscription; otherwise every user is active. */
   get hasSubscriptions(): boolean {
     return this.subscriptions === 'on';
   }
 
-  /** Whether blobs go to an S3 store. */
+  /** Whether blobs are stored in S3. */
   get hasS3(): boolean {
     return this.s3Endpoint !== undefined;
   }
 
-  /** Whether devices can be woken by Web Push. */
+  /** Whether Web Push can wake devices. */
   get hasWebPush(): boolean {
     return this.vapidPublicKey !== undefined;
   }

@@ -1,7 +1,7 @@
 import { ValidateBy } from 'class-validator';
 import { readUrl } from './validators.js';
 
-/** The values that the driver accepts for each; it fails late on any other, or ignores it. */
+/** The values that the driver accepts for each parameter. It ignores any other value, or fails late. */
 const VALUES: Readonly<Record<string, { readonly pattern: RegExp; readonly words: string }>> = {
   sslmode: oneOf('disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'),
   ssl: oneOf('true', '1', '0', 'no-verify'),
@@ -15,7 +15,7 @@ const VALUES: Readonly<Record<string, { readonly pattern: RegExp; readonly words
   query_timeout: milliseconds(),
 };
 
-/** The parameters of a `postgres://` URL are such as the driver can use; what only the server can judge it says at the start. */
+/** Checks that the driver can use the parameters of a `postgres://` URL. Values that only the server can judge fail at start. */
 export function DatabaseParameters(): PropertyDecorator {
   return ValidateBy({
     name: 'databaseParameters',

@@ -4,7 +4,7 @@ import { isConnectionLost, sqlState } from './database-errors.js';
 const READ_ONLY =
   'PostgreSQL takes no writes here (a standby, or default_transaction_read_only); point DATABASE_URL at the primary.';
 
-/** By SQLSTATE. The server's own words name users, databases and addresses, and no password. */
+/** By SQLSTATE. The server's own message names users, databases and addresses, but no password. */
 const SENTENCES: Readonly<Record<string, (words: string) => string>> = {
   '28P01': () => REFUSED,
   '28000': (words) =>
@@ -31,14 +31,14 @@ const TLS = new Set([
 ]);
 const NO_TLS = 'The server does not support SSL connections';
 
-/** The driver's, when the server asks for a password and there is none. */
+/** The driver's message when the server asks for a password and none is set. */
 const NO_PASSWORD = /^SASL: .* client password must be/;
 
 const REFUSED = 'PostgreSQL refused the user or password; check DATABASE_URL.';
 
 export const takesNoWrites = (): OperatorError => new OperatorError(READ_ONLY);
 
-/** What is wrong with the way to the database, if the operator can mend it; else the error as it is. */
+/** Explains a failed connection if the operator can fix it; otherwise returns the error unchanged. */
 export function connectFault(error: unknown): unknown {
   const sentence = sentenceFor(error as NodeJS.ErrnoException);
   return sentence === undefined ? error : new OperatorError(sentence, { cause: error });

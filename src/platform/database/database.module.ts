@@ -24,8 +24,8 @@ import { StatementLimiter } from './statement-limiter.js';
 const CONNECT_WITHIN_MS = 5_000;
 
 /**
- * Connects once as DATABASE_URL says, before anything is built on it: whatever goes wrong here is a fault of the URL, of a
- * `PG*` variable that completes it or of the server, which the operator can mend.
+ * Connects once with DATABASE_URL before anything else uses it: any failure here comes from the URL, from a `PG*` variable
+ * that completes it or from the server, and the operator can fix it.
  * @throws OperatorError
  */
 async function tryConnection(url: string): Promise<void> {
@@ -52,7 +52,7 @@ function asSentence(error: unknown): OperatorError {
   );
 }
 
-/** The pool of this instance in numbers. */
+/** Metrics of this instance's connection pool. */
 @Injectable()
 class PoolMetrics {
   constructor(database: Database, metrics: Metrics) {
@@ -72,7 +72,7 @@ class PoolMetrics {
   }
 }
 
-/** Brings up the embedded server if need be, connects, migrates; takes it all down last. */
+/** Starts the embedded server if needed, connects and migrates; shuts all of it down last. */
 @Global()
 @Module({})
 export class DatabaseModule implements OnApplicationShutdown {
@@ -120,7 +120,7 @@ async function connect(
     target: server.target,
     poolSize: configuration.databasePoolSize,
     entities,
-    // Not the request's that happened to open the connection.
+    // Leaves the scope of the request that happened to open the connection.
     onPoolError: (err: unknown) =>
       requestScope.exit(() => log.warn({ err }, 'a database connection was lost')),
   };
@@ -134,7 +134,7 @@ async function connect(
   }
 }
 
-/** On connections of its own: the pool's end a statement after seconds, and a migration may take longer. */
+/** Uses its own connections: the pool cancels statements after seconds, and a migration may take longer. */
 async function migrateOnce(settings: DataSourceSettings): Promise<void> {
   const dataSource = await createDataSource(settings).initialize();
   try {

@@ -3,15 +3,15 @@ import { v7 as uuidv7 } from 'uuid';
 
 const ID_BYTES = 16;
 
-/** Drawn for many ids at once: that costs as much as for one. */
+/** Random bytes for many ids at once: generating them costs as much as for one id. */
 const stock = Buffer.alloc(256 * ID_BYTES);
 let used = stock.length;
 
 const last = { msecs: 0, seq: 0 };
 
 /**
- * The id of a new row, a UUIDv7: those of one process rise, also within a millisecond and when the clock goes back. Not for
- * secrets: who knows one can tell much of the next.
+ * Creates the id of a new row, a UUIDv7. Ids of one process are strictly increasing, even within a millisecond and when the
+ * clock goes back. Not for secrets: an id reveals much about the next one.
  */
 export function newId(): string {
   const random = nextRandom();

@@ -5,7 +5,7 @@ import { InFlightRequests, type RequestEnd } from './in-flight.js';
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** Requests in numbers, by the pattern of their route: a path would give away what people have, and never end. */
+/** Request metrics by route pattern: paths would reveal what users have, and have unlimited cardinality. */
 @Injectable()
 export class RequestMetrics {
   private readonly durations: Histogram;

@@ -17,7 +17,7 @@ interface LastRun {
 
 const seconds = (time: Date): number => time.getTime() / 1000;
 
-/** The last run of each job, in numbers; every instance tells the same. */
+/** Metrics of the last run of each job; every instance reports the same values. */
 @Injectable()
 export class JobMetrics {
   private reading: Promise<LastRun[]> | undefined;
@@ -41,7 +41,7 @@ export class JobMetrics {
     );
   }
 
-  /** The label is not `job`: Prometheus has one of its own. */
+  /** The label is not `job`: Prometheus has its own label of that name. */
   private declare(name: string, help: string, valueOf: (run: LastRun) => number | null): void {
     this.metrics.gauge(`cloud_sync_job_${name}`, help, ['name'], async () =>
       (await this.read()).flatMap((run): Reading[] => {
@@ -51,7 +51,7 @@ export class JobMetrics {
     );
   }
 
-  /** One statement for all who look at once. */
+  /** Concurrent readers share one statement. */
   private read(): Promise<LastRun[]> {
     this.reading ??= this.database.run<LastRun>(last, []).finally(() => (this.reading = undefined));
     return this.reading;

@@ -7,18 +7,18 @@ import { type DataDirectory, errorCode } from './data-directory.js';
 import { waitForExit, launch, type LaunchOptions } from './launcher.js';
 import { readServerLine } from './server-log.js';
 
-/** The superuser, and the database that is made for the service. */
+/** The superuser, and the service's database. */
 export const USER = 'cloudsync';
 export const DATABASE = 'cloudsync';
 
 const UNFINISHED = 'postgres.unfinished-';
 
 /**
- * Makes the cluster if there is none, and hands it to the server's account. It appears under its name complete and
- * on disk, or not at all: a crash leaves a directory that the next start removes.
+ * Creates the cluster if there is none, and gives it to the server's account. The cluster appears under its name complete and
+ * synced, or not at all: a crash leaves a directory that the next start removes.
  * @param version the major version of the programs
- * @returns the superuser's password, kept in the password file (mode 0600)
- * @throws OperatorError when the cluster is of another major version or without its password, and when the disk is full
+ * @returns the superuser's password, stored in the password file (mode 0600)
+ * @throws OperatorError when the cluster has another major version or no password file, and when the disk is full
  */
 export async function openCluster(
   data: DataDirectory,
@@ -50,7 +50,7 @@ export async function readPassword({ passwordFile, shown }: DataDirectory): Prom
   }
 }
 
-/** The name of the password file must be on disk before a cluster is: one without its password is lost. */
+/** The password file must be synced before the cluster exists: without its password, a cluster is lost. */
 async function newPassword({ path }: DataDirectory): Promise<string> {
   const password = await keptSecret(path, 'postgres-password');
   await syncDirectory(join(path, 'secrets'));
@@ -75,7 +75,7 @@ async function holdsCluster({ cluster, shown }: DataDirectory, version: string):
   );
 }
 
-/** An initdb whose parent was killed may still be writing there; then what it leaves goes at a later start. */
+/** An initdb whose parent was killed may still write there; a later start then removes what it leaves behind. */
 async function removeUnfinished({ path }: DataDirectory): Promise<void> {
   const leftovers = (await readdir(path)).filter((name) => name.startsWith(UNFINISHED));
   for (const name of leftovers) {
@@ -103,8 +103,8 @@ async function createCluster(
 }
 
 /**
- * The locale is PostgreSQL's own C.UTF-8: it sorts by code point on every machine, so that an update of the system's
- * C library never leaves an index in the wrong order, and it still knows the letters of all languages.
+ * Uses PostgreSQL's builtin locale C.UTF-8: it sorts by code point on every machine, so an update of the system's C library
+ * never corrupts the order of an index, and it still knows the letters of all languages.
  */
 const INITDB_OPTIONS = [
   `--username=${USER}`,
@@ -126,7 +126,7 @@ async function runInitdb(
   directory: string,
   password: string,
 ): Promise<void> {
-  // initdb opens its input by name, which a pipe allows and the socket that Node makes of it does not.
+  // initdb opens its input by name, which works for a pipe but not for the socket that Node creates.
   const command = ['/bin/sh', '-c', 'cat | "$@"', 'sh', initdb, ...INITDB_OPTIONS, directory] as const;
   const { status, stderr } = await waitForExit(launch(manner, command, { stdio: 'pipe' }), `${password}\n`);
   if (status === 0) return;

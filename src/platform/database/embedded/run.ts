@@ -9,17 +9,17 @@ import { livingServer, quitLeftBehind, removeDeadSignature, stopLeftBehind } fro
 import type { Server } from './server.js';
 import type { Log } from './server-log.js';
 
-/** How long processes of an earlier server may take to leave the cluster, stopped at once if need be. */
+/** How long processes of an earlier server may take to leave the cluster, including an immediate shutdown. */
 const LEAVE_WITHIN_MS = 25_000;
-/** How long a start is tried again while the server finds its cluster held. */
+/** How long a start is retried while the server finds its cluster in use. */
 const HELD_WITHIN_MS = 20_000;
 const LONGEST_PAUSE_MS = 1_000;
 const ASK_EVERY_MS = 20;
 const QUICK_END_WITHIN_MS = 10_000;
 
 /**
- * Starts the server and waits until it takes connections, however long its recovery from a crash takes. What is left
- * of an earlier server is waited for, or ended when it is ours and nobody guards it.
+ * Starts the server and waits until it accepts connections, however long crash recovery takes. Waits for processes of an
+ * earlier server, or stops them if they are ours and have no guard.
  * @throws OperatorError when the server does not start; the abort's reason when `signal` ends the wait
  */
 export async function startRun(server: Server, signal: AbortSignal): Promise<Postmaster> {
@@ -56,9 +56,9 @@ async function startPostmaster(server: Server, isRefused: boolean, signal: Abort
 }
 
 /**
- * Waits until no process of an earlier server is left on the cluster. One that is left behind is told to shut down, and
- * if it takes too long, whoever told it, to stop at once.
- * @returns the lock, or undefined where files cannot be locked: PostgreSQL's own interlock must do there
+ * Waits until no process of an earlier server uses the cluster. A server that was left behind is asked to shut down; if its
+ * shutdown takes too long, whoever requested it, it is stopped immediately.
+ * @returns the lock, or undefined where files cannot be locked; PostgreSQL's own interlock must suffice there
  */
 async function lockCluster(server: Server, signal: AbortSignal): Promise<FileLock | undefined> {
   const { data, target, log } = server;
@@ -85,7 +85,7 @@ async function lockCluster(server: Server, signal: AbortSignal): Promise<FileLoc
   }
 }
 
-/** @returns undefined when the server takes connections, else how it ended */
+/** @returns undefined when the server accepts connections, otherwise how it exited */
 async function untilReady(
   { target, log }: Server,
   postmaster: Postmaster,
@@ -108,7 +108,7 @@ async function untilReady(
   }
 }
 
-/** Shuts the server down cleanly, and if that takes too long, at once: what was acknowledged is kept either way. */
+/** Shuts the server down cleanly or, if that takes too long, immediately: acknowledged writes are kept either way. */
 export async function endRun(postmaster: Postmaster, log: Log): Promise<void> {
   postmaster.signal('INT');
   if (await endsWithin(postmaster, CLEAN_END_WITHIN_MS)) return;
@@ -126,7 +126,10 @@ async function endsWithin(postmaster: Postmaster, milliseconds: number): Promise
   return isEnded;
 }
 
-/** Danger: whom the operator is told to end must be proven to be this directory's, or a neighbour's database is stopped. */
+/**
+ * Danger: name a process id only if it is proven to use this directory; otherwise the operator stops the database of somebody
+ * else.
+ */
 async function staysBehind(data: DataDirectory): Promise<OperatorError> {
   const pid = await livingServer(data);
   const who =
@@ -137,7 +140,7 @@ async function staysBehind(data: DataDirectory): Promise<OperatorError> {
   );
 }
 
-/** PostgreSQL itself refuses to start for its own lock file, which nobody can tell to be out of date. */
+/** PostgreSQL refuses to start because of its own lock file, and nothing can prove that the file is stale. */
 async function isMarkedAsHeld(data: DataDirectory): Promise<OperatorError> {
   if ((await livingServer(data)) !== undefined) return staysBehind(data);
   return new OperatorError(
