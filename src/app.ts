@@ -70,7 +70,7 @@ export async function createApp(
   app.enableCors(corsOptions(configuration.trustedOrigins));
   await orClose(app, async () => {
     await app.init();
-    for (const refuses of [killSwitch, overload]) refuses.refuseRequestsOf(fastify); // after CORS: a page must be able to read a refusal
+    for (const refuses of [killSwitch, overload]) refuses.refuseRequestsOf(fastify); // after CORS, so that a page can read a refusal
     // Refuse to start rather than let people sign in and then fail to issue a token.
     await app.get(SigningKeys, { strict: false }).check();
     await fastify.ready();
@@ -83,7 +83,7 @@ async function orClose(app: NestFastifyApplication, work: () => Promise<void>): 
   try {
     await work();
   } catch (error) {
-    await app.close().catch(() => undefined); // what went wrong first is what counts
+    await app.close().catch(() => undefined); // report the original error
     throw error;
   }
 }

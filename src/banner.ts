@@ -30,5 +30,5 @@ const LOOPBACK_OR_ALL = new Set(['127.0.0.1', '0.0.0.0', '::', '0:0:0:0:0:0:0:0'
 /** An address that this machine can reach: a service that listens on every interface is reached as localhost. */
 function reachable(host: string): string {
   if (LOOPBACK_OR_ALL.has(host)) return 'localhost';
-  return host.includes(':') ? `[${host.replace('%', '%25')}]` : host; // the zone of a link-local address
+  return host.includes(':') ? `[${host.replace('%', '%25')}]` : host; // escapes the zone of a link-local address
 }

@@ -21,7 +21,7 @@ export async function listen(
     configuration.port = (holder.address() as AddressInfo).port;
     app = await create(configuration).finally(() => closed(holder));
   } else {
-    await closed(holder); // which could have been given the very port that is asked for
+    await closed(holder); // it may occupy the requested port
     if (await isAnswered(port, host)) throw asOperatorError({ code: 'EADDRINUSE' }, port, host);
     app = await create(configuration);
   }

@@ -28,7 +28,7 @@ export function DatabaseParameters(): PropertyDecorator {
 
 function faultIn(text: string): string | undefined {
   const url = readUrl(text) ?? readUrl(text.replace('@/', '@host/'));
-  if (!url) return undefined; // another rule says so
+  if (!url) return undefined; // another rule reports it
   const given = url.searchParams;
   for (const [name, { pattern, words }] of Object.entries(VALUES)) {
     if (!given.getAll(name).every((value) => pattern.test(value)))

@@ -24,7 +24,7 @@ export function hasByteOrderMark(name: string): boolean {
 
 function decodeUtf8(bytes: Uint8Array): string | undefined {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes); // which drops the mark
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes); // also drops the byte order mark
   } catch {
     return undefined;
   }
@@ -50,7 +50,7 @@ export function envFile(path: string, known: ReadonlySet<string>): Environment {
     odd === undefined ? known.has(WITHOUT_VALUE.exec(line)?.[1] ?? '') : line.includes(start),
   );
   if (at === -1) return variables;
-  throw new OperatorError(`Line ${at + 1} of ${path} is no NAME=value; mend it.`); // not told: it may be a secret
+  throw new OperatorError(`Line ${at + 1} of ${path} is no NAME=value; mend it.`); // never show the line: it may be a secret
 }
 
 function textOf(path: string): string | undefined {

@@ -81,7 +81,7 @@ export function loadConfiguration(environment: Environment): Configuration {
   faults.push(...invalid, ...faultsOfProduction(configuration), ...halfSet(configuration));
   faults.push(...tooManyConnections(configuration));
   if (faults.length > 0) {
-    faults.push(...configuration.unknownVariables.map(isUnknown)); // a misspelling is often why another is missing
+    faults.push(...configuration.unknownVariables.map(isUnknown)); // a misspelt name often explains a missing one
     throw new OperatorError(`Bad configuration: ${faults.join('; ')}.`);
   }
   return configuration;

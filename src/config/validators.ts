@@ -25,7 +25,7 @@ export function CallbackAddress(): PropertyDecorator {
 function faultOf(args?: ValidationArguments): string | undefined {
   const { value: address, object } = args as { value: string; object: { isProduction: boolean } };
   const url = readUrl(address);
-  if (!url) return 'a URL address'; // @IsUrl lets 256.256.256.256 pass
+  if (!url) return 'a URL address'; // @IsUrl accepts 256.256.256.256
   const { protocol, hostname, username, password } = url;
   const isLocal = protocol === 'http:' && hostname === 'localhost' && !object.isProduction;
   if (protocol !== 'https:' && !isLocal)

@@ -127,7 +127,7 @@ export class Blobs {
     if (blob.bytes) return range ? blob.bytes.subarray(range.start, range.end + 1) : blob.bytes;
     const stream = await this.open(blob, range);
     stream.on('error', (err) => {
-      if (err.name === 'AbortError') return; // its reader has stopped
+      if (err.name === 'AbortError') return; // the reader stopped
       this.log.error({ err, key: blobKey(blob.workspaceId, blob.id) }, 'a blob ended before its last byte');
     });
     return stream;
@@ -164,7 +164,7 @@ export class Blobs {
     if (location === 'inline') throw new Error('an inline blob without bytes');
     try {
       const stream = await (await this.stores.at(location)).read(blobKey(workspaceId, id), size, range);
-      stream.on('error', () => undefined); // one that comes before its reader does would end the process
+      stream.on('error', () => undefined); // without a listener, an early error would end the process
       await once(stream, 'readable');
       return stream;
     } catch (error) {

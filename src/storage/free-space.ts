@@ -174,7 +174,7 @@ export class FreeSpace implements OnModuleInit {
       this.reserve = Math.max(minFreeBytes ?? Math.min(atMost, Math.floor(total * part)), log);
       this.free = free;
     } catch (err) {
-      this.free = undefined; // a disk that does not answer will not take the upload either, and says so
+      this.free = undefined; // the upload itself fails if the disk does
       this.log.warn({ err }, 'the free space of DATA_DIR cannot be read');
     }
     this.sinceLook -= before;

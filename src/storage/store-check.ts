@@ -36,7 +36,7 @@ export class StoreCheck {
   }
 
   private async lookNow(): Promise<void> {
-    await this.stores.main.sizeOf(blobKey(NOBODY, NOBODY)); // a disk store says that it has none only from its own directory
+    await this.stores.main.sizeOf(blobKey(NOBODY, NOBODY)); // throws if the disk store's directory is not its own
     if (this.stores.main.location !== 'disk') return;
     const directory = join(this.configuration.dataDir, 'blobs');
     await access(directory, constants.R_OK | constants.W_OK | constants.X_OK);

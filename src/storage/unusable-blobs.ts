@@ -14,7 +14,7 @@ const RIGHTS = [R_OK | W_OK | X_OK, R_OK | W_OK | X_OK, R_OK];
 const LOOKED_AT = 500;
 const ENTERED = 8;
 
-const OURS = /^[0-9a-f-]{2,36}$/; // not lost+found
+const OURS = /^[0-9a-f-]{2,36}$/; // excludes lost+found
 
 /**
  * Without this check, the service would become ready and answer 503 forever after another user has created files there.
@@ -49,7 +49,7 @@ async function findUnusable(directory: string, depth = 0): Promise<string | unde
 
 async function firstOf(directory: string): Promise<string[]> {
   const entries: string[] = [];
-  const open = await opendir(directory).catch(() => undefined); // gone, or none
+  const open = await opendir(directory).catch(() => undefined); // deleted, or not a directory
   for await (const { name } of open ?? []) {
     if (OURS.test(name)) entries.push(join(directory, name));
     if (entries.length === LOOKED_AT) break;
@@ -62,6 +62,6 @@ async function isDenied(path: string, rights: number): Promise<boolean> {
     await access(path, rights);
     return false;
   } catch (error) {
-    return ['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? ''); // it may have gone meanwhile
+    return ['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? ''); // it may have been deleted in the meantime
   }
 }

@@ -50,7 +50,7 @@ export function createDataSource({
     migrationsTableName: 'migrations',
     synchronize: false,
     logging: false,
-    logger: 'debug', // the others print a migration that fails, whatever `logging` says
+    logger: 'debug', // the others print a failed migration regardless of `logging`
     poolSize,
     connectTimeoutMS: 5_000,
     applicationName: 'cloud-sync-service',

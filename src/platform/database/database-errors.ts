@@ -78,7 +78,7 @@ export function isOfGoneWorkspace(error: unknown): boolean {
 /** Whether the connection was lost, so the outcome of the last statement is unknown. */
 export function isConnectionLost(error: unknown): boolean {
   const { code, syscall } = driverError(error) as NodeJS.ErrnoException;
-  if (code === 'ENOENT') return syscall === 'connect'; // the server's socket; any other missing file is no such thing
+  if (code === 'ENOENT') return syscall === 'connect'; // only the server's socket, no other missing file
   if (typeof code === 'string') return CONNECTION_LOST.has(code) || /^(?:08|57P)/.test(code);
   return error instanceof Error && LOST_MESSAGE.test(error.message);
 }

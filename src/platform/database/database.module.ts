@@ -32,9 +32,9 @@ async function tryConnection(url: string): Promise<void> {
   let client: pg.Client | undefined;
   try {
     client = new pg.Client({ connectionString: url, connectionTimeoutMillis: CONNECT_WITHIN_MS });
-    client.on('error', () => undefined); // also rejects what is awaited
+    client.on('error', () => undefined); // the awaited call rejects too
     await client.connect();
-    await client.query('SELECT 1'); // which a connection for replication does not take
+    await client.query('SELECT 1'); // fails on a replication connection
   } catch (error) {
     throw asSentence(error);
   } finally {

@@ -63,7 +63,7 @@ export class Database {
     const { options } = this.pool as unknown as { options: pg.ClientConfig };
     return new pg.Client({
       ...options,
-      password: options.password, // the pool hides it from being copied
+      password: options.password, // not enumerable in the pool's options
       application_name: `cloud-sync-service ${purpose}`,
       query_timeout: answerWithinMs,
     });
@@ -72,7 +72,7 @@ export class Database {
   /** For admin commands that read everything: the pool of an instance has no connection to spare for them. */
   async unhurried(purpose: string): Promise<UnhurriedSession> {
     const client = this.dedicatedClient(purpose, 0);
-    client.on('error', () => undefined); // the statement under way fails, and says so
+    client.on('error', () => undefined); // the current statement rejects too
     const end = (): Promise<void> => endQuietly(client);
     try {
       await client.connect();
@@ -122,7 +122,7 @@ export class Database {
           run: (statement, values) => runOn(client, statement, values),
         });
       } catch (error) {
-        await client.query('ROLLBACK').catch(() => undefined); // a dead connection has rolled back already
+        await client.query('ROLLBACK').catch(() => undefined); // a lost connection has rolled back already
         throw error;
       }
       await commit(client);

@@ -29,7 +29,7 @@ export async function underStartLock<T>(dataSource: DataSource, work: () => Prom
     });
   } finally {
     const isFree = client.query('SELECT pg_advisory_unlock_all()');
-    await isFree.catch(() => undefined); // a lost connection has no lock, and its loss is not what failed
+    await isFree.catch(() => undefined); // a lost connection holds no lock; keep the original error
     await runner.release();
   }
 }

@@ -19,7 +19,7 @@ export function newId(): string {
   const now = Date.now();
   if (now > last.msecs) {
     last.msecs = now;
-    last.seq = random.readUInt32BE(0) >>> 1; // room to count
+    last.seq = random.readUInt32BE(0) >>> 1; // leaves room to increment
   } else last.seq++;
   return uuidv7({ random, msecs: last.msecs, seq: last.seq });
 }

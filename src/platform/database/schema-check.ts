@@ -34,10 +34,10 @@ export class SchemaCheck {
    */
   async look(): Promise<SchemaState> {
     const client = this.database.dedicatedClient('readiness', ANSWER_WITHIN_MS);
-    client.on('error', () => undefined); // the query fails too, and says it
+    client.on('error', () => undefined); // the query rejects too
     try {
       await client.connect();
-      await client.query(`SET statement_timeout = ${ANSWER_WITHIN_MS}`); // or the server would wait on, when nobody does any more
+      await client.query(`SET statement_timeout = ${ANSWER_WITHIN_MS}`); // otherwise the server would continue after the client gave up
       const { rows } = await client.query<Found>(look);
       const [found] = rows;
       if (!found || found.isReadOnly) throw takesNoWrites();

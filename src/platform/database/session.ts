@@ -14,7 +14,7 @@ const LIMITED = [
   `SET statement_timeout = ${LIMITS.statement}`,
   `SET lock_timeout = ${LIMITS.lock}`,
   `SET idle_in_transaction_session_timeout = ${LIMITS.idleInTransaction}`,
-  'SET idle_session_timeout = 0', // the pool ends what it does not need
+  'SET idle_session_timeout = 0', // the pool closes idle connections itself
 ];
 
 /**

@@ -45,7 +45,7 @@ export class EventBatcher {
       const [origin, events] = JSON.parse(payload) as Envelope;
       return origin === this.origin ? [] : events.map(([topic, key]) => ({ topic, key }));
     } catch {
-      return []; // not of this service, or of another version of it
+      return []; // not from this service, or from another version
     }
   }
 
@@ -73,7 +73,7 @@ export class EventBatcher {
         this.retryMs = Math.min(this.retryMs * 2, LAST_RETRY_MS);
       }
     }
-    this.sending = undefined; // with nothing between it and the last look: what came there would wait for the next event
+    this.sending = undefined; // right after the last check: an event in between would wait for the next one
   }
 
   /** `close` ends the pause: a shutdown does not wait, least of all for a link that is down. */

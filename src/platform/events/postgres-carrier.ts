@@ -70,7 +70,7 @@ export class PostgresCarrier extends EventCarrier {
       this.onGap();
     } catch (err) {
       if (!this.isOutageTold) this.log.warn({ err }, 'cannot listen to the other instances');
-      this.isOutageTold = true; // it may last
+      this.isOutageTold = true; // log once per outage
       this.lose(client);
     }
   }

@@ -82,7 +82,7 @@ export function createAdapter(
       maxHeaderSize: MAX_HEADER_BYTES,
       headersTimeout: 10_000,
       connectionsCheckingInterval: 5_000,
-      requireHostHeader: false, // checked below: Node's own refusal has no body and no request id
+      requireHostHeader: false, // checked below: Node's own refusal has neither body nor request id
     },
     // The router would answer `*` itself, without the headers of every other response.
     rewriteUrl: ({ url = '/' }) => (url === '*' ? '/*' : url),
@@ -158,7 +158,7 @@ function unmetExpectations({ server }: FastifyInstance): (request: IncomingMessa
   const unmet = new WeakSet<IncomingMessage>();
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     unmet.add(request);
-    response.setHeader('connection', 'close'); // the body may never come, and nobody can tell where the next request begins
+    response.setHeader('connection', 'close'); // the body may never arrive, so the start of the next request is unknown
     server.emit('request', request, response);
   });
   return (request) => unmet.has(request);
@@ -180,7 +180,7 @@ function refuseUnroutable(logger: Logger, headers: Readonly<Record<string, strin
 /** Malformed HTTP never reaches the router; it still gets a flat error response and a log line. */
 function refuseMalformedRequest(logger: Logger, lingering: Lingering) {
   return (error: Error & { code?: string }, socket: Socket): void => {
-    if (lingering.has(socket) || !socket.writable) socket.destroy(); // it has its answer, and would be held for good
+    if (lingering.has(socket) || !socket.writable) socket.destroy(); // it has been answered, and would stay open forever
     if (error.code === 'ECONNRESET' || !socket.writable) return;
     const requestId = randomUUID();
     const status = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 }[error.code ?? ''] ?? 400;

@@ -59,13 +59,13 @@ export class InFlightRequests {
     this.watchServer(fastify.server);
     fastify.addHook('onRequest', (request, reply, done) => {
       const beganAt = performance.now();
-      const { ip } = request; // a connection that has ended has none
+      const { ip } = request; // not available after the connection has ended
       const { raw } = reply;
       const { socket } = request.raw;
       const network = networkKey(ip);
       this.networks.increment(network);
       let isAnswered = false;
-      raw.once('finish', () => (isAnswered = !socket.destroyed)); // it comes too when the rest of an answer is thrown away
+      raw.once('finish', () => (isAnswered = !socket.destroyed)); // also emitted when the rest of a response is discarded
       // Not onResponse: it never fires for a client that has disconnected.
       raw.once('close', () => {
         this.networks.decrement(network);

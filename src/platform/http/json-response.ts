@@ -21,7 +21,7 @@ export async function sendJsonText(
   void reply.type('application/json; charset=utf-8').header('vary', 'accept-encoding');
   const isWorthIt = text.length >= WORTH_BYTES && takesBrotli(request.headers['accept-encoding']);
   if (!isWorthIt) {
-    await reply.send(Buffer.from(text)); // a text Node.js would join with the head, measure and copy once more
+    await reply.send(Buffer.from(text)); // Node.js would concatenate a string with the headers, measure it and copy it again
     return;
   }
   await reply.header('content-encoding', 'br').send(await compress(text, QUICKLY));
@@ -59,7 +59,7 @@ export async function sendJsonList<Item>(
   const chunks = json(pages, form);
   const first = await chunks.next();
   const isHead = request.method === 'HEAD';
-  if (isHead) await chunks.return(); // Fastify would read all of them, and send none
+  if (isHead) await chunks.return(); // Fastify would read all chunks and send none
   const rest = isHead ? [] : goOn(request, first, chunks);
   // Reads at most one chunk ahead. A client that disconnects destroys the stream, which ends the generators.
   const body = Readable.from(rest, { highWaterMark: 1 });

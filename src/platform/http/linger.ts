@@ -41,7 +41,7 @@ export class Lingering {
     const { socket } = request;
     const leave = this.enter(socket, networkKey(ip));
     const mostLooks = leave ? LONGEST : INTERVAL;
-    const begin = socket.bytesRead; // the request itself tells nothing: Node.js throws away what comes for it
+    const begin = socket.bytesRead; // not visible in the request: Node.js discards its data
     let [looks, before] = [0, begin];
     const timer = setInterval(() => {
       looks++;
@@ -56,7 +56,7 @@ export class Lingering {
       leave?.();
       if (socket.writableEnded) socket.destroy();
     };
-    socket.once('close', stop); // an answered request has no close of its own any more
+    socket.once('close', stop); // an answered request no longer emits close
     request.once('end', stop);
     request.resume();
   }

@@ -73,9 +73,9 @@ function read(this: Connection, chunk: Buffer): void {
     at = end;
   }
   if (this.parser) this[IS_HELD] = at < chunk.length;
-  else this.off('data', read); // a WebSocket from now on, whose own listener is to come
+  else this.off('data', read); // now a WebSocket, which adds its own listener
   if (at === chunk.length) return;
-  if (this.parser) this.pause(); // first: a stream that flows would hand out again at once what it gets back
+  if (this.parser) this.pause(); // before unshift: a flowing stream would immediately emit the chunk again
   this.unshift(chunk.subarray(at));
   if (this.parser && !mustWait(this)) waitForTurn(this);
 }

@@ -26,7 +26,7 @@ export class JobLock {
     work: (signal: AbortSignal) => Promise<T>,
   ): Promise<T | undefined> {
     const hasStopped = (): boolean => stop.aborted;
-    if (hasStopped()) return undefined; // no event will tell
+    if (hasStopped()) return undefined; // no event would follow
     const client = this.database.dedicatedClient('jobs', NO_LIMIT);
     const lost = new AbortController();
     client.on('error', () => lost.abort());
@@ -36,7 +36,7 @@ export class JobLock {
       await client.connect();
       await client.query(WITHOUT_LIMITS);
       const isOurs = await (isPatient ? wait(client) : attempt(client));
-      stop.removeEventListener('abort', end); // the lock stays until the work has come to its end
+      stop.removeEventListener('abort', end); // keep the lock until the work has ended
       return isOurs && !hasStopped() ? await work(AbortSignal.any([stop, lost.signal])) : undefined;
     } catch (error) {
       if (hasStopped()) return undefined;

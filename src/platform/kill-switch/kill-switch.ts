@@ -81,7 +81,7 @@ export class KillSwitch implements OnApplicationBootstrap {
     const look = ++this.looks;
     await this.log.bestEffort('look at the kill switch', async () => {
       const [row] = await this.database.run<{ mode: Mode }>(find, []);
-      if (look < this.answered) return; // an answer that comes late must not undo a newer one
+      if (look < this.answered) return; // a late answer must not override a newer one
       this.answered = look;
       this.change(row?.mode ?? 'off');
     });

@@ -96,7 +96,7 @@ export class NestLog implements LoggerService {
   }
   error(message: unknown, ...rest: unknown[]): void {
     const context = rest.at(-1);
-    if (context === 'ExceptionHandler') return; // the start has failed, and who started it gets the error itself
+    if (context === 'ExceptionHandler') return; // start-up failed; the caller receives the error itself
     this.logger.error({ err: message instanceof Error ? message : undefined, context }, String(message));
   }
   fatal(message: unknown, ...rest: unknown[]): void {

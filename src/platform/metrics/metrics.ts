@@ -82,7 +82,7 @@ export class Metrics {
         });
         isFailing = readings === undefined;
         gauge.reset();
-        if (labelNames.length === 0) gauge.remove(); // reset leaves a 0, which would be a value
+        if (labelNames.length === 0) gauge.remove(); // reset leaves a 0, which would be reported as a value
         for (const { labels = {}, value } of readings ?? []) gauge.set(labels, value);
       },
     });

@@ -151,8 +151,8 @@ export class Outbound {
         path: `${url.pathname}${url.search}`,
         headers: letter.headers,
         lookup: lookupOf(addresses.map(dial)),
-        agent: false, // a connection that is kept would have been checked for an earlier request
-        rejectUnauthorized: true, // whatever the environment says
+        agent: false, // a kept-alive connection was checked for an earlier request
+        rejectUnauthorized: true, // regardless of the environment
         signal,
         ...(ca === undefined ? {} : { ca }),
       });

@@ -72,7 +72,7 @@ export class BoundedRequest implements Failed {
     request.once('response', (response) => {
       this.status = response.statusCode;
       this.response = response;
-      request.setTimeout(0); // from here on the reader may be slow, and has limits of its own
+      request.setTimeout(0); // from here on, a reader may be slow, and has its own limits
       onResponse(response);
     });
     return request;

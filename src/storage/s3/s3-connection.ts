@@ -98,7 +98,7 @@ export class S3Connection {
       secretKey,
       region,
       transport: transport as unknown as typeof import('node:http'),
-      retryOptions: { disableRetry: true }, // what may be repeated, and when, is decided here
+      retryOptions: { disableRetry: true }, // this class decides what to retry, and when
     });
   }
 }

@@ -12,7 +12,7 @@ interface Part {
 
 /** Splits a stream into parts of equal size; the last one has the rest, which is empty for an empty stream. */
 async function* partsOf(chunks: AsyncIterable<Buffer>, size: number): AsyncGenerator<Part> {
-  const part = Buffer.allocUnsafeSlow(size); // of which the system gives only what is written to
+  const part = Buffer.allocUnsafeSlow(size); // the system allocates only the pages that are written
   let filled = 0;
   for await (const chunk of chunks) {
     for (let taken = 0; taken < chunk.length;) {

@@ -76,7 +76,7 @@ export async function giveTo(account: Account | undefined, directory: string): P
       for (const entry of await readdir(directory, { recursive: true })) {
         await lchown(join(directory, entry), account.uid, account.gid);
       }
-      await lchown(directory, account.uid, account.gid); // last, so that a crash in between repeats it all
+      await lchown(directory, account.uid, account.gid); // last, so that everything is repeated after a crash
     } catch (error) {
       throw cannotGive(error);
     }

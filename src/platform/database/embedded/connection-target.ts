@@ -12,7 +12,7 @@ import { PORT } from './socket-directory.js';
 const UNAFFECTED = {
   ssl: false,
   sslnegotiation: 'postgres',
-  options: '-c timezone=UTC', // as the server has it
+  options: '-c timezone=UTC', // the server's own setting
   replication: 'off',
   client_encoding: 'UTF8',
 } as const;
@@ -34,7 +34,7 @@ export function embeddedTarget(socketDirectory: string, password: string): Conne
 
 /** The same target as a URL. */
 export function urlOf({ user, password, host, port, database }: ConnectionTarget): string {
-  const parameters = Object.entries(UNAFFECTED).filter(([name]) => name !== 'ssl'); // here it is sslmode
+  const parameters = Object.entries(UNAFFECTED).filter(([name]) => name !== 'ssl'); // called sslmode in a URL
   const query = new URLSearchParams({ host, sslmode: 'disable', ...Object.fromEntries(parameters) });
   return `postgres://${user}:${encodeURIComponent(password)}@localhost:${port}/${database}?${query.toString().replaceAll('+', '%20')}`;
 }
@@ -46,9 +46,9 @@ export function urlOf({ user, password, host, port, database }: ConnectionTarget
 export type Answer = 'ready' | 'starting' | 'absent' | 'empty';
 
 const ANSWERS: ReadonlyMap<string, Answer> = new Map([
-  ['57P01', 'starting'], // ended while it was answering
+  ['57P01', 'starting'], // terminated while it was answering
   ['57P03', 'starting'], // starting up, in recovery or shutting down
-  ['53300', 'ready'], // every connection is taken, by those who are back already
+  ['53300', 'ready'], // all connections are in use by clients that have reconnected
   ['3D000', 'empty'],
   ['ENOENT', 'absent'],
   ['ECONNREFUSED', 'absent'],
@@ -97,7 +97,7 @@ export async function query<Row extends pg.QueryResultRow>(
   sql: string,
 ): Promise<Row[]> {
   const client = new pg.Client({ ...target, connectionTimeoutMillis: ANSWER_WITHIN_MS });
-  client.on('error', () => undefined); // also rejects the query, which is where it is dealt with
+  client.on('error', () => undefined); // the query rejects too, and handles it
   try {
     await client.connect();
     return (await client.query<Row>(sql)).rows;

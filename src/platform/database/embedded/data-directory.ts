@@ -51,7 +51,7 @@ export async function locateDataDirectory(shown: string): Promise<DataDirectory>
 export async function openDataDirectory(shown: string): Promise<DataDirectory> {
   try {
     await makeDirectory(shown);
-    await access(`${shown}/.`, constants.R_OK | constants.W_OK | constants.X_OK); // of a file it is ENOTDIR
+    await access(`${shown}/.`, constants.R_OK | constants.W_OK | constants.X_OK); // ENOTDIR for a file
     return await locateDataDirectory(shown);
   } catch (error) {
     throw explainedByDataDir(error, shown);
@@ -63,7 +63,7 @@ async function makeDirectory(path: string): Promise<void> {
   try {
     await mkdir(path);
     const heir = await heirOf(dirname(path));
-    await chmod(path, isRoot() && !heir ? 0o711 : 0o700); // mkdir's own mode would pass through the umask
+    await chmod(path, isRoot() && !heir ? 0o711 : 0o700); // the umask would apply to mkdir's own mode
     await giveDirectory(path, heir);
   } catch (error) {
     if (errorCode(error) !== 'EEXIST') throw error;

@@ -51,7 +51,7 @@ async function runFlock(fd: number): Promise<number | null> {
     const [status] = (await once(helper, 'exit')) as [number | null];
     return status;
   } catch {
-    return null; // there is no such program
+    return null; // the program is not installed
   }
 }
 

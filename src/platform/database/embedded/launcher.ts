@@ -72,7 +72,7 @@ export interface ProcessResult {
  * @throws when it could not be started
  */
 export async function waitForExit(child: ChildProcess, input = ''): Promise<ProcessResult> {
-  child.stdin?.on('error', () => undefined); // it may end before it has read; its status tells
+  child.stdin?.on('error', () => undefined); // it may exit before reading; its status shows that
   child.stdin?.end(input);
   const output = Promise.all([read(child.stdout), read(child.stderr)]);
   const [status] = (await once(child, 'close')) as [number | null];

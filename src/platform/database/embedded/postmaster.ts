@@ -67,7 +67,7 @@ export class Postmaster {
     private readonly words: Writable,
     private readonly log: Log,
   ) {
-    words.on('error', () => undefined); // the guard is gone, so the run is over and `exit` says so
+    words.on('error', () => undefined); // the guard has exited, so the run is over and `exit` settles
     this.exit = this.waitForEnd();
   }
 
@@ -99,7 +99,7 @@ export class Postmaster {
   }
 
   private async waitForEnd(): Promise<ServerExit> {
-    const silence = once(this.parent, 'close'); // no process has the log's pipe any more
+    const silence = once(this.parent, 'close'); // no process holds the log's pipe any longer
     const [status] = (await once(this.parent, 'exit')) as [number | null];
     const timer = new AbortController();
     const patience = delay(LINGERING_MS, undefined, { signal: timer.signal }).catch(() => undefined);
@@ -109,7 +109,7 @@ export class Postmaster {
   }
 
   private hear(line: string): void {
-    if (line.startsWith('\t')) return; // the message before goes on
+    if (line.startsWith('\t')) return; // continuation of the previous message
     const message = readServerLine(line);
     if (isHeldByAnother(message)) this.isRefused = true;
     if (['FATAL', 'PANIC'].includes(message.severity) || message.code === '') this.lastFault = message.text;

@@ -46,7 +46,7 @@ async function isSameDirectory(path: string, cluster: string): Promise<boolean> 
  */
 export async function stopLeftBehind(data: DataDirectory, target: ConnectionTarget): Promise<boolean> {
   const signature = await readSignature(data);
-  if (!signature?.isOfThisCluster) return false; // the other server has the same password
+  if (!signature?.isOfThisCluster) return false; // the other server accepts the same password
   const { pid, port, socketDirectory } = signature;
   try {
     const [row] = await query<{ signature: string }>(
@@ -56,7 +56,7 @@ export async function stopLeftBehind(data: DataDirectory, target: ConnectionTarg
     if (row?.signature.split('\n')[0] !== String(pid)) return false;
     return process.kill(pid, 'SIGINT');
   } catch {
-    return false; // it is gone, stopping, or not ours
+    return false; // it has exited, is stopping, or is not ours
   }
 }
 
@@ -72,7 +72,7 @@ export async function quitLeftBehind(data: DataDirectory): Promise<boolean> {
   try {
     return pid !== undefined && process.kill(pid, 'SIGQUIT');
   } catch {
-    return false; // it is gone, or another user's
+    return false; // it has exited, or belongs to another user
   }
 }
 
@@ -112,7 +112,7 @@ async function holderOf(signature: PidFile, cluster: string): Promise<'server' |
   const { pid, sharedMemory, isOfThisCluster } = signature;
   if (process.platform !== 'linux') return isOfThisCluster ? 'server' : 'another';
   const owner = await ownerOf(pid, cluster);
-  if (owner === 'server') return 'server'; // also of a directory that was renamed under it
+  if (owner === 'server') return 'server'; // also if its directory was renamed
   if (!isOfThisCluster || (await servesAnother(signature, cluster))) return 'another';
   return owner === 'none' && !(await isAttached(sharedMemory)) ? 'nobody' : 'server';
 }

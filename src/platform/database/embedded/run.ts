@@ -51,7 +51,7 @@ async function startPostmaster(server: Server, isRefused: boolean, signal: Abort
     if (removed) log({ level: 'warn', message: REMOVED[removed] });
     return await Postmaster.start(manner, command, lock?.fd, log);
   } finally {
-    await lock?.release(); // the server has its own copy: the lock is held as long as any of its processes lives
+    await lock?.release(); // the server has its own copy: the lock lasts while any of its processes lives
   }
 }
 

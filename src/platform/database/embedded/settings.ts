@@ -33,26 +33,26 @@ export function serverArguments(socketDirectory: string, diskBytes: number): str
     full_page_writes: 'on',
     synchronous_commit: 'on',
 
-    listen_addresses: '', // the socket alone
+    listen_addresses: '', // only the Unix socket
     unix_socket_directories: `"${socketDirectory.replaceAll('"', '""')}"`,
     unix_socket_permissions: '0700',
     port: PORT,
     password_encryption: 'scram-sha-256',
-    max_connections: 120, // a place that nobody takes costs next to nothing
-    max_logical_replication_workers: 0, // nothing here subscribes to another server: one process less
+    max_connections: 120, // an unused slot costs next to nothing
+    max_logical_replication_workers: 0, // no logical replication: saves one process
 
-    shared_buffers: '16MB', // what else is read often, the system keeps
-    wal_buffers: '2MB', // of itself it would take 1 MiB, which one batch of uploads fills
-    max_wal_size: `${logLimitMiB(diskBytes)}MB`, // on a small disk it must leave room for what the log is about
-    wal_compression: 'pglz', // the packaged server is built without lz4
-    default_statistics_target: 30, // statements are planned for keys; a sample of 30,000 rows takes 6 to 13 MiB more than one of 9,000
+    shared_buffers: '16MB', // the system's page cache holds the rest
+    wal_buffers: '2MB', // the default here would be 1 MiB, which one batch of uploads fills
+    max_wal_size: `${logLimitMiB(diskBytes)}MB`, // on a small disk, the WAL must leave room for the data
+    wal_compression: 'pglz', // the packaged server has no lz4
+    default_statistics_target: 30, // plans use keys; a sample of 30,000 rows takes 6 to 13 MiB more than one of 9,000
     jit: 'off',
     timezone: 'UTC',
 
     logging_collector: 'off',
     log_destination: 'stderr',
     log_timezone: 'UTC',
-    log_line_prefix: '%b|%e|', // read by server-log.ts
+    log_line_prefix: '%b|%e|', // parsed by server-log.ts
     log_min_messages: 'warning',
     // Details and statements can contain user data, so they are not logged.
     log_error_verbosity: 'terse',
