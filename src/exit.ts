@@ -16,7 +16,7 @@ export function drainOn(signals: NodeJS.Signals[], app: NestFastifyApplication):
       if (isDraining) return;
       isDraining = true;
       setTimeout(
-        () => exitBecause(`the service has not ended within ${GIVE_UP_MS / 1_000} s`),
+        () => exitBecause(`the service did not stop within ${GIVE_UP_MS / 1_000} s`),
         GIVE_UP_MS,
       ).unref();
       void drain(app).then(() => process.exit(0), exitBecause);

@@ -64,10 +64,10 @@ function isAnswered(port: number, host: string): Promise<boolean> {
 
 function asOperatorError(error: unknown, port: number, host: string): Error {
   const sentences: Record<string, string> = {
-    EADDRINUSE: `Port ${port} is taken; stop what listens there, or set PORT to another one (0 finds a free one).`,
+    EADDRINUSE: `Port ${port} is in use; stop the process that listens there, or set PORT to another one (0 finds a free one).`,
     EACCES: `Port ${port} needs privileges that this user does not have; set PORT to 1024 or above.`,
-    EADDRNOTAVAIL: `${host} is no address of this machine; set HOST to 127.0.0.1 or 0.0.0.0.`,
-    ENOTFOUND: `${host} is no address of this machine; set HOST to 127.0.0.1 or 0.0.0.0.`,
+    EADDRNOTAVAIL: `${host} is not an address of this machine; set HOST to 127.0.0.1 or 0.0.0.0.`,
+    ENOTFOUND: `${host} is not an address of this machine; set HOST to 127.0.0.1 or 0.0.0.0.`,
   };
   const sentence = sentences[(error as NodeJS.ErrnoException).code ?? ''];
   if (sentence === undefined) return error instanceof Error ? error : new Error(String(error));

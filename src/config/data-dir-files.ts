@@ -19,18 +19,18 @@ export function diskFull(directory: string): OperatorError {
 
 function sentences(directory: string) {
   const denied = `${directory} cannot be read and written by this user; change its owner, or set DATA_DIR to a directory of your own.`;
-  const file = `${directory} is a file or lies below one; set DATA_DIR to a directory.`;
+  const file = `${directory} is a file or is below one; set DATA_DIR to a directory.`;
   const full = `The disk that holds ${directory} is full; free some space or set DATA_DIR to a directory on another disk.`;
   return {
     EACCES: denied,
     EPERM: denied,
     ENOTDIR: file,
     EEXIST: file,
-    ENOENT: `${directory} cannot be made; set DATA_DIR to a directory that can be written.`,
-    EROFS: `${directory} is on a read-only file system; set DATA_DIR to a directory that can be written.`,
+    ENOENT: `${directory} cannot be created; set DATA_DIR to a writable directory.`,
+    EROFS: `${directory} is on a read-only file system; set DATA_DIR to a writable directory.`,
     ENOSPC: full,
     EDQUOT: full,
-    EIO: `The disk that holds ${directory} does not work; mend it, or set DATA_DIR to a directory on another disk.`,
+    EIO: `The disk that holds ${directory} has I/O errors; repair it, or set DATA_DIR to a directory on another disk.`,
   };
 }
 

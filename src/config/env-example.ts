@@ -5,7 +5,7 @@ import { envVariables } from './env.decorator.js';
 export function envExample(): string {
   const head =
     '# Every variable is optional in development. Copy to .env and uncomment what you change.\n' +
-    '# A secret can stand in a file: NAME_FILE=/path instead of NAME=…\n';
+    '# A secret can be read from a file: NAME_FILE=/path instead of NAME=…\n';
   const entries = envVariables(Configuration).map(
     ({ name, meaning, default: value, secret }) =>
       `# ${meaning}${secret ? ' (secret)' : ''}\n#${name}=${value ?? ''}\n`,

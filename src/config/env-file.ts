@@ -50,7 +50,7 @@ export function envFile(path: string, known: ReadonlySet<string>): Environment {
     odd === undefined ? known.has(WITHOUT_VALUE.exec(line)?.[1] ?? '') : line.includes(start),
   );
   if (at === -1) return variables;
-  throw new OperatorError(`Line ${at + 1} of ${path} is no NAME=value; mend it.`); // never show the line: it may be a secret
+  throw new OperatorError(`Line ${at + 1} of ${path} is not NAME=value; fix it.`); // never show the line: it may be a secret
 }
 
 function textOf(path: string): string | undefined {
@@ -60,7 +60,7 @@ function textOf(path: string): string | undefined {
   } catch (error) {
     const { code = 'unknown error' } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return undefined;
-    throw new OperatorError(`${path} cannot be read (${code}); mend or remove it.`, { cause: error });
+    throw new OperatorError(`${path} cannot be read (${code}); fix or remove it.`, { cause: error });
   }
   try {
     return decodeText(bytes);

@@ -120,7 +120,7 @@ const SHORTEST_DEV_LOGIN_KEY = 8;
 
 /** Open sign-up in production must be an explicit choice: anybody could create accounts under other people's addresses. */
 const OPEN_SIGN_UP =
-  'anybody could sign up, with an address that nobody verifies: set SIGNUP_ENABLED=false and make accounts with ' +
+  'anybody could sign up, with an address that nobody verifies: set SIGNUP_ENABLED=false and create accounts with ' +
   '`admin user create`, or EMAIL_VERIFICATION=optional to allow that';
 
 /** Development generates or guesses these values; in production, a guess would be a security hole. */

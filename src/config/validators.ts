@@ -41,7 +41,7 @@ export function ComingTime(): PropertyDecorator {
     validator: {
       validate: everComes,
       defaultMessage: () =>
-        '$property is no time that ever comes; set five fields (minute, hour, day, month, weekday) such as "0 3 * * *"',
+        '$property never matches a time; set five fields (minute, hour, day, month, weekday) such as "0 3 * * *"',
     },
   });
 }

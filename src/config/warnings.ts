@@ -5,14 +5,15 @@ import type { Environment } from './env.decorator.js';
 /** Settings that are allowed but probably unintended; logged once at start. */
 export function warningsAbout(configuration: Configuration): string[] {
   const warnings = configuration.unknownVariables.map(
-    (name) => `${isUnknown(name)}, and without effect; is it misspelt?`,
+    (name) => `${isUnknown(name)} and has no effect; is it misspelt?`,
   );
   if (!configuration.isProduction) return warnings;
   if (configuration.rateLimitPerMinute === 0) {
-    warnings.push('RATE_LIMIT_PER_MINUTE=0: no request is ever refused for coming too often');
+    warnings.push('RATE_LIMIT_PER_MINUTE=0: rate limits are off');
   }
-  if (configuration.devLoginKey) warnings.push('DEV_LOGIN_KEY is set: whoever knows it can be anybody');
-  if (!configuration.isHttps) warnings.push('BASE_URL is not https: tokens travel in the clear');
+  if (configuration.devLoginKey)
+    warnings.push('DEV_LOGIN_KEY is set: anyone who knows it can sign in as any user');
+  if (!configuration.isHttps) warnings.push('BASE_URL is not https: tokens are sent unencrypted');
   if (configuration.hasSubscriptions && configuration.paymentWebhookSecrets.length === 0) {
     warnings.push(
       'PAYMENT_WEBHOOK_SECRET is not set: payment events are refused; without payments set SUBSCRIPTIONS=off',
@@ -34,7 +35,7 @@ const OURS = [
 /** Variables that Kubernetes sets in every container for other services, such as REDIS_PORT_6379_TCP. */
 const SERVICE_LINK = /_SERVICE_(?:HOST|PORT)|_PORT(?:_\d+_(?:TCP|UDP).*)?$/;
 
-export const isUnknown = (name: string): string => `${name} is no variable of this service`;
+export const isUnknown = (name: string): string => `${name} is not a variable of this service`;
 
 /** Variables that look like this service's but are unknown, most likely misspelt. Only names are inspected. */
 export function unknownVariables(environment: Environment, known: ReadonlySet<string>): string[] {

@@ -35,7 +35,7 @@ export class BlobMetrics {
     );
     metrics.gauge(
       'cloud_sync_blobs_waiting_oldest_seconds',
-      'Age of the oldest staged blob, and how long the oldest one marked for deletion is due; 0 when there is none',
+      'Age of the oldest staged blob, and how long the oldest blob marked for deletion has been due; 0 if there is none',
       ['state'],
       async () => (await this.read()).map((row) => this.age(row)),
     );

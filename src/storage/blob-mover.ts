@@ -189,5 +189,5 @@ class Overtaken extends Error {}
 
 function expectSame(row: Row, body: HashedBody): void {
   if (body.is(row)) return;
-  throw new Error(`the bytes of ${blobKey(row.workspaceId, row.id)} are not those of its row`);
+  throw new Error(`the bytes of ${blobKey(row.workspaceId, row.id)} do not match its row`);
 }

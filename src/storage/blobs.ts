@@ -203,7 +203,7 @@ export class Blobs {
 
   /** Best effort: the sweeper finds what this misses. */
   private async forgetRow(workspaceId: string, id: string): Promise<void> {
-    await this.log.bestEffort('forget a staged blob', () =>
+    await this.log.bestEffort('delete the row of a staged blob', () =>
       this.database.run(blobStatements.forget, [workspaceId, id]),
     );
   }

@@ -43,7 +43,7 @@ export class BytesCheck {
       DEEP_PAGE,
     )) {
       for (const row of rows)
-        if (row.isDamaged) yield damaged(row, 'The bytes in its row are others than the row says.');
+        if (row.isDamaged) yield damaged(row, 'The bytes in its row do not match its size or hash.');
     }
   }
 
@@ -58,7 +58,7 @@ export class BytesCheck {
     if (size === undefined) return `It has no bytes in the ${row.location} store.`;
     if (size !== row.size) return `It has ${size} bytes instead of ${row.size} in the ${row.location} store.`;
     if (!isDeep || (await hasWhole(store, row))) return undefined;
-    return `Its bytes in the ${row.location} store have another hash.`;
+    return `Its bytes in the ${row.location} store have a different hash.`;
   }
 
   private async finding(row: Row, problem: string, fix: boolean): Promise<Finding> {
@@ -68,8 +68,8 @@ export class BytesCheck {
     return {
       fault: 'bytes elsewhere',
       subject: blobKey(row.workspaceId, row.id),
-      problem: `${problem} They are whole in the ${elsewhere} store.`,
-      cure: 'Run `doctor --fix`: it makes the row name that store.',
+      problem: `${problem} They are complete in the ${elsewhere} store.`,
+      cure: 'Run `doctor --fix`: it points the row to that store.',
       isFixed,
     };
   }
@@ -123,7 +123,7 @@ function damaged({ workspaceId, id }: Row, problem: string): Finding {
     fault: 'bytes missing or damaged',
     subject: blobKey(workspaceId, id),
     problem,
-    cure: 'Put its bytes back from a backup of the store; without one, what refers to them is lost.',
+    cure: 'Restore its bytes from a backup of the store; without one, whatever refers to them is lost.',
     isFixed: false,
   };
 }

@@ -64,7 +64,7 @@ export class DiskBlobStore extends BlobStore {
       await this.removeAgain([draft, path]);
       // The sweeper has taken a slow upload for dead.
       if (isAbsent(error))
-        throw new StoreUnavailable('the draft of an upload has gone', RETRY_SECONDS, error);
+        throw new StoreUnavailable('the draft of an upload no longer exists', RETRY_SECONDS, error);
       throw error;
     }
   }
@@ -135,7 +135,7 @@ export class DiskBlobStore extends BlobStore {
       for (const path of paths) await rm(path, { force: true });
       await this.directories.expectRoot();
     } catch (error) {
-      throw new OutcomeUnknown('an upload that failed could not be removed', RETRY_SECONDS, error);
+      throw new OutcomeUnknown('a failed upload could not be deleted', RETRY_SECONDS, error);
     }
   }
 

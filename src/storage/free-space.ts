@@ -85,9 +85,9 @@ export class FreeSpace implements OnModuleInit {
     this.isGuarded = minFreeBytes !== 0 && (databaseUrl === undefined || this.hasStore);
     this.mostInRows = inlineBlobBytes + ROWS_BYTES;
     const refused =
-      'Uploads and checkpoints that were refused because the disk of DATA_DIR has no more than its reserve';
+      'Uploads and checkpoints refused because the free space of DATA_DIR has reached its reserve';
     this.refusals = metrics.counter('cloud_sync_disk_reserve_refusals_total', refused);
-    const help = 'Free space on the disk of DATA_DIR that uploads leave alone; 0: none is kept';
+    const help = 'Free space on the disk of DATA_DIR that uploads must not use; 0: no reserve';
     metrics.gauge('cloud_sync_disk_reserve_bytes', help, [], () => [{ value: this.reserve }]);
   }
 
@@ -159,8 +159,8 @@ export class FreeSpace implements OnModuleInit {
     this.isTold = isFull;
     const facts = { freeBytes: this.free, reserveBytes: this.reserve };
     if (isFull)
-      this.log.error(facts, 'the disk of DATA_DIR has no more than its reserve: uploads are refused');
-    else this.log.info(facts, 'uploads are taken again');
+      this.log.error(facts, 'the free space of DATA_DIR has reached its reserve: uploads are refused');
+    else this.log.info(facts, 'uploads are accepted again');
   }
 
   private async lookNow(): Promise<void> {

@@ -114,7 +114,10 @@ export class OrphanedCopies {
     const key = blobKey(workspaceId, id);
     if ((await this.sizeAt(named, key)) === size || (await this.sizeAt(location, key)) === undefined)
       return true;
-    this.log.warn({ key, location, named }, 'a copy is kept: the place that the row names has not its bytes');
+    this.log.warn(
+      { key, location, named },
+      'a copy is kept: the location in its row does not have the bytes',
+    );
     return false;
   }
 

@@ -48,8 +48,8 @@ export class OrphansCheck {
       yield {
         fault: 'orphan',
         subject: key,
-        problem: `The ${store.location} store has bytes that no row names.`,
-        cure: 'Run `doctor --fix`: it removes them. After the database was put back from a backup, they are what was uploaded since.',
+        problem: `The ${store.location} store has bytes that no row refers to.`,
+        cure: 'Run `doctor --fix`: it deletes them. If the database was restored from a backup, they are what was uploaded since that backup.',
         isFixed: fix && (await store.sizeOf(key)) === undefined,
       };
     }

@@ -28,7 +28,7 @@ export class SweepingCheck {
     if (fix) await this.upkeep.sweep(now);
     const after = fix ? await this.count(now) : before;
     const names = {
-      staged: 'uploads that died',
+      staged: 'dead uploads',
       dying: 'blobs past their grace',
       copies: 'copies left by moves',
     };
@@ -37,8 +37,8 @@ export class SweepingCheck {
       yield {
         fault: 'not swept',
         subject: names[kind],
-        problem: `${before[kind]} wait for the sweeper longer than they should.`,
-        cure: 'Run `blobs sweep`; what stays is told in the log, with the reason.',
+        problem: `${before[kind]} have been waiting for the sweeper too long.`,
+        cure: 'Run `blobs sweep`; the log says what could not be deleted, and why.',
         isFixed: after[kind] === 0,
       };
     }

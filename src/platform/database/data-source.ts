@@ -29,7 +29,7 @@ const types = {
 
 function parseInt8(text: string): number {
   const value = Number(text);
-  if (!Number.isSafeInteger(value)) throw new Error('a bigint is beyond the safe integers');
+  if (!Number.isSafeInteger(value)) throw new Error('a bigint exceeds the safe integers');
   return value;
 }
 

@@ -47,7 +47,7 @@ function asSentence(error: unknown): OperatorError {
   if (fault instanceof OperatorError) return fault;
   const words = error instanceof Error ? error.message : String(error);
   return new OperatorError(
-    `PostgreSQL cannot be used as DATABASE_URL and the PG* variables say (${words}); check their parameters.`,
+    `PostgreSQL cannot be used with DATABASE_URL and the PG* variables (${words}); check their parameters.`,
     { cause: error },
   );
 }
@@ -58,7 +58,7 @@ class PoolMetrics {
   constructor(database: Database, metrics: Metrics) {
     metrics.gauge(
       'cloud_sync_database_pool',
-      'Connections that are open, those of them that are idle, and statements that wait for one',
+      'Open connections, the idle ones among them, and statements that wait for a connection',
       ['state'],
       () => {
         const { totalCount, idleCount } = database.pool;

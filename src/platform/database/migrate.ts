@@ -56,7 +56,7 @@ export async function migrate(dataSource: DataSource): Promise<void> {
   if (server.isReadOnly) throw takesNoWrites();
   if (server.encoding !== 'UTF8') {
     throw new OperatorError(
-      `The database has the encoding ${server.encoding}, which does not hold every text; ` +
+      `The database has the encoding ${server.encoding}, which cannot store every text; ` +
         `create it with ENCODING 'UTF8' TEMPLATE template0.`,
     );
   }
@@ -77,7 +77,7 @@ function foreignSchema(error: unknown): OperatorError | undefined {
   if (state === undefined || state === INSUFFICIENT_PRIVILEGE || !FOREIGN_CLASSES.has(state.slice(0, 2)))
     return undefined;
   return new OperatorError(
-    `The database holds tables that no release of this service has made (${(error as Error).message}), ` +
+    `The database has tables that no release of this service created (${(error as Error).message}), ` +
       'but a development version or another program; set DATABASE_URL or DATA_DIR to an empty database, or restore a backup.',
     { cause: error },
   );
@@ -94,7 +94,7 @@ async function refuseNewerSchema(dataSource: DataSource): Promise<void> {
   if (!unknown) return;
   if (momentOf(unknown.name) < Math.max(...[...known].map((name) => momentOf(name ?? '')))) {
     throw new OperatorError(
-      `The database was migrated by a development version (${unknown.name}) whose schema no release takes over; ` +
+      `The database was migrated by a development version (${unknown.name}) whose schema no release supports; ` +
         'set DATABASE_URL or DATA_DIR to an empty database, or restore a backup.',
     );
   }

@@ -55,7 +55,7 @@ export class PlannerStatistics implements BeforeApplicationShutdown {
       for (const { table } of await this.database.run<{ table: string }>(outgrown, [])) {
         if (this.isEnding) return;
         // A failure for one table must not prevent the others.
-        await this.log.bestEffort(`keep the statistics of ${table}`, () =>
+        await this.log.bestEffort(`update the statistics of ${table}`, () =>
           this.database.pool.query(`ANALYZE (SKIP_LOCKED) ${table}`),
         );
       }

@@ -43,7 +43,7 @@ export async function endQuietly(client: Client): Promise<void> {
 
 /** Counts as a lost connection. */
 function silence(): Error {
-  return Object.assign(new Error('the database server does not answer any more'), { code: 'ETIMEDOUT' });
+  return Object.assign(new Error('the database server no longer answers'), { code: 'ETIMEDOUT' });
 }
 
 /** Reaches into the driver, which has no API for this. */

@@ -13,7 +13,7 @@ const statements = new Map<string, Statement>();
 /** @throws when another text has the same name: a connection would run whichever it prepared first */
 export function statement(name: string, text: string): Statement {
   const known = statements.get(name) ?? { name, text };
-  if (known.text !== text) throw new Error(`two statements are called ${name}`);
+  if (known.text !== text) throw new Error(`two statements have the name ${name}`);
   statements.set(name, known);
   return known;
 }

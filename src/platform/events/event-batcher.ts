@@ -67,7 +67,7 @@ export class EventBatcher {
       } catch (err) {
         if (this.isClosed) return;
         // Log once per outage: it may last.
-        if (this.retryMs === FIRST_RETRY_MS) this.log.warn({ err }, 'cannot tell the other instances');
+        if (this.retryMs === FIRST_RETRY_MS) this.log.warn({ err }, 'cannot notify the other instances');
         for (const event of events) this.waiting.set(`${event.topic} ${event.key}`, event);
         await this.pause(this.retryMs);
         this.retryMs = Math.min(this.retryMs * 2, LAST_RETRY_MS);

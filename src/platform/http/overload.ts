@@ -55,7 +55,7 @@ export class Overload implements OnApplicationShutdown {
   ) {
     this.refusals = metrics.counter(
       'cloud_sync_overload_refusals_total',
-      'Requests refused with 503 because too many were under way, by what ran out',
+      'Requests refused with 503 because of overload, by the limit that was exceeded',
       ['reason'],
     );
   }
@@ -107,6 +107,7 @@ export class Overload implements OnApplicationShutdown {
     this.lateLooks = isLate ? this.lateLooks + 1 : 0;
     this.lastLook = now;
     const cut = this.inFlight.cutUnread(MAX_UNREAD_BYTES);
-    if (cut > 0) this.log.warn({ connections: cut }, 'connections were ended whose answers nobody read');
+    if (cut > 0)
+      this.log.warn({ connections: cut }, 'closed connections of clients that did not read their responses');
   }
 }

@@ -15,20 +15,20 @@ export class RequestMetrics {
   constructor(metrics: Metrics, inFlight: InFlightRequests) {
     this.durations = metrics.histogram(
       'cloud_sync_http_request_duration_seconds',
-      'Answered requests, from their headers to the last byte of the answer; the body of an upload counts',
+      'Duration of answered requests, from their headers to the last byte of the response; includes the request body',
       ['route', 'method', 'status'],
       SECONDS,
     );
     this.brokenOff = metrics.counter(
       'cloud_sync_http_requests_broken_off_total',
-      'Requests whose connection ended before the last byte of their answer, by whichever side',
+      'Requests whose connection was closed by either side before the last byte of the response',
       ['route', 'method'],
     );
     this.rateLimited = metrics.counter(
       'cloud_sync_rate_limited_total',
-      'Requests refused with 429 for coming too often',
+      'Requests refused with 429 by a rate limit',
     );
-    metrics.gauge('cloud_sync_http_requests_in_flight', 'Requests under way', [], () => [
+    metrics.gauge('cloud_sync_http_requests_in_flight', 'Requests in progress', [], () => [
       { value: inFlight.underWay },
     ]);
     if (metrics.isOn) inFlight.onEnd((request, reply, end) => this.count(request, reply, end));

@@ -26,17 +26,17 @@ export class JobMetrics {
     private readonly database: Database,
     private readonly metrics: Metrics,
   ) {
-    this.declare('last_start_timestamp_seconds', 'When the last run of a job began', (run) =>
+    this.declare('last_start_timestamp_seconds', 'Start of the last run of a job', (run) =>
       seconds(run.startedAt),
     );
     this.declare(
       'last_end_timestamp_seconds',
-      'When the last run of a job ended; absent while it is under way',
+      'End of the last run of a job; absent while it is running',
       ({ endedAt }) => endedAt && seconds(endedAt),
     );
     this.declare(
       'last_success',
-      '1 when the last run of a job ended well, 0 when it failed; absent while it is under way',
+      '1 if the last run of a job succeeded, 0 if it failed; absent while it is running',
       ({ endedAt, isGood }) => (endedAt || !isGood ? Number(isGood) : null),
     );
   }

@@ -61,7 +61,7 @@ export class JobRuns {
   /** Must be called under the lock of the jobs. Returns the run's id. */
   async begin(name: string, now: Date): Promise<number> {
     const [run] = await this.database.run<{ id: number }>(statements.begin, [name, now]);
-    if (!run) throw new Error('the run was not written');
+    if (!run) throw new Error('the run was not recorded');
     return run.id;
   }
 

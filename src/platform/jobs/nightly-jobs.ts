@@ -36,7 +36,7 @@ export class NightlyJobs implements BeforeApplicationShutdown, OnApplicationShut
 
   /** Modules with nightly work register it at set-up. */
   add(name: string, job: NightlyJob): void {
-    if (this.jobs.has(name)) throw new Error(`there are two jobs ${name}`);
+    if (this.jobs.has(name)) throw new Error(`two jobs have the name ${name}`);
     this.jobs.set(name, job);
   }
 
@@ -104,7 +104,7 @@ export class NightlyJobs implements BeforeApplicationShutdown, OnApplicationShut
     const error =
       'error' in outcome ? brief(outcome.error) : signal.aborted ? 'stopped before its end' : null;
     const counts = 'counts' in outcome ? outcome.counts : {};
-    await this.log.bestEffort('note the end of a job', () =>
+    await this.log.bestEffort('record the end of a job', () =>
       this.runs.end(id, { endedAt: this.clock.now(), counts, error }),
     );
     return outcome;

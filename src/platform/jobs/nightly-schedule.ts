@@ -58,7 +58,7 @@ export class NightlySchedule implements BeforeApplicationShutdown {
 
   private async runIf(isDue: (last: Date | undefined, now: Date) => boolean): Promise<void> {
     if (this.killSwitch.mode !== 'off') {
-      this.log.warn({ killSwitch: this.killSwitch.mode }, 'the nightly jobs are left out');
+      this.log.warn({ killSwitch: this.killSwitch.mode }, 'the nightly jobs are skipped');
       return;
     }
     // If still waiting for another instance to finish last night's run, do not wait twice.

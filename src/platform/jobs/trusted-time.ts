@@ -59,7 +59,7 @@ export class TrustedTime implements OnApplicationBootstrap {
 
   /** Runs before any job: the clock is checked for consistency from this moment on. */
   async onApplicationBootstrap(): Promise<void> {
-    if (this.background.isOn) await this.log.bestEffort('look at the clock', () => this.now());
+    if (this.background.isOn) await this.log.bestEffort('check the clock', () => this.now());
   }
 
   /** Never later than the clock. An admin command reads without writing. */
@@ -86,7 +86,7 @@ export class TrustedTime implements OnApplicationBootstrap {
     if (isDoubted && !this.isDoubted)
       this.log.warn(
         { now, asOf },
-        'the clock is far ahead of the last run: until it has gone on for a day, nothing runs out',
+        'the clock is far ahead of the last run: nothing expires until it has been consistent for a day',
       );
     this.isDoubted = isDoubted;
   }

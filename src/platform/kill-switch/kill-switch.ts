@@ -79,7 +79,7 @@ export class KillSwitch implements OnApplicationBootstrap {
   @Interval(LOOK_EVERY_MS)
   async look(): Promise<void> {
     const look = ++this.looks;
-    await this.log.bestEffort('look at the kill switch', async () => {
+    await this.log.bestEffort('read the kill switch', async () => {
       const [row] = await this.database.run<{ mode: Mode }>(find, []);
       if (look < this.answered) return; // a late answer must not override a newer one
       this.answered = look;

@@ -8,7 +8,7 @@ export class Queues {
   private readonly waiting = new Map<string, () => number>();
 
   constructor(metrics: Metrics) {
-    const help = 'Calls that wait for their turn, by what they wait for';
+    const help = 'Calls that wait in a queue, by queue';
     metrics.gauge('cloud_sync_waiting', help, ['queue'], () =>
       [...this.waiting].map(([queue, count]) => ({ labels: { queue }, value: count() })),
     );

@@ -56,7 +56,7 @@ export class RateLimiter {
   @Interval(FORGET_EVERY_MS)
   async forgetOldWindows(): Promise<void> {
     const before = new Date(this.clock.now().getTime() - 2 * WINDOW_MS);
-    await this.log.bestEffort('forget old rate limits', () => this.counter.forget(before));
+    await this.log.bestEffort('delete old rate limits', () => this.counter.forget(before));
   }
 
   private async refill(bucket: Bucket, key: string, perMinute: number, lease: number): Promise<void> {

@@ -39,7 +39,7 @@ export class MetricsServer implements OnApplicationShutdown {
       await once(server, 'listening');
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
-      const sentence = `METRICS_PORT ${port} cannot be used on ${host} (${code}); set it to another one, or leave it out.`;
+      const sentence = `METRICS_PORT ${port} cannot be used on ${host} (${code}); set it to another port, or unset it.`;
       throw new OperatorError(sentence, { cause: error });
     }
     this.server = server;
@@ -64,7 +64,7 @@ export class MetricsServer implements OnApplicationShutdown {
       const text = await this.metrics.text();
       response.writeHead(200, { 'content-type': CONTENT_TYPE, 'cache-control': 'no-store' }).end(text);
     } catch (err) {
-      this.log.error({ err }, 'the metrics cannot be told');
+      this.log.error({ err }, 'the metrics cannot be reported');
       response.writeHead(500).end();
     }
   }

@@ -115,13 +115,14 @@ const SENTENCES: Record<string, (bucket: string) => string> = {
   InvalidAccessKeyId: () => 'does not know this S3_ACCESS_KEY; check it',
   SignatureDoesNotMatch: () => 'refuses this S3_SECRET_KEY; check it',
   AccessDenied: (bucket) => `does not let this S3_ACCESS_KEY use the bucket ${bucket}; give it the right to`,
-  NoSuchBucket: (bucket) => `has no bucket ${bucket}, and it could not be made; make it`,
-  BucketAlreadyExists: (bucket) => `has a bucket ${bucket} of somebody else; set S3_BUCKET to another name`,
+  NoSuchBucket: (bucket) => `has no bucket ${bucket}, and it could not be created; create it`,
+  BucketAlreadyExists: (bucket) =>
+    `has a bucket ${bucket} that belongs to somebody else; set S3_BUCKET to another name`,
   AuthorizationHeaderMalformed: () => 'expects another region; check S3_REGION',
   InvalidLocationConstraint: () => 'has no such region; check S3_REGION',
   PermanentRedirect: () => 'keeps this bucket in another region; check S3_REGION',
   MovedPermanently: () => 'keeps this bucket in another region; check S3_REGION',
-  RequestTimeTooSkewed: () => 'has another time than this machine; set the clocks',
+  RequestTimeTooSkewed: () => 'has a different time than this machine; correct the clocks',
   QuotaExceeded: () => 'has no room left for this account; raise its quota',
 };
 
@@ -130,6 +131,6 @@ function explained(fault: S3Fault, { host, bucket }: S3Connection): OperatorErro
     SENTENCES[fault.code]?.(bucket) ??
     (fault.isCurable
       ? `does not answer (${fault.code}); check that it runs and that S3_ENDPOINT points at it`
-      : `refuses to work (${fault.code}); check the S3 variables`);
+      : `refuses requests (${fault.code}); check the S3 variables`);
   return new OperatorError(`The S3 store at ${host} ${sentence}.`, { cause: fault });
 }

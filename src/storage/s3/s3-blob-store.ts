@@ -133,7 +133,7 @@ export class S3BlobStore extends BlobStore {
     const found = await this.sizeOf(key);
     if (found === bytes) return;
     throw new StoreUnavailable(
-      `S3: it has ${found ?? 'none'} of the ${bytes} bytes it has taken`,
+      `S3: the store has ${found ?? 'none'} of the ${bytes} bytes that it accepted`,
       RETRY_SECONDS,
     );
   }
@@ -142,7 +142,7 @@ export class S3BlobStore extends BlobStore {
     try {
       await this.remove(key, this.connection.limits.cleanUpMs);
     } catch (error) {
-      throw new OutcomeUnknown('S3: an upload that failed could not be removed', RETRY_SECONDS, error);
+      throw new OutcomeUnknown('S3: a failed upload could not be deleted', RETRY_SECONDS, error);
     }
   }
 }

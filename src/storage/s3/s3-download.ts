@@ -52,7 +52,7 @@ export class S3Download {
 
   /** @throws S3Timeout */
   private requireReader(): void {
-    if (!this.hasReader) throw new S3Timeout('its reader has gone meanwhile');
+    if (!this.hasReader) throw new S3Timeout('the reader has disconnected');
   }
 
   private async *chunks(): AsyncGenerator<Buffer> {

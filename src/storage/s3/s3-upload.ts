@@ -137,7 +137,7 @@ export class S3Upload {
     // With a customer-managed encryption key, the entity tag is not an MD5.
     const encryption = String(response?.headers['x-amz-server-side-encryption'] ?? '');
     if (!this.givesMd5 || encryption.startsWith('aws:') || etag === md5(bytes).toString('hex')) return;
-    throw new StoreUnavailable('S3: it has stored something else than it was sent', RETRY_SECONDS);
+    throw new StoreUnavailable('S3: the store has stored different bytes than it received', RETRY_SECONDS);
   }
 }
 

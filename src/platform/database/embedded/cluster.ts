@@ -65,13 +65,13 @@ async function holdsCluster({ cluster, shown }: DataDirectory, version: string):
   if (entries.length === 0) return false;
   if (!entries.includes('PG_VERSION')) {
     throw new OperatorError(
-      `${shown}/postgres holds something else than a database; move it away, or set DATA_DIR to another directory.`,
+      `${shown}/postgres contains something other than a database; move it away, or set DATA_DIR to another directory.`,
     );
   }
   const found = (await readFile(join(cluster, 'PG_VERSION'), 'utf8')).trim();
   if (found === version) return true;
   throw new OperatorError(
-    `The database in ${shown} is of PostgreSQL ${found} and this release brings PostgreSQL ${version}; start the release that made it, or dump it there and restore it into a new DATA_DIR.`,
+    `The database in ${shown} was created by PostgreSQL ${found} and this release contains PostgreSQL ${version}; start the release that created it, or dump it there and restore it into a new DATA_DIR.`,
   );
 }
 
@@ -132,7 +132,7 @@ async function runInitdb(
   if (status === 0) return;
   if (stderr.includes('No space left on device')) throw diskFull(data.shown);
   throw new OperatorError(
-    `The database in ${data.shown} could not be made (${firstFault(stderr)}); cure that, or set DATABASE_URL to a PostgreSQL of your own.`,
+    `The database in ${data.shown} could not be created (${firstFault(stderr)}); fix that, or set DATABASE_URL to a PostgreSQL of your own.`,
   );
 }
 

@@ -37,10 +37,10 @@ export async function startRun(server: Server, signal: AbortSignal): Promise<Pos
 }
 
 const REMOVED = {
-  ours: 'removed the lock files of a PostgreSQL that is dead',
+  ours: 'removed the lock files of a dead PostgreSQL',
   copied:
-    'removed the lock files of a PostgreSQL that has another data directory, of which this one is a copy; starting as after ' +
-    'a crash. A copy that was made file by file while the service ran may be damaged: use `admin backup create`',
+    'removed the lock files of a PostgreSQL with another data directory, of which this one is a copy; starting as after ' +
+    'a crash. A copy made file by file while the service was running may be damaged: use `admin backup create`',
 };
 
 async function startPostmaster(server: Server, isRefused: boolean, signal: AbortSignal): Promise<Postmaster> {
@@ -79,7 +79,7 @@ async function lockCluster(server: Server, signal: AbortSignal): Promise<FileLoc
     if (!isToldToQuit && waited > CLEAN_END_WITHIN_MS) {
       isToldToQuit = await quitLeftBehind(data);
       if (isToldToQuit)
-        log({ level: 'warn', message: 'stopping at once a PostgreSQL that does not shut down' });
+        log({ level: 'warn', message: 'immediately stopping a PostgreSQL that does not shut down' });
     }
     await delay(50, undefined, { signal });
   }
@@ -112,7 +112,7 @@ async function untilReady(
 export async function endRun(postmaster: Postmaster, log: Log): Promise<void> {
   postmaster.signal('INT');
   if (await endsWithin(postmaster, CLEAN_END_WITHIN_MS)) return;
-  log({ level: 'warn', message: 'PostgreSQL takes too long to shut down; stopping it at once' });
+  log({ level: 'warn', message: 'PostgreSQL takes too long to shut down; stopping it immediately' });
   postmaster.signal('QUIT');
   if (await endsWithin(postmaster, QUICK_END_WITHIN_MS)) return;
   log({ level: 'error', message: 'PostgreSQL does not stop; the next start will deal with it' });
@@ -133,7 +133,7 @@ async function endsWithin(postmaster: Postmaster, milliseconds: number): Promise
 async function staysBehind(data: DataDirectory): Promise<OperatorError> {
   const pid = await livingServer(data);
   const who =
-    pid === undefined ? 'in another container or as another user perhaps' : `with the process id ${pid}`;
+    pid === undefined ? 'perhaps in another container or as another user' : `with the process id ${pid}`;
   const cure = pid === undefined ? 'stop it' : `send it SIGQUIT (kill -QUIT ${pid}, never -9)`;
   return new OperatorError(
     `Another PostgreSQL still holds the database in ${data.shown}, ${who}; ${cure}, and start again.`,
@@ -144,7 +144,7 @@ async function staysBehind(data: DataDirectory): Promise<OperatorError> {
 async function isMarkedAsHeld(data: DataDirectory): Promise<OperatorError> {
   if ((await livingServer(data)) !== undefined) return staysBehind(data);
   return new OperatorError(
-    `The database in ${data.shown} is marked as in use, and whether it is cannot be seen here; make sure that no PostgreSQL uses it, remove ${data.shown}/postgres/postmaster.pid, and start again.`,
+    `The database in ${data.shown} is marked as in use, and it is impossible to tell whether it is; make sure that no PostgreSQL uses it, remove ${data.shown}/postgres/postmaster.pid, and start again.`,
   );
 }
 
@@ -156,6 +156,6 @@ async function doesNotStart(
   if (lastFault.includes('No space left on device')) return diskFull(data.shown);
   const reason = lastFault || `exit status ${status ?? 'unknown'}`;
   return new OperatorError(
-    `The database in ${data.shown} does not start (${reason}); cure that, or set DATABASE_URL to a PostgreSQL of your own.`,
+    `The database in ${data.shown} does not start (${reason}); fix that, or set DATABASE_URL to a PostgreSQL of your own.`,
   );
 }

@@ -31,11 +31,11 @@ export async function prepareServer(dataDir: string, log: Log): Promise<Server> 
   const socketDirectory = await makeSocketDirectory(data, account);
   const { manner, version } = await findManner(account, binaries, data, socketDirectory);
   if (manner.capability !== undefined) {
-    const message = `PostgreSQL needs leave to pass directories closed to its account (${manner.capability})`;
+    const message = `PostgreSQL needs a capability to pass directories closed to its account (${manner.capability})`;
     log({ level: 'info', message });
   }
   const { password, isNew } = await openCluster(data, binaries, manner, version);
-  if (isNew) log({ level: 'info', message: `made a database in ${dataDir}` });
+  if (isNew) log({ level: 'info', message: `created a database in ${dataDir}` });
 
   const { blocks, bsize } = await statfs(data.path);
   const settings = serverArguments(socketDirectory, blocks * bsize);

@@ -90,7 +90,7 @@ class Supervisor implements EmbeddedPostgres {
 
   private async restart({ status }: ServerExit): Promise<void> {
     const { log } = this.server;
-    log({ level: 'warn', message: 'PostgreSQL ended unexpectedly; restarting it', status });
+    log({ level: 'warn', message: 'PostgreSQL exited unexpectedly; restarting it', status });
     const since = performance.now();
     for (let failure: unknown; ;) {
       const ends = this.countEnd();
@@ -103,12 +103,12 @@ class Supervisor implements EmbeddedPostgres {
         await delay(pause, undefined, { signal: this.stopping.signal });
         await this.start();
         const milliseconds = Math.round(performance.now() - since);
-        log({ level: 'info', message: 'PostgreSQL runs again', milliseconds });
+        log({ level: 'info', message: 'PostgreSQL is running again', milliseconds });
         return;
       } catch (error) {
         if (this.stopping.signal.aborted) return;
         failure = error;
-        log({ level: 'warn', message: 'PostgreSQL did not come back', reason: errorMessage(error) });
+        log({ level: 'warn', message: 'PostgreSQL could not be restarted', reason: errorMessage(error) });
       }
     }
   }
@@ -122,7 +122,7 @@ class Supervisor implements EmbeddedPostgres {
   }
 
   private giveUp(failure: unknown): void {
-    const times = `PostgreSQL ended ${this.ends.length} times within a minute`;
+    const times = `PostgreSQL exited ${this.ends.length} times within a minute`;
     this.onFatal(new Error(times, { cause: failure }));
   }
 }
