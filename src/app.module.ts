@@ -47,15 +47,18 @@ export interface AppParts {
   readonly log: Log;
   readonly clock: Clock;
   readonly inFlight: InFlightRequests;
-  /** The machine's own network unless told. */
+  /** Defaults to the machine's own network. */
   readonly outbound?: Outbound | undefined;
-  /** That of the service unless told: tests pay less. */
+  /** Defaults to the service's cost; tests use a cheaper one. */
   readonly passwordCost?: PasswordCost | undefined;
-  /** On unless told. */
+  /** Defaults to on. */
   readonly background?: Background;
 }
 
-/** Whether the service is at work (503), who you are (401), how often (429), what your token may (403), what you have paid for (402), what is yours (404), whether the query can be read (400). */
+/**
+ * The order of the checks: is the service up (503), who is the caller (401), rate limit (429), token scope (403), subscription
+ * (402), access to the workspace (404), is the query readable (400).
+ */
 const GUARDS = [
   KillSwitchGuard,
   AuthenticationGuard,
@@ -65,7 +68,7 @@ const GUARDS = [
   QueryTextGuard,
 ];
 
-/** The one list of modules. */
+/** The only list of modules. */
 @Module({})
 export class AppModule {
   static with({ configuration, log, clock, inFlight, ...parts }: AppParts): DynamicModule {

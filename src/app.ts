@@ -26,7 +26,7 @@ export interface AppOptions {
   readonly passwordCost?: PasswordCost | undefined;
 }
 
-/** The whole service, ready to listen; `main` and every test use this one. Close it to release what it holds. */
+/** The complete service, ready to listen; used by `main` and by every test. Close it to release its resources. */
 export async function createApp(
   configuration: Configuration,
   options: AppOptions = {},
@@ -70,8 +70,8 @@ export async function createApp(
   app.enableCors(corsOptions(configuration.trustedOrigins));
   await orClose(app, async () => {
     await app.init();
-    for (const refuses of [killSwitch, overload]) refuses.refuseRequestsOf(fastify); // after CORS: a page must be able to read a refusal
-    // Better not to start than to let people sign in and then give them no token.
+    for (const refuses of [killSwitch, overload]) refuses.refuseRequestsOf(fastify); // after CORS, so that a page can read a refusal
+    // Refuse to start rather than let people sign in and then fail to issue a token.
     await app.get(SigningKeys, { strict: false }).check();
     await fastify.ready();
     await app.get(MetricsServer).start();
@@ -83,7 +83,7 @@ async function orClose(app: NestFastifyApplication, work: () => Promise<void>): 
   try {
     await work();
   } catch (error) {
-    await app.close().catch(() => undefined); // what went wrong first is what counts
+    await app.close().catch(() => undefined); // report the original error
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { type Configuration, VERSION as version } from './config/index.js';
 
-/** What a newcomer needs, in a few lines. In production the log is for machines: one JSON line. */
+/** Prints the few lines that a new user needs. In production, the log is read by machines: one JSON line. */
 export function announce(configuration: Configuration): void {
   const { publicUrl: url, host, port } = configuration;
   if (configuration.isProduction) {
@@ -27,8 +27,8 @@ Cloud Sync Service ${version} on ${here}${elsewhere}
 
 const LOOPBACK_OR_ALL = new Set(['127.0.0.1', '0.0.0.0', '::', '0:0:0:0:0:0:0:0', '0']);
 
-/** An address that answers on this machine: one that listens on every interface is reached by the machine's own name. */
+/** An address that this machine can reach: a service that listens on every interface is reached as localhost. */
 function reachable(host: string): string {
   if (LOOPBACK_OR_ALL.has(host)) return 'localhost';
-  return host.includes(':') ? `[${host.replace('%', '%25')}]` : host; // the zone of a link-local address
+  return host.includes(':') ? `[${host.replace('%', '%25')}]` : host; // escapes the zone of a link-local address
 }

@@ -2,12 +2,12 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { OperatorError } from './config/index.js';
 import { Shutdown } from './platform/http/index.js';
 
-/** In-flight requests have 25 s of it; nothing may keep a process that was told to end. */
+/** In-flight requests get 25 s of this; nothing may keep a process alive that was asked to stop. */
 const GIVE_UP_MS = 45_000;
 
 /**
- * On a signal: not ready any more, then no new connection, in-flight requests finish (25 s at most), then pool and
- * database; exit 0. Further signals change nothing: a terminal's Ctrl-C comes twice, from it and through npm.
+ * On a signal: becomes not ready, stops accepting connections, lets in-flight requests finish (25 s at most), then closes pool
+ * and database; exit code 0. Ignores further signals: Ctrl-C in a terminal arrives twice, directly and through npm.
  */
 export function drainOn(signals: NodeJS.Signals[], app: NestFastifyApplication): void {
   let isDraining = false;
@@ -16,7 +16,7 @@ export function drainOn(signals: NodeJS.Signals[], app: NestFastifyApplication):
       if (isDraining) return;
       isDraining = true;
       setTimeout(
-        () => exitBecause(`the service has not ended within ${GIVE_UP_MS / 1_000} s`),
+        () => exitBecause(`the service did not stop within ${GIVE_UP_MS / 1_000} s`),
         GIVE_UP_MS,
       ).unref();
       void drain(app).then(() => process.exit(0), exitBecause);
@@ -29,7 +29,7 @@ async function drain(app: NestFastifyApplication): Promise<void> {
   await app.close();
 }
 
-/** A fault with a known cure is one sentence; anything else shows where it came from. Exit code 1. */
+/** Prints one sentence for a fault with a known fix, and a stack trace for any other error. Exit code 1. */
 export function exitBecause(error: unknown): never {
   const text =
     error instanceof OperatorError

@@ -5,9 +5,9 @@ import { type Configuration, OperatorError } from './config/index.js';
 const ANSWER_WITHIN_MS = 1_000;
 
 /**
- * Starts the service on its address. The address is tried before anything else is brought up, so a taken port costs
- * nothing; PORT=0 becomes the port found, because it is part of the public address that tokens carry. That one is held while
- * the service is brought up: another process could be given it meanwhile.
+ * Starts the service on its address. The address is tested before anything else starts, so a port that is in use costs
+ * nothing. PORT=0 is replaced by the port found, because tokens carry the public address. That port stays bound while the
+ * service starts; otherwise another process could get it.
  * @throws OperatorError when the address cannot be used
  */
 export async function listen(
@@ -21,7 +21,7 @@ export async function listen(
     configuration.port = (holder.address() as AddressInfo).port;
     app = await create(configuration).finally(() => closed(holder));
   } else {
-    await closed(holder); // which could have been given the very port that is asked for
+    await closed(holder); // it may occupy the requested port
     if (await isAnswered(port, host)) throw asOperatorError({ code: 'EADDRINUSE' }, port, host);
     app = await create(configuration);
   }
@@ -34,7 +34,7 @@ export async function listen(
   }
 }
 
-/** Listens on a free port of the host, which shows that the address is one of this machine's. `port` is for the message alone. */
+/** Listens on a free port of the host to verify that the address belongs to this machine. `port` is only for the message. */
 function probeAddress(port: number, host: string): Promise<Server> {
   return new Promise((resolve, reject) => {
     const holder = createServer((socket) => socket.destroy());
@@ -47,7 +47,7 @@ function closed(server: Server): Promise<void> {
   return new Promise((resolve) => server.close(() => resolve()));
 }
 
-/** Asks, instead of listening there for a moment: clients that wait for this service to start would be cut off. */
+/** Connects instead of briefly listening on the port: listening would cut off clients that wait for this service to start. */
 function isAnswered(port: number, host: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ port, host });
@@ -56,7 +56,7 @@ function isAnswered(port: number, host: string): Promise<boolean> {
       resolve(isTaken);
     };
     socket.setTimeout(ANSWER_WITHIN_MS, answer(false));
-    // A connection whose own port is the one that it asks can reach itself.
+    // A connection whose local port equals the target port may have connected to itself.
     socket.once('connect', () => answer(socket.localPort !== port)());
     socket.once('error', answer(false));
   });
@@ -64,10 +64,10 @@ function isAnswered(port: number, host: string): Promise<boolean> {
 
 function asOperatorError(error: unknown, port: number, host: string): Error {
   const sentences: Record<string, string> = {
-    EADDRINUSE: `Port ${port} is taken; stop what listens there, or set PORT to another one (0 finds a free one).`,
+    EADDRINUSE: `Port ${port} is in use; stop the process that listens there, or set PORT to another one (0 finds a free one).`,
     EACCES: `Port ${port} needs privileges that this user does not have; set PORT to 1024 or above.`,
-    EADDRNOTAVAIL: `${host} is no address of this machine; set HOST to 127.0.0.1 or 0.0.0.0.`,
-    ENOTFOUND: `${host} is no address of this machine; set HOST to 127.0.0.1 or 0.0.0.0.`,
+    EADDRNOTAVAIL: `${host} is not an address of this machine; set HOST to 127.0.0.1 or 0.0.0.0.`,
+    ENOTFOUND: `${host} is not an address of this machine; set HOST to 127.0.0.1 or 0.0.0.0.`,
   };
   const sentence = sentences[(error as NodeJS.ErrnoException).code ?? ''];
   if (sentence === undefined) return error instanceof Error ? error : new Error(String(error));

@@ -1,7 +1,7 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { Configuration } from './configuration.js';
 
-/** Makes the one configuration injectable everywhere. */
+/** Provides the one `Configuration` to every module. */
 @Global()
 @Module({})
 export class ConfigurationModule {

@@ -18,15 +18,19 @@ const GIB = 1024 * MIB;
 const HTTP_URL = { require_tld: false, require_protocol: true, protocols: ['http', 'https'] };
 
 /**
- * Everything the environment can set, read once at start. A property's `@Env` names its variable and says
- * what it means; `.env.example` is printed from here.
+ * All settings from the environment, read once at start. `@Env` on a property names its variable and documents it;
+ * `.env.example` is generated from it.
  */
 export class Configuration {
-  @Env('NODE_ENV', 'production: no secret has a default, errors of set-up stop the start', 'development')
+  @Env(
+    'NODE_ENV',
+    'production: secrets have no defaults, configuration errors prevent the start',
+    'development',
+  )
   @IsIn(['development', 'test', 'production'])
   nodeEnv: string;
 
-  @Env('PORT', 'listen port; 0 takes a free one and prints it', '8787')
+  @Env('PORT', 'listen port; 0 selects a free one and prints it', '8787')
   @WholeNumber(0, 65535)
   port: number;
 
@@ -69,7 +73,7 @@ export class Configuration {
   @WholeNumber(2, 200)
   databasePoolSize: number;
 
-  @Env('REDIS_URL', 'event bus and rate limits across instances; unset: PostgreSQL carries them', undefined, {
+  @Env('REDIS_URL', 'event bus and rate limits across instances; unset: PostgreSQL is used', undefined, {
     secret: true,
   })
   @IsOptional()
@@ -93,7 +97,7 @@ export class Configuration {
   @IsOptional()
   s3SecretKey?: string;
 
-  @Env('S3_BUCKET', 'bucket for the blobs; made when absent')
+  @Env('S3_BUCKET', 'bucket for the blobs; created if missing')
   @IsOptional()
   @Matches(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, { message: '$property must be the name of a bucket' })
   s3Bucket?: string;
@@ -104,7 +108,7 @@ export class Configuration {
 
   @Env(
     'AUTH_SECRET',
-    'secret of the identity handler, 32 characters or more; made once under DATA_DIR in development',
+    'secret of the identity handler, 32 characters or more; created once under DATA_DIR in development',
     undefined,
     { secret: true },
   )
@@ -138,7 +142,7 @@ export class Configuration {
 
   @Env(
     'TRUSTED_ORIGINS',
-    'further browser origins, comma-separated; those of web views too, such as app://obsidian.md',
+    'additional browser origins, comma-separated; also those of web views, such as app://obsidian.md',
     undefined,
     { each: (text) => originOf(text) ?? text },
   )
@@ -184,22 +188,25 @@ export class Configuration {
   @IsOptional()
   stripePriceId?: string;
 
-  @Env('BILLING_RETURN_URL', 'where portal and checkout lead back to; BASE_URL when unset')
+  @Env('BILLING_RETURN_URL', 'where portal and checkout return to; BASE_URL when unset')
   @IsOptional()
   @IsUrl(HTTP_URL)
   billingReturnUrl?: string;
 
-  @Env('VAPID_PUBLIC_KEY', 'Web Push, made by `npm run admin -- vapid generate`; unset: no Web Push')
+  @Env(
+    'VAPID_PUBLIC_KEY',
+    'public key for Web Push, created by `npm run admin -- vapid generate`; unset: no Web Push',
+  )
   @IsOptional()
   @Matches(/^[A-Za-z0-9_-]{87}$/, { message: '$property must be 87 base64url characters' })
   vapidPublicKey?: string;
 
-  @Env('VAPID_PRIVATE_KEY', 'the private half of it', undefined, { secret: true })
+  @Env('VAPID_PRIVATE_KEY', 'the private key for VAPID_PUBLIC_KEY', undefined, { secret: true })
   @IsOptional()
   @Matches(/^[A-Za-z0-9_-]{43}$/, { message: '$property must be 43 base64url characters' })
   vapidPrivateKey?: string;
 
-  @Env('VAPID_SUBJECT', 'whom a push service may write to: mailto:you@example.org or an https address')
+  @Env('VAPID_SUBJECT', 'contact for push services: mailto:you@example.org or an https address')
   @IsOptional()
   @Matches(/^(?:mailto:[^\s@]+@[^\s@]+|https:\/\/\S+)$/, {
     message: '$property must be a mailto: or https: address',
@@ -210,7 +217,7 @@ export class Configuration {
   @WholeNumber(0)
   assetQuotaFreeBytes: number;
 
-  @Env('ASSET_QUOTA_PRO_BYTES', 'assets of an account with one', String(50 * GIB))
+  @Env('ASSET_QUOTA_PRO_BYTES', 'assets of an account with an active subscription', String(50 * GIB))
   @WholeNumber(0)
   assetQuotaProBytes: number;
 
@@ -224,7 +231,7 @@ export class Configuration {
 
   @Env(
     'DOCUMENT_QUOTA_PRO_BYTES',
-    'kept versions of files of an account with one; 0: unlimited',
+    'kept versions of files of an account with an active subscription; 0: unlimited',
     String(50 * GIB),
   )
   @WholeNumber(0)
@@ -265,13 +272,13 @@ export class Configuration {
   })
   appName: string;
 
-  @Env('EDITOR_CALLBACK_URL', 'where the web sign-in leads back to, exactly')
+  @Env('EDITOR_CALLBACK_URL', 'exact address to which the web sign-in returns')
   @IsOptional()
   @CallbackAddress()
   @IsUrl(HTTP_URL)
   editorCallbackUrl?: string;
 
-  @Env('ALT_CALLBACK_URL', 'a second such address')
+  @Env('ALT_CALLBACK_URL', 'a second callback address')
   @IsOptional()
   @CallbackAddress()
   @IsUrl(HTTP_URL)
@@ -285,7 +292,7 @@ export class Configuration {
   @WholeNumber(0)
   rateLimitPerMinute: number;
 
-  @Env('METRICS_PORT', 'Prometheus metrics at /metrics on a port of its own; unset: none')
+  @Env('METRICS_PORT', 'Prometheus metrics at /metrics on a separate port; unset: no metrics')
   @IsOptional()
   @WholeNumber(0, 65535)
   metricsPort?: number;
@@ -294,15 +301,15 @@ export class Configuration {
   @IsIn(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
   logLevel: string;
 
-  /** Names in the environment that look like one of these and are none. */
+  /** Environment variables that look like this service's but are unknown. */
   unknownVariables: readonly string[] = [];
 
-  /** Public address, without a trailing slash. */
+  /** Public base URL, without a trailing slash. */
   get publicUrl(): string {
     return this.baseUrl ?? `http://localhost:${this.port}`;
   }
 
-  /** The name and port in it, as pages show it. */
+  /** Host and port of the public URL, as pages show it. */
   get publicHost(): string {
     return new URL(this.publicUrl).host;
   }
@@ -311,17 +318,17 @@ export class Configuration {
     return this.publicUrl.startsWith('https:');
   }
 
-  /** Whether users need a subscription; else every user is active. */
+  /** Whether users need a subscription; otherwise every user is active. */
   get hasSubscriptions(): boolean {
     return this.subscriptions === 'on';
   }
 
-  /** Whether blobs go to an S3 store. */
+  /** Whether blobs are stored in S3. */
   get hasS3(): boolean {
     return this.s3Endpoint !== undefined;
   }
 
-  /** Whether devices can be woken by Web Push. */
+  /** Whether Web Push can wake devices. */
   get hasWebPush(): boolean {
     return this.vapidPublicKey !== undefined;
   }

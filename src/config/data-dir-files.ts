@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { OperatorError } from './operator-error.js';
 import { giveFile, heirOf, makeDirectories, type Owner } from './ownership.js';
 
-/** Turns an error of the file system into a sentence with its cure; any other error comes back as it is. */
+/** Turns a file system error into a sentence that says how to fix it; returns any other error unchanged. */
 export function explainedByDataDir(error: unknown, directory: string): unknown {
   const sentence = new Map(Object.entries(sentences(directory))).get(
     (error as NodeJS.ErrnoException).code ?? '',
@@ -19,25 +19,25 @@ export function diskFull(directory: string): OperatorError {
 
 function sentences(directory: string) {
   const denied = `${directory} cannot be read and written by this user; change its owner, or set DATA_DIR to a directory of your own.`;
-  const file = `${directory} is a file or lies below one; set DATA_DIR to a directory.`;
+  const file = `${directory} is a file or is below one; set DATA_DIR to a directory.`;
   const full = `The disk that holds ${directory} is full; free some space or set DATA_DIR to a directory on another disk.`;
   return {
     EACCES: denied,
     EPERM: denied,
     ENOTDIR: file,
     EEXIST: file,
-    ENOENT: `${directory} cannot be made; set DATA_DIR to a directory that can be written.`,
-    EROFS: `${directory} is on a read-only file system; set DATA_DIR to a directory that can be written.`,
+    ENOENT: `${directory} cannot be created; set DATA_DIR to a writable directory.`,
+    EROFS: `${directory} is on a read-only file system; set DATA_DIR to a writable directory.`,
     ENOSPC: full,
     EDQUOT: full,
-    EIO: `The disk that holds ${directory} does not work; mend it, or set DATA_DIR to a directory on another disk.`,
+    EIO: `The disk that holds ${directory} has I/O errors; repair it, or set DATA_DIR to a directory on another disk.`,
   };
 }
 
 /**
- * Makes a file that only its owner can read. It survives a power cut when this resolves and its directory is synced.
- * What has that name already, a link above all, is an error.
- * @param heir whom it is given to before there is anything in it; what lies under DATA_DIR belongs to `heirOf` its directory
+ * Creates a file that only its owner can read. When this resolves and the directory has been synced, the file survives a power
+ * failure. Fails if the name exists already, even as a symbolic link.
+ * @param heir new owner, set before anything is written; a file below DATA_DIR belongs to `heirOf` its directory
  */
 export async function writeDurably(
   path: string,
@@ -54,7 +54,7 @@ export async function writeDurably(
   }
 }
 
-/** Makes a created, renamed or removed name in this directory survive a power cut. */
+/** Makes a created, renamed or deleted name in this directory survive a power failure. */
 export async function syncDirectory(path: string): Promise<void> {
   const directory = await open(path, constants.O_RDONLY | constants.O_DIRECTORY);
   try {
@@ -65,13 +65,13 @@ export async function syncDirectory(path: string): Promise<void> {
 }
 
 /**
- * A short text that is made once and stays: the file appears complete or not at all, and of processes that start at
- * once the first one wins. When this resolves, the file survives a power cut.
+ * Returns a short text that is created once and never changes: the file appears complete or not at all, and if several
+ * processes start at the same time, the first one wins. When this resolves, the file survives a power failure.
  */
 export async function keptText(path: string, make: () => string): Promise<string> {
   const kept = await readFile(path, 'utf8').catch(() => '');
   if (!kept) await makeOnce(path, make());
-  // Also for a file that was found: who made it may not have come to this yet.
+  // Also needed for an existing file: the process that created it may not have synced the directory yet.
   await syncDirectory(dirname(path));
   return (await readFile(path, 'utf8')).trim();
 }
@@ -89,9 +89,9 @@ async function makeOnce(path: string, text: string): Promise<void> {
 }
 
 /**
- * A secret that nobody has set: made once, kept under `DATA_DIR/secrets` (mode 0600), the same at every later start.
- * Two processes that start at once agree.
- * @throws OperatorError when it can be neither read nor made
+ * Returns a secret that was not configured: created once, stored in `DATA_DIR/secrets` (mode 0600) and the same after every
+ * restart. Two processes that start at the same time get the same secret.
+ * @throws OperatorError when it can be neither read nor created
  */
 export async function keptSecret(dataDir: string, name: string): Promise<string> {
   const directory = join(dataDir, 'secrets');

@@ -1,7 +1,7 @@
 import { ValidateBy } from 'class-validator';
 import { readUrl } from './validators.js';
 
-/** The values that the driver accepts for each; it fails late on any other, or ignores it. */
+/** The values that the driver accepts for each parameter. It ignores any other value, or fails late. */
 const VALUES: Readonly<Record<string, { readonly pattern: RegExp; readonly words: string }>> = {
   sslmode: oneOf('disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'),
   ssl: oneOf('true', '1', '0', 'no-verify'),
@@ -15,7 +15,7 @@ const VALUES: Readonly<Record<string, { readonly pattern: RegExp; readonly words
   query_timeout: milliseconds(),
 };
 
-/** The parameters of a `postgres://` URL are such as the driver can use; what only the server can judge it says at the start. */
+/** Checks that the driver can use the parameters of a `postgres://` URL. Values that only the server can judge fail at start. */
 export function DatabaseParameters(): PropertyDecorator {
   return ValidateBy({
     name: 'databaseParameters',
@@ -28,7 +28,7 @@ export function DatabaseParameters(): PropertyDecorator {
 
 function faultIn(text: string): string | undefined {
   const url = readUrl(text) ?? readUrl(text.replace('@/', '@host/'));
-  if (!url) return undefined; // another rule says so
+  if (!url) return undefined; // another rule reports it
   const given = url.searchParams;
   for (const [name, { pattern, words }] of Object.entries(VALUES)) {
     if (!given.getAll(name).every((value) => pattern.test(value)))
@@ -36,9 +36,9 @@ function faultIn(text: string): string | undefined {
   }
   const isVerified = given.get('sslmode') === 'verify-ca' && given.get('uselibpqcompat') === 'true';
   if (isVerified && !given.get('sslrootcert'))
-    return '$property needs the parameter sslrootcert beside sslmode=verify-ca';
+    return '$property needs the parameter sslrootcert with sslmode=verify-ca';
   if (given.get('sslnegotiation') === 'direct' && given.get('sslmode') === 'disable')
-    return '$property has sslnegotiation=direct, which needs TLS, beside sslmode=disable';
+    return '$property has sslnegotiation=direct, which needs TLS, together with sslmode=disable';
   return undefined;
 }
 

@@ -3,28 +3,28 @@ import { parseEnv } from 'node:util';
 import type { Environment } from './env.decorator.js';
 import { OperatorError } from './operator-error.js';
 
-/** Byte order marks, with which editors mark the encoding of a text file. */
+/** Byte order mark, which editors use to mark the encoding of a text file. */
 const BYTE_ORDER_MARK = '\uFEFF';
 
 /**
- * The text of a file that a person may have edited with any editor, without a byte order mark.
- * @throws Error, to be completed by the file's name, when it is not UTF-8: UTF-16 above all, which some editors of Windows write
+ * Decodes a file that may come from any editor, and drops a byte order mark.
+ * @throws Error, to be prefixed with the file name, when the file is not UTF-8; most often UTF-16 from a Windows editor
  */
 export function decodeText(bytes: Uint8Array): string {
   const text = decodeUtf8(bytes);
-  // UTF-16 without a mark: every other byte of ASCII is zero, which UTF-8 allows and no text has.
+  // UTF-16 without a byte order mark: every other byte of ASCII text is zero, which is valid UTF-8 but never occurs in text.
   if (text === undefined || text.includes('\0')) throw new Error('is not UTF-8 text; save it as UTF-8');
   return text;
 }
 
-/** Whether a byte order mark has become part of a variable's name, on the way through another program. */
+/** Whether another program has left a byte order mark in a variable's name. */
 export function hasByteOrderMark(name: string): boolean {
   return name.startsWith(BYTE_ORDER_MARK);
 }
 
 function decodeUtf8(bytes: Uint8Array): string | undefined {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes); // which drops the mark
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes); // also drops the byte order mark
   } catch {
     return undefined;
   }
@@ -34,10 +34,10 @@ const NAME = /^[A-Za-z_][\w.-]*$/;
 const WITHOUT_VALUE = /^\s*(?:export\s+)?(\w+)\s*(?:[^\w\s=]|\s\w|$)/;
 
 /**
- * The variables in a `.env` file; none when there is no such file. A line that cannot be understood is refused and never
- * skipped: `SIGNUP_ENABLED=false` that is lost in silence opens the service to everybody.
- * @param known names that are looked for in lines that set nothing
- * @throws OperatorError when it cannot be read, is not UTF-8 or has such a line
+ * The variables in a `.env` file; empty when there is no file. A line that cannot be parsed is an error and is never skipped:
+ * silently losing `SIGNUP_ENABLED=false` would open the service to everybody.
+ * @param known names to look for in lines that set nothing
+ * @throws OperatorError when the file cannot be read, is not UTF-8 or has such a line
  */
 export function envFile(path: string, known: ReadonlySet<string>): Environment {
   const text = textOf(path);
@@ -50,7 +50,7 @@ export function envFile(path: string, known: ReadonlySet<string>): Environment {
     odd === undefined ? known.has(WITHOUT_VALUE.exec(line)?.[1] ?? '') : line.includes(start),
   );
   if (at === -1) return variables;
-  throw new OperatorError(`Line ${at + 1} of ${path} is no NAME=value; mend it.`); // not told: it may be a secret
+  throw new OperatorError(`Line ${at + 1} of ${path} is not NAME=value; fix it.`); // never show the line: it may be a secret
 }
 
 function textOf(path: string): string | undefined {
@@ -60,7 +60,7 @@ function textOf(path: string): string | undefined {
   } catch (error) {
     const { code = 'unknown error' } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return undefined;
-    throw new OperatorError(`${path} cannot be read (${code}); mend or remove it.`, { cause: error });
+    throw new OperatorError(`${path} cannot be read (${code}); fix or remove it.`, { cause: error });
   }
   try {
     return decodeText(bytes);

@@ -1,13 +1,13 @@
 export type Environment = Record<string, string | undefined>;
 
-/** What `.env.example` and the error messages say of one variable. */
+/** What `.env.example` and error messages say about one variable. */
 export interface EnvVariable {
   property: string;
   name: string;
   meaning: string;
   default: string | undefined;
   secret: boolean;
-  /** What becomes of each part of a list. */
+  /** Normalizes each item of a list. */
   each: ((part: string) => string) | undefined;
   /** Constructor of the property's type: String, Number, Boolean or Array (comma-separated). */
   type: unknown;
@@ -37,7 +37,7 @@ export function Env(
   };
 }
 
-/** The variables of a configuration class, in the order in which it declares them. */
+/** The variables of a configuration class, in declaration order. */
 export function envVariables(configuration: abstract new () => object): readonly EnvVariable[] {
   return variables.get(configuration.prototype as object) ?? [];
 }

@@ -6,13 +6,13 @@ import { type Environment, type EnvVariable, envVariables } from './env.decorato
 import { OperatorError } from './operator-error.js';
 import { isUnknown, markedVariables, unknownVariables } from './warnings.js';
 
-/** What the name of a variable ends in that holds the path of a file instead of the secret itself. */
+/** Suffix of a variable that holds the path of a file with the secret instead of the secret itself. */
 const SUFFIX = '_FILE';
 
 /**
- * A variable's text. A secret may stand in a file, whose path is in NAME_FILE: what the environment holds can be seen from
- * outside the process, and containers get secrets as files.
- * @throws Error, in words for the operator, when both are set or the file cannot be read
+ * Returns a variable's text. A secret can be read from a file whose path is in NAME_FILE: the environment is visible from
+ * outside the process, and containers receive secrets as files.
+ * @throws Error, worded for the operator, when both are set or the file cannot be read
  */
 function textOf({ name, secret }: EnvVariable, environment: Environment): string | undefined {
   const text = environment[name]?.trim() || undefined;
@@ -46,10 +46,10 @@ function decoded(bytes: Buffer, name: string): string {
 }
 
 /**
- * The configuration of this process: its environment, completed by a `.env` file in the working directory. What libraries
- * read for themselves, such as `PG*` and `NODE_EXTRA_CA_CERTS`, may stand there too.
- * @param instead variables that have another value than there
- * @throws OperatorError for a file that cannot be read, and as `loadConfiguration`
+ * The configuration of this process: its environment, plus a `.env` file in the working directory. The file may also set
+ * variables that libraries read themselves, such as `PG*` and `NODE_EXTRA_CA_CERTS`.
+ * @param instead variables that override the environment
+ * @throws OperatorError when the file cannot be read, and as `loadConfiguration`
  */
 export function configurationOfProcess(instead: Environment = {}): Configuration {
   for (const [name, value] of Object.entries(envFile('.env', knownVariables()))) process.env[name] ??= value;
@@ -57,8 +57,8 @@ export function configurationOfProcess(instead: Environment = {}): Configuration
 }
 
 /**
- * Reads and checks the environment. An empty variable counts as unset.
- * @throws OperatorError that names every faulty and every unknown variable at once, never a value (it may be a secret)
+ * Reads and validates the environment. An empty variable counts as unset.
+ * @throws OperatorError that lists every invalid and every unknown variable at once, but never a value: it may be a secret
  */
 export function loadConfiguration(environment: Environment): Configuration {
   const configuration = new Configuration();
@@ -81,13 +81,13 @@ export function loadConfiguration(environment: Environment): Configuration {
   faults.push(...invalid, ...faultsOfProduction(configuration), ...halfSet(configuration));
   faults.push(...tooManyConnections(configuration));
   if (faults.length > 0) {
-    faults.push(...configuration.unknownVariables.map(isUnknown)); // a misspelling is often why another is missing
+    faults.push(...configuration.unknownVariables.map(isUnknown)); // a misspelt name often explains a missing one
     throw new OperatorError(`Bad configuration: ${faults.join('; ')}.`);
   }
   return configuration;
 }
 
-/** The names of all variables that are read; those that hold the path of a secret's file are among them. */
+/** The names of all variables that the service reads, including NAME_FILE for secrets. */
 export function knownVariables(): ReadonlySet<string> {
   const variables = envVariables(Configuration);
   const files = variables.filter(({ secret }) => secret).map(({ name }) => name + SUFFIX);
@@ -107,7 +107,7 @@ function parse(variable: EnvVariable, text: string | undefined): unknown {
   return text;
 }
 
-/** The embedded server has 120 places; some are for its owner, and for admin commands beside the service. */
+/** The embedded server allows 120 connections; some are reserved for its owner and for admin commands next to the service. */
 const MOST_EMBEDDED = 100;
 
 function tooManyConnections({ databaseUrl, databasePoolSize }: Configuration): string[] {
@@ -115,15 +115,15 @@ function tooManyConnections({ databaseUrl, databasePoolSize }: Configuration): s
   return [`DATABASE_POOL_SIZE must be at most ${MOST_EMBEDDED} without DATABASE_URL`];
 }
 
-/** Shorter ones could be guessed, at ten tries a minute from each address. */
+/** A shorter key could be guessed at ten attempts a minute per address. */
 const SHORTEST_DEV_LOGIN_KEY = 8;
 
-/** Open sign-up in production must be chosen, not left at its default: anybody could make accounts under other people's addresses. */
+/** Open sign-up in production must be an explicit choice: anybody could create accounts under other people's addresses. */
 const OPEN_SIGN_UP =
-  'anybody could sign up, with an address that nobody verifies: set SIGNUP_ENABLED=false and make accounts with ' +
+  'anybody could sign up, with an address that nobody verifies: set SIGNUP_ENABLED=false and create accounts with ' +
   '`admin user create`, or EMAIL_VERIFICATION=optional to allow that';
 
-/** In development these are made or guessed; in production a guess would be a hole. */
+/** Development generates or guesses these values; in production, a guess would be a security hole. */
 function faultsOfProduction(configuration: Configuration): string[] {
   if (!configuration.isProduction) return [];
   const faults = [];
@@ -135,7 +135,7 @@ function faultsOfProduction(configuration: Configuration): string[] {
   return faults;
 }
 
-/** Variables that mean something only together. */
+/** Variables that only make sense together. */
 const TOGETHER: readonly (readonly [property: keyof Configuration, name: string])[][] = [
   [
     ['s3Endpoint', 'S3_ENDPOINT'],

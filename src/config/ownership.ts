@@ -2,15 +2,16 @@ import { constants } from 'node:fs';
 import { type FileHandle, lchown, mkdir, open, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** A user of this machine, with a group. */
+/** A user of this machine, with its group. */
 export interface Owner {
   readonly uid: number;
   readonly gid: number;
 }
 
 /**
- * Whom a file that root makes in a directory is to belong to: the owner of the directory. Otherwise one run as root would leave
- * files that the usual user can never read. Undefined for every other user, and where that is root itself.
+ * Returns the owner for a file that root creates in a directory: the owner of the directory. Otherwise a single run as root
+ * would leave files that the usual user can never read. Returns undefined when this process is not root or root owns the
+ * directory.
  */
 export async function heirOf(directory: string): Promise<Owner | undefined> {
   if (process.geteuid?.() !== 0) return undefined;
@@ -18,19 +19,22 @@ export async function heirOf(directory: string): Promise<Owner | undefined> {
   return uid === 0 && gid === 0 ? undefined : { uid, gid };
 }
 
-/** Gives a file that root has just made to somebody, where root may do that. */
+/** Gives a file that root has just created to another user, if root is allowed to. */
 export async function giveFile(file: FileHandle, heir: Owner | undefined): Promise<void> {
   if (heir) await file.chown(heir.uid, heir.gid).catch(unlessForbidden);
 }
 
-/** The same for a directory. No link is followed: whoever owns the directory above may have put one there meanwhile. */
+/**
+ * Same as `giveFile`, for a directory. Does not follow symbolic links: the owner of the parent directory may have put one
+ * there in the meantime.
+ */
 export async function giveDirectory(path: string, heir: Owner | undefined): Promise<void> {
   if (heir) await lchown(path, heir.uid, heir.gid).catch(unlessForbidden);
 }
 
 /**
- * Makes a directory and what is missing above it, for the owner of the directory in which that begins.
- * @returns the first one that was made; undefined when it was there
+ * Creates a directory and its missing parents, owned by the owner of the first existing parent.
+ * @returns the first directory that was created; undefined when the path existed
  */
 export async function makeDirectories(path: string, mode: number): Promise<string | undefined> {
   const first = await mkdir(path, { recursive: true, mode });
@@ -40,7 +44,7 @@ export async function makeDirectories(path: string, mode: number): Promise<strin
   return first;
 }
 
-/** As root, makes a file for the owner of its directory unless it is there; others make theirs when they open it. */
+/** As root, creates a file for the owner of its directory unless it exists; for other users, opening the file creates it. */
 export async function makeFileForHeir(path: string): Promise<void> {
   const heir = await heirOf(dirname(path));
   if (!heir) return;
@@ -58,7 +62,7 @@ export async function makeFileForHeir(path: string): Promise<void> {
   }
 }
 
-/** Where root may not give files away: no CAP_CHOWN, an export that squashes root, an id that is not mapped. */
+/** Errors where root may not change owners: no CAP_CHOWN, an NFS export with root squash, an unmapped id. */
 const FORBIDDEN = new Set(['EPERM', 'EACCES', 'EINVAL', 'ENOSYS', 'ENOTSUP']);
 
 function unlessForbidden(error: unknown): void {

@@ -1,7 +1,7 @@
 import { ValidateBy, type ValidationArguments } from 'class-validator';
 import { CronTime } from 'cron';
 
-/** Not `URL.canParse`: in Node.js 20 it refuses every text of Latin-1 beyond ASCII once it has been called ten thousand times. */
+/** Replaces `URL.canParse`: after ten thousand calls, the one in Node.js 20 refuses every Latin-1 text beyond ASCII. */
 export function readUrl(text: string): URL | undefined {
   try {
     return new URL(text);
@@ -10,7 +10,7 @@ export function readUrl(text: string): URL | undefined {
   }
 }
 
-/** An address that one-time tokens are sent to; to stand above `@IsUrl`, which is checked before it. */
+/** An address that receives one-time tokens. Put it above `@IsUrl`, which is then checked first. */
 export function CallbackAddress(): PropertyDecorator {
   return ValidateBy({
     name: 'callbackAddress',
@@ -21,11 +21,11 @@ export function CallbackAddress(): PropertyDecorator {
   });
 }
 
-/** What it must be and is not. */
+/** The requirement that the address does not meet. */
 function faultOf(args?: ValidationArguments): string | undefined {
   const { value: address, object } = args as { value: string; object: { isProduction: boolean } };
   const url = readUrl(address);
-  if (!url) return 'a URL address'; // @IsUrl lets 256.256.256.256 pass
+  if (!url) return 'a URL address'; // @IsUrl accepts 256.256.256.256
   const { protocol, hostname, username, password } = url;
   const isLocal = protocol === 'http:' && hostname === 'localhost' && !object.isProduction;
   if (protocol !== 'https:' && !isLocal)
@@ -34,14 +34,14 @@ function faultOf(args?: ValidationArguments): string | undefined {
   return undefined;
 }
 
-/** A cron expression that names a time there is: not the 31st of February. */
+/** A cron expression for a time that exists: not the 31st of February. */
 export function ComingTime(): PropertyDecorator {
   return ValidateBy({
     name: 'comingTime',
     validator: {
       validate: everComes,
       defaultMessage: () =>
-        '$property is no time that ever comes; set five fields (minute, hour, day, month, weekday) such as "0 3 * * *"',
+        '$property never matches a time; set five fields (minute, hour, day, month, weekday) such as "0 3 * * *"',
     },
   });
 }
@@ -55,7 +55,7 @@ function everComes(expression: string): boolean {
   }
 }
 
-/** A URL that can be read; the host may be left out, as in postgres://user@/database?host=/socket. */
+/** A valid URL; the host may be omitted, as in postgres://user@/database?host=/socket. */
 export function ServerUrl(): PropertyDecorator {
   return ValidateBy({
     name: 'serverUrl',
@@ -70,7 +70,7 @@ export function ServerUrl(): PropertyDecorator {
   });
 }
 
-/** Whether every `%` in it stands for a character of UTF-8. */
+/** Whether the percent-encoding is valid UTF-8. */
 function isEncoded(part: string): boolean {
   try {
     decodeURIComponent(part);
@@ -80,7 +80,7 @@ function isEncoded(part: string): boolean {
   }
 }
 
-/** Addresses that no page comes from under this name: browsers send `null` for most of them. */
+/** Schemes that are never the origin of a page: browsers send `null` for most of them. */
 const NEVER_AN_ORIGIN = new Set([
   'about',
   'blob',
@@ -93,14 +93,14 @@ const NEVER_AN_ORIGIN = new Set([
   'wss',
 ]);
 
-/** Without path, user, wildcard and query. */
+/** Without path, user, wildcard or query. */
 const ORIGIN = /^([a-z][a-z0-9+.-]*):\/\/([^/?#\\\s*@]+)\/?$/i;
 const OPAQUE_HOST = /^[\x21-\x7e]+$/;
 
 /**
- * An origin as browsers send it, for one as people write it: `HTTPS://Notes.Example.org:443/` is
- * `https://notes.example.org`. Those of other schemes, such as `app://obsidian.md`, are taken as they are written.
- * @returns undefined for what is none
+ * Normalizes an origin to the form that browsers send: `HTTPS://Notes.Example.org:443/` becomes `https://notes.example.org`.
+ * Origins with other schemes, such as `app://obsidian.md`, stay as written.
+ * @returns undefined for an invalid origin
  */
 export function originOf(text: string): string | undefined {
   const [, name = '', host = ''] = ORIGIN.exec(text) ?? [];
@@ -125,7 +125,7 @@ export function TrustedOrigins(): PropertyDecorator {
   );
 }
 
-/** One sentence says all that is expected; `@IsInt`, `@Min` and `@Max` would say what a word has least to do with. */
+/** One message states the whole requirement; `@IsInt`, `@Min` and `@Max` would report an unhelpful one for a word. */
 export function WholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): PropertyDecorator {
   return ValidateBy({
     name: 'wholeNumber',

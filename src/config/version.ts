@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 
-/** Of this service: what the nearest package.json above says, of the sources or of the build. */
+/** Version of this service, from the nearest package.json above the sources or the build. */
 export const VERSION = versionAbove(new URL('..', import.meta.url));
 
 function versionAbove(directory: URL): string {

@@ -2,17 +2,18 @@ import type { Configuration } from './configuration.js';
 import { hasByteOrderMark } from './env-file.js';
 import type { Environment } from './env.decorator.js';
 
-/** What is allowed but hardly meant; said once at start. */
+/** Settings that are allowed but probably unintended; logged once at start. */
 export function warningsAbout(configuration: Configuration): string[] {
   const warnings = configuration.unknownVariables.map(
-    (name) => `${isUnknown(name)}, and without effect; is it misspelt?`,
+    (name) => `${isUnknown(name)} and has no effect; is it misspelt?`,
   );
   if (!configuration.isProduction) return warnings;
   if (configuration.rateLimitPerMinute === 0) {
-    warnings.push('RATE_LIMIT_PER_MINUTE=0: no request is ever refused for coming too often');
+    warnings.push('RATE_LIMIT_PER_MINUTE=0: rate limits are off');
   }
-  if (configuration.devLoginKey) warnings.push('DEV_LOGIN_KEY is set: whoever knows it can be anybody');
-  if (!configuration.isHttps) warnings.push('BASE_URL is not https: tokens travel in the clear');
+  if (configuration.devLoginKey)
+    warnings.push('DEV_LOGIN_KEY is set: anyone who knows it can sign in as any user');
+  if (!configuration.isHttps) warnings.push('BASE_URL is not https: tokens are sent unencrypted');
   if (configuration.hasSubscriptions && configuration.paymentWebhookSecrets.length === 0) {
     warnings.push(
       'PAYMENT_WEBHOOK_SECRET is not set: payment events are refused; without payments set SUBSCRIPTIONS=off',
@@ -23,7 +24,7 @@ export function warningsAbout(configuration: Configuration): string[] {
   return warnings;
 }
 
-/** What the names of this service's variables begin with, where hardly anybody else's do. */
+/** Prefixes of this service's variables that hardly any other program uses. */
 // prettier-ignore
 const OURS = [
   'ALT_CALLBACK', 'APP_', 'ASSET_QUOTA', 'AUTH_', 'BASE_URL', 'BILLING_', 'DATABASE_', 'DATA_DIR',
@@ -31,13 +32,12 @@ const OURS = [
   'REDIS_', 'RETENTION_', 'S3_', 'SIGNUP_', 'SMTP_URL', 'STRIPE_', 'SUBSCRIPTION', 'TRUST_', 'TRUSTED_', 'VAPID_',
 ];
 
-/** What Kubernetes tells every container of the services beside it, such as REDIS_PORT_6379_TCP. */
+/** Variables that Kubernetes sets in every container for other services, such as REDIS_PORT_6379_TCP. */
 const SERVICE_LINK = /_SERVICE_(?:HOST|PORT)|_PORT(?:_\d+_(?:TCP|UDP).*)?$/;
 
-/** What is said of each. */
-export const isUnknown = (name: string): string => `${name} is no variable of this service`;
+export const isUnknown = (name: string): string => `${name} is not a variable of this service`;
 
-/** Variables that look like this service's and are none: misspelt, most likely. Only their names are looked at. */
+/** Variables that look like this service's but are unknown, most likely misspelt. Only names are inspected. */
 export function unknownVariables(environment: Environment, known: ReadonlySet<string>): string[] {
   return Object.keys(environment)
     .filter((name) => OURS.some((prefix) => name.startsWith(prefix)))
@@ -45,7 +45,7 @@ export function unknownVariables(environment: Environment, known: ReadonlySet<st
     .sort();
 }
 
-/** Faults of names of ours that begin with a byte order mark, which whatever has read them from a file did not drop. */
+/** Reports known names that begin with a byte order mark, which the program that read them from a file did not remove. */
 export function markedVariables(environment: Environment, known: ReadonlySet<string>): string[] {
   return Object.keys(environment)
     .filter((name) => hasByteOrderMark(name) && known.has(name.slice(1)))

@@ -3,7 +3,7 @@ import { Clock } from '../platform/clock/index.js';
 import { Database, statement } from '../platform/database/index.js';
 import { Metrics, type Reading } from '../platform/metrics/index.js';
 
-/** An upload counts from its beginning, what is to be removed from when it was due. */
+/** The age of an upload counts from its start, the age of a blob marked for deletion from its due time. */
 const waiting = statement(
   'blobs.waiting',
   `SELECT 'staged' AS state, count(*) AS blobs, min(created_at) AS oldest FROM blobs WHERE state = 'staged'
@@ -17,7 +17,7 @@ interface Waiting {
   readonly oldest: Date | null;
 }
 
-/** The blobs that wait for the sweeper, in numbers; every instance tells the same. */
+/** Metrics of the blobs that wait for the sweeper; every instance reports the same values. */
 @Injectable()
 export class BlobMetrics {
   private reading: Promise<Waiting[]> | undefined;
@@ -35,7 +35,7 @@ export class BlobMetrics {
     );
     metrics.gauge(
       'cloud_sync_blobs_waiting_oldest_seconds',
-      'Age of the oldest staged blob, and how long the oldest one marked for deletion is due; 0 when there is none',
+      'Age of the oldest staged blob, and how long the oldest blob marked for deletion has been due; 0 if there is none',
       ['state'],
       async () => (await this.read()).map((row) => this.age(row)),
     );
@@ -46,7 +46,7 @@ export class BlobMetrics {
     return { labels: { state }, value: Math.max(0, seconds) };
   }
 
-  /** One statement for all who look at once. */
+  /** Concurrent readers share one statement. */
   private read(): Promise<Waiting[]> {
     this.reading ??= this.database.run<Waiting>(waiting, []).finally(() => (this.reading = undefined));
     return this.reading;

@@ -18,12 +18,12 @@ import { moveStatements } from './move.queries.js';
 const PAGE = 500;
 const AT_ONCE = 4;
 
-/** What a move has done. */
+/** The result of a move. */
 export interface Moved {
   readonly moved: number;
-  /** Were deleted meanwhile, or another move is at them, or an earlier copy must go first: for the next run. */
+  /** Deleted in the meantime, being moved by another run, or an earlier copy must be deleted first: left to the next run. */
   readonly skipped: number;
-  /** Their bytes are missing or damaged, or a store does not do its work; the log says which. */
+  /** Bytes missing or damaged, or a store fails; the log says which. */
   readonly failed: number;
 }
 
@@ -35,13 +35,12 @@ interface Row extends Described {
 type Outcome = keyof Moved;
 
 /**
- * Moves blobs between the rows, the disk and S3 while the service runs. Each on its own: the copy is written down,
- * made, read back and hashed; then one transaction makes the row name it. Until then the old bytes are the ones, and
- * after it they stay for a grace, for downloads that have read the row before. A run that ends half-way is taken up
- * by the next one.
+ * Moves blobs between rows, disk and S3 while the service runs. Each blob separately: the copy is recorded, written, read back
+ * and hashed; then one transaction points the row to it. Until then the old bytes are authoritative; afterwards they stay for
+ * a grace period, for downloads that have read the row before. The next run resumes an interrupted one.
  *
- * Danger: what is at the target may be the only bytes there are, as after a database was put back from before a move.
- * Whole, they are never written over, nor marked for deletion by a move that did not write them.
+ * Danger: the bytes at the target may be the only ones, for example after a database was restored to a state before a move. If
+ * complete, they are never overwritten, and a move that did not write them never marks them for deletion.
  */
 @Injectable()
 export class BlobMover {
@@ -53,7 +52,10 @@ export class BlobMover {
     private readonly log: Log,
   ) {}
 
-  /** Every live blob that belongs there. @throws StoreUnavailable when that store cannot be opened */
+  /**
+   * Moves every live blob that belongs at that location.
+   * @throws StoreUnavailable when that store cannot be opened
+   */
   async moveAll(to: BlobLocation): Promise<Moved> {
     if (to !== 'inline') await this.stores.at(to);
     const counts = { moved: 0, skipped: 0, failed: 0 };
@@ -74,8 +76,8 @@ export class BlobMover {
   }
 
   /**
-   * Makes a row name bytes of it that are in another store already. False when it has changed meanwhile, or those bytes are just
-   * being swept.
+   * Points a row to its bytes that another store has already. Returns false if the row has changed in the meantime or those
+   * bytes are being swept.
    */
   pointTo(
     to: StoreLocation,
@@ -126,12 +128,15 @@ export class BlobMover {
       if (error instanceof OutcomeUnknown) written = 'perhaps more';
       throw error;
     } finally {
-      // After a commit whose answer was lost there may be no such copy any more: then this does nothing.
+      // After a commit without an answer, the copy may no longer be recorded; then this does nothing.
       if (!isMoved) await this.orphanedCopies.giveUp(copy, written);
     }
   }
 
-  /** Whether a store has the blob already. @throws when what it has would be written over with bytes that are no better */
+  /**
+   * Whether a store already has the blob.
+   * @throws when its bytes would be overwritten with bytes that are no better
+   */
   private async isThere(row: Row, store: BlobStore): Promise<boolean> {
     const found = await store.sizeOf(blobKey(row.workspaceId, row.id));
     if (found === undefined) return false;
@@ -154,7 +159,10 @@ export class BlobMover {
     return Readable.from(row ? [row.bytes] : []);
   }
 
-  /** Runs `work` in a transaction, which is rolled back when it answers false. @returns its answer */
+  /**
+   * Runs `work` in a transaction, and rolls it back if `work` returns false.
+   * @returns the result of `work`
+   */
   private async commitIf(work: (tx: Tx) => Promise<boolean>): Promise<boolean> {
     try {
       await this.database.transaction(async (tx) => {
@@ -176,10 +184,10 @@ export class BlobMover {
   }
 }
 
-/** Somebody else has changed the blob meanwhile; rolls back. */
+/** Another process has changed the blob in the meantime; causes a rollback. */
 class Overtaken extends Error {}
 
 function expectSame(row: Row, body: HashedBody): void {
   if (body.is(row)) return;
-  throw new Error(`the bytes of ${blobKey(row.workspaceId, row.id)} are not those of its row`);
+  throw new Error(`the bytes of ${blobKey(row.workspaceId, row.id)} do not match its row`);
 }

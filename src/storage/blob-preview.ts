@@ -10,7 +10,7 @@ import { orphanedCopyStatements } from './orphaned-copies.queries.js';
 import { moveStatements } from './move.queries.js';
 import { sweepStatements } from './sweep.queries.js';
 
-/** What a sweep or a move would do, counted without a lock; nothing is touched. */
+/** Counts what a sweep or a move would do, without locks or changes. */
 @Injectable()
 export class BlobPreview {
   private readonly countDue: Statement;
@@ -24,7 +24,7 @@ export class BlobPreview {
     this.countDue = sweepStatements(references).countDue;
   }
 
-  /** What a sweep would remove at that time. Unfinished uploads in an S3 store are not looked for. */
+  /** What a sweep would delete at that time. Excludes unfinished uploads in an S3 store. */
   async sweep(now: Date): Promise<Pick<Swept, 'blobs' | 'copies'>> {
     const stagedBefore = new Date(now.getTime() - STAGED_FOR_MS);
     const blobs = await this.count(this.countDue, [now, this.clock.now(), stagedBefore]);
@@ -32,7 +32,7 @@ export class BlobPreview {
     return { blobs, copies };
   }
 
-  /** How many blobs a move would take there. */
+  /** How many blobs a move to that location would move. */
   move(to: BlobLocation): Promise<number> {
     return this.count(moveStatements.countDue, [to, this.configuration.inlineBlobBytes]);
   }

@@ -1,19 +1,19 @@
 import { type Database, statement } from '../platform/database/index.js';
 
 /**
- * What refers to blobs: every foreign key to the table, asked of the database itself, so that a table that a later
- * module adds is looked at without being named here.
+ * The references to blobs: every foreign key to the table, read from the database itself, so that a table of a later module is
+ * included without being listed here.
  */
 export class BlobReferences {
   private constructor(
-    /** A condition that holds for a row `b` of `blobs` that no row of another table refers to. */
+    /** SQL condition for a row `b` of `blobs` that no row of another table references. */
     readonly unreferenced: string,
   ) {}
 
-  /** Once at start: tables come with migrations, and those have run. */
+  /** Read once at start, after the migrations: only they create tables. */
   static async read(database: Database): Promise<BlobReferences> {
     const keys = await database.run<{ from: string; on: string }>(foreignKeys, []);
-    // Without any, everything that is dying would be unreferenced.
+    // Without any, every blob marked for deletion would count as unreferenced.
     if (keys.length === 0) throw new Error('no table refers to blobs');
     return new BlobReferences(
       keys.map(({ from, on }) => `NOT EXISTS (SELECT FROM ${from} r WHERE ${on})`).join('\n AND '),

@@ -1,29 +1,32 @@
 import type { Readable } from 'node:stream';
 
-/** Inclusive byte positions. */
+/** Byte positions, both inclusive. */
 export interface ByteRange {
   readonly start: number;
   readonly end: number;
 }
 
-/** Where a blob's bytes are kept. */
+/** Where a blob's bytes are stored. */
 export type BlobLocation = 'inline' | StoreLocation;
 
-/** The places outside the database. */
+/** The locations outside the database. */
 export type StoreLocation = 'disk' | 's3';
 
-/** Bytes that the store said it has but does not, or not all: named apart so that it is never taken for an absent file. */
+/**
+ * Bytes that should be in the store but are missing or incomplete: a separate class, so that it is never mistaken for an
+ * absent file.
+ */
 export class BlobMissing extends Error {
   constructor(key: string, cause?: unknown) {
     super(`the bytes of blob ${key} are missing from the store`, { cause });
   }
 }
 
-/** The store does not do its work now. The request may be sent again; nothing was half-written. */
+/** The store does not work at the moment. The request may be retried; nothing was partially written. */
 export class StoreUnavailable extends Error {
   constructor(
     message: string,
-    /** When it may help to try again. */
+    /** When a retry may help. */
     readonly retryAfterSeconds: number,
     cause?: unknown,
   ) {
@@ -32,8 +35,8 @@ export class StoreUnavailable extends Error {
 }
 
 /**
- * A write whose answer was lost: the bytes may be under the key, or come to be there in a while. Its row must stay, or
- * nobody would ever find them.
+ * A write without an answer: the bytes may exist under the key, or appear later. Its row must stay, otherwise nothing would
+ * ever find them.
  */
 export class OutcomeUnknown extends StoreUnavailable {}
 
@@ -44,48 +47,49 @@ export interface StoredObject {
   readonly modifiedAt: Date;
 }
 
-/** A place for the bytes of large blobs, under keys that only this service makes. */
+/** A store for the bytes of large blobs, under keys that only this service creates. */
 export abstract class BlobStore {
   abstract readonly location: StoreLocation;
 
   /**
-   * Durable when it resolves; on any error but OutcomeUnknown nothing is left under the key. A key is written once in
-   * its life here. @throws OutcomeUnknown, StoreUnavailable, and what reading the chunks throws
+   * Durable when it resolves; after any error but OutcomeUnknown, nothing is left under the key. A key is written only once
+   * during its life in this store.
+   * @throws OutcomeUnknown, StoreUnavailable, and the errors of reading the chunks
    */
   abstract put(key: string, chunks: AsyncIterable<Buffer>): Promise<void>;
 
   /**
-   * The bytes of a key, or a range of them. The stream yields all that was asked for or fails; it never just ends.
-   * @param size of the whole, as its row has it
-   * @throws BlobMissing when the key has no bytes, or another number of them
+   * The bytes of a key, or a range of them. The stream yields everything that was requested or fails; it never ends early.
+   * @param size total size according to the blob's row
+   * @throws BlobMissing when the key has no bytes, or a different number of them
    */
   abstract read(key: string, size: number, range?: ByteRange): Promise<Readable>;
 
-  /** Removes the bytes; a key that has none is no error. */
+  /** Deletes the bytes; succeeds for a key without bytes. */
   abstract delete(key: string): Promise<void>;
 
-  /** How many bytes a key has; undefined when it has none at all. */
+  /** The number of bytes of a key; undefined when it does not exist. */
   abstract sizeOf(key: string): Promise<number | undefined>;
 
-  /** All that is stored under keys, or those of one workspace, a page at a time; in no order, the workspaces together. */
+  /** Lists all stored keys, or those of one workspace, page by page; unordered, but grouped by workspace. */
   abstract list(workspaceId?: string): AsyncIterable<StoredObject[]>;
 
-  /** Clears away what a workspace whose blobs are all gone leaves behind; never removes bytes. */
+  /** Removes what remains of a workspace after all its blobs are deleted; never deletes bytes. */
   abstract tidy(workspaceId: string): Promise<void>;
 
-  /** Removes what uploads that began before have left under no key, until aborted. Returns how many. */
+  /** Deletes unfinished uploads that started before that time, until aborted. Returns the number of deleted uploads. */
   abstract clearDrafts(before: Date, signal?: AbortSignal): Promise<number>;
 
-  /** Lets go of what the store holds open. */
+  /** Releases the resources of the store. */
   abstract close(): void;
 }
 
-/** Made of our own ids alone, fresh for every upload: never the content's hash, never a client's name. */
+/** Consists only of our own ids, new for every upload: never a content hash, never a name from a client. */
 export function blobKey(workspaceId: string, blobId: string): string {
   return `${workspaceId}/${blobId}`;
 }
 
-/** The ids that a key is made of; undefined for a name that no blob has. */
+/** Parses a key into its ids; undefined for a name that is not a blob key. */
 export function idsIn(key: string): { workspaceId: string; id: string } | undefined {
   const [, workspaceId, id] = /^([0-9a-f-]{36})\/([0-9a-f-]{36})$/.exec(key) ?? [];
   return workspaceId && id ? { workspaceId, id } : undefined;

@@ -3,7 +3,7 @@ import { type BlobStore, type StoreLocation, StoreUnavailable } from './blob-sto
 
 const RETRY_SECONDS = 60;
 
-/** The stores of this instance: new blobs go to the main one, every other is where its row says. */
+/** The stores of this instance: new blobs go to the main one; existing blobs are where their rows say. */
 @Injectable()
 export class BlobStores implements OnApplicationShutdown {
   private readonly others = new Map<StoreLocation, Promise<BlobStore>>();
@@ -12,13 +12,16 @@ export class BlobStores implements OnApplicationShutdown {
     readonly main: BlobStore,
     private readonly open: (location: StoreLocation) => Promise<BlobStore>,
     other?: BlobStore,
-    /** Whether there is a disk store of this database beside the main one, though no row may name it. */
+    /** Whether there is also a disk store of this database besides the main one, even if no row refers to it. */
     private readonly isDiskOurs = (): Promise<boolean> => Promise.resolve(false),
   ) {
     if (other) this.others.set(other.location, Promise.resolve(other));
   }
 
-  /** The store at a location, opened when it is first needed. @throws StoreUnavailable when it cannot be opened */
+  /**
+   * The store at a location, opened on first use.
+   * @throws StoreUnavailable when it cannot be opened
+   */
   async at(location: StoreLocation): Promise<BlobStore> {
     if (location === this.main.location) return this.main;
     const known = this.others.get(location) ?? this.open(location);
@@ -32,15 +35,15 @@ export class BlobStores implements OnApplicationShutdown {
   }
 
   /**
-   * Every store of this database that is at hand: also one that no row names, as after a database was put back.
-   * @throws StoreUnavailable when it cannot be opened
+   * Every available store of this database, even if no row refers to it, as after a database was restored.
+   * @throws StoreUnavailable when one cannot be opened
    */
   async all(): Promise<BlobStore[]> {
     if (await this.isDiskOurs()) await this.at('disk');
     return this.opened();
   }
 
-  /** Those that are open. */
+  /** The stores that are open. */
   async opened(): Promise<BlobStore[]> {
     const others = await Promise.allSettled(this.others.values());
     return [this.main, ...others.flatMap((other) => (other.status === 'fulfilled' ? [other.value] : []))];

@@ -5,29 +5,29 @@ import { BlobReferences } from './blob-references.js';
 import { ByteRemover, type StoredBytes } from './byte-remover.js';
 import { type SweepStatements, sweepStatements } from './sweep.queries.js';
 
-/** Longer than a batch takes as a rule. What it does not come to within this time is left to another sweep. */
+/** Longer than a batch usually takes. What is not deleted within this time is left to another sweep. */
 const CLAIMED_FOR_MS = 10 * 60_000;
 
-/** Longer than the removal of one blob may take: one that is begun ends within the lease. */
+/** Longer than deleting one blob may take: a deletion that has started ends within the lease. */
 const LAST_REMOVAL_MS = 60_000;
 
 /**
- * A sweeper's lease on what it removes. It ends, as its process may die. Danger: a process that stood still may have
- * outlived its lease, and a move may have brought bytes back to a key meanwhile; so `holds` is asked before each
- * removal.
+ * A sweeper's lease on the blobs that it deletes. It expires, because the process may die. Danger: a process that was
+ * suspended may have outlived its lease, and a move may have written bytes to the key again; check `holds` before each
+ * deletion.
  */
 export class SweepLease {
-  /** Until when others take it for good; tells it apart from a later one to the same blob. */
+  /** When the lease expires for other processes; also distinguishes it from a later lease on the same blob. */
   readonly until: Date;
   private readonly lastRemovalAt: number;
 
-  /** To be made before the statement that writes it down. */
+  /** Must be created before the statement that records it. */
   constructor(private readonly clock: Clock) {
     this.until = new Date(clock.now().getTime() + CLAIMED_FOR_MS);
     this.lastRemovalAt = clock.elapsed() + CLAIMED_FOR_MS - LAST_REMOVAL_MS;
   }
 
-  /** Asks two clocks: the time of day can be set back, and the other one stands still while the machine sleeps. */
+  /** Checks two clocks: the time of day can be set back, and the monotonic clock stops while the machine sleeps. */
   holds(): boolean {
     const left = this.until.getTime() - this.clock.now().getTime();
     return left > LAST_REMOVAL_MS && this.clock.elapsed() < this.lastRemovalAt;
@@ -37,20 +37,20 @@ export class SweepLease {
 export const SWEEP_EVERY_MS = 10 * 60_000;
 
 /**
- * Longer than any upload may take, so that a row this old belongs to an upload that has died. Its bytes may lie there for
- * an hour: until then the next sweep has come by, and another one should that one be killed with them in hand.
+ * Longer than any upload may take, so a row this old belongs to a dead upload. Its bytes may remain for an hour: by then the
+ * next sweep has run, and another one in case that one was killed while it deleted them.
  */
 export const STAGED_FOR_MS = 30 * 60_000;
 
-/** A blob that cannot be removed is taken up again by the next sweep, and keeps nothing waiting behind it. */
+/** The next sweep retries a blob that cannot be deleted; it does not block others. */
 export const RETRY_AFTER_MS = SWEEP_EVERY_MS / 2;
 
 export const SWEEP_BATCH = 200;
 
-/** What has become of bytes that were to be removed. */
+/** The result of deleting bytes. */
 export interface Tally {
   readonly gone: number;
-  /** Not removed, or not known to be: postponed. */
+  /** Not deleted, or not known to be deleted: postponed. */
   readonly stuck: number;
 }
 
@@ -58,18 +58,19 @@ type Ids = Pick<StoredBytes, 'workspaceId' | 'id'>;
 
 interface Batch {
   readonly lease: SweepLease;
-  /** How many were locked, those that live on included. */
+  /** The number of locked rows, including blobs that turn out to be referenced. */
   readonly locked: number;
   readonly claimed: StoredBytes[];
 }
 
 /**
- * Removes blobs that nothing refers to: bytes first, then the row that names them, so that a crash forgets nothing.
+ * Deletes blobs without references: first the bytes, then the row that refers to them, so that a crash forgets nothing.
  *
- * Under the row's lock a blob is seen to have no reference, is claimed, and only then, outside the transaction, loses
- * its bytes. Danger: this holds because a blob without a reference can never get one again. What becomes live is
- * staged, and a claimed blob is dying; a restore copies the reference of a version row that exists, under the lock of
- * the workspace. Who wants to refer to blobs in another way must keep to that, or lock the row and see it live.
+ * Under the row's lock, a blob is checked to have no reference and claimed; only then, outside the transaction, are its bytes
+ * deleted. Danger: this is safe because a blob without a reference can never get one again. A blob becomes live only from
+ * staged, and a claimed blob is marked for deletion; a restore copies the reference of an existing version row, under the lock
+ * of the workspace. Code that refers to blobs in any other way must follow this rule, or lock the row and check that it is
+ * live.
  */
 @Injectable()
 export class BlobSweeper {
@@ -84,12 +85,18 @@ export class BlobSweeper {
     this.statements = sweepStatements(references);
   }
 
-  /** Takes up what crashed uploads left behind and what is past its grace, oldest first. Returns how many blobs went. */
+  /**
+   * Deletes what crashed uploads left behind and blobs past their grace period, oldest first. Returns the number of deleted
+   * blobs.
+   */
   async sweep(now: Date): Promise<number> {
     return (await this.sweepAll(now)).gone;
   }
 
-  /** As `sweep`; says too how many could not be removed. @param signal once aborted, it ends with the batch under way */
+  /**
+   * As `sweep`, but also returns how many could not be deleted.
+   * @param signal once aborted, stops after the current batch
+   */
   async sweepAll(now: Date, signal?: AbortSignal): Promise<Tally> {
     await this.database.run(this.statements.markStagedForDeletion, [
       new Date(now.getTime() - STAGED_FOR_MS),
@@ -101,16 +108,16 @@ export class BlobSweeper {
       const { gone, stuck } = await this.remove(batch);
       tally.gone += gone;
       tally.stuck += stuck;
-      // A whole batch that stays is a store that is away: the others would fare no better.
+      // If nothing of a batch can be deleted, the store is unavailable and the rest would fail as well.
       if (batch.locked < SWEEP_BATCH || (batch.claimed.length > 0 && gone === 0)) break;
     }
     return tally;
   }
 
   /**
-   * Removes up to a batch of a deleted workspace's blobs, whose versions are gone already. Uploads still under way
-   * keep their staged row until they fail, so that none of their bytes is forgotten. Returns how many went; 0 when
-   * none is left, or none that can be removed now.
+   * Deletes up to one batch of a deleted workspace's blobs, whose versions are deleted already. Uploads in progress keep their
+   * staged row until they fail, so that none of their bytes is forgotten. Returns the number of deleted blobs; 0 when none is
+   * left, or none that can be deleted now.
    */
   async sweepWorkspace(workspaceId: string, now: Date): Promise<number> {
     const before = new Date(now.getTime() - STAGED_FOR_MS);
@@ -120,7 +127,7 @@ export class BlobSweeper {
     return (await this.remove(batch)).gone;
   }
 
-  /** Locks rows, sets right those that are referred to after all, and claims the others. */
+  /** Locks rows, revives those that are referenced after all, and claims the others. */
   private claim(lock: Statement, values: Parameter[]): Promise<Batch> {
     return this.database.transaction(async (tx) => {
       const lease = new SweepLease(this.clock);
@@ -151,7 +158,7 @@ export class BlobSweeper {
     return on.run<Row>(statement, [workspaceIds, blobs.map(({ id }) => id), ...more]);
   }
 
-  /** Not while an upload is under way: it would lose its directory between making it and writing there. */
+  /** Not during an upload: the upload would lose its directory between creating it and writing to it. */
   private async tidy(workspaceId: string): Promise<void> {
     const left = await this.database.run(this.statements.anyOfWorkspace, [workspaceId]);
     if (left.length === 0) await this.remover.tidy(workspaceId);

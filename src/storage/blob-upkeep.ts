@@ -6,19 +6,19 @@ import { BlobStores } from './blob-stores.js';
 import { BlobSweeper, STAGED_FOR_MS, SWEEP_EVERY_MS } from './blob-sweeper.js';
 import { OrphanedCopies } from './orphaned-copies.js';
 
-/** What a sweep has removed. */
+/** What a sweep has deleted. */
 export interface Swept {
-  /** Blobs that nothing referred to. */
+  /** Blobs without references. */
   readonly blobs: number;
-  /** Copies that moves between stores have left. */
+  /** Copies left behind by moves between stores. */
   readonly copies: number;
-  /** Uploads that were never finished. */
+  /** Unfinished uploads. */
   readonly drafts: number;
-  /** Blobs and copies that a store did not remove; they are tried again. */
+  /** Blobs and copies that a store could not delete; they are retried. */
   readonly stuck: number;
 }
 
-/** All that is swept, on every instance in turn; instances do not get in each other's way. */
+/** Runs all sweeps. Every instance does; instances do not disturb each other. */
 @Injectable()
 export class BlobUpkeep {
   constructor(
@@ -34,14 +34,17 @@ export class BlobUpkeep {
     await this.log.bestEffort('sweep blobs', async () => this.sweep(await this.time.now()));
   }
 
-  /** Blobs alone. Returns how many went. @throws as `sweep` */
+  /**
+   * Sweeps only blobs. Returns the number of deleted blobs.
+   * @throws as `sweep`
+   */
   async sweepBlobs(): Promise<number> {
     return this.sweeper.sweep(await this.time.now());
   }
 
   /**
-   * @param signal once aborted, it ends with the batch under way; what is left is the next sweep's
-   * @throws when the database or a store fails; what was done until then stays done
+   * @param signal once aborted, stops after the current batch; the next sweep does the rest
+   * @throws when the database or a store fails; what was done by then stays done
    */
   async sweep(now: Date, signal?: AbortSignal): Promise<Swept> {
     const blobs = await this.sweeper.sweepAll(now, signal);

@@ -37,7 +37,7 @@ import { SweepingCheck } from './sweeping-check.js';
     OrphansCheck,
     StoreCheck,
     SweepingCheck,
-    // The database comes first: with an embedded one it is that which makes DATA_DIR, and gives it its mode.
+    // Depends on the database: an embedded one creates DATA_DIR and sets its mode.
     { provide: BlobStores, inject: [Configuration, Database, Log], useFactory: openStores },
     {
       provide: BlobReferences,
@@ -49,7 +49,7 @@ import { SweepingCheck } from './sweeping-check.js';
 })
 export class BlobsModule {
   constructor(doctor: Doctor, sweeping: SweepingCheck, bytes: BytesCheck, orphans: OrphansCheck) {
-    // Rows are set right first: what a sweep removes may be what a row should name.
+    // Rows are repaired first: what a sweep deletes may be what a row should refer to.
     doctor.addCheck((examination) => bytes.stored(examination));
     doctor.addCheck((examination) => bytes.inline(examination));
     doctor.addCheck((examination) => sweeping.overdue(examination));

@@ -3,7 +3,7 @@ import { statement } from '../platform/database/index.js';
 export const blobStatements = {
   storeId: statement('blobs.store_id', `SELECT id FROM blob_stores WHERE location = $1`),
 
-  /** The first one stays. */
+  /** The first registered id stays. */
   registerStore: statement(
     'blobs.register_store',
     `INSERT INTO blob_stores (location, id) VALUES ($1, $2) ON CONFLICT DO NOTHING`,
@@ -15,8 +15,8 @@ export const blobStatements = {
   ),
 
   /**
-   * No row when it has been committed after all, which its size tells for good. A sweeper may have taken a slow upload for dead, and
-   * have forgotten it before its bytes were there: it is known again with this.
+   * Returns no row if the blob was committed after all, which its size proves. A sweeper may have taken a slow upload for dead
+   * and deleted its row before the bytes were written; this statement inserts the row again.
    */
   markForDeletion: statement(
     'blobs.mark_for_deletion',
@@ -28,13 +28,13 @@ export const blobStatements = {
      RETURNING id`,
   ),
 
-  /** Of what has no bytes in the store, for certain. */
+  /** Only for blobs that certainly have no bytes in the store. */
   forget: statement(
     'blobs.forget',
     `DELETE FROM blobs WHERE workspace_id = $1 AND id = $2 AND state <> 'live'`,
   ),
 
-  /** A row when the store has any blob of this database. */
+  /** Returns a row if the store has any blob of this database. */
   anyStored: statement(
     'blobs.any_stored',
     `SELECT FROM blobs WHERE location = $1 AND location <> 'inline'

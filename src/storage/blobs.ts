@@ -21,18 +21,18 @@ import { HashedBody } from './hashed-body.js';
 const DISK_FAULTS = new Set(['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EMFILE', 'ENFILE', 'EACCES']);
 const DISK_RETRY_SECONDS = 60;
 
-/** Bytes that are safe but that no row refers to yet: in memory when small, in the store when large. */
+/** Received bytes that no row refers to yet: in memory if small, durably in the store if large. */
 export interface StagedBlob {
   readonly workspaceId: string;
   readonly id: string;
   readonly size: number;
-  /** SHA-256, hex, of the bytes that came. */
+  /** SHA-256 of the received bytes, in hex. */
   readonly sha256: string;
-  /** The bytes themselves when they go into the row; null when the store has them. */
+  /** The bytes if they will be stored in the row; null if they are in the store. */
   readonly bytes: Buffer | null;
 }
 
-/** A blob as a row names it. */
+/** A blob as referenced by a row. */
 export interface BlobReference {
   readonly workspaceId: string;
   readonly id: string;
@@ -44,8 +44,8 @@ export interface BlobReference {
 }
 
 /**
- * The bytes behind versions and assets, one row of `blobs` each. Order of every write: the row as staged, the
- * bytes, then live in the transaction that refers to it. A crash in between leaves a staged row for the sweeper.
+ * The bytes of versions and assets, one row of `blobs` each. Order of every write: a staged row, then the bytes, then the row
+ * becomes live in the transaction that refers to it. A crash in between leaves a staged row for the sweeper.
  */
 @Injectable()
 export class Blobs {
@@ -58,9 +58,9 @@ export class Blobs {
   ) {}
 
   /**
-   * Takes in a body. Up to INLINE_BLOB_BYTES it stays in memory; beyond, it is streamed to the store, so memory
-   * does not grow with its size. On any error nothing is left behind that is not known to the sweeper.
-   * @throws NotFound when the workspace has gone, ServiceUnavailable, and what reading the body throws
+   * Accepts a body. Up to INLINE_BLOB_BYTES it stays in memory; a larger one is streamed to the store, so memory does not grow
+   * with its size. On any error, nothing is left behind that the sweeper does not know of.
+   * @throws NotFound when the workspace no longer exists, ServiceUnavailable, and the errors of reading the body
    */
   async stage(workspaceId: string, chunks: AsyncIterable<Buffer>): Promise<StagedBlob> {
     const id = newId();
@@ -73,7 +73,7 @@ export class Blobs {
     try {
       await main.put(blobKey(workspaceId, id), body);
     } catch (error) {
-      // Where the outcome is unknown, there may be bytes later: only the sweeper, much later, can tell.
+      // If the outcome is unknown, bytes may appear later: only the sweeper can tell, much later.
       if (!(error instanceof OutcomeUnknown)) await this.forgetRow(workspaceId, id);
       throw this.asUnavailable(error, 'write');
     }
@@ -81,13 +81,13 @@ export class Blobs {
   }
 
   /**
-   * Removes a blob, unless its upload has been committed. Best effort: the sweeper comes for what this misses, or the doctor
-   * when the workspace has gone.
+   * Deletes a blob unless its upload was committed. Best effort: the sweeper finds what this misses, or the doctor if the
+   * workspace no longer exists.
    *
-   * The row decides, and not what the upload was told. Danger: a PANIC of PostgreSQL comes as the error of a statement
-   * like any other, and its recovery may bring back the very commit that it was about. A commit takes the row from
-   * staged to live, this makes it dying if it is not, and the row's lock lets only one of them: this waits for a commit
-   * that is under way, or fails with the server, and a commit that arrives later finds nothing staged and comes to nothing.
+   * The row decides, not the result that the upload saw. Danger: a PANIC of PostgreSQL looks like any other statement error,
+   * and crash recovery may restore the very commit that failed with it. A commit changes the row from staged to live; this
+   * marks it for deletion unless it is live, and the row lock allows only one of the two: this waits for a commit in progress,
+   * or fails with the server, and a later commit finds no staged row and has no effect.
    */
   async discard({ workspaceId, id, bytes }: StagedBlob): Promise<void> {
     if (bytes !== null) return;
@@ -99,12 +99,15 @@ export class Blobs {
     });
   }
 
-  /** Where new blobs go that do not stand in their rows. */
+  /** Where new blobs go that are not stored in their rows. */
   get mainLocation(): BlobLocation {
     return this.stores.main.location;
   }
 
-  /** Writes the bytes of a blob that is put back under the ids it had; what is there is removed first, and lost if this fails. */
+  /**
+   * Writes the bytes of a blob that is restored under its original ids. Danger: existing bytes are deleted first, and lost if
+   * this fails.
+   */
   async bring(workspaceId: string, id: string, chunks: AsyncIterable<Buffer>): Promise<void> {
     const { main } = this.stores;
     try {
@@ -116,21 +119,24 @@ export class Blobs {
   }
 
   /**
-   * The bytes of a live blob, or a range of them: all of those or an error. The first of them are there when this resolves, so
-   * that most faults come before anything of an answer; a later one ends the stream, and goes to the log.
+   * The bytes of a live blob, or a range of them: completely or an error. The first bytes are available when this resolves, so
+   * that most faults occur before the response starts; a later one ends the stream and is logged.
    * @throws BlobMissing, ServiceUnavailable
    */
   async read(blob: BlobReference, range?: ByteRange): Promise<Readable | Buffer> {
     if (blob.bytes) return range ? blob.bytes.subarray(range.start, range.end + 1) : blob.bytes;
     const stream = await this.open(blob, range);
     stream.on('error', (err) => {
-      if (err.name === 'AbortError') return; // its reader has stopped
+      if (err.name === 'AbortError') return; // the reader stopped
       this.log.error({ err, key: blobKey(blob.workspaceId, blob.id) }, 'a blob ended before its last byte');
     });
     return stream;
   }
 
-  /** All of a live blob. @throws BlobMissing, ServiceUnavailable */
+  /**
+   * All bytes of a live blob.
+   * @throws BlobMissing, ServiceUnavailable
+   */
   async readWhole(blob: BlobReference): Promise<Buffer> {
     if (blob.bytes) return blob.bytes;
     const chunks: Buffer[] = [];
@@ -138,7 +144,10 @@ export class Blobs {
     return Buffer.concat(chunks);
   }
 
-  /** A live blob, or a part of it, as its reader takes it. @throws BlobMissing, ServiceUnavailable */
+  /**
+   * Streams a live blob, or a part of it, at the reader's pace.
+   * @throws BlobMissing, ServiceUnavailable
+   */
   async *pieces(blob: BlobReference, range?: ByteRange): AsyncGenerator<Buffer, void> {
     const stream: AsyncIterable<Buffer> = await this.open(blob, range);
     try {
@@ -155,7 +164,7 @@ export class Blobs {
     if (location === 'inline') throw new Error('an inline blob without bytes');
     try {
       const stream = await (await this.stores.at(location)).read(blobKey(workspaceId, id), size, range);
-      stream.on('error', () => undefined); // one that comes before its reader does would end the process
+      stream.on('error', () => undefined); // without a listener, an early error would end the process
       await once(stream, 'readable');
       return stream;
     } catch (error) {
@@ -163,7 +172,7 @@ export class Blobs {
     }
   }
 
-  /** A full or failing disk or S3 store is the operator's to cure, and the client's to wait for. */
+  /** A full or failing disk or S3 store is for the operator to fix; the client can only retry later. */
   private asUnavailable(error: unknown, what: 'read' | 'write'): unknown {
     const isDiskFault = DISK_FAULTS.has((error as NodeJS.ErrnoException).code ?? '');
     if (!isDiskFault && !(error instanceof StoreUnavailable)) return error;
@@ -181,7 +190,7 @@ export class Blobs {
     }
   }
 
-  /** Whether nothing refers to it, nor will: also of a workspace that has gone. */
+  /** Returns whether nothing refers to the blob or ever will, also if its workspace no longer exists. */
   private async markForDeletion(workspaceId: string, id: string, lease: SweepLease): Promise<boolean> {
     const values = [workspaceId, id, this.clock.now(), lease.until, this.stores.main.location];
     try {
@@ -192,9 +201,9 @@ export class Blobs {
     }
   }
 
-  /** Best effort: the sweeper comes for what this misses. */
+  /** Best effort: the sweeper finds what this misses. */
   private async forgetRow(workspaceId: string, id: string): Promise<void> {
-    await this.log.bestEffort('forget a staged blob', () =>
+    await this.log.bestEffort('delete the row of a staged blob', () =>
       this.database.run(blobStatements.forget, [workspaceId, id]),
     );
   }

@@ -5,7 +5,7 @@ import { BlobStores } from './blob-stores.js';
 
 const AT_ONCE = 8;
 
-/** A blob whose bytes are to be removed. */
+/** A blob whose bytes are to be deleted. */
 export interface StoredBytes {
   readonly workspaceId: string;
   readonly id: string;
@@ -14,14 +14,14 @@ export interface StoredBytes {
 
 export interface Removal<T extends StoredBytes> {
   readonly gone: T[];
-  /** Not removed, or not known to be. */
+  /** Not deleted, or not known to be deleted. */
   readonly stuck: T[];
 }
 
-/** Asked of each blob directly before it is removed. */
+/** Called for each blob directly before it is deleted. */
 export type MayGo<T extends StoredBytes> = (blob: T) => boolean | Promise<boolean>;
 
-/** Removes bytes from the stores that have them. */
+/** Deletes bytes from the stores. */
 @Injectable()
 export class ByteRemover {
   constructor(
@@ -30,8 +30,8 @@ export class ByteRemover {
   ) {}
 
   /**
-   * Each on its own, eight at a time; when eight in a row fail, the store is away and the others wait as well. What may
-   * not go is stuck.
+   * Each blob separately, eight at a time; if eight in a row fail, the store is considered unavailable and the rest counts as
+   * stuck. So do blobs for which `mayGo` returns false.
    */
   async remove<T extends StoredBytes>(doomed: readonly T[], mayGo: MayGo<T>): Promise<Removal<T>> {
     const removal: Removal<T> = { gone: [], stuck: [] };
@@ -47,7 +47,7 @@ export class ByteRemover {
     return removal;
   }
 
-  /** What a workspace whose blobs are all gone leaves behind in the stores. */
+  /** Removes what remains in the stores of a workspace after all its blobs are deleted. */
   async tidy(workspaceId: string): Promise<void> {
     await this.log.bestEffort('tidy up after a workspace', async () => {
       for (const store of await this.stores.opened()) await store.tidy(workspaceId);

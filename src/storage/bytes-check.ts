@@ -14,7 +14,7 @@ interface Row extends Described {
   readonly location: StoreLocation;
 }
 
-/** Looks whether every live blob has its bytes: that they are there and as many as the row says; deep, their hash. */
+/** Checks that every live blob has its bytes: that they exist with the size in the row and, in a deep examination, their hash. */
 @Injectable()
 export class BytesCheck {
   constructor(
@@ -23,7 +23,7 @@ export class BytesCheck {
     private readonly mover: BlobMover,
   ) {}
 
-  /** With `fix`, a row whose bytes are whole in another store is made to name that one. */
+  /** With `fix`, a row whose complete bytes are in another store is pointed to that store. */
   async *stored(examination: Examination): AsyncGenerator<Finding> {
     const listings = new Listings(this.stores);
     for await (const rows of this.pages<Row>(doctorStatements.stored, PAGE)) {
@@ -35,7 +35,7 @@ export class BytesCheck {
     }
   }
 
-  /** Only when it is deep. */
+  /** Only in a deep examination. */
   async *inline({ isDeep }: Examination): AsyncGenerator<Finding> {
     if (!isDeep) return;
     for await (const rows of this.pages<Row & { isDamaged: boolean }>(
@@ -43,7 +43,7 @@ export class BytesCheck {
       DEEP_PAGE,
     )) {
       for (const row of rows)
-        if (row.isDamaged) yield damaged(row, 'The bytes in its row are others than the row says.');
+        if (row.isDamaged) yield damaged(row, 'The bytes in its row do not match its size or hash.');
     }
   }
 
@@ -53,12 +53,12 @@ export class BytesCheck {
     isDeep: boolean,
   ): Promise<string | undefined> {
     const store = await this.stores.at(row.location);
-    // A listing may be older than the row.
+    // The listing may be older than the row.
     const size = listed === row.size ? listed : await store.sizeOf(blobKey(row.workspaceId, row.id));
     if (size === undefined) return `It has no bytes in the ${row.location} store.`;
     if (size !== row.size) return `It has ${size} bytes instead of ${row.size} in the ${row.location} store.`;
     if (!isDeep || (await hasWhole(store, row))) return undefined;
-    return `Its bytes in the ${row.location} store have another hash.`;
+    return `Its bytes in the ${row.location} store have a different hash.`;
   }
 
   private async finding(row: Row, problem: string, fix: boolean): Promise<Finding> {
@@ -68,20 +68,20 @@ export class BytesCheck {
     return {
       fault: 'bytes elsewhere',
       subject: blobKey(row.workspaceId, row.id),
-      problem: `${problem} They are whole in the ${elsewhere} store.`,
-      cure: 'Run `doctor --fix`: it makes the row name that store.',
+      problem: `${problem} They are complete in the ${elsewhere} store.`,
+      cure: 'Run `doctor --fix`: it points the row to that store.',
       isFixed,
     };
   }
 
-  /** As after a database was put back from before a move. */
+  /** For example after a database was restored to a state before a move. */
   private async findElsewhere(row: Row): Promise<StoreLocation | undefined> {
     for (const store of await this.stores.all())
       if (store.location !== row.location && (await hasWhole(store, row))) return store.location;
     return undefined;
   }
 
-  /** It may have been deleted or moved since it was read. */
+  /** The blob may have been deleted or moved since it was read. */
   private async isStill({ workspaceId, id, location }: Row): Promise<boolean> {
     return (await this.database.run(doctorStatements.isStill, [workspaceId, id, location])).length > 0;
   }
@@ -101,7 +101,7 @@ export class BytesCheck {
   }
 }
 
-/** The sizes that a store lists for a workspace, fetched once for all the rows of it that follow each other. */
+/** The sizes that a store lists for a workspace, fetched once for consecutive rows of the same workspace. */
 class Listings {
   private readonly latest = new Map<StoreLocation, { workspaceId: string; sizes: Map<string, number> }>();
 
@@ -123,7 +123,7 @@ function damaged({ workspaceId, id }: Row, problem: string): Finding {
     fault: 'bytes missing or damaged',
     subject: blobKey(workspaceId, id),
     problem,
-    cure: 'Put its bytes back from a backup of the store; without one, what refers to them is lost.',
+    cure: 'Restore its bytes from a backup of the store; without one, whatever refers to them is lost.',
     isFixed: false,
   };
 }

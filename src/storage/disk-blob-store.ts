@@ -20,8 +20,9 @@ const RETRY_SECONDS = 5;
 const WORKSPACE = /^[0-9a-f-]{36}$/;
 
 /**
- * Blobs as files under one directory. A file appears complete under its final name or not at all: temporary file,
- * fsync, rename, fsync of the directory. Keys are `workspace/blob`, both made here: no client byte gets into a path.
+ * Stores blobs as files under one directory. A file appears complete under its final name or not at all: temporary file,
+ * fsync, rename, fsync of the directory. Keys are `workspace/blob`, both created by the service: no client input gets into a
+ * path.
  */
 export class DiskBlobStore extends BlobStore {
   readonly location = 'disk';
@@ -34,10 +35,10 @@ export class DiskBlobStore extends BlobStore {
   }
 
   /**
-   * Opens the store, and makes its directory if need be. A file is written to it, so that what cannot be written is
-   * found out at start and not by the first upload.
+   * Opens the store, and creates its directory if necessary. Writes a test file, so that an unwritable store is detected at
+   * start and not by the first upload.
    * @param root absolute
-   * @throws the error of the file system
+   * @throws the file system error
    */
   static async open(root: string): Promise<DiskBlobStore> {
     const directories = await DurableDirectories.under(root);
@@ -61,9 +62,9 @@ export class DiskBlobStore extends BlobStore {
       await this.directories.expectRoot();
     } catch (error) {
       await this.removeAgain([draft, path]);
-      // The sweeper has taken an upload for dead that was only slow.
+      // The sweeper has taken a slow upload for dead.
       if (isAbsent(error))
-        throw new StoreUnavailable('the draft of an upload has gone', RETRY_SECONDS, error);
+        throw new StoreUnavailable('the draft of an upload no longer exists', RETRY_SECONDS, error);
       throw error;
     }
   }
@@ -103,7 +104,7 @@ export class DiskBlobStore extends BlobStore {
     return listing(this.root, workspaceId);
   }
 
-  /** A draft lies beside its key and goes with it. */
+  /** A draft is next to its key and is deleted with it. */
   async clearDrafts(): Promise<number> {
     return Promise.resolve(0);
   }
@@ -128,17 +129,17 @@ export class DiskBlobStore extends BlobStore {
     }
   }
 
-  /** An upload that has failed leaves nothing. */
+  /** A failed upload leaves nothing behind. */
   private async removeAgain(paths: string[]): Promise<void> {
     try {
       for (const path of paths) await rm(path, { force: true });
       await this.directories.expectRoot();
     } catch (error) {
-      throw new OutcomeUnknown('an upload that failed could not be removed', RETRY_SECONDS, error);
+      throw new OutcomeUnknown('a failed upload could not be deleted', RETRY_SECONDS, error);
     }
   }
 
-  /** @throws the error of a look when it tells anything but that nothing is there; StoreUnavailable */
+  /** @throws the given error unless it means that the file does not exist; StoreUnavailable */
   private async expectAbsence(error: unknown): Promise<void> {
     if (!isAbsent(error)) throw error;
     await this.directories.expectRoot();
@@ -147,7 +148,7 @@ export class DiskBlobStore extends BlobStore {
   private pathOf(key: string): string {
     const [workspace, blob] = key.split('/');
     if (!KEY.test(key) || !workspace || !blob) throw new Error('not a blob key');
-    // The end of a time-ordered id is its random part, so files spread evenly over 256 directories.
+    // The end of a time-ordered id is random, so files spread evenly over 256 directories.
     return join(this.root, workspace, blob.slice(-2), blob);
   }
 }
@@ -156,10 +157,10 @@ function isAbsent(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ENOENT';
 }
 
-/** What rmdir says of a directory that is in use, gone, or none. */
+/** The errors of rmdir for a directory that is in use or does not exist, or for a path that is not a directory. */
 const NOT_TO_REMOVE = new Set(['ENOTEMPTY', 'EEXIST', 'ENOENT', 'ENOTDIR']);
 
-/** Removes a directory that has nothing in it; any other stays. */
+/** Removes a directory if it is empty. */
 async function removeEmpty(path: string): Promise<void> {
   try {
     await rmdir(path);

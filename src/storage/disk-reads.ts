@@ -6,7 +6,7 @@ import { blobKey, BlobMissing, type ByteRange, idsIn, type StoredObject } from '
 const PAGE = 1000;
 const DRAFT = /\.tmp$/;
 
-/** The blobs of a directory of blobs, drafts of uploads under way included, workspace by workspace. */
+/** Lists the blobs of a directory workspace by workspace, including drafts of uploads in progress. */
 export async function* listing(root: string, workspaceId?: string): AsyncGenerator<StoredObject[]> {
   for (const workspace of workspaceId === undefined ? await namesIn(root) : [workspaceId]) {
     const found: { key: string; path: string }[] = [];
@@ -29,7 +29,7 @@ async function looked(found: { key: string; path: string }[]): Promise<StoredObj
   return objects;
 }
 
-/** What is removed meanwhile, or is no directory, has nothing in it. */
+/** A path that was deleted in the meantime, or is not a directory, counts as empty. */
 async function namesIn(directory: string): Promise<string[]> {
   return (await readdir(directory).catch(ignoreGone)) ?? [];
 }
@@ -41,8 +41,8 @@ function ignoreGone(error: NodeJS.ErrnoException): undefined {
 const READ_CHUNK_BYTES = 64 * 1024;
 
 /**
- * Streams exactly this range and closes the file. A file that became shorter meanwhile makes the stream fail: with a
- * stream that just ends, the client would wait for the rest that Content-Length has promised.
+ * Streams exactly this range and closes the file. The stream fails if the file has become shorter: if it just ended, the
+ * client would wait for the rest that Content-Length has promised.
  */
 export function exactly(file: FileHandle, { start, end }: ByteRange, key: string): Readable {
   let position = start;

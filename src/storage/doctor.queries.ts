@@ -2,7 +2,7 @@ import { statement } from '../platform/database/index.js';
 import { IS_UNNAMED } from './orphaned-copies.queries.js';
 
 export const doctorStatements = {
-  /** Live blobs outside the database: $3 of them after the one of $1 and $2. */
+  /** Live blobs outside the database: $3 rows after ($1, $2). */
   stored: statement(
     'doctor.stored',
     `SELECT workspace_id AS "workspaceId", id, location, size, sha256 FROM blobs
@@ -11,13 +11,13 @@ export const doctorStatements = {
      LIMIT $3`,
   ),
 
-  /** Whether a blob is still what it was when it was looked at. */
+  /** Whether a blob is still live at the same location. */
   isStill: statement(
     'doctor.is_still',
     `SELECT id FROM blobs WHERE workspace_id = $1 AND id = $2 AND location = $3 AND state = 'live'`,
   ),
 
-  /** Of $3 blobs after the one of $1 and $2: which have other bytes in their row than it says, and which is the last. */
+  /** $3 blobs after ($1, $2): which ones have inline bytes that do not match their row. Also yields the last row of the page. */
   inlinePage: statement(
     'doctor.inline_page',
     `WITH page AS (
@@ -28,7 +28,7 @@ export const doctorStatements = {
      FROM page ORDER BY workspace_id, id`,
   ),
 
-  /** What is known of keys, wherever it is: the row's location, and a leftover at $3. */
+  /** Everything known about keys: the location in their row, and whether there is a leftover at $3. */
   known: statement(
     'doctor.known',
     `SELECT k.workspace_id AS "workspaceId", k.id, b.location, b.size, b.sha256, l.id IS NOT NULL AS "isLeftover"
@@ -37,7 +37,7 @@ export const doctorStatements = {
      LEFT JOIN blob_leftovers l ON l.location = $3 AND l.workspace_id = k.workspace_id AND l.id = k.id`,
   ),
 
-  /** What waits for the sweeper since before $1 (uploads) and $2 (the rest). */
+  /** What has been waiting for the sweeper since before $1 (uploads) or $2 (the rest). */
   overdue: statement(
     'doctor.overdue',
     `SELECT (SELECT count(*) FROM blobs WHERE state = 'staged' AND created_at < $1) AS staged,

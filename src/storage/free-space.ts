@@ -11,11 +11,14 @@ import { BlobStores } from './blob-stores.js';
 /** Space of a file system, in bytes. */
 interface DiskSpace {
   readonly total: number;
-  /** What this process may still write; undefined where the file system tells no size: such a one is not full. */
+  /** What this process may still write; undefined if the file system reports no size: such a file system is never full. */
   readonly free: number | undefined;
 }
 
-/** Space of the file system that `path` is on. @throws the error of the file system */
+/**
+ * Space of the file system that contains `path`.
+ * @throws the file system error
+ */
 export async function diskSpace(path: string): Promise<DiskSpace> {
   const { bavail, blocks, bsize } = await statfs(path);
   return { total: blocks * bsize, free: blocks > 0 ? bavail * bsize : undefined };
@@ -25,22 +28,23 @@ const MIB = 1024 ** 2;
 const DEFAULT_RESERVE = { atMost: 1024 * MIB, part: 1 / 20 };
 
 const LOOK_EVERY_MS = 2_000;
-/** A refusal rests on a look that is no older. */
+/** Maximum age of a measurement when an upload is refused. */
 const FRESH_FOR_MS = 250;
 const RETRY_SECONDS = 60;
 
-/** Overhead of an upload on the disk: rows, entries of indexes, names of files, part of a block. */
+/** Overhead of an upload on disk: rows, index entries, file names, partial blocks. */
 const ROWS_BYTES = 32 * 1024;
-/** For the tables, beside what the log of the embedded database may still take. */
+/** For tables, in addition to what the WAL of the embedded database may still need. */
 const SLACK_BYTES = 16 * MIB;
 
 /**
- * To be called with the bytes of a body as they come. What it returns is to be awaited before they are used: then the last look
- * is too old to tell whether there is room. @throws NoRoom, and so does that
+ * Call this with the size of each chunk of a body. If it returns a promise, await it before using the chunk: the last
+ * measurement then showed no room, and a new one decides.
+ * @throws NoRoom, and so does the promise
  */
 export type Count = (bytes: number) => Promise<void> | undefined;
 
-/** The disk has no more than its reserve. Unlike other 503s this may last for days. */
+/** The free disk space has reached its reserve. Unlike other 503s, this may last for days. */
 export class NoRoom extends ServiceUnavailable {
   constructor() {
     super('the service has no room for uploads', RETRY_SECONDS);
@@ -48,19 +52,20 @@ export class NoRoom extends ServiceUnavailable {
 }
 
 /**
- * The reserve on the disk of DATA_DIR that uploads leave alone, so that the database goes on, and reading and deletion with
- * it. A look at the disk is a moment old, so what has come since counts as taken. What goes into rows counts until a look that
- * begins after its commit; of a larger upload, whose bytes are on the disk as they come, that much for what is on its way there.
+ * Reserves space on the disk of DATA_DIR that uploads must not use, so that the database, reads and deletions keep working. A
+ * measurement of the disk is slightly old, so bytes received since then count as used. Bytes for rows count until a
+ * measurement that starts after their commit; a larger upload, whose bytes are written to disk as they arrive, counts with the
+ * same amount for bytes on their way to the disk.
  */
 @Injectable()
 export class FreeSpace implements OnModuleInit {
   private readonly isGuarded: boolean;
   private readonly hasStore: boolean;
-  /** Bytes that one upload may take in rows. */
+  /** Maximum number of bytes of one upload that go into rows. */
   private readonly mostInRows: number;
   private readonly refusals: Counter;
 
-  /** By the last look; undefined when the file system tells nothing. */
+  /** Free bytes at the last measurement; undefined when the file system reports none. */
   private free: number | undefined;
   private reserve = 0;
   private lookedAt = 0;
@@ -80,13 +85,13 @@ export class FreeSpace implements OnModuleInit {
     this.isGuarded = minFreeBytes !== 0 && (databaseUrl === undefined || this.hasStore);
     this.mostInRows = inlineBlobBytes + ROWS_BYTES;
     const refused =
-      'Uploads and checkpoints that were refused because the disk of DATA_DIR has no more than its reserve';
+      'Uploads and checkpoints refused because the free space of DATA_DIR has reached its reserve';
     this.refusals = metrics.counter('cloud_sync_disk_reserve_refusals_total', refused);
-    const help = 'Free space on the disk of DATA_DIR that uploads leave alone; 0: none is kept';
+    const help = 'Free space on the disk of DATA_DIR that uploads must not use; 0: no reserve';
     metrics.gauge('cloud_sync_disk_reserve_bytes', help, [], () => [{ value: this.reserve }]);
   }
 
-  /** Bytes of uploads under way that may not be on the disk yet. */
+  /** Bytes of active uploads that may not be on disk yet. */
   get takenBytes(): number {
     return this.underWay;
   }
@@ -95,7 +100,7 @@ export class FreeSpace implements OnModuleInit {
     await this.look();
   }
 
-  /** One look for all who ask at once. */
+  /** Concurrent callers share one measurement. */
   @Interval(LOOK_EVERY_MS)
   look(): Promise<void> {
     this.looking ??= this.lookNow().finally(() => (this.looking = undefined));
@@ -103,8 +108,9 @@ export class FreeSpace implements OnModuleInit {
   }
 
   /**
-   * Takes in what a client wants kept: to be called before its body is read, and to end when it is committed.
-   * @throws NoRoom at once when the reserve is reached, also for what has no bytes, as it makes rows; and what `use` throws
+   * Accepts data to be stored: call this before reading the body; `use` must end after the commit.
+   * @throws NoRoom immediately when the reserve is reached, even without a body, because rows are written; and the errors of
+   * `use`
    */
   async during<T>(use: (count: Count) => Promise<T>): Promise<T> {
     if (!this.isGuarded) return use(() => undefined);
@@ -125,7 +131,10 @@ export class FreeSpace implements OnModuleInit {
     }
   }
 
-  /** Nothing is let through meanwhile: by the last look there is no room. @throws NoRoom */
+  /**
+   * Nothing is accepted in the meantime: the last measurement showed no room.
+   * @throws NoRoom
+   */
   private async lookAgain(): Promise<void> {
     if (!this.isFresh) await this.look();
     if (!this.hasRoom) throw this.refused();
@@ -150,8 +159,8 @@ export class FreeSpace implements OnModuleInit {
     this.isTold = isFull;
     const facts = { freeBytes: this.free, reserveBytes: this.reserve };
     if (isFull)
-      this.log.error(facts, 'the disk of DATA_DIR has no more than its reserve: uploads are refused');
-    else this.log.info(facts, 'uploads are taken again');
+      this.log.error(facts, 'the free space of DATA_DIR has reached its reserve: uploads are refused');
+    else this.log.info(facts, 'uploads are accepted again');
   }
 
   private async lookNow(): Promise<void> {
@@ -165,7 +174,7 @@ export class FreeSpace implements OnModuleInit {
       this.reserve = Math.max(minFreeBytes ?? Math.min(atMost, Math.floor(total * part)), log);
       this.free = free;
     } catch (err) {
-      this.free = undefined; // a disk that does not answer will not take the upload either, and says so
+      this.free = undefined; // the upload itself fails if the disk does
       this.log.warn({ err }, 'the free space of DATA_DIR cannot be read');
     }
     this.sinceLook -= before;

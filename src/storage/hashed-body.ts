@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { blobKey, BlobMissing, type BlobStore } from './blob-store.js';
 
-/** A body that is counted and hashed as it passes by; it can be read once. */
+/** Counts and hashes a body while it is streamed; it can be read once. */
 export class HashedBody implements AsyncIterable<Buffer> {
   private readonly hash = createHash('sha256');
   private readonly source: AsyncIterator<Buffer>;
@@ -14,29 +14,32 @@ export class HashedBody implements AsyncIterable<Buffer> {
     this.source = chunks[Symbol.asyncIterator]();
   }
 
-  /** Reads a body to its last byte, and keeps none of it. @throws what its source throws */
+  /**
+   * Reads a body to its last byte and discards it.
+   * @throws the errors of its source
+   */
   static async readThrough(chunks: AsyncIterable<Buffer>): Promise<HashedBody> {
     const body = new HashedBody(chunks);
     await finished(Readable.from(body).resume());
     return body;
   }
 
-  /** Bytes that have passed so far. */
+  /** Number of bytes streamed so far. */
   get size(): number {
     return this.bytes;
   }
 
-  /** SHA-256, hex; to be asked once, after the last byte. */
+  /** SHA-256 in hex; call this only once, after the last byte. */
   sha256(): string {
     return this.hash.digest('hex');
   }
 
-  /** Whether these were the bytes that a row or a backup describes; asks for the hash. */
+  /** Whether these bytes match the row or backup entry; consumes the hash. */
   is({ size, sha256 }: { readonly size: number; readonly sha256: string }): boolean {
     return this.size === size && this.sha256() === sha256;
   }
 
-  /** The whole body if it has at most `limit` bytes; else null, and iterating yields all of it. */
+  /** Returns the whole body if it has at most `limit` bytes; otherwise null, and iterating yields all of it. */
   async upTo(limit: number): Promise<Buffer | null> {
     for (let chunk = await this.next(); chunk; chunk = await this.next()) {
       this.held.push(chunk);
@@ -73,7 +76,7 @@ export interface Described {
   readonly sha256: string;
 }
 
-/** Whether a store has the bytes of a blob, all of them and no others: every one is read. */
+/** Whether a store has exactly the bytes of a blob; reads all of them. */
 export async function hasWhole(store: BlobStore, blob: Described): Promise<boolean> {
   try {
     const bytes = await store.read(blobKey(blob.workspaceId, blob.id), blob.size);

@@ -1,8 +1,8 @@
 import { statement } from '../platform/database/index.js';
 
 /**
- * Whether a blob belongs at a place and is not there. What is small enough belongs inline, the rest in the store; of
- * what is in a store already, all.
+ * Whether a blob belongs at a location and is not there. Small blobs belong inline, the others in the store; blobs that are in
+ * a store already move to the other store regardless of their size.
  */
 const isDue = (to: string, inlineBytes: string): string => `state = 'live' AND location <> ${to} AND CASE
               WHEN ${to} = 'inline' THEN size <= ${inlineBytes}
@@ -11,7 +11,7 @@ const isDue = (to: string, inlineBytes: string): string => `state = 'live' AND l
             END`;
 
 export const moveStatements = {
-  /** Live blobs of $4 rows after the one of $1 and $2 that belong at $3 and are not there, and the last of those rows. */
+  /** Of $4 rows after ($1, $2): the live blobs that belong at $3 and are not there, and the last row. */
   page: statement(
     'blobs.move_page',
     `WITH page AS (
@@ -33,7 +33,7 @@ export const moveStatements = {
     `SELECT bytes FROM blobs WHERE workspace_id = $1 AND id = $2 AND location = 'inline'`,
   ),
 
-  /** No row when the blob is not any more what was copied. */
+  /** Returns no row if the blob is no longer the one that was copied. */
   relocate: statement(
     'blobs.relocate',
     `UPDATE blobs SET location = $4, bytes = $5

@@ -11,8 +11,8 @@ import { expectUsable } from './unusable-blobs.js';
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * The store under `DATA_DIR/blobs`, writable and the one whose blobs this database names.
- * @throws OperatorError when it is not
+ * Opens the store under `DATA_DIR/blobs`, which must be writable and belong to this database.
+ * @throws OperatorError otherwise
  */
 export async function openDiskStore(dataDir: string, database: Database): Promise<DiskBlobStore> {
   const directory = join(dataDir, 'blobs');
@@ -22,7 +22,10 @@ export async function openDiskStore(dataDir: string, database: Database): Promis
   return store;
 }
 
-/** Whether `DATA_DIR/blobs` is there, and the one whose blobs this database names. Makes and registers nothing. @throws OperatorError */
+/**
+ * Whether `DATA_DIR/blobs` exists and belongs to this database. Creates and registers nothing.
+ * @throws OperatorError
+ */
 export async function hasDiskStore(dataDir: string, database: Database): Promise<boolean> {
   const directory = join(dataDir, 'blobs');
   const registered = await registeredId(database);
@@ -31,11 +34,11 @@ export async function hasDiskStore(dataDir: string, database: Database): Promise
 }
 
 /**
- * With another directory than its own, a database's downloads would fail, and its sweeper would strike off blobs whose
- * bytes stay elsewhere for ever. The directory and the database therefore carry the same id.
+ * With a wrong directory, a database's downloads would fail, and its sweeper would delete rows of blobs whose bytes stay
+ * elsewhere forever. The directory and the database therefore carry the same id.
  *
- * The database is asked first: a directory has its id on disk before any database learns of it, so that of two
- * instances that start at once neither finds an id in the database and none yet in the directory.
+ * The database is read first: a directory has its id on disk before the database does, so that of two instances that start at
+ * the same time, neither finds an id in the database but none in the directory.
  */
 async function expectSameStore(database: Database, directory: string): Promise<void> {
   const path = join(directory, STORE_ID);

@@ -7,8 +7,8 @@ import { blobStatements } from './blobs.queries.js';
 import { hasDiskStore, openDiskStore } from './open-disk-store.js';
 
 /**
- * The main store, which is S3 where it is configured, and the disk when it still has blobs of this database.
- * @throws OperatorError when one of them is not to be used
+ * Opens the main store, which is S3 if configured, and the disk store if it still has blobs of this database.
+ * @throws OperatorError when one of them cannot be used
  */
 export async function openStores(
   configuration: Configuration,
@@ -46,7 +46,7 @@ async function openS3(configuration: Configuration, database: Database): Promise
     bucket: s3Bucket,
     region: s3Region,
   };
-  // Loaded where it is used: its client is 30 MB.
+  // Loaded only if needed: the S3 client is 30 MB.
   const { openS3Store } = await import('./s3/open-s3-store.js');
   return openS3Store(settings, database, configuration.maxFileBytes);
 }

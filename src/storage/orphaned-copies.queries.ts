@@ -1,16 +1,19 @@
 import { statement } from '../platform/database/index.js';
 
-/** Those of the ids that are in one's claim until $4 still; later there may be another's, or another leftover of the same key. */
+/**
+ * The given ids, as long as they belong to the claim until $4; later there may be another claim, or another leftover of the
+ * same key.
+ */
 const OF_CLAIM = `(l.location, l.workspace_id, l.id) IN (SELECT * FROM unnest($1::text[], $2::uuid[], $3::uuid[]))
        AND l.claimed_until = $4`;
 
-/** Due by $1 and claimed by nobody at $2. Bytes that a row of `blobs` names are never removed, whatever is written here. */
+/** Due at $1 and not claimed at $2. Bytes that a row of `blobs` refers to are never deleted, whatever this table says. */
 const IS_DUE = 'not_before <= $1 AND (claimed_until IS NULL OR claimed_until <= $2)';
 export const IS_UNNAMED = `NOT EXISTS (SELECT FROM blobs b
                        WHERE b.workspace_id = l.workspace_id AND b.id = l.id AND b.location = l.location)`;
 
 export const orphanedCopyStatements = {
-  /** No row when there is one already: another move is at it, or an earlier copy still waits to be removed. */
+  /** Returns no row if one exists already: another move is working on it, or an earlier copy still waits for deletion. */
   announce: statement(
     'blob_leftovers.announce',
     `INSERT INTO blob_leftovers (location, workspace_id, id, state, not_before) VALUES ($1, $2, $3, 'copying', $4)
@@ -18,21 +21,24 @@ export const orphanedCopyStatements = {
      RETURNING id`,
   ),
 
-  /** Strikes off a copy. No row when the sweeper has come first: the copy is gone, or will be. */
+  /** Deletes the record of a copy. Returns no row if the sweeper was faster: the copy is deleted, or will be. */
   adopt: statement(
     'blob_leftovers.adopt',
     `DELETE FROM blob_leftovers WHERE location = $1 AND workspace_id = $2 AND id = $3 AND state = 'copying'
      RETURNING id`,
   ),
 
-  /** One that is there already was marked for deletion in the moment in which a row came to name it, and never claimed. */
+  /** An existing record was marked for deletion just as a row started to refer to the copy, and was never claimed. */
   leave: statement(
     'blob_leftovers.leave',
     `INSERT INTO blob_leftovers (location, workspace_id, id, state, not_before) VALUES ($1, $2, $3, 'dying', $4)
      ON CONFLICT (location, workspace_id, id) DO UPDATE SET state = 'dying', not_before = EXCLUDED.not_before`,
   ),
 
-  /** No row when a row of `blobs` names them, or they are known already: as a copy under way, for instance. */
+  /**
+   * Returns no row if a row of `blobs` refers to the bytes, or if they are recorded already, for example as a copy in
+   * progress.
+   */
   markForDeletion: statement(
     'blob_leftovers.mark_for_deletion',
     `INSERT INTO blob_leftovers (location, workspace_id, id, state, not_before)
@@ -43,7 +49,7 @@ export const orphanedCopyStatements = {
      RETURNING id`,
   ),
 
-  /** A row when a sweeper has claimed it at $4; otherwise it is no leftover any more. */
+  /** Returns a row if a sweeper has claimed the bytes at $4; otherwise they are no longer a leftover. */
   reclaim: statement(
     'blob_leftovers.reclaim',
     `WITH freed AS (
@@ -61,13 +67,13 @@ export const orphanedCopyStatements = {
      WHERE location = $1 AND workspace_id = $2 AND id = $3 AND state = 'copying'`,
   ),
 
-  /** How many `claim` would take. */
+  /** The number of rows that `claim` would return without its limit. */
   countDue: statement(
     'blob_leftovers.count_due',
     `SELECT count(*) AS due FROM blob_leftovers l WHERE ${IS_DUE} AND ${IS_UNNAMED}`,
   ),
 
-  /** Says too where else a row has the bytes, outside the database, and how many of them. */
+  /** Also returns at which other location outside the database a row has the bytes, and their size. */
   claim: statement(
     'blob_leftovers.claim',
     `UPDATE blob_leftovers l SET state = 'dying', claimed_until = $3

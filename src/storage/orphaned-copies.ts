@@ -8,7 +8,7 @@ import { RETRY_AFTER_MS, STAGED_FOR_MS, SWEEP_BATCH, SweepLease, type Tally } fr
 import { ByteRemover } from './byte-remover.js';
 import { orphanedCopyStatements } from './orphaned-copies.queries.js';
 
-/** Bytes in a store that no row of `blobs` names there. */
+/** Bytes in a store that no row of `blobs` refers to at that location. */
 export interface OrphanedCopy {
   readonly location: StoreLocation;
   readonly workspaceId: string;
@@ -16,24 +16,24 @@ export interface OrphanedCopy {
 }
 
 interface Claimed extends OrphanedCopy {
-  /** Where a row has the same bytes; null when no row does, or has them in itself. */
+  /** Location of the same bytes according to a row; null if there is no row, or the row holds the bytes itself. */
   readonly named: StoreLocation | null;
-  /** As that row says. */
+  /** Size according to that row. */
   readonly size: number | null;
 }
 
 /**
- * What an attempt at a copy has written. `nothing`: what lies under its key is somebody else's. `perhaps more`: a write
- * is under way whose end nobody knows.
+ * What an attempt to copy has written. `nothing`: whatever exists under its key is not from this attempt. `perhaps more`: a
+ * write with unknown outcome is in progress.
  */
 export type Written = 'nothing' | 'some' | 'perhaps more';
 
-/** A download that has read the row before a move finds the bytes where they were, for this long. */
+/** For this long, a download that has read the row before a move still finds the bytes at the old location. */
 const GRACE_MS = 60 * 60_000;
 
 /**
- * The copies that moves between stores make and leave. Each is written down before it is there and until it is gone,
- * so that a crash leaves nothing that nobody knows of.
+ * The copies that moves between stores create and leave behind. Each is recorded before it exists and until it is deleted, so
+ * a crash leaves no unknown bytes.
  */
 @Injectable()
 export class OrphanedCopies {
@@ -45,36 +45,36 @@ export class OrphanedCopies {
     private readonly log: Log,
   ) {}
 
-  /** Before a copy is made. False when there is one already, which must go first. */
+  /** Records a copy before it is made. Returns false if there is one already, which must be deleted first. */
   async announce(copy: OrphanedCopy): Promise<boolean> {
     const until = this.after(STAGED_FOR_MS);
     return (await this.database.run(orphanedCopyStatements.announce, [...idsOf(copy), until])).length > 0;
   }
 
-  /** In the transaction whose commit makes the row name the copy. False when the sweeper has taken it. */
+  /** Call this in the transaction that points the row to the copy. Returns false if the sweeper has taken the copy. */
   async adopt(tx: Tx, copy: OrphanedCopy): Promise<boolean> {
     return (await tx.run(orphanedCopyStatements.adopt, idsOf(copy))).length > 0;
   }
 
-  /** In the same transaction: what the row has named until now goes after a grace. */
+  /** Call this in the same transaction: marks what the row referred to before for deletion after a grace period. */
   async leave(tx: Tx, original: OrphanedCopy): Promise<void> {
     await tx.run(orphanedCopyStatements.leave, [...idsOf(original), this.after(GRACE_MS)]);
   }
 
-  /** Bytes that were found, and that nobody knows of: the sweep takes them. False when a row names them, or they are known. */
+  /** Marks unknown bytes for deletion by the sweep. Returns false if a row refers to them, or they are recorded already. */
   async markForDeletion(found: OrphanedCopy, now: Date): Promise<boolean> {
     return (
       (await this.database.run(orphanedCopyStatements.markForDeletion, [...idsOf(found), now])).length > 0
     );
   }
 
-  /** In the transaction whose commit makes a row name these bytes again. False when a sweeper is at them. */
+  /** Call this in the transaction that points a row to these bytes again. Returns false if a sweeper is deleting them. */
   async reclaim(tx: Tx, bytes: OrphanedCopy): Promise<boolean> {
     const claimed = await tx.run(orphanedCopyStatements.reclaim, [...idsOf(bytes), this.clock.now()]);
     return claimed.length === 0;
   }
 
-  /** A copy that came to nothing: what was written of it goes, and nothing else. */
+  /** Cleans up after a failed copy: deletes what it has written, and nothing else. */
   async giveUp(copy: OrphanedCopy, written: Written): Promise<void> {
     if (written === 'nothing') {
       await this.database.run(orphanedCopyStatements.adopt, idsOf(copy));
@@ -85,8 +85,8 @@ export class OrphanedCopies {
   }
 
   /**
-   * Removes those whose time has come; two sweepers at once remove each once. What may be the last copy is postponed.
-   * @param signal once aborted, it ends with the batch under way
+   * Deletes copies that are due; two concurrent sweepers delete each one once. Postpones what may be the last copy.
+   * @param signal once aborted, stops after the current batch
    */
   async sweep(now: Date, signal?: AbortSignal): Promise<Tally> {
     const tally = { gone: 0, stuck: 0 };
@@ -106,15 +106,18 @@ export class OrphanedCopies {
   }
 
   /**
-   * After stores or database were put back, the place that a row names may have nothing: then the copy is what there
-   * is, and the doctor makes the row name it. A copy that is gone already keeps nobody waiting.
+   * After stores or the database were restored, the location in a row may be empty: then the copy has the only bytes, and the
+   * doctor points the row to it. A copy that no longer exists does not block the sweep.
    */
   private async isSpare({ location, workspaceId, id, named, size }: Claimed): Promise<boolean> {
     if (named === null) return true;
     const key = blobKey(workspaceId, id);
     if ((await this.sizeAt(named, key)) === size || (await this.sizeAt(location, key)) === undefined)
       return true;
-    this.log.warn({ key, location, named }, 'a copy is kept: the place that the row names has not its bytes');
+    this.log.warn(
+      { key, location, named },
+      'a copy is kept: the location in its row does not have the bytes',
+    );
     return false;
   }
 

@@ -11,14 +11,14 @@ import { OrphanedCopies, type OrphanedCopy } from './orphaned-copies.js';
 interface Known {
   readonly workspaceId: string;
   readonly id: string;
-  /** Of its row; null without one. */
+  /** From its row; null if there is none. */
   readonly location: BlobLocation | null;
   readonly size: number | null;
   readonly sha256: string | null;
   readonly isLeftover: boolean;
 }
 
-/** Looks whether all that lies in the stores is known: named by a row, whatever its state, or waiting to be removed. */
+/** Checks that all bytes in the stores are known: referenced by a row in any state, or waiting for deletion. */
 @Injectable()
 export class OrphansCheck {
   constructor(
@@ -28,8 +28,8 @@ export class OrphansCheck {
   ) {}
 
   /**
-   * With `fix` the bytes are removed. Danger: since they were looked up, a move may have taken them for its copy. They
-   * are therefore never deleted here, but written down as what a move leaves is, and swept as that is.
+   * With `fix`, deletes the bytes. Danger: since the lookup, a move may have taken them for its copy. They are therefore never
+   * deleted directly, but recorded like the leftovers of a move, and swept like those.
    */
   async *orphans(examination: Examination): AsyncGenerator<Finding> {
     for (const store of await this.stores.all())
@@ -48,8 +48,8 @@ export class OrphansCheck {
       yield {
         fault: 'orphan',
         subject: key,
-        problem: `The ${store.location} store has bytes that no row names.`,
-        cure: 'Run `doctor --fix`: it removes them. After the database was put back from a backup, they are what was uploaded since.',
+        problem: `The ${store.location} store has bytes that no row refers to.`,
+        cure: 'Run `doctor --fix`: it deletes them. If the database was restored from a backup, they are what was uploaded since that backup.',
         isFixed: fix && (await store.sizeOf(key)) === undefined,
       };
     }
@@ -61,14 +61,14 @@ export class OrphansCheck {
     for (const known of await this.known(old, store)) {
       if (await this.isNamed(known, store)) continue;
       const { workspaceId, id } = known;
-      // The listing may be older than the removal of both bytes and row.
+      // The listing may be older than the deletion of both bytes and row.
       if ((await store.sizeOf(blobKey(workspaceId, id))) === undefined) continue;
       orphans.push({ location: store.location, workspaceId, id });
     }
     return orphans;
   }
 
-  /** Returns those that are orphans still. */
+  /** Returns those that are still orphans. */
   private async sweep(found: readonly OrphanedCopy[], now: Date): Promise<OrphanedCopy[]> {
     const orphans: OrphanedCopy[] = [];
     for (const orphan of found)
@@ -84,7 +84,7 @@ export class OrphansCheck {
     return this.database.run<Known>(doctorStatements.known, [...columns, store.location]);
   }
 
-  /** Bytes that a row names in another place are superfluous only when they are whole there: these may be the good ones. */
+  /** Bytes that a row refers to at another location are only redundant if they are complete there: these may be the good ones. */
   private async isNamed(known: Known, store: BlobStore): Promise<boolean> {
     const { location, size, sha256, isLeftover } = known;
     if (isLeftover || location === store.location) return true;

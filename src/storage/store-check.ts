@@ -10,7 +10,7 @@ import { STORE_ID } from './durable-directories.js';
 
 const NOBODY = '00000000-0000-0000-0000-000000000000';
 
-/** Looks whether the store of new blobs does its work. */
+/** Checks that the store for new blobs works. */
 @Injectable()
 export class StoreCheck {
   private looking: Promise<void> | undefined;
@@ -26,14 +26,17 @@ export class StoreCheck {
     });
   }
 
-  /** One look for all who ask at once; it may take as long as the store does. @throws what keeps bytes from being kept */
+  /**
+   * Concurrent callers share one check; it may take as long as the store does.
+   * @throws when bytes could not be stored
+   */
   look(): Promise<void> {
     this.looking ??= this.lookNow().finally(() => (this.looking = undefined));
     return this.looking;
   }
 
   private async lookNow(): Promise<void> {
-    await this.stores.main.sizeOf(blobKey(NOBODY, NOBODY)); // a disk store says that it has none only from its own directory
+    await this.stores.main.sizeOf(blobKey(NOBODY, NOBODY)); // throws if the disk store's directory is not its own
     if (this.stores.main.location !== 'disk') return;
     const directory = join(this.configuration.dataDir, 'blobs');
     await access(directory, constants.R_OK | constants.W_OK | constants.X_OK);

@@ -1,7 +1,7 @@
 import { type Statement, statement } from '../platform/database/index.js';
 import type { BlobReferences } from './blob-references.js';
 
-/** SQL: no sweeper has claimed the row, or it has had its time and is dead. */
+/** SQL: no sweeper has claimed the row, or its claim has expired. */
 const isUnclaimed = (alias: string, now: string): string =>
   `(${alias}.claimed_until IS NULL OR ${alias}.claimed_until <= ${now})`;
 
@@ -20,8 +20,8 @@ export interface SweepStatements {
 }
 
 /**
- * Those whose removal has failed before come last. Uploads under way are left out. What is dying already is looked for
- * when nothing else is left: it is sorted for each batch, and all together would be too.
+ * Blobs whose deletion has failed before come last. Excludes uploads in progress. Blobs already marked for deletion are only
+ * selected when nothing else is left: they are sorted for each batch, and so would all blobs together be.
  */
 const lockOfDeletedWorkspace = statement(
   'blobs.lock_of_deleted_workspace',
@@ -43,7 +43,7 @@ const lockOfDeletedWorkspace = statement(
 
 export function sweepStatements({ unreferenced }: BlobReferences): SweepStatements {
   return {
-    /** What `markStagedForDeletion` and `claim` would come to: $3 is what is old for an upload. */
+    /** How many blobs `markStagedForDeletion` and `claim` would affect; an upload is old before $3. */
     countDue: statement(
       'blobs.count_due',
       `SELECT count(*) AS due FROM blobs b
@@ -56,7 +56,7 @@ export function sweepStatements({ unreferenced }: BlobReferences): SweepStatemen
       `UPDATE blobs SET state = 'dying', not_before = $2 WHERE state = 'staged' AND created_at < $1`,
     ),
 
-    /** Those that another sweeper, or somebody who is about to refer to them, has locked are left to the next sweep. */
+    /** Skips rows that another sweeper has locked, or a transaction that is about to refer to them; the next sweep gets those. */
     lockDue: statement(
       'blobs.lock_due',
       `SELECT workspace_id AS "workspaceId", id FROM blobs b
@@ -68,7 +68,7 @@ export function sweepStatements({ unreferenced }: BlobReferences): SweepStatemen
 
     lockOfDeletedWorkspace,
 
-    /** To be run under the locks, in a statement of its own: only that sees what was committed before them. */
+    /** Must run under the locks, as a separate statement: only then does it see what was committed before them. */
     revive: statement(
       'blobs.revive',
       `UPDATE blobs b SET state = 'live', not_before = NULL
@@ -83,19 +83,19 @@ export function sweepStatements({ unreferenced }: BlobReferences): SweepStatemen
        RETURNING workspace_id AS "workspaceId", id, location`,
     ),
 
-    /** Of the claim that ends at $3. */
+    /** Rows of the claim that ends at $3. */
     postpone: statement(
       'blobs.postpone',
       `UPDATE blobs b SET not_before = $4, claimed_until = NULL WHERE ${OF_IDS} AND claimed_until = $3`,
     ),
 
-    /** Of the claim that ends at $3: an upload that was taken for dead may have come to claim its row since, with its bytes. */
+    /** Rows of the claim that ends at $3: an upload that was taken for dead may since have claimed its row, with its bytes. */
     removeRows: statement(
       'blobs.remove_rows',
       `DELETE FROM blobs b WHERE ${OF_IDS} AND state = 'dying' AND claimed_until = $3 AND ${unreferenced}`,
     ),
 
-    /** A row when the workspace has any blob, uploads under way included. */
+    /** Returns a row if the workspace has any blob, including uploads in progress. */
     anyOfWorkspace: statement(
       'blobs.any_of_workspace',
       `SELECT id FROM blobs WHERE workspace_id = $1 LIMIT 1`,

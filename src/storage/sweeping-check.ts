@@ -5,7 +5,7 @@ import { STAGED_FOR_MS, SWEEP_EVERY_MS } from './blob-sweeper.js';
 import { BlobUpkeep } from './blob-upkeep.js';
 import { doctorStatements } from './doctor.queries.js';
 
-/** Several sweeps have come by without effect. */
+/** Several sweeps have run without effect. */
 const OVERDUE_MS = 3 * SWEEP_EVERY_MS;
 
 interface Overdue {
@@ -14,7 +14,7 @@ interface Overdue {
   copies: number;
 }
 
-/** Looks whether what is to be removed is removed in time. */
+/** Checks that what is marked for deletion is deleted in time. */
 @Injectable()
 export class SweepingCheck {
   constructor(
@@ -22,13 +22,13 @@ export class SweepingCheck {
     private readonly upkeep: BlobUpkeep,
   ) {}
 
-  /** With `fix` it sweeps first. */
+  /** With `fix`, sweeps first. */
   async *overdue({ now, fix }: Examination): AsyncGenerator<Finding> {
     const before = await this.count(now);
     if (fix) await this.upkeep.sweep(now);
     const after = fix ? await this.count(now) : before;
     const names = {
-      staged: 'uploads that died',
+      staged: 'dead uploads',
       dying: 'blobs past their grace',
       copies: 'copies left by moves',
     };
@@ -37,8 +37,8 @@ export class SweepingCheck {
       yield {
         fault: 'not swept',
         subject: names[kind],
-        problem: `${before[kind]} wait for the sweeper longer than they should.`,
-        cure: 'Run `blobs sweep`; what stays is told in the log, with the reason.',
+        problem: `${before[kind]} have been waiting for the sweeper too long.`,
+        cure: 'Run `blobs sweep`; the log says what could not be deleted, and why.',
         isFixed: after[kind] === 0,
       };
     }

@@ -4,19 +4,22 @@ import { OperatorError } from '../config/index.js';
 
 const { R_OK, W_OK, X_OK } = constants;
 
-/** The access that a workspace's directory, a directory in it, and a blob need. */
+/** The access rights required for a workspace's directory, a directory in it, and a blob. */
 const RIGHTS = [R_OK | W_OK | X_OK, R_OK | W_OK | X_OK, R_OK];
 
-/** So many entries of each directory are looked at, and so many of them are entered: a start takes no time, and there may be millions. */
+/**
+ * How many entries of each directory are checked, and how many of those are entered: a start must be fast, and there may be
+ * millions.
+ */
 const LOOKED_AT = 500;
 const ENTERED = 8;
 
-const OURS = /^[0-9a-f-]{2,36}$/; // not lost+found
+const OURS = /^[0-9a-f-]{2,36}$/; // excludes lost+found
 
 /**
- * Otherwise the service would be ready, and would answer 503 for good where another user has been at work.
- * @param directory that of the store
- * @throws OperatorError when something in it cannot be used by this user
+ * Without this check, the service would become ready and answer 503 forever after another user has created files there.
+ * @param directory the directory of the store
+ * @throws OperatorError when this user cannot use something in it
  */
 export async function expectUsable(directory: string): Promise<void> {
   const path = await findUnusable(directory);
@@ -28,9 +31,9 @@ export async function expectUsable(directory: string): Promise<void> {
 }
 
 /**
- * A blob or a directory of blobs that this user cannot use, as a run or a copy by another user leaves behind; undefined
- * when there is none among the first.
- * @param depth of the entries: 0 for those of the store's root
+ * Finds a blob or a directory of blobs that this user cannot use, as left behind by a run or a copy by another user; undefined
+ * if there is none among the first ones.
+ * @param depth of the entries: 0 for those in the store's root
  */
 async function findUnusable(directory: string, depth = 0): Promise<string | undefined> {
   const entries = await firstOf(directory);
@@ -46,7 +49,7 @@ async function findUnusable(directory: string, depth = 0): Promise<string | unde
 
 async function firstOf(directory: string): Promise<string[]> {
   const entries: string[] = [];
-  const open = await opendir(directory).catch(() => undefined); // gone, or none
+  const open = await opendir(directory).catch(() => undefined); // deleted, or not a directory
   for await (const { name } of open ?? []) {
     if (OURS.test(name)) entries.push(join(directory, name));
     if (entries.length === LOOKED_AT) break;
@@ -59,6 +62,6 @@ async function isDenied(path: string, rights: number): Promise<boolean> {
     await access(path, rights);
     return false;
   } catch (error) {
-    return ['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? ''); // it may have gone meanwhile
+    return ['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? ''); // it may have been deleted in the meantime
   }
 }

@@ -97,7 +97,7 @@ describe('GET /metrics', () => {
       LOG_LEVEL: 'silent',
     });
     await expect(createApp(configuration)).rejects.toThrow(
-      `METRICS_PORT ${port} cannot be used on 127.0.0.1 (EADDRINUSE); set it to another one, or leave it out.`,
+      `METRICS_PORT ${port} cannot be used on 127.0.0.1 (EADDRINUSE); set it to another port, or unset it.`,
     );
     blocker.close();
   });

@@ -96,7 +96,7 @@ describe('the configuration', () => {
       BASE_URL: 'https://sync.example.org',
     };
     const fault =
-      'anybody could sign up, with an address that nobody verifies: set SIGNUP_ENABLED=false and make accounts with ' +
+      'anybody could sign up, with an address that nobody verifies: set SIGNUP_ENABLED=false and create accounts with ' +
       '`admin user create`, or EMAIL_VERIFICATION=optional to allow that';
     expect(() => loadConfiguration(production)).toThrow(`Bad configuration: ${fault}.`);
     expect(() => loadConfiguration({ NODE_ENV: 'production', SIGNUP_ENABLED: 'true' })).toThrow(
@@ -123,7 +123,7 @@ describe('the configuration', () => {
     const load = (): unknown => loadConfiguration(faults);
     expect(load).toThrow(
       'AUTH_SECRET must be longer than or equal to 32 characters; ' +
-        'RETENTION_CRON is no time that ever comes; set five fields (minute, hour, day, month, weekday) such as "0 3 * * *"; ' +
+        'RETENTION_CRON never matches a time; set five fields (minute, hour, day, month, weekday) such as "0 3 * * *"; ' +
         'EDITOR_CALLBACK_URL must be an https address (http://localhost is allowed in development only); ' +
         'ALT_CALLBACK_URL must be an address without user, password and fragment; ' +
         'BASE_URL is required in production; anybody could sign up',
@@ -211,7 +211,7 @@ describe('a variable that looks like one of ours and is none', () => {
   it('is named beside what is missing for want of it, without its value', () => {
     const load = (): unknown =>
       loadConfiguration({ S3_ENDPOINT: 'http://localhost:9000', S3_ACESS_KEY: 'hunter2' });
-    expect(load).toThrow(/S3_ACCESS_KEY.*S3_ACESS_KEY is no variable of this service\.$/);
+    expect(load).toThrow(/S3_ACCESS_KEY.*S3_ACESS_KEY is not a variable of this service\.$/);
     expect(load).not.toThrow(/hunter2/);
   });
 
@@ -226,7 +226,9 @@ describe('a variable that looks like one of ours and is none', () => {
     'VAPID_PRIVATE',
   ])('is named, never its value: %s', (name) => {
     const warnings = warningsAbout(loadConfiguration({ [name]: 'a-value' }));
-    expect(warnings).toEqual([`${name} is no variable of this service, and without effect; is it misspelt?`]);
+    expect(warnings).toEqual([
+      `${name} is not a variable of this service and has no effect; is it misspelt?`,
+    ]);
   });
 
   it('is refused when it is one of ours behind a byte order mark', () => {

@@ -42,7 +42,7 @@ describe('the file .env', () => {
     ['an invisible character before the name', 'PORT=1\n\u200bSIGNUP_ENABLED=hunter2\n', 2],
   ])('with %s names the line, and not what is in it', (_, content, line) => {
     expect(() => read(content)).toThrow(
-      new OperatorError(`Line ${line} of ${join(directory, '.env')} is no NAME=value; mend it.`),
+      new OperatorError(`Line ${line} of ${join(directory, '.env')} is not NAME=value; fix it.`),
     );
   });
 
@@ -53,6 +53,6 @@ describe('the file .env', () => {
 
   it('need not be there; a directory of that name is said', () => {
     expect(envFile(join(directory, 'absent'), KNOWN)).toEqual({});
-    expect(() => envFile(directory, KNOWN)).toThrow(/cannot be read \(EISDIR\); mend or remove it\.$/);
+    expect(() => envFile(directory, KNOWN)).toThrow(/cannot be read \(EISDIR\); fix or remove it\.$/);
   });
 });

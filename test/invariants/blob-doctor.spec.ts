@@ -82,7 +82,7 @@ describe('the doctor', () => {
           fault: 'bytes missing or damaged',
           subject: key,
           problem,
-          cure: 'Put its bytes back from a backup of the store; without one, what refers to them is lost.',
+          cure: 'Restore its bytes from a backup of the store; without one, whatever refers to them is lost.',
           isFixed: false,
         },
       ]);
@@ -98,8 +98,8 @@ describe('the doctor', () => {
     expect(await examine()).toEqual([]);
     const findings = await examine({ isDeep: true });
     expect(findings.map(({ subject, problem }) => [subject, problem])).toEqual([
-      [large, 'Its bytes in the disk store have another hash.'],
-      [small, 'The bytes in its row are others than the row says.'],
+      [large, 'Its bytes in the disk store have a different hash.'],
+      [small, 'The bytes in its row do not match its size or hash.'],
     ]);
   });
 
@@ -151,7 +151,7 @@ describe('the doctor', () => {
     expect(await examine({ inMs: 25 * MINUTE })).toEqual([]);
     const late = { inMs: 2 * HOUR };
     expect(await examine(late)).toMatchObject([
-      { fault: 'not swept', subject: 'uploads that died', isFixed: false },
+      { fault: 'not swept', subject: 'dead uploads', isFixed: false },
       { fault: 'not swept', subject: 'blobs past their grace', isFixed: false },
     ]);
     expect((await examine({ ...late, fix: true })).map(({ isFixed }) => isFixed)).toEqual([true, true]);
@@ -366,7 +366,7 @@ describeWithTestServers('the doctor, with S3', () => {
       const orphanedCopies = other.app.get(OrphanedCopies);
       const late = new Date(service.clock.now().getTime() + 2 * HOUR);
       expect(await orphanedCopies.sweep(late)).toEqual({ gone: 1, stuck: 1 });
-      expect(other.logged()).toContain('a copy is kept: the place that the row names has not its bytes');
+      expect(other.logged()).toContain('a copy is kept: the location in its row does not have the bytes');
       expect(await examine({ fix: true }, other)).toMatchObject([elsewhere(key, true)]);
       await notes.as(notes.user.at(other.url)).get('large').expect(200);
     });

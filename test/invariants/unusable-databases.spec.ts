@@ -67,14 +67,14 @@ describe('a database that the service cannot use', () => {
   it.each(['LATIN1', 'SQL_ASCII'])('in the encoding %s', async (encoding) => {
     const url = await created(`ENCODING '${encoding}' TEMPLATE template0 LOCALE 'C'`);
     expect(await refusal(url)).toBe(
-      `The database has the encoding ${encoding}, which does not hold every text; create it with ENCODING 'UTF8' TEMPLATE template0.`,
+      `The database has the encoding ${encoding}, which cannot store every text; create it with ENCODING 'UTF8' TEMPLATE template0.`,
     );
   });
 
   it('in which its user may not make tables', async () => {
     expect(await refusal(await created('', stranger))).toBe(
-      'The user of DATABASE_URL may not do what the service needs (permission denied for schema public); ' +
-        'let it own the database, or a schema in its search_path.',
+      'The user of DATABASE_URL lacks privileges that the service needs (permission denied for schema public); ' +
+        'make it the owner of the database, or of a schema in its search_path.',
     );
   });
 
@@ -83,7 +83,7 @@ describe('a database that the service cannot use', () => {
     await home.query(`ALTER ROLE ${role} SET search_path = 'nowhere'`);
     try {
       expect(await refusal(url)).toMatch(
-        /^The search_path of DATABASE_URL's user leads nowhere \(.*\); create/,
+        /^The search_path of DATABASE_URL's user has no existing schema \(.*\); create/,
       );
     } finally {
       await home.query(`ALTER ROLE ${role} RESET search_path`);
@@ -94,7 +94,7 @@ describe('a database that the service cannot use', () => {
     const url = await created('');
     await home.query(`ALTER DATABASE ${databases.at(-1)} SET default_transaction_read_only = on`);
     expect(await refusal(url)).toBe(
-      'PostgreSQL takes no writes here (a standby, or default_transaction_read_only); point DATABASE_URL at the primary.',
+      'PostgreSQL is read-only here (a standby, or default_transaction_read_only); point DATABASE_URL at the primary.',
     );
   });
 
@@ -132,12 +132,12 @@ describe('a database that the service cannot use', () => {
       [
         'sslmode=no-verify',
         no,
-        /^No TLS connection .* \(The server does not support SSL connections\); check sslmode/,
+        /^A TLS connection to PostgreSQL cannot .* \(The server does not support SSL connections\); check sslmode/,
       ],
       [
         'sslmode=verify-full',
         yes,
-        /^No TLS connection .* \(self-signed certificate in certificate chain\); check sslmode/,
+        /^A TLS connection to PostgreSQL cannot .* \(self-signed certificate in certificate chain\); check sslmode/,
       ],
       ['sslrootcert=/', no, /^A file that DATABASE_URL names cannot be read \(EISDIR: .*\)\.$/],
       [

@@ -52,7 +52,7 @@ describe('npm run admin, beside a running service', () => {
     const told = await admin(['doctor']);
     expect(told.code).toBe(1);
     expect(told.stdout).toMatch(
-      /^orphan: \S+: The disk store has bytes that no row names\. Run `doctor --fix`/,
+      /^orphan: \S+: The disk store has bytes that no row refers to\. Run `doctor --fix`/,
     );
     expect(told.stdout).toMatch(/\nFound 1; cured 0, 1 remain\n$/);
     const fault = { fault: 'orphan', subject: `${workspace}/${id}` };

@@ -481,7 +481,7 @@ async function hangingServerWithoutGuard(): Promise<void> {
 
   const next = await running(service.dataDir);
   expect(isAlive(postmaster)).toBe(false);
-  expect(next.warnings).toEqual(['stopping at once a PostgreSQL that does not shut down']);
+  expect(next.warnings).toEqual(['immediately stopping a PostgreSQL that does not shut down']);
   expect(await notes(next)).toEqual(['acknowledged']);
 }
 
@@ -517,11 +517,13 @@ describe('kill -9', () => {
     await note(service, 'acknowledged');
     const { postmaster } = service;
     process.kill(postmaster, 'SIGKILL');
-    await until('a restart', () => service.events.find(({ message }) => message === 'PostgreSQL runs again'));
+    await until('a restart', () =>
+      service.events.find(({ message }) => message === 'PostgreSQL is running again'),
+    );
 
     expect(await notes(service)).toEqual(['acknowledged']);
     expect(service.postmaster).not.toBe(postmaster);
-    expect(service.warnings).toEqual(['PostgreSQL ended unexpectedly; restarting it']);
+    expect(service.warnings).toEqual(['PostgreSQL exited unexpectedly; restarting it']);
     expect(await service.stop()).toBe(0);
   });
 
@@ -529,10 +531,11 @@ describe('kill -9', () => {
     const service = await running(await usedDataDir());
     for (let kills = 1; kills <= 6; kills++) {
       process.kill(service.postmaster, 'SIGKILL');
-      const restarts = () => service.events.filter(({ message }) => message === 'PostgreSQL runs again');
+      const restarts = () =>
+        service.events.filter(({ message }) => message === 'PostgreSQL is running again');
       if (kills < 6) await until('a restart', () => restarts().length === kills);
     }
-    expect((await service.event('fatal')).message).toBe('PostgreSQL ended 6 times within a minute');
+    expect((await service.event('fatal')).message).toBe('PostgreSQL exited 6 times within a minute');
     expect(await service.ended).toBe(2);
   });
 
@@ -541,7 +544,9 @@ describe('kill -9', () => {
     await note(service, 'acknowledged');
     const { postmaster, shell } = service;
     process.kill(shell.parent, 'SIGKILL');
-    await until('a restart', () => service.events.find(({ message }) => message === 'PostgreSQL runs again'));
+    await until('a restart', () =>
+      service.events.find(({ message }) => message === 'PostgreSQL is running again'),
+    );
 
     expect(isAlive(postmaster)).toBe(false);
     expect(await notes(service)).toEqual(['acknowledged']);
@@ -600,7 +605,7 @@ describe('kill -9', () => {
     try {
       writeFileSync(signature, readFileSync(signature, 'utf8').replace(/^\d+/, String(other.pid)));
       const next = await running(dataDir);
-      expect(next.warnings).toEqual(['removed the lock files of a PostgreSQL that is dead']);
+      expect(next.warnings).toEqual(['removed the lock files of a dead PostgreSQL']);
       expect(await notes(next)).toEqual(['acknowledged']);
       expect(other.exitCode).toBeNull();
     } finally {
@@ -735,12 +740,12 @@ describe('places and users', () => {
   it('says what to do when DATA_DIR is a file, cannot be written, or holds another version', async () => {
     const home = temporaryDirectory();
     writeFileSync(join(home, 'file'), '');
-    expect(await refusal(serve(join(home, 'file')))).toContain('is a file or lies below one; set DATA_DIR');
+    expect(await refusal(serve(join(home, 'file')))).toContain('is a file or is below one; set DATA_DIR');
     expect(await refusal(serve(join(home, 'file/below')))).toContain(
-      'is a file or lies below one; set DATA_DIR',
+      'is a file or is below one; set DATA_DIR',
     );
     symlinkSync(join(home, 'nowhere'), join(home, 'dangling'));
-    expect(await refusal(serve(join(home, 'dangling')))).toContain('cannot be made; set DATA_DIR');
+    expect(await refusal(serve(join(home, 'dangling')))).toContain('cannot be created; set DATA_DIR');
 
     const closed = join(home, 'closed');
     mkdirSync(closed, { mode: 0o555 });
@@ -754,7 +759,7 @@ describe('places and users', () => {
     mkdirSync(join(home, 'old/postgres'), { recursive: true });
     writeFileSync(join(home, 'old/postgres/PG_VERSION'), '12\n');
     expect(await refusal(serve(join(home, 'old')))).toContain(
-      'is of PostgreSQL 12 and this release brings PostgreSQL 17',
+      'was created by PostgreSQL 12 and this release contains PostgreSQL 17',
     );
   });
 
@@ -767,7 +772,9 @@ describe('places and users', () => {
       const first = await running(join(home, 'data'), { dist });
       await note(first, 'acknowledged');
       process.kill(first.postmaster, 'SIGKILL');
-      await until('a restart', () => first.events.find(({ message }) => message === 'PostgreSQL runs again'));
+      await until('a restart', () =>
+        first.events.find(({ message }) => message === 'PostgreSQL is running again'),
+      );
       await first.query('CREATE EXTENSION pg_trgm');
       await first.kill9();
 
@@ -817,7 +824,9 @@ describe('places and users', () => {
     const second = await running(first.dataDir, options);
     expect(await notes(second)).toEqual(['acknowledged']);
     process.kill(second.postmaster, 'SIGKILL');
-    await until('a restart', () => second.events.find(({ message }) => message === 'PostgreSQL runs again'));
+    await until('a restart', () =>
+      second.events.find(({ message }) => message === 'PostgreSQL is running again'),
+    );
     expect(await notes(second)).toEqual(['acknowledged']);
     expect(await second.stop()).toBe(0);
   });

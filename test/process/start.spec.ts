@@ -80,7 +80,7 @@ describe('a start that cannot succeed says one sentence with the cure and exits 
       PORT: String(port),
     });
     expect(output).toBe(
-      `Port ${port} is taken; stop what listens there, or set PORT to another one (0 finds a free one).\n`,
+      `Port ${port} is in use; stop the process that listens there, or set PORT to another one (0 finds a free one).\n`,
     );
     expect(code).toBe(1);
     blocker.close();
@@ -113,7 +113,7 @@ describe('a start that cannot succeed says one sentence with the cure and exits 
     const url = `${database.url}${database.url.includes('?') ? '&' : '?'}${parameter}`;
     expect(await refusedStart({ DATA_DIR: dataDir, DATABASE_URL: url })).toEqual(
       refusal(
-        `PostgreSQL cannot be used as DATABASE_URL and the PG* variables say (${words}); check their parameters.\n`,
+        `PostgreSQL cannot be used with DATABASE_URL and the PG* variables (${words}); check their parameters.\n`,
       ),
     );
   });
@@ -129,13 +129,13 @@ describe('a start that cannot succeed says one sentence with the cure and exits 
       'a development version that lost its list',
       'TRUNCATE migrations',
       'SELECT',
-      /^The database holds tables that no release of this service has made \(.* already exists\), .*\.\n$/,
+      /^The database has tables that no release of this service created \(.* already exists\), .*\.\n$/,
     ],
     [
       'another program',
       'DROP TABLE migrations',
       'CREATE TABLE migrations (id serial, batch int)',
-      /^The database holds tables that no release of this service has made \(column .*\), .*\.\n$/,
+      /^The database has tables that no release of this service created \(column .*\), .*\.\n$/,
     ],
   ])('a schema of %s', async (_, first, second, sentence) => {
     const foreign = await createDatabase();
@@ -174,15 +174,15 @@ describe('a start that cannot succeed says one sentence with the cure and exits 
     const own = await mkdtemp(join(dataDir, 'unusable-'));
     await writeFile(join(own, 'blobs'), '');
     const { code, output } = await runProcess({ DATA_DIR: own, DATABASE_URL: database.url });
-    expect(output).toBe(`${join(own, 'blobs')} is a file or lies below one; set DATA_DIR to a directory.\n`);
+    expect(output).toBe(`${join(own, 'blobs')} is a file or is below one; set DATA_DIR to a directory.\n`);
     expect(code).toBe(1);
   });
 
   it.each([
-    ['is a file', (place: string) => writeFile(place, ''), '', 'blobs is a file or lies below one'],
-    ['is below a file', (place: string) => writeFile(place, ''), 'data', 'lies below one'],
+    ['is a file', (place: string) => writeFile(place, ''), '', 'blobs is a file or is below one'],
+    ['is below a file', (place: string) => writeFile(place, ''), 'data', 'is below one'],
     ['is a link to nowhere', (place: string) => symlink('/nowhere/at-all', place), '', ''],
-    ['has a file as secrets', fileAsSecrets, '', 'secrets is a file or lies below one'],
+    ['has a file as secrets', fileAsSecrets, '', 'secrets is a file or is below one'],
   ])('beside an external PostgreSQL, a DATA_DIR that %s', async (_, make, below, sentence) => {
     const place = join(dataDir, randomUUID());
     await make(place);

@@ -6,20 +6,20 @@ interface Waiting<Ask, Answer> {
 }
 
 /**
- * Answers together what is asked for in the same turn of the event loop: under load requests come together, and a round
- * trip to the database costs more than what most of them ask for. But about half of all that is not answered yet is enough
- * for a group: one half is then read while those of the other are answered and ask again. With all of it in one group,
- * service and database would wait for each other.
+ * Batches requests from the same iteration of the event loop: under load, requests arrive together, and a round trip to the
+ * database costs more than most of the queries. A group holds about half of all outstanding requests: while one half is read,
+ * the callers of the other half get their answers and ask again. With one group for all, service and database would wait for
+ * each other.
  */
 export class BatchLoader<Ask, Answer> {
-  /** Asked for in this turn, by key. Emptied when it is answered: a table that the map has discarded must not keep answers. */
+  /** Requests of this iteration, by key. Arrays are emptied once answered: the map's discarded tables must not retain answers. */
   private readonly gathering = new Map<string, Waiting<Ask, Answer>[]>();
-  /** What all asks weigh that are not answered yet. */
+  /** Total weight of all requests without an answer. */
   private outstanding = 0;
 
   /**
-   * @param most what the asks that are answered together may weigh, but for one that is heavier alone
-   * @param answer in the order of the asks; what it throws, each of them is told
+   * @param most maximum weight of a group, except for a single request that is heavier by itself
+   * @param answer returns answers in the order of the requests; if it throws, every request of the group fails with that error
    */
   constructor(
     private readonly most: number,
@@ -27,7 +27,7 @@ export class BatchLoader<Ask, Answer> {
   ) {}
 
   /**
-   * @param key of what may be answered together
+   * @param key requests with the same key may be answered together
    * @param weight a whole number above 0
    */
   load(key: string, ask: Ask, weight = 1): Promise<Answer> {
@@ -49,7 +49,7 @@ export class BatchLoader<Ask, Answer> {
     });
   }
 
-  /** Takes from the line what comes nearest to `enough`, and no more than may be. */
+  /** Takes the prefix of the line whose weight is closest to `enough`, up to `most`. */
   private nextGroup(line: Waiting<Ask, Answer>[], enough: number): Waiting<Ask, Answer>[] {
     let gathered = 0;
     const end = line.findIndex(({ weight }, index) => {

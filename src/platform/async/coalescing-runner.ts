@@ -1,6 +1,6 @@
 /**
- * Runs the same work one at a time, and at most once more for however many calls came meanwhile. A call resolves after
- * a run that began after the call: what was true before it has been seen.
+ * Runs the same work one at a time, and at most once more for any number of calls during a run. A call resolves after a run
+ * that started after the call, so that run has seen everything that was true before the call.
  */
 export class CoalescingRunner {
   private running: Promise<void> | undefined;
@@ -8,7 +8,7 @@ export class CoalescingRunner {
 
   constructor(private readonly work: () => Promise<void>) {}
 
-  /** Whether no run is under way or to follow. */
+  /** Whether no run is active or pending. */
   get isIdle(): boolean {
     return !this.running && !this.next;
   }

@@ -3,9 +3,9 @@ const PLACE = Symbol('place');
 type Placed<T> = T & { [PLACE]?: number };
 
 /**
- * Who is here, where many come and go: a set that keeps nothing of those who have gone. A `Set` discards its table every few
- * entries, and a discarded table may keep what it held until the engine collects all of its memory. One is in a single roster
- * at a time. Whoever is taken out while they are gone through does not hide another.
+ * A set for objects that come and go often; it never retains removed ones. A `Set` discards its table every few entries, and a
+ * discarded table may retain its contents until a major garbage collection. An object can be in only one such set at a time.
+ * Removing an object during iteration does not skip another.
  */
 export class DenseSet<T extends object> implements Iterable<T> {
   private readonly all: Placed<T>[] = [];
@@ -22,7 +22,7 @@ export class DenseSet<T extends object> implements Iterable<T> {
     if (!this.has(one)) one[PLACE] = this.all.push(one) - 1;
   }
 
-  /** The last one takes the place. */
+  /** The last object moves into the free place. */
   delete(one: Placed<T>): void {
     const place = one[PLACE];
     if (place === undefined || !this.has(one)) return;
@@ -32,7 +32,7 @@ export class DenseSet<T extends object> implements Iterable<T> {
     last[PLACE] = place;
   }
 
-  /** From the last to the first: who takes the place of another has been gone to already. */
+  /** Iterates backwards: an object that moves into a free place has been visited already. */
   *[Symbol.iterator](): Iterator<T> {
     for (let place = this.all.length - 1; place >= 0; place--) {
       const one = this.all[place];

@@ -11,7 +11,7 @@ export class EventLoopYield {
     this.since = clock.elapsed();
   }
 
-  /** To be awaited after each step. */
+  /** Await this after each step. */
   async pause(): Promise<void> {
     if (this.clock.elapsed() - this.since < TURN_MS) return;
     await setImmediate();

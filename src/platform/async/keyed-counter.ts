@@ -1,4 +1,4 @@
-/** Counts what is under way by key, and in all. A key whose count returns to zero is forgotten. */
+/** Counts active work by key, and in total. Keys with a count of zero are removed. */
 export class KeyedCounter {
   private readonly counts = new Map<string, number>();
   private sum = 0;
@@ -8,7 +8,7 @@ export class KeyedCounter {
     return this.sum;
   }
 
-  /** How many keys have a count. */
+  /** How many keys have a count above zero. */
   get size(): number {
     return this.counts.size;
   }
@@ -22,7 +22,7 @@ export class KeyedCounter {
     this.sum++;
   }
 
-  /** @throws Error when nothing is counted for the key: more ended than began */
+  /** @throws Error when the count is zero: more work ended than began */
   decrement(key: string): void {
     const count = this.of(key);
     if (count === 0) throw new Error('a counter was decremented below zero');
@@ -31,7 +31,7 @@ export class KeyedCounter {
     this.sum--;
   }
 
-  /** The keys whose count is above zero, with it. */
+  /** The keys with a count above zero, and their counts. */
   entries(): IterableIterator<[string, number]> {
     return this.counts.entries();
   }

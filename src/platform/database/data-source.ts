@@ -10,18 +10,18 @@ export interface DataSourceSettings {
   poolSize: number;
   entities: EntityTarget<ObjectLiteral>[];
   onPoolError: (error: unknown) => void;
-  /** For migrations, which may wait and work for as long as it takes. */
+  /** For migrations, which may wait and run without a time limit. */
   isUnhurried?: boolean;
 }
 
-/** A connection that waits is asked so soon whether its other end lives; the system's own two hours are too long. In ms. */
+/** Idle time after which TCP keep-alive probes a connection, in ms; the system default of two hours is too long. */
 const KEEP_ALIVE_MS = 30_000;
 
 const INT8 = 20;
 
 type UntypedLookup = (oid: number, format: 'text' | 'binary') => unknown;
 
-/** Parses as pg does, except bigint: a cursor as a string would sort "10" before "9". */
+/** Parses like pg, except bigint: cursors as strings would sort "10" before "9". */
 const types = {
   getTypeParser: (oid: number, format: 'text' | 'binary' = 'text'): unknown =>
     oid === INT8 && format === 'text' ? parseInt8 : (pg.types.getTypeParser as UntypedLookup)(oid, format),
@@ -29,11 +29,11 @@ const types = {
 
 function parseInt8(text: string): number {
   const value = Number(text);
-  if (!Number.isSafeInteger(value)) throw new Error('a bigint is beyond the safe integers');
+  if (!Number.isSafeInteger(value)) throw new Error('a bigint exceeds the safe integers');
   return value;
 }
 
-/** The service's data source, or one for its migrations. */
+/** The data source of the service or of its migrations. */
 export function createDataSource({
   target,
   poolSize,
@@ -41,7 +41,7 @@ export function createDataSource({
   onPoolError,
   isUnhurried = false,
 }: DataSourceSettings): DataSource {
-  // The driver reads URLs itself: sockets, sslmode and the like work as its documentation says.
+  // The driver parses the URL, so sockets, sslmode and so on work as its documentation says.
   const where = typeof target === 'string' ? { connectionString: target } : target;
   return new DataSource({
     type: 'postgres',
@@ -50,13 +50,13 @@ export function createDataSource({
     migrationsTableName: 'migrations',
     synchronize: false,
     logging: false,
-    logger: 'debug', // the others print a migration that fails, whatever `logging` says
+    logger: 'debug', // the others print a failed migration regardless of `logging`
     poolSize,
     connectTimeoutMS: 5_000,
     applicationName: 'cloud-sync-service',
     installExtensions: false,
     poolErrorHandler(this: pg.Pool, error: unknown) {
-      // A connection that is being closed may still hear that the server ends it.
+      // A connection that is being closed may still receive the server's termination message.
       if (!this.ending) onPoolError(error);
     },
     extra: {

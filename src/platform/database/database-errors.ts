@@ -1,6 +1,6 @@
 import { QueryFailedError } from 'typeorm';
 
-/** COMMIT was sent and its answer never came: the transaction may have happened. Never retried, never undone. */
+/** COMMIT was sent but no answer arrived: the transaction may have been committed. Never retried, never undone. */
 export class AmbiguousCommit extends Error {
   constructor(cause: unknown) {
     super('the connection was lost during COMMIT', { cause });
@@ -44,43 +44,46 @@ const LOST_MESSAGE =
   /^(?:Connection terminated|timeout exceeded when trying to connect|timeout expired$|Client has encountered)/;
 
 /**
- * The SQLSTATE of a failed statement: the server answered, so the statement did not happen. Danger: only a PANIC looks the
- * same and leaves it open, as the recovery after it may bring back what was being committed.
+ * The SQLSTATE of a failed statement: the server answered, so the statement had no effect. Danger: only a PANIC looks the same
+ * but leaves the outcome open, because crash recovery may restore what was being committed.
  */
 export function sqlState(error: unknown): string | undefined {
   const code = rawCode(error);
-  // Every SQLSTATE has a digit; EPIPE and its like have none.
+  // Every SQLSTATE has a digit; EPIPE and similar codes have none.
   return code !== undefined && /^(?=.*\d)[0-9A-Z]{5}$/.test(code) ? code : undefined;
 }
 
-/** Whether a row that the statement refers to is gone. */
+/** Whether a row that the statement references does not exist. */
 export function isForeignKeyViolation(error: unknown): boolean {
   return sqlState(error) === '23503';
 }
 
-/** What PostgreSQL calls a reference to users; a test holds the tables to it. */
+/** The names that PostgreSQL gives to foreign keys to users; a test checks that the tables follow it. */
 const REFERENCE_TO_USER = /_user_id_fkey\d*$/;
 
-/** Whether the user to whom a row was to belong is gone. */
+/** Whether the user who was to own a row no longer exists. */
 export function isOfGoneUser(error: unknown): boolean {
   const { constraint } = driverError(error) as { constraint?: string };
   return isForeignKeyViolation(error) && REFERENCE_TO_USER.test(constraint ?? '');
 }
 
-/** Whether the workspace to which a row was to belong is gone: in tables that refer to nothing else that can go, but the user. */
+/**
+ * Whether the workspace that was to own a row no longer exists. Only for tables whose other foreign keys cannot break, except
+ * the one to the user.
+ */
 export function isOfGoneWorkspace(error: unknown): boolean {
   return isForeignKeyViolation(error) && !isOfGoneUser(error);
 }
 
-/** Whether the connection went away, so that the fate of the last statement is unknown. */
+/** Whether the connection was lost, so the outcome of the last statement is unknown. */
 export function isConnectionLost(error: unknown): boolean {
   const { code, syscall } = driverError(error) as NodeJS.ErrnoException;
-  if (code === 'ENOENT') return syscall === 'connect'; // the server's socket; any other missing file is no such thing
+  if (code === 'ENOENT') return syscall === 'connect'; // only the server's socket, no other missing file
   if (typeof code === 'string') return CONNECTION_LOST.has(code) || /^(?:08|57P)/.test(code);
   return error instanceof Error && LOST_MESSAGE.test(error.message);
 }
 
-/** Whether the database gave no answer: who asks it again at once most likely waits once more. */
+/** Whether the database did not answer: an immediate retry would most likely wait again. */
 export function isUnanswered(error: unknown): boolean {
   return error instanceof AmbiguousCommit || isConnectionLost(error);
 }

@@ -13,15 +13,15 @@ import {
 export const DATABASE_SERVER = Symbol('DATABASE_SERVER');
 
 /**
- * Beside the service more statements at once only take the processors from each other, each with the memory of a
- * connection (ADR 24). One more than there are: one waits for the disk.
+ * When PostgreSQL shares the machine with the service, more concurrent statements only compete for the processors and cost the
+ * memory of a connection each (ADR 24). One more than there are processors, because one waits for the disk.
  */
 const statementsAtOnce = availableParallelism() + 1;
 
-/** Where PostgreSQL is, and how to end it if it is ours. */
+/** Where PostgreSQL is, and how to stop it if this process started it. */
 export interface Server {
   readonly target: string | ConnectionTarget;
-  /** How many it has a use for; Infinity where only the operator knows, who sets the pool. */
+  /** The useful number of concurrent statements; Infinity where only the operator knows, who then sets the pool size. */
   readonly statementsAtOnce: number;
   stop(): Promise<void>;
 }

@@ -24,17 +24,17 @@ import { StatementLimiter } from './statement-limiter.js';
 const CONNECT_WITHIN_MS = 5_000;
 
 /**
- * Connects once as DATABASE_URL says, before anything is built on it: whatever goes wrong here is a fault of the URL, of a
- * `PG*` variable that completes it or of the server, which the operator can mend.
+ * Connects once with DATABASE_URL before anything else uses it: any failure here comes from the URL, from a `PG*` variable
+ * that completes it or from the server, and the operator can fix it.
  * @throws OperatorError
  */
 async function tryConnection(url: string): Promise<void> {
   let client: pg.Client | undefined;
   try {
     client = new pg.Client({ connectionString: url, connectionTimeoutMillis: CONNECT_WITHIN_MS });
-    client.on('error', () => undefined); // also rejects what is awaited
+    client.on('error', () => undefined); // the awaited call rejects too
     await client.connect();
-    await client.query('SELECT 1'); // which a connection for replication does not take
+    await client.query('SELECT 1'); // fails on a replication connection
   } catch (error) {
     throw asSentence(error);
   } finally {
@@ -47,18 +47,18 @@ function asSentence(error: unknown): OperatorError {
   if (fault instanceof OperatorError) return fault;
   const words = error instanceof Error ? error.message : String(error);
   return new OperatorError(
-    `PostgreSQL cannot be used as DATABASE_URL and the PG* variables say (${words}); check their parameters.`,
+    `PostgreSQL cannot be used with DATABASE_URL and the PG* variables (${words}); check their parameters.`,
     { cause: error },
   );
 }
 
-/** The pool of this instance in numbers. */
+/** Metrics of this instance's connection pool. */
 @Injectable()
 class PoolMetrics {
   constructor(database: Database, metrics: Metrics) {
     metrics.gauge(
       'cloud_sync_database_pool',
-      'Connections that are open, those of them that are idle, and statements that wait for one',
+      'Open connections, the idle ones among them, and statements that wait for a connection',
       ['state'],
       () => {
         const { totalCount, idleCount } = database.pool;
@@ -72,7 +72,7 @@ class PoolMetrics {
   }
 }
 
-/** Brings up the embedded server if need be, connects, migrates; takes it all down last. */
+/** Starts the embedded server if needed, connects and migrates; shuts all of it down last. */
 @Global()
 @Module({})
 export class DatabaseModule implements OnApplicationShutdown {
@@ -120,7 +120,7 @@ async function connect(
     target: server.target,
     poolSize: configuration.databasePoolSize,
     entities,
-    // Not the request's that happened to open the connection.
+    // Leaves the scope of the request that happened to open the connection.
     onPoolError: (err: unknown) =>
       requestScope.exit(() => log.warn({ err }, 'a database connection was lost')),
   };
@@ -134,7 +134,7 @@ async function connect(
   }
 }
 
-/** On connections of its own: the pool's end a statement after seconds, and a migration may take longer. */
+/** Uses its own connections: the pool cancels statements after seconds, and a migration may take longer. */
 async function migrateOnce(settings: DataSourceSettings): Promise<void> {
   const dataSource = await createDataSource(settings).initialize();
   try {

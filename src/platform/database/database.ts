@@ -9,68 +9,70 @@ import type { StatementLimiter } from './statement-limiter.js';
 const ATTEMPTS = 3;
 const RETRIED = new Set(['40001', '40P01']);
 
-/** Whoever has waited longer for a connection that then was lost is told so, and not made to wait for another. */
+/**
+ * A caller that waited longer than this for a connection that was then lost gets the error instead of waiting for another one.
+ */
 const RETRY_WITHIN_MS = 5_000;
 
-/** One open transaction. Functions that take part in one have it as their first parameter. */
+/** One open transaction. Functions that take part in a transaction take it as their first parameter. */
 export interface Tx {
   readonly manager: EntityManager;
   run<Row>(statement: Statement, values: readonly Parameter[]): Promise<Row[]>;
 }
 
-/** A connection of its own, each of whose statements commits alone and takes as long as it takes. */
+/** A dedicated connection that commits each statement separately and has no time limits. */
 export interface UnhurriedSession {
   run: Tx['run'];
-  /** To be called by whoever began it. Never rejects. */
+  /** Must be called by the code that opened the session. Never rejects. */
   end(): Promise<void>;
 }
 
 /**
- * PostgreSQL as the domain sees it: prepared statements on the pool, and transactions. Inside a transaction only
- * its `tx` is used: a second connection taken there can starve the pool for ever.
+ * PostgreSQL as the domain uses it: prepared statements on the pool, and transactions. Danger: inside a transaction, use only
+ * its `tx`; taking a second connection there can starve the pool forever.
  */
 export class Database {
-  /** @param limiter of statements and transactions, before they ask the pool */
+  /** @param limiter queues statements and transactions before they reach the pool */
   constructor(
     readonly dataSource: DataSource,
     private readonly limiter: StatementLimiter,
   ) {}
 
-  /** The driver's own pool: TypeORM never names statements, and an unnamed one is planned each time. */
+  /** The driver's own pool: TypeORM never names statements, and PostgreSQL plans an unnamed statement every time. */
   get pool(): Pool {
     return (this.dataSource.driver as unknown as { master: Pool }).master;
   }
 
-  /** Runs one prepared statement on its own: committed when this resolves. */
+  /** Runs one prepared statement outside a transaction; it is committed when this resolves. */
   async run<Row>(statement: Statement, values: readonly Parameter[]): Promise<Row[]> {
     const result = await this.limiter.run(() => this.pool.query({ ...statement, values: [...values] }));
     return result.rows as Row[];
   }
 
-  /** How many statements wait for their turn, or for a connection. */
+  /** How many statements wait in the limiter or for a connection. */
   get waiting(): number {
     return this.limiter.waiting + this.pool.waitingCount;
   }
 
   /**
-   * A connection of its own, outside the pool, not connected yet, with the settings of server and role. Its owner ends it.
-   * @param purpose for those who look at the server's list of connections
-   * @param answerWithinMs a statement that takes longer fails here; the connection is then of no use any more. 0: no limit
+   * A connection outside the pool, not yet connected, with the settings of server and role. The caller must end it.
+   * @param purpose shown in the server's list of connections
+   * @param answerWithinMs a statement that takes longer fails, and the connection is then unusable. 0: no limit
    */
   dedicatedClient(purpose: string, answerWithinMs: number): pg.Client {
     const { options } = this.pool as unknown as { options: pg.ClientConfig };
     return new pg.Client({
       ...options,
-      password: options.password, // the pool hides it from being copied
+      password: options.password, // not enumerable in the pool's options
       application_name: `cloud-sync-service ${purpose}`,
       query_timeout: answerWithinMs,
     });
   }
 
-  /** For admin commands that read all there is: an instance has no connection to spare for it. */
+  /** For admin commands that read everything: the pool of an instance has no connection to spare for them. */
   async unhurried(purpose: string): Promise<UnhurriedSession> {
     const client = this.dedicatedClient(purpose, 0);
-    client.on('error', () => undefined); // the statement under way fails, and says so
+    client.on('error', () => undefined); // the current statement rejects too
     const end = (): Promise<void> => endQuietly(client);
     try {
       await client.connect();
@@ -83,15 +85,15 @@ export class Database {
   }
 
   /**
-   * Runs `work` in a READ COMMITTED transaction and returns only after PostgreSQL has confirmed the commit.
-   * `work` may run again after a deadlock, a serialization failure or a connection lost before COMMIT was sent.
+   * Runs `work` in a READ COMMITTED transaction and returns only after PostgreSQL has confirmed the commit. `work` may run
+   * again after a deadlock, a serialization failure or a connection lost before COMMIT was sent.
    * @throws AmbiguousCommit when the answer to COMMIT was lost
    */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     return this.attempt('BEGIN', work);
   }
 
-  /** Runs `work` on one unchanging snapshot of the database; it can only read. */
+  /** Runs `work` on one consistent, read-only snapshot of the database. */
   snapshot<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     return this.attempt('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', work);
   }
@@ -120,7 +122,7 @@ export class Database {
           run: (statement, values) => runOn(client, statement, values),
         });
       } catch (error) {
-        await client.query('ROLLBACK').catch(() => undefined); // a dead connection has rolled back already
+        await client.query('ROLLBACK').catch(() => undefined); // a lost connection has rolled back already
         throw error;
       }
       await commit(client);
@@ -140,13 +142,15 @@ async function runOn<Row>(
   return result.rows as Row[];
 }
 
-/** PostgreSQL answers COMMIT with ROLLBACK when an error was swallowed inside: that must never look like success. */
+/**
+ * PostgreSQL answers COMMIT with ROLLBACK if an error was swallowed inside the transaction; that must never look like success.
+ */
 async function commit(client: PoolClient): Promise<void> {
   let tag: string;
   try {
     tag = (await client.query('COMMIT')).command;
   } catch (error) {
-    // Whatever the server has not answered itself leaves it open whether it has committed.
+    // Without an answer from the server itself, it is unknown whether it has committed.
     throw sqlState(error) === undefined || isConnectionLost(error) ? new AmbiguousCommit(error) : error;
   }
   if (tag !== 'COMMIT')

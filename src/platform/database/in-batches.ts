@@ -1,12 +1,13 @@
-/** Below every id: where a walk in the order of ids begins. */
+/** Lower than every id: the start of a walk in ascending order. */
 export const BEFORE_ALL_IDS = '00000000-0000-0000-0000-000000000000';
 
-/** Above every id: where a walk against the order of ids begins. */
+/** Higher than every id: the start of a walk in descending order. */
 export const AFTER_ALL_IDS = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 /**
- * Removes so many rows at a time until fewer are left; once aborted, it ends with the batch under way. Returns how many went.
- * @param removed a batch, as rows
+ * Deletes rows in batches until a batch is not full; once aborted, stops after the current batch. Returns the number of
+ * deleted rows.
+ * @param removed deletes one batch and returns its rows
  */
 export async function removeInBatches(
   size: number,
@@ -19,9 +20,9 @@ export async function removeInBatches(
 }
 
 /**
- * Rows in the order of their ids, page by page; the last page has fewer than `size`, or none.
- * @param begin `BEFORE_ALL_IDS`, or `AFTER_ALL_IDS` against the order
- * @param page up to `size` rows beyond an id
+ * Yields rows in the order of their ids, page by page; the last page has fewer than `size` rows, perhaps none.
+ * @param begin `BEFORE_ALL_IDS`, or `AFTER_ALL_IDS` for descending order
+ * @param page returns up to `size` rows beyond an id
  */
 export async function* pagesById<Row extends { readonly id: string }>(
   begin: string,

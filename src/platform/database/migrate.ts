@@ -8,20 +8,17 @@ import { mayBeSilent } from './silence.js';
 
 const LOWEST_SERVER_VERSION = 150_000;
 
-/** Any number of instances may start at once: one migrates, the others wait for it. */
+/** Any number of instances may start at the same time: one migrates, the others wait. */
 const START_LOCK = 7_325_190_001;
 
 /**
- * The lock is the session's. It is tried again and again: a statement that waits for it has a snapshot, for whose end a migration
- * with CREATE INDEX CONCURRENTLY would wait, for ever.
+ * A session-level lock, acquired by polling: a statement that blocks on the lock holds a snapshot, and a migration with CREATE
+ * INDEX CONCURRENTLY would wait for that snapshot forever.
  */
 const TRY_LOCK = `SELECT pg_try_advisory_lock(${START_LOCK}) AS "isOurs"`;
 const TRY_EVERY_MS = 100;
 
-/**
- * Runs `work` while no other instance is in its own start phase. The lock goes with its connection, so a crash
- * frees it.
- */
+/** Runs `work` while no other instance is in its own start phase. The lock ends with its connection, so a crash releases it. */
 export async function underStartLock<T>(dataSource: DataSource, work: () => Promise<T>): Promise<T> {
   const runner = dataSource.createQueryRunner();
   const client = (await runner.connect()) as PoolClient;
@@ -32,7 +29,7 @@ export async function underStartLock<T>(dataSource: DataSource, work: () => Prom
     });
   } finally {
     const isFree = client.query('SELECT pg_advisory_unlock_all()');
-    await isFree.catch(() => undefined); // a lost connection has no lock, and its loss is not what failed
+    await isFree.catch(() => undefined); // a lost connection holds no lock; keep the original error
     await runner.release();
   }
 }
@@ -44,9 +41,9 @@ interface ServerFacts {
 }
 
 /**
- * Brings the schema to this code's state.
- * @throws OperatorError when the server is too old or takes no writes, the database is not for Unicode, or its schema is
- * newer than this code
+ * Migrates the schema to the version of this code.
+ * @throws OperatorError when the server is too old or read-only, the database is not UTF-8, or its schema is newer than this
+ * code
  */
 export async function migrate(dataSource: DataSource): Promise<void> {
   const [server] = await dataSource.query<ServerFacts[]>(
@@ -59,7 +56,7 @@ export async function migrate(dataSource: DataSource): Promise<void> {
   if (server.isReadOnly) throw takesNoWrites();
   if (server.encoding !== 'UTF8') {
     throw new OperatorError(
-      `The database has the encoding ${server.encoding}, which does not hold every text; ` +
+      `The database has the encoding ${server.encoding}, which cannot store every text; ` +
         `create it with ENCODING 'UTF8' TEMPLATE template0.`,
     );
   }
@@ -71,7 +68,7 @@ export async function migrate(dataSource: DataSource): Promise<void> {
   }
 }
 
-/** Errors of syntax and access, and of rows that a constraint does not allow: tables are not as the migrations before have left them. */
+/** Errors of syntax and access, and constraint violations: the tables are not as earlier migrations left them. */
 const FOREIGN_CLASSES = new Set(['42', '23']);
 const INSUFFICIENT_PRIVILEGE = '42501';
 
@@ -80,7 +77,7 @@ function foreignSchema(error: unknown): OperatorError | undefined {
   if (state === undefined || state === INSUFFICIENT_PRIVILEGE || !FOREIGN_CLASSES.has(state.slice(0, 2)))
     return undefined;
   return new OperatorError(
-    `The database holds tables that no release of this service has made (${(error as Error).message}), ` +
+    `The database has tables that no release of this service created (${(error as Error).message}), ` +
       'but a development version or another program; set DATABASE_URL or DATA_DIR to an empty database, or restore a backup.',
     { cause: error },
   );
@@ -97,7 +94,7 @@ async function refuseNewerSchema(dataSource: DataSource): Promise<void> {
   if (!unknown) return;
   if (momentOf(unknown.name) < Math.max(...[...known].map((name) => momentOf(name ?? '')))) {
     throw new OperatorError(
-      `The database was migrated by a development version (${unknown.name}) whose schema no release takes over; ` +
+      `The database was migrated by a development version (${unknown.name}) whose schema no release supports; ` +
         'set DATABASE_URL or DATA_DIR to an empty database, or restore a backup.',
     );
   }
@@ -106,7 +103,7 @@ async function refuseNewerSchema(dataSource: DataSource): Promise<void> {
   );
 }
 
-/** The number at the end of a migration's name, by which they are ordered. */
+/** The number at the end of a migration's name, which defines the order. */
 function momentOf(name: string): number {
   return Number(/\d+$/.exec(name)?.[0] ?? Infinity);
 }

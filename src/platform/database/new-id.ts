@@ -3,23 +3,23 @@ import { v7 as uuidv7 } from 'uuid';
 
 const ID_BYTES = 16;
 
-/** Drawn for many ids at once: that costs as much as for one. */
+/** Random bytes for many ids at once: generating them costs as much as for one id. */
 const stock = Buffer.alloc(256 * ID_BYTES);
 let used = stock.length;
 
 const last = { msecs: 0, seq: 0 };
 
 /**
- * The id of a new row, a UUIDv7: those of one process rise, also within a millisecond and when the clock goes back. Not for
- * secrets: who knows one can tell much of the next.
+ * Creates the id of a new row, a UUIDv7. Ids of one process are strictly increasing, even within a millisecond and when the
+ * clock goes back. Not for secrets: an id reveals much about the next one.
  */
 export function newId(): string {
   const random = nextRandom();
-  // eslint-disable-next-line no-restricted-properties -- ids rise, also where somebody has stopped the Clock
+  // eslint-disable-next-line no-restricted-properties -- ids must rise even if the Clock is stopped
   const now = Date.now();
   if (now > last.msecs) {
     last.msecs = now;
-    last.seq = random.readUInt32BE(0) >>> 1; // room to count
+    last.seq = random.readUInt32BE(0) >>> 1; // leaves room to increment
   } else last.seq++;
   return uuidv7({ random, msecs: last.msecs, seq: last.seq });
 }

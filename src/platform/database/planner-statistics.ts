@@ -7,11 +7,11 @@ import { statement } from './statement.js';
 
 const LOOK_EVERY_MS = 5_000;
 
-/** In pages of 8 KiB. A table above that is no small one; whatever was planned for it still is right when it has grown. */
+/** In pages of 8 KiB. A larger table is not small; plans made for it stay right as it grows. */
 const SMALL_TABLE_PAGES = 1_000;
-/** Pages that PostgreSQL assumes for an empty table. */
+/** The number of pages that PostgreSQL assumes for an empty table. */
 const EMPTY_TABLE_PAGES = 10;
-/** One that was loaded at once takes long: that is for PostgreSQL's own workers. */
+/** Analyzing a table that was loaded all at once takes long; PostgreSQL's own workers do that. */
 const MAX_ANALYZED_PAGES = 100_000;
 
 const outgrown = statement(
@@ -24,10 +24,10 @@ const outgrown = statement(
 );
 
 /**
- * Has PostgreSQL look at a table again as soon as it is more than twice as large as when it was last looked at. Connections
- * keep their plans until then. What was planned for a table of a few rows, that of foreign keys included, may take any
- * index that begins with the workspace for as good as its key: an upload into a workspace of 20,000 files then costs 28 ms
- * instead of a fraction of one. By itself PostgreSQL looks once a minute.
+ * Analyzes a table as soon as it is more than twice as large as at the last ANALYZE. Connections keep their plans until then.
+ * A plan made for a table of a few rows, also one for a foreign key, may consider any index that begins with the workspace as
+ * good as the table's key: an upload into a workspace of 20,000 files then costs 28 ms instead of a fraction of a millisecond.
+ * Autovacuum checks only once a minute.
  */
 @Injectable()
 export class PlannerStatistics implements BeforeApplicationShutdown {
@@ -39,7 +39,7 @@ export class PlannerStatistics implements BeforeApplicationShutdown {
     private readonly log: Log,
   ) {}
 
-  /** Twice at once, as on two instances, does no harm: one of them skips the table. */
+  /** Safe to run twice at the same time, as on two instances: one of them skips the table. */
   @Interval(LOOK_EVERY_MS)
   keepUp(): Promise<void> {
     this.looking ??= this.look().finally(() => (this.looking = undefined));
@@ -54,8 +54,8 @@ export class PlannerStatistics implements BeforeApplicationShutdown {
     await this.log.bestEffort('look for growing tables', async () => {
       for (const { table } of await this.database.run<{ table: string }>(outgrown, [])) {
         if (this.isEnding) return;
-        // The fault of one must not leave the others behind.
-        await this.log.bestEffort(`keep the statistics of ${table}`, () =>
+        // A failure for one table must not prevent the others.
+        await this.log.bestEffort(`update the statistics of ${table}`, () =>
           this.database.pool.query(`ANALYZE (SKIP_LOCKED) ${table}`),
         );
       }

@@ -2,15 +2,15 @@ import { Injectable } from '@nestjs/common';
 import { takesNoWrites } from './connect-fault.js';
 import { Database } from './database.js';
 
-/** SQL: the schema in which the service finds its tables, of those of its role's search path. */
+/** SQL: the schema in the role's search path that contains the service's tables. */
 export const SCHEMA_OID = `(SELECT relnamespace FROM pg_class WHERE oid = to_regclass('users'))`;
 
 const ANSWER_WITHIN_MS = 1_500;
 
 interface Found {
-  /** As of a standby: also after a failover that leads to a server which has not been promoted. */
+  /** True for a standby, for example after a failover to a server that has not been promoted. */
   readonly isReadOnly: boolean;
-  /** Of the migrations that were run. */
+  /** The migrations that were applied. */
   readonly names: readonly string[];
 }
 
@@ -18,23 +18,26 @@ const look = `
   SELECT current_setting('transaction_read_only')::boolean AS "isReadOnly", array(SELECT name FROM migrations) AS names`;
 
 /**
- * `behind`: this code needs what is not there. `ahead`: a newer version has been at work, whose migrations this one
- * goes on with while instances are replaced one by one.
+ * `behind`: this code needs migrations that were not applied. `ahead`: a newer version has migrated the database, and this one
+ * keeps working during a rolling update.
  */
 export type SchemaState = 'ok' | 'behind' | 'ahead';
 
-/** Looks whether the database answers and takes writes, and for which version of the code its schema is. */
+/** Checks that the database answers and accepts writes, and which version of the code its schema fits. */
 @Injectable()
 export class SchemaCheck {
   constructor(private readonly database: Database) {}
 
-  /** On a connection of its own: a pool that is busy is no database that is away. @throws when it cannot connect, there is no answer in 1.5 s, or nothing can be written */
+  /**
+   * Uses its own connection: a busy pool does not mean that the database is down.
+   * @throws when it cannot connect, gets no answer within 1.5 s, or the database is read-only
+   */
   async look(): Promise<SchemaState> {
     const client = this.database.dedicatedClient('readiness', ANSWER_WITHIN_MS);
-    client.on('error', () => undefined); // the query fails too, and says it
+    client.on('error', () => undefined); // the query rejects too
     try {
       await client.connect();
-      await client.query(`SET statement_timeout = ${ANSWER_WITHIN_MS}`); // or the server would wait on, when nobody does any more
+      await client.query(`SET statement_timeout = ${ANSWER_WITHIN_MS}`); // otherwise the server would continue after the client gave up
       const { rows } = await client.query<Found>(look);
       const [found] = rows;
       if (!found || found.isReadOnly) throw takesNoWrites();

@@ -1,57 +1,63 @@
 import type { ClientBase } from 'pg';
 import { endWhenSilent } from './silence.js';
 
-/** The server ends what takes too long: a client-side limit would leave it running. In ms. */
+/** Server-side limits, in ms: a client-side limit would leave the statement running. */
 const LIMITS = { statement: 10_000, lock: 3_000, idleInTransaction: 15_000 };
 
-/** By then the server has answered, if only that the statement took too long: what is silent for longer is not there any more. In ms. */
+/**
+ * By then the server has answered, even if only that the statement took too long; if silent for longer, the connection is
+ * dead. In ms.
+ */
 const SILENT_MS = LIMITS.statement + 2_000;
 
 const LIMITED = [
   `SET statement_timeout = ${LIMITS.statement}`,
   `SET lock_timeout = ${LIMITS.lock}`,
   `SET idle_in_transaction_session_timeout = ${LIMITS.idleInTransaction}`,
-  'SET idle_session_timeout = 0', // the pool ends what it does not need
+  'SET idle_session_timeout = 0', // the pool closes idle connections itself
 ];
 
-/** For a connection of its own whose work takes as long as it takes, or that is idle with a lock. Not every server has all of them. */
+/**
+ * For a dedicated connection whose work has no time limit, or that is idle while it holds a lock. Not every server knows all
+ * of these settings.
+ */
 export const WITHOUT_LIMITS = `
   SELECT set_config(name, '0', false) FROM pg_settings
   WHERE name IN ('statement_timeout', 'lock_timeout', 'transaction_timeout', 'idle_session_timeout',
                  'idle_in_transaction_session_timeout')`;
 
-/** What is acknowledged outlives a crash. A server that waits for more than its own disk goes on to do so. */
+/** Acknowledged writes survive a crash. A server that waits for more than its own disk keeps doing so. */
 export const DURABLE = `
   SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`;
 
-/** What the promises rest on, whatever a server, a role or a URL set for its connections. */
+/** Settings that the service's guarantees depend on, whatever a server, a role or a URL sets for its connections. */
 const PROMISED = [
-  // A decision under a lock sees what was committed before the lock was had.
+  // A decision under a lock must see what was committed before the lock was acquired.
   `SET default_transaction_isolation = 'read committed'`,
   DURABLE,
   `SET datestyle = 'ISO'`,
 ];
 
 /**
- * Every statement of a request is found by index. A plan that was made while a table had one page would read all of it, and
- * stays in the connection until the table is analyzed again; compiling a statement takes longer than running it. A plan made for
- * the values of one request takes them for rarer than they are, and is made anew five times in each connection: a page of a
- * large snapshot took 147 ms with it and 2 ms with the plan for all.
+ * Every statement of a request uses an index. A plan made while a table had one page would scan all of it, and stays in the
+ * connection until the table is analyzed again; JIT compilation takes longer than the statement. A custom plan for the values
+ * of one request underestimates how frequent they are, and each connection makes it five times: a page of a large snapshot
+ * took 147 ms with a custom plan and 2 ms with the generic one.
  */
 const PLANNED = ['SET enable_seqscan = off', 'SET jit = off', `SET plan_cache_mode = 'force_generic_plan'`];
 
 /**
- * The first that a connection of the pool says. Not as parameters of its start: a pooler refuses those, and `options` in a URL
+ * The first statement on a connection of the pool. Not startup parameters: a pooler refuses those, and `options` in a URL
  * would replace them.
  */
 const SETTINGS = [...LIMITED, ...PROMISED, ...PLANNED].join('; ');
 
-/** Makes a new connection one that migrates, and holds the start lock meanwhile. */
+/** Prepares a new connection for migrations and for holding the start lock. */
 export async function beginUnhurried(client: ClientBase): Promise<void> {
   await client.query(WITHOUT_LIMITS);
 }
 
-/** Makes a new connection one of the pool's. */
+/** Prepares a new connection of the pool. */
 export async function beginSession(client: ClientBase): Promise<void> {
   endWhenSilent(client, SILENT_MS);
   await client.query(SETTINGS);

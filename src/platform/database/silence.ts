@@ -1,14 +1,14 @@
 import type { Socket } from 'node:net';
 import type { Client, ClientBase } from 'pg';
 
-/** After a pause of this process, answers that have come meanwhile are read first. */
+/** After a pause of this process, answers that arrived in the meantime are read first. */
 const SECOND_LOOK_MS = 500;
 const GOODBYE_WITHIN_MS = 1_000;
 
 /**
- * Ends a connection on which nothing has come or gone for so long. The server itself ends a statement that takes too long,
- * so this is one that the network has swallowed: without it, whoever waits there would wait for ever, and the pool
- * would never have its connection back.
+ * Destroys a connection on which nothing was received or sent for this long. The server cancels a statement that takes too
+ * long, so a silent connection is one that the network has lost: otherwise its caller would wait forever, and the pool would
+ * never get its connection back.
  */
 export function endWhenSilent(client: ClientBase, afterMs: number): void {
   const stream = streamOf(client);
@@ -22,7 +22,7 @@ export function endWhenSilent(client: ClientBase, afterMs: number): void {
   });
 }
 
-/** Runs `work` while the connection may be silent, as one that waits for a lock is. */
+/** Runs `work` while the connection may be silent, for example while it waits for a lock. */
 export async function mayBeSilent<T>(client: ClientBase, work: () => Promise<T>): Promise<T> {
   const stream = streamOf(client);
   const afterMs = stream.timeout ?? 0;
@@ -34,19 +34,19 @@ export async function mayBeSilent<T>(client: ClientBase, work: () => Promise<T>)
   }
 }
 
-/** Ends a connection outside the pool, and soon also when the server says nothing. Never rejects. */
+/** Closes a connection outside the pool, after a short wait also when the server does not answer. Never rejects. */
 export async function endQuietly(client: Client): Promise<void> {
   const giveUp = setTimeout(() => streamOf(client).destroy(), GOODBYE_WITHIN_MS);
   await client.end().catch(() => undefined);
   clearTimeout(giveUp);
 }
 
-/** It counts as a lost connection. */
+/** Counts as a lost connection. */
 function silence(): Error {
-  return Object.assign(new Error('the database server does not answer any more'), { code: 'ETIMEDOUT' });
+  return Object.assign(new Error('the database server no longer answers'), { code: 'ETIMEDOUT' });
 }
 
-/** The driver has no words for it. */
+/** Reaches into the driver, which has no API for this. */
 function streamOf(client: ClientBase): Socket {
   return (client as unknown as { connection: { stream: Socket } }).connection.stream;
 }

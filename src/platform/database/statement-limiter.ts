@@ -1,59 +1,60 @@
 import { KeyedCounter } from '../async/index.js';
 import { requestScope } from '../log/index.js';
 
-/** A statement that has waited so long goes all the same, if a connection is free: those at work are slow. */
+/** A statement that has waited this long may start beyond the limit if a connection is free: the active statements are slow. */
 const PATIENCE_MS = 50;
 /** As long as the pool itself would wait for a connection. */
 const LONGEST_WAIT_MS = 5_000;
 
-/** A user who has asked for something so recently counts as being here. */
+/** A user with a request within this time counts as active. */
 const LATELY_MS = 1_000;
 
-/** Begins as the pool's own error, so that it counts as one: nothing was sent, and a retry may succeed. */
+/** Starts with the text of the pool's own error, so that it is classified the same: nothing was sent, and a retry may succeed. */
 const NO_CONNECTION = 'timeout exceeded when trying to connect: all connections are in use';
 
-/** What the service does of its own accord counts as one more client. */
+/** The service's own work counts as one more client. */
 const SERVICE = 'service';
 
 export interface StatementLimits {
-  /** Statements at work. */
+  /** Maximum number of concurrent statements. */
   readonly atOnce: number;
-  /** Statements and transactions together: the size of the pool. */
+  /** Maximum number of statements and transactions together: the size of the pool. */
   readonly connections?: number;
   readonly patienceMs?: number;
 }
 
 interface Waiter {
   readonly client: string;
-  /** Goes before all of later rounds. A client has one waiter in each. */
+  /** Served before all later rounds. A client has one waiter per round. */
   readonly round: number;
   readonly isStatement: boolean;
-  /** Whether it goes as soon as a connection is free, however many statements are at work. */
+  /** Whether it starts as soon as a connection is free, regardless of the number of active statements. */
   isUrgent: boolean;
   readonly start: () => void;
 }
 
 /**
- * Decides who works with the database next, before the pool is asked, which serves in the order of arrival. Clients, who are
- * users or networks, go round robin: a client with hundreds of statements delays another by one of them for each connection.
+ * Decides who uses the database next, in front of the pool, which serves in order of arrival. Clients (users or networks) are
+ * served round robin: a client with hundreds of statements delays another client by one statement per connection.
  *
- * So many statements are at work at once, and of one client fewer, so that a client with long ones leaves room. The others
- * wait, but not for long: that spares a machine, and only a client's own limit is one to rely on. Transactions wait for a connection alone. What a statement has returned is told after the next one has been
- * sent, where a connection is idle: the database is then at work while the answer is used.
+ * The number of concurrent statements is limited, for one client more strictly, so that a client with slow statements leaves
+ * room. Other statements wait, but not for long: the overall limit saves the machine's resources, and only the limit per
+ * client is one to rely on. Transactions wait only for a connection. Where a connection is idle, the result of a statement is
+ * delivered after the next statement has been sent: the database then works while the result is processed.
  */
 export class StatementLimiter {
   private readonly atOnce: number;
   private readonly connections: number;
   private readonly patienceMs: number;
-  /** Statements of one client at once: while no other user has asked for anything lately, and else. */
+  /** Concurrent statements of one client: while no other user was recently active, and otherwise. */
   private readonly ofOne: { readonly alone: number; readonly beside: number };
   private readonly transactionsOfOne: number;
   private readonly lately = new RecentUsers();
   private readonly statements = new KeyedCounter();
   private readonly transactions = new KeyedCounter();
-  /** Of the waiter that went last. */
+  /** Round of the waiter that started last. */
   private round = 0;
-  /** By round, then by arrival. An array: a map of waiters would keep them from being collected young. */
+  /** By round, then by arrival. An array: a map would keep waiters from being collected in the young generation. */
   private readonly line: Waiter[] = [];
 
   constructor({ atOnce, connections = Infinity, patienceMs = PATIENCE_MS }: StatementLimits) {
@@ -72,7 +73,7 @@ export class StatementLimiter {
     return this.line.length;
   }
 
-  /** Runs a single statement in its turn. */
+  /** Runs a single statement when it is its turn. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     const client = currentClient();
     this.lately.note(requestScope.getStore()?.userId);
@@ -86,7 +87,7 @@ export class StatementLimiter {
     }
   }
 
-  /** Runs a transaction, which has a connection until its end. Its own statements take no turns: others wait for its locks. */
+  /** Runs a transaction, which keeps a connection until its end. Its statements do not queue: others wait for its locks. */
   async transaction<T>(work: () => Promise<T>): Promise<T> {
     const client = currentClient();
     if (this.mayGo(client, false, true)) this.transactions.increment(client);
@@ -131,7 +132,7 @@ export class StatementLimiter {
     });
   }
 
-  /** A client's waiters come one in each round; the first of them in the round after the present one. */
+  /** A client's waiters get one round each; the first one gets the round after the current one. */
   private enqueue(waiting: Omit<Waiter, 'round'>): Waiter {
     const own = this.line.findLast(({ client }) => client === waiting.client);
     const round = Math.max(this.round, own?.round ?? 0) + 1;
@@ -140,7 +141,7 @@ export class StatementLimiter {
     return waiter;
   }
 
-  /** Whether there was one to start. */
+  /** Returns whether a waiter was started. */
   private callNext(): boolean {
     let hasCalled = false;
     while (this.callOne()) hasCalled = true;
@@ -160,12 +161,12 @@ export class StatementLimiter {
   }
 }
 
-/** Which users have asked for something lately, as far as it takes to tell whether a client is alone. */
+/** Which users were recently active, as far as needed to tell whether a client is alone. */
 class RecentUsers {
   private latest = { client: '', at: -Infinity };
   private before = this.latest;
 
-  /** Nothing is noted of a network: it may be that of a user who is not known yet. */
+  /** Networks are not recorded: one may belong to a user who is not known yet. */
   note(userId: string | undefined): void {
     if (userId === undefined) return;
     if (userId !== this.latest.client) this.before = this.latest;
@@ -185,7 +186,7 @@ function currentClient(): string {
   return scope ? (scope.userId ?? scope.network) : SERVICE;
 }
 
-/** After a pause of the process the timers of all come due before it has read a single answer: then they wait once more. */
+/** After a pause of the process, all timers fire before it has read a single answer; in that case they wait once more. */
 function after(ms: number, then: () => void): { readonly stop: () => void } {
   let since = performance.now();
   const due = (): void => {
@@ -200,5 +201,5 @@ function after(ms: number, then: () => void): { readonly stop: () => void } {
   return { stop: () => clearTimeout(timer) };
 }
 
-/** The pool sends a statement in a tick of its own. Between such ticks no promise goes on. */
+/** The pool sends a statement in its own tick. No promise continues between such ticks. */
 const untilSent = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));

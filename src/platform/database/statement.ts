@@ -1,4 +1,4 @@
-/** A prepared statement: `name` is unique in the service, `text` stands whole. */
+/** A prepared statement: `name` is unique in the service, `text` is complete. */
 export interface Statement {
   readonly name: string;
   readonly text: string;
@@ -10,13 +10,13 @@ export type Parameter =
 
 const statements = new Map<string, Statement>();
 
-/** @throws when the name stands for another text: a connection would run whichever it had prepared first */
+/** @throws when another text has the same name: a connection would run whichever it prepared first */
 export function statement(name: string, text: string): Statement {
   const known = statements.get(name) ?? { name, text };
-  if (known.text !== text) throw new Error(`two statements are called ${name}`);
+  if (known.text !== text) throw new Error(`two statements have the name ${name}`);
   statements.set(name, known);
   return known;
 }
 
-/** Those of all modules that are loaded. */
+/** The statements of all loaded modules. */
 export const knownStatements = (): readonly Statement[] => [...statements.values()];

@@ -1,32 +1,32 @@
 import { Global, Injectable, Module } from '@nestjs/common';
 
-/** How to look, and what to do about what is found. */
+/** How to examine, and whether to repair. */
 export interface Examination {
   readonly now: Date;
-  /** Whether to read every byte there is. */
+  /** Whether to read every stored byte. */
   readonly isDeep: boolean;
-  /** Whether to cure what can be cured. */
+  /** Whether to repair what can be repaired. */
   readonly fix: boolean;
 }
 
-/** Something that is not as it should be. */
+/** A fault that a check has found. */
 export interface Finding {
-  /** What kind of fault, in a word or two: `missing bytes`. */
+  /** The kind of fault, in a word or two: `missing bytes`. */
   readonly fault: string;
-  /** What has it: a key, an id. Nothing secret. */
+  /** What is affected: a key, an id. Nothing secret. */
   readonly subject: string;
-  /** What is wrong, in a sentence. */
+  /** What is wrong, in one sentence. */
   readonly problem: string;
-  /** What to do, in a sentence. */
+  /** What to do, in one sentence. */
   readonly cure: string;
-  /** Whether it was cured. */
+  /** Whether it was repaired. */
   readonly isFixed: boolean;
 }
 
-/** Looks at one promise and tells where it is broken. Must be safe beside a running service. */
+/** Checks one guarantee and reports where it is broken. Must be safe next to a running service. */
 export type Check = (examination: Examination) => AsyncIterable<Finding>;
 
-/** Looks whether the service's promises hold. The modules that keep them add how to look, at set-up. */
+/** Checks that the service's guarantees hold. The modules that give them register their checks at set-up. */
 @Injectable()
 export class Doctor {
   private readonly checks: Check[] = [];
@@ -35,7 +35,7 @@ export class Doctor {
     this.checks.push(check);
   }
 
-  /** Everything that is found, one check after the other. */
+  /** Runs one check after the other and yields all findings. */
   async *examine(examination: Examination): AsyncGenerator<Finding> {
     for (const check of this.checks) yield* check(examination);
   }

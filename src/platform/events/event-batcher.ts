@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { Log } from '../log/index.js';
 import type { BusEvent } from './event-carrier.js';
 
-/** PostgreSQL takes 7,999 bytes. */
+/** PostgreSQL limits a NOTIFY payload to 7,999 bytes. */
 const MAX_PAYLOAD_BYTES = 7_000;
 
-/** Beyond, what waits is dropped: listeners look for themselves, so this costs seconds and no change. */
+/** Beyond this, events are dropped: listeners also poll, so this costs seconds but loses no change. */
 const MAX_WAITING = 10_000;
 
-/** A message costs PostgreSQL as much as a commit, and a busy service commits a thousand times a second. */
+/** For PostgreSQL, a message is as expensive as a commit, and a busy service commits a thousand times a second. */
 const BETWEEN_MS = 10;
 
 const FIRST_RETRY_MS = 250;
@@ -17,9 +17,8 @@ const LAST_RETRY_MS = 10_000;
 type Envelope = readonly [origin: string, events: readonly (readonly [topic: string, key: string])[]];
 
 /**
- * Events on their way to the other instances: in memory, lost on a crash, and beyond 10,000 dropped, as listeners
- * look for themselves. The first goes at once; what comes within the next 10 ms goes with the next message, equal
- * events as one.
+ * Queues events for the other instances: in memory, lost on a crash, and dropped beyond 10,000, because listeners also poll.
+ * The first event is sent immediately; events within the next 10 ms share the next message, with duplicates merged.
  */
 export class EventBatcher {
   private readonly origin = randomUUID();
@@ -40,17 +39,17 @@ export class EventBatcher {
     this.sending ??= this.sendAll();
   }
 
-  /** What a payload of another instance says; nothing for our own, which has been heard here already. */
+  /** The events in a payload from another instance; none for our own payloads, whose events were delivered here already. */
   read(payload: string): BusEvent[] {
     try {
       const [origin, events] = JSON.parse(payload) as Envelope;
       return origin === this.origin ? [] : events.map(([topic, key]) => ({ topic, key }));
     } catch {
-      return []; // not of this service, or of another version of it
+      return []; // not from this service, or from another version
     }
   }
 
-  /** Sends what is waiting, unless the link is down. */
+  /** Sends the queued events, unless the link is down. */
   async close(): Promise<void> {
     this.isClosed = true;
     this.endPause();
@@ -67,17 +66,17 @@ export class EventBatcher {
         if (!isCut) await this.pause(BETWEEN_MS);
       } catch (err) {
         if (this.isClosed) return;
-        // Once an outage: it may last.
-        if (this.retryMs === FIRST_RETRY_MS) this.log.warn({ err }, 'cannot tell the other instances');
+        // Log once per outage: it may last.
+        if (this.retryMs === FIRST_RETRY_MS) this.log.warn({ err }, 'cannot notify the other instances');
         for (const event of events) this.waiting.set(`${event.topic} ${event.key}`, event);
         await this.pause(this.retryMs);
         this.retryMs = Math.min(this.retryMs * 2, LAST_RETRY_MS);
       }
     }
-    this.sending = undefined; // with nothing between it and the last look: what came there would wait for the next event
+    this.sending = undefined; // right after the last check: an event in between would wait for the next one
   }
 
-  /** Ended by `close`: a shutdown does not wait, for a link that is down least of all. */
+  /** `close` ends the pause: a shutdown does not wait, least of all for a link that is down. */
   private async pause(ms: number): Promise<void> {
     if (this.isClosed) return;
     await new Promise<void>((resolve) => {
@@ -89,7 +88,7 @@ export class EventBatcher {
     });
   }
 
-  /** All that waits, or as much of it as one message holds. */
+  /** All queued events, or as many as fit into one message. */
   private nextBatch(): BusEvent[] {
     const events: BusEvent[] = [];
     let bytes = this.origin.length + 8;

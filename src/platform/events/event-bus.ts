@@ -2,13 +2,13 @@ import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } f
 import { Log } from '../log/index.js';
 import { type BusEvent, EventCarrier, type Topic } from './event-carrier.js';
 
-/** @param detail what the publisher has said besides; always undefined for events of other instances */
+/** @param detail what the publisher added; always undefined for events from other instances */
 export type Listener<Detail> = (key: string, origin: 'here' | 'elsewhere', detail?: Detail) => void;
 
 /**
- * Tells all instances of what has been committed. Publishing never fails, never waits and is never part of a
- * transaction. An event may be lost, doubled or late: whoever must not miss anything also looks for itself now and
- * then, and at once after a gap.
+ * Tells all instances what was committed. Publishing never fails, never waits and is never part of a transaction. An event may
+ * be lost, duplicated or late: a listener that must not miss anything also polls from time to time, and immediately after a
+ * gap.
  */
 @Injectable()
 export class EventBus implements OnApplicationBootstrap, OnApplicationShutdown {
@@ -20,7 +20,7 @@ export class EventBus implements OnApplicationBootstrap, OnApplicationShutdown {
     private readonly log: Log,
   ) {}
 
-  /** To be called after COMMIT. Listeners here hear it now, those on other instances within milliseconds. */
+  /** Call this after COMMIT. Listeners on this instance are called immediately, those on other instances within milliseconds. */
   publish<Detail = never>(event: BusEvent<Detail>, detail?: NoInfer<Detail>): void {
     this.dispatch(event, 'here', detail);
     this.carrier.send(event);
@@ -32,7 +32,7 @@ export class EventBus implements OnApplicationBootstrap, OnApplicationShutdown {
     listeners.add(listener);
   }
 
-  /** The link to the other instances was cut and is back: anything may have been missed. */
+  /** Called when the link to the other instances was interrupted and works again: any event may have been missed. */
   onGap(listener: () => void): void {
     this.gapListeners.add(listener);
   }
@@ -54,7 +54,7 @@ export class EventBus implements OnApplicationBootstrap, OnApplicationShutdown {
       ?.forEach((listener) => this.guarded(() => listener(key, origin, detail as never)));
   }
 
-  /** A listener's fault is its own: neither the write that was committed nor the other listeners may suffer. */
+  /** The failure of a listener must affect neither the committed write nor other listeners. */
   private guarded(work: () => void): void {
     try {
       work();

@@ -8,7 +8,7 @@ import { EventCarrier } from './event-carrier.js';
 import { PostgresCarrier } from './postgres-carrier.js';
 import { RedisCarrier } from './redis-carrier.js';
 
-/** The event bus: over Redis where there is one, else over PostgreSQL. */
+/** The event bus: over Redis if configured, otherwise over PostgreSQL. */
 @Global()
 @Module({
   providers: [

@@ -12,8 +12,8 @@ const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 5_000;
 
 /**
- * LISTEN on a connection of its own and NOTIFY on another, both outside the pool. NOTIFY stands alone and never in a
- * write's transaction: there it would take a lock of the whole database at every commit.
+ * Uses one dedicated connection for LISTEN and another for NOTIFY, both outside the pool. NOTIFY never runs in a write's
+ * transaction: there it would take a database-wide lock at every commit.
  */
 export class PostgresCarrier extends EventCarrier {
   private readonly batcher: EventBatcher;
@@ -54,7 +54,7 @@ export class PostgresCarrier extends EventCarrier {
     for (const client of [this.listener, this.notifier]) if (client) await endQuietly(client);
   }
 
-  /** Connects and listens; when that fails, tries again later for as long as it takes. */
+  /** Connects and listens; on failure, retries indefinitely. */
   private async listen(): Promise<void> {
     const client = this.database.dedicatedClient('listen', ANSWER_WITHIN_MS);
     client.on('error', () => this.lose(client));
@@ -66,11 +66,11 @@ export class PostgresCarrier extends EventCarrier {
       await client.query(`SET idle_session_timeout = 0; LISTEN ${CHANNEL}`);
       this.retryMs = FIRST_RETRY_MS;
       this.isOutageTold = false;
-      // Also after the first time: what was committed before this moment was not heard.
+      // Also after the first connection: what was committed before this moment was not received.
       this.onGap();
     } catch (err) {
       if (!this.isOutageTold) this.log.warn({ err }, 'cannot listen to the other instances');
-      this.isOutageTold = true; // it may last
+      this.isOutageTold = true; // log once per outage
       this.lose(client);
     }
   }
@@ -83,7 +83,7 @@ export class PostgresCarrier extends EventCarrier {
     this.retryMs = Math.min(this.retryMs * 2, LAST_RETRY_MS);
   }
 
-  /** A connection that the network has swallowed says nothing: it must be asked. */
+  /** A connection that the network has lost reports nothing, so it must be queried. */
   private async checkListener(): Promise<void> {
     const client = this.listener;
     await client?.query('SELECT').catch(() => this.lose(client));

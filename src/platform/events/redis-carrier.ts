@@ -5,7 +5,7 @@ import { EventBatcher } from './event-batcher.js';
 
 const CHANNEL = 'cloud-sync:events';
 
-/** Redis publish and subscribe, where REDIS_URL is set. */
+/** Redis publish/subscribe, used when REDIS_URL is set. */
 export class RedisCarrier extends EventCarrier {
   private readonly batcher: EventBatcher;
   private readonly subscriber: Redis;
@@ -16,7 +16,7 @@ export class RedisCarrier extends EventCarrier {
   ) {
     super();
     this.batcher = new EventBatcher((payload) => redis.publish(CHANNEL, payload), log);
-    // Subscribes again by itself after each reconnection.
+    // ioredis subscribes again after each reconnection.
     this.subscriber = redis.duplicate({
       maxRetriesPerRequest: null,
       enableOfflineQueue: true,

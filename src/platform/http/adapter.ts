@@ -15,8 +15,8 @@ import { Lingering } from './linger.js';
 import { limitPipelining, noteComplete } from './pipelining.js';
 
 /**
- * A request that is an upgrade only when it asks for a WebSocket. Node hands every request with an `Upgrade` header to
- * the one listener there is for them; an offer of h2c, as some HTTP clients make with every request, is to be ignored.
+ * Counts as an upgrade only if it asks for a WebSocket. Node passes every request with an `Upgrade` header to its upgrade
+ * listener; an offer of h2c, which some HTTP clients send with every request, must be ignored.
  */
 class UpgradableRequest extends IncomingMessage {
   private isUpgrade = false;
@@ -30,7 +30,7 @@ class UpgradableRequest extends IncomingMessage {
     this.isUpgrade = isUpgrade;
   }
 
-  /** Node.js pushes null when it has parsed the last byte. */
+  /** Node.js pushes null after it has parsed the last byte. */
   override push(chunk: unknown, encoding?: BufferEncoding): boolean {
     if (chunk === null) noteComplete(this);
     return super.push(chunk, encoding);
@@ -39,23 +39,26 @@ class UpgradableRequest extends IncomingMessage {
 
 const MAX_HEADER_BYTES = 16 * 1024;
 
-/** Sockets included. Each costs a file descriptor and some 10 KiB; the machine's own limit comes before this on small ones. */
+/**
+ * Includes WebSockets. A connection costs a file descriptor and about 10 KiB; on small machines, the system's own limit is
+ * reached first.
+ */
 const MAX_CONNECTIONS = 10_000;
 
 const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+\s*(?:;.*)?$/;
 
-/** Instead of an address that cannot be read: what in it is a secret or a plaintext cannot be told either. */
+/** Logged instead of an unparsable URL: nobody can tell which part of it is a secret or plaintext. */
 const UNREADABLE = '[unreadable]';
 
 export interface AdapterOptions {
   readonly trustProxy: boolean;
   readonly isHttps: boolean;
   readonly maxFileBytes: number;
-  /** Whether there are limits to what one client may have; `RATE_LIMIT_PER_MINUTE=0` switches them off. */
+  /** Whether limits per client apply; `RATE_LIMIT_PER_MINUTE=0` switches them off. */
   readonly hasLimits: boolean;
 }
 
-/** Fastify as this service uses it: bodies unread until a handler asks, long path parameters, flat errors. */
+/** Configures Fastify for this service: bodies are unread until a handler asks, long path parameters, flat errors. */
 export function createAdapter(
   logger: Logger,
   inFlight: InFlightRequests,
@@ -67,11 +70,11 @@ export function createAdapter(
     // One proxy: `onlyClientAddress` leaves one entry in X-Forwarded-For.
     trustProxy: options.trustProxy ? (_address, hop) => hop === 0 : false,
     genReqId: () => randomUUID(),
-    // An encrypted path has up to 4,096 characters and the router's default is 100: longer ones must reach validation.
+    // An encrypted path has up to 4,096 characters, and the router's default is 100: longer ones must reach validation.
     routerOptions: { maxParamLength: MAX_HEADER_BYTES },
-    // Longer than a proxy's idle time-out, so that the proxy never meets a closing connection.
+    // Longer than the idle timeout of a proxy, so that the proxy never uses a connection that is closing.
     keepAliveTimeout: 72_000,
-    // A silent socket is dropped; a slow one may take its time with a large file.
+    // A silent socket is closed; a slow client may take its time with a large file.
     connectionTimeout: 60_000,
     requestTimeout: 15 * 60_000,
     http: {
@@ -79,9 +82,9 @@ export function createAdapter(
       maxHeaderSize: MAX_HEADER_BYTES,
       headersTimeout: 10_000,
       connectionsCheckingInterval: 5_000,
-      requireHostHeader: false, // checked below: Node's own refusal has no body and no request id
+      requireHostHeader: false, // checked below: Node's own refusal has neither body nor request id
     },
-    // The router would answer `*` itself, without the headers that every answer has.
+    // The router would answer `*` itself, without the headers of every other response.
     rewriteUrl: ({ url = '/' }) => (url === '*' ? '/*' : url),
     multipart: false,
     frameworkErrors: refuseUnroutable(logger, headers),
@@ -112,13 +115,13 @@ export function createAdapter(
   return adapter;
 }
 
-/** Fastify would parse before the guards run, and its limit does not bind streams: routes read for themselves. */
+/** Fastify would parse before the guards run, and its limit does not apply to streams: routes read their own bodies. */
 function leaveBodiesUnread(fastify: FastifyInstance): void {
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
 }
 
-/** Without a status when the connection ended before there was one. */
+/** Logs without a status if the connection ended before there was one. */
 function logRequest(logger: Logger, request: FastifyRequest, reply: FastifyReply, end: RequestEnd): void {
   const { id: requestId } = request;
   const { ip } = end;
@@ -129,12 +132,12 @@ function logRequest(logger: Logger, request: FastifyRequest, reply: FastifyReply
   logger[err ? 'error' : 'info']({ requestId, req: request, status, ms, brokenOff, err, ip }, 'request');
 }
 
-/** For `request.ip`: the framework takes the last entry as it stands, with its port, and for what it is not. */
+/** For `request.ip`: the framework takes the last entry literally, with its port, even if it is not an address. */
 function onlyClientAddress(request: IncomingMessage): void {
   request.headers['x-forwarded-for'] = clientAddress(request, true);
 }
 
-/** The framework would refuse it before anybody has asked who is asking (401); no route looks at it. */
+/** The framework would refuse the request before authentication (401); no route reads this header. */
 function forgetUnreadableContentType({ headers }: IncomingMessage): void {
   if (!MEDIA_TYPE.test(headers['content-type'] ?? '')) delete headers['content-type'];
 }
@@ -148,20 +151,20 @@ class ExpectationFailed extends ApiError {
 }
 
 /**
- * Tells requests with an `Expect` that is not 100-continue. Node would refuse them without a body, a request id and a
- * line in the log, so they are sent on as if they had none.
+ * Detects requests with an `Expect` other than 100-continue. Node would refuse them without a body, a request id or a log
+ * line, so they are passed on as ordinary requests.
  */
 function unmetExpectations({ server }: FastifyInstance): (request: IncomingMessage) => boolean {
   const unmet = new WeakSet<IncomingMessage>();
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     unmet.add(request);
-    response.setHeader('connection', 'close'); // the body may never come, and nobody can tell where the next request begins
+    response.setHeader('connection', 'close'); // the body may never arrive, so the start of the next request is unknown
     server.emit('request', request, response);
   });
   return (request) => unmet.has(request);
 }
 
-/** Addresses that the router cannot even read: they meet no hook and no filter. */
+/** Refuses URLs that the router cannot parse: they reach no hook and no filter. */
 function refuseUnroutable(logger: Logger, headers: Readonly<Record<string, string>>) {
   return (error: { statusCode?: number }, request: FastifyRequest, reply: FastifyReply): void => {
     const { id: requestId, method, ip } = request;
@@ -174,10 +177,10 @@ function refuseUnroutable(logger: Logger, headers: Readonly<Record<string, strin
   };
 }
 
-/** Bytes that are no HTTP request never reach the router; they get a flat answer and a line in the log all the same. */
+/** Malformed HTTP never reaches the router; it still gets a flat error response and a log line. */
 function refuseMalformedRequest(logger: Logger, lingering: Lingering) {
   return (error: Error & { code?: string }, socket: Socket): void => {
-    if (lingering.has(socket) || !socket.writable) socket.destroy(); // it has its answer, and would be held for good
+    if (lingering.has(socket) || !socket.writable) socket.destroy(); // it has been answered, and would stay open forever
     if (error.code === 'ECONNRESET' || !socket.writable) return;
     const requestId = randomUUID();
     const status = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 }[error.code ?? ''] ?? 400;

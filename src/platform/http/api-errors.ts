@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 
 /**
- * The errors that a caller may see: one class per status, answered as `{ error: message, ...fields }`, on pages as
- * text. A message never contains a secret or a row of somebody else.
+ * The errors that a client may see: one class per status, sent as `{ error: message, ...fields }`, on pages as text. A message
+ * never contains a secret or data of another user.
  */
 export abstract class ApiError extends Error {
   abstract readonly status: number;
@@ -66,7 +66,7 @@ export class RangeNotSatisfiable extends ApiError {
   readonly status = 416;
 }
 
-/** The address answers to the WebSocket protocol alone. */
+/** The URL only accepts the WebSocket protocol. */
 export class UpgradeRequired extends ApiError {
   readonly status = 426;
   constructor() {
@@ -81,7 +81,7 @@ export class TooManyRequests extends ApiError {
   }
 }
 
-/** A retry may cure it; nothing was half-written. */
+/** A retry may succeed; nothing was partially written. */
 export class ServiceUnavailable extends ApiError {
   readonly status = 503;
   constructor(message = 'the service is temporarily unavailable', retryAfterSeconds = 2) {
@@ -89,14 +89,14 @@ export class ServiceUnavailable extends ApiError {
   }
 }
 
-/** What was to be stored has no room in the account. */
+/** The account has no space for what was to be stored. */
 export class InsufficientStorage extends ApiError {
   readonly status = 507;
 }
 
 const faults = new WeakMap<FastifyRequest, unknown>();
 
-/** What breaks off an answer that has begun: nobody can be told any more, so it stands in the request's line of the log. */
+/** Records an error that ends a response after its start: the client can no longer be told, so the request's log line has it. */
 export function noteFault(request: FastifyRequest, error: unknown): void {
   if (!(error instanceof ApiError)) faults.set(request, error);
 }

@@ -12,17 +12,20 @@ import { inTime } from '../clock/index.js';
 import { BadRequest, PayloadTooLarge, RequestTimeout, UnsupportedMediaType } from './api-errors.js';
 import { parseJsonObject } from './json.js';
 
-/** Makes the decorator of a handler's parameter. @param read gives its value, or throws what the caller is answered */
+/**
+ * Creates a decorator for a handler's parameter.
+ * @param read returns its value, or throws the error for the client
+ */
 export const fromRequest = (read: (request: FastifyRequest) => unknown): (() => ParameterDecorator) =>
   createParamDecorator((_: unknown, context: ExecutionContext) => read(context.switchToHttp().getRequest()));
 
-/** `forbidUnknownValues` is for values without a class: a class that declares nothing takes any body. */
+/** `forbidUnknownValues` is for values without a class: a class without declared properties accepts any body. */
 const RULES: ValidatorOptions = { whitelist: true, stopAtFirstError: true, forbidUnknownValues: false };
 
 /**
- * Validates bodies against their classes (`JsonBody`); other input has decorators that refuse it themselves. Keys that a
- * class does not declare are dropped, so a request can set nothing but what its route offers. Nest's own pipe does the
- * same with promises, at twice the price. Validators must be synchronous: others would be passed over.
+ * Validates bodies against their classes (`JsonBody`); decorators for other input validate it themselves. Drops keys that the
+ * class does not declare, so a request can only set what its route offers. Nest's own pipe does the same with promises, at
+ * twice the cost. Danger: validators must be synchronous; asynchronous ones would be skipped.
  */
 const validation: PipeTransform<object, object> = {
   transform(body, { metatype }: ArgumentMetadata) {
@@ -40,23 +43,29 @@ function firstMessage(errors: ValidationError[]): string {
   return message ?? firstMessage(error.children ?? []);
 }
 
-/** Throws what the caller is answered when something holds no longer. */
+/** Throws the error for the client if a condition no longer holds. */
 type Recheck = () => void | Promise<void>;
 
-/** Not a WeakMap: until all memory is collected, its values are kept, and with these everything of their requests. */
+/**
+ * Not a WeakMap: it keeps its values until a major garbage collection, and with them everything that belongs to their
+ * requests.
+ */
 const RECHECKS = Symbol('rechecks');
 
 type Rechecked = IncomingMessage & { [RECHECKS]?: Recheck[] };
 
 /**
- * Registers a check that is made again when the last byte of the body has come: an upload can take minutes, and what
- * was revoked, ended or switched off meanwhile must not be written.
+ * Registers a check that runs again after the last byte of the body: an upload can take minutes, and must not be written if
+ * its access was revoked, ended or switched off in the meantime.
  */
 export function afterBody(request: Rechecked, recheck: Recheck): void {
   (request[RECHECKS] ??= []).push(recheck);
 }
 
-/** In the order of the guards. @throws what the first of them throws */
+/**
+ * Runs the checks in the order of the guards.
+ * @throws the error of the first check that fails
+ */
 async function recheck(request: Rechecked): Promise<void> {
   for (const one of request[RECHECKS] ?? []) await one();
 }
@@ -64,7 +73,7 @@ async function recheck(request: Rechecked): Promise<void> {
 const JSON_LIMIT = 1024 * 1024;
 const JSON_TIMEOUT_MS = 30_000;
 
-/** The client closed the connection in mid-body: nobody is left to answer. */
+/** The client closed the connection before the end of the body: nobody receives the response. */
 class ClientGone extends BadRequest {
   constructor() {
     super('the request body ended before it was complete');
@@ -72,12 +81,12 @@ class ClientGone extends BadRequest {
 }
 
 /**
- * The chunks of a request body, as they arrive. Nothing is read before somebody iterates, so guards refuse a
- * request before its body costs anything.
- * @param onChunk is told how many bytes each chunk has, before anybody else sees it. What it returns is waited for, and the next
- * chunk is not read meanwhile; what it throws ends the body
- * @throws PayloadTooLarge as soon as more than `limit` bytes are declared or have come
- * @throws ClientGone when the connection ends first, and after the last byte what the guards find when they are asked again
+ * Yields the chunks of a request body as they arrive. Reads nothing before iteration starts, so guards refuse a request before
+ * its body costs anything.
+ * @param onChunk called with the size of each chunk before the chunk is yielded. The next chunk is not read until its promise
+ * resolves; if it throws, the body ends with that error
+ * @throws PayloadTooLarge as soon as more than `limit` bytes are declared or received
+ * @throws ClientGone when the connection ends first; after the last byte, the errors of the repeated guards
  */
 export async function* bodyChunks(
   request: IncomingMessage,
@@ -91,7 +100,7 @@ export async function* bodyChunks(
 
   let received = 0;
   try {
-    // destroyOnReturn: an early end of the loop must leave the socket open for the answer
+    // destroyOnReturn: leaving the loop early must keep the socket open for the response.
     for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       received += chunk.length;
       if (received > limit) throw tooLarge(limit);
@@ -107,13 +116,16 @@ export async function* bodyChunks(
   await recheck(request);
 }
 
-/** How long a request says that its body is; undefined when it does not. */
+/** The declared length of a request body; undefined if there is none. */
 export function declaredLength({ headers }: IncomingMessage): number | undefined {
   const length = headers['content-length'];
   return length === undefined ? undefined : Number(length);
 }
 
-/** A whole body in memory; `limit` in bytes. Errors as in `bodyChunks`, and RequestTimeout after 30 s unless told. */
+/**
+ * Reads a whole body into memory; `limit` in bytes. Throws the same errors as `bodyChunks`, and RequestTimeout after 30 s by
+ * default.
+ */
 export async function readBody(
   request: IncomingMessage,
   limit: number,
@@ -133,15 +145,15 @@ function tooLarge(limit: number): PayloadTooLarge {
   return new PayloadTooLarge(`the request body is larger than ${limit} bytes`);
 }
 
-/** Of a parameter's metadata: by this factory it is known for a JSON body. */
+/** Identifies a JSON body in the metadata of a handler's parameter. */
 export const jsonBodyFactory = (limit: number, context: ExecutionContext): Promise<Record<string, unknown>> =>
   readBody(context.switchToHttp().getRequest<FastifyRequest>().raw, limit).then(parseJsonObject);
 
 const readJsonBody = createParamDecorator(jsonBodyFactory);
 
 /**
- * The validated JSON body of a route, read after the guards have let the request in.
- * @param limit in bytes; 1 MiB unless told
+ * The validated JSON body of a route, read after the guards have accepted the request.
+ * @param limit in bytes; 1 MiB by default
  */
 export function JsonBody(limit = JSON_LIMIT): ParameterDecorator {
   return readJsonBody(limit, validation as PipeTransform);

@@ -3,15 +3,15 @@ import type { Socket } from 'node:net';
 import { KeyedCounter } from '../async/index.js';
 import { addressKey, networkKey } from './client-address.js';
 
-/** A tenth of what the server takes. An office behind one address has some hundreds; a family's ten devices have fifty. */
+/** A tenth of the server's limit. An office behind one address has some hundreds; a family's ten devices have fifty. */
 export const CONNECTIONS_PER_ADDRESS = 1_000;
 
-/** The limit for an IPv6 /48, which holds 65,536 of the /64 that are counted as addresses. */
+/** The limit for an IPv6 /48, which has 65,536 of the /64 that are counted as addresses. */
 const CONNECTIONS_PER_NETWORK = 2_000;
 
 /**
- * Ends each connection at once that is one too many of its address, which for IPv6 is the /64, or of its /48. For a server
- * that its clients reach directly: behind a proxy all connections are the proxy's.
+ * Immediately closes connections beyond the limit of their address, which for IPv6 is the /64, or of their /48. Only for a
+ * server that clients reach directly: behind a proxy, all connections come from the proxy.
  */
 export function limitConnections(server: Server): void {
   const open = new KeyedCounter();

@@ -4,7 +4,7 @@ import { isOfGoneUser, isTransient } from '../database/index.js';
 import { Log } from '../log/index.js';
 import { ApiError, ServiceUnavailable, Unauthorized } from './api-errors.js';
 
-/** Errors of guards and handlers leave as `{ error, ...fields }`; what a caller must not see goes to the log. */
+/** Sends errors of guards and handlers as `{ error, ...fields }`; what a client must not see goes to the log. */
 @Catch()
 @Injectable()
 export class ErrorFilter implements ExceptionFilter {
@@ -25,10 +25,11 @@ export interface ErrorAnswer {
   readonly body: Record<string, unknown>;
 }
 
-/** What a caller gets to see of an error, and logs the rest of it. */
+/** Returns what a client may see of an error, and logs the rest. */
 export function errorAnswer(error: unknown, requestId: string, log: Log): ErrorAnswer {
   if (error instanceof ApiError) return flat(error);
-  // Let in, and deleted before the write: guards cannot see that coming. The next request is answered the same.
+  // The user passed the guards and was deleted before the write, which guards cannot foresee. The next request gets the same
+  // response.
   if (isOfGoneUser(error)) return flat(new Unauthorized());
   if (isTransient(error)) {
     log.warn({ err: error, requestId }, 'transient fault');
@@ -44,14 +45,14 @@ function flat(error: ApiError): ErrorAnswer {
   return { status: error.status, headers: error.headers, body: { error: error.message, ...error.fields } };
 }
 
-/** The status of a 4xx that the framework raised: unknown route, malformed URL and the like. */
+/** The status of a 4xx raised by the framework: unknown route, malformed URL and so on. */
 function clientErrorStatus(error: unknown): number | undefined {
   const status =
     error instanceof HttpException ? error.getStatus() : (error as { statusCode?: unknown }).statusCode;
   return typeof status === 'number' && status >= 400 && status < 500 ? status : undefined;
 }
 
-/** Never the framework's own text: it repeats the URL, and with it a token in the query. */
+/** Never the framework's own text: it repeats the URL, including a token in the query. */
 export function messageFor(status: number): string {
   const messages: Record<number, string> = {
     404: 'not found',

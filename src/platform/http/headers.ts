@@ -1,4 +1,4 @@
-/** What every answer carries unless its handler says otherwise: an API is never a page, a frame or a cached thing. */
+/** Headers of every response unless its handler overrides them: API responses are never a page, framed or cached. */
 const HEADERS = {
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
@@ -10,14 +10,14 @@ const HEADERS = {
 
 const HSTS = { 'strict-transport-security': 'max-age=31536000' };
 
-/** @param isHttps whether the public address is https, so that browsers may be told to stay there */
+/** @param isHttps whether the public URL is https, so that HSTS can be sent */
 export function securityHeaders(isHttps: boolean): Readonly<Record<string, string>> {
   return isHttps ? { ...HEADERS, ...HSTS } : HEADERS;
 }
 
 type LetIn = (error: null, isLetIn: boolean) => void;
 
-/** For `enableCors`: the listed origins and no other, to whom no header is given; nothing at all when there are none. */
+/** For `enableCors`: allows only the listed origins and sends no headers to any other; disabled when the list is empty. */
 export function corsOptions(origins: string[]): {
   origin: false | ((origin: string | undefined, letIn: LetIn) => void);
   hook: 'preParsing';
@@ -31,7 +31,7 @@ export function corsOptions(origins: string[]): {
   const isListed = (origin: string | undefined): boolean => origin !== undefined && origins.includes(origin);
   return {
     origin: origins.length > 0 ? (origin, letIn) => letIn(null, isListed(origin)) : false,
-    // Not onRequest: that one would answer preflights before they have a request id and the headers above.
+    // Not onRequest: it would answer preflights before they have a request id and the headers above.
     hook: 'preParsing',
     strictPreflight: false, // the plugin's own refusal is plain text
     credentials: true,

@@ -7,7 +7,7 @@ import { QueryTextGuard } from './query-text.guard.js';
 import { RequestMetrics } from './request-metrics.js';
 import { Shutdown } from './shutdown.js';
 
-/** What every route has: flat errors, a limit to how many there are, and time to finish at shutdown. */
+/** Common parts of all routes: flat errors, a limit on concurrent requests, and time to finish at shutdown. */
 @Module({})
 export class HttpModule {
   static with(inFlight: InFlightRequests): DynamicModule {

@@ -5,9 +5,9 @@ import { KeyedCounter, DenseSet } from '../async/index.js';
 import { networkKey } from './client-address.js';
 
 export interface RequestEnd {
-  /** From the request's headers on. */
+  /** Measured from the request's headers. */
   readonly ms: number;
-  /** Whether the answer went out to its last byte; otherwise the connection has ended before. */
+  /** Whether the response was sent to its last byte; otherwise the connection ended first. */
   readonly isAnswered: boolean;
   readonly ip: string;
 }
@@ -17,56 +17,56 @@ type Listener = (request: FastifyRequest, reply: FastifyReply, end: RequestEnd) 
 /** Two devices that sync with sixteen requests each. */
 const FEW = 32;
 
-/** Memory of a request until its answer is sent, without the bytes of the answer. */
+/** Memory of a request until its response has been sent, without the bytes of the response. */
 const BYTES_PER_ANSWER = 32 * 1024;
 
-/** The open connections and the requests that are not over: how many there are, and when each is over. */
+/** Tracks open connections and unfinished requests: how many there are, and when each request is finished. */
 export class InFlightRequests {
   private readonly sockets = new DenseSet<Socket>();
   private readonly responses = new DenseSet<ServerResponse>();
   private readonly listeners: Listener[] = [];
-  /** Requests by the network that they come from. */
+  /** Unfinished requests by client network. */
   private readonly networks = new KeyedCounter();
   private server: Server | undefined;
   private areLast = false;
 
-  /** All that are not over: those with an answer that is not sent yet count. */
+  /** All unfinished requests, including those whose response has not been sent completely. */
   get count(): number {
     return this.responses.size;
   }
 
-  /** Requests without a complete answer. An answer that waits for its client to read it costs memory and no work. */
+  /** Requests without a complete response. A response that waits for its client to read costs memory but no work. */
   get underWay(): number {
     let unanswered = 0;
     for (const { writableEnded } of this.responses) if (!writableEnded) unanswered++;
     return unanswered;
   }
 
-  /** Whether more are under way. Costs next to nothing while there are few. */
+  /** Whether more than `most` requests are being processed. Costs next to nothing while there are few. */
   areMoreThan(most: number): boolean {
     return this.count > most && this.underWay > most;
   }
 
-  /** Whether the network of this address has more requests than an equal share of all, and more than a few. */
+  /** Whether the network of this address has more than an equal share of all requests, and more than a few. */
   hasMoreThanItsShare(ip: string): boolean {
     const { total, size } = this.networks;
     return this.networks.of(networkKey(ip)) > Math.max(FEW, total / size);
   }
 
-  /** Before any other hook: one that refuses a request keeps it from those after it. */
+  /** Must be registered before any other hook: a hook that refuses a request skips the hooks after it. */
   watch(fastify: FastifyInstance): void {
     this.server = fastify.server;
     this.watchServer(fastify.server);
     fastify.addHook('onRequest', (request, reply, done) => {
       const beganAt = performance.now();
-      const { ip } = request; // a connection that has ended has none
+      const { ip } = request; // not available after the connection has ended
       const { raw } = reply;
       const { socket } = request.raw;
       const network = networkKey(ip);
       this.networks.increment(network);
       let isAnswered = false;
-      raw.once('finish', () => (isAnswered = !socket.destroyed)); // it comes too when the rest of an answer is thrown away
-      // Not onResponse: it never comes for a client that has gone.
+      raw.once('finish', () => (isAnswered = !socket.destroyed)); // also emitted when the rest of a response is discarded
+      // Not onResponse: it never fires for a client that has disconnected.
       raw.once('close', () => {
         this.networks.decrement(network);
         const end = { ms: performance.now() - beganAt, isAnswered, ip };
@@ -77,20 +77,20 @@ export class InFlightRequests {
     });
   }
 
-  /** Calls back once when a request is over: at once if it is already, for its client may have gone. */
+  /** Calls back once when a request is finished: immediately if it is already, because its client may have disconnected. */
   whenOver(response: ServerResponse, then: () => void): void {
     if (this.responses.has(response)) response.once('close', then);
     else then();
   }
 
-  /** Whoever listens hears of each request that the router could read. */
+  /** The listener is called for each request that the router could parse. */
   onEnd(listener: Listener): void {
     this.listeners.push(listener);
   }
 
   /**
-   * Ends connections whose clients do not read, those with most unread bytes first, until no more than `maxBytes` are held in
-   * memory; sockets count as well. Returns how many. What is sent as a stream holds next to nothing, however slowly it is read.
+   * Disconnects slow readers, those with most unread bytes first, until at most `maxBytes` are held in memory; includes
+   * WebSockets. Returns the number of connections. A streamed response holds next to nothing, however slowly it is read.
    */
   cutUnread(maxBytes: number): number {
     let bytes = 0;
@@ -113,16 +113,16 @@ export class InFlightRequests {
     return cut;
   }
 
-  /** No new connection from now on, and each answer closes its own. Those that are under way go on. */
+  /** Accepts no new connections from now on, and each response closes its connection. Active requests continue. */
   acceptNoMore(): void {
     this.areLast = true;
-    // That of `http` would also cut off kept connections on which the next request is on its way.
+    // The `close` of `http` would also close keep-alive connections on which the next request is already on its way.
     if (this.server?.listening) Server.prototype.close.call(this.server);
     for (const response of this.responses)
       if (!response.headersSent) response.setHeader('connection', 'close');
   }
 
-  /** How many connections are open, with a request or without. */
+  /** The number of open connections, with or without a request. */
   connections(): Promise<number> {
     return new Promise((resolve) => {
       if (this.server) this.server.getConnections((_error, count) => resolve(count));
@@ -130,7 +130,7 @@ export class InFlightRequests {
     });
   }
 
-  /** Of the server rather than by hooks: these miss requests that the router cannot read, and sockets. */
+  /** Uses the server's events instead of hooks: hooks miss requests that the router cannot parse, and WebSockets. */
   private watchServer(server: FastifyInstance['server']): void {
     const { responses, sockets } = this;
     server.on('connection', (connection: Socket) => {
@@ -149,14 +149,14 @@ export class InFlightRequests {
     });
   }
 
-  /** Of requests that came on one connection together, Node ends only the answer that it was sending. */
+  /** Of several pipelined requests on one connection, Node only ends the response that it was sending. */
   private endQueued(connection: Socket): void {
     for (const response of this.responses)
       if (response.socket === null && response.req.socket === connection) response.emit('close');
   }
 }
 
-/** Bytes of an answer that are not yet in the buffer of its connection. */
+/** Bytes of a response that are not yet in its connection's buffer. */
 function unreadBytes({ writableEnded, writableLength, socket }: ServerResponse): number {
   return writableLength - (socket?.writableLength ?? 0) + (writableEnded ? BYTES_PER_ANSWER : 0);
 }

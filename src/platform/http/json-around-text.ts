@@ -1,16 +1,19 @@
 import { BadRequest, PayloadTooLarge } from './api-errors.js';
 import { parseJsonObject } from './json.js';
 
-/** Names, other members, what the route does not offer. */
+/** Room for names, other members and members that the route does not accept. */
 const MAX_KEPT = 64 * 1024;
 
 /**
- * Scans a JSON object with one large string member as it comes. The caller takes that string; all the rest is kept,
- * with an empty text in its place, and parsed as any other body: it is JSON exactly when the whole is, the string's
- * own rules apart. Characters are latin1, one per byte, until they are parsed.
+ * Scans a JSON object with one large string member while it arrives. The caller consumes that string; everything else is kept,
+ * with an empty string in its place, and parsed like any other body: it is valid JSON exactly if the whole body is, apart from
+ * the rules for the string itself. Characters are latin1, one per byte, until they are parsed.
  */
 export class JsonAroundText {
-  /** Whether what comes now is the text. To be ended by who takes it, before the closing quote, which is read here. */
+  /**
+   * Whether the next characters belong to the long string. The caller resets it before the closing quote, which `read`
+   * consumes.
+   */
   isInText = false;
 
   private readonly seen = new Set<string>();
@@ -19,26 +22,29 @@ export class JsonAroundText {
   private isInString = false;
   private isEscaped = false;
   private stringStart = 0;
-  /** The last text at the top level, which is a name if a colon follows. */
+  /** The last top-level string, which is a name if a colon follows. */
   private lastText = '';
-  /** The member at the top level whose value is due; undefined where a name is. */
+  /** The top-level member whose value comes next; undefined when a name comes next. */
   private member: string | undefined;
 
   /**
-   * @param longMember the member whose text is not kept
-   * @param once members that may not come twice
+   * @param longMember the member whose string is not kept
+   * @param once members that may occur only once
    */
   constructor(
     private readonly longMember: string,
     private readonly once: ReadonlySet<string> = new Set(),
   ) {}
 
-  /** How many characters are kept. */
+  /** The number of kept characters. */
   get length(): number {
     return this.kept.length;
   }
 
-  /** The next character outside of the text. @throws BadRequest, PayloadTooLarge */
+  /**
+   * Reads the next character outside of the long string.
+   * @throws BadRequest, PayloadTooLarge
+   */
   read(char: string): void {
     if (this.kept.length === MAX_KEPT)
       throw new PayloadTooLarge(`the request body has more than ${MAX_KEPT} bytes beside ${this.longMember}`);
@@ -51,12 +57,18 @@ export class JsonAroundText {
     else if (char === ',' && this.depth === 1) this.member = undefined;
   }
 
-  /** All members, after the last byte. @throws BadRequest */
+  /**
+   * All members, after the last byte.
+   * @throws BadRequest
+   */
   members(): Record<string, unknown> {
     return parseJsonObject(Buffer.from(this.kept, 'latin1'));
   }
 
-  /** Those of the first so many characters, which end where the text has begun. @throws BadRequest */
+  /**
+   * The members within the first `length` characters, which end where the long string starts.
+   * @throws BadRequest
+   */
   membersBefore(length: number): Record<string, unknown> {
     return parseJsonObject(Buffer.from(`${this.kept.slice(0, length)}"}`, 'latin1'));
   }
@@ -84,7 +96,7 @@ export class JsonAroundText {
   }
 }
 
-/** A name may be escaped too. */
+/** A name may contain escapes. */
 function nameIn(text: string): string {
   try {
     return String(JSON.parse(text));

@@ -4,15 +4,15 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants } from 'node:zlib';
 import { noteFault } from './api-errors.js';
 
-/** Below, compressing takes longer than sending. */
+/** For smaller texts, compression takes longer than sending. */
 const WORTH_BYTES = 8 * 1024;
 
 const compress = promisify(brotliCompress);
 
-/** Brotli at its quickest: it takes a quarter of gzip's time, and JSON of hashes gets no smaller for more. */
+/** Lowest Brotli quality: a quarter of gzip's time, and JSON with hashes does not get smaller at higher ones. */
 const QUICKLY = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } };
 
-/** Answers with a JSON text, compressed when it is large and the client takes brotli. */
+/** Sends a JSON text, compressed if it is large and the client accepts Brotli. */
 export async function sendJsonText(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -21,13 +21,13 @@ export async function sendJsonText(
   void reply.type('application/json; charset=utf-8').header('vary', 'accept-encoding');
   const isWorthIt = text.length >= WORTH_BYTES && takesBrotli(request.headers['accept-encoding']);
   if (!isWorthIt) {
-    await reply.send(Buffer.from(text)); // a text Node.js would join with the head, measure and copy once more
+    await reply.send(Buffer.from(text)); // Node.js would concatenate a string with the headers, measure it and copy it again
     return;
   }
   await reply.header('content-encoding', 'br').send(await compress(text, QUICKLY));
 }
 
-/** Only one that names it: `*` may be anything. */
+/** Only if named explicitly: `*` may mean any encoding. */
 function takesBrotli(accepted: string | undefined = ''): boolean {
   return accepted.split(',').some((coding) => {
     const [name = '', ...parameters] = coding.split(';').map((part) => part.trim().toLowerCase());
@@ -37,7 +37,7 @@ function takesBrotli(accepted: string | undefined = ''): boolean {
 
 type Pages<Item> = AsyncGenerator<Item[], void>;
 
-/** What stands around the items, and each of them. */
+/** The text around the items, and the format of each item. */
 interface Form<Item> {
   readonly before: string;
   readonly after: string;
@@ -45,9 +45,10 @@ interface Form<Item> {
 }
 
 /**
- * Answers with a JSON list of any length: holds one page at a time, and asks for the next when the client has taken it.
- * The first page is read before anything is sent, so that an error can still be answered as one; a later one ends the
- * connection, for a part must never look like all of them. Resolves when the answer has begun: a client may take minutes.
+ * Sends a JSON list of any length: holds one page at a time, and reads the next one when the client has received it. Reads the
+ * first page before anything is sent, so that its failure can still be answered with an error; a later failure closes the
+ * connection, because a partial list must never look complete. Resolves when the response has started: a client may take
+ * minutes.
  */
 export async function sendJsonList<Item>(
   request: FastifyRequest,
@@ -58,9 +59,9 @@ export async function sendJsonList<Item>(
   const chunks = json(pages, form);
   const first = await chunks.next();
   const isHead = request.method === 'HEAD';
-  if (isHead) await chunks.return(); // Fastify would read all of them, and send none
+  if (isHead) await chunks.return(); // Fastify would read all chunks and send none
   const rest = isHead ? [] : goOn(request, first, chunks);
-  // One chunk ahead at most. A client that goes away destroys the stream, which ends the generators.
+  // Reads at most one chunk ahead. A client that disconnects destroys the stream, which ends the generators.
   const body = Readable.from(rest, { highWaterMark: 1 });
   void reply.header('content-type', 'application/json; charset=utf-8').send(body);
 }
@@ -78,7 +79,7 @@ async function* json<Item>(
   yield separator === before ? before + after : after;
 }
 
-/** From a chunk on that was read already. It is let go once the next one has been read. */
+/** Continues with a chunk that was read already, and releases it once the next one has been read. */
 async function* goOn(
   request: FastifyRequest,
   chunk: IteratorResult<string, void>,

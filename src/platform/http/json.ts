@@ -2,16 +2,16 @@ import { utf8Of } from './text.js';
 import { BadRequest } from './api-errors.js';
 
 const MAX_DEPTH = 32;
-/** A full push has 5,000 values. Validation visits each one, so a body of millions would stop the service. */
+/** A full push has 5,000 values. Validation visits each value, so a body with millions would block the service. */
 const MAX_VALUES = 20_000;
 const FORBIDDEN_KEYS = new Set(['__proto__', 'constructor', 'prototype']);
-/** JSON can escape one half alone; no UTF-8, so no column, can hold it, and validators fall over it. */
+/** JSON can escape a lone surrogate; UTF-8, and therefore a column, cannot hold it, and validators throw on it. */
 const HALF_SURROGATE_PAIR = /\p{Cs}/u;
 
 /**
- * The JSON object in a request body; an empty body is an empty object, so that validation names what is missing.
- * @throws BadRequest on bytes that are not UTF-8, broken JSON, another type at the top, more than 20,000 values, nesting deeper than 32, keys
- * that reach for prototypes, halves of surrogate pairs
+ * Parses the JSON object in a request body; an empty body is an empty object, so that validation names what is missing.
+ * @throws BadRequest on invalid UTF-8, invalid JSON, a top-level value that is not an object, more than 20,000 values, nesting
+ * deeper than 32, keys that access prototypes, lone surrogates
  */
 export function parseJsonObject(body: Buffer): Record<string, unknown> {
   if (body.length === 0) return {};
@@ -29,7 +29,7 @@ export function parseJsonObject(body: Buffer): Record<string, unknown> {
   return value as Record<string, unknown>;
 }
 
-/** Iterative on purpose: recursion over a hostile depth would overflow the stack. Counts before it looks. */
+/** Iterative on purpose: recursion would overflow the stack on hostile nesting. Counts values before inspecting them. */
 function refuseHostileShapes(root: object): void {
   const pending: { value: object; depth: number }[] = [{ value: root, depth: 1 }];
   let values = 0;

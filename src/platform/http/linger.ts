@@ -5,22 +5,22 @@ import { networkKey } from './client-address.js';
 
 const LOOK_EVERY_MS = 1_000;
 
-/** A fair pace: so much in each interval of so many looks. */
+/** Minimum rate: this many bytes per interval, an interval being this many checks. */
 const FAIR_BYTES = 10 * 1024;
 const INTERVAL = 10;
 
-/** As long as an upload that is accepted may take: 15 minutes. */
+/** In checks, 15 minutes: as long as an accepted upload may take. */
 const LONGEST = 15 * 60;
 const LEAST_LIMIT_BYTES = 64 * 1024 * 1024;
 
-/** Requests that are waited for at a time, of all clients and of one network; others have one interval. */
+/** Limits of requests to wait for at a time, in total and per network; other requests get one interval. */
 const MOST = 1_000;
 const MOST_OF_NETWORK = 50;
 
 /**
- * Requests that were answered before their body had come. Many clients read nothing until they have sent all of it, and a
- * connection that is closed with unread bytes is reset, which costs the client its answer. So the rest is read and thrown away,
- * as long as the client sends 10 KiB in 10 s, for 15 minutes and twice MAX_FILE_BYTES at most.
+ * Reads the rest of requests that were answered before their body had arrived. Many clients read nothing until they have sent
+ * all of it, and closing a connection with unread bytes resets it, so that the client loses the response. The rest is read and
+ * discarded as long as the client sends 10 KiB in 10 s, for at most 15 minutes and twice MAX_FILE_BYTES.
  */
 export class Lingering {
   private readonly sockets = new Set<Socket>();
@@ -31,17 +31,17 @@ export class Lingering {
     this.mostBytes = Math.max(LEAST_LIMIT_BYTES, 2 * maxFileBytes);
   }
 
-  /** Whether the connection has its answer, so that none may follow. */
+  /** Whether a response was already sent on this connection, so that no other may follow. */
   has(socket: Socket): boolean {
     return this.sockets.has(socket);
   }
 
-  /** Reads the rest of a request whose answer has been sent. */
+  /** Reads the rest of a request whose response has been sent. */
   over({ raw: request, ip }: FastifyRequest): void {
     const { socket } = request;
     const leave = this.enter(socket, networkKey(ip));
     const mostLooks = leave ? LONGEST : INTERVAL;
-    const begin = socket.bytesRead; // the request itself tells nothing: Node.js throws away what comes for it
+    const begin = socket.bytesRead; // not visible in the request: Node.js discards its data
     let [looks, before] = [0, begin];
     const timer = setInterval(() => {
       looks++;
@@ -56,12 +56,12 @@ export class Lingering {
       leave?.();
       if (socket.writableEnded) socket.destroy();
     };
-    socket.once('close', stop); // an answered request has no close of its own any more
+    socket.once('close', stop); // an answered request no longer emits close
     request.once('end', stop);
     request.resume();
   }
 
-  /** Undefined when too many are waited for already. */
+  /** Returns undefined when too many are waited for already. */
   private enter(socket: Socket, network: string): (() => void) | undefined {
     if (this.sockets.size >= MOST || this.ofNetwork.of(network) >= MOST_OF_NETWORK) return undefined;
     this.sockets.add(socket);

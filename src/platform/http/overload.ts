@@ -7,25 +7,25 @@ import { type Counter, Metrics } from '../metrics/index.js';
 import { ServiceUnavailable } from './api-errors.js';
 import { InFlightRequests } from './in-flight.js';
 
-/** Whether a request asks how the service is: it is answered whatever is refused else. */
+/** Whether this is a health request: those are answered even when everything else is refused. */
 export const isHealth = (url: string): boolean => /^\/health(?:\/|\?|$)/.test(url);
 
-/** Requests under way, slow uploads included. Each costs some 100 KiB, its answer apart, so this many stay within 200 MiB. */
+/**
+ * Concurrent requests, including slow uploads. Each costs about 100 KiB apart from its response, so this many fit into 200
+ * MiB.
+ */
 const MAX_IN_FLIGHT = 2_000;
 
-/** Answers and messages that were made and wait for their clients to read them: a page may have 4 MiB, and its client may never read. */
+/** Responses and messages that wait for clients to read them: a page may have 4 MiB, and its client may never read it. */
 const MAX_UNREAD_BYTES = 256 * 1024 * 1024;
 
 /**
- * Statements that wait for each connection of the pool. At 20 ms each, which is a slow disk, the last waits a second;
- * at 5 s the pool would give up.
+ * Waiting statements per connection of the pool. At 20 ms each, which is a slow disk, the last one waits a second; at 5 s the
+ * pool would give up.
  */
 const MAX_WAITING_PER_CONNECTION = 50;
 
-/**
- * A timer that comes so late twice in a row: the process does not get round to its work. Once is no sign, as after a
- * pause of the machine.
- */
+/** If a timer is this late twice in a row, the process cannot keep up. Once is not enough: the machine may have been paused. */
 const MAX_DELAY_MS = 1_000;
 const LATE_LOOKS = 2;
 const LOOK_EVERY_MS = 500;
@@ -35,9 +35,9 @@ const RETRY_AFTER_S = 2;
 type Reason = 'in_flight' | 'database' | 'event_loop' | 'share';
 
 /**
- * Refuses requests early, before they cost anything, when more come than can be answered in time: those of networks with more
- * than an equal share from half of a limit on, those of all beyond it. Health and preflights are exempt.
- * Keeps answers that nobody reads from filling the memory.
+ * Refuses requests early, before they cost anything, when there are more than can be answered in time: from half of a limit,
+ * requests of networks with more than an equal share; beyond the limit, all. Health requests and preflights are exempt. Also
+ * disconnects slow readers so that their responses do not fill the memory.
  */
 @Injectable()
 export class Overload implements OnApplicationShutdown {
@@ -55,7 +55,7 @@ export class Overload implements OnApplicationShutdown {
   ) {
     this.refusals = metrics.counter(
       'cloud_sync_overload_refusals_total',
-      'Requests refused with 503 because too many were under way, by what ran out',
+      'Requests refused with 503 because of overload, by the limit that was exceeded',
       ['reason'],
     );
   }
@@ -69,7 +69,7 @@ export class Overload implements OnApplicationShutdown {
     });
   }
 
-  /** The answer to a request from this address, if it is one too many. */
+  /** The refusal for a request from this address, or undefined if it is accepted. */
   refusal(ip: string): ServiceUnavailable | undefined {
     const reason = this.reason(ip);
     if (!reason) return undefined;
@@ -77,7 +77,7 @@ export class Overload implements OnApplicationShutdown {
     return new ServiceUnavailable('the service is overloaded', RETRY_AFTER_S);
   }
 
-  /** From now on a process that does not get round to its work refuses nothing for it, and ends no connection. */
+  /** From now on, a process that cannot keep up refuses no requests for that reason and closes no connections. */
   stopLooking(): void {
     clearInterval(this.timer);
     this.lateLooks = 0;
@@ -93,7 +93,7 @@ export class Overload implements OnApplicationShutdown {
     return this.exceeded(0.5) && this.inFlight.hasMoreThanItsShare(ip) ? 'share' : undefined;
   }
 
-  /** Which limit is exceeded, or this part of it. */
+  /** Which limit is exceeded, or this fraction of it. */
   private exceeded(part: 1 | 0.5): Reason | undefined {
     if (this.inFlight.areMoreThan(part * MAX_IN_FLIGHT)) return 'in_flight';
     const maxWaiting = MAX_WAITING_PER_CONNECTION * this.configuration.databasePoolSize;
@@ -107,6 +107,7 @@ export class Overload implements OnApplicationShutdown {
     this.lateLooks = isLate ? this.lateLooks + 1 : 0;
     this.lastLook = now;
     const cut = this.inFlight.cutUnread(MAX_UNREAD_BYTES);
-    if (cut > 0) this.log.warn({ connections: cut }, 'connections were ended whose answers nobody read');
+    if (cut > 0)
+      this.log.warn({ connections: cut }, 'closed connections of clients that did not read their responses');
   }
 }

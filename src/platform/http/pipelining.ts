@@ -1,10 +1,10 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 
-/** Unanswered requests of one connection. A client that waits for each answer has one. */
+/** Unanswered requests per connection. A client that waits for each response has one. */
 const MOST_UNANSWERED = 16;
 
-/** The last line of the headers and the empty one after it; a chunked body ends with them too. */
+/** The end of the last header line and the empty line after it; a chunked body ends with them as well. */
 const END_OF_HEADERS = '\n\r\n';
 const LONGEST_END = '\r\n\r\n'.length;
 
@@ -14,29 +14,29 @@ const BODY_LEFT = Symbol('body left');
 const IS_HELD = Symbol('is held');
 const IS_IN_LINE = Symbol('is in line');
 
-/** The socket of an HTTP connection, with what Node.js and this file have added to it. */
+/** The socket of an HTTP connection, with properties that Node.js and this file add. */
 interface Connection extends Socket {
   /** Null once the connection has become a WebSocket. */
   parser?: object | null;
-  /** Whether Node.js itself has stopped reading, because of unsent answers; then it also goes on by itself. */
+  /** Whether Node.js itself has stopped reading because of unsent responses; it then also resumes on its own. */
   _paused?: boolean;
-  /** Parses its bytes. */
+  /** Node's listener that parses the bytes. */
   [READER]?: (this: Socket, chunk: Buffer) => void;
-  /** Requests whose answers are not sent. */
+  /** Requests whose responses have not been sent. */
   [UNANSWERED]: number;
-  /** Bytes of the request that is being read; infinite when nobody knows, 0 between two requests. */
+  /** Bytes left of the current request; Infinity when unknown, 0 between two requests. */
   [BODY_LEFT]: number;
   [IS_HELD]: boolean;
   [IS_IN_LINE]?: boolean;
 }
 
 /**
- * Reads no further request from a connection with 16 that are unanswered, until the answer to one is sent. Node.js begins
- * all requests of a packet, which may be thousands, and stops reading only after it. So its parser gets each packet in parts, which
- * end where a request can end; what it may not have yet goes back into the stream.
+ * Reads no further request from a connection with 16 unanswered ones until a response has been sent. Node.js starts all
+ * requests of a packet, possibly thousands, before it stops reading. The parser therefore gets each packet in parts, which end
+ * where a request can end; the remainder is put back into the stream.
  *
- * Requests that a connection sends without waiting for an answer also take turns: one of all connections begins in each turn of
- * the event loop, so that however many there are they delay the requests of others by one.
+ * Pipelined requests also take turns: per iteration of the event loop, one request of all connections starts, so that any
+ * number of them delays the requests of other connections by one.
  */
 export function limitPipelining(server: Server): void {
   server.on('connection', (connection: Connection) => {
@@ -47,7 +47,7 @@ export function limitPipelining(server: Server): void {
     connection.on('data', read);
     connection.destroySoon = destroySoon;
   });
-  // Before the framework, so that nothing escapes: requests without a Host, unroutable ones, preflights.
+  // Registered before the framework, to see every request: also without a Host, unroutable ones and preflights.
   server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
     const connection = request.socket as Connection;
     const { 'content-length': length = 0, 'transfer-encoding': encoding } = request.headers;
@@ -57,7 +57,7 @@ export function limitPipelining(server: Server): void {
   });
 }
 
-/** To be called when the last byte of a request has been parsed. */
+/** Call this when the last byte of a request has been parsed. */
 export function noteComplete({ socket }: IncomingMessage): void {
   (socket as Connection)[BODY_LEFT] = 0;
 }
@@ -73,14 +73,14 @@ function read(this: Connection, chunk: Buffer): void {
     at = end;
   }
   if (this.parser) this[IS_HELD] = at < chunk.length;
-  else this.off('data', read); // a WebSocket from now on, whose own listener is to come
+  else this.off('data', read); // now a WebSocket, which adds its own listener
   if (at === chunk.length) return;
-  if (this.parser) this.pause(); // first: a stream that flows would hand out again at once what it gets back
+  if (this.parser) this.pause(); // before unshift: a flowing stream would immediately emit the chunk again
   this.unshift(chunk.subarray(at));
   if (this.parser && !mustWait(this)) waitForTurn(this);
 }
 
-/** Connections with a request that may begin when it is their turn. */
+/** Connections with a request that may start when it is their turn. */
 const line: Connection[] = [];
 
 function waitForTurn(connection: Connection): void {
@@ -99,15 +99,15 @@ function next(): void {
 }
 
 /**
- * By this Node.js ends a connection after its last answer: with unread bytes it would be reset, and the answer lost. While a
- * body still comes only our half is closed; `Lingering` does the rest.
+ * Node.js calls this to close a connection after its last response: unread bytes would cause a reset, and the response would
+ * be lost. While a body is still arriving, close only our side; `Lingering` does the rest.
  */
 function destroySoon(this: Connection): void {
   if (this.parser && this[BODY_LEFT] !== 0) this.end();
   else Socket.prototype.destroySoon.call(this);
 }
 
-/** Where the part from `at` on ends, with at most one end of a request in it. */
+/** Returns the end of the part that starts at `at` and contains at most one end of a request. */
 function partEnd(connection: Connection, chunk: Buffer, at: number): number {
   const left = connection[BODY_LEFT];
   if (left > 0 && left < Infinity) {
@@ -115,13 +115,13 @@ function partEnd(connection: Connection, chunk: Buffer, at: number): number {
     connection[BODY_LEFT] -= length;
     return at + length;
   }
-  // The end may have begun in the packet before, anywhere in its four bytes.
+  // The end may have started in the previous packet, at any of its four bytes.
   if (at < LONGEST_END && (chunk[at] === 0x0d || chunk[at] === 0x0a)) return at + 1;
   const end = chunk.indexOf(END_OF_HEADERS, at);
   return end < 0 ? chunk.length : end + END_OF_HEADERS.length;
 }
 
-/** An answer has gone out, or its connection has ended. */
+/** Called when a response was sent or its connection has ended. */
 function noteAnswered(this: ServerResponse): void {
   const connection = this.req.socket as Connection;
   connection[UNANSWERED]--;
@@ -134,7 +134,7 @@ function goOn(connection: Connection): void {
   connection.resume();
 }
 
-/** A request that has begun is read to its end; none begins behind the last answer. */
+/** A started request is read to its end; none starts after the last response. */
 function mustWait(connection: Connection): boolean {
   if (connection._paused) return true;
   return isBetween(connection) && (connection[UNANSWERED] >= MOST_UNANSWERED || connection.writableEnded);

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { BadRequest } from './api-errors.js';
 import { isEncodedUtf8 } from './text.js';
 
-/** 400 for a query that is not UTF-8, after all that is asked of the caller. The router itself refuses such a path. */
+/** 400 for a query that is not UTF-8, after all checks of the client. The router itself refuses such a path. */
 @Injectable()
 export class QueryTextGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {

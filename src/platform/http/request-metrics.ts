@@ -5,7 +5,7 @@ import { InFlightRequests, type RequestEnd } from './in-flight.js';
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** Requests in numbers, by the pattern of their route: a path would give away what people have, and never end. */
+/** Request metrics by route pattern: paths would reveal what users have, and have unlimited cardinality. */
 @Injectable()
 export class RequestMetrics {
   private readonly durations: Histogram;
@@ -15,20 +15,20 @@ export class RequestMetrics {
   constructor(metrics: Metrics, inFlight: InFlightRequests) {
     this.durations = metrics.histogram(
       'cloud_sync_http_request_duration_seconds',
-      'Answered requests, from their headers to the last byte of the answer; the body of an upload counts',
+      'Duration of answered requests, from their headers to the last byte of the response; includes the request body',
       ['route', 'method', 'status'],
       SECONDS,
     );
     this.brokenOff = metrics.counter(
       'cloud_sync_http_requests_broken_off_total',
-      'Requests whose connection ended before the last byte of their answer, by whichever side',
+      'Requests whose connection was closed by either side before the last byte of the response',
       ['route', 'method'],
     );
     this.rateLimited = metrics.counter(
       'cloud_sync_rate_limited_total',
-      'Requests refused with 429 for coming too often',
+      'Requests refused with 429 by a rate limit',
     );
-    metrics.gauge('cloud_sync_http_requests_in_flight', 'Requests under way', [], () => [
+    metrics.gauge('cloud_sync_http_requests_in_flight', 'Requests in progress', [], () => [
       { value: inFlight.underWay },
     ]);
     if (metrics.isOn) inFlight.onEnd((request, reply, end) => this.count(request, reply, end));

@@ -3,18 +3,21 @@ import { InFlightRequests } from './in-flight.js';
 
 const DRAIN_MS = 25_000;
 
-/** Who asked for readiness so lately will ask again, and gets so long to see the 503 and send requests elsewhere. */
+/**
+ * A load balancer that asked for readiness this recently will ask again, and gets this long to see the 503 and send requests
+ * elsewhere.
+ */
 const PROBE_INTERVAL_MS = 30_000;
 const NOTICE_MS = 5_000;
 
-/** A client at work on a kept connection gets so long to send its next request, whose answer says that it closes. */
+/** An active client on a keep-alive connection gets this long to send its next request, whose response says that it closes. */
 const LAST_REQUEST_MS = 500;
 const LOOK_EVERY_MS = 10;
 
 /**
- * Holds a shutdown until the requests under way have ended, 25 s at most: readiness goes first, then the port closes and
- * each answer closes its connection. Only after it does the framework close what is left, and the pool. No request that
- * has reached this process is refused for it.
+ * Delays a shutdown until active requests have finished, at most 25 s: readiness fails first, then the port closes and each
+ * response closes its connection. Only then does the framework close the rest, and the pool. No request that has reached this
+ * process is refused because of the shutdown.
  */
 @Injectable()
 export class Shutdown implements BeforeApplicationShutdown {
@@ -23,17 +26,17 @@ export class Shutdown implements BeforeApplicationShutdown {
 
   constructor(private readonly inFlight: InFlightRequests) {}
 
-  /** Whether the process is about to end, so that nobody should send it more. */
+  /** Whether the process is about to end and should get no more requests. */
   get isUnderWay(): boolean {
     return this.hasBegun;
   }
 
-  /** Somebody has asked whether to send requests here. */
+  /** Records a readiness probe. */
   noteReadinessProbe(): void {
     this.askedAt = performance.now();
   }
 
-  /** From now on not ready. Resolves when who asks for that has had the time to see it: at once when nobody does. */
+  /** Not ready from now on. Resolves when recent readiness probes have had time to see it: immediately if there were none. */
   async begin(): Promise<void> {
     this.hasBegun = true;
     const isAsked = this.askedAt !== undefined && performance.now() - this.askedAt < PROBE_INTERVAL_MS;

@@ -10,18 +10,18 @@ const patternOf = (max: number): RegExp => new RegExp(`^[^\\p{Cc}\\p{Cs}]{1,${ma
 
 const PATTERN = patternOf(MAX_NAME);
 
-/** What a name must be, to follow its field's in a sentence. */
+/** The requirement for a name, to be appended to its field in a sentence. */
 export const NAME_RULE = `must be 1 to ${MAX_NAME} characters, without control characters`;
 
-/** A name that people give, as it is stored: trimmed; undefined for what is none. The rule of `IsName`. */
+/** Normalizes a name given by a user: trims it; returns undefined if it is invalid. The same rule as `IsName`. */
 export function asName(value: unknown): string | undefined {
   const name = typeof value === 'string' ? value.trim() : '';
   return PATTERN.test(name) ? name : undefined;
 }
 
 /**
- * A name that people give: trimmed, 1 to `max` characters, none of them control characters. Counts code points, as the
- * tables' own constraints do (`@Length` does not); half a surrogate pair is no text.
+ * A name given by a user: trimmed, 1 to `max` characters, no control characters. Counts code points, as the tables'
+ * constraints do (`@Length` does not); lone surrogates are invalid.
  */
 export function IsName(max = MAX_NAME): PropertyDecorator {
   const name = patternOf(max);
@@ -37,7 +37,7 @@ export function IsName(max = MAX_NAME): PropertyDecorator {
   };
 }
 
-/** A calendar date, or a date with a time, in ISO 8601; for `parseInstant`. */
+/** An ISO 8601 calendar date, with or without a time; for `parseInstant`. */
 export function IsInstant(): PropertyDecorator {
   return ValidateBy(
     { name: 'isInstant', validator: { validate: isInstant } },
@@ -46,8 +46,9 @@ export function IsInstant(): PropertyDecorator {
 }
 
 /**
- * The text of a request body. A decoder would replace each byte that is not UTF-8 by the same character, and different
- * texts, passwords among them, would become one. @throws BadRequest
+ * Decodes the text of a request body. A lenient decoder would replace every invalid byte with the same character, and
+ * different texts, such as passwords, would become equal.
+ * @throws BadRequest
  */
 export function utf8Of(body: Buffer): string {
   if (!isUtf8(body)) throw new BadRequest('the request body is not UTF-8');
@@ -56,7 +57,7 @@ export function utf8Of(body: Buffer): string {
 
 const ENCODED_BYTE = /%([0-9a-f]{2})/gi;
 
-/** Whether a query, or a form, is UTF-8 once its percent-encoding is decoded. A lone `%` stands for itself. */
+/** Whether a query or form is UTF-8 after percent-decoding. A lone `%` stands for itself. */
 export function isEncodedUtf8(text: string): boolean {
   if (!text.includes('%')) return true;
   const characterPerByte = Buffer.from(text, 'utf8').toString('latin1');

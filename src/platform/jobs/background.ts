@@ -1,6 +1,6 @@
 /**
- * Whether this process does by itself what is due now and then. The service does; the admin command does what it was
- * told and nothing else, so that it neither runs the nightly jobs when it takes long nor changes data in a dry run.
+ * Whether this process runs periodic work by itself. The service does; an admin command only does what it was asked for, so it
+ * neither runs the nightly jobs if it takes long nor changes data in a dry run.
  */
 export class Background {
   constructor(readonly isOn: boolean) {}

@@ -4,21 +4,21 @@ import { Database, endQuietly, WITHOUT_LIMITS } from '../database/index.js';
 
 const LOCK = 7_325_190_002;
 
-/** Query timeout of the lock's connection. None: the wait for the lock may take hours. */
+/** Query timeout of the lock's connection. No limit: waiting for the lock may take hours. */
 const NO_LIMIT = 0;
 
 /**
- * One run of jobs at a time, across all instances: an advisory lock on a connection of its own. Danger: a connection
- * can be lost without a word, and with it the lock, so a job must also be right when it runs twice at once.
+ * Allows one run of jobs at a time, across all instances: an advisory lock on its own connection. Danger: a connection can be
+ * lost without notice, and the lock with it, so a job must also be correct if it runs twice at the same time.
  */
 @Injectable()
 export class JobLock {
   constructor(private readonly database: Database) {}
 
   /**
-   * Runs `work` under the lock. Its signal says that the lock was lost, or that `stop` was.
-   * @param isPatient waits for the lock as long as it takes
-   * @returns undefined when somebody else has the lock, or `stop` came before it did
+   * Runs `work` under the lock. Its signal aborts when the lock is lost or `stop` aborts.
+   * @param isPatient waits for the lock without a limit
+   * @returns undefined when another process holds the lock, or `stop` aborts before the lock is acquired
    */
   async hold<T>(
     stop: AbortSignal,
@@ -26,7 +26,7 @@ export class JobLock {
     work: (signal: AbortSignal) => Promise<T>,
   ): Promise<T | undefined> {
     const hasStopped = (): boolean => stop.aborted;
-    if (hasStopped()) return undefined; // no event will tell
+    if (hasStopped()) return undefined; // no event would follow
     const client = this.database.dedicatedClient('jobs', NO_LIMIT);
     const lost = new AbortController();
     client.on('error', () => lost.abort());
@@ -36,7 +36,7 @@ export class JobLock {
       await client.connect();
       await client.query(WITHOUT_LIMITS);
       const isOurs = await (isPatient ? wait(client) : attempt(client));
-      stop.removeEventListener('abort', end); // the lock stays until the work has come to its end
+      stop.removeEventListener('abort', end); // keep the lock until the work has ended
       return isOurs && !hasStopped() ? await work(AbortSignal.any([stop, lost.signal])) : undefined;
     } catch (error) {
       if (hasStopped()) return undefined;

@@ -17,7 +17,7 @@ interface LastRun {
 
 const seconds = (time: Date): number => time.getTime() / 1000;
 
-/** The last run of each job, in numbers; every instance tells the same. */
+/** Metrics of the last run of each job; every instance reports the same values. */
 @Injectable()
 export class JobMetrics {
   private reading: Promise<LastRun[]> | undefined;
@@ -26,22 +26,22 @@ export class JobMetrics {
     private readonly database: Database,
     private readonly metrics: Metrics,
   ) {
-    this.declare('last_start_timestamp_seconds', 'When the last run of a job began', (run) =>
+    this.declare('last_start_timestamp_seconds', 'Start of the last run of a job', (run) =>
       seconds(run.startedAt),
     );
     this.declare(
       'last_end_timestamp_seconds',
-      'When the last run of a job ended; absent while it is under way',
+      'End of the last run of a job; absent while it is running',
       ({ endedAt }) => endedAt && seconds(endedAt),
     );
     this.declare(
       'last_success',
-      '1 when the last run of a job ended well, 0 when it failed; absent while it is under way',
+      '1 if the last run of a job succeeded, 0 if it failed; absent while it is running',
       ({ endedAt, isGood }) => (endedAt || !isGood ? Number(isGood) : null),
     );
   }
 
-  /** The label is not `job`: Prometheus has one of its own. */
+  /** The label is not `job`: Prometheus has its own label of that name. */
   private declare(name: string, help: string, valueOf: (run: LastRun) => number | null): void {
     this.metrics.gauge(`cloud_sync_job_${name}`, help, ['name'], async () =>
       (await this.read()).flatMap((run): Reading[] => {
@@ -51,7 +51,7 @@ export class JobMetrics {
     );
   }
 
-  /** One statement for all who look at once. */
+  /** Concurrent readers share one statement. */
   private read(): Promise<LastRun[]> {
     this.reading ??= this.database.run<LastRun>(last, []).finally(() => (this.reading = undefined));
     return this.reading;

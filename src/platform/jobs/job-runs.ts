@@ -1,25 +1,25 @@
 import { Injectable } from '@nestjs/common';
 import { Database, statement } from '../database/index.js';
 
-/** What a job has done, by words of its own: `{ versions: 12 }`. */
+/** What a job has done, by keys of its own: `{ versions: 12 }`. */
 export type Counts = Readonly<Record<string, number>>;
 
 /** One run of a job. */
 export interface JobRun {
   readonly name: string;
   readonly startedAt: Date;
-  /** Null while it is under way, and for one whose process has died. */
+  /** Null while it is running, and if its process died. */
   readonly endedAt: Date | null;
   readonly counts: Counts;
-  /** What went wrong. */
+  /** Why the run failed. */
   readonly error: string | null;
 }
 
-/** Of each job. */
+/** Per job. */
 const KEPT_RUNS = 100;
 
 const statements = {
-  /** Whoever starts a job holds the lock: a run without an end can only be one whose process has died. */
+  /** The caller holds the lock, so a run without an end can only belong to a process that died. */
   begin: statement(
     'job_runs.begin',
     `WITH interrupted AS (
@@ -28,7 +28,7 @@ const statements = {
      INSERT INTO job_runs (name, started_at) VALUES ($1, $2) RETURNING id`,
   ),
 
-  /** And lets go of all but the last runs of the job ($5). */
+  /** Also deletes all but the last runs of the job ($5). */
   end: statement(
     'job_runs.end',
     `WITH forgotten AS (
@@ -40,7 +40,7 @@ const statements = {
      UPDATE job_runs SET ended_at = $2, counts = $3::json, error = $4 WHERE id = $1`,
   ),
 
-  /** The time of the last start until $2: a later one was written by a clock that was wrong. */
+  /** The time of the last start until $2: a later one was written by a wrong clock. */
   lastStart: statement(
     'job_runs.last_start',
     'SELECT max(started_at) AS "startedAt" FROM job_runs WHERE name = $1 AND started_at <= $2',
@@ -53,15 +53,15 @@ const statements = {
   ),
 };
 
-/** Table `job_runs`: a row for each run of a job. */
+/** Table `job_runs`: one row per run of a job. */
 @Injectable()
 export class JobRuns {
   constructor(private readonly database: Database) {}
 
-  /** To be called under the lock of the jobs. Returns the run's id. */
+  /** Must be called under the lock of the jobs. Returns the run's id. */
   async begin(name: string, now: Date): Promise<number> {
     const [run] = await this.database.run<{ id: number }>(statements.begin, [name, now]);
-    if (!run) throw new Error('the run was not written');
+    if (!run) throw new Error('the run was not recorded');
     return run.id;
   }
 

@@ -7,18 +7,18 @@ import { type Counts, JobRuns } from './job-runs.js';
 import { TrustedTime } from './trusted-time.js';
 
 /**
- * A job: what it does is right also when it runs twice at once, or was killed half-way before.
- * @param now by `TrustedTime`: a clock that is wrong does not get this far
- * @param signal once aborted, the job ends after the batch that is under way and returns what it has done until then
+ * A job. It must also be correct if it runs twice at the same time or was killed halfway before.
+ * @param now from `TrustedTime`, which rejects a wrong clock
+ * @param signal once aborted, the job ends after its current batch and returns what it has done so far
  */
 export type NightlyJob = (now: Date, signal: AbortSignal) => Promise<Counts>;
 
-/** The name of all of them together. */
+/** The name of the run of all jobs together. */
 export const NIGHTLY = 'nightly';
 
 const MAX_ERROR = 300;
 
-/** The jobs of the night, one after the other, on one instance at a time; each run leaves a row. */
+/** Runs the nightly jobs one after the other, on one instance at a time; each run leaves a row. */
 @Injectable()
 export class NightlyJobs implements BeforeApplicationShutdown, OnApplicationShutdown {
   private readonly jobs = new Map<string, NightlyJob>();
@@ -34,15 +34,15 @@ export class NightlyJobs implements BeforeApplicationShutdown, OnApplicationShut
     private readonly log: Log,
   ) {}
 
-  /** Modules that have work for the night add it at set-up. */
+  /** Modules with nightly work register it at set-up. */
   add(name: string, job: NightlyJob): void {
-    if (this.jobs.has(name)) throw new Error(`there are two jobs ${name}`);
+    if (this.jobs.has(name)) throw new Error(`two jobs have the name ${name}`);
     this.jobs.set(name, job);
   }
 
   /**
-   * Runs all jobs, each on its own: one that fails does not keep the next from running. Waits for other runs to end.
-   * @param isDue asked under the lock, so that of several instances one runs them; always due unless told
+   * Runs all jobs independently: a failure does not prevent the next job. Waits for other runs to end.
+   * @param isDue called under the lock, so that only one of several instances runs the jobs; always due by default
    */
   async run(isDue: (now: Date) => Promise<boolean> = () => Promise.resolve(true)): Promise<void> {
     await this.held(true, async (signal) => {
@@ -51,7 +51,10 @@ export class NightlyJobs implements BeforeApplicationShutdown, OnApplicationShut
     });
   }
 
-  /** Runs one job now, for the admin command, and leaves a row too. @throws Conflict while others run; what it throws */
+  /**
+   * Runs one job now, for the admin command, and also leaves a row.
+   * @throws Conflict while other jobs run; the job's own error
+   */
   async runAlone<T extends Counts>(
     name: string,
     job: (now: Date, signal: AbortSignal) => Promise<T>,
@@ -64,7 +67,7 @@ export class NightlyJobs implements BeforeApplicationShutdown, OnApplicationShut
     return outcome.counts;
   }
 
-  /** What is under way ends after its batch, while requests are still answered. */
+  /** Running jobs end after their batch, while requests are still answered. */
   beforeApplicationShutdown(): void {
     this.stop.abort();
     this.draining = drained(Promise.allSettled(this.running));
@@ -79,7 +82,7 @@ export class NightlyJobs implements BeforeApplicationShutdown, OnApplicationShut
     for (const [name, job] of this.jobs) {
       if (signal.aborted) break;
       counts.jobs++;
-      // A row that cannot be begun costs its own job only.
+      // If a run's row cannot be inserted, only that job is skipped.
       await this.log.bestEffort('run a nightly job', async () => {
         const outcome = await this.noted(name, signal, async () => job(await this.time.now(), signal));
         if (!('error' in outcome)) counts.done++;
@@ -89,7 +92,7 @@ export class NightlyJobs implements BeforeApplicationShutdown, OnApplicationShut
     return { jobs, failed: jobs - done };
   }
 
-  /** Runs work with a row of its own. */
+  /** Runs work and records it in its own row. */
   private async noted<T extends Counts>(
     name: string,
     signal: AbortSignal,
@@ -101,7 +104,7 @@ export class NightlyJobs implements BeforeApplicationShutdown, OnApplicationShut
     const error =
       'error' in outcome ? brief(outcome.error) : signal.aborted ? 'stopped before its end' : null;
     const counts = 'counts' in outcome ? outcome.counts : {};
-    await this.log.bestEffort('note the end of a job', () =>
+    await this.log.bestEffort('record the end of a job', () =>
       this.runs.end(id, { endedAt: this.clock.now(), counts, error }),
     );
     return outcome;
@@ -129,7 +132,7 @@ async function outcomeOf<T>(work: () => Promise<T>): Promise<{ counts: T } | { e
   }
 }
 
-/** What a table that people read may hold: no stack, no address with a password. */
+/** Limits what goes into a table that people read: no stack trace, no URL with a password. */
 function brief(error: unknown): string {
   const { type, code, message } = describeError(error) as Record<string, string | undefined>;
   const text = [type, code, message].filter(Boolean).join(': ');

@@ -6,10 +6,10 @@ import { Log } from '../log/index.js';
 import { JobRuns } from './job-runs.js';
 import { NIGHTLY, NightlyJobs } from './nightly-jobs.js';
 
-/** A service that was off at night makes up for it when it has been up for so long. */
+/** A service that was down at night catches up after it has been up for this long. */
 const CATCH_UP_AFTER_MS = 60_000;
 
-/** When the jobs run: a cron expression, in UTC whatever the machine's zone. */
+/** When the jobs run: a cron expression, in UTC regardless of the machine's zone. */
 export class NightlyTimes {
   private readonly time: CronTime;
 
@@ -17,13 +17,13 @@ export class NightlyTimes {
     this.time = new CronTime(expression, 'UTC', null);
   }
 
-  /** The first time after a moment. */
+  /** The first scheduled time after a moment. */
   after(moment: Date): Date {
     return this.time.getNextDateFrom(moment, 'UTC').toJSDate();
   }
 }
 
-/** Starts the nightly jobs when their time has come; not while the kill switch holds off what writes. */
+/** Starts the nightly jobs at their scheduled time, but not while the kill switch blocks writes. */
 @Injectable()
 export class NightlySchedule implements BeforeApplicationShutdown {
   private job: CronJob | undefined;
@@ -37,7 +37,6 @@ export class NightlySchedule implements BeforeApplicationShutdown {
     private readonly log: Log,
   ) {}
 
-  /** From now on. */
   begin(): void {
     this.job = new CronJob(this.times.expression, () => void this.runIfDue(), null, true, 'UTC');
   }
@@ -46,12 +45,12 @@ export class NightlySchedule implements BeforeApplicationShutdown {
     await this.job?.stop();
   }
 
-  /** Runs the jobs unless they have run since it was last time, on this or another instance. */
+  /** Runs the jobs unless they have run since the last scheduled time, on this or another instance. */
   runIfDue(): Promise<void> {
     return this.runIf((last, now) => !last || this.times.after(last) <= now);
   }
 
-  /** A night that was missed is made up for; a service that has never had one waits for its first. */
+  /** Makes up for a missed night; a service that has never run the jobs waits for its first night. */
   @Timeout(CATCH_UP_AFTER_MS)
   catchUp(): Promise<void> {
     return this.runIf((last, now) => last !== undefined && this.times.after(last) <= now);
@@ -59,10 +58,10 @@ export class NightlySchedule implements BeforeApplicationShutdown {
 
   private async runIf(isDue: (last: Date | undefined, now: Date) => boolean): Promise<void> {
     if (this.killSwitch.mode !== 'off') {
-      this.log.warn({ killSwitch: this.killSwitch.mode }, 'the nightly jobs are left out');
+      this.log.warn({ killSwitch: this.killSwitch.mode }, 'the nightly jobs are skipped');
       return;
     }
-    // Who still waits for last night's run of another instance need not wait twice.
+    // If still waiting for another instance to finish last night's run, do not wait twice.
     this.running ??= this.log
       .bestEffort('run the nightly jobs', () =>
         this.jobs.run(async (now) => isDue(await this.runs.lastStart(NIGHTLY, now), now)),

@@ -4,17 +4,17 @@ import { Database, statement } from '../database/index.js';
 import { Log } from '../log/index.js';
 import { Background } from './background.js';
 
-/** A clock that has gone this much further than this process has lived has jumped, or the machine was asleep. */
+/** A clock that has advanced this much more than the process has been running has jumped, or the machine was asleep. */
 const TOLERATED_DRIFT_MS = 10 * 60_000;
 
-/** $1: the clock. Whether it is near what the row `t` has, or has stood by its word for a day, however far ahead it is. */
+/** $1: the clock. Whether it is close to the time in the row `t`, or has been consistent for a day, however far ahead it is. */
 const IS_TRUSTED = `(
   $1 <= t.trusted_until + interval '48 hours'
   OR coalesce($1 BETWEEN t.doubted_until AND t.doubted_until + interval '48 hours'
               AND $1 >= t.doubted_from + interval '24 hours', false))`;
 
 const statements = {
-  /** $2: whether the clock is known to be right as it was a moment ago. */
+  /** $2: whether the clock is consistent with an earlier, trusted reading in this process. */
   look: statement(
     'trusted_time.look',
     `INSERT INTO trusted_time AS t (trusted_until) VALUES ($1)
@@ -33,17 +33,17 @@ const statements = {
   ),
 };
 
-/** When the clock was last trusted, by itself and by how long the process had lived then. */
+/** The last trusted reading of the clock, with the process's elapsed time at that moment. */
 interface Trusted {
   readonly now: number;
   readonly elapsed: number;
 }
 
 /**
- * The time by which jobs write down what has ended, and remove what has run out. A clock that is wrong at a start or jumps
- * must not end everything for good: one that is more than 48 hours ahead of the last time the deployment is known to have
- * lived is doubted, and until then that time counts. It is believed when it has gone on for a day, as after a month
- * without power. A time that is too early is harmless: what is late is done later.
+ * The time that jobs use to record what has ended and to delete what has expired. A clock that is wrong at start or jumps must
+ * not expire everything for good: one that is more than 48 hours ahead of the last time when the deployment is known to have
+ * run is doubted, and the earlier time is used instead. The clock is trusted again after it has been consistent for a day, as
+ * after a month without power. A time that is too early is harmless: work is only done later.
  */
 @Injectable()
 export class TrustedTime implements OnApplicationBootstrap {
@@ -57,12 +57,12 @@ export class TrustedTime implements OnApplicationBootstrap {
     private readonly log: Log,
   ) {}
 
-  /** Before any job: the clock must be seen to go on from here. */
+  /** Runs before any job: the clock is checked for consistency from this moment on. */
   async onApplicationBootstrap(): Promise<void> {
-    if (this.background.isOn) await this.log.bestEffort('look at the clock', () => this.now());
+    if (this.background.isOn) await this.log.bestEffort('check the clock', () => this.now());
   }
 
-  /** Never ahead of the clock. The admin command looks without leaving a trace. */
+  /** Never later than the clock. An admin command reads without writing. */
   async now(): Promise<Date> {
     const now = this.clock.now();
     const elapsed = this.clock.elapsed();
@@ -74,7 +74,7 @@ export class TrustedTime implements OnApplicationBootstrap {
     return asOf < now ? asOf : now;
   }
 
-  /** Whether the clock was trusted in this process before, and has gone no further than the process has lived since. */
+  /** Whether the clock was trusted earlier in this process and has since advanced no more than the process has been running. */
   private goesOn(now: Date, elapsed: number): boolean {
     if (!this.trusted) return false;
     return now.getTime() - this.trusted.now <= elapsed - this.trusted.elapsed + TOLERATED_DRIFT_MS;
@@ -86,7 +86,7 @@ export class TrustedTime implements OnApplicationBootstrap {
     if (isDoubted && !this.isDoubted)
       this.log.warn(
         { now, asOf },
-        'the clock is far ahead of the last run: until it has gone on for a day, nothing runs out',
+        'the clock is far ahead of the last run: nothing expires until it has been consistent for a day',
       );
     this.isDoubted = isDoubted;
   }

@@ -18,7 +18,10 @@ import { Log } from '../log/index.js';
 
 export const MODES = ['off', 'read-only', 'down'] as const;
 
-/** `read-only` refuses what writes content, settings or tokens; `down` everything but health, and preflights: a page must be able to read the refusal. */
+/**
+ * `read-only` refuses writes of content, settings or tokens; `down` refuses everything but health requests and preflights: a
+ * page must be able to read the refusal.
+ */
 export type Mode = (typeof MODES)[number];
 
 const TOPIC = 'kill-switch';
@@ -34,14 +37,14 @@ const set = statement(
 );
 
 /**
- * Holds off requests while the operator works on what is below. The database has the mode, so it outlives restarts and
- * is one for all instances; each hears of it by the bus, and looks every 2 s.
+ * Blocks requests during maintenance of the underlying systems. The mode is stored in the database, so it survives restarts
+ * and applies to all instances; each instance hears of a change through the event bus, and polls every 2 s.
  */
 @Injectable()
 export class KillSwitch implements OnApplicationBootstrap {
   private current: Mode = 'off';
   private readonly listeners: ((mode: Mode) => void)[] = [];
-  /** How many looks were begun, and the last of those that were answered. */
+  /** Number of reads that were started, and the latest one that was answered. */
   private looks = 0;
   private answered = 0;
 
@@ -56,12 +59,12 @@ export class KillSwitch implements OnApplicationBootstrap {
     return this.current;
   }
 
-  /** Called with each new mode. */
+  /** Called on every change of the mode. */
   onChange(listener: (mode: Mode) => void): void {
     this.listeners.push(listener);
   }
 
-  /** For all instances, until it is set again. */
+  /** Sets the mode for all instances, until it is set again. */
   async set(mode: Mode): Promise<void> {
     await this.database.run(set, [mode, this.clock.now()]);
     this.bus.publish({ topic: TOPIC, key: mode });
@@ -72,19 +75,19 @@ export class KillSwitch implements OnApplicationBootstrap {
     await this.look();
   }
 
-  /** A database that does not answer leaves the mode as it is. */
+  /** If the database does not answer, the mode stays as it is. */
   @Interval(LOOK_EVERY_MS)
   async look(): Promise<void> {
     const look = ++this.looks;
-    await this.log.bestEffort('look at the kill switch', async () => {
+    await this.log.bestEffort('read the kill switch', async () => {
       const [row] = await this.database.run<{ mode: Mode }>(find, []);
-      if (look < this.answered) return; // an answer that comes late must not undo a newer one
+      if (look < this.answered) return; // a late answer must not override a newer one
       this.answered = look;
       this.change(row?.mode ?? 'off');
     });
   }
 
-  /** While down, no request gets any further than this. */
+  /** While the mode is `down`, no request gets past this hook. */
   refuseRequestsOf(fastify: FastifyInstance): void {
     fastify.addHook('preParsing', (request, _reply, _body, done) => {
       if (isHealth(request.url)) done();
@@ -98,7 +101,7 @@ export class KillSwitch implements OnApplicationBootstrap {
     if (refusal) throw refusal;
   }
 
-  /** The answer to a request that is held off in these modes, if it is now. */
+  /** The refusal for a request that is blocked in these modes, if one of them is active. */
   refusal(...modes: Mode[]): ServiceUnavailable | undefined {
     if (!modes.includes(this.current)) return undefined;
     const isDown = this.current === 'down';
@@ -118,13 +121,13 @@ export class KillSwitch implements OnApplicationBootstrap {
 
 const OPEN = 'open-when-read-only';
 
-/** The route goes on while the service is read-only, although its method could write: say why it may. */
+/** The route stays available while the service is read-only, although its method could write; `reason` must say why. */
 export const OpenWhenReadOnly = (reason: string): MethodDecorator & ClassDecorator =>
   SetMetadata(OPEN, reason);
 
 const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** Before all other guards, and again after the body: 503 for what writes, while the service is read-only. */
+/** Runs before all other guards, and again after the body: 503 for writes while the service is read-only. */
 @Injectable()
 export class KillSwitchGuard implements CanActivate {
   constructor(

@@ -1,22 +1,22 @@
 import { ServiceUnavailable } from '../http/index.js';
 
-/** Bounds of one queue: for all owners together, and for each of them. */
+/** Limits of one queue: for all owners together, and per owner. */
 export interface FairLimits {
   readonly atOnce: number;
-  /** How many may wait for a slot. */
+  /** How many calls may wait for a slot. */
   readonly waiting: number;
   readonly perOwner: {
     readonly atOnce: number;
     readonly waiting: number;
   };
   readonly waitMs: number;
-  /** The error of a caller that cannot wait, or has waited for too long. */
+  /** The error message for a call that cannot wait or has waited too long. */
   readonly busy: string;
 }
 
 const RETRY_AFTER_S = 5;
 
-/** Follows `busy` where it is the caller's own calls that fill the queue. */
+/** Appended to `busy` if the caller's own calls fill the queue. */
 const OWN_CALLS = ': wait for your own to finish';
 
 interface Call {
@@ -24,47 +24,47 @@ interface Call {
   readonly refuse: () => void;
 }
 
-/** What one owner has in the queue. It is in the queue's map as long as one of the two is not empty. */
+/** The calls of one owner. Stays in the queue's map while either of the two is non-empty. */
 interface Share {
   running: number;
   readonly waiting: Call[];
 }
 
 /**
- * A semaphore that is fair between owners, who are mostly users: a slot that becomes free goes to the owner who has the
- * fewest slots, among equals round robin, and among the calls of one owner to the first. So an owner with a thousand calls delays
- * another one by no more than the calls that already run. Both an owner and all of them together have a bound, beyond
- * which a call fails at once. A queue that is full makes room for an owner who waits with less: the newest call of the owner
- * who waits with the most is refused instead.
+ * A semaphore that is fair between owners, usually users: a free slot goes to the waiting owner with the fewest slots, round
+ * robin between equals, and first come, first served within an owner. An owner with a thousand calls therefore delays another
+ * one by no more than the calls that already run. There is a limit per owner and for all owners together, beyond which a call
+ * fails immediately. A full queue makes room for an owner with fewer waiting calls: the newest call of the owner with the most
+ * waiting calls is refused instead.
  */
 export class FairSemaphore {
   private running = 0;
   private waiting = 0;
-  /** In the order of their turns: an owner whose call starts or ends goes to the end. */
+  /** In the order of their turns: an owner moves to the end when one of its calls starts or ends. */
   private readonly shares = new Map<string, Share>();
 
   constructor(private readonly limits: FairLimits) {}
 
-  /** How many calls wait for a slot. */
+  /** The number of calls that wait for a slot. */
   get queued(): number {
     return this.waiting;
   }
 
-  /** How many calls have a slot. */
+  /** The number of calls that hold a slot. */
   get taken(): number {
     return this.running;
   }
 
-  /** How many owners have a slot, or wait for one. */
+  /** The number of owners that hold a slot or wait for one. */
   get owners(): number {
     return this.shares.size;
   }
 
   /**
    * Resolves with a function that releases the slot; calling it again does nothing.
-   * @param owner whose share the call counts against
+   * @param owner whose limit applies
    * @param gone ends the wait
-   * @throws ServiceUnavailable when too many wait or none becomes free in time, and the reason of `gone`
+   * @throws ServiceUnavailable when too many calls wait or no slot becomes free in time; the reason of `gone`
    */
   async take(owner: string, gone?: AbortSignal): Promise<() => void> {
     gone?.throwIfAborted();
@@ -80,7 +80,10 @@ export class FairSemaphore {
     };
   }
 
-  /** Runs `work` with a slot. @throws as take */
+  /**
+   * Runs `work` while holding a slot.
+   * @throws as take
+   */
   async during<T>(owner: string, work: () => Promise<T>, gone?: AbortSignal): Promise<T> {
     const release = await this.take(owner, gone);
     try {
@@ -107,13 +110,13 @@ export class FairSemaphore {
     this.next();
   }
 
-  /** The last of all turns; an owner without calls is forgotten. */
+  /** Moves an owner to the end of the round; removes an owner without calls. */
   private moveToEnd(owner: string, share: Share): void {
     this.shares.delete(owner);
     if (share.running > 0 || share.waiting.length > 0) this.shares.set(owner, share);
   }
 
-  /** Starts the call whose turn it is, if any may run. */
+  /** Starts the next call, if one may run. */
   private next(): void {
     let chosen: [string, Share] | undefined;
     for (const entry of this.shares) {
@@ -158,7 +161,7 @@ export class FairSemaphore {
     });
   }
 
-  /** @throws ServiceUnavailable when there is no room for one more call of this owner */
+  /** @throws ServiceUnavailable when there is no room for another call of this owner */
   private makeRoomFor(owner: string, share: Share): void {
     const { waiting, perOwner } = this.limits;
     const count = share.waiting.length;

@@ -5,21 +5,21 @@ import type { Log } from '../log/index.js';
 
 export const WINDOW_MS = 60_000;
 
-/** A Redis that does not answer is let alone for so long, so that requests do not wait for it one by one. */
+/** After Redis fails to answer, it is not used for this long, so that requests do not wait for it one by one. */
 const ASK_AGAIN_AFTER_MS = 5_000;
 
-/** What all instances have counted of a key in a minute. */
+/** Counts hits per key and minute across all instances. */
 export abstract class HitCounter {
-  /** Adds hits to those of the minute that begins at `windowStart`; returns how many they are now. */
+  /** Adds hits to the minute that starts at `windowStart` and returns the new count. */
   abstract add(key: string, windowStart: number, hits: number): Promise<number>;
 
-  /** Drops minutes that are over. */
+  /** Deletes past minutes. */
   abstract forget(before: Date): Promise<void>;
 }
 
 /**
- * An instance whose clock is behind counts into the minute that another has begun already: were that taken for an old
- * one, the two would wipe out each other's counts.
+ * An instance whose clock is behind counts into the minute that another instance has already started: if that minute were
+ * treated as an old one, the two would reset each other's counts.
  */
 const IS_THIS_MINUTE = `r.window_start - excluded.window_start IN (interval '0', interval '1 minute')`;
 
@@ -49,7 +49,7 @@ export class PostgresHitCounter extends HitCounter {
   }
 }
 
-/** Counts in Redis; while that is away, in PostgreSQL, so that a limit is never simply off. */
+/** Counts in Redis, or in PostgreSQL while Redis is unavailable, so that a limit is never simply off. */
 export class RedisHitCounter extends HitCounter {
   private awayUntil = 0;
 

@@ -8,20 +8,21 @@ import { HitCounter, WINDOW_MS } from './hit-counter.js';
 
 const FORGET_EVERY_MS = 10 * 60_000;
 
-/** Keys remembered at once; beyond, the oldest are forgotten, which is lenient but bounded. */
+/** Maximum number of keys in memory; beyond it, the oldest are dropped, which is lenient but bounded. */
 const MAX_BUCKETS = 50_000;
 
-/** What this instance may still let through of a key in this minute. */
+/** How many more hits of a key this instance may accept in this minute. */
 interface Bucket {
   left: number;
   isExhausted: boolean;
-  /** The reservation under way. One at a time: a burst would reserve a lease for each of its requests. */
+  /** The reservation in progress. Only one at a time: otherwise a burst would reserve a lease for each of its requests. */
   refilling?: Promise<void> | undefined;
 }
 
 /**
- * Counts per clock minute. All instances count together, in Redis or in their database: each reserves hits there, one by one or by
- * the lease, so together they never let more through. With the embedded database there is one instance, which counts in memory.
+ * Limits hits per clock minute. All instances share one count, in Redis or in their database: each reserves hits there, one by
+ * one or as a lease, so that together they never exceed the limit. With the embedded database there is only one instance,
+ * which counts in memory.
  */
 @Injectable()
 export class RateLimiter {
@@ -36,8 +37,8 @@ export class RateLimiter {
   ) {}
 
   /**
-   * @param lease hits that an instance reserves at a time: 1 is exact, more costs fewer round trips
-   * @throws TooManyRequests from hit `perMinute` + 1 of `key` in this minute on
+   * @param lease hits that an instance reserves at a time: 1 is exact, more needs fewer round trips
+   * @throws TooManyRequests from hit `perMinute` + 1 of `key` in this minute
    */
   async hit(key: string, perMinute: number, lease = 1): Promise<void> {
     if (this.configuration.rateLimitPerMinute === 0) return;
@@ -55,7 +56,7 @@ export class RateLimiter {
   @Interval(FORGET_EVERY_MS)
   async forgetOldWindows(): Promise<void> {
     const before = new Date(this.clock.now().getTime() - 2 * WINDOW_MS);
-    await this.log.bestEffort('forget old rate limits', () => this.counter.forget(before));
+    await this.log.bestEffort('delete old rate limits', () => this.counter.forget(before));
   }
 
   private async refill(bucket: Bucket, key: string, perMinute: number, lease: number): Promise<void> {

@@ -1,7 +1,7 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
 import type { Logger } from 'pino';
 
-/** Injection token and face of the service's log. */
+/** The service's log; also its injection token. */
 export class Log {
   constructor(readonly pino: Logger) {}
 
@@ -15,7 +15,10 @@ export class Log {
     this.pino.error(fields, message);
   }
 
-  /** Runs work whose failure must not fail its caller: it is logged, nothing more. @returns whether it succeeded */
+  /**
+   * Runs work whose failure must not affect its caller; a failure is only logged.
+   * @returns whether it succeeded
+   */
   async bestEffort(what: string, work: () => Promise<unknown>): Promise<boolean> {
     try {
       await work();

@@ -6,21 +6,21 @@ import { requestScope } from './request-scope.js';
 
 const CREDENTIAL = /token|key|secret|password|client_state/i;
 
-/** An escape that a URL can do without, such as `%74` for `t`. */
+/** A needless percent-escape in a URL, such as `%74` for `t`. */
 const NEEDLESS_ESCAPE = /%(?:2[de]|3\d|[46][1-9a-f]|5[0-9af]|7[0-9ae])/gi;
 
 /**
- * A personal access token, a key session's, or a JWT, wherever it stands. What is shorter than 32 characters leaves
- * too much to guess. Danger: it meets whatever a client sends, so it must stay linear.
+ * A personal access token, a key session's token or a JWT, anywhere in a text. A fragment of fewer than 32 characters leaves
+ * too much to guess. Danger: it runs on everything that a client sends, so it must stay linear.
  */
 const TOKEN = /(?:(?:pat|ks)_[\w-]{32}|eyJ[\w-]{16})[\w-]*(?:\.[\w-]+)*/g;
 
-/** A URL spelt as plainly as it can be without meaning something else. */
+/** Removes percent-escapes from a URL as far as its meaning does not change. */
 export function plainUrl(url: string): string {
   return url.includes('%') ? url.replace(NEEDLESS_ESCAPE, (one) => decodeURIComponent(one)) : url;
 }
 
-/** A request line without the values of parameters that are credentials by their name, however it is escaped. */
+/** Redacts the values of parameters whose names suggest credentials in a request line, however they are escaped. */
 export function redactUrl(url: string): string {
   return plainUrl(url).replace(/([?&;])([^?&;#=\s]*)=[^&;#\s]*/g, (parameter, mark: string, name: string) =>
     CREDENTIAL.test(name) ? `${mark}${name}=[redacted]` : parameter,
@@ -28,8 +28,8 @@ export function redactUrl(url: string): string {
 }
 
 /**
- * JSON lines on stdout, pretty on a terminal. Only the fields named here leave a request: no header, no body,
- * so no credential can be logged by accident.
+ * JSON lines on stdout, pretty-printed on a terminal. Only the fields named here are logged for a request: no headers and no
+ * body, so no credential can be logged by accident.
  */
 export function createLogger(level: string, destination: NodeJS.WriteStream = process.stdout): Logger {
   const options = {
@@ -37,7 +37,7 @@ export function createLogger(level: string, destination: NodeJS.WriteStream = pr
     base: undefined,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
-    // What looks like a token leaves in no line, whichever field or message it got into.
+    // Redacts whatever looks like a token in every line, whichever field or message contains it.
     hooks: { streamWrite: (line: string) => line.replace(TOKEN, '[redacted]') },
     mixin: () => {
       const scope = requestScope.getStore();
@@ -56,15 +56,15 @@ export function createLogger(level: string, destination: NodeJS.WriteStream = pr
   return pino(options, destination);
 }
 
-/** A reader of the log that goes away must not take the service along. */
+/** If the reader of the log goes away, the service must keep running. */
 function withoutReader(): void {}
 
-/** Loaded when somebody looks: 10 MB that a service on its own does without. */
+/** Loaded only on a terminal: 10 MB that a service without one does not need. */
 function prettyPrinter(): typeof PrettyStream {
   return createRequire(import.meta.url)('pino-pretty') as typeof PrettyStream;
 }
 
-/** Name, message, code and stack of an error: not its other fields, which can hold bound parameters. */
+/** Name, message, code and stack of an error; not its other fields, which may contain bound parameters. */
 export function describeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { message: String(error) };
   const { code } = error as NodeJS.ErrnoException;
@@ -78,7 +78,7 @@ export function describeError(error: unknown): Record<string, unknown> {
   };
 }
 
-/** Nest's own messages, through the same log: its start-up chatter at debug. */
+/** Writes Nest's own messages to the same log; start-up messages at debug level. */
 export class NestLog implements LoggerService {
   constructor(private readonly logger: Logger) {}
 
@@ -96,7 +96,7 @@ export class NestLog implements LoggerService {
   }
   error(message: unknown, ...rest: unknown[]): void {
     const context = rest.at(-1);
-    if (context === 'ExceptionHandler') return; // the start has failed, and who started it gets the error itself
+    if (context === 'ExceptionHandler') return; // start-up failed; the caller receives the error itself
     this.logger.error({ err: message instanceof Error ? message : undefined, context }, String(message));
   }
   fatal(message: unknown, ...rest: unknown[]): void {

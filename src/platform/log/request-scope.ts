@@ -1,16 +1,16 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** The request that is being worked for. */
+/** The request that is being processed. */
 export interface RequestScope {
   readonly id: string;
-  /** The client's network, as `networkKey` has it. */
+  /** The client's network, as returned by `networkKey`. */
   readonly network: string;
-  /** Once the user is known. */
+  /** Set once the user is known. */
   userId?: string;
 }
 
 /**
- * What is done for a request, however deep below, is done in its scope: log lines carry its id, and its statements count
- * as those of its user. One for the process: each such storage that was ever used costs every promise.
+ * All work for a request, at any depth, runs in its scope: log lines carry its id, and its statements count for its user. Only
+ * one per process: every AsyncLocalStorage in use makes each promise slower.
  */
 export const requestScope = new AsyncLocalStorage<RequestScope>();

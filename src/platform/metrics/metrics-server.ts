@@ -9,7 +9,7 @@ import { Metrics } from './metrics.js';
 const MAX_CONNECTIONS = 50;
 const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** GET /metrics on METRICS_PORT: a port of its own, so that nobody can reach it who reaches the API alone. */
+/** GET /metrics on METRICS_PORT: a separate port, which clients that can only reach the API cannot reach. */
 @Injectable()
 export class MetricsServer implements OnApplicationShutdown {
   private server: Server | undefined;
@@ -20,12 +20,15 @@ export class MetricsServer implements OnApplicationShutdown {
     private readonly log: Log,
   ) {}
 
-  /** Where it listens; undefined when it does not. */
+  /** The port it listens on; undefined if it does not listen. */
   get port(): number | undefined {
     return (this.server?.address() as AddressInfo | null | undefined)?.port;
   }
 
-  /** Listens, if METRICS_PORT is set. @throws OperatorError when the address cannot be used */
+  /**
+   * Starts listening, if METRICS_PORT is set.
+   * @throws OperatorError when the address cannot be used
+   */
   async start(): Promise<void> {
     const { metricsPort: port, host } = this.configuration;
     if (port === undefined) return;
@@ -36,13 +39,13 @@ export class MetricsServer implements OnApplicationShutdown {
       await once(server, 'listening');
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
-      const sentence = `METRICS_PORT ${port} cannot be used on ${host} (${code}); set it to another one, or leave it out.`;
+      const sentence = `METRICS_PORT ${port} cannot be used on ${host} (${code}); set it to another port, or unset it.`;
       throw new OperatorError(sentence, { cause: error });
     }
     this.server = server;
   }
 
-  /** Last of all, so that a shutdown can be watched. */
+  /** Closed last, so that a shutdown can be monitored. */
   async onApplicationShutdown(): Promise<void> {
     if (!this.server) return;
     const closed = once(this.server, 'close');
@@ -61,7 +64,7 @@ export class MetricsServer implements OnApplicationShutdown {
       const text = await this.metrics.text();
       response.writeHead(200, { 'content-type': CONTENT_TYPE, 'cache-control': 'no-store' }).end(text);
     } catch (err) {
-      this.log.error({ err }, 'the metrics cannot be told');
+      this.log.error({ err }, 'the metrics cannot be reported');
       response.writeHead(500).end();
     }
   }

@@ -11,7 +11,7 @@ import { MetricsServer } from './metrics-server.js';
       provide: Metrics,
       inject: [Configuration, Log],
       useFactory: async ({ metricsPort }: Configuration, log: Log) =>
-        // Loaded where it is used: a service that nobody watches does without it.
+        // Loaded only if enabled: a service without monitoring does not need it.
         new Metrics(log, metricsPort === undefined ? undefined : await import('prom-client')),
     },
     MetricsServer,

@@ -6,7 +6,7 @@ type PromClient = typeof import('prom-client');
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Only ever goes up. */
+/** Monotonically increasing. */
 export interface Counter {
   add(labels?: Labels, amount?: number): void;
 }
@@ -21,19 +21,19 @@ export interface Reading {
   readonly value: number;
 }
 
-/** A scrape is over before its Prometheus gives up, whatever hangs. */
+/** A scrape completes before Prometheus times out, whatever hangs. */
 const READ_WITHIN_MS = 1_500;
 
 const NOTHING = { add: () => undefined, observe: () => undefined };
 
 /**
- * What this instance tells of itself in numbers. The module that owns a fact declares it here, under a name that begins
- * with `cloud_sync_`. Danger: a label has a few values that are known beforehand, never an id, an address or a path.
+ * Metrics of this instance. The module that owns a value declares it here, with a name that starts with `cloud_sync_`. Danger:
+ * a label must have few values that are known in advance, never an id, an address or a path.
  */
 export class Metrics {
   private readonly registry: Registry | undefined;
 
-  /** @param client the library; without it nothing is counted */
+  /** @param client the library; without it, nothing is counted */
   constructor(
     private readonly log: Log,
     private readonly client?: PromClient,
@@ -43,7 +43,7 @@ export class Metrics {
     client.collectDefaultMetrics({ register: this.registry });
   }
 
-  /** Whether anything is counted at all. */
+  /** Whether metrics are enabled. */
   get isOn(): boolean {
     return this.registry !== undefined;
   }
@@ -54,7 +54,7 @@ export class Metrics {
     return { add: (labels = {}, amount = 1) => counter.inc(labels, amount) };
   }
 
-  /** @param buckets upper bounds, in the unit that the name ends with */
+  /** @param buckets upper bounds, in the unit of the name's suffix */
   histogram(name: string, help: string, labelNames: readonly string[], buckets: number[]): Histogram {
     if (!this.client) return NOTHING;
     const histogram = new this.client.Histogram({ ...this.described(name, help, labelNames), buckets });
@@ -62,8 +62,8 @@ export class Metrics {
   }
 
   /**
-   * What is read whenever somebody looks. A read that fails or hangs leaves its values out; all others are told. The log has
-   * the first failure in a row: an absent value does not say why.
+   * A gauge that is read at each scrape. If a read fails or hangs, its values are missing and all others are still reported.
+   * Only the first of consecutive failures is logged: a missing value does not say why.
    */
   gauge(
     name: string,
@@ -82,13 +82,13 @@ export class Metrics {
         });
         isFailing = readings === undefined;
         gauge.reset();
-        if (labelNames.length === 0) gauge.remove(); // reset leaves a 0, which would be a value
+        if (labelNames.length === 0) gauge.remove(); // reset leaves a 0, which would be reported as a value
         for (const { labels = {}, value } of readings ?? []) gauge.set(labels, value);
       },
     });
   }
 
-  /** All of it, in the text format of Prometheus. */
+  /** All metrics in the Prometheus text format. */
   text(): Promise<string> {
     return this.registry?.metrics() ?? Promise.resolve('');
   }

@@ -4,13 +4,13 @@ import { request } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { readUrl } from '../../config/index.js';
 
-/** All that is global unicast; tunnels, documentation and the like inside of it have ranges of their own. */
+/** All global unicast addresses; tunnels, documentation and other special uses within have ranges of their own. */
 const GLOBAL_IPV6: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse('2000::'), 3];
 
 /**
- * Whether an address is one of the public internet, as opposed to this machine, its networks, and everything with a
- * special meaning. IPv6 that wraps an IPv4 address (mapped, compatible, NAT64, 6to4, Teredo) is not: what is inside
- * would decide where it leads.
+ * Whether an address belongs to the public internet, not to this machine, its networks or a special-purpose range. IPv6 that
+ * embeds an IPv4 address (mapped, compatible, NAT64, 6to4, Teredo) is not public: the embedded address would decide where it
+ * leads.
  */
 function isPublicAddress(text: string): boolean {
   if (!ipaddr.isValid(text)) return false;
@@ -19,17 +19,17 @@ function isPublicAddress(text: string): boolean {
   return address.match(GLOBAL_IPV6) && address.range() === 'unicast';
 }
 
-/** Names that no public name server answers for: they lead to this machine or into its network. */
+/** Names that no public name server resolves: they lead to this machine or into its network. */
 const LOCAL_NAME = /(?:^|\.)(?:localhost|localdomain|local|internal|intranet|lan|home|corp|home\.arpa)$/;
 
-/** Somebody else's URL that this service will not send to. The message does not have it: it may be a secret. */
+/** A URL from a client that this service must not send to. The message does not contain the URL, which may be secret. */
 export class NotPublic extends Error {}
 
 /**
- * Reads a URL that a client has given as the URL parser of browsers does, which turns every notation of an IPv4
- * address (octal, hex, one number, trailing dot) into the usual one before it is judged here. A name is judged again
- * by its addresses when something is sent there: today's answer says nothing about tomorrow's.
- * @throws NotPublic, with a message that goes on from the name of the field
+ * Parses a URL from a client like a browser does: every notation of an IPv4 address (octal, hex, a single number, trailing
+ * dot) is normalized before it is checked here. A name is checked again by its addresses on each request: the current DNS
+ * answer says nothing about the next one.
+ * @throws NotPublic, with a message that continues the name of the field
  */
 export function parsePublicUrl(text: string, maxLength: number): URL {
   const isUrl = text.length <= maxLength && /^https:\/\/(?!\/)[^\s\p{Cc}\\]+$/iu.test(text);
@@ -41,7 +41,7 @@ export function parsePublicUrl(text: string, maxLength: number): URL {
   return url;
 }
 
-/** The host without the brackets of IPv6 and without the dot that ends a full name. */
+/** The host without the brackets of IPv6 and the trailing dot of a fully qualified name. */
 function hostOf(url: URL): string {
   return url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.+$/, '');
 }
@@ -52,13 +52,13 @@ function isPublicHost(host: string): boolean {
 }
 
 export interface OutboundOptions {
-  /** `address:port` of the name servers; those of the machine unless told. */
+  /** `address:port` of the name servers; the machine's own by default. */
   readonly dnsServers?: readonly string[];
-  /** Certificate authorities instead of those that Node.js trusts. */
+  /** Certificate authorities that replace the ones Node.js trusts. */
   readonly ca?: string;
-  /** For tests: where a connection to a public address really leads, once the address has been checked. */
+  /** For tests: where a connection to a public address really goes, after the address has been checked. */
   readonly dial?: (address: string) => string;
-  /** For everything together, from the name to the answer. */
+  /** Total time limit, from DNS resolution to the response. */
   readonly timeoutMs?: number;
 }
 
@@ -67,21 +67,21 @@ export interface OutboundRequest {
   readonly body: Buffer;
 }
 
-/** The head of an answer. */
+/** The status line and headers of a response that matter. */
 export interface OutboundResponse {
   readonly status: number;
-  /** `Retry-After`, as it came. */
+  /** The unparsed `Retry-After`. */
   readonly retryAfter: string | undefined;
 }
 
 const TIMEOUT_MS = 5_000;
 
-/** A name server that does not answer is asked twice, within the time for the whole. */
+/** Queries a silent name server twice, within the total time limit. */
 const DNS_LIMITS = { timeout: 1_000, tries: 2 };
 
 /**
- * Requests to addresses that clients have given: to the public internet alone. Only a test makes one with options, a
- * network of its own in place of the world; what is checked is the same.
+ * Sends requests to URLs from clients, only to the public internet. Only tests pass options, which replace the internet with a
+ * network of their own; the checks are the same.
  */
 export class Outbound {
   private readonly underWay = new Set<AbortController>();
@@ -90,10 +90,10 @@ export class Outbound {
   constructor(private readonly options: OutboundOptions = {}) {}
 
   /**
-   * One POST. The name is resolved once, every address that it has must be public, and the connection goes to one of
-   * exactly these: a name that leads elsewhere a moment later gains nothing. Redirects are not followed, and of the
-   * answer nothing but its head is read. All of it takes 5 s at most.
-   * @throws NotPublic, or whatever went wrong on the way
+   * Sends one POST. The name is resolved once, all of its addresses must be public, and the connection goes to one of exactly
+   * these addresses: DNS rebinding gains nothing. Does not follow redirects, and reads only the status and headers of the
+   * response. Takes 5 s at most in total.
+   * @throws NotPublic, or the error of the connection
    */
   async post(url: URL, letter: OutboundRequest): Promise<OutboundResponse> {
     const deadline = new AbortController();
@@ -109,7 +109,7 @@ export class Outbound {
     }
   }
 
-  /** Ends what is under way, and all that is asked for later, at once. */
+  /** Aborts all current requests, and every later one, immediately. */
   stop(): void {
     this.isStopped = true;
     for (const deadline of this.underWay) deadline.abort();
@@ -121,7 +121,7 @@ export class Outbound {
     return addresses;
   }
 
-  /** Asks the name servers itself: the machine's resolver would wait in the few threads that files need too. */
+  /** Queries the name servers directly: the system resolver would block the few threads that file access needs as well. */
   private async resolve(host: string, signal: AbortSignal): Promise<string[]> {
     signal.throwIfAborted();
     const resolver = new Resolver(DNS_LIMITS);
@@ -151,13 +151,13 @@ export class Outbound {
         path: `${url.pathname}${url.search}`,
         headers: letter.headers,
         lookup: lookupOf(addresses.map(dial)),
-        agent: false, // a connection that is kept would have been checked for an earlier request
-        rejectUnauthorized: true, // whatever the environment says
+        agent: false, // a kept-alive connection was checked for an earlier request
+        rejectUnauthorized: true, // regardless of the environment
         signal,
         ...(ca === undefined ? {} : { ca }),
       });
       sent.on('error', reject);
-      // Whatever an answer is made of, this ends: an upgrade would be neither a response nor an error.
+      // Ends the request whatever the response is: an upgrade would be neither a response nor an error.
       sent.on('upgrade', (response, socket) => {
         socket.destroy();
         resolve({ status: response.statusCode ?? 0, retryAfter: undefined });
@@ -174,12 +174,12 @@ export class Outbound {
   }
 }
 
-/** As Node.js calls it when it notices by itself. */
+/** The same error that Node.js creates when it detects the abort itself. */
 function noAnswer(): Error {
   return Object.assign(new Error('no answer in time'), { code: 'ABORT_ERR' });
 }
 
-/** Answers a connection's question for the addresses of its host with these. */
+/** A lookup function that always returns these addresses. */
 function lookupOf(addresses: string[]): LookupFunction {
   const known = addresses.map((address) => ({ address, family: isIP(address) }));
   return (_host, options, done) => {

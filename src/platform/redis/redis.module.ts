@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import { Configuration, OperatorError } from '../../config/index.js';
 import { Log } from '../log/index.js';
 
-/** The connection to Redis, or null where REDIS_URL is not set and PostgreSQL does its work. */
+/** The connection to Redis, or null if REDIS_URL is not set and PostgreSQL is used instead. */
 export const REDIS = Symbol('REDIS');
 
 @Global()
@@ -19,10 +19,10 @@ export class RedisModule implements OnApplicationShutdown {
   }
 }
 
-/** A command fails soon rather than wait for a Redis that is away: nobody's request hangs on it. */
+/** A command fails quickly instead of waiting for an unavailable Redis: no request hangs because of it. */
 async function connect({ redisUrl }: Configuration, log: Log): Promise<Redis | null> {
   if (redisUrl === undefined) return null;
-  // Loaded where it is used: 20 MB that most services do without.
+  // Loaded only if needed: 20 MB that most services do not use.
   const { Redis: Connection } = await import('ioredis');
   const redis = new Connection(redisUrl, {
     lazyConnect: true,

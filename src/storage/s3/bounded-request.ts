@@ -9,15 +9,15 @@ import { request as https } from 'node:https';
 import type { Socket } from 'node:net';
 import { type Failed, S3Timeout } from './s3-fault.js';
 
-/** How long a request may take, in ms. */
+/** Time limits of a request, in ms. */
 export interface S3Limits {
-  /** Until there is a connection. */
+  /** Until the connection is established. */
   connectMs: number;
-  /** Without a byte going or coming. */
+  /** Without a byte sent or received. */
   idleMs: number;
-  /** A whole call, from the first byte to the last, its second attempt included; a download's body is not counted. */
+  /** A whole call, from the first byte to the last, including its second attempt; excludes the body of a download. */
   callMs: number;
-  /** What is done about a call that has failed, while somebody waits for the answer. */
+  /** Cleaning up after a failed call while a client waits for the response. */
   cleanUpMs: number;
   /** Before the second attempt. */
   pauseMs: number;
@@ -26,8 +26,8 @@ export interface S3Limits {
 type OnResponse = (response: IncomingMessage) => void;
 
 /**
- * One request of the client, bounded in time: the client itself has no limit and would wait for ever. It also keeps
- * what the client does not tell: whether anything was sent, and what was answered.
+ * One request of the S3 client, limited in time: the client itself has no limit and would wait forever. Also records what the
+ * client does not expose: whether anything was sent, and the response.
  */
 export class BoundedRequest implements Failed {
   status: number | undefined;
@@ -41,13 +41,13 @@ export class BoundedRequest implements Failed {
     private readonly limits: S3Limits,
   ) {}
 
-  /** What the client takes for node:http or node:https. */
+  /** Replaces node:http or node:https in the client. */
   readonly transport = {
     request: (options: RequestOptions, onResponse: OnResponse): ClientRequest =>
       this.start(options, onResponse),
   };
 
-  /** Rejects when the time is over; `settle` stops the clock. */
+  /** Rejects when the time is over; `settle` stops the timer. */
   expiry(ms: number): Promise<never> {
     return new Promise((_, reject) => {
       this.timer = setTimeout(() => reject(this.end(`no answer within ${ms} ms`)), ms);
@@ -58,7 +58,7 @@ export class BoundedRequest implements Failed {
     clearTimeout(this.timer);
   }
 
-  /** Closes the connection: an answer that nobody has read must not wait in it. */
+  /** Closes the connection: it must not hold a response that nobody reads. */
   abandon(): void {
     this.request?.destroy();
   }
@@ -72,7 +72,7 @@ export class BoundedRequest implements Failed {
     request.once('response', (response) => {
       this.status = response.statusCode;
       this.response = response;
-      request.setTimeout(0); // from here on the reader may be slow, and has limits of its own
+      request.setTimeout(0); // from here on, a reader may be slow, and has its own limits
       onResponse(response);
     });
     return request;

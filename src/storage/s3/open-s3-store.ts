@@ -8,13 +8,13 @@ import { S3Connection, type S3Settings } from './s3-connection.js';
 import { S3Fault } from './s3-fault.js';
 import { md5 } from './s3-upload.js';
 
-/** Beside the blobs in the bucket; no blob has such a key. */
+/** Stored next to the blobs in the bucket; no blob has such a key. */
 const ID_KEY = 'store-id';
 
 /**
- * The store in a bucket, made if need be, writable and the one whose blobs this database names.
- * @param largest blob that will be put there, in bytes
- * @throws OperatorError when it is not
+ * Opens the store in a bucket, which is created if necessary and must be writable and belong to this database.
+ * @param largest maximum size of a blob in bytes
+ * @throws OperatorError otherwise
  */
 export async function openS3Store(
   settings: S3Settings,
@@ -33,13 +33,13 @@ export async function openS3Store(
 }
 
 /**
- * With another bucket than its own, a database's downloads would fail, and its doctor would take another's blobs for
- * leftovers. Bucket and database therefore carry the same id. Here the database has it first: a bucket that has an id
- * while the database has none belongs to another one, and instances that start at once all write the same.
+ * With a wrong bucket, a database's downloads would fail, and its doctor would take another database's blobs for leftovers.
+ * The bucket and the database therefore carry the same id. Here the database has it first: if a bucket has an id while the
+ * database has none, the bucket belongs to another database; instances that start at the same time all write the same id.
  */
 async function expectSameStore(bucket: Bucket, database: Database): Promise<string> {
   const { name } = bucket;
-  // The bucket is asked first: what another instance has written there, the database has known before.
+  // The bucket is read first: an id that another instance has written there is in the database already.
   const found = await bucket.id();
   const registered = await registeredId(database);
   if (found !== undefined && found === registered) return found;
@@ -76,7 +76,7 @@ class Bucket {
     return this.connection.bucket;
   }
 
-  /** Undefined when it has none, or there is no bucket. */
+  /** Undefined if the bucket has no id or does not exist. */
   async id(): Promise<string | undefined> {
     try {
       const body = await this.connection.retried(async (client) =>
@@ -94,14 +94,14 @@ class Bucket {
     try {
       await this.connection.call((client) => client.makeBucket(this.name, this.region));
     } catch (error) {
-      // Another instance that starts at the same time.
+      // Another instance created it at the same time.
       if (!(error instanceof S3Fault) || error.code !== 'BucketAlreadyOwnedByYou') throw error;
     }
   }
 
   /**
-   * Writes the id at every start, so that a bucket that cannot be written is found out now and not by the first upload.
-   * Returns whether the store answers with the MD5 of what it has stored.
+   * Writes the id at every start, so that an unwritable bucket is detected now and not by the first upload. Returns whether
+   * the store responds with the MD5 of what it has stored.
    */
   async write(id: string): Promise<boolean> {
     const { etag } = await this.connection.retried((client) =>
@@ -115,13 +115,14 @@ const SENTENCES: Record<string, (bucket: string) => string> = {
   InvalidAccessKeyId: () => 'does not know this S3_ACCESS_KEY; check it',
   SignatureDoesNotMatch: () => 'refuses this S3_SECRET_KEY; check it',
   AccessDenied: (bucket) => `does not let this S3_ACCESS_KEY use the bucket ${bucket}; give it the right to`,
-  NoSuchBucket: (bucket) => `has no bucket ${bucket}, and it could not be made; make it`,
-  BucketAlreadyExists: (bucket) => `has a bucket ${bucket} of somebody else; set S3_BUCKET to another name`,
+  NoSuchBucket: (bucket) => `has no bucket ${bucket}, and it could not be created; create it`,
+  BucketAlreadyExists: (bucket) =>
+    `has a bucket ${bucket} that belongs to somebody else; set S3_BUCKET to another name`,
   AuthorizationHeaderMalformed: () => 'expects another region; check S3_REGION',
   InvalidLocationConstraint: () => 'has no such region; check S3_REGION',
   PermanentRedirect: () => 'keeps this bucket in another region; check S3_REGION',
   MovedPermanently: () => 'keeps this bucket in another region; check S3_REGION',
-  RequestTimeTooSkewed: () => 'has another time than this machine; set the clocks',
+  RequestTimeTooSkewed: () => 'has a different time than this machine; correct the clocks',
   QuotaExceeded: () => 'has no room left for this account; raise its quota',
 };
 
@@ -130,6 +131,6 @@ function explained(fault: S3Fault, { host, bucket }: S3Connection): OperatorErro
     SENTENCES[fault.code]?.(bucket) ??
     (fault.isCurable
       ? `does not answer (${fault.code}); check that it runs and that S3_ENDPOINT points at it`
-      : `refuses to work (${fault.code}); check the S3 variables`);
+      : `refuses requests (${fault.code}); check the S3 variables`);
   return new OperatorError(`The S3 store at ${host} ${sentence}.`, { cause: fault });
 }

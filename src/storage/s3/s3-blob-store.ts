@@ -13,7 +13,7 @@ import { S3Download } from './s3-download.js';
 import { S3Fault } from './s3-fault.js';
 import { S3Upload } from './s3-upload.js';
 
-/** The least that S3 takes for a part, and the memory that an upload has. */
+/** The minimum size of a part in S3, and the memory of an upload. */
 const LEAST_PART_BYTES = 5 * 1024 * 1024;
 const MOST_PARTS = 10_000;
 
@@ -21,14 +21,17 @@ const PAGE = 1000;
 const RETRY_SECONDS = 5;
 
 /**
- * Blobs as objects of a bucket, their keys as they are. An object appears complete under its key or not at all; what
- * was sent is there, with its length and the hashes of its parts, before `put` resolves.
+ * Stores blobs as objects in a bucket, under their keys. An object appears complete under its key or not at all; before `put`
+ * resolves, its length and the hashes of its parts have been verified.
  */
 export class S3BlobStore extends BlobStore {
   readonly location = 's3';
   private readonly partBytes: number;
 
-  /** @param givesMd5 whether its entity tags are MD5 @param largest blob that will be put here, in bytes */
+  /**
+   * @param givesMd5 whether its entity tags are MD5
+   * @param largest maximum size of a blob in bytes
+   */
   constructor(
     readonly connection: S3Connection,
     private readonly givesMd5: boolean,
@@ -58,8 +61,8 @@ export class S3BlobStore extends BlobStore {
   }
 
   /**
-   * Sent once: a second request that succeeds would hide that the first is still on its way, and a move can bring
-   * bytes back to the key that it would then remove. Who calls tries again much later.
+   * Sent only once: if a second request succeeded, the first could still be on its way, and would delete bytes that a move has
+   * written to the key again. The caller retries much later.
    */
   async delete(key: string): Promise<void> {
     await this.remove(checked(key), this.connection.limits.callMs);
@@ -84,7 +87,7 @@ export class S3BlobStore extends BlobStore {
         client.listObjectsV2Query(this.connection.bucket, prefix, from, '', PAGE, ''),
       );
       yield page.objects.flatMap(({ name = '', size, lastModified }) =>
-        // Not all that lies in a bucket need be ours.
+        // A bucket may contain objects of others.
         idsIn(name) && lastModified ? [{ key: name, size, modifiedAt: lastModified }] : [],
       );
       token = (page.isTruncated && page.nextContinuationToken) || undefined;
@@ -96,7 +99,7 @@ export class S3BlobStore extends BlobStore {
     await Promise.resolve();
   }
 
-  /** A multipart upload that was never put together takes room and is in no listing of objects. */
+  /** An unfinished multipart upload uses space and does not appear in listings of objects. */
   async clearDrafts(before: Date, signal?: AbortSignal): Promise<number> {
     const { bucket } = this.connection;
     let cleared = 0;
@@ -130,7 +133,7 @@ export class S3BlobStore extends BlobStore {
     const found = await this.sizeOf(key);
     if (found === bytes) return;
     throw new StoreUnavailable(
-      `S3: it has ${found ?? 'none'} of the ${bytes} bytes it has taken`,
+      `S3: the store has ${found ?? 'none'} of the ${bytes} bytes that it accepted`,
       RETRY_SECONDS,
     );
   }
@@ -139,7 +142,7 @@ export class S3BlobStore extends BlobStore {
     try {
       await this.remove(key, this.connection.limits.cleanUpMs);
     } catch (error) {
-      throw new OutcomeUnknown('S3: an upload that failed could not be removed', RETRY_SECONDS, error);
+      throw new OutcomeUnknown('S3: a failed upload could not be deleted', RETRY_SECONDS, error);
     }
   }
 }
@@ -149,7 +152,7 @@ function checked(key: string): string {
   return key;
 }
 
-/** Another instance may have been here first. */
+/** Another instance may have been faster. */
 function ignoreAbsent(error: unknown): void {
   if (!(error instanceof S3Fault) || (error.code !== 'NoSuchUpload' && !error.isAbsent)) throw error;
 }

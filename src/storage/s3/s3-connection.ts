@@ -6,7 +6,7 @@ import { BoundedRequest, type S3Limits } from './bounded-request.js';
 import { S3Fault } from './s3-fault.js';
 
 export interface S3Settings {
-  /** An origin, such as https://s3.example.org */
+  /** An origin, such as https://s3.example.org. */
   readonly endpoint: string;
   readonly accessKey: string;
   readonly secretKey: string;
@@ -14,19 +14,19 @@ export interface S3Settings {
   readonly region: string;
 }
 
-/** Together less than half a minute, whatever the other side does. */
+/** Less than half a minute in total, whatever the server does. */
 const LIMITS: S3Limits = { connectMs: 3_000, idleMs: 8_000, callMs: 20_000, cleanUpMs: 3_000, pauseMs: 200 };
 
-/** Servers close what is idle, and a request on its way meanwhile has no known outcome: we close first. */
+/** Servers close idle connections, and a request sent at that moment has an unknown outcome: so the client closes first. */
 const KEPT_IDLE_MS = 4_000;
 
-/** One call of the client, on a connection kept for the next. */
+/** One call of the client, on a connection that is kept alive. */
 export type S3Call<T> = (client: Client, request: BoundedRequest) => Promise<T>;
 
-/** The way to one bucket of an S3 store: every call is bounded in time and fails with an S3Fault. */
+/** Access to one bucket of an S3 store: every call has time limits and fails with an S3Fault. */
 export class S3Connection {
   readonly bucket: string;
-  /** Tests make them shorter. */
+  /** Tests shorten them. */
   readonly limits: S3Limits = { ...LIMITS };
   private readonly agent: HttpAgent;
 
@@ -40,17 +40,24 @@ export class S3Connection {
     return new URL(this.settings.endpoint);
   }
 
-  /** For messages: what may stand before the host in a URL does not. */
+  /** For messages: excludes credentials that a URL may have before the host. */
   get host(): string {
     return this.url.host;
   }
 
-  /** One request, once. @param ms that it may take @throws S3Fault */
+  /**
+   * Sends a request once.
+   * @param ms its time limit
+   * @throws S3Fault
+   */
   call<T>(work: S3Call<T>, ms = this.limits.callMs): Promise<T> {
     return this.once(work, ms);
   }
 
-  /** One request, and once more when that may cure it: for what may safely happen twice. @throws S3Fault */
+  /**
+   * Sends a request, and once more if a retry may help: only for idempotent requests.
+   * @throws S3Fault
+   */
   async retried<T>(work: S3Call<T>): Promise<T> {
     const { callMs, pauseMs } = this.limits;
     const end = performance.now() + callMs;
@@ -91,7 +98,7 @@ export class S3Connection {
       secretKey,
       region,
       transport: transport as unknown as typeof import('node:http'),
-      retryOptions: { disableRetry: true }, // what may be repeated, and when, is decided here
+      retryOptions: { disableRetry: true }, // this class decides what to retry, and when
     });
   }
 }

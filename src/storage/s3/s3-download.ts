@@ -5,15 +5,15 @@ import type { BoundedRequest } from './bounded-request.js';
 import type { S3Connection } from './s3-connection.js';
 import { S3Fault, S3Timeout } from './s3-fault.js';
 
-/** Cuts in a row, without a byte in between, after which a download fails. */
+/** A download fails after this many consecutive interruptions without a byte in between. */
 const CUTS = 3;
 
 /**
- * The bytes of one range. A connection that is cut or falls silent is opened again where it ended: to read twice is
- * harmless, and the client that waits for the rest need not know.
+ * The bytes of one range. If the connection is interrupted or silent, the download resumes where it ended: reading twice is
+ * harmless, and the client that waits for the rest does not notice.
  */
 export class S3Download {
-  /** The last one. */
+  /** The latest request. */
   private request: BoundedRequest | undefined;
   private response: IncomingMessage | undefined;
   private hasReader = true;
@@ -36,7 +36,7 @@ export class S3Download {
     download.response = await download.from(range.start);
     const stream = Readable.from(download.chunks(), { objectMode: false });
     const destroy = stream._destroy.bind(stream);
-    // The stream itself would wait for the generator, which may never have begun, or may wait for a store that is silent.
+    // The stream itself would wait for the generator, which may never have started, or may wait for a silent store.
     stream._destroy = (error, done) => {
       download.stop();
       destroy(error, done);
@@ -52,7 +52,7 @@ export class S3Download {
 
   /** @throws S3Timeout */
   private requireReader(): void {
-    if (!this.hasReader) throw new S3Timeout('its reader has gone meanwhile');
+    if (!this.hasReader) throw new S3Timeout('the reader has disconnected');
   }
 
   private async *chunks(): AsyncGenerator<Buffer> {
@@ -68,7 +68,7 @@ export class S3Download {
         }
         if (position <= this.range.end) throw new S3Timeout('the body ended too early');
       } catch (error) {
-        // Nobody hears of it who has gone; an end instead would make a part look like the whole.
+        // A disconnected reader never sees this error; ending the stream instead would make a part look complete.
         if (!this.hasReader || error instanceof BlobMissing) throw error;
         if (++cuts === CUTS)
           throw error instanceof S3Fault ? error : new S3Fault(error, { status: undefined, wasSent: true });
@@ -79,7 +79,7 @@ export class S3Download {
     }
   }
 
-  /** Fails when nothing comes for too long; a reader who takes long to come back for more is not meant. */
+  /** Fails if no data arrives for too long; a slow reader does not count. */
   private async *watched(response: IncomingMessage): AsyncGenerator<Buffer> {
     const source = response[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
     for (;;) {
@@ -93,7 +93,7 @@ export class S3Download {
     }
   }
 
-  /** The answer to a request for the rest from here on, after its head has been found to be right. */
+  /** The response to a request for the rest of the range from this position, after its headers have been verified. */
   private async from(position: number): Promise<IncomingMessage> {
     const length = this.range.end + 1 - position;
     const { bucket } = this.connection;

@@ -3,36 +3,36 @@ import { StoreUnavailable } from '../blob-store.js';
 const RETRY_SECONDS = 5;
 const OPERATOR_SECONDS = 60;
 
-/** Answered with 4xx, yet a later request may fare better. */
+/** 4xx errors for which a later request may succeed. */
 const CURABLE_REFUSALS = new Set(['RequestTimeout', 'OperationAborted', 'SlowDown']);
 const CURABLE_STATUS = new Set([408, 429]);
 
-/** What is known of a request that has failed. */
+/** What is known about a failed request. */
 export interface Failed {
-  /** Of the answer, when one came. */
+  /** Status of the response, if there was one. */
   readonly status: number | undefined;
-  /** Whether the server may have seen any of it. */
+  /** Whether the server may have received any part of it. */
   readonly wasSent: boolean;
 }
 
 /**
- * A request to the S3 store that has failed. Its message names the S3 error code or that of the network, and nothing
- * of the request: no credential, no signature.
+ * A failed request to the S3 store. Its message contains the S3 or network error code, and nothing of the request: no
+ * credentials, no signature.
  */
 export class S3Fault extends StoreUnavailable {
-  /** As S3 names it (`NoSuchKey`, `AccessDenied` …) or the network (`ECONNREFUSED` …). */
+  /** Code from S3 (`NoSuchKey`, `AccessDenied` …) or the network (`ECONNREFUSED` …). */
   readonly code: string;
   readonly isAbsent: boolean;
   /** Whether the same request may succeed a moment later. */
   readonly isCurable: boolean;
-  /** Whether the server has certainly not done what it was asked for. A 5xx may come from before or after the deed. */
+  /** Whether the server has certainly not executed the request. A 5xx may occur before or after execution. */
   readonly isUndone: boolean;
 
   constructor(error: unknown, { status, wasSent }: Failed) {
     const code = codeOf(error, status);
     const isRefusal = status !== undefined && status >= 400 && status < 500;
     const isCurable = !isRefusal || CURABLE_STATUS.has(status) || CURABLE_REFUSALS.has(code);
-    // The client's error has more fields: what was signed, and who asked.
+    // The client's error has more fields, which show what was signed and by whom.
     super(`S3: ${code}`, isCurable ? RETRY_SECONDS : OPERATOR_SECONDS, new Error((error as Error).message));
     this.code = code;
     this.isAbsent = code === 'NoSuchKey' || code === 'NotFound';

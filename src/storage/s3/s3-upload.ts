@@ -5,14 +5,14 @@ import type { S3Call, S3Connection } from './s3-connection.js';
 import { S3Fault } from './s3-fault.js';
 
 interface Part {
-  /** Valid until the next part is asked for: all parts share one buffer. */
+  /** Valid until the next part is requested: all parts share one buffer. */
   readonly bytes: Buffer;
   readonly isLast: boolean;
 }
 
-/** Cuts a stream into parts of one size; the last one has what is left, which is nothing for an empty stream. */
+/** Splits a stream into parts of equal size; the last one has the rest, which is empty for an empty stream. */
 async function* partsOf(chunks: AsyncIterable<Buffer>, size: number): AsyncGenerator<Part> {
-  const part = Buffer.allocUnsafeSlow(size); // of which the system gives only what is written to
+  const part = Buffer.allocUnsafeSlow(size); // the system allocates only the pages that are written
   let filled = 0;
   for await (const chunk of chunks) {
     for (let taken = 0; taken < chunk.length;) {
@@ -37,14 +37,13 @@ interface UploadedObject {
 }
 
 /**
- * One upload: small ones in one request, larger ones in parts, one at a time, so that memory does not grow with the
- * size. Every request has a body of known length and hash, which the server checks; what it then says it has is
- * checked here.
+ * One upload: a small one in one request, a larger one in parts, one at a time, so that memory does not grow with the size.
+ * Every request has a body with known length and hash, which the server checks; its response is checked here.
  */
 export class S3Upload {
-  /** That have been taken from the source. */
+  /** Number of bytes read from the source. */
   bytes = 0;
-  /** Whether the store has said that it has the object. */
+  /** Whether the store has confirmed the object. */
   isStored = false;
   private readonly parts: { part: number; etag: string }[] = [];
   private uploadId: string | undefined;
@@ -52,11 +51,11 @@ export class S3Upload {
   constructor(
     private readonly connection: S3Connection,
     private readonly key: string,
-    /** Whether this store answers with the MD5 of what it has stored, as most do. */
+    /** Whether this store responds with the MD5 of what it has stored, as most do. */
     private readonly givesMd5: boolean,
   ) {}
 
-  /** @throws OutcomeUnknown, StoreUnavailable, and what reading the chunks throws */
+  /** @throws OutcomeUnknown, StoreUnavailable, and the errors of reading the chunks */
   async send(chunks: AsyncIterable<Buffer>, partBytes: number): Promise<void> {
     try {
       for await (const { bytes, isLast } of partsOf(chunks, partBytes)) {
@@ -82,7 +81,7 @@ export class S3Upload {
     this.expectMd5(bytes, etag, response);
   }
 
-  /** May be sent twice: a part has its number, and nothing is under the key before all are put together. */
+  /** May be sent twice: a part has a number, and nothing exists under the key until all parts are completed. */
   private async putPart(bytes: Buffer): Promise<void> {
     const { bucket } = this.connection;
     this.uploadId ??= await this.connection.retried((client) =>
@@ -107,8 +106,8 @@ export class S3Upload {
   }
 
   /**
-   * The request that makes the object is never repeated: the first one could arrive after the object has been removed
-   * again, and leave bytes that no row names.
+   * The request that creates the object is never repeated: the first one could arrive after the object has been deleted again,
+   * and leave bytes that no row refers to.
    */
   private async create<T>(work: S3Call<T>): Promise<T> {
     try {
@@ -121,7 +120,7 @@ export class S3Upload {
     }
   }
 
-  /** Best effort: what it misses, `clearDrafts` finds. */
+  /** Best effort: `clearDrafts` finds what this misses. */
   private async abort(): Promise<void> {
     const { uploadId } = this;
     if (uploadId === undefined) return;
@@ -135,14 +134,14 @@ export class S3Upload {
   }
 
   private expectMd5(bytes: Buffer, etag: string, response: Answer): void {
-    // A key of the operator's own makes the tag something else.
+    // With a customer-managed encryption key, the entity tag is not an MD5.
     const encryption = String(response?.headers['x-amz-server-side-encryption'] ?? '');
     if (!this.givesMd5 || encryption.startsWith('aws:') || etag === md5(bytes).toString('hex')) return;
-    throw new StoreUnavailable('S3: it has stored something else than it was sent', RETRY_SECONDS);
+    throw new StoreUnavailable('S3: the store has stored different bytes than it received', RETRY_SECONDS);
   }
 }
 
-/** Not for secrecy: it is what S3 checks and answers with. */
+/** Not for security: S3 checks MD5 and responds with it. */
 export function md5(bytes: Buffer | string): Buffer {
   return createHash('md5').update(bytes).digest();
 }

@@ -105,7 +105,7 @@ describeWithTestServers('opening an S3 store', () => {
     [
       'a server that speaks no S3',
       () => ({ endpoint: service.url }),
-      'refuses to work (HTTP 404); check the S3',
+      'refuses requests (HTTP 404); check the S3',
     ],
   ])('%s is one sentence with its cure', async (_, changed, sentence) => {
     const error = await open(changed()).catch((reason: unknown) => reason);
@@ -120,7 +120,7 @@ describeWithTestServers('opening an S3 store', () => {
 
   it.each([
     ['AccessDenied', 403, 'does not let this S3_ACCESS_KEY use the bucket'],
-    ['BucketAlreadyExists', 409, 'of somebody else; set S3_BUCKET to another name'],
+    ['BucketAlreadyExists', 409, 'that belongs to somebody else; set S3_BUCKET to another name'],
     ['AuthorizationHeaderMalformed', 400, 'expects another region; check S3_REGION'],
     ['InternalError', 500, 'does not answer (InternalError)'],
   ])('%s of the server too', async (code, status, sentence) => {

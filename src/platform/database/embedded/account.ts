@@ -13,13 +13,14 @@ import {
   SYSTEM_PATH,
 } from './launcher.js';
 
-/** Accounts that PostgreSQL may run as when the service runs as root, best first. */
+/** Accounts that PostgreSQL may run as when the service runs as root, in order of preference. */
 const CANDIDATES = ['postgres', 'nobody'];
 
 /**
- * PostgreSQL refuses to run as root. So the child of root runs as the owner of an existing cluster, or else as that of
- * DATA_DIR, or else as the first account of CANDIDATES that this machine has; the child of an ordinary user as that user (undefined).
- * @throws OperatorError when the cluster belongs to somebody else, or no account is left
+ * Selects the account for PostgreSQL, which refuses to run as root. If the service runs as root, PostgreSQL runs as the owner
+ * of an existing cluster, else as the owner of DATA_DIR, else as the first account of CANDIDATES that exists on this machine.
+ * If the service runs as an ordinary user, PostgreSQL runs as that user (undefined).
+ * @throws OperatorError when the cluster belongs to another user, or no account is available
  */
 export async function serverAccount(data: DataDirectory): Promise<Account | undefined> {
   const owner = await ownerOf(data.cluster);
@@ -65,8 +66,9 @@ async function idOf(which: string, name: string): Promise<number | undefined> {
 }
 
 /**
- * Gives a directory to the account alone, with all that is in it where it is not the account's yet.
- * @throws OperatorError when root may not do that here
+ * Makes the account the only user of a directory, and changes the owner of its contents where the account is not the owner
+ * yet.
+ * @throws OperatorError when root is not allowed to do that here
  */
 export async function giveTo(account: Account | undefined, directory: string): Promise<void> {
   if (account !== undefined && (await stat(directory)).uid !== account.uid) {
@@ -74,7 +76,7 @@ export async function giveTo(account: Account | undefined, directory: string): P
       for (const entry of await readdir(directory, { recursive: true })) {
         await lchown(join(directory, entry), account.uid, account.gid);
       }
-      await lchown(directory, account.uid, account.gid); // last, so that a crash in between repeats it all
+      await lchown(directory, account.uid, account.gid); // last, so that everything is repeated after a crash
     } catch (error) {
       throw cannotGive(error);
     }
@@ -91,10 +93,10 @@ function cannotGive(error: unknown): unknown {
 }
 
 /**
- * Finds the manner in which the account can run PostgreSQL on these directories: plainly, or, for a child of root
- * below directories closed to its account (a clone in /root), with the least capability that lets it pass.
- * @returns the manner, and the version that `postgres --version` answers
- * @throws OperatorError when none does
+ * Finds out how the account can run PostgreSQL on these directories: without extras or, when root starts it below directories
+ * that its account cannot enter (a clone in /root), with the least capability that gives access.
+ * @returns how to launch it, and the version that `postgres --version` prints
+ * @throws OperatorError when nothing works
  */
 export async function findManner(
   account: Account | undefined,
@@ -127,7 +129,8 @@ async function tryToRun(
   try {
     const { status, stdout, stderr } = await waitForExit(launch(manner, command, { stdio: 'pipe' }));
     const version = /\(PostgreSQL\) (\d+)/.exec(stdout)?.[1];
-    // PostgreSQL that may not run its own file says so and goes on, but fails later when it looks for its parts.
+    // If PostgreSQL may not execute its own file, it prints a message and continues, but fails later when it looks for its
+    // parts.
     if (status === 0 && stderr === '' && version !== undefined) return { version, refusal: '' };
     return { refusal: stderr.trim().split('\n')[0] ?? '' };
   } catch (error) {

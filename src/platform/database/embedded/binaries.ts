@@ -4,25 +4,25 @@ import { basename, dirname, join, relative } from 'node:path';
 import { makeDirectories, OperatorError } from '../../../config/index.js';
 import { errorCode } from './data-directory.js';
 
-/** The PostgreSQL programs of this platform, from an optional npm package. */
+/** The PostgreSQL programs for this platform, from an optional npm package. */
 export interface Binaries {
   readonly postgres: string;
   readonly initdb: string;
-  /** A file that initdb reads, to see whether an account can read the package. */
+  /** A file that initdb reads, to check whether an account can read the package. */
   readonly sample: string;
-  /** Directories to search for libraries, when the package itself lacks links and cannot be completed. */
+  /** Library search path when the package lacks symbolic links and cannot be completed. */
   readonly libraryPath: string | undefined;
 }
 
-/** A symbolic link that npm does not pack, by paths inside the package: `target` is the link. */
+/** A symbolic link that npm does not pack, as paths inside the package: `target` is the link. */
 interface Link {
   readonly source: string;
   readonly target: string;
 }
 
 /**
- * Finds the programs and completes the package when its install script did not run.
- * @param fallback a directory that is made when the package lacks links and is read-only
+ * Finds the programs, and completes the package if its install script did not run.
+ * @param fallback a directory to create if the package lacks links and is read-only
  * @throws OperatorError when there is no package for this platform
  */
 export async function findBinaries(fallback: string): Promise<Binaries> {
@@ -62,7 +62,10 @@ async function missingLinks(home: string): Promise<Link[]> {
   return links.filter((_, index) => !present[index]);
 }
 
-/** @returns false when links are missing and cannot be made; several starts may do this at once */
+/**
+ * Safe for several starts at the same time.
+ * @returns false when links are missing and cannot be created
+ */
 async function makeLinks(home: string): Promise<boolean> {
   for (const { source, target } of await missingLinks(home)) {
     try {

@@ -7,18 +7,18 @@ import { type DataDirectory, errorCode } from './data-directory.js';
 import { waitForExit, launch, type LaunchOptions } from './launcher.js';
 import { readServerLine } from './server-log.js';
 
-/** The superuser, and the database that is made for the service. */
+/** The superuser, and the service's database. */
 export const USER = 'cloudsync';
 export const DATABASE = 'cloudsync';
 
 const UNFINISHED = 'postgres.unfinished-';
 
 /**
- * Makes the cluster if there is none, and hands it to the server's account. It appears under its name complete and
- * on disk, or not at all: a crash leaves a directory that the next start removes.
+ * Creates the cluster if there is none, and gives it to the server's account. The cluster appears under its name complete and
+ * synced, or not at all: a crash leaves a directory that the next start removes.
  * @param version the major version of the programs
- * @returns the superuser's password, kept in the password file (mode 0600)
- * @throws OperatorError when the cluster is of another major version or without its password, and when the disk is full
+ * @returns the superuser's password, stored in the password file (mode 0600)
+ * @throws OperatorError when the cluster has another major version or no password file, and when the disk is full
  */
 export async function openCluster(
   data: DataDirectory,
@@ -50,7 +50,7 @@ export async function readPassword({ passwordFile, shown }: DataDirectory): Prom
   }
 }
 
-/** The name of the password file must be on disk before a cluster is: one without its password is lost. */
+/** The password file must be synced before the cluster exists: without its password, a cluster is lost. */
 async function newPassword({ path }: DataDirectory): Promise<string> {
   const password = await keptSecret(path, 'postgres-password');
   await syncDirectory(join(path, 'secrets'));
@@ -65,17 +65,17 @@ async function holdsCluster({ cluster, shown }: DataDirectory, version: string):
   if (entries.length === 0) return false;
   if (!entries.includes('PG_VERSION')) {
     throw new OperatorError(
-      `${shown}/postgres holds something else than a database; move it away, or set DATA_DIR to another directory.`,
+      `${shown}/postgres contains something other than a database; move it away, or set DATA_DIR to another directory.`,
     );
   }
   const found = (await readFile(join(cluster, 'PG_VERSION'), 'utf8')).trim();
   if (found === version) return true;
   throw new OperatorError(
-    `The database in ${shown} is of PostgreSQL ${found} and this release brings PostgreSQL ${version}; start the release that made it, or dump it there and restore it into a new DATA_DIR.`,
+    `The database in ${shown} was created by PostgreSQL ${found} and this release contains PostgreSQL ${version}; start the release that created it, or dump it there and restore it into a new DATA_DIR.`,
   );
 }
 
-/** An initdb whose parent was killed may still be writing there; then what it leaves goes at a later start. */
+/** An initdb whose parent was killed may still write there; a later start then removes what it leaves behind. */
 async function removeUnfinished({ path }: DataDirectory): Promise<void> {
   const leftovers = (await readdir(path)).filter((name) => name.startsWith(UNFINISHED));
   for (const name of leftovers) {
@@ -103,8 +103,8 @@ async function createCluster(
 }
 
 /**
- * The locale is PostgreSQL's own C.UTF-8: it sorts by code point on every machine, so that an update of the system's
- * C library never leaves an index in the wrong order, and it still knows the letters of all languages.
+ * Uses PostgreSQL's builtin locale C.UTF-8: it sorts by code point on every machine, so an update of the system's C library
+ * never corrupts the order of an index, and it still knows the letters of all languages.
  */
 const INITDB_OPTIONS = [
   `--username=${USER}`,
@@ -126,13 +126,13 @@ async function runInitdb(
   directory: string,
   password: string,
 ): Promise<void> {
-  // initdb opens its input by name, which a pipe allows and the socket that Node makes of it does not.
+  // initdb opens its input by name, which works for a pipe but not for the socket that Node creates.
   const command = ['/bin/sh', '-c', 'cat | "$@"', 'sh', initdb, ...INITDB_OPTIONS, directory] as const;
   const { status, stderr } = await waitForExit(launch(manner, command, { stdio: 'pipe' }), `${password}\n`);
   if (status === 0) return;
   if (stderr.includes('No space left on device')) throw diskFull(data.shown);
   throw new OperatorError(
-    `The database in ${data.shown} could not be made (${firstFault(stderr)}); cure that, or set DATABASE_URL to a PostgreSQL of your own.`,
+    `The database in ${data.shown} could not be created (${firstFault(stderr)}); fix that, or set DATABASE_URL to a PostgreSQL of your own.`,
   );
 }
 

@@ -5,20 +5,21 @@ import { errorCode, errorMessage } from './data-directory.js';
 import { PORT } from './socket-directory.js';
 
 /**
- * What the driver would otherwise take from `PG*` variables, which are meant for other servers: `PGSSLMODE`, `PGOPTIONS`,
- * `PGSSLNEGOTIATION`, `PGREPLICATION`, `PGCLIENT_ENCODING`. It takes an empty value for none, so each is one that does nothing.
+ * Overrides what the driver would read from `PG*` variables meant for other servers: `PGSSLMODE`, `PGOPTIONS`,
+ * `PGSSLNEGOTIATION`, `PGREPLICATION`, `PGCLIENT_ENCODING`. The driver treats an empty value as unset, so each value here is
+ * one that has no effect.
  */
 const UNAFFECTED = {
   ssl: false,
   sslnegotiation: 'postgres',
-  options: '-c timezone=UTC', // as the server has it
+  options: '-c timezone=UTC', // the server's own setting
   replication: 'off',
   client_encoding: 'UTF8',
 } as const;
 
-/** How to reach the embedded server, whatever the environment says. */
+/** How to reach the embedded server, regardless of the environment. */
 export interface ConnectionTarget extends Readonly<typeof UNAFFECTED> {
-  /** The directory of a unix socket. */
+  /** The directory of a Unix socket. */
   readonly host: string;
   readonly port: number;
   readonly user: string;
@@ -26,28 +27,28 @@ export interface ConnectionTarget extends Readonly<typeof UNAFFECTED> {
   readonly database: string;
 }
 
-/** The embedded server's target. */
+/** The target of the embedded server. */
 export function embeddedTarget(socketDirectory: string, password: string): ConnectionTarget {
   return { host: socketDirectory, port: PORT, user: USER, password, database: DATABASE, ...UNAFFECTED };
 }
 
-/** The same as a URL. */
+/** The same target as a URL. */
 export function urlOf({ user, password, host, port, database }: ConnectionTarget): string {
-  const parameters = Object.entries(UNAFFECTED).filter(([name]) => name !== 'ssl'); // here it is sslmode
+  const parameters = Object.entries(UNAFFECTED).filter(([name]) => name !== 'ssl'); // called sslmode in a URL
   const query = new URLSearchParams({ host, sslmode: 'disable', ...Object.fromEntries(parameters) });
   return `postgres://${user}:${encodeURIComponent(password)}@localhost:${port}/${database}?${query.toString().replaceAll('+', '%20')}`;
 }
 
 /**
- * ready: it takes connections; starting: it lives but takes none now; absent: nobody listens;
- * empty: it takes connections, and the database is not there.
+ * ready: accepts connections; starting: alive but does not accept connections now; absent: nothing listens; empty: accepts
+ * connections, but the database does not exist.
  */
 export type Answer = 'ready' | 'starting' | 'absent' | 'empty';
 
 const ANSWERS: ReadonlyMap<string, Answer> = new Map([
-  ['57P01', 'starting'], // ended while it was answering
+  ['57P01', 'starting'], // terminated while it was answering
   ['57P03', 'starting'], // starting up, in recovery or shutting down
-  ['53300', 'ready'], // every connection is taken, by those who are back already
+  ['53300', 'ready'], // all connections are in use by clients that have reconnected
   ['3D000', 'empty'],
   ['ENOENT', 'absent'],
   ['ECONNREFUSED', 'absent'],
@@ -55,12 +56,12 @@ const ANSWERS: ReadonlyMap<string, Answer> = new Map([
   ['EPIPE', 'absent'],
 ]);
 
-/** A backend that accepts and does not answer within this time is not ready. */
+/** A backend that accepts a connection and does not answer within this time is not ready. */
 const ANSWER_WITHIN_MS = 5_000;
 
 /**
- * Asks the server by a real connection.
- * @throws OperatorError when it refuses the password; other errors of the connection as they are
+ * Checks the server with a real connection.
+ * @throws OperatorError when the server refuses the password; other connection errors unchanged
  */
 export async function ask(target: ConnectionTarget): Promise<Answer> {
   try {
@@ -81,7 +82,7 @@ export async function ask(target: ConnectionTarget): Promise<Answer> {
   }
 }
 
-/** Makes the service's database on a server that has none; does nothing when another was faster. */
+/** Creates the service's database; does nothing when another process was faster. */
 export async function createDatabase(target: ConnectionTarget): Promise<void> {
   try {
     await query({ ...target, database: 'postgres' }, `CREATE DATABASE ${DATABASE}`);
@@ -90,13 +91,13 @@ export async function createDatabase(target: ConnectionTarget): Promise<void> {
   }
 }
 
-/** Runs one statement on a connection of its own. The environment's PG* variables have no say. */
+/** Runs one statement on its own connection. Ignores the environment's PG* variables. */
 export async function query<Row extends pg.QueryResultRow>(
   target: ConnectionTarget,
   sql: string,
 ): Promise<Row[]> {
   const client = new pg.Client({ ...target, connectionTimeoutMillis: ANSWER_WITHIN_MS });
-  client.on('error', () => undefined); // also rejects the query, which is where it is dealt with
+  client.on('error', () => undefined); // the query rejects too, and handles it
   try {
     await client.connect();
     return (await client.query<Row>(sql)).rows;

@@ -9,27 +9,27 @@ import {
   makeDirectories,
 } from '../../../config/index.js';
 
-/** In PostgreSQL's words. */
+/** SQLSTATE for a full disk. */
 const OUT_OF_DISK = '53100';
 
-/** Where the embedded database keeps its things under DATA_DIR. */
+/** The paths of the embedded database under DATA_DIR. */
 export interface DataDirectory {
-  /** DATA_DIR as the operator wrote it, for sentences. */
+  /** DATA_DIR as the operator wrote it, for messages. */
   readonly shown: string;
-  /** The real path, so that it stays true when the working directory changes. */
+  /** The real path, which stays valid when the working directory changes. */
   readonly path: string;
-  /** The PostgreSQL data directory; it exists only when it is complete. */
+  /** The PostgreSQL data directory; it exists only once it is complete. */
   readonly cluster: string;
   readonly passwordFile: string;
 }
 
-/** True when this process has no permission check to fear, and PostgreSQL refuses to run as this user. */
+/** Whether this process bypasses permission checks and runs as a user for which PostgreSQL refuses to start. */
 export function isRoot(): boolean {
   return process.geteuid?.() === 0;
 }
 
 /**
- * Names the places under an existing DATA_DIR.
+ * Resolves the paths under an existing DATA_DIR.
  * @throws the error of realpath, ENOENT when there is no such directory
  */
 export async function locateDataDirectory(shown: string): Promise<DataDirectory> {
@@ -43,15 +43,15 @@ export async function locateDataDirectory(shown: string): Promise<DataDirectory>
 }
 
 /**
- * Makes DATA_DIR when it is missing. Nobody but this user may enter it, except that root opens the way through it
- * (not a look into it) for the account that PostgreSQL runs as; what lies in it is protected one by one.
- * So it does with an empty directory; the mode of one that holds something is the operator's, and stays.
- * @throws OperatorError when it is a file, cannot be written, or its disk is full
+ * Creates DATA_DIR if it is missing. Only this user may enter it, except that root lets the account of PostgreSQL pass through
+ * it (but not list it); everything inside is protected separately. Root does the same with an existing empty directory; one
+ * with contents keeps the mode that the operator has set.
+ * @throws OperatorError when it is a file or cannot be written, or its disk is full
  */
 export async function openDataDirectory(shown: string): Promise<DataDirectory> {
   try {
     await makeDirectory(shown);
-    await access(`${shown}/.`, constants.R_OK | constants.W_OK | constants.X_OK); // of a file it is ENOTDIR
+    await access(`${shown}/.`, constants.R_OK | constants.W_OK | constants.X_OK); // ENOTDIR for a file
     return await locateDataDirectory(shown);
   } catch (error) {
     throw explainedByDataDir(error, shown);
@@ -63,7 +63,7 @@ async function makeDirectory(path: string): Promise<void> {
   try {
     await mkdir(path);
     const heir = await heirOf(dirname(path));
-    await chmod(path, isRoot() && !heir ? 0o711 : 0o700); // mkdir's own mode would pass through the umask
+    await chmod(path, isRoot() && !heir ? 0o711 : 0o700); // the umask would apply to mkdir's own mode
     await giveDirectory(path, heir);
   } catch (error) {
     if (errorCode(error) !== 'EEXIST') throw error;
@@ -77,7 +77,10 @@ async function openUnused(path: string): Promise<void> {
   await chmod(path, found.mode | 0o011);
 }
 
-/** As a sentence with its cure, where it is a fault of DATA_DIR. What is not found may be a file of the server itself. */
+/**
+ * Turns a fault of DATA_DIR into a sentence that says how to fix it. Excludes ENOENT, which may be about one of the server's
+ * own files.
+ */
 export function explained(error: unknown, shown: string): unknown {
   const code = errorCode(error);
   if (code === 'ENOENT') return error;
@@ -85,15 +88,15 @@ export function explained(error: unknown, shown: string): unknown {
 }
 
 /**
- * The code of a system or PostgreSQL error, such as ENOENT or 57P03. It looks at the shape: a system error is no
- * instance of this realm's Error where code runs in a context of its own, as it does under jest.
+ * The code of a system or PostgreSQL error, such as ENOENT or 57P03. Checks the shape of the object: in a separate context, as
+ * under jest, a system error is not an instance of this realm's Error.
  */
 export function errorCode(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
   return typeof error.code === 'string' ? error.code : undefined;
 }
 
-/** The message of an error, of this realm or another. */
+/** The message of an error from any realm. */
 export function errorMessage(error: unknown): string {
   return typeof error === 'object' && error !== null && 'message' in error
     ? String(error.message)

@@ -8,14 +8,16 @@ import { type Lock, tryLockFile, tryLockName } from './file-lock.js';
 
 const heldByThisProcess = new Set<string>();
 
-/** How long a loser looks for the name of a winner who has the lock but has not yet signed the file. */
+/**
+ * How long a process that lost the race waits for the name of the winner, who holds the lock but has not written the file yet.
+ */
 const LOOK_FOR_OWNER_MS = 500;
 
 /**
- * Makes DATA_DIR when it is missing, and holds it for this process. The kernel keeps the lock, so of any number of
- * processes that start at once exactly one has it, it ends with its process (kill -9 as well), and where files can be
- * locked it also holds between containers that share the directory. Call it before anything else touches DATA_DIR.
- * @throws OperatorError naming the other process when DATA_DIR is in use, and when it cannot be used
+ * Creates DATA_DIR if it is missing, and locks it for this process. The kernel holds the lock: of any number of processes that
+ * start at the same time, exactly one gets it; it ends with its process (also after kill -9); and where file locks work, it
+ * also holds between containers that share the directory. Call this before anything else touches DATA_DIR.
+ * @throws OperatorError that names the other process when DATA_DIR is in use, and when DATA_DIR cannot be used
  */
 export async function lockDataDirectory(dataDir: string): Promise<Lock> {
   const data = await openDataDirectory(dataDir);
@@ -58,7 +60,7 @@ function inUse(dataDir: string, owner: string | undefined): OperatorError {
   );
 }
 
-/** The signature may still be that of an owner who was killed, until the present one has written its own. */
+/** Until the current owner has written its name, the file may still name an owner that was killed. */
 async function findOwner(file: string): Promise<string | undefined> {
   const deadline = performance.now() + LOOK_FOR_OWNER_MS;
   do {

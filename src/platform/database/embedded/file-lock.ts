@@ -7,14 +7,14 @@ import { makeFileForHeir } from '../../../config/index.js';
 import { errorCode } from './data-directory.js';
 import { SYSTEM_PATH } from './launcher.js';
 
-/** Something that one process holds and lets go; letting go twice does nothing. */
+/** A lock of one process; releasing it twice does nothing. */
 export interface Lock {
   release(): Promise<void>;
 }
 
 /**
- * A lock of the kernel. It belongs to the open file: it lasts while this process, or a child that was given the
- * descriptor, has it open, and ends with the last of them however they die. So it is never stale.
+ * A kernel lock. It belongs to the open file: it lasts while this process, or a child that inherited the descriptor, has the
+ * file open, and ends with the last of them, however they end. It is therefore never stale.
  */
 export interface FileLock extends Lock {
   readonly fd: number;
@@ -23,19 +23,19 @@ export interface FileLock extends Lock {
 const openDescriptor = promisify(openFile);
 const closeDescriptor = promisify(closeFile);
 
-/** O_EXLOCK and O_NONBLOCK of macOS and the BSDs, where opening can lock; Node names only the second. */
+/** O_EXLOCK and O_NONBLOCK of macOS and the BSDs, where open(2) can lock; Node defines only the second one. */
 const OPEN_LOCKED = 0x20 | 0x4;
 
 /**
- * Tries to be the only holder of a lock on this file, which is made when missing and must never be removed.
- * @returns 'busy' when another process holds it, 'unsupported' when this system or file system has no such locks
+ * Tries to get an exclusive lock on this file, which is created if it is missing and must never be removed.
+ * @returns 'busy' when another process holds the lock, 'unsupported' when the system or file system has no such locks
  */
 export async function tryLockFile(path: string): Promise<FileLock | 'busy' | 'unsupported'> {
   await makeFileForHeir(path);
   return process.platform === 'linux' ? await lockByHelper(path) : await lockByOpening(path);
 }
 
-/** Node has no flock(2). The program of that name locks the open file it inherits, which stays ours when it ends. */
+/** Node has no flock(2). The program of that name locks the open file that it inherits; the lock stays ours after it exits. */
 async function lockByHelper(path: string): Promise<FileLock | 'busy' | 'unsupported'> {
   const fd = await openDescriptor(path, constants.O_RDWR | constants.O_CREAT, 0o600);
   const status = await runFlock(fd);
@@ -51,7 +51,7 @@ async function runFlock(fd: number): Promise<number | null> {
     const [status] = (await once(helper, 'exit')) as [number | null];
     return status;
   } catch {
-    return null; // there is no such program
+    return null; // the program is not installed
   }
 }
 
@@ -72,8 +72,8 @@ function held(fd: number): FileLock {
 }
 
 /**
- * Tries to be the only process of this machine (on Linux: of this network namespace) that has this name. For
- * systems where files cannot be locked. The name ends with its process.
+ * Tries to be the only process with this name on this machine (on Linux: in this network namespace), for systems without file
+ * locks. The name is released when the process ends.
  */
 export async function tryLockName(name: string): Promise<Lock | 'busy'> {
   const server = createServer((visitor) => visitor.destroy());

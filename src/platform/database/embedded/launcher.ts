@@ -3,27 +3,27 @@ import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { once } from 'node:events';
 
-/** Where sh, id, flock and setpriv are looked for: children get this and nothing of this process's environment. */
+/** Search path for sh, id, flock and setpriv: children get this PATH and nothing else from this process's environment. */
 export const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 const KEPT_BYTES = String(1024 * 1024);
 
 /**
- * Memory for a large statement goes back to the system after it. Left to itself, the C library of Linux keeps ever larger blocks
- * once one was freed: up to 10 MiB more in a connection after minutes of load. What most statements need stays: a batch of
- * uploads or a large page that takes its memory from the system each time costs PostgreSQL up to a fifth more.
+ * Returns the memory of a large statement to the system. By default, glibc keeps ever larger blocks once one was freed: up to
+ * 10 MiB more per connection after minutes of load. What most statements need is kept: a batch of uploads or a large page that
+ * allocates from the system each time costs PostgreSQL up to a fifth more.
  */
 const GIVES_BACK_MEMORY = { MALLOC_MMAP_THRESHOLD_: KEPT_BYTES, MALLOC_TRIM_THRESHOLD_: KEPT_BYTES };
 
-/** A user of this machine that PostgreSQL runs as. */
+/** The user that PostgreSQL runs as. */
 export interface Account {
   readonly uid: number;
   readonly gid: number;
 }
 
 /**
- * The leave that a child of root takes along into its account, so that it can pass directories closed to that
- * account. Both are less than root: the first only reads, the second also runs files that are closed to others.
+ * The capability that a child of root keeps when it switches to its account, to pass directories closed to that account. Both
+ * are less than root: the first only reads, the second also executes files that are closed to others.
  */
 export type Capability = 'dac_read_search' | 'dac_override';
 
@@ -34,7 +34,7 @@ export interface LaunchOptions {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** Starts a program of PostgreSQL as its account. The options are those of spawn for input, output and session. */
+/** Starts a PostgreSQL program as its account. The options are those of spawn for input, output and session. */
 export function launch(
   { account, capability, environment }: LaunchOptions,
   [program, ...args]: readonly [string, ...string[]],
@@ -52,7 +52,7 @@ function privileges({ uid, gid }: Account, capability: Capability): string[] {
     `--reuid=${uid}`,
     `--regid=${gid}`,
     '--clear-groups',
-    // PostgreSQL asks access(2) whether it may run its own files, which forgets capabilities without this bit.
+    // PostgreSQL calls access(2) to check that it may execute its own files; without this bit, access(2) ignores capabilities.
     '--securebits=+no_setuid_fixup',
     `--bounding-set=-all,+${capability}`,
     `--inh-caps=-all,+${capability}`,
@@ -68,11 +68,11 @@ export interface ProcessResult {
 }
 
 /**
- * Waits for a child whose output is piped.
+ * Waits for a child with piped output.
  * @throws when it could not be started
  */
 export async function waitForExit(child: ChildProcess, input = ''): Promise<ProcessResult> {
-  child.stdin?.on('error', () => undefined); // it may end before it has read; its status tells
+  child.stdin?.on('error', () => undefined); // it may exit before reading; its status shows that
   child.stdin?.end(input);
   const output = Promise.all([read(child.stdout), read(child.stderr)]);
   const [status] = (await once(child, 'close')) as [number | null];

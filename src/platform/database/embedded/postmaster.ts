@@ -6,17 +6,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { launch, type LaunchOptions } from './launcher.js';
 import { isHeldByAnother, levelOf, type Log, readServerLine } from './server-log.js';
 
-/** How long a server may take to shut down cleanly before it is stopped at once, whoever stops it. */
+/** How long a server may take to shut down cleanly before it is stopped immediately, regardless of who requested the shutdown. */
 export const CLEAN_END_WITHIN_MS = 10_000;
 
 /**
- * The parent of the server. Its guard waits for words on the input, which are signals for the server; the end of
- * input, which comes when this process dies however it dies, is a fast shutdown. Signals to the whole service (a
- * terminal's Ctrl-C, a service manager's SIGTERM) pass it by: the service drains first, and then says so itself.
- * Descriptor 3 is the cluster's lock, for the server and its children alone.
- * DANGER: PostgreSQL that is told to shut down while it restarts after the crash of a backend waits for ever for its
- * checkpointer, which nobody tells. So a fast shutdown that takes longer than CLEAN_END_WITHIN_MS becomes an immediate
- * one. The guard looks every second whether its server lives, since it may outlive it when their parent was killed.
+ * The parent process of the server. Its guard reads signal names for the server from its input; end of input, which occurs
+ * however this process ends, triggers a fast shutdown. Signals to the whole service (Ctrl-C in a terminal, SIGTERM from a
+ * service manager) are ignored here: the service drains first and then stops the server itself. Descriptor 3 is the cluster's
+ * lock, only for the server and its children. DANGER: if PostgreSQL is asked to shut down while it restarts after the crash of
+ * a backend, it waits forever for its checkpointer, which never receives the request. A fast shutdown that takes longer than
+ * CLEAN_END_WITHIN_MS therefore becomes an immediate one. The guard checks every second that its server is alive, because it
+ * may outlive the server when their parent was killed.
  */
 const GUARDED = `
 trap '' HUP INT TERM
@@ -43,21 +43,21 @@ kill -s KILL "$guard"
 exit "$status"
 `;
 
-/** How long the last processes of a server that died may take to notice. */
+/** How long the last processes of a crashed server may take to notice. */
 const LINGERING_MS = 5_000;
 
 export interface ServerExit {
-  /** The server's exit status, 128 and more for a signal; null when its parent was killed. */
+  /** The server's exit status, 128 or more for a signal; null when its parent was killed. */
   readonly status: number | null;
-  /** It did not start because another server has the data directory, or what is left of one. */
+  /** Whether it failed to start because another server, or the remains of one, holds the data directory. */
   readonly isRefused: boolean;
-  /** The last fault that it reported; empty when it reported none. */
+  /** The last fault that it reported; empty if none. */
   readonly lastFault: string;
 }
 
-/** One run of the server, from its start to its end. */
+/** One run of the server, from start to exit. */
 export class Postmaster {
-  /** Settles when the run is over: the server has ended and, as far as can be seen, all its processes have. */
+  /** Settles when the run is over: the server has exited and, as far as can be observed, so have all its processes. */
   readonly exit: Promise<ServerExit>;
   private isRefused = false;
   private lastFault = '';
@@ -67,12 +67,12 @@ export class Postmaster {
     private readonly words: Writable,
     private readonly log: Log,
   ) {
-    words.on('error', () => undefined); // the guard is gone, so the run is over and `exit` says so
+    words.on('error', () => undefined); // the guard has exited, so the run is over and `exit` settles
     this.exit = this.waitForEnd();
   }
 
   /**
-   * Starts the server, whose lock is passed on by its descriptor: the caller's copy can be closed when this returns.
+   * Starts the server. The server inherits the lock's descriptor, so the caller can close its own copy when this returns.
    * @throws when there is no shell to start it
    */
   static async start(
@@ -93,13 +93,13 @@ export class Postmaster {
     return postmaster;
   }
 
-  /** INT: disconnect all and shut down cleanly. QUIT: stop at once, to be recovered at the next start. */
+  /** INT: disconnect all clients and shut down cleanly. QUIT: stop immediately; the next start runs recovery. */
   signal(name: 'INT' | 'QUIT'): void {
     this.words.write(`${name}\n`);
   }
 
   private async waitForEnd(): Promise<ServerExit> {
-    const silence = once(this.parent, 'close'); // no process has the log's pipe any more
+    const silence = once(this.parent, 'close'); // no process holds the log's pipe any longer
     const [status] = (await once(this.parent, 'exit')) as [number | null];
     const timer = new AbortController();
     const patience = delay(LINGERING_MS, undefined, { signal: timer.signal }).catch(() => undefined);
@@ -109,7 +109,7 @@ export class Postmaster {
   }
 
   private hear(line: string): void {
-    if (line.startsWith('\t')) return; // the message before goes on
+    if (line.startsWith('\t')) return; // continuation of the previous message
     const message = readServerLine(line);
     if (isHeldByAnother(message)) this.isRefused = true;
     if (['FATAL', 'PANIC'].includes(message.severity) || message.code === '') this.lastFault = message.text;

@@ -3,18 +3,18 @@ import { join } from 'node:path';
 import { type ConnectionTarget, query } from './connection-target.js';
 import { type DataDirectory, errorCode } from './data-directory.js';
 
-/** What a server writes to postmaster.pid while it runs. */
+/** The contents of postmaster.pid while a server runs. */
 export interface PidFile {
   readonly pid: number;
-  /** False for a server of another cluster: the file came with a copy of its directory. */
+  /** False for a server of another cluster: the file was copied together with its directory. */
   readonly isOfThisCluster: boolean;
   readonly port: number;
   readonly socketDirectory: string;
-  /** Id of the shared memory segment by which its processes hold the cluster; NaN when it has none. */
+  /** Id of the shared memory segment with which its processes hold the cluster; NaN if there is none. */
   readonly sharedMemory: number;
 }
 
-/** @returns undefined when no server has signed, or one is only just writing */
+/** @returns undefined when no server has written the file, or one is still writing it */
 export async function readSignature({
   cluster,
 }: Pick<DataDirectory, 'cluster'>): Promise<PidFile | undefined> {
@@ -29,7 +29,10 @@ export async function readSignature({
   return { pid: Number(pid), isOfThisCluster, port: Number(port), socketDirectory, sharedMemory };
 }
 
-/** Whether both lead to one directory; a path that leads nowhere is that of a directory which has been moved, or is on another machine. */
+/**
+ * Whether both paths lead to the same directory. A path that does not exist belongs to a directory that was moved or is on
+ * another machine.
+ */
 async function isSameDirectory(path: string, cluster: string): Promise<boolean> {
   if (path === cluster) return true;
   const [one, other] = await Promise.all([path, cluster].map((each) => stat(each).catch(() => undefined)));
@@ -37,13 +40,13 @@ async function isSameDirectory(path: string, cluster: string): Promise<boolean> 
 }
 
 /**
- * Ends a server that an earlier run left behind without its guard. Only one that proves to be ours is told to stop:
- * it takes our password and reads, in its own cluster, the very process id that we signal.
- * @returns whether a server was told to stop
+ * Stops a server that an earlier run left behind without its guard. Only signals a server that is proven to be ours: it
+ * accepts our password and reads, in its own cluster, the very process id that we signal.
+ * @returns whether a server was signalled
  */
 export async function stopLeftBehind(data: DataDirectory, target: ConnectionTarget): Promise<boolean> {
   const signature = await readSignature(data);
-  if (!signature?.isOfThisCluster) return false; // the other server has the same password
+  if (!signature?.isOfThisCluster) return false; // the other server accepts the same password
   const { pid, port, socketDirectory } = signature;
   try {
     const [row] = await query<{ signature: string }>(
@@ -53,27 +56,30 @@ export async function stopLeftBehind(data: DataDirectory, target: ConnectionTarg
     if (row?.signature.split('\n')[0] !== String(pid)) return false;
     return process.kill(pid, 'SIGINT');
   } catch {
-    return false; // it is gone, stopping, or not ours
+    return false; // it has exited, is stopping, or is not ours
   }
 }
 
 /**
- * Stops at once a server that an earlier run left behind and that does not shut down: it takes no connection then, so
- * the kernel must prove that it is ours. What it acknowledged is kept, and recovered by the next start.
- * DANGER: the process id may be another's by now. So the caller holds DATA_DIR and has seen the cluster held, and where
- * the process cannot be seen (no /proc) nothing is signalled.
- * @returns whether a server was told to stop
+ * Immediately stops a server that an earlier run left behind and that does not shut down: such a server accepts no
+ * connections, so the kernel must prove that it is ours. Acknowledged writes are kept; the next start recovers them. DANGER:
+ * the process id may belong to another process by now. The caller must therefore hold DATA_DIR and have seen the cluster
+ * locked, and where processes cannot be inspected (no /proc), nothing is signalled.
+ * @returns whether a server was signalled
  */
 export async function quitLeftBehind(data: DataDirectory): Promise<boolean> {
   const pid = await livingServer(data);
   try {
     return pid !== undefined && process.kill(pid, 'SIGQUIT');
   } catch {
-    return false; // it is gone, or another user's
+    return false; // it has exited, or belongs to another user
   }
 }
 
-/** The process id of a server that the kernel shows to be at work on this cluster, and on no copy of it; undefined where that cannot be seen. */
+/**
+ * The process id of a server that, according to the kernel, uses this cluster and not a copy of it; undefined where that
+ * cannot be determined.
+ */
 export async function livingServer(data: DataDirectory): Promise<number | undefined> {
   const signature = await readSignature(data);
   if (signature === undefined || process.platform !== 'linux') return undefined;
@@ -81,12 +87,12 @@ export async function livingServer(data: DataDirectory): Promise<number | undefi
 }
 
 /**
- * Removes what a dead server left in the way of the next one, which a recurring process id or an unreaped zombie
- * makes look alive. DANGER: two servers on one cluster destroy it. So the caller holds the cluster's lock, which
- * no process of an earlier server has then, and nothing goes while a living process or a shared memory segment in
- * use speaks for the old server. Where that cannot be seen (no /proc) everything stays, but for the signature of a server of
- * another directory: its process and its memory say nothing of this one.
- * @returns whose it was; undefined when the way is not clear
+ * Removes the files of a dead server that block the next one and that a reused process id or an unreaped zombie makes look
+ * alive. DANGER: two servers on one cluster destroy it. The caller must therefore hold the cluster's lock, which excludes all
+ * processes of an earlier server, and nothing is removed while a living process or a shared memory segment in use indicates
+ * the old server. Where that cannot be inspected (no /proc), nothing is removed, except the postmaster.pid of a server for
+ * another directory: its process and its memory say nothing about this one.
+ * @returns whose files were removed; undefined when the cluster may still be in use
  */
 export async function removeDeadSignature(
   data: DataDirectory,
@@ -101,17 +107,20 @@ export async function removeDeadSignature(
   return holder === 'another' ? 'copied' : 'ours';
 }
 
-/** server: the cluster's own may be alive; another: one of another directory has signed; nobody: it is dead. */
+/** server: the cluster's own server may be alive; another: the file is from a server of another directory; nobody: it is dead. */
 async function holderOf(signature: PidFile, cluster: string): Promise<'server' | 'another' | 'nobody'> {
   const { pid, sharedMemory, isOfThisCluster } = signature;
   if (process.platform !== 'linux') return isOfThisCluster ? 'server' : 'another';
   const owner = await ownerOf(pid, cluster);
-  if (owner === 'server') return 'server'; // also of a directory that was renamed under it
+  if (owner === 'server') return 'server'; // also if its directory was renamed
   if (!isOfThisCluster || (await servesAnother(signature, cluster))) return 'another';
   return owner === 'none' && !(await isAttached(sharedMemory)) ? 'nobody' : 'server';
 }
 
-/** Whether the process that has signed is at work in another directory, where it has signed the same: this one has its old path. */
+/**
+ * Whether the process named in the file runs in another directory with the same postmaster.pid: then the path of this cluster
+ * used to be that server's.
+ */
 async function servesAnother({ pid, sharedMemory }: PidFile, cluster: string): Promise<boolean> {
   const directory = await readlink(`/proc/${pid}/cwd`).catch(() => cluster);
   if (directory === cluster) return false;
@@ -119,7 +128,7 @@ async function servesAnother({ pid, sharedMemory }: PidFile, cluster: string): P
   return theirs?.pid === pid && theirs.sharedMemory === sharedMemory;
 }
 
-/** server: a living process of the cluster's server; none: certainly not one; unclear: neither can be seen. */
+/** server: a living process of the cluster's server; none: certainly not one; unclear: cannot be determined. */
 type ProcessState = 'server' | 'unclear' | 'none';
 
 async function ownerOf(pid: number, cluster: string): Promise<ProcessState> {
@@ -127,7 +136,7 @@ async function ownerOf(pid: number, cluster: string): Promise<ProcessState> {
     const status = await readFile(`/proc/${pid}/stat`, 'utf8');
     const [, name, state] = /^\d+ \((.*)\) (\S)/s.exec(status) ?? [];
     if (state === 'Z' || state === 'X') return 'none';
-    // Every process of a server has the cluster as its working directory; a container's root may not see that.
+    // Every process of a server has the cluster as its working directory; root in a container may not be able to read that.
     const directory = await readlink(`/proc/${pid}/cwd`).catch(() => undefined);
     if (directory !== undefined) return directory === cluster ? 'server' : 'none';
     if (name !== 'postgres') return 'none';

@@ -9,17 +9,17 @@ import { livingServer, quitLeftBehind, removeDeadSignature, stopLeftBehind } fro
 import type { Server } from './server.js';
 import type { Log } from './server-log.js';
 
-/** How long processes of an earlier server may take to leave the cluster, stopped at once if need be. */
+/** How long processes of an earlier server may take to leave the cluster, including an immediate shutdown. */
 const LEAVE_WITHIN_MS = 25_000;
-/** How long a start is tried again while the server finds its cluster held. */
+/** How long a start is retried while the server finds its cluster in use. */
 const HELD_WITHIN_MS = 20_000;
 const LONGEST_PAUSE_MS = 1_000;
 const ASK_EVERY_MS = 20;
 const QUICK_END_WITHIN_MS = 10_000;
 
 /**
- * Starts the server and waits until it takes connections, however long its recovery from a crash takes. What is left
- * of an earlier server is waited for, or ended when it is ours and nobody guards it.
+ * Starts the server and waits until it accepts connections, however long crash recovery takes. Waits for processes of an
+ * earlier server, or stops them if they are ours and have no guard.
  * @throws OperatorError when the server does not start; the abort's reason when `signal` ends the wait
  */
 export async function startRun(server: Server, signal: AbortSignal): Promise<Postmaster> {
@@ -37,10 +37,10 @@ export async function startRun(server: Server, signal: AbortSignal): Promise<Pos
 }
 
 const REMOVED = {
-  ours: 'removed the lock files of a PostgreSQL that is dead',
+  ours: 'removed the lock files of a dead PostgreSQL',
   copied:
-    'removed the lock files of a PostgreSQL that has another data directory, of which this one is a copy; starting as after ' +
-    'a crash. A copy that was made file by file while the service ran may be damaged: use `admin backup create`',
+    'removed the lock files of a PostgreSQL with another data directory, of which this one is a copy; starting as after ' +
+    'a crash. A copy made file by file while the service was running may be damaged: use `admin backup create`',
 };
 
 async function startPostmaster(server: Server, isRefused: boolean, signal: AbortSignal): Promise<Postmaster> {
@@ -51,14 +51,14 @@ async function startPostmaster(server: Server, isRefused: boolean, signal: Abort
     if (removed) log({ level: 'warn', message: REMOVED[removed] });
     return await Postmaster.start(manner, command, lock?.fd, log);
   } finally {
-    await lock?.release(); // the server has its own copy: the lock is held as long as any of its processes lives
+    await lock?.release(); // the server has its own copy: the lock lasts while any of its processes lives
   }
 }
 
 /**
- * Waits until no process of an earlier server is left on the cluster. One that is left behind is told to shut down, and
- * if it takes too long, whoever told it, to stop at once.
- * @returns the lock, or undefined where files cannot be locked: PostgreSQL's own interlock must do there
+ * Waits until no process of an earlier server uses the cluster. A server that was left behind is asked to shut down; if its
+ * shutdown takes too long, whoever requested it, it is stopped immediately.
+ * @returns the lock, or undefined where files cannot be locked; PostgreSQL's own interlock must suffice there
  */
 async function lockCluster(server: Server, signal: AbortSignal): Promise<FileLock | undefined> {
   const { data, target, log } = server;
@@ -79,13 +79,13 @@ async function lockCluster(server: Server, signal: AbortSignal): Promise<FileLoc
     if (!isToldToQuit && waited > CLEAN_END_WITHIN_MS) {
       isToldToQuit = await quitLeftBehind(data);
       if (isToldToQuit)
-        log({ level: 'warn', message: 'stopping at once a PostgreSQL that does not shut down' });
+        log({ level: 'warn', message: 'immediately stopping a PostgreSQL that does not shut down' });
     }
     await delay(50, undefined, { signal });
   }
 }
 
-/** @returns undefined when the server takes connections, else how it ended */
+/** @returns undefined when the server accepts connections, otherwise how it exited */
 async function untilReady(
   { target, log }: Server,
   postmaster: Postmaster,
@@ -108,11 +108,11 @@ async function untilReady(
   }
 }
 
-/** Shuts the server down cleanly, and if that takes too long, at once: what was acknowledged is kept either way. */
+/** Shuts the server down cleanly or, if that takes too long, immediately: acknowledged writes are kept either way. */
 export async function endRun(postmaster: Postmaster, log: Log): Promise<void> {
   postmaster.signal('INT');
   if (await endsWithin(postmaster, CLEAN_END_WITHIN_MS)) return;
-  log({ level: 'warn', message: 'PostgreSQL takes too long to shut down; stopping it at once' });
+  log({ level: 'warn', message: 'PostgreSQL takes too long to shut down; stopping it immediately' });
   postmaster.signal('QUIT');
   if (await endsWithin(postmaster, QUICK_END_WITHIN_MS)) return;
   log({ level: 'error', message: 'PostgreSQL does not stop; the next start will deal with it' });
@@ -126,22 +126,25 @@ async function endsWithin(postmaster: Postmaster, milliseconds: number): Promise
   return isEnded;
 }
 
-/** Danger: whom the operator is told to end must be proven to be this directory's, or a neighbour's database is stopped. */
+/**
+ * Danger: name a process id only if it is proven to use this directory; otherwise the operator stops the database of somebody
+ * else.
+ */
 async function staysBehind(data: DataDirectory): Promise<OperatorError> {
   const pid = await livingServer(data);
   const who =
-    pid === undefined ? 'in another container or as another user perhaps' : `with the process id ${pid}`;
+    pid === undefined ? 'perhaps in another container or as another user' : `with the process id ${pid}`;
   const cure = pid === undefined ? 'stop it' : `send it SIGQUIT (kill -QUIT ${pid}, never -9)`;
   return new OperatorError(
     `Another PostgreSQL still holds the database in ${data.shown}, ${who}; ${cure}, and start again.`,
   );
 }
 
-/** PostgreSQL itself refuses to start for its own lock file, which nobody can tell to be out of date. */
+/** PostgreSQL refuses to start because of its own lock file, and nothing can prove that the file is stale. */
 async function isMarkedAsHeld(data: DataDirectory): Promise<OperatorError> {
   if ((await livingServer(data)) !== undefined) return staysBehind(data);
   return new OperatorError(
-    `The database in ${data.shown} is marked as in use, and whether it is cannot be seen here; make sure that no PostgreSQL uses it, remove ${data.shown}/postgres/postmaster.pid, and start again.`,
+    `The database in ${data.shown} is marked as in use, and it is impossible to tell whether it is; make sure that no PostgreSQL uses it, remove ${data.shown}/postgres/postmaster.pid, and start again.`,
   );
 }
 
@@ -153,6 +156,6 @@ async function doesNotStart(
   if (lastFault.includes('No space left on device')) return diskFull(data.shown);
   const reason = lastFault || `exit status ${status ?? 'unknown'}`;
   return new OperatorError(
-    `The database in ${data.shown} does not start (${reason}); cure that, or set DATABASE_URL to a PostgreSQL of your own.`,
+    `The database in ${data.shown} does not start (${reason}); fix that, or set DATABASE_URL to a PostgreSQL of your own.`,
   );
 }

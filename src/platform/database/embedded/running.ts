@@ -5,13 +5,13 @@ import { ask, type ConnectionTarget, embeddedTarget } from './connection-target.
 import { errorCode, locateDataDirectory } from './data-directory.js';
 import { readSignature } from './previous-run.js';
 
-/** How long a server that is just starting or shutting down is waited for. */
+/** How long to wait for a server that is starting or shutting down. */
 const SETTLED_WITHIN_MS = 15_000;
 
 /**
- * Finds the database of a service that runs beside this process on the same data directory.
+ * Finds the database of a running service that uses the same data directory.
  * @returns null when none runs there
- * @throws OperatorError when this user may not reach it
+ * @throws OperatorError when this user may not access it
  */
 export async function runningEmbeddedPostgres(dataDir: string): Promise<ConnectionTarget | null> {
   try {
@@ -31,7 +31,7 @@ async function findRunning(dataDir: string): Promise<ConnectionTarget | null> {
   const deadline = performance.now() + SETTLED_WITHIN_MS;
   for (;;) {
     const signature = await readSignature(data);
-    // Danger: what has signed in the original of a copied directory takes the same password.
+    // Danger: the server of the original of a copied directory accepts the same password.
     if (!signature?.isOfThisCluster || signature.socketDirectory === '') return null;
     const target = embeddedTarget(signature.socketDirectory, await readPassword(data));
     const answer = await ask(target);

@@ -2,7 +2,7 @@ export type LogLevel = 'info' | 'warn' | 'error';
 
 export type Log = (line: { level: LogLevel; message: string; [field: string]: unknown }) => void;
 
-/** One message of the server. */
+/** One log message of the server. */
 export interface ServerMessage {
   readonly severity: string;
   /** The kind of process that wrote it, such as `client backend`; empty when unknown. */
@@ -14,7 +14,7 @@ export interface ServerMessage {
 
 const LINE = /^(?:([^|]*)\|([^|]*)\|)?(DEBUG\d|LOG|INFO|NOTICE|WARNING|ERROR|FATAL|PANIC): +(.*)$/;
 
-/** Reads one line, with the prefix of settings.ts or none. What is no message counts as a warning. */
+/** Parses one line, with or without the prefix from settings.ts. Anything else counts as a warning. */
 export function readServerLine(line: string): ServerMessage {
   const match = LINE.exec(line);
   if (match === null) return { severity: 'WARNING', process: '', code: '', text: line };
@@ -22,22 +22,22 @@ export function readServerLine(line: string): ServerMessage {
   return { severity, process, code, text };
 }
 
-/** The data directory is held by another server, or by what is left of one; it may be free in a moment. */
+/** Whether another server, or the remains of one, holds the data directory; it may become free soon. */
 export function isHeldByAnother({ code }: ServerMessage): boolean {
   return code === LOCK_FILE_EXISTS;
 }
 
 const LOCK_FILE_EXISTS = 'F0001';
 
-/** Shutdown, crash of another backend, starting up: passing states that the supervisor itself reports. */
+/** Shutdown, crash of another backend, starting up: transient states that the supervisor reports itself. */
 const PASSING = ['57P01', '57P02', '57P03', LOCK_FILE_EXISTS];
 
-/** Lack of resources, system errors, internal errors: faults of the server, whoever asked. */
+/** Lack of resources, system errors, internal errors: faults of the server, regardless of the client. */
 const FAULT_CLASSES = ['53', '58', 'XX'];
 
 /**
- * The level at which the service logs a message, or undefined when it does not. A client is told its own errors,
- * and many are part of normal work (a lost race on a unique index), so of those only faults of the server count.
+ * The level at which the service logs a message; undefined if it does not. Clients receive their own errors, and many of those
+ * are normal (a lost race on a unique index), so for clients only faults of the server are logged.
  */
 export function levelOf({ severity, process, code, text }: ServerMessage): LogLevel | undefined {
   if (severity === 'PANIC') return 'error';

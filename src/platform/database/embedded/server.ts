@@ -10,7 +10,7 @@ import type { Log } from './server-log.js';
 import { serverArguments } from './settings.js';
 import { makeSocketDirectory } from './socket-directory.js';
 
-/** The server on its cluster: all that one run of it needs. */
+/** Everything that one run of the server needs. */
 export interface Server {
   readonly data: DataDirectory;
   readonly manner: LaunchOptions;
@@ -21,7 +21,7 @@ export interface Server {
 }
 
 /**
- * Finds the programs, the account and the places, and makes the cluster if there is none.
+ * Finds the programs, the account and the paths, and creates the cluster if there is none.
  * @throws OperatorError when the machine or DATA_DIR does not allow it
  */
 export async function prepareServer(dataDir: string, log: Log): Promise<Server> {
@@ -31,11 +31,11 @@ export async function prepareServer(dataDir: string, log: Log): Promise<Server> 
   const socketDirectory = await makeSocketDirectory(data, account);
   const { manner, version } = await findManner(account, binaries, data, socketDirectory);
   if (manner.capability !== undefined) {
-    const message = `PostgreSQL needs leave to pass directories closed to its account (${manner.capability})`;
+    const message = `PostgreSQL needs a capability to pass directories closed to its account (${manner.capability})`;
     log({ level: 'info', message });
   }
   const { password, isNew } = await openCluster(data, binaries, manner, version);
-  if (isNew) log({ level: 'info', message: `made a database in ${dataDir}` });
+  if (isNew) log({ level: 'info', message: `created a database in ${dataDir}` });
 
   const { blocks, bsize } = await statfs(data.path);
   const settings = serverArguments(socketDirectory, blocks * bsize);

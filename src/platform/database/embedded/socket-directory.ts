@@ -7,16 +7,16 @@ import { giveTo } from './account.js';
 import { type DataDirectory, errorCode } from './data-directory.js';
 import type { Account } from './launcher.js';
 
-/** Names the socket's file and its lock; there is no such TCP port. */
+/** Part of the name of the socket and its lock file; there is no TCP port. */
 export const PORT = 5432;
 
-/** Bytes of a socket's path, by the size of sun_path less its closing zero. */
+/** Maximum length of a socket path in bytes: the size of sun_path minus its terminating zero. */
 const LONGEST_SOCKET_PATH = process.platform === 'darwin' ? 103 : 107;
 
 /**
- * Makes the directory of the server's socket, which the account alone may enter: under DATA_DIR, or where that path
- * is too long for a socket, in the directory for temporary files under a name that follows from DATA_DIR.
- * @throws OperatorError when somebody else has made it first, or that too is too long
+ * Creates the directory of the server's socket, which only the account may enter: under DATA_DIR or, where that path is too
+ * long for a socket, in the directory for temporary files under a name derived from DATA_DIR.
+ * @throws OperatorError when another user created it first, or that path is too long as well
  */
 export async function makeSocketDirectory(
   data: DataDirectory,
@@ -44,7 +44,7 @@ function shortHash(path: string): string {
   return createHash('sha256').update(path).digest('hex').slice(0, 16);
 }
 
-/** In a directory for all users, somebody else could lie in wait under our name and be told our password. */
+/** In a directory for all users, another user could create this name first and receive our password. */
 async function refuseStrangers(directory: string, account: Account | undefined): Promise<void> {
   const found = await lstat(directory);
   const isOurs = found.uid === process.geteuid?.() || found.uid === account?.uid;

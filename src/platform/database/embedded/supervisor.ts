@@ -8,30 +8,30 @@ import { endRun, startRun } from './run.js';
 import { prepareServer, type Server } from './server.js';
 import type { Log } from './server-log.js';
 
-/** A PostgreSQL server that runs as a child of this process, and is restarted when it dies. */
+/** A PostgreSQL server that runs as a child of this process and is restarted when it crashes. */
 export interface EmbeddedPostgres {
-  /** Stays the same over restarts. */
+  /** Does not change across restarts. */
   readonly target: ConnectionTarget;
-  /** Shuts the server down and waits for its end; calling it again waits for the same end. Never rejects. */
+  /** Shuts the server down and waits for its exit; a second call waits for the same exit. Never rejects. */
   stop(): Promise<void>;
 }
 
 export interface EmbeddedPostgresOptions {
   readonly dataDir: string;
   readonly log: Log;
-  /** Called once when the server cannot be kept running; there is no database from then on. */
+  /** Called once when the server cannot be kept running; from then on there is no database. */
   readonly onFatal: (error: Error) => void;
 }
 
-/** Restarts within this time before the supervisor gives up. */
+/** Number of restarts within this period before the supervisor gives up. */
 const RESTARTS = 5;
 const RESTARTS_WITHIN_MS = 60_000;
 const FIRST_PAUSE_MS = 100;
 
 /**
- * Starts the database under DATA_DIR, made when it is missing, and resolves when it takes connections. However this
- * process ends, the server shuts down with it.
- * The caller holds the data directory (`lockDataDirectory`): a server found there is then nobody's, and is stopped.
+ * Starts the database under DATA_DIR, creating it if it is missing, and resolves when it accepts connections. However this
+ * process ends, the server shuts down with it. The caller must hold the data directory (`lockDataDirectory`): a server found
+ * there then belongs to nobody and is stopped.
  * @throws OperatorError when the machine or DATA_DIR does not allow it
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
@@ -90,7 +90,7 @@ class Supervisor implements EmbeddedPostgres {
 
   private async restart({ status }: ServerExit): Promise<void> {
     const { log } = this.server;
-    log({ level: 'warn', message: 'PostgreSQL ended unexpectedly; restarting it', status });
+    log({ level: 'warn', message: 'PostgreSQL exited unexpectedly; restarting it', status });
     const since = performance.now();
     for (let failure: unknown; ;) {
       const ends = this.countEnd();
@@ -103,17 +103,17 @@ class Supervisor implements EmbeddedPostgres {
         await delay(pause, undefined, { signal: this.stopping.signal });
         await this.start();
         const milliseconds = Math.round(performance.now() - since);
-        log({ level: 'info', message: 'PostgreSQL runs again', milliseconds });
+        log({ level: 'info', message: 'PostgreSQL is running again', milliseconds });
         return;
       } catch (error) {
         if (this.stopping.signal.aborted) return;
         failure = error;
-        log({ level: 'warn', message: 'PostgreSQL did not come back', reason: errorMessage(error) });
+        log({ level: 'warn', message: 'PostgreSQL could not be restarted', reason: errorMessage(error) });
       }
     }
   }
 
-  /** @returns the number of ends within the last minute, with this one */
+  /** @returns the number of exits within the last minute, including this one */
   private countEnd(): number {
     const now = performance.now();
     this.ends.push(now);
@@ -122,7 +122,7 @@ class Supervisor implements EmbeddedPostgres {
   }
 
   private giveUp(failure: unknown): void {
-    const times = `PostgreSQL ended ${this.ends.length} times within a minute`;
+    const times = `PostgreSQL exited ${this.ends.length} times within a minute`;
     this.onFatal(new Error(times, { cause: failure }));
   }
 }
