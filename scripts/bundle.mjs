@@ -33,6 +33,6 @@ const bundle = await rolldown({
 await rm(target, { recursive: true, force: true });
 // V8 keeps the text of each file, with two bytes for every character as soon as one is beyond Latin-1.
 await bundle.write({ dir: target, keepNames: true, sourcemap: true, charset: 'ascii', comments: false });
-await cp(join(dist, 'src/handoff/assets'), join(target, 'assets'), { recursive: true });
+await cp(join(dist, 'src/pages/assets'), join(target, 'assets'), { recursive: true });
 await cp(join(dist, '../README.md'), join(target, 'assets/readme.md'));
 await writeFile(join(target, '.complete'), ''); // last: what has been cut off is made anew

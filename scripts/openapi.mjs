@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import 'reflect-metadata';
 
 const { AppModule } = await import('../dist/src/app.module.js');
-const { ApiDocuments } = await import('../dist/src/api-docs/index.js');
+const { ApiDocuments } = await import('../dist/src/api-docs/site/index.js');
 const { loadConfiguration } = await import('../dist/src/config/index.js');
 
 const controllers = new Set();

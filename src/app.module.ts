@@ -3,17 +3,9 @@ import { APP_GUARD } from '@nestjs/core';
 import { ScheduleModule } from '@nestjs/schedule';
 import { AccessTokensModule } from './access-tokens/index.js';
 import { AccountModule } from './account/index.js';
-import { ApiDocsModule } from './api-docs/index.js';
+import { ApiDocsModule } from './api-docs/site/index.js';
 import { AssetsModule } from './assets/index.js';
-import {
-  AuthenticationGuard,
-  AuthModule,
-  type PasswordCost,
-  PasswordCostModule,
-  RateLimitGuard,
-  ScopeGuard,
-  UserEntity,
-} from './auth/index.js';
+import { AuthModule, type PasswordCost, PasswordCostModule, UserEntity } from './auth/index.js';
 import { AutomationModule } from './automation/index.js';
 import { BackupModule } from './backup/index.js';
 import { BillingModule } from './billing/index.js';
@@ -21,9 +13,18 @@ import { CheckpointsModule } from './checkpoints/index.js';
 import { type Configuration, ConfigurationModule } from './config/index.js';
 import { DevicesModule } from './devices/index.js';
 import { FilesModule } from './files/index.js';
-import { HandoffModule } from './handoff/index.js';
+import { SignInPagesModule } from './sign-in-pages/index.js';
+import { PagesModule } from './pages/index.js';
+import { WebPushModule } from './web-push/index.js';
+import {
+  AccessModule,
+  AuthenticationGuard,
+  RateLimitGuard,
+  ScopeGuard,
+  StandingGuard,
+} from './access/guards/index.js';
 import { HealthModule } from './health/index.js';
-import { BlobsModule } from './platform/blobs/index.js';
+import { BlobsModule } from './storage/index.js';
 import { type Clock, ClockModule } from './platform/clock/index.js';
 import { DatabaseModule } from './platform/database/index.js';
 import { EventsModule } from './platform/events/index.js';
@@ -39,7 +40,7 @@ import { RealtimeModule } from './realtime/index.js';
 import { RetentionModule } from './retention/index.js';
 import { SyncModule } from './sync/index.js';
 import { UsageModule } from './usage/index.js';
-import { StandingGuard, WorkspaceEntity, WorkspacesModule } from './workspaces/index.js';
+import { WorkspaceEntity, WorkspacesModule } from './workspaces/index.js';
 
 export interface AppParts {
   readonly configuration: Configuration;
@@ -90,9 +91,11 @@ export class AppModule {
         PasswordCostModule.with(parts.passwordCost),
         AuthModule,
         BillingModule,
+        AccessModule,
         WorkspacesModule,
         AccessTokensModule,
         DevicesModule,
+        WebPushModule,
         FilesModule,
         SyncModule,
         CheckpointsModule,
@@ -103,7 +106,8 @@ export class AppModule {
         AccountModule,
         AutomationModule,
         BackupModule,
-        HandoffModule,
+        PagesModule,
+        SignInPagesModule,
         ApiDocsModule,
         HealthModule,
       ],

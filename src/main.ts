@@ -1,9 +1,8 @@
-import { announce } from './announce.js';
+import { announce } from './banner.js';
 import { createApp } from './app.js';
 import { configurationOfProcess } from './config/index.js';
-import { drainOn } from './drain.js';
+import { drainOn, exitBecause } from './exit.js';
 import { listen } from './listen.js';
-import { exitBecause } from './failure.js';
 
 try {
   const configuration = configurationOfProcess();

@@ -1,4 +1,4 @@
-import type { Scope } from '../auth/index.js';
+import type { Scope } from '../access/index.js';
 
 /** A personal access token as its owner sees it. The token itself is not known: the row has its SHA-256. */
 export interface AccessToken {

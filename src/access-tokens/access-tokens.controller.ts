@@ -1,8 +1,8 @@
 import { Controller, Delete, Get, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { CurrentPrincipal, Interactive, type Principal } from '../auth/index.js';
+import { CurrentPrincipal, Interactive, type Principal } from '../access/index.js';
 import { JsonBody, sendJsonList } from '../platform/http/index.js';
-import { Documented } from '../platform/openapi/index.js';
+import { Documented } from '../api-docs/index.js';
 import { ACCESS_TOKENS_DOCS } from './access-tokens.docs.js';
 import { MintTokenRequest } from './access-tokens.dto.js';
 import { AccessTokens } from './access-tokens.service.js';

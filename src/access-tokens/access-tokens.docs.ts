@@ -1,4 +1,4 @@
-import { SCOPES } from '../auth/index.js';
+import { SCOPES } from '../access/index.js';
 import {
   arrayOf,
   INSTANT,
@@ -10,7 +10,7 @@ import {
   oneOf,
   STRING,
   UUID,
-} from '../platform/openapi/index.js';
+} from '../api-docs/index.js';
 import type { AccessTokenWire } from './access-tokens.wire.js';
 
 const METADATA = {

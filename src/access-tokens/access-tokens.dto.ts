@@ -1,5 +1,5 @@
 import { ArrayNotEmpty, IsArray, IsIn, IsOptional, IsUUID } from 'class-validator';
-import { type Scope, SCOPES } from '../auth/index.js';
+import { type Scope, SCOPES } from '../access/index.js';
 import { IsInstant, IsName } from '../platform/http/index.js';
 
 export class MintTokenRequest {

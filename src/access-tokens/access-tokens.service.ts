@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { isUUID } from 'class-validator';
-import { generatePat, hashPat, lockOwnUser, type Scope, TOKEN_REVOKED } from '../auth/index.js';
+import type { Scope } from '../access/index.js';
+import { generatePat, hashPat, lockOwnUser, TOKEN_REVOKED } from '../auth/index.js';
 import { Clock, parseInstant } from '../platform/clock/index.js';
 import { AFTER_ALL_IDS, Database, newId, pagesById } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';

@@ -1,7 +1,7 @@
 import { Controller, Delete } from '@nestjs/common';
-import { CurrentPrincipal, Interactive, type Principal } from '../auth/index.js';
+import { CurrentPrincipal, Interactive, type Principal } from '../access/index.js';
 import { JsonBody } from '../platform/http/index.js';
-import { Documented } from '../platform/openapi/index.js';
+import { Documented } from '../api-docs/index.js';
 import { AccountDeletion } from './account-deletion.js';
 import { ACCOUNT_DOCS } from './account.docs.js';
 import { DeleteAccountRequest } from './account.dto.js';

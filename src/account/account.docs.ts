@@ -1,4 +1,4 @@
-import { json, OK } from '../platform/openapi/index.js';
+import { json, OK } from '../api-docs/index.js';
 
 export const ACCOUNT_DOCS = {
   tag: 'Account',

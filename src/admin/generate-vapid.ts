@@ -1,4 +1,4 @@
-import { generateVapidKeys } from '../devices/index.js';
+import { generateVapidKeys } from '../web-push/index.js';
 import type { Report } from './report.js';
 
 /** A key pair for Web Push, as lines for `.env`. Changes nothing, and needs neither service nor database. */

@@ -1,6 +1,6 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { Configuration, OperatorError } from '../config/index.js';
-import { BlobPreview, type BlobLocation, BlobMover } from '../platform/blobs/index.js';
+import { type BlobLocation, BlobMover, BlobPreview } from '../storage/index.js';
 import type { Report } from './report.js';
 import { withService } from './with-service.js';
 import { withStores } from './with-stores.js';

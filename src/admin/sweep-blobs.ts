@@ -1,4 +1,4 @@
-import { BlobPreview, BlobUpkeep } from '../platform/blobs/index.js';
+import { BlobPreview, BlobUpkeep } from '../storage/index.js';
 import { TrustedTime } from '../platform/jobs/index.js';
 import type { Report } from './report.js';
 import { withService } from './with-service.js';

@@ -1,5 +1,5 @@
 import { OperatorError } from '../config/index.js';
-import { StoreUnavailable } from '../platform/blobs/index.js';
+import { StoreUnavailable } from '../storage/index.js';
 
 /** Runs work on the blob stores; one that does not do its part is a sentence, not a stack. @throws OperatorError */
 export async function withStores<T>(work: () => Promise<T>): Promise<T> {

@@ -1,58 +1,55 @@
-import { Injectable } from '@nestjs/common';
-import { DiscoveryService } from '@nestjs/core';
-import { createHash } from 'node:crypto';
-import { jsonBodyFactory } from '../platform/http/index.js';
-import { type ApiDocument, buildDocument, type ControllerClass } from '../platform/openapi/index.js';
-import { docsPage } from './docs-page.js';
-import { INFO, TAGS } from './document-text.js';
-import { policyOf, SECURITY_SCHEMES } from './policy.js';
+import type { Schema } from './schema.js';
 
-/** Bytes to be sent, and what they are known by. */
-export interface Served {
-  readonly body: Buffer;
-  readonly etag: string;
+/** What of an OpenAPI document is read again. */
+export interface ApiDocument {
+  readonly openapi: string;
+  readonly info: { readonly title: string; readonly version: string; readonly description: string };
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: Readonly<Record<'schemas' | 'securitySchemes', Readonly<Record<string, Schema>>>> & {
+    readonly headers: Readonly<Record<string, HeaderObject>>;
+  };
+  readonly servers: readonly { readonly url: string }[];
 }
 
-/** The API document, and the page made of it. Made when first asked for, and kept. */
-@Injectable()
-export class ApiDocuments {
-  private built: Promise<ApiDocument> | undefined;
-  private servedJson: Promise<Served> | undefined;
-  private servedPage: Promise<Served> | undefined;
-
-  constructor(private readonly discovery: DiscoveryService) {}
-
-  document(): Promise<ApiDocument> {
-    this.built ??= buildDocument({
-      controllers: this.discovery
-        .getControllers()
-        .map(({ metatype }) => metatype as unknown as ControllerClass),
-      jsonBody: jsonBodyFactory,
-      info: INFO,
-      tags: TAGS,
-      securitySchemes: SECURITY_SCHEMES,
-      policyOf,
-    });
-    return this.built;
-  }
-
-  /** As it stands in docs/openapi.json. */
-  async text(): Promise<string> {
-    return `${JSON.stringify(await this.document(), null, 2)}\n`;
-  }
-
-  json(): Promise<Served> {
-    this.servedJson ??= this.text().then(served);
-    return this.servedJson;
-  }
-
-  page(): Promise<Served> {
-    this.servedPage ??= this.document().then((document) => served(docsPage(document)));
-    return this.servedPage;
-  }
+export interface Operation {
+  readonly operationId: string;
+  readonly tags: readonly string[];
+  readonly summary: string;
+  readonly description?: string;
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: {
+    readonly required: boolean;
+    readonly description?: string;
+    readonly content: Content;
+  };
+  readonly responses: Readonly<Record<string, Response>>;
 }
 
-export function served(text: string): Served {
-  const etag = `"${createHash('sha256').update(text).digest('hex').slice(0, 32)}"`;
-  return { body: Buffer.from(text), etag };
+export interface Parameter {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header';
+  readonly required: boolean;
+  readonly description: string;
+  readonly schema: Schema;
 }
+
+export interface Reference {
+  readonly $ref: string;
+}
+
+export interface HeaderObject {
+  readonly description: string;
+  /** Whether it is always there. */
+  readonly required: boolean;
+  readonly schema: Schema;
+}
+
+export interface Response {
+  readonly description: string;
+  readonly headers?: Readonly<Record<string, HeaderObject | Reference>>;
+  readonly content?: Content;
+}
+
+type Content = Readonly<Record<string, { readonly schema?: Schema }>>;

@@ -1,2 +1,13 @@
-export { ApiDocuments } from './api-document.js';
-export { ApiDocsModule } from './api-docs.module.js';
+export type { ApiDocument, HeaderObject, Operation, Parameter, Reference, Response } from './api-document.js';
+export { buildDocument } from './document.js';
+export type { OperationPolicy } from './operation-parts.js';
+export {
+  type AnswerDocs,
+  Documented,
+  json,
+  type OperationDocs,
+  page,
+  type Parameters,
+} from './documented.js';
+export type { ControllerClass, Handler } from './routes.js';
+export * from './schema.js';

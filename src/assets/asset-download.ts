@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Readable } from 'node:stream';
-import { BlobMissing, type BlobReference, Blobs } from '../platform/blobs/index.js';
+import { BlobMissing, type BlobReference, Blobs } from '../storage/index.js';
 import { Assets } from './assets.service.js';
 import { base64Length, base64Stream } from './base64-stream.js';
 

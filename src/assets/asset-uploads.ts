@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Blobs, type StagedBlob } from '../platform/blobs/index.js';
+import { Blobs, type StagedBlob } from '../storage/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, isUnanswered, type Tx } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';

@@ -1,10 +1,19 @@
 import { Controller, Delete, Get, HttpCode, Patch, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { BoundTokensToo, CurrentPrincipal, type Principal, Scopes, SCOPES, Transfer } from '../auth/index.js';
+import {
+  BoundTokensToo,
+  CurrentPrincipal,
+  CurrentWorkspace,
+  NamedWorkspace,
+  type Principal,
+  Scopes,
+  SCOPES,
+  Transfer,
+  type WorkspaceRef,
+} from '../access/index.js';
 import { BadRequest, JsonBody, sendJsonList } from '../platform/http/index.js';
 import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
-import { Documented } from '../platform/openapi/index.js';
-import { CurrentWorkspace, NamedWorkspace, type WorkspaceRef } from '../workspaces/index.js';
+import { Documented } from '../api-docs/index.js';
 import { AssetDownload } from './asset-download.js';
 import { AssetToken, IdempotencyKey } from './asset-headers.js';
 import { AssetUploads } from './asset-uploads.js';

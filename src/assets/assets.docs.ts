@@ -10,7 +10,7 @@ import {
   OK,
   oneOf,
   STRING,
-} from '../platform/openapi/index.js';
+} from '../api-docs/index.js';
 import { ASSET_TOKEN, NEW_ASSET_TOKEN } from './asset-headers.js';
 import type { AssetWire, DeletedAssetWire, StorageUsageWire } from './assets.wire.js';
 

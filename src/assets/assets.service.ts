@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type BlobLocation, type BlobReference, BlobUpkeep } from '../platform/blobs/index.js';
+import { type BlobLocation, type BlobReference, BlobUpkeep } from '../storage/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, type Tx } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';

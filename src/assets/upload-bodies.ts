@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { IncomingMessage } from 'node:http';
-import { FreeSpace } from '../platform/blobs/index.js';
+import { FreeSpace } from '../storage/index.js';
 import { bodyChunks } from '../platform/http/index.js';
 import { type FairSemaphore, Queues } from '../platform/limits/index.js';
 import { DECODING } from './decode-slots.js';

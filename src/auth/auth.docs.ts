@@ -1,4 +1,4 @@
-import { json, named, objectOf, STRING, UUID, INSTANT, type Schema } from '../platform/openapi/index.js';
+import { INSTANT, json, named, objectOf, type Schema, STRING, UUID } from '../api-docs/index.js';
 
 const TAG = 'Account';
 

@@ -1,13 +1,9 @@
 import { Module } from '@nestjs/common';
-import { DiscoveryModule } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { AccessCheck } from './access-check.js';
-import { AuthenticationGuard } from './authentication.guard.js';
 import { Authenticator } from './authenticator.js';
 import { BrowserSessions } from './browser-sessions.js';
 import { DevLoginController } from './dev-login.controller.js';
 import { DevLoginGuard } from './dev-login.guard.js';
-import { GeneralLimit } from './general-limit.js';
 import { GuessLimit } from './guess-limit.js';
 import { HandledPasswords } from './handled-passwords.js';
 import { IdentityController } from './identity.controller.js';
@@ -22,9 +18,6 @@ import { PasswordChange } from './password-change.js';
 import { PasswordHasher } from './password-hasher.js';
 import { PasswordReset } from './password-reset.js';
 import { PatVerifier } from './pat-verifier.js';
-import { RateLimitGuard } from './rate-limit.guard.js';
-import { RequestsAtOnce } from './requests-at-once.js';
-import { ScopeGuard } from './scope.guard.js';
 import { SigningKeys } from './signing-keys.js';
 import { Suspensions } from './suspensions.js';
 import { UserEntity } from './user.entity.js';
@@ -33,15 +26,12 @@ import { Users } from './users.js';
 import { WrongPasswords } from './wrong-passwords.js';
 
 @Module({
-  imports: [DiscoveryModule, TypeOrmModule.forFeature([UserEntity])],
+  imports: [TypeOrmModule.forFeature([UserEntity])],
   controllers: [IdentityController, DevLoginController, MeController],
   providers: [
-    AccessCheck,
-    AuthenticationGuard,
     Authenticator,
     BrowserSessions,
     DevLoginGuard,
-    GeneralLimit,
     GuessLimit,
     HandledPasswords,
     IdentityClient,
@@ -54,9 +44,6 @@ import { WrongPasswords } from './wrong-passwords.js';
     PasswordReset,
     PatVerifier,
     provideIdentity,
-    RateLimitGuard,
-    RequestsAtOnce,
-    ScopeGuard,
     SigningKeys,
     Suspensions,
     Users,
@@ -64,16 +51,11 @@ import { WrongPasswords } from './wrong-passwords.js';
     WrongPasswords,
   ],
   exports: [
-    AccessCheck,
-    AuthenticationGuard,
     Authenticator,
     BrowserSessions,
-    GeneralLimit,
     PasswordChange,
     PasswordHasher,
     PasswordReset,
-    RateLimitGuard,
-    ScopeGuard,
     SigningKeys,
     Suspensions,
     Users,

@@ -6,7 +6,7 @@ import { AccountSuspended } from './account-suspended.js';
 import { JwtVerifier } from './jwt-verifier.js';
 import { KeySet } from './key-set.js';
 import { PatVerifier } from './pat-verifier.js';
-import type { Principal } from './principal.js';
+import type { Principal } from '../access/index.js';
 
 const usersAmong = statement(
   'auth.users_among',

@@ -1,9 +1,9 @@
 import { Controller, HttpCode, Post, UseGuards } from '@nestjs/common';
 import { JsonBody } from '../platform/http/index.js';
 import { KillSwitch, OpenWhenReadOnly } from '../platform/kill-switch/index.js';
-import { Documented } from '../platform/openapi/index.js';
+import { Documented } from '../api-docs/index.js';
 import { AccountSuspended } from './account-suspended.js';
-import { Public } from './access.js';
+import { Public } from '../access/index.js';
 import { DEV_LOGIN_DOCS } from './auth.docs.js';
 import { DevLoginRequest } from './auth.dto.js';
 import { DevLoginGuard } from './dev-login.guard.js';

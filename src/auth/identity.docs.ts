@@ -9,7 +9,7 @@ import {
   type OperationDocs,
   STRING,
   URL_TEXT,
-} from '../platform/openapi/index.js';
+} from '../api-docs/index.js';
 import type { IdentityActionName } from './identity-actions.js';
 import { OF_POST, refused, SESSION, USER, WHO } from './identity.schema.js';
 import { JWT_MINUTES, ONE_TIME_TOKEN_MINUTES, PASSWORD_LENGTH } from './sign-in-terms.js';

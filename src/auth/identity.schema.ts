@@ -10,7 +10,7 @@ import {
   type Schema,
   STRING,
   UUID,
-} from '../platform/openapi/index.js';
+} from '../api-docs/index.js';
 
 const TEXT_OR_NULL = nullable(STRING);
 

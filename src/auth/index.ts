@@ -1,18 +1,3 @@
-export { AccessCheck } from './access-check.js';
-export {
-  ACCESS,
-  type Access,
-  type AuthenticatedRequest,
-  BOUND_TOKENS_TOO,
-  BoundTokensToo,
-  CurrentPrincipal,
-  Interactive,
-  Public,
-  Scopes,
-  SEES_DELETED_USERS,
-  Unbound,
-  UNBOUND,
-} from './access.js';
 export { AccountSuspended } from './account-suspended.js';
 export { AuthModule } from './auth.module.js';
 export {
@@ -22,9 +7,7 @@ export {
   type Refusal,
   type SignedIn,
 } from './browser-sessions.js';
-export { AuthenticationGuard } from './authentication.guard.js';
 export { EMAIL_RULE, isEmailAddress } from './email-address.js';
-export { GeneralLimit } from './general-limit.js';
 export { equalSecrets } from './equal-secrets.js';
 export { Authenticator, type Lapsed } from './authenticator.js';
 export { lockOwnUser } from './lock-user.js';
@@ -36,9 +19,6 @@ export { HashingBusy, PasswordHasher } from './password-hasher.js';
 export { type PasswordFault, PASSWORD_FAULTS } from './password-policy.js';
 export { PasswordReset } from './password-reset.js';
 export { generatePat, hashPat, TOKEN_REVOKED } from './pat.js';
-export { type Principal, type Scope, SCOPES } from './principal.js';
-export { RateLimitGuard, Transfer, Unlimited, UNLIMITED } from './rate-limit.guard.js';
-export { isGranted, ScopeGuard } from './scope.guard.js';
 export { ONE_TIME_TOKEN_MINUTES, PASSWORD_LENGTH } from './sign-in-terms.js';
 export { SigningKeys } from './signing-keys.js';
 export { Suspensions, USER_SUSPENDED } from './suspensions.js';

@@ -1,9 +1,15 @@
 import { Controller, Get } from '@nestjs/common';
 import { NotFound } from '../platform/http/index.js';
-import { Documented } from '../platform/openapi/index.js';
-import { BoundTokensToo, CurrentPrincipal, Scopes, SeesDeletedUsers } from './access.js';
+import { Documented } from '../api-docs/index.js';
+import {
+  BoundTokensToo,
+  CurrentPrincipal,
+  type Principal,
+  Scopes,
+  SCOPES,
+  SeesDeletedUsers,
+} from '../access/index.js';
 import { ME_DOCS } from './auth.docs.js';
-import { type Principal, SCOPES } from './principal.js';
 import type { UserEntity } from './user.entity.js';
 import { Users } from './users.js';
 

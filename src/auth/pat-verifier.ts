@@ -5,7 +5,7 @@ import { Unauthorized } from '../platform/http/index.js';
 import { Log } from '../platform/log/index.js';
 import { AccountSuspended } from './account-suspended.js';
 import { hashPat, PAT } from './pat.js';
-import type { Principal, Scope } from './principal.js';
+import type { Principal, Scope } from '../access/index.js';
 
 const NOTE_USE_EVERY_MS = 60_000;
 

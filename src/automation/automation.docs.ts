@@ -1,16 +1,16 @@
 import { DEVICE_ID } from '../devices/index.js';
 import {
+  INSTANT,
   json,
   matching,
   nullable,
   objectOf,
   OK,
   oneOf,
-  INSTANT,
   SHA256_HEX,
   STRING,
   UUID,
-} from '../platform/openapi/index.js';
+} from '../api-docs/index.js';
 import type { VaultMetadata } from './metadata.service.js';
 import { KDF } from './vault-crypto.js';
 

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { DecipherGCM } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import type { BlobReference, ByteRange } from '../platform/blobs/index.js';
+import type { BlobReference, ByteRange } from '../storage/index.js';
 import { Conflict } from '../platform/http/index.js';
 import { type Head, NoteHeads } from './note-heads.js';
 import { LargeNotes } from './large-notes.js';

@@ -1,10 +1,8 @@
 import { Controller, Get, HttpCode, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Scopes } from '../auth/index.js';
-import { RequiresSubscription } from '../billing/index.js';
+import { OwnedWorkspace, RequiresSubscription, Scopes } from '../access/index.js';
 import { JsonBody, sendJsonList } from '../platform/http/index.js';
-import { Documented } from '../platform/openapi/index.js';
-import { OwnedWorkspace } from '../workspaces/index.js';
+import { Documented } from '../api-docs/index.js';
 import { HISTORY_DOCS } from './history.docs.js';
 import { RestoreNoteRequest, VersionQuery } from './history.dto.js';
 import { NoteHistory } from './history.service.js';

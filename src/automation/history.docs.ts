@@ -10,7 +10,7 @@ import {
   SHA256_HEX,
   STRING,
   UUID,
-} from '../platform/openapi/index.js';
+} from '../api-docs/index.js';
 import { KEY_SESSION, NO_SESSION, OF_NOTE, TAG, WRITING } from './automation.docs.js';
 import type { NoteVersionContentWire, NoteVersionWire } from './history.wire.js';
 

@@ -10,9 +10,8 @@ import {
   UseInterceptors,
 } from '@nestjs/common';
 import { finalize, type Observable } from 'rxjs';
-import type { AuthenticatedRequest } from '../auth/index.js';
+import type { AuthenticatedRequest, WorkspaceRef } from '../access/index.js';
 import { afterBody } from '../platform/http/index.js';
-import type { WorkspaceRef } from '../workspaces/index.js';
 import { KeySessions } from './key-sessions.service.js';
 import { type Vault, wipe } from './vault.js';
 

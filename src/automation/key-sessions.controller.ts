@@ -1,9 +1,15 @@
 import { Controller, Delete, Get, Post } from '@nestjs/common';
-import { CurrentPrincipal, type Principal, Scopes } from '../auth/index.js';
-import { RequiresSubscription } from '../billing/index.js';
+import {
+  CurrentPrincipal,
+  CurrentWorkspace,
+  OwnedWorkspace,
+  type Principal,
+  RequiresSubscription,
+  Scopes,
+  type WorkspaceRef,
+} from '../access/index.js';
 import { JsonBody } from '../platform/http/index.js';
-import { Documented } from '../platform/openapi/index.js';
-import { CurrentWorkspace, OwnedWorkspace, type WorkspaceRef } from '../workspaces/index.js';
+import { Documented } from '../api-docs/index.js';
 import { KEY_SESSIONS_DOCS } from './automation.docs.js';
 import { CurrentVault, NeedsKeySession } from './key-session.guard.js';
 import { OpenKeySessionRequest } from './key-sessions.dto.js';

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { lockOwnUser, type Principal } from '../auth/index.js';
+import type { Principal } from '../access/index.js';
+import { lockOwnUser } from '../auth/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, newId, type Parameter } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';

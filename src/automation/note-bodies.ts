@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { IncomingMessage } from 'node:http';
 import { Configuration } from '../config/index.js';
-import { type Count, FreeSpace } from '../platform/blobs/index.js';
+import { type Count, FreeSpace } from '../storage/index.js';
 import { inTime } from '../platform/clock/index.js';
 import { bodyChunks, RequestTimeout } from '../platform/http/index.js';
 import { LARGE_NOTE_BYTES, LargeNotes } from './large-notes.js';

@@ -1,11 +1,9 @@
 import { Controller, Get, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Scopes } from '../auth/index.js';
-import { RequiresSubscription } from '../billing/index.js';
+import { OwnedWorkspace, RequiresSubscription, Scopes } from '../access/index.js';
 import { FromCursor } from '../checkpoints/index.js';
 import { JsonBody, sendJsonList } from '../platform/http/index.js';
-import { Documented } from '../platform/openapi/index.js';
-import { OwnedWorkspace } from '../workspaces/index.js';
+import { Documented } from '../api-docs/index.js';
 import { CurrentVault, NeedsKeySession } from './key-session.guard.js';
 import { SEND_TIMEOUT_MS } from './note-answer.js';
 import { NOTE_CHECKPOINTS_DOCS } from './note-checkpoints.docs.js';

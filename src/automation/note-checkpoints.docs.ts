@@ -10,7 +10,7 @@ import {
   ORDINAL,
   STRING,
   UUID,
-} from '../platform/openapi/index.js';
+} from '../api-docs/index.js';
 import { KEY_SESSION, NO_SESSION, TAG } from './automation.docs.js';
 import type { NoteSummary } from './note-checkpoints.service.js';
 

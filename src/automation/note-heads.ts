@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type BlobReference, Blobs, type ByteRange } from '../platform/blobs/index.js';
+import { type BlobReference, Blobs, type ByteRange } from '../storage/index.js';
 import { Database } from '../platform/database/index.js';
 import { NotFound } from '../platform/http/index.js';
 import { noteStatements } from './notes.queries.js';

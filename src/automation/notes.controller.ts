@@ -1,10 +1,8 @@
 import { Controller, Delete, Get, Post, Put, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Scopes } from '../auth/index.js';
-import { RequiresSubscription } from '../billing/index.js';
+import { OwnedWorkspace, RequiresSubscription, Scopes } from '../access/index.js';
 import { BadRequest } from '../platform/http/index.js';
-import { Documented } from '../platform/openapi/index.js';
-import { OwnedWorkspace } from '../workspaces/index.js';
+import { Documented } from '../api-docs/index.js';
 import { CurrentVault, NeedsKeySession } from './key-session.guard.js';
 import { sendNote } from './note-answer.js';
 import { NoteBodies } from './note-bodies.js';

@@ -14,7 +14,7 @@ import {
   SHA256_HEX,
   STRING,
   UUID,
-} from '../platform/openapi/index.js';
+} from '../api-docs/index.js';
 import { KEY_SESSION, NO_SESSION, OF_NOTE, TAG, WRITING } from './automation.docs.js';
 import type { ListedNoteWire, NoteWire } from './notes.wire.js';
 import type { SearchResult } from './search/search.service.js';

@@ -3,7 +3,7 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type pg from 'pg';
 import { OperatorError, syncDirectory, VERSION } from '../config/index.js';
-import { Blobs } from '../platform/blobs/index.js';
+import { Blobs } from '../storage/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database } from '../platform/database/index.js';
 import { WorkspacePurge } from '../workspaces/index.js';

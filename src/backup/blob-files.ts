@@ -4,7 +4,7 @@ import { mkdir, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { OperatorError, syncDirectory, writeDurably } from '../config/index.js';
-import { type BlobLocation, BlobMissing, Blobs, HashedBody } from '../platform/blobs/index.js';
+import { type BlobLocation, BlobMissing, Blobs, HashedBody } from '../storage/index.js';
 import { Database } from '../platform/database/index.js';
 import { backupStatements } from './backup.queries.js';
 import { eachListed, keyOf, type StoredBlob } from './blob-list.js';

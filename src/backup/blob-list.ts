@@ -7,7 +7,7 @@ import { createGunzip } from 'node:zlib';
 import type pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import { OperatorError, writeDurably } from '../config/index.js';
-import { blobKey, type BlobLocation } from '../platform/blobs/index.js';
+import { blobKey, type BlobLocation } from '../storage/index.js';
 import { STORED_BLOBS } from './backup.queries.js';
 import { compressed } from './compressed.js';
 import { asDamaged } from './faults.js';

@@ -6,7 +6,7 @@ import { createGunzip } from 'node:zlib';
 import type pg from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import { OperatorError, writeDurably } from '../config/index.js';
-import { HashedBody } from '../platform/blobs/index.js';
+import { HashedBody } from '../storage/index.js';
 import { compressed } from './compressed.js';
 import { asDamaged } from './faults.js';
 import type { TableFile } from './manifest.js';

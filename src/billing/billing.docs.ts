@@ -8,7 +8,7 @@ import {
   oneOf,
   STRING,
   URL_TEXT,
-} from '../platform/openapi/index.js';
+} from '../api-docs/index.js';
 import type { SubscriptionWire } from './subscription.wire.js';
 import { STATUSES } from './transitions.js';
 

@@ -5,11 +5,6 @@ export { PaymentProvider, type ProviderIds, ProviderRefusal } from './payment-pr
 export { EVENT_TYPES, type EventType } from './provider-event.js';
 export { type SampleEvent, sampleEvent } from './sample-event.js';
 export { Purchases } from './purchases.service.js';
-export {
-  REQUIRES_SUBSCRIPTION,
-  RequiresSubscription,
-  type SubscriptionRequirement,
-} from './requires-subscription.js';
 export { isActive } from './subscription.queries.js';
 export { type Subscription, Subscriptions } from './subscriptions.service.js';
 export { STATUSES, type SubscriptionStatus } from './transitions.js';

@@ -1,6 +1,6 @@
 import { Controller, Get, HttpCode, Post } from '@nestjs/common';
-import { BoundTokensToo, CurrentPrincipal, type Principal, Scopes, Unbound } from '../auth/index.js';
-import { Documented } from '../platform/openapi/index.js';
+import { BoundTokensToo, CurrentPrincipal, type Principal, Scopes, Unbound } from '../access/index.js';
+import { Documented } from '../api-docs/index.js';
 import { SUBSCRIPTION_DOCS } from './billing.docs.js';
 import { Purchases } from './purchases.service.js';
 import { subscriptionWire, type SubscriptionWire } from './subscription.wire.js';

@@ -1,10 +1,10 @@
 import { Controller, HttpCode, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { Public, Unlimited } from '../auth/index.js';
+import { Public, Unlimited } from '../access/index.js';
 import { networkKey, readBody } from '../platform/http/index.js';
 import { type FairSemaphore, Queues } from '../platform/limits/index.js';
 import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
-import { Documented } from '../platform/openapi/index.js';
+import { Documented } from '../api-docs/index.js';
 import { WEBHOOK_DOCS } from './billing.docs.js';
 import { PaymentEvents } from './payment-events.service.js';
 import { parseProviderJson } from './provider-json.js';

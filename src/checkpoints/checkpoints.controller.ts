@@ -1,10 +1,14 @@
 import { Controller, Delete, Get, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Scopes } from '../auth/index.js';
-import { RequiresSubscription } from '../billing/index.js';
+import {
+  CurrentWorkspace,
+  OwnedWorkspace,
+  RequiresSubscription,
+  Scopes,
+  type WorkspaceRef,
+} from '../access/index.js';
 import { JsonBody, sendJsonList } from '../platform/http/index.js';
-import { Documented } from '../platform/openapi/index.js';
-import { CurrentWorkspace, OwnedWorkspace, type WorkspaceRef } from '../workspaces/index.js';
+import { Documented } from '../api-docs/index.js';
 import { CHECKPOINTS_DOCS } from './checkpoints.docs.js';
 import { CreateCheckpointRequest } from './checkpoints.dto.js';
 import { type Checkpoint, Checkpoints } from './checkpoints.service.js';

@@ -13,7 +13,7 @@ import {
   ORDINAL,
   STRING,
   UUID,
-} from '../platform/openapi/index.js';
+} from '../api-docs/index.js';
 import type { Checkpoint } from './checkpoints.service.js';
 import type { Manifest, ManifestEntry, Summary, SummaryEntry } from './projections.js';
 

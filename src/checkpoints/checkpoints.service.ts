@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { isUUID } from 'class-validator';
 import { lockLog } from '../files/index.js';
-import { FreeSpace } from '../platform/blobs/index.js';
+import { FreeSpace } from '../storage/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { BEFORE_ALL_IDS, Database, newId, type Tx } from '../platform/database/index.js';
 import { Conflict, NotFound } from '../platform/http/index.js';

@@ -1,9 +1,9 @@
 import { Controller, Delete, Get, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { BoundTokensToo, CurrentPrincipal, type Principal, Scopes, Unbound } from '../auth/index.js';
+import { BoundTokensToo, CurrentPrincipal, type Principal, Scopes, Unbound } from '../access/index.js';
 import { Configuration } from '../config/index.js';
 import { JsonBody, sendJsonList } from '../platform/http/index.js';
-import { Documented } from '../platform/openapi/index.js';
+import { Documented } from '../api-docs/index.js';
 import { DEVICES_DOCS } from './devices.docs.js';
 import { CreateDeviceRequest } from './devices.dto.js';
 import { Devices } from './devices.service.js';

@@ -1,20 +1,5 @@
-import {
-  arrayOf,
-  INSTANT,
-  json,
-  matching,
-  named,
-  nullable,
-  objectOf,
-  OK,
-  STRING,
-  URL_TEXT,
-  UUID,
-} from '../platform/openapi/index.js';
-import { DEVICE_ID } from './device-id.js';
+import { arrayOf, INSTANT, json, named, nullable, objectOf, OK, STRING, UUID } from '../api-docs/index.js';
 import type { CreatedDeviceWire, DeviceWire } from './devices.wire.js';
-
-const TAG = 'Devices';
 
 const DEVICE = named(
   'Device',
@@ -39,10 +24,8 @@ const VAPID = {
   ],
 };
 
-const BASE64URL = (characters: string) => ({ type: 'string', pattern: `^[A-Za-z0-9_-]${characters}={0,2}$` });
-
 export const DEVICES_DOCS = {
-  tag: TAG,
+  tag: 'Devices',
   operations: {
     list: {
       summary: 'The registered devices',
@@ -61,39 +44,6 @@ export const DEVICES_DOCS = {
       summary: 'Remove a device, and its push subscriptions',
       path: { id: { description: 'The device.' } },
       answers: { 200: json('it is gone', OK), 404: 'device not found' },
-    },
-  },
-} as const;
-
-export const PUSH_SUBSCRIPTIONS_DOCS = {
-  tag: TAG,
-  operations: {
-    subscribe: {
-      summary: 'Subscribe a device of a workspace to Web Push',
-      description: 'A second subscription of the same device replaces the first.',
-      properties: {
-        workspaceId: UUID,
-        deviceId: matching(DEVICE_ID),
-        endpoint: { ...URL_TEXT, maxLength: 2048, description: 'https, and not into a private network' },
-        keys: {
-          type: 'object',
-          properties: {
-            p256dh: { ...BASE64URL('{87}'), description: '65 bytes in base64url' },
-            auth: { ...BASE64URL('{22}'), description: '16 bytes in base64url' },
-          },
-          required: ['p256dh', 'auth'],
-        },
-      },
-      answers: { 201: json('it is subscribed', OK), 404: 'workspace not found' },
-    },
-    unsubscribe: {
-      summary: 'End the subscription of a device',
-      description: 'Also when there is none.',
-      path: {
-        workspaceId: { description: 'The workspace.', schema: UUID },
-        deviceId: { description: 'What the device calls itself.' },
-      },
-      answers: { 200: json('there is none', OK), 404: 'workspace not found' },
     },
   },
 } as const;

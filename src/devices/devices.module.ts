@@ -1,37 +1,6 @@
 import { Module } from '@nestjs/common';
-import { Database } from '../platform/database/index.js';
-import { WorkspacePurge, WorkspacesModule } from '../workspaces/index.js';
 import { DevicesController } from './devices.controller.js';
 import { Devices } from './devices.service.js';
-import { HttpsPushSender } from './https-push-sender.js';
-import { PushDispatcher } from './push-dispatcher.js';
-import { PushQueue } from './push-queue.js';
-import { PushSender } from './push-sender.js';
-import { PushSubscriptionsController } from './push-subscriptions.controller.js';
-import { pushSubscriptionStatements } from './push-subscriptions.queries.js';
-import { PushSubscriptions } from './push-subscriptions.service.js';
-import { WebPush } from './web-push.service.js';
 
-const PURGE_BATCH = 1000;
-
-@Module({
-  imports: [WorkspacesModule],
-  controllers: [DevicesController, PushSubscriptionsController],
-  providers: [
-    Devices,
-    PushDispatcher,
-    PushQueue,
-    PushSubscriptions,
-    { provide: PushSender, useClass: HttpsPushSender },
-    WebPush,
-  ],
-  exports: [Devices, WebPush],
-})
-export class DevicesModule {
-  constructor(purge: WorkspacePurge, database: Database) {
-    purge.addStep(
-      async (workspaceId) =>
-        (await database.run(pushSubscriptionStatements.purge, [workspaceId, PURGE_BATCH])).length,
-    );
-  }
-}
+@Module({ controllers: [DevicesController], providers: [Devices], exports: [Devices] })
+export class DevicesModule {}

@@ -1,4 +1,4 @@
-import type { ByteRange } from '../platform/blobs/index.js';
+import type { ByteRange } from '../storage/index.js';
 
 const SINGLE_RANGE = /^bytes=(\d*)-(\d*)$/i;
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Readable } from 'node:stream';
-import { Blobs, type ByteRange } from '../platform/blobs/index.js';
+import { Blobs, type ByteRange } from '../storage/index.js';
 import { RangeNotSatisfiable } from '../platform/http/index.js';
 import { parseByteRange } from './byte-range.js';
 import { parseEntityTags } from './file-headers.js';

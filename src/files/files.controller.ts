@@ -1,15 +1,16 @@
 import { Controller, Delete, Get, Put, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Scopes, Transfer } from '../auth/index.js';
-import { RequiresSubscription } from '../billing/index.js';
-import { sendJsonList } from '../platform/http/index.js';
-import { Documented } from '../platform/openapi/index.js';
 import {
   CurrentWorkspace,
-  AccessCheckedInStatement,
   OwnedWorkspace,
+  RequiresSubscription,
+  Scopes,
+  Transfer,
   type WorkspaceRef,
-} from '../workspaces/index.js';
+} from '../access/index.js';
+import { AccessCheckedInStatement } from '../access/guards/index.js';
+import { sendJsonList } from '../platform/http/index.js';
+import { Documented } from '../api-docs/index.js';
 import { Download } from './download.js';
 import {
   ContentHash,

@@ -11,7 +11,7 @@ import {
   ORDINAL,
   SHA256_HEX,
   UUID,
-} from '../platform/openapi/index.js';
+} from '../api-docs/index.js';
 import { DOWNLOAD_ANSWERS, DOWNLOAD_HEADERS } from './download.docs.js';
 import { CONTENT_HASH, ENCRYPTED_PATH } from './file-headers.js';
 import { QUOTA_EXCEEDED } from './quota.docs.js';

@@ -1,5 +1,5 @@
 import { statement } from '../platform/database/index.js';
-import { openTo } from '../workspaces/index.js';
+import { openTo } from '../access/guards/index.js';
 
 /** Looked at once, before anything else of its statement. Without a user ($first) nobody is asked about. */
 const isOpen = (first: number): string =>

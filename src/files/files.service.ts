@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { Blobs, type StagedBlob } from '../platform/blobs/index.js';
+import { Blobs, type StagedBlob } from '../storage/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { BEFORE_ALL_IDS, Database, isUnanswered, newId } from '../platform/database/index.js';
 import { BadRequest, NotFound, PreconditionFailed, ServiceUnavailable } from '../platform/http/index.js';
-import type { Caller } from '../workspaces/index.js';
+import type { Caller } from '../access/index.js';
 import { Announcements } from './announcements.js';
 import { lockedFilesAt, lockLog, logDeletions } from './change-log.js';
 import type { Precondition } from './file-headers.js';

@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { Gatherer } from '../platform/async/index.js';
-import type { BlobReference } from '../platform/blobs/index.js';
+import type { BlobReference } from '../storage/index.js';
 import { Database } from '../platform/database/index.js';
 import { NotFound } from '../platform/http/index.js';
-import { accessKey, Standings, type WorkspaceRef } from '../workspaces/index.js';
+import { accessKey, Standings } from '../access/guards/index.js';
+import type { WorkspaceRef } from '../access/index.js';
 import { fileStatements } from './files.queries.js';
 
 /** A version's ciphertext: what its headers say and where its bytes are. */

@@ -1,4 +1,4 @@
-import { BOOLEAN, COUNT, errorWith, objectOf, oneOf } from '../platform/openapi/index.js';
+import { BOOLEAN, COUNT, errorWith, objectOf, oneOf } from '../api-docs/index.js';
 
 /** The 507 of every upload. */
 export const QUOTA_EXCEEDED = errorWith({

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { IncomingMessage } from 'node:http';
 import { Configuration } from '../config/index.js';
-import { FreeSpace } from '../platform/blobs/index.js';
+import { FreeSpace } from '../storage/index.js';
 import { bodyChunks, declaredLength } from '../platform/http/index.js';
 import { DocumentQuota, type ForeseenUpload } from './document-quota.js';
 

@@ -1,9 +1,8 @@
 import { Controller, Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Scopes, Transfer } from '../auth/index.js';
+import { CurrentWorkspace, OwnedWorkspace, Scopes, Transfer, type WorkspaceRef } from '../access/index.js';
 import { sendJsonList } from '../platform/http/index.js';
-import { Documented } from '../platform/openapi/index.js';
-import { CurrentWorkspace, OwnedWorkspace, type WorkspaceRef } from '../workspaces/index.js';
+import { Documented } from '../api-docs/index.js';
 import { Download } from './download.js';
 import { EncryptedPath, OptionalDeviceId } from './file-headers.js';
 import { VERSIONS_DOCS } from './versions.docs.js';

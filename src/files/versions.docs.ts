@@ -11,7 +11,7 @@ import {
   ORDINAL,
   SHA256_HEX,
   UUID,
-} from '../platform/openapi/index.js';
+} from '../api-docs/index.js';
 import { DOWNLOAD_ANSWERS, DOWNLOAD_HEADERS } from './download.docs.js';
 import { IN_PATH } from './files.docs.js';
 import type { RestoredWire, VersionWire } from './versions.wire.js';

@@ -1,7 +1,7 @@
 import { Controller, Get } from '@nestjs/common';
-import { Public, Unlimited } from '../auth/index.js';
+import { Public, Unlimited } from '../access/index.js';
 import { Shutdown } from '../platform/http/index.js';
-import { Documented } from '../platform/openapi/index.js';
+import { Documented } from '../api-docs/index.js';
 import { HEALTH_DOCS } from './health.docs.js';
 import { NotReady } from './not-ready.js';
 import { type Readiness, ReadinessCheck } from './readiness.js';

@@ -1,4 +1,4 @@
-import { BOOLEAN, json, named, objectOf, oneOf, STRING } from '../platform/openapi/index.js';
+import { BOOLEAN, json, named, objectOf, oneOf, STRING } from '../api-docs/index.js';
 import type { Readiness } from './readiness.js';
 
 const STATE = {

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { StoreCheck } from '../platform/blobs/index.js';
+import { StoreCheck } from '../storage/index.js';
 import { inTime } from '../platform/clock/index.js';
 import { SchemaCheck, type SchemaState } from '../platform/database/index.js';
 import { Shutdown } from '../platform/http/index.js';

@@ -1,4 +1,4 @@
-import type { Principal } from '../auth/index.js';
+import type { Principal } from '../access/index.js';
 
 /** Who may come in, and where. */
 export interface Admission {

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
-import type { Principal } from '../auth/index.js';
+import type { Principal } from '../access/index.js';
 import type { Counter } from '../platform/metrics/index.js';
 import type { Admission } from './admission.js';
 import { CloseCode } from './close-codes.js';

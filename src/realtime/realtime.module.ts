@@ -1,6 +1,7 @@
 import { Module, type OnApplicationBootstrap } from '@nestjs/common';
 import { AuthModule } from '../auth/index.js';
-import { DevicesModule, WebPush } from '../devices/index.js';
+import { WebPush } from '../web-push/index.js';
+import { DevicesModule } from '../devices/index.js';
 import { Background } from '../platform/jobs/index.js';
 import { SyncModule } from '../sync/index.js';
 import { WorkspacesModule } from '../workspaces/index.js';

@@ -1,6 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { IncomingMessage } from 'node:http';
-import { AccountSuspended, Authenticator, GeneralLimit, isGranted, type Principal } from '../auth/index.js';
+import { GeneralLimit, isGranted } from '../access/guards/index.js';
+import type { Principal } from '../access/index.js';
+import { AccountSuspended, Authenticator } from '../auth/index.js';
 import { Configuration } from '../config/index.js';
 import {
   addressKey,

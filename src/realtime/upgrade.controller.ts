@@ -1,8 +1,7 @@
 import { Controller, Get } from '@nestjs/common';
-import { Scopes } from '../auth/index.js';
+import { OwnedWorkspace, Scopes } from '../access/index.js';
 import { UpgradeRequired } from '../platform/http/index.js';
-import { Documented } from '../platform/openapi/index.js';
-import { OwnedWorkspace } from '../workspaces/index.js';
+import { Documented } from '../api-docs/index.js';
 import { UPGRADE_DOCS } from './realtime.docs.js';
 
 /** The live room's address, asked for as if it were a page. The upgrade itself never comes here. */

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { BillingModule, PaymentEvents, Subscriptions } from '../billing/index.js';
-import { BlobUpkeep } from '../platform/blobs/index.js';
+import { BlobUpkeep } from '../storage/index.js';
 import { NightlyJobs } from '../platform/jobs/index.js';
 import { ExpiredRows } from './expired-rows.js';
 import { retentionCounts } from './retention-report.js';

@@ -1,5 +1,5 @@
 import { instantText, statement } from '../platform/database/index.js';
-import { openTo } from '../workspaces/index.js';
+import { openTo } from '../access/guards/index.js';
 
 /** As in the API, member by member. Paths are base64url and hashes are hex: nothing in them needs escaping. */
 const CHANGE = `

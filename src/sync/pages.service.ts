@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Gatherer } from '../platform/async/index.js';
 import { BEFORE_ALL_IDS, Database, type Statement } from '../platform/database/index.js';
-import { accessKey, Standings, WorkspaceClosed, type WorkspaceRef } from '../workspaces/index.js';
+import { accessKey, Standings, WorkspaceClosed } from '../access/guards/index.js';
+import type { WorkspaceRef } from '../access/index.js';
 import { refuseCursor } from './cursors.js';
 import { pageStatements } from './pages.queries.js';
 

@@ -1,17 +1,19 @@
 import { Controller, Get, HttpCode, Post, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { CurrentPrincipal, type Principal, Scopes } from '../auth/index.js';
-import { RequiresSubscription } from '../billing/index.js';
+import {
+  CurrentPrincipal,
+  CurrentWorkspace,
+  OwnedWorkspace,
+  type Principal,
+  RequiresSubscription,
+  Scopes,
+  type WorkspaceRef,
+} from '../access/index.js';
+import { AccessCheckedInStatement } from '../access/guards/index.js';
 import { Devices } from '../devices/index.js';
 import { JsonBody, sendJsonText } from '../platform/http/index.js';
 import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
-import { Documented } from '../platform/openapi/index.js';
-import {
-  CurrentWorkspace,
-  AccessCheckedInStatement,
-  OwnedWorkspace,
-  type WorkspaceRef,
-} from '../workspaces/index.js';
+import { Documented } from '../api-docs/index.js';
 import { clampLimit, clampTextLimit, pageCursorIn } from './limits.js';
 import { Pages } from './pages.service.js';
 import { Push, type Pushed } from './push.service.js';

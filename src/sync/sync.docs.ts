@@ -15,7 +15,7 @@ import {
   ORDINAL,
   SHA256_HEX,
   UUID,
-} from '../platform/openapi/index.js';
+} from '../api-docs/index.js';
 import type { Pushed } from './push.service.js';
 import type { ChangeWire, SnapshotFileWire } from './sync.wire.js';
 

@@ -1,9 +1,8 @@
 import { Controller, Get, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Scopes } from '../auth/index.js';
+import { CurrentWorkspace, OwnedWorkspace, Scopes, type WorkspaceRef } from '../access/index.js';
 import { sendJsonText } from '../platform/http/index.js';
-import { Documented } from '../platform/openapi/index.js';
-import { CurrentWorkspace, OwnedWorkspace, type WorkspaceRef } from '../workspaces/index.js';
+import { Documented } from '../api-docs/index.js';
 import { clampTextLimit, pageCursorIn } from './limits.js';
 import { Pages } from './pages.service.js';
 import { TRASH_DOCS } from './trash.docs.js';

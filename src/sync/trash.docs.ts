@@ -10,7 +10,7 @@ import {
   ORDINAL,
   SHA256_HEX,
   UUID,
-} from '../platform/openapi/index.js';
+} from '../api-docs/index.js';
 import { PAGE_QUERY, PATH } from './sync.docs.js';
 import type { TrashedFileWire } from './sync.wire.js';
 

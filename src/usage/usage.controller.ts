@@ -1,8 +1,8 @@
 import { Controller, Get } from '@nestjs/common';
 import { StorageQuota, storageUsageWire } from '../assets/index.js';
-import { BoundTokensToo, CurrentPrincipal, type Principal, Scopes } from '../auth/index.js';
+import { BoundTokensToo, CurrentPrincipal, type Principal, Scopes } from '../access/index.js';
 import { DocumentQuota } from '../files/index.js';
-import { Documented } from '../platform/openapi/index.js';
+import { Documented } from '../api-docs/index.js';
 import { USAGE_DOCS } from './usage.docs.js';
 import { type UsageWire, workspaceUsageWire } from './usage.wire.js';
 

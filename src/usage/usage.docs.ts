@@ -1,5 +1,5 @@
 import { STORAGE_USAGE } from '../assets/index.js';
-import { arrayOf, COUNT, json, named, objectOf, UUID } from '../platform/openapi/index.js';
+import { arrayOf, COUNT, json, named, objectOf, UUID } from '../api-docs/index.js';
 import type { DocumentUsageWire, UsageWire, WorkspaceUsageWire } from './usage.wire.js';
 
 const WORKSPACE = named(

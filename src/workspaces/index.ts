@@ -1,15 +1,4 @@
-export { CurrentWorkspace, type WorkspaceRef } from './current-workspace.js';
 export { type DeletedWorkspace } from './deleted-in-turn.js';
-export {
-  AccessCheckedInStatement,
-  NAMED_WORKSPACE,
-  NamedWorkspace,
-  OWNED_WORKSPACE,
-  OwnedWorkspace,
-} from './owned-workspace.js';
-export { StandingGuard } from './standing.guard.js';
-export { openTo } from './standing.queries.js';
-export { accessKey, type Caller, callerKey, Standings, WorkspaceClosed } from './standings.js';
 export { WorkspaceDeletion } from './workspace-deletion.js';
 export { WorkspaceEntity } from './workspace.entity.js';
 export { WorkspacePurge } from './workspace-purge.js';

@@ -1,12 +1,19 @@
 import { Controller, Delete, Get, HttpCode, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { BoundTokensToo, CurrentPrincipal, type Principal, Scopes, Unbound } from '../auth/index.js';
-import { RequiresSubscription } from '../billing/index.js';
+import {
+  BoundTokensToo,
+  CurrentPrincipal,
+  CurrentWorkspace,
+  OwnedWorkspace,
+  type Principal,
+  RequiresSubscription,
+  Scopes,
+  Unbound,
+  type WorkspaceRef,
+} from '../access/index.js';
 import { JsonBody, sendJsonList } from '../platform/http/index.js';
 import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
-import { Documented } from '../platform/openapi/index.js';
-import { CurrentWorkspace, type WorkspaceRef } from './current-workspace.js';
-import { OwnedWorkspace } from './owned-workspace.js';
+import { Documented } from '../api-docs/index.js';
 import { WORKSPACES_DOCS } from './workspaces.docs.js';
 import { CreateWorkspaceRequest, SetupEncryptionRequest, VerifyPasswordRequest } from './workspaces.dto.js';
 import { WorkspacesOfUser } from './workspaces-of-user.js';

@@ -10,7 +10,7 @@ import {
   SHA256_HEX,
   STRING,
   UUID,
-} from '../platform/openapi/index.js';
+} from '../api-docs/index.js';
 import type { CreatedWorkspaceWire, WorkspaceWire } from './workspaces.wire.js';
 
 const WORKSPACE = named(

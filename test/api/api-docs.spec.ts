@@ -1,4 +1,4 @@
-import type { ApiDocument } from '../../src/platform/openapi/index.js';
+import type { ApiDocument } from '../../src/api-docs/index.js';
 import { operationsOf } from '../kit/api-document.js';
 import { startService, type TestService } from '../kit/index.js';
 

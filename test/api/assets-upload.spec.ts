@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { StorageQuota } from '../../src/assets/index.js';
-import { Blobs, BlobSweeper } from '../../src/platform/blobs/index.js';
+import { Blobs, BlobSweeper } from '../../src/storage/index.js';
 import { Database } from '../../src/platform/database/index.js';
 import { WorkspacePurge } from '../../src/workspaces/index.js';
 import { assetToken, envelope, expectExactUsage, TestAssets } from '../kit/assets.js';

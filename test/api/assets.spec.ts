@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import supertest from 'supertest';
-import { SCOPES } from '../../src/auth/index.js';
-import { Blobs, BlobSweeper } from '../../src/platform/blobs/index.js';
+import { SCOPES } from '../../src/access/principal.js';
+import { Blobs, BlobSweeper } from '../../src/storage/index.js';
 import { Database } from '../../src/platform/database/index.js';
 import { EventBus } from '../../src/platform/events/index.js';
 import { ASSETS, WorkspacePurge } from '../../src/workspaces/index.js';

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { DEVICE_ID, Devices, generateVapidKeys } from '../../src/devices/index.js';
+import { generateVapidKeys } from '../../src/web-push/vapid-keys.js';
+import { DEVICE_ID, Devices } from '../../src/devices/index.js';
 import {
   eventually,
   startService,

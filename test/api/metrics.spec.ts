@@ -1,11 +1,11 @@
 import supertest from 'supertest';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
-import { BlobUpkeep } from '../../src/platform/blobs/index.js';
+import { BlobUpkeep } from '../../src/storage/index.js';
 import { NightlyJobs } from '../../src/platform/jobs/index.js';
 import { InFlightRequests } from '../../src/platform/http/index.js';
 import { MetricsServer } from '../../src/platform/metrics/index.js';
-import { generateVapidKeys } from '../../src/devices/index.js';
+import { generateVapidKeys } from '../../src/web-push/vapid-keys.js';
 import { createApp } from '../../src/app.js';
 import { loadConfiguration } from '../../src/config/index.js';
 import { DatabaseLink } from '../kit/database-link.js';

@@ -9,8 +9,9 @@ import { Files } from '../../src/files/index.js';
 import { Database } from '../../src/platform/database/index.js';
 import { NotFound } from '../../src/platform/http/index.js';
 import { Pages } from '../../src/sync/pages.service.js';
-import { ACCESS_CHECKED_IN_STATEMENT } from '../../src/workspaces/owned-workspace.js';
-import { type Caller, WorkspaceClosed } from '../../src/workspaces/index.js';
+import { ACCESS_CHECKED_IN_STATEMENT } from '../../src/access/guards/workspace-access.filter.js';
+import type { Caller } from '../../src/access/route-access.js';
+import { WorkspaceClosed } from '../../src/access/guards/workspace-access.js';
 import { startService, type TestService, type TestUser, type TestWorkspace } from '../kit/index.js';
 import { sha256 } from '../kit/workspace.js';
 

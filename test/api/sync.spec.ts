@@ -4,7 +4,7 @@ import { brotliDecompressSync } from 'node:zlib';
 import type supertest from 'supertest';
 import { Database } from '../../src/platform/database/index.js';
 import { Pages } from '../../src/sync/pages.service.js';
-import type { WorkspaceRef } from '../../src/workspaces/index.js';
+import type { WorkspaceRef } from '../../src/access/route-access.js';
 import { footprint } from '../kit/footprint.js';
 import {
   type PulledChange,

@@ -1,9 +1,16 @@
 import 'reflect-metadata';
-import { Controller, Get, Module, SetMetadata } from '@nestjs/common';
+import { Controller, Get, Module } from '@nestjs/common';
 import { DiscoveryModule, NestFactory } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
-import { AccessCheck } from '../../src/auth/access-check.js';
-import { BoundTokensToo, Interactive, Public, Scopes, Unbound } from '../../src/auth/index.js';
+import { AccessCheck } from '../../src/access/guards/route-access-check.js';
+import {
+  BoundTokensToo,
+  Interactive,
+  OwnedWorkspace,
+  Public,
+  Scopes,
+  Unbound,
+} from '../../src/access/route-access.js';
 
 @Controller('guarded')
 class Guarded {
@@ -56,7 +63,7 @@ class Clear {
 
   @Get(':id')
   @Scopes('documents:read')
-  @SetMetadata('names-workspace', true)
+  @OwnedWorkspace()
   named(): string {
     return 'held to its workspace';
   }
@@ -72,12 +79,7 @@ class Unclear {
 }
 
 async function boot(...controllers: (new () => unknown)[]): Promise<void> {
-  class TestModule {
-    constructor(access: AccessCheck) {
-      access.addWorkspaceMark('names-workspace');
-    }
-  }
-  Reflect.defineMetadata('design:paramtypes', [AccessCheck], TestModule);
+  class TestModule {}
   Module({ imports: [DiscoveryModule], controllers, providers: [AccessCheck] })(TestModule);
   const app = await NestFactory.create(TestModule, new FastifyAdapter(), {
     logger: false,

@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import type { ApiDocument } from '../../src/platform/openapi/index.js';
+import type { ApiDocument } from '../../src/api-docs/index.js';
 import { documentText, type NamedOperation, operationsOf } from '../kit/api-document.js';
 import { expectExactUsage } from '../kit/assets.js';
 import { faultOf, report, Tally } from '../kit/fuzz/judge.js';

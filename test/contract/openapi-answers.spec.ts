@@ -1,5 +1,5 @@
 import { KillSwitch } from '../../src/platform/kill-switch/index.js';
-import type { ApiDocument } from '../../src/platform/openapi/index.js';
+import type { ApiDocument } from '../../src/api-docs/index.js';
 import { documentText, operationsOf } from '../kit/api-document.js';
 import { DEV_LOGIN_KEY, startService } from '../kit/index.js';
 import { exchange, headOf } from '../kit/raw-http.js';

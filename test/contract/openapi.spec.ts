@@ -1,5 +1,5 @@
-import { ApiDocuments } from '../../src/api-docs/index.js';
-import type { ApiDocument } from '../../src/platform/openapi/index.js';
+import { ApiDocuments } from '../../src/api-docs/site/index.js';
+import type { ApiDocument } from '../../src/api-docs/index.js';
 import { documentText, operationsOf, schemaCompiler } from '../kit/api-document.js';
 import { startService, type TestService } from '../kit/index.js';
 import { absentTarget, ROUTES } from './routes/route-table.js';

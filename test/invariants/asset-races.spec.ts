@@ -1,4 +1,4 @@
-import { BlobSweeper } from '../../src/platform/blobs/index.js';
+import { BlobSweeper } from '../../src/storage/index.js';
 import { EventBus } from '../../src/platform/events/index.js';
 import { ASSETS, WorkspacePurge } from '../../src/workspaces/index.js';
 import { assetsRevision, envelope, expectExactUsage, TestAssets } from '../kit/assets.js';

@@ -1,10 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { rm, writeFile, mkdir, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { BlobStores } from '../../src/platform/blobs/blob-stores.js';
-import type { BlobStore } from '../../src/platform/blobs/blob-store.js';
-import { BlobMover } from '../../src/platform/blobs/index.js';
-import { Leftovers } from '../../src/platform/blobs/leftovers.js';
+import { BlobStores } from '../../src/storage/blob-stores.js';
+import type { BlobStore } from '../../src/storage/blob-store.js';
+import { BlobMover } from '../../src/storage/index.js';
+import { Leftovers } from '../../src/storage/leftovers.js';
 import { Doctor, type Finding } from '../../src/platform/doctor/index.js';
 import { startService, type TestService, type TestWorkspace } from '../kit/index.js';
 import { describeWithTestServers, startS3, type TestS3 } from '../kit/s3.js';

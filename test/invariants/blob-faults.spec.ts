@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { BlobStores } from '../../src/platform/blobs/blob-stores.js';
-import { BlobUpkeep } from '../../src/platform/blobs/index.js';
-import type { S3Limits } from '../../src/platform/blobs/s3/bounded-request.js';
-import type { S3BlobStore } from '../../src/platform/blobs/s3/s3-blob-store.js';
+import { BlobStores } from '../../src/storage/blob-stores.js';
+import { BlobUpkeep } from '../../src/storage/index.js';
+import type { S3Limits } from '../../src/storage/s3/bounded-request.js';
+import type { S3BlobStore } from '../../src/storage/s3/s3-blob-store.js';
 import { type Fault, FaultProxy, type ProxiedRequest, type Weather } from '../kit/fault-proxy.js';
 import { startService, type TestService, type TestWorkspace } from '../kit/index.js';
 import { Random } from '../kit/random.js';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Subscriptions } from '../../src/billing/index.js';
 import { Configuration } from '../../src/config/index.js';
-import { FreeSpace } from '../../src/platform/blobs/index.js';
+import { FreeSpace } from '../../src/storage/index.js';
 import { TestAssets } from '../kit/assets.js';
 import { TestVault } from '../kit/automation.js';
 import { Exposition } from '../kit/exposition.js';

@@ -5,7 +5,7 @@ import { SearchIndexes } from '../../src/automation/search/search-indexes.js';
 import { Search } from '../../src/automation/search/search.service.js';
 import type { Vault } from '../../src/automation/vault.js';
 import { Projections } from '../../src/checkpoints/index.js';
-import { PushQueue } from '../../src/devices/push-queue.js';
+import { PushQueue } from '../../src/web-push/push-queue.js';
 import { Database, Turns } from '../../src/platform/database/index.js';
 import type { FairSemaphore } from '../../src/platform/limits/index.js';
 import { requestScope } from '../../src/platform/log/index.js';

@@ -1,7 +1,7 @@
 import { Checkpoints, Projections } from '../../src/checkpoints/index.js';
 import { Files } from '../../src/files/index.js';
 import { Versions } from '../../src/files/versions.service.js';
-import { Blobs, BlobSweeper } from '../../src/platform/blobs/index.js';
+import { Blobs, BlobSweeper } from '../../src/storage/index.js';
 import { Retention } from '../../src/retention/index.js';
 import { LockedThinning } from '../../src/retention/locked-thinning.js';
 import { versionsToThin } from '../../src/retention/retention-rule.js';

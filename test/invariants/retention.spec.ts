@@ -1,7 +1,7 @@
 import type { Manifest } from '../../src/checkpoints/projections.js';
 import { prepareThinning, thinVersions } from '../../src/files/index.js';
 import { Clock } from '../../src/platform/clock/index.js';
-import { BlobSweeper } from '../../src/platform/blobs/index.js';
+import { BlobSweeper } from '../../src/storage/index.js';
 import { Database, statement } from '../../src/platform/database/index.js';
 import { Retention, type ThinnedWorkspace } from '../../src/retention/index.js';
 import { supersededVersions } from '../../src/retention/history-walk.js';

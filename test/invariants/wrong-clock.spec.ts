@@ -4,7 +4,7 @@ import { DataSource } from 'typeorm';
 import { IdempotencyKeys } from '../../src/assets/idempotency-keys.js';
 import { EndedKeySessions } from '../../src/automation/ended-key-sessions.js';
 import { SuspensionAndTrustedTime1763600000026 } from '../../src/platform/database/migrations/1763600000026-suspension-and-trusted-time.js';
-import { BlobUpkeep } from '../../src/platform/blobs/index.js';
+import { BlobUpkeep } from '../../src/storage/index.js';
 import { NightlyJobs, NightlySchedule, TrustedTime } from '../../src/platform/jobs/index.js';
 import { WorkspacePurge } from '../../src/workspaces/index.js';
 import { changedTables, checksums } from '../kit/checksums.js';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { readUrl } from '../../src/config/index.js';
-import type { ApiDocument, Operation } from '../../src/platform/openapi/index.js';
+import type { ApiDocument, Operation } from '../../src/api-docs/index.js';
 
 export const OPENAPI_JSON = join(import.meta.dirname, '..', '..', 'docs', 'openapi.json');
 

@@ -40,7 +40,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'scopes are not looked at',
     promise: 'A token opens what it was granted, and nothing else.',
-    file: 'src/auth/scope.guard.ts',
+    file: 'src/access/guards/scope.guard.ts',
     find: 'if (isGranted(scopes, access.scopes)) return true;',
     replace: 'if (isGranted(scopes, access.scopes) || scopes.length > 0) return true;',
     tests: [['test/api/versions.spec.ts', 'needs documents:read to read']],
@@ -48,7 +48,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'token for one workspace opens the others',
     promise: 'A token that is bound to a workspace finds no other.',
-    file: 'src/workspaces/standing.guard.ts',
+    file: 'src/access/guards/workspace-access.guard.ts',
     find: 'return principal.workspaceId === null || principal.workspaceId === id ? id : null;',
     replace: 'return id;',
     tests: [[TOKENS, 'a token bound to a workspace']],
@@ -56,7 +56,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'strangers are let in',
     promise: 'A workspace is its owner’s alone.',
-    file: 'src/workspaces/standing.queries.ts',
+    file: 'src/access/guards/workspace-access.queries.ts',
     find: 'WHERE id = $4 AND user_id = $1 AND deleted_at IS NULL',
     replace: 'WHERE id = $4 AND deleted_at IS NULL',
     tests: [['test/api/workspaces.spec.ts', 'a workspace of another user']],
@@ -64,7 +64,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'strangers learn that a workspace is there',
     promise: 'A stranger’s workspace cannot be told from one that is not there.',
-    file: 'src/workspaces/standing.guard.ts',
+    file: 'src/access/guards/workspace-access.guard.ts',
     find: "if (workspaceId === null || !isOwner) throw new NotFound('workspace not found');",
     replace: `const any = { name: 'mutant.any', text: 'SELECT FROM workspaces WHERE id = $1' };
       const isThere = (await this.standings.database.run(any, [workspaceId])).length > 0;
@@ -76,7 +76,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'deleted workspace is still let in',
     promise: 'A deleted workspace is 404 at once, for every route.',
-    file: 'src/workspaces/standing.queries.ts',
+    file: 'src/access/guards/workspace-access.queries.ts',
     find: 'AND user_id = $1 AND deleted_at IS NULL',
     replace: 'AND user_id = $1',
     tests: [['test/api/workspaces.spec.ts', 'makes them 404 before the purge']],
@@ -84,7 +84,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'token of a deleted user goes on',
     promise: 'A deleted account is nobody at once.',
-    file: 'src/workspaces/standings.ts',
+    file: 'src/access/guards/workspace-access.ts',
     find: 'if (demands.user && !found?.isUser)',
     replace: 'if (demands.user && !found)',
     tests: [['test/api/account.spec.ts', 'ends every token and the password']],
@@ -141,7 +141,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'return address compared by its beginning',
     promise: 'A one-time token goes to a configured address alone.',
-    file: 'src/handoff/targets.ts',
+    file: 'src/sign-in-pages/targets.ts',
     find: '!this.callbacks.includes(address)',
     replace: '!this.callbacks.some((known) => address.startsWith(known))',
     tests: [['test/api/handoff-refusals.spec.ts']],
@@ -149,7 +149,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'form of another browser',
     promise: 'A page’s form counts for the browser that it was made for.',
-    file: 'src/handoff/csrf-token.ts',
+    file: 'src/pages/csrf-token.ts',
     find: 'this.cookie === undefined && value !== undefined && equalSecrets(value, this.value)',
     replace: 'value !== undefined && value.length === this.value.length',
     tests: [['test/api/handoff-refusals.spec.ts']],
@@ -210,7 +210,7 @@ export const ACCESS_MUTANTS = [
     name: 'who was let in stays in',
     promise:
       'Who has lost a workspace, the subscription or the account is refused at once, on every instance.',
-    file: 'src/workspaces/standing.queries.ts',
+    file: 'src/access/guards/workspace-access.queries.ts',
     find: 'return `w.deleted_at IS NULL AND w.user_id IS',
     replace: 'return `true OR w.deleted_at IS NULL AND w.user_id IS',
     tests: [['test/api/standing.spec.ts', 'is refused at once']],
@@ -226,7 +226,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'faults are told before who may',
     promise: 'Who may not is told so before anything else.',
-    file: 'src/workspaces/standing.filter.ts',
+    file: 'src/access/guards/workspace-access.filter.ts',
     find: 'if (!workspace || !isOfRequest(error)) {',
     replace: 'if (workspace !== null) {',
     tests: [['test/api/standing.spec.ts', 'is told so before anything else']],
@@ -274,7 +274,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'subscription is not looked at',
     promise: 'What needs a subscription is 402 without one.',
-    file: 'src/workspaces/standings.ts',
+    file: 'src/access/guards/workspace-access.ts',
     find: 'if (demands.subscription && !found?.isSubscriber)',
     replace: 'if (demands.subscription && !found)',
     tests: [['test/api/checkpoints.spec.ts', 'needs a subscription to create']],
@@ -306,7 +306,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'suspended account goes on with its JWT',
     promise: 'A suspended account is refused from the next request on, on every instance.',
-    file: 'src/workspaces/standings.ts',
+    file: 'src/access/guards/workspace-access.ts',
     find: 'if (found?.isSuspended) throw new AccountSuspended();',
     replace: '',
     tests: [[SUSPENSION, 'read its subscription']],
@@ -314,7 +314,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'suspended account goes on where statements look',
     promise: 'Who was let in a moment ago is refused by the statement once suspended.',
-    file: 'src/workspaces/standing.queries.ts',
+    file: 'src/access/guards/workspace-access.queries.ts',
     find: 'AND suspended_at IS NOT NULL) AND (',
     replace: 'AND false) AND (',
     tests: [[SUSPENSION, 'pull']],
@@ -346,7 +346,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'suspended account is pushed to',
     promise: "Nothing is pushed to a suspended account's devices.",
-    file: 'src/devices/push-queue.queries.ts',
+    file: 'src/web-push/push-queue.queries.ts',
     find: 'u.id = w.user_id AND u.suspended_at IS NOT NULL',
     replace: 'u.id = w.user_id AND false',
     tests: [[SUSPENSION, 'are not pushed to']],
@@ -362,7 +362,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'route that says nothing of bound tokens',
     promise: 'A route for bearers names a workspace or says what it is to tokens bound to one.',
-    file: 'src/auth/access-check.ts',
+    file: 'src/access/guards/route-access-check.ts',
     find: 'if (unclear.length > 0)',
     replace: 'if (unclear.length > 1_000)',
     tests: [['test/contract/access-policy.spec.ts', 'when one handler leaves it open']],
@@ -434,7 +434,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'push subscriptions are bounded by workspace alone',
     promise: 'A user has 1,000 push subscriptions at most.',
-    file: 'src/devices/push-subscriptions.service.ts',
+    file: 'src/web-push/push-subscriptions.service.ts',
     find: 'await tx.run(pushSubscriptionStatements.crowdOut, bound);',
     replace: '',
     tests: [[CAPS, 'a user with 1,000 push subscriptions']],

@@ -55,7 +55,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'reserve of the disk taken',
     promise: 'Nothing new is taken in while the disk has no more than its reserve.',
-    file: 'src/platform/blobs/free-space.ts',
+    file: 'src/storage/free-space.ts',
     find: 'if (!this.hasRoom) throw this.refused();',
     replace: '',
     tests: [[RESERVE, 'takes no file, asset, note or checkpoint']],
@@ -63,7 +63,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'chunk let through while the disk is looked at',
     promise: 'Uploads under way end at the reserve of the disk, however many send at once.',
-    file: 'src/platform/blobs/free-space.ts',
+    file: 'src/storage/free-space.ts',
     find: 'if (!this.isFresh) await this.look();',
     replace: 'if (!this.isFresh) return void this.look();',
     tests: [[RESERVE, 'also when all of them send one at once']],
@@ -87,7 +87,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'bytes that come in do not count on the disk',
     promise: 'Uploads under way do not take the reserve of the disk.',
-    file: 'src/platform/blobs/free-space.ts',
+    file: 'src/storage/free-space.ts',
     find: 'if (this.hasStore) this.sinceLook += bytes - inRows;',
     replace: '',
     tests: [[RESERVE, 'is kept under forty uploads']],
@@ -95,7 +95,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'row first, bytes second',
     promise: 'No version is acknowledged before its bytes are safe.',
-    file: 'src/platform/blobs/blobs.ts',
+    file: 'src/storage/blobs.ts',
     find: 'await main.put(blobKey(workspaceId, id), body);',
     replace: `const all: Buffer[] = [];
       for await (const chunk of body) all.push(chunk);
@@ -107,7 +107,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'bytes that no row has announced',
     promise: 'What a crash leaves in the store is known to the sweeper.',
-    file: 'src/platform/blobs/blobs.ts',
+    file: 'src/storage/blobs.ts',
     find: 'await this.stageRow(workspaceId, id);',
     replace: '',
     also: [
@@ -122,7 +122,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'upload to the disk held whole',
     promise: 'Memory does not grow with the size of a file on the disk.',
-    file: 'src/platform/blobs/disk-blob-store.ts',
+    file: 'src/storage/disk-blob-store.ts',
     find: 'await writeDurably(draft, chunks, await',
     replace: `const all: Buffer[] = [];
       for await (const chunk of chunks) all.push(chunk);
@@ -132,7 +132,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'upload to S3 held whole',
     promise: 'Memory does not grow with the size of a file in S3.',
-    file: 'src/platform/blobs/s3/s3-blob-store.ts',
+    file: 'src/storage/s3/s3-blob-store.ts',
     find: 'await upload.send(chunks, this.partBytes);',
     replace: `const all: Buffer[] = [];
       for await (const chunk of chunks) all.push(chunk);
@@ -143,7 +143,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'bytes removed of whatever was not acknowledged',
     promise: 'What may have been committed keeps its bytes.',
-    file: 'src/platform/blobs/blobs.ts',
+    file: 'src/storage/blobs.ts',
     find: 'if (!(await this.condemn(workspaceId, id, lease)) || !lease.holds()) return;',
     replace: '',
     faultIs500: true,
@@ -152,7 +152,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'live blob condemned by its own upload',
     promise: 'What has been committed stays live, whatever its upload was told.',
-    file: 'src/platform/blobs/blobs.queries.ts',
+    file: 'src/storage/blobs.queries.ts',
     find: 'WHERE b.size IS NULL\n     RETURNING id',
     replace: 'RETURNING id',
     faultIs500: true,
@@ -161,7 +161,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'bytes of an upload that was taken for dead',
     promise: 'What nothing refers to goes, also when its workspace has gone before.',
-    file: 'src/platform/blobs/blobs.ts',
+    file: 'src/storage/blobs.ts',
     find: 'if (isOfGoneWorkspace(error)) return true;',
     replace: '',
     tests: [['test/invariants/blob-sweep.spec.ts', 'that was taken for dead before']],
@@ -169,7 +169,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'answer begun before its first byte is there',
     promise: 'A blob that cannot be read is a 503, and no answer that breaks off.',
-    file: 'src/platform/blobs/blobs.ts',
+    file: 'src/storage/blobs.ts',
     find: "await once(stream, 'readable');",
     replace: 'await Promise.resolve(once);',
     faultIs500: true,
@@ -186,7 +186,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'sweeper claims without looking for references',
     promise: 'A blob that is referred to is never swept.',
-    file: 'src/platform/blobs/sweep.queries.ts',
+    file: 'src/storage/sweep.queries.ts',
     find: 'WHERE ${OF_IDS} AND ${unreferenced}\n       RETURNING',
     replace: 'WHERE ${OF_IDS}\n       RETURNING',
     tests: [[SWEEP, 'what is referred to is never swept']],
@@ -194,7 +194,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'sweeper takes what another has claimed',
     promise: 'A blob is removed once, by however many sweepers.',
-    file: 'src/platform/blobs/sweep.queries.ts',
+    file: 'src/storage/sweep.queries.ts',
     find: '`(${alias}.claimed_until IS NULL OR ${alias}.claimed_until <= ${now})`',
     replace: '`(${alias}.claimed_until IS NULL OR ${now}::timestamptz IS NOT NULL)`',
     tests: [[SWEEP, 'also when one instance is slow']],
@@ -202,7 +202,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'sweeper does not wait for uploads under way',
     promise: 'An upload has half an hour before it is taken for dead.',
-    file: 'src/platform/blobs/blob-sweeper.ts',
+    file: 'src/storage/blob-sweeper.ts',
     find: 'export const STAGED_FOR_MS = 30 * 60_000;',
     replace: 'export const STAGED_FOR_MS = 20 * 60_000;',
     tests: [[SWEEP, 'is left alone for half an hour']],
@@ -210,7 +210,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'move takes the bytes of what was condemned meanwhile',
     promise: 'A blob that is deleted under a move is not brought back by it.',
-    file: 'src/platform/blobs/move.queries.ts',
+    file: 'src/storage/move.queries.ts',
     find: "AND location = $3 AND state = 'live'",
     replace: 'AND $3::text IS NOT NULL',
     tests: [[MOVE, 'deleted while it is copied']],
@@ -218,7 +218,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'move writes over what is whole at its target',
     promise: 'Whole bytes at the target of a move are never written over.',
-    file: 'src/platform/blobs/blob-mover.ts',
+    file: 'src/storage/blob-mover.ts',
     find: 'if (found === row.size && (await hasWhole(store, row))) return true;',
     replace: '',
     tests: [[MOVE, 'was restored from before a move']],
@@ -226,7 +226,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'move condemns what it did not write',
     promise: 'A move that fails takes away nothing but its own copy.',
-    file: 'src/platform/blobs/leftovers.ts',
+    file: 'src/storage/leftovers.ts',
     find: "if (written === 'nothing') {",
     replace: "if (written === 'nothing' && !copy) {",
     tests: [[MOVE, 'was restored from before a move']],
@@ -234,7 +234,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'last copy is swept',
     promise: 'A copy is swept only when the place that the row names has the bytes.',
-    file: 'src/platform/blobs/leftovers.ts',
+    file: 'src/storage/leftovers.ts',
     find: 'if (named === null) return true;',
     replace: 'if (named === null || size !== null) return true;',
     tests: [[DOCTOR, 'never swept while']],
@@ -242,7 +242,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'sweeper goes on after its claim',
     promise: 'A sweeper whose claim has run out removes nothing.',
-    file: 'src/platform/blobs/leftovers.ts',
+    file: 'src/storage/leftovers.ts',
     find: '(await this.isSpare(copy)) && lease.holds();',
     replace: 'this.isSpare(copy);',
     faultIs500: true,
@@ -251,7 +251,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'doctor deletes what a move has taken meanwhile',
     promise: 'The doctor takes no bytes from under a move.',
-    file: 'src/platform/blobs/orphans-check.ts',
+    file: 'src/storage/orphans-check.ts',
     find: 'for (const orphan of found) if (await this.leftovers.condemn(orphan, now)) orphans.push(orphan);',
     replace: `for (const orphan of found) {
       await (await this.stores.at(orphan.location)).delete(blobKey(orphan.workspaceId, orphan.id));
@@ -262,7 +262,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'doctor looks only where a row points',
     promise: 'Bytes that are whole in another store of the database are not called lost.',
-    file: 'src/platform/blobs/blob-stores.ts',
+    file: 'src/storage/blob-stores.ts',
     find: "if (await this.isDiskOurs()) await this.at('disk');",
     replace: '',
     tests: [[DOCTOR, 'on a disk without a row']],

@@ -281,7 +281,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'transfers counted with all other requests',
     promise: 'Ten devices of one user that first sync 5,000 notes each meet no rate limit.',
-    file: 'src/auth/rate-limit.guard.ts',
+    file: 'src/access/guards/rate-limit.guard.ts',
     find: 'isTransfer ? this.limit.countTransfer(client) :',
     replace: 'isTransfer && !client ? this.limit.countTransfer(client) :',
     tests: [['test/api/limits-and-headers.spec.ts', 'counts transfers of single files apart']],
@@ -313,7 +313,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'strangers by /64 alone',
     promise: 'All strangers of an IPv6 /48 have 500 requests under way.',
-    file: 'src/auth/requests-at-once.ts',
+    file: 'src/access/guards/requests-at-once.ts',
     find: "if ('ip' in client) limits.push(",
     replace: "if ('ip' in client && AT_ONCE > 1_000) limits.push(",
     tests: [['test/api/hostile-load.spec.ts', 'of a network']],
@@ -496,7 +496,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'blobs of another user at the start',
     promise: 'Blobs that this user cannot use stop the start in a sentence.',
-    file: 'src/platform/blobs/unusable-blobs.ts',
+    file: 'src/storage/unusable-blobs.ts',
     find: 'if (await isDenied(path, rights)) return path;',
     replace: 'if (await isDenied(path, 0)) return path;',
     tests: [['test/process/start.spec.ts', 'that this user cannot use']],
@@ -504,7 +504,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'ready without the id of the store',
     promise: 'An instance that cannot use its blobs is not ready.',
-    file: 'src/platform/blobs/store-check.ts',
+    file: 'src/storage/store-check.ts',
     find: 'await access(join(directory, STORE_ID), constants.R_OK);',
     replace: '',
     tests: [['test/api/health.spec.ts', 'while the owner file cannot be read']],
@@ -520,7 +520,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'pages for programs',
     promise: 'Below /api every answer is JSON, whoever asks.',
-    file: 'src/handoff/early-refusals.ts',
+    file: 'src/pages/early-refusals.ts',
     find: 'PROGRAMS.test(url) ||',
     replace: '',
     tests: [['test/api/handoff-refusals.spec.ts', 'which is for programs']],
@@ -528,7 +528,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'unknown addresses as JSON in a browser',
     promise: 'A browser gets a page where there is nothing.',
-    file: 'src/handoff/early-refusals.ts',
+    file: 'src/pages/early-refusals.ts',
     find: "(PAGES.test(url) || ['GET', 'HEAD'].includes(method))",
     replace: 'PAGES.test(url)',
     tests: [['test/api/handoff-refusals.spec.ts', 'an unknown address']],

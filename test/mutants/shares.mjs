@@ -156,7 +156,7 @@ export const SHARES_MUTANTS = [
   {
     name: 'statements of nobody',
     promise: 'A statement counts as one of the user whose request it is for.',
-    file: 'src/auth/authentication.guard.ts',
+    file: 'src/access/guards/authentication.guard.ts',
     find: 'if (scope) scope.userId = request.principal.userId;',
     replace: '',
     tests: [[SHARES, 'are those of the user of a request']],
@@ -196,7 +196,7 @@ export const SHARES_MUTANTS = [
   {
     name: 'pushes by age alone',
     promise: 'An owner who has no push under way goes before those who have.',
-    file: 'src/devices/push-queue.queries.ts',
+    file: 'src/web-push/push-queue.queries.ts',
     find: 'ORDER BY p.place + coalesce(busy.under_way, 0), s.due_at LIMIT $2',
     replace: 'ORDER BY s.due_at LIMIT $2',
     tests: [[SHARES, 'due pushes go to']],

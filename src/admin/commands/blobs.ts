@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import type { BlobLocation } from '../../platform/blobs/index.js';
+import type { BlobLocation } from '../../storage/index.js';
 import { type DryRun, dryRunOption, nowOption } from '../arguments.js';
 import { previewMove, LOCATIONS, moveBlobs } from '../move-blobs.js';
 import { previewSweep, sweepBlobs } from '../sweep-blobs.js';

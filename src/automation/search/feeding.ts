@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { BlobMissing } from '../../platform/blobs/index.js';
+import { BlobMissing } from '../../storage/index.js';
 import type { Head, NoteHeads } from '../note-heads.js';
 import { pathOrNull } from '../plaintext.js';
 import type { EventLoopYield } from '../event-loop-yield.js';

@@ -1,8 +1,6 @@
 import { Controller, Get } from '@nestjs/common';
-import { Scopes } from '../../auth/index.js';
-import { RequiresSubscription } from '../../billing/index.js';
-import { Documented } from '../../platform/openapi/index.js';
-import { OwnedWorkspace } from '../../workspaces/index.js';
+import { OwnedWorkspace, RequiresSubscription, Scopes } from '../../access/index.js';
+import { Documented } from '../../api-docs/index.js';
 import { CurrentVault, NeedsKeySession } from '../key-session.guard.js';
 import { SEARCH_DOCS } from '../notes.docs.js';
 import type { Vault } from '../vault.js';

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { type Scope, SCOPES } from '../../../src/auth/index.js';
-import { STYLESHEET } from '../../../src/handoff/page-assets.js';
+import { type Scope, SCOPES } from '../../../src/access/principal.js';
+import { STYLESHEET } from '../../../src/pages/page-assets.js';
 import { DEV_LOGIN_KEY, sha256 } from '../../kit/index.js';
 import { AUTOMATION_ROUTES } from './automation-routes.js';
 

@@ -4,10 +4,16 @@ import { DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance } from 'fastify';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { ACCESS, type Access, SEES_DELETED_USERS, UNBOUND } from '../../../src/auth/access.js';
-import { type Scope, Unlimited } from '../../../src/auth/index.js';
-import { REQUIRES_SUBSCRIPTION } from '../../../src/billing/index.js';
-import { OwnedWorkspace } from '../../../src/workspaces/index.js';
+import type { Scope } from '../../../src/access/principal.js';
+import {
+  ACCESS,
+  type Access,
+  OwnedWorkspace,
+  REQUIRES_SUBSCRIPTION,
+  SEES_DELETED_USERS,
+  UNBOUND,
+  Unlimited,
+} from '../../../src/access/route-access.js';
 import type { Route } from './route-table.js';
 
 export interface RouterEntry {

@@ -1,4 +1,4 @@
-import type { Parameter } from '../../../src/platform/openapi/index.js';
+import type { Parameter } from '../../../src/api-docs/index.js';
 import type { NamedOperation } from '../api-document.js';
 import { sha256 } from '../workspace.js';
 import { spoil } from './faults.js';

@@ -1,4 +1,4 @@
-import { SCOPES } from '../../../src/auth/index.js';
+import { SCOPES } from '../../../src/access/principal.js';
 import { Subscriptions } from '../../../src/billing/index.js';
 import { BASE_URL, type TestService } from '../service.js';
 import type { TestUser } from '../user.js';

@@ -1,0 +1,44 @@
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import { afterBody, Unauthorized } from '../../platform/http/index.js';
+import { requestScope } from '../../platform/log/index.js';
+import { AccountSuspended, Authenticator } from '../../auth/index.js';
+import { ACCESS, type Access, type AuthenticatedRequest } from '../index.js';
+import { GeneralLimit } from './general-limit.js';
+
+const BEARER = /^Bearer +([\x21-\x7e]+)$/i;
+
+/**
+ * 401, 403 for the access token of a suspended user, or a Principal on the request. Whether the user of a JWT is still
+ * there and not suspended, the last guard reads.
+ */
+@Injectable()
+export class AuthenticationGuard implements CanActivate {
+  constructor(
+    private readonly reflector: Reflector,
+    private readonly authenticator: Authenticator,
+    private readonly limit: GeneralLimit,
+  ) {}
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const targets = [context.getHandler(), context.getClass()];
+    const access = this.reflector.getAllAndOverride<Access | undefined>(ACCESS, targets);
+    if (access?.kind === 'public') return true;
+
+    const request = context.switchToHttp().getRequest<AuthenticatedRequest>();
+    try {
+      const token = BEARER.exec(request.headers.authorization ?? '')?.[1];
+      if (!token) throw new Unauthorized();
+      request.principal = await this.authenticator.verify(token);
+      const scope = requestScope.getStore();
+      if (scope) scope.userId = request.principal.userId;
+      afterBody(request.raw, this.authenticator.recheck(request.principal));
+    } catch (error) {
+      // Counted by address: no later guard sees the request.
+      if (error instanceof Unauthorized || error instanceof AccountSuspended)
+        await this.limit.count({ ip: request.ip });
+      throw error;
+    }
+    return true;
+  }
+}

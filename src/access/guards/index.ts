@@ -1,0 +1,15 @@
+export { AccessModule } from './access.module.js';
+export { AuthenticationGuard } from './authentication.guard.js';
+export { GeneralLimit } from './general-limit.js';
+export { RateLimitGuard } from './rate-limit.guard.js';
+export { isGranted, ScopeGuard } from './scope.guard.js';
+export {
+  accessKey,
+  type AccessRequirements,
+  callerKey,
+  Standings,
+  WorkspaceClosed,
+} from './workspace-access.js';
+export { AccessCheckedInStatement } from './workspace-access.filter.js';
+export { StandingGuard } from './workspace-access.guard.js';
+export { openTo } from './workspace-access.queries.js';

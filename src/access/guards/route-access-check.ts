@@ -1,0 +1,55 @@
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
+import { PATH_METADATA } from '@nestjs/common/constants.js';
+import { ACCESS, type Access, BOUND_TOKENS_TOO, OWNED_WORKSPACE, UNBOUND } from '../index.js';
+
+interface Handler {
+  readonly name: string;
+  /** The metadata of the handler or its controller; undefined when neither declares it. */
+  readonly declared: (key: string) => unknown;
+}
+
+/**
+ * Deny by default, at boot: a handler that declares no access policy stops the start. So does one for bearers that names no
+ * workspace and does not say what it is to tokens that are bound to one.
+ */
+@Injectable()
+export class AccessCheck implements OnApplicationBootstrap {
+  constructor(
+    private readonly discovery: DiscoveryService,
+    private readonly scanner: MetadataScanner,
+    private readonly reflector: Reflector,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    const handlers = this.handlers();
+    const open = handlers.filter(({ declared }) => !declared(ACCESS));
+    if (open.length > 0) throw new Error(`Routes without an access policy: ${namesOf(open)}`);
+    const unclear = handlers.filter(isUnclear);
+    if (unclear.length > 0)
+      throw new Error(
+        `Routes that do not say what they are to tokens bound to a workspace: ${namesOf(unclear)}`,
+      );
+  }
+
+  private handlers(): Handler[] {
+    return this.discovery.getControllers().flatMap(({ instance, metatype }) => {
+      if (!instance || !metatype) return [];
+      const prototype = Object.getPrototypeOf(instance) as Record<string, () => unknown>;
+      return this.scanner.getAllMethodNames(prototype).flatMap((name): Handler[] => {
+        const handler = prototype[name];
+        if (!handler || !Reflect.hasMetadata(PATH_METADATA, handler)) return [];
+        const declared = (key: string): unknown =>
+          this.reflector.getAllAndOverride<unknown>(key, [handler, metatype as never]);
+        return [{ name: `${metatype.name}.${name}`, declared }];
+      });
+    });
+  }
+}
+
+const namesOf = (handlers: readonly Handler[]): string => handlers.map(({ name }) => name).join(', ');
+
+/** The last guard holds a bound token to the workspace that a route of `OwnedWorkspace` names. */
+const isUnclear = ({ declared }: Handler): boolean =>
+  (declared(ACCESS) as Access).kind === 'bearer' &&
+  ![UNBOUND, BOUND_TOKENS_TOO, OWNED_WORKSPACE].some(declared);

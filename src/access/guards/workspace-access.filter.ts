@@ -1,0 +1,57 @@
+import {
+  applyDecorators,
+  type ArgumentsHost,
+  Catch,
+  Injectable,
+  SetMetadata,
+  UseFilters,
+} from '@nestjs/common';
+import { NoRoom } from '../../storage/index.js';
+import { ApiError, ErrorFilter, ServiceUnavailable } from '../../platform/http/index.js';
+import { Log } from '../../platform/log/index.js';
+import type { WorkspaceRequest } from '../index.js';
+import { Standings, WorkspaceClosed } from './workspace-access.js';
+
+/**
+ * Of routes that look again: before an error is told, it is asked whether the caller may be there at all, so that 401, 402 and
+ * 404 come first as everywhere. Not before a 503 that passes: whoever cannot be served now need not wait for that read as well.
+ */
+@Catch()
+@Injectable()
+export class StandingFilter extends ErrorFilter {
+  constructor(
+    log: Log,
+    private readonly standings: Standings,
+  ) {
+    super(log);
+  }
+
+  override catch(error: unknown, host: ArgumentsHost): void {
+    const { workspace } = host.switchToHttp().getRequest<Partial<WorkspaceRequest>>();
+    if (!workspace || !isOfRequest(error)) {
+      super.catch(error, host);
+      return;
+    }
+    const first = this.standings.confirm(workspace.caller, workspace.id).then(
+      () => error,
+      (lapsed: unknown) => lapsed,
+    );
+    void first.then((one) => {
+      super.catch(one, host);
+    });
+  }
+}
+
+const isOfRequest = (error: unknown): boolean =>
+  error instanceof WorkspaceClosed ||
+  error instanceof NoRoom ||
+  (error instanceof ApiError && !(error instanceof ServiceUnavailable));
+
+export const ACCESS_CHECKED_IN_STATEMENT = 'access-checked-in-statement';
+
+/**
+ * The statement that does the route's work checks by itself whether the workspace is open to the caller (`openTo`): who was let
+ * in a moment ago is spared the guard's own read. Before a route has this, its every statement must do so.
+ */
+export const AccessCheckedInStatement = (): MethodDecorator & ClassDecorator =>
+  applyDecorators(SetMetadata(ACCESS_CHECKED_IN_STATEMENT, true), UseFilters(StandingFilter));

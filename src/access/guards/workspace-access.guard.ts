@@ -1,0 +1,93 @@
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import { isUUID } from 'class-validator';
+import {
+  ACCESS,
+  type Access,
+  NAMED_WORKSPACE,
+  OWNED_WORKSPACE,
+  type Principal,
+  REQUIRES_SUBSCRIPTION,
+  SEES_DELETED_USERS,
+  type SubscriptionRequirement,
+  type WorkspaceRequest,
+} from '../index.js';
+import { Subscriptions } from '../../billing/index.js';
+import { BadRequest, NotFound } from '../../platform/http/index.js';
+import { ACCESS_CHECKED_IN_STATEMENT } from './workspace-access.filter.js';
+import { type AccessRequirements, Standings } from './workspace-access.js';
+
+/** What a route asks of its caller beside the scope. */
+interface RouteDemands extends AccessRequirements {
+  /** The workspaces that the request names, which must be one and the same; undefined where none is asked for. */
+  readonly workspaces: readonly string[] | undefined;
+}
+
+/**
+ * Last of the global guards: 401 when the token's user is gone, 403 when suspended, 402 without a subscription, 404 for what is no workspace
+ * of the caller. One read answers all of them, anew for each request, so what changes counts at once on every instance. Where
+ * a route looks again, that is left to its statement for callers who were let in within the last minute.
+ */
+@Injectable()
+export class StandingGuard implements CanActivate {
+  constructor(
+    private readonly reflector: Reflector,
+    private readonly subscriptions: Subscriptions,
+    private readonly standings: Standings,
+  ) {}
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const access = this.find(context, ACCESS) as Access | undefined;
+    if (access?.kind === 'public') return true;
+    const request = context.switchToHttp().getRequest<WorkspaceRequest>();
+    const demands = this.demandsOf(context, request);
+    const workspaceId = idInReach(demands, request.principal);
+    const { userId } = request.principal;
+    const caller = { userId, needsSubscription: demands.subscription };
+    const isCheckedInStatement = this.find(context, ACCESS_CHECKED_IN_STATEMENT) === true;
+    const isExpected =
+      isCheckedInStatement && workspaceId !== null && this.standings.wasAllowedLately(caller, workspaceId);
+    const isOwner = isExpected || (await this.standings.check(userId, demands, workspaceId));
+
+    if (!demands.workspaces) return true;
+    refuseUnclear(demands.workspaces);
+    if (workspaceId === null || !isOwner) throw new NotFound('workspace not found');
+    if (isCheckedInStatement && !isExpected) this.standings.rememberAllowed(caller, workspaceId);
+    request.workspace = { id: workspaceId, caller };
+    return true;
+  }
+
+  private demandsOf(context: ExecutionContext, request: WorkspaceRequest): RouteDemands {
+    const requirement = this.find(context, REQUIRES_SUBSCRIPTION) as SubscriptionRequirement | undefined;
+    const isExcused = requirement?.unless && request.principal.scopes.includes(requirement.unless);
+    const workspaces = this.find(context, NAMED_WORKSPACE) ? namesIn(request) : [request.params.id ?? ''];
+    return {
+      user: !this.find(context, SEES_DELETED_USERS),
+      subscription: requirement !== undefined && !isExcused && !this.subscriptions.isOff,
+      workspaces: this.find(context, OWNED_WORKSPACE) ? workspaces : undefined,
+    };
+  }
+
+  private find(context: ExecutionContext, key: string): unknown {
+    return this.reflector.getAllAndOverride<unknown>(key, [context.getHandler(), context.getClass()]);
+  }
+}
+
+/** As its row has it; null for what no workspace can be, or none that the token may be used for. */
+function idInReach({ workspaces }: RouteDemands, principal: Principal): string | null {
+  const id = workspaces?.[0]?.toLowerCase();
+  if (id === undefined || !isUUID(id)) return null;
+  return principal.workspaceId === null || principal.workspaceId === id ? id : null;
+}
+
+function namesIn({ headers, query }: WorkspaceRequest): string[] {
+  const named = [headers['x-workspace-id'], query.workspaceId].flat();
+  return named.filter((name) => typeof name === 'string' && name !== '').map(String);
+}
+
+function refuseUnclear(names: readonly string[]): void {
+  const [id] = names;
+  if (id === undefined) throw new BadRequest('X-Workspace-Id or the query workspaceId must name a workspace');
+  if (names.some((name) => name.toLowerCase() !== id.toLowerCase()))
+    throw new BadRequest('X-Workspace-Id and the query workspaceId name different workspaces');
+}

@@ -1,0 +1,2 @@
+export { type Principal, type Scope, SCOPES } from './principal.js';
+export * from './route-access.js';

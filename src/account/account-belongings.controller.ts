@@ -1,0 +1,82 @@
+import { Controller, Get, Post, Req, Res, UseFilters } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Public } from '../access/index.js';
+import { PageErrorFilter, redirect } from '../pages/index.js';
+import { Purchases } from '../billing/index.js';
+import { Devices } from '../devices/index.js';
+import { NotFound } from '../platform/http/index.js';
+import { Documented } from '../api-docs/index.js';
+import { ACCOUNT_BELONGINGS_DOCS } from './account-page.docs.js';
+import { ACCOUNT, AccountDesk } from './account-desk.js';
+import { billingPage } from './billing-page.js';
+import { TokenDesk } from './token-desk.js';
+
+/** What belongs to an account, as its page changes it. */
+@Controller('account')
+@Documented(ACCOUNT_BELONGINGS_DOCS)
+@Public('the page has its own session, cookie, origin and form checks')
+@UseFilters(PageErrorFilter)
+export class AccountBelongingsController {
+  constructor(
+    private readonly desk: AccountDesk,
+    private readonly devices: Devices,
+    private readonly tokenDesk: TokenDesk,
+    private readonly purchases: Purchases,
+  ) {}
+
+  @Post('devices/remove')
+  async removeDevice(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    await this.desk.act(request, reply, async ({ session, form }) => {
+      await this.devices.delete(session.userId, form.text('id'));
+      return {};
+    });
+  }
+
+  /** GET of the form's address, as on a reload: back to /account. */
+  @Get('tokens')
+  async leaveTokens(@Res() reply: FastifyReply): Promise<void> {
+    await redirect(reply, ACCOUNT);
+  }
+
+  /** Answers with the page itself, not by way of another address: a token is shown once and kept nowhere. */
+  @Post('tokens')
+  async mintToken(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    await this.desk.act(request, reply, async ({ session, form, visit }) => {
+      const minted = await this.tokenDesk.mint(session.userId, form);
+      if ('faults' in minted)
+        return { page: { ...(await this.desk.page(visit, { failedMint: minted })), status: 422 } };
+      return { page: await this.desk.page(visit, { minted }) };
+    });
+  }
+
+  @Post('tokens/revoke')
+  async revokeToken(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    await this.desk.act(request, reply, async ({ session, form }) => {
+      await this.tokenDesk.revoke(session.userId, form.text('id'));
+      return {};
+    });
+  }
+
+  @Get('billing')
+  async leaveBilling(@Res() reply: FastifyReply): Promise<void> {
+    await redirect(reply, ACCOUNT);
+  }
+
+  /** Leads on by a link: where it goes is known only now, and the form's page had to name it. */
+  @Post('billing')
+  async openBilling(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    await this.desk.act(request, reply, async ({ session }) => {
+      return { page: { content: billingPage(await this.billingUrl(session.userId)) } };
+    });
+  }
+
+  /** The portal for who has bought something, else where it is bought. */
+  private async billingUrl(userId: string): Promise<string> {
+    try {
+      return await this.purchases.portalUrl(userId);
+    } catch (error) {
+      if (!(error instanceof NotFound)) throw error;
+      return this.purchases.checkoutUrl(userId);
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import { Injectable } from '@nestjs/common';
+import { type BrowserSession, type ListedSession, UserSessions } from '../auth/index.js';
+import { type Subscription, Subscriptions } from '../billing/index.js';
+import { type Device, Devices } from '../devices/index.js';
+import { StorageOverview, type StoredThings } from './storage-overview.js';
+import { TokenDesk, type TokenOverview } from './token-desk.js';
+
+/** How many devices are listed. */
+export const MOST_DEVICES = 100;
+
+/** All that an account has, as the services behind the API say. */
+export interface Overview extends TokenOverview, StoredThings {
+  readonly subscription: Subscription;
+  readonly sessions: readonly ListedSession[];
+  readonly devices: readonly Device[];
+}
+
+@Injectable()
+export class AccountOverview {
+  constructor(
+    private readonly subscriptions: Subscriptions,
+    private readonly storage: StorageOverview,
+    private readonly userSessions: UserSessions,
+    private readonly devices: Devices,
+    private readonly tokenDesk: TokenDesk,
+  ) {}
+
+  /** One after the other: a page must not take up the connections of others. */
+  async of({ userId, id }: BrowserSession): Promise<Overview> {
+    return {
+      subscription: await this.subscriptions.of(userId),
+      ...(await this.storage.of(userId)),
+      sessions: await this.userSessions.list(userId, id),
+      devices: await this.devices.newest(userId, MOST_DEVICES),
+      ...(await this.tokenDesk.overview(userId)),
+    };
+  }
+}

@@ -1,0 +1,96 @@
+import type { VNode } from 'preact';
+import { type Scope, SCOPES } from '../access/index.js';
+import { Field, Hidden, SelectField } from '../pages/index.js';
+import { type FailedMint, LIFETIMES, type TokenOverview } from './token-desk.js';
+
+interface MintFormProps {
+  readonly csrfToken: string;
+  readonly workspaces: TokenOverview['workspaces'];
+  readonly failed: FailedMint | undefined;
+}
+
+const MEANINGS: Readonly<Record<Scope, string>> = {
+  full: 'Everything but managing tokens',
+  'documents:read': 'Read notes, history and checkpoints',
+  'documents:write': 'Write notes, restore and make checkpoints',
+  'agent:invoke': 'Know whose account it is, nothing more',
+  'assets:read': 'Read attachments',
+  'assets:write': 'Add attachments',
+};
+
+export function MintForm({ csrfToken, workspaces, failed }: MintFormProps): VNode {
+  const { faults = {}, values } = failed ?? {};
+  return (
+    <form method="post" action="/account/tokens" aria-label="New token">
+      <Hidden fields={{ csrf_token: csrfToken }} />
+      <Field
+        id="token-name"
+        name="name"
+        label="Name"
+        type="text"
+        autocomplete="off"
+        value={values?.name ?? ''}
+        fault={faults.name}
+        isFocused={faults.name !== undefined}
+      />
+      <ScopesField chosen={values?.scopes ?? []} fault={faults.scopes} isFocused={!faults.name} />
+      <SelectField
+        id="token-workspace"
+        name="workspace"
+        label="Workspace"
+        options={[
+          { value: '', text: 'All workspaces' },
+          ...workspaces.map(({ id, name }) => ({ value: id, text: name })),
+        ]}
+        value={values?.workspaceId ?? ''}
+      />
+      <SelectField
+        id="token-expiry"
+        name="expiry"
+        label="Ends"
+        options={LIFETIMES.map((days) => ({
+          value: days,
+          text: days === 'never' ? 'Never' : `In ${days} days`,
+        }))}
+        value={values?.expiry ?? '90'}
+        fault={faults.expiry}
+      />
+      <button type="submit">Make the token</button>
+    </form>
+  );
+}
+
+interface ScopesFieldProps {
+  readonly chosen: readonly string[];
+  readonly fault: string | undefined;
+  /** Whether it takes the focus when something is wrong with it. */
+  readonly isFocused: boolean;
+}
+
+function ScopesField({ chosen, fault, isFocused }: ScopesFieldProps): VNode {
+  return (
+    <fieldset aria-describedby={fault ? 'scopes-fault' : undefined}>
+      <legend>What it may do</legend>
+      {SCOPES.map((scope, at) => (
+        <label class="choice" key={scope}>
+          <input
+            type="checkbox"
+            name="scopes"
+            value={scope}
+            checked={chosen.includes(scope)}
+            aria-invalid={fault ? 'true' : undefined}
+            autofocus={at === 0 && fault !== undefined && isFocused}
+          />
+          <span>
+            {MEANINGS[scope]} <span class="hint">{scope}</span>
+          </span>
+        </label>
+      ))}
+      {fault && (
+        <p class="fault" id="scopes-fault">
+          {fault}
+        </p>
+      )}
+    </fieldset>
+  );
+}

@@ -1,0 +1,64 @@
+import type { VNode } from 'preact';
+import { MOST_LISTED } from '../auth/index.js';
+import { Time } from '../pages/index.js';
+import type { Overview } from './account-overview.js';
+import { ActionForm } from './action-form.js';
+import { clientName } from './client-name.js';
+
+interface SessionsProps {
+  readonly overview: Overview;
+  readonly csrfToken: string;
+  /** The one that looks at the page. */
+  readonly currentId: string;
+}
+
+/** A new session is written a moment after it was made. */
+const A_MOMENT_MS = 60_000;
+
+export function SessionsSection({ overview, csrfToken, currentId }: SessionsProps): VNode {
+  const { sessions } = overview;
+  return (
+    <section aria-labelledby="sessions">
+      <div class="heading">
+        <h2 id="sessions">Signed in</h2>
+        {sessions.length > 1 && (
+          <ActionForm action="/account/sessions/end-others" csrfToken={csrfToken}>
+            <button type="submit" class="quiet">
+              Sign out all others
+            </button>
+          </ActionForm>
+        )}
+      </div>
+      {sessions.length === MOST_LISTED && (
+        <p class="hint">There may be older ones. The newest {MOST_LISTED} are shown.</p>
+      )}
+      <ul class="things">
+        {sessions.map(({ id, userAgent, ip, createdAt, updatedAt }) => (
+          <li key={id}>
+            <div>
+              <p>
+                {clientName(userAgent)} {id === currentId && <span class="badge">This browser</span>}
+              </p>
+              <p class="hint">
+                Since <Time at={createdAt} />
+                {updatedAt.getTime() > createdAt.getTime() + A_MOMENT_MS && (
+                  <>
+                    , active <Time at={updatedAt} />
+                  </>
+                )}
+                {ip && `, ${ip}`}
+              </p>
+            </div>
+            {id !== currentId && (
+              <ActionForm action="/account/sessions/end" {...{ csrfToken, id }}>
+                <button type="submit" class="quiet" aria-label={`Sign out ${clientName(userAgent)}`}>
+                  Sign out
+                </button>
+              </ActionForm>
+            )}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

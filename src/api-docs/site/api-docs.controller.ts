@@ -1,0 +1,52 @@
+import { Controller, Get, Headers, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { Public } from '../../access/index.js';
+import { Documented } from '../index.js';
+import { API_DOCS_DOCS } from './api-docs.docs.js';
+import { ApiDocuments, type Served, served } from './api-documents.js';
+import { STYLESHEET } from './stylesheet.js';
+
+const POLICY =
+  "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const stylesheet = served(STYLESHEET);
+
+/** What the API is, for programs and for people. The same for everybody. */
+@Controller()
+@Documented(API_DOCS_DOCS)
+@Public('says what the service does, and nothing about anybody')
+export class ApiDocsController {
+  constructor(private readonly documents: ApiDocuments) {}
+
+  @Get('openapi.json')
+  async json(@Headers('if-none-match') known: string | undefined, @Res() reply: FastifyReply): Promise<void> {
+    await send(reply, known, 'application/json; charset=utf-8', await this.documents.json());
+  }
+
+  @Get('docs')
+  async page(@Headers('if-none-match') known: string | undefined, @Res() reply: FastifyReply): Promise<void> {
+    reply.header('content-security-policy', POLICY);
+    await send(reply, known, 'text/html; charset=utf-8', await this.documents.page());
+  }
+
+  @Get('docs/page.css')
+  async stylesheet(
+    @Headers('if-none-match') known: string | undefined,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    await send(reply, known, 'text/css; charset=utf-8', stylesheet);
+  }
+}
+
+/** May be kept by anybody, and is asked for again each time: the next release has another one. */
+async function send(
+  reply: FastifyReply,
+  known: string | undefined,
+  type: string,
+  { body, etag }: Served,
+): Promise<void> {
+  reply.headers({ etag, 'cache-control': 'public, no-cache' });
+  const isKnown = known?.split(',').some((one) => one.trim().replace(/^W\//, '') === etag);
+  if (isKnown) await reply.status(304).send();
+  else await reply.type(type).send(body);
+}

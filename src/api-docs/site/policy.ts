@@ -1,0 +1,88 @@
+import { Reflector } from '@nestjs/core';
+import {
+  ACCESS,
+  type Access,
+  NAMED_WORKSPACE,
+  OWNED_WORKSPACE,
+  REQUIRES_SUBSCRIPTION,
+  type Scope,
+  SCOPES,
+  UNBOUND,
+  UNLIMITED,
+} from '../../access/index.js';
+import type { ControllerClass, Handler, OperationPolicy } from '../index.js';
+import { UUID } from '../index.js';
+
+/** How a request says who it is from. */
+export const SECURITY_SCHEMES = {
+  bearer: {
+    type: 'http',
+    scheme: 'bearer',
+    description:
+      'A service JWT, or a personal access token with one of the scopes named (`full` is all of them). A token that ' +
+      'is bound to a workspace finds no other one.',
+  },
+  interactive: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'JWT',
+    description: 'A service JWT alone; a personal access token is refused, whatever it was granted.',
+  },
+};
+
+const reflector = new Reflector();
+
+const NAMING = 'Which workspace. One of the two must name it.';
+
+/** What the guards make of a route's decorators, as a client sees it. */
+export function policyOf(handler: Handler, controller: ControllerClass): OperationPolicy {
+  const targets = [handler, controller as unknown as Handler];
+  const has = (key: string): boolean => reflector.getAllAndOverride<unknown>(key, targets) !== undefined;
+  const access = reflector.getAllAndOverride<Access>(ACCESS, targets);
+  const isNamed = has(NAMED_WORKSPACE);
+  return {
+    security: securityOf(access),
+    answers: defined({
+      ...(isNamed && { 400: 'no workspace is named, or two that differ' }),
+      ...(access.kind !== 'public' && { 401: 'a valid bearer token is required' }),
+      ...(has(REQUIRES_SUBSCRIPTION) && { 402: 'an active subscription is required' }),
+      ...forbidden(access, has(UNBOUND)),
+      ...(has(OWNED_WORKSPACE) && { 404: 'workspace not found' }),
+      ...(!has(UNLIMITED) && { 429: 'too many requests' }),
+      ...(!isHealth(controller) && { 503: 'not available for the moment; a retry may succeed' }),
+    }),
+    ...(!isNamed &&
+      has(OWNED_WORKSPACE) && { path: { id: { description: 'The workspace.', schema: UUID } } }),
+    ...(isNamed && {
+      query: { workspaceId: { description: NAMING, schema: UUID } },
+      headers: { 'X-Workspace-Id': { description: NAMING, schema: UUID } },
+    }),
+  };
+}
+
+/** Any one of the scopes will do. */
+function securityOf(access: Access): OperationPolicy['security'] {
+  if (access.kind === 'public') return [];
+  if (access.kind === 'interactive') return [{ interactive: [] }];
+  if (isForAll(access.scopes)) return [{ bearer: [] }];
+  return access.scopes.map((scope) => ({ bearer: [scope] }));
+}
+
+function forbidden(access: Access, isUnbound: boolean): Record<number, string> {
+  if (access.kind === 'public') return {};
+  const causes = [
+    ...(access.kind === 'interactive' ? ['an interactive session is required'] : []),
+    ...(access.kind === 'bearer' && !isForAll(access.scopes) ? ['the token lacks the scope'] : []),
+    ...(isUnbound ? ['the token is bound to a workspace'] : []),
+  ];
+  return { 403: [...causes, 'the account is suspended'].join(', or ') };
+}
+
+const defined = (answers: Readonly<Record<number, string | undefined>>): OperationPolicy['answers'] =>
+  answers as OperationPolicy['answers'];
+
+const isForAll = (scopes: readonly Scope[]): boolean => SCOPES.every((scope) => scopes.includes(scope));
+
+/** What no kill switch reaches. */
+const isHealth = (controller: ControllerClass): boolean =>
+  Reflect.getMetadata('path', controller) === 'health';

@@ -1,1 +1,0 @@
-export { HandoffModule } from './handoff.module.js';

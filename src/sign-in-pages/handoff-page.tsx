@@ -1,0 +1,91 @@
+import type { VNode } from 'preact';
+import { type BrowserSession, ONE_TIME_TOKEN_MINUTES } from '../auth/index.js';
+import { Credentials, type FailedAttempt, Hidden, Layout, Masthead } from '../pages/index.js';
+import { comparisonCode } from './comparison-code.js';
+import type { Target } from './targets.js';
+
+export interface HandoffPageProps {
+  readonly kind: 'desktop' | 'web';
+  /** The page's own path. */
+  readonly action: string;
+  readonly host: string;
+  readonly target: Target;
+  readonly session: BrowserSession | null;
+  readonly csrfToken: string;
+  readonly canSignUp: boolean;
+  readonly failed?: FailedAttempt | undefined;
+  readonly alert?: string | undefined;
+}
+
+/** Asks the person at the browser whether an app or a website may be signed in, and as whom. */
+export function handoffPage(props: HandoffPageProps): VNode {
+  const { kind, action, host, target, session, csrfToken, canSignUp, failed, alert } = props;
+  const hidden = { ...target.fields, csrf_token: csrfToken };
+  const forms = (
+    <Credentials {...{ action, hidden, canSignUp, failed }} isFocused={session === null && !alert} />
+  );
+  return (
+    <Layout title={`Sign in to ${target.name}`}>
+      <Masthead host={host} />
+      <h1>
+        {session ? 'Continue to' : 'Sign in to'} <span class="name">{target.name}</span>
+      </h1>
+      <Request {...{ kind, target }} />
+      {alert && (
+        <p class="alert" role="alert">
+          {alert}
+        </p>
+      )}
+      {session ? (
+        <>
+          <Continue {...{ action, session }} hidden={hidden} />
+          <details class="other" open={failed !== undefined}>
+            <summary>Use another account</summary>
+            {forms}
+          </details>
+        </>
+      ) : (
+        forms
+      )}
+      <p class="warning">If you did not start this yourself just now, close this page.</p>
+    </Layout>
+  );
+}
+
+/** Who asks, and how to see that it is the one on one's own screen. */
+function Request({ kind, target }: Pick<HandoffPageProps, 'kind' | 'target'>): VNode {
+  return (
+    <dl class="facts">
+      <div>
+        <dt>Asked for by</dt>
+        <dd>{kind === 'desktop' ? 'an app on this device' : 'a website'}</dd>
+      </div>
+      <div>
+        <dt>Code to compare</dt>
+        <dd class="code">{comparisonCode(target.clientState)}</dd>
+      </div>
+      <div>
+        <dt>Good for</dt>
+        <dd>{ONE_TIME_TOKEN_MINUTES} minutes, once</dd>
+      </div>
+    </dl>
+  );
+}
+
+interface ContinueProps {
+  readonly action: string;
+  readonly session: BrowserSession;
+  readonly hidden: Readonly<Record<string, string>>;
+}
+
+function Continue({ action, session, hidden }: ContinueProps): VNode {
+  return (
+    <form method="post" action={action} aria-label="Continue">
+      <Hidden fields={{ ...hidden, intent: 'continue' }} />
+      <button type="submit">
+        Continue as <span class="name">{session.name}</span>
+      </button>
+      <p class="hint who">{session.email}</p>
+    </form>
+  );
+}

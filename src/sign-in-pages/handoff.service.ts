@@ -1,0 +1,108 @@
+import { Injectable } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { BrowserSessions } from '../auth/index.js';
+import { Configuration } from '../config/index.js';
+import { RateLimiter } from '../platform/limits/index.js';
+import { Log } from '../platform/log/index.js';
+import {
+  asSource,
+  Attempts,
+  type FailedAttempt,
+  type Form,
+  OUT_OF_DATE,
+  type Page,
+  type Visit,
+  Visits,
+} from '../pages/index.js';
+import { handoffPage } from './handoff-page.js';
+import type { Target } from './targets.js';
+
+const HANDOFFS_PER_MINUTE = 20;
+
+export type Kind = 'desktop' | 'web';
+
+export const PATHS: Readonly<Record<Kind, string>> = {
+  desktop: '/auth/desktop-handoff',
+  web: '/auth/web-handoff',
+};
+
+/** Who was let in, and the one-time token for the session that was made for them. */
+export interface HandedOver {
+  readonly token: string;
+  readonly cookies: readonly string[];
+}
+
+/** Signs an app or a website in through the browser. Only a form of ours does; looking at the page changes nothing. */
+@Injectable()
+export class Handoff {
+  constructor(
+    private readonly visits: Visits,
+    private readonly attempts: Attempts,
+    private readonly browserSessions: BrowserSessions,
+    private readonly configuration: Configuration,
+    private readonly rateLimiter: RateLimiter,
+    private readonly log: Log,
+  ) {}
+
+  async ask(request: FastifyRequest, kind: Kind, target: Target): Promise<Page> {
+    return this.page(kind, target, await this.visits.read(request));
+  }
+
+  /**
+   * The answer to the page's form: the token, or the page again with what was wrong.
+   * @throws Forbidden when another site has posted it, TooManyRequests after twenty handoffs of a user in a minute
+   */
+  async answer(request: FastifyRequest, kind: Kind, target: Target, form: Form): Promise<HandedOver | Page> {
+    const visit = await this.visits.read(request);
+    if (!this.visits.hasValidCsrfToken(request, visit, form))
+      return { ...this.page(kind, target, visit, { alert: OUT_OF_DATE }), status: 403 };
+    const entered = await this.enter(form, visit);
+    if (!entered) return { ...this.page(kind, target, visit, { alert: OUT_OF_DATE }), status: 403 };
+    if ('faults' in entered) {
+      const { status, headers } = entered;
+      return { ...this.page(kind, target, visit, { failed: entered }), status, headers };
+    }
+    const { ip, userAgent } = visit.client;
+    const client = { ip, userAgent: `${target.name} (signed in with ${userAgent})` };
+    try {
+      await this.rateLimiter.hit(`handoff:${entered.userId}`, HANDOFFS_PER_MINUTE);
+      return { token: await this.browserSessions.handOver(entered, client), cookies: entered.cookies };
+    } catch (error) {
+      if (!isSignedIn(form))
+        await this.log.bestEffort('forget a session', () => this.browserSessions.forget(entered));
+      throw error;
+    }
+  }
+
+  private enter(form: Form, visit: Visit) {
+    if (!isSignedIn(form)) return this.attempts.make(form, visit);
+    return visit.session && { ...visit.session, cookies: visit.cookies };
+  }
+
+  private page(
+    kind: Kind,
+    target: Target,
+    { session, csrfToken, cookies }: Visit,
+    { failed, alert }: { failed?: FailedAttempt; alert?: string } = {},
+  ): Page {
+    const { publicHost, signupEnabled } = this.configuration;
+    const content = handoffPage({
+      kind,
+      target,
+      session,
+      failed,
+      alert,
+      action: PATHS[kind],
+      host: publicHost,
+      csrfToken: csrfToken.value,
+      canSignUp: signupEnabled,
+    });
+    const formTargets = kind === 'web' ? ["'self'", asSource(target.address)] : ["'self'"];
+    return { content, formTargets, cookies };
+  }
+}
+
+/** The form goes on with the browser's session, and does not make one. */
+function isSignedIn(form: Form): boolean {
+  return form.get('intent') === 'continue';
+}

@@ -1,0 +1,48 @@
+import type { VNode } from 'preact';
+import { comparisonCode } from './comparison-code.js';
+import { CopyField, Layout, Masthead, Time } from '../pages/index.js';
+import { type Target, withToken } from './targets.js';
+
+export interface OpenAppPageProps {
+  readonly host: string;
+  readonly target: Target;
+  readonly token: string;
+  readonly expiresAt: Date;
+}
+
+/** Leads to the app. A link, because a redirect to a scheme that no app has taken leaves people on an empty page. */
+export function openAppPage({ host, target, token, expiresAt }: OpenAppPageProps): VNode {
+  const link = withToken(target, token);
+  return (
+    <Layout title={`Open ${target.name}`}>
+      <Masthead host={host} />
+      <h1>You are signed in</h1>
+      <p>
+        Go on in <b class="name">{target.name}</b>.
+      </p>
+      <dl class="facts">
+        <div>
+          <dt>Code to compare</dt>
+          <dd class="code">{comparisonCode(target.clientState)}</dd>
+        </div>
+        <div>
+          <dt>Good until</dt>
+          <dd>
+            <Time at={expiresAt} isToday /> <span class="left" data-until={expiresAt.toISOString()} />
+          </dd>
+        </div>
+      </dl>
+      <a class="button" href={link} data-open>
+        Open {target.name}
+      </a>
+      <div class="field fallback">
+        <label for="link">Does the app not open? Copy this link into it.</label>
+        <CopyField id="link" value={link} describedBy="link-hint" />
+        <p class="hint" id="link-hint">
+          It signs in whoever has it, once. Give it to nobody.
+        </p>
+      </div>
+      <p class="warning">When the app is open you can close this page.</p>
+    </Layout>
+  );
+}

@@ -1,0 +1,15 @@
+import { Module } from '@nestjs/common';
+import { AuthModule } from '../auth/index.js';
+import { PagesModule } from '../pages/index.js';
+import { DesktopHandoffController } from './desktop-handoff.controller.js';
+import { Handoff } from './handoff.service.js';
+import { Targets } from './targets.js';
+import { WebHandoffController } from './web-handoff.controller.js';
+
+/** The handoff to desktop apps and web editors: a page signs people in and leads back with a one-time token. */
+@Module({
+  imports: [AuthModule, PagesModule],
+  controllers: [DesktopHandoffController, WebHandoffController],
+  providers: [Handoff, Targets],
+})
+export class SignInPagesModule {}

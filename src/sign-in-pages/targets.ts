@@ -1,0 +1,66 @@
+import { Injectable } from '@nestjs/common';
+import { Configuration } from '../config/index.js';
+import { BadRequest } from '../platform/http/index.js';
+import type { Form } from '../pages/index.js';
+
+/** Whoever asks for a one-time token, found to be allowed to have it. */
+export interface Target {
+  /** What people see: the app's scheme, or the website's host. */
+  readonly name: string;
+  /** Where the token goes; it and `client_state` are added to the query. */
+  readonly address: string;
+  readonly clientState: string;
+  /** What the page's forms carry along, to be checked again when they come back. */
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+const CLIENT_STATE = /^[A-Za-z0-9_-]{16,512}$/;
+
+/**
+ * The only addresses that a token is ever sent to. What is asked for is compared with them as text, character by
+ * character: two spellings that one parser takes for the same address are two addresses to another.
+ */
+@Injectable()
+export class Targets {
+  private readonly schemes: readonly string[];
+  private readonly callbacks: readonly string[];
+
+  constructor(configuration: Configuration) {
+    const { appScheme, appName, editorCallbackUrl, altCallbackUrl } = configuration;
+    this.schemes = [appScheme, `${appScheme}-${appName}`];
+    this.callbacks = [editorCallbackUrl, altCallbackUrl].filter((address) => address !== undefined);
+  }
+
+  /** @throws BadRequest for a client_state or a scheme that is not in order */
+  desktop(asked: Form): Target {
+    const clientState = clientStateOf(asked);
+    const scheme = asked.get('scheme') ?? this.schemes[0];
+    if (scheme === undefined || !this.schemes.includes(scheme))
+      throw new BadRequest('scheme is not that of an app this service knows');
+    const address = `${scheme}://auth/callback`;
+    return { name: scheme, address, clientState, fields: { client_state: clientState, scheme } };
+  }
+
+  /** @throws BadRequest for a client_state or a return_to that is not in order */
+  web(asked: Form): Target {
+    const clientState = clientStateOf(asked);
+    const address = asked.get('return_to');
+    if (address === undefined || !this.callbacks.includes(address))
+      throw new BadRequest('return_to is not an address this service returns to');
+    const fields = { client_state: clientState, return_to: address };
+    return { name: new URL(address).host, address, clientState, fields };
+  }
+}
+
+function clientStateOf(asked: Form): string {
+  const clientState = asked.get('client_state');
+  if (clientState === undefined || !CLIENT_STATE.test(clientState))
+    throw new BadRequest('client_state must be 16 to 512 characters of A-Z, a-z, 0-9, _ and -');
+  return clientState;
+}
+
+/** Where a token goes, with the token. The address may have a query of its own. */
+export function withToken({ address, clientState }: Target, token: string): string {
+  const query = new URLSearchParams({ token, client_state: clientState });
+  return `${address}${address.includes('?') ? '&' : '?'}${query.toString()}`;
+}

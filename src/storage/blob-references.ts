@@ -1,0 +1,35 @@
+import { type Database, statement } from '../platform/database/index.js';
+
+/**
+ * What refers to blobs: every foreign key to the table, asked of the database itself, so that a table that a later
+ * module adds is looked at without being named here.
+ */
+export class BlobReferences {
+  private constructor(
+    /** A condition that holds for a row `b` of `blobs` that no row of another table refers to. */
+    readonly unreferenced: string,
+  ) {}
+
+  /** Once at start: tables come with migrations, and those have run. */
+  static async read(database: Database): Promise<BlobReferences> {
+    const keys = await database.run<{ from: string; on: string }>(foreignKeys, []);
+    // Without any, everything that is dying would be unreferenced.
+    if (keys.length === 0) throw new Error('no table refers to blobs');
+    return new BlobReferences(
+      keys.map(({ from, on }) => `NOT EXISTS (SELECT FROM ${from} r WHERE ${on})`).join('\n AND '),
+    );
+  }
+}
+
+const foreignKeys = statement(
+  'blobs.foreign_keys',
+  `SELECT k.conrelid::regclass::text AS "from",
+          string_agg(format('r.%I = b.%I', theirs.attname, ours.attname), ' AND ' ORDER BY position) AS "on"
+   FROM pg_constraint k
+   CROSS JOIN unnest(k.conkey, k.confkey) WITH ORDINALITY AS pair (their_number, our_number, position)
+   JOIN pg_attribute theirs ON theirs.attrelid = k.conrelid AND theirs.attnum = their_number
+   JOIN pg_attribute ours ON ours.attrelid = k.confrelid AND ours.attnum = our_number
+   WHERE k.contype = 'f' AND k.confrelid = 'blobs'::regclass
+   GROUP BY k.oid, k.conrelid
+   ORDER BY 1, 2`,
+);

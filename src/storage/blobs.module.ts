@@ -1,0 +1,58 @@
+import { Global, Module } from '@nestjs/common';
+import { Configuration } from '../config/index.js';
+import { Database } from '../platform/database/index.js';
+import { Doctor, DoctorModule } from '../platform/doctor/index.js';
+import { Log } from '../platform/log/index.js';
+import { BlobPreview } from './blob-preview.js';
+import { BlobMetrics } from './blob-metrics.js';
+import { BlobMover } from './blob-mover.js';
+import { BlobReferences } from './blob-references.js';
+import { BlobStores } from './blob-stores.js';
+import { BlobSweeper } from './blob-sweeper.js';
+import { BlobUpkeep } from './blob-upkeep.js';
+import { Blobs } from './blobs.js';
+import { ByteRemover } from './byte-remover.js';
+import { BytesCheck } from './bytes-check.js';
+import { FreeSpace } from './free-space.js';
+import { Leftovers } from './leftovers.js';
+import { openStores } from './open-stores.js';
+import { OrphansCheck } from './orphans-check.js';
+import { StoreCheck } from './store-check.js';
+import { SweepingCheck } from './sweeping-check.js';
+
+@Global()
+@Module({
+  imports: [DoctorModule],
+  providers: [
+    BlobPreview,
+    BlobMetrics,
+    BlobMover,
+    Blobs,
+    BlobSweeper,
+    BlobUpkeep,
+    ByteRemover,
+    FreeSpace,
+    BytesCheck,
+    Leftovers,
+    OrphansCheck,
+    StoreCheck,
+    SweepingCheck,
+    // The database comes first: with an embedded one it is that which makes DATA_DIR, and gives it its mode.
+    { provide: BlobStores, inject: [Configuration, Database, Log], useFactory: openStores },
+    {
+      provide: BlobReferences,
+      inject: [Database],
+      useFactory: (database: Database) => BlobReferences.read(database),
+    },
+  ],
+  exports: [BlobPreview, BlobMover, Blobs, BlobSweeper, BlobUpkeep, FreeSpace, StoreCheck],
+})
+export class BlobsModule {
+  constructor(doctor: Doctor, sweeping: SweepingCheck, bytes: BytesCheck, orphans: OrphansCheck) {
+    // Rows are set right first: what a sweep removes may be what a row should name.
+    doctor.addCheck((examination) => bytes.stored(examination));
+    doctor.addCheck((examination) => bytes.inline(examination));
+    doctor.addCheck((examination) => sweeping.overdue(examination));
+    doctor.addCheck((examination) => orphans.orphans(examination));
+  }
+}

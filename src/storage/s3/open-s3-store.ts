@@ -1,0 +1,135 @@
+import { randomUUID } from 'node:crypto';
+import { text } from 'node:stream/consumers';
+import { OperatorError } from '../../config/index.js';
+import type { Database } from '../../platform/database/index.js';
+import { blobStatements } from '../blobs.queries.js';
+import { S3BlobStore } from './s3-blob-store.js';
+import { S3Connection, type S3Settings } from './s3-connection.js';
+import { S3Fault } from './s3-fault.js';
+import { md5 } from './s3-upload.js';
+
+/** Beside the blobs in the bucket; no blob has such a key. */
+const ID_KEY = 'store-id';
+
+/**
+ * The store in a bucket, made if need be, writable and the one whose blobs this database names.
+ * @param largest blob that will be put there, in bytes
+ * @throws OperatorError when it is not
+ */
+export async function openS3Store(
+  settings: S3Settings,
+  database: Database,
+  largest: number,
+): Promise<S3BlobStore> {
+  const connection = new S3Connection(settings);
+  try {
+    const bucket = new Bucket(connection, settings.region);
+    const id = await expectSameStore(bucket, database);
+    return new S3BlobStore(connection, await bucket.write(id), largest);
+  } catch (error) {
+    connection.close();
+    throw error instanceof S3Fault ? explained(error, connection) : error;
+  }
+}
+
+/**
+ * With another bucket than its own, a database's downloads would fail, and its doctor would take another's blobs for
+ * leftovers. Bucket and database therefore carry the same id. Here the database has it first: a bucket that has an id
+ * while the database has none belongs to another one, and instances that start at once all write the same.
+ */
+async function expectSameStore(bucket: Bucket, database: Database): Promise<string> {
+  const { name } = bucket;
+  // The bucket is asked first: what another instance has written there, the database has known before.
+  const found = await bucket.id();
+  const registered = await registeredId(database);
+  if (found !== undefined && found === registered) return found;
+  if (found !== undefined) {
+    throw new OperatorError(
+      `The bucket ${name} belongs to another database; set S3_BUCKET to this one's own.`,
+    );
+  }
+  const [named] = await database.run(blobStatements.anyStored, ['s3']);
+  if (named) {
+    throw new OperatorError(
+      `The bucket ${name} is not the one with this database's blobs; set S3_BUCKET and S3_ENDPOINT to that one.`,
+    );
+  }
+  await bucket.make();
+  await database.run(blobStatements.registerStore, ['s3', registered ?? randomUUID()]);
+  const id = await registeredId(database);
+  if (id === undefined) throw new Error('the store was not registered');
+  return id;
+}
+
+async function registeredId(database: Database): Promise<string | undefined> {
+  const [row] = await database.run<{ id: string }>(blobStatements.storeId, ['s3']);
+  return row?.id;
+}
+
+class Bucket {
+  constructor(
+    private readonly connection: S3Connection,
+    private readonly region: string,
+  ) {}
+
+  get name(): string {
+    return this.connection.bucket;
+  }
+
+  /** Undefined when it has none, or there is no bucket. */
+  async id(): Promise<string | undefined> {
+    try {
+      const body = await this.connection.retried(async (client) =>
+        text(await client.getObject(this.name, ID_KEY)),
+      );
+      return body.trim();
+    } catch (error) {
+      if (error instanceof S3Fault && (error.isAbsent || error.code === 'NoSuchBucket')) return undefined;
+      throw error;
+    }
+  }
+
+  async make(): Promise<void> {
+    if (await this.connection.retried((client) => client.bucketExists(this.name))) return;
+    try {
+      await this.connection.call((client) => client.makeBucket(this.name, this.region));
+    } catch (error) {
+      // Another instance that starts at the same time.
+      if (!(error instanceof S3Fault) || error.code !== 'BucketAlreadyOwnedByYou') throw error;
+    }
+  }
+
+  /**
+   * Writes the id at every start, so that a bucket that cannot be written is found out now and not by the first upload.
+   * Returns whether the store answers with the MD5 of what it has stored.
+   */
+  async write(id: string): Promise<boolean> {
+    const { etag } = await this.connection.retried((client) =>
+      client.putObject(this.name, ID_KEY, id, id.length, { 'content-type': 'text/plain' }),
+    );
+    return etag === md5(id).toString('hex');
+  }
+}
+
+const SENTENCES: Record<string, (bucket: string) => string> = {
+  InvalidAccessKeyId: () => 'does not know this S3_ACCESS_KEY; check it',
+  SignatureDoesNotMatch: () => 'refuses this S3_SECRET_KEY; check it',
+  AccessDenied: (bucket) => `does not let this S3_ACCESS_KEY use the bucket ${bucket}; give it the right to`,
+  NoSuchBucket: (bucket) => `has no bucket ${bucket}, and it could not be made; make it`,
+  BucketAlreadyExists: (bucket) => `has a bucket ${bucket} of somebody else; set S3_BUCKET to another name`,
+  AuthorizationHeaderMalformed: () => 'expects another region; check S3_REGION',
+  InvalidLocationConstraint: () => 'has no such region; check S3_REGION',
+  PermanentRedirect: () => 'keeps this bucket in another region; check S3_REGION',
+  MovedPermanently: () => 'keeps this bucket in another region; check S3_REGION',
+  RequestTimeTooSkewed: () => 'has another time than this machine; set the clocks',
+  QuotaExceeded: () => 'has no room left for this account; raise its quota',
+};
+
+function explained(fault: S3Fault, { host, bucket }: S3Connection): OperatorError {
+  const sentence =
+    SENTENCES[fault.code]?.(bucket) ??
+    (fault.isCurable
+      ? `does not answer (${fault.code}); check that it runs and that S3_ENDPOINT points at it`
+      : `refuses to work (${fault.code}); check the S3 variables`);
+  return new OperatorError(`The S3 store at ${host} ${sentence}.`, { cause: fault });
+}
