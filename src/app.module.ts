@@ -21,7 +21,7 @@ import {
   AuthenticationGuard,
   RateLimitGuard,
   ScopeGuard,
-  StandingGuard,
+  WorkspaceAccessGuard,
 } from './access/guards/index.js';
 import { HealthModule } from './health/index.js';
 import { BlobsModule } from './storage/index.js';
@@ -61,7 +61,7 @@ const GUARDS = [
   AuthenticationGuard,
   RateLimitGuard,
   ScopeGuard,
-  StandingGuard,
+  WorkspaceAccessGuard,
   QueryTextGuard,
 ];
 

@@ -1,12 +1,98 @@
 import { Controller, Delete, Get, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { CurrentPrincipal, Interactive, type Principal } from '../access/index.js';
+import { CurrentPrincipal, Interactive, type Principal, SCOPES } from '../access/index.js';
+import {
+  arrayOf,
+  Documented,
+  INSTANT,
+  json,
+  named,
+  nullable,
+  objectOf,
+  OK,
+  oneOf,
+  STRING,
+  UUID,
+} from '../api-docs/index.js';
 import { JsonBody, sendJsonList } from '../platform/http/index.js';
-import { Documented } from '../api-docs/index.js';
-import { ACCESS_TOKENS_DOCS } from './access-tokens.docs.js';
+import type { AccessToken } from './access-token.js';
 import { MintTokenRequest } from './access-tokens.dto.js';
 import { AccessTokens } from './access-tokens.service.js';
-import { accessTokenWire, type AccessTokenWire } from './access-tokens.wire.js';
+
+interface AccessTokenWire {
+  id: string;
+  name: string;
+  created_at: string;
+  last_used_at: string | null;
+  expires_at: string | null;
+  revoked_at: string | null;
+  scopes: readonly string[];
+  workspace_id: string | null;
+}
+
+function accessTokenWire(token: AccessToken): AccessTokenWire {
+  return {
+    id: token.id,
+    name: token.name,
+    created_at: token.createdAt.toISOString(),
+    last_used_at: token.lastUsedAt?.toISOString() ?? null,
+    expires_at: token.expiresAt?.toISOString() ?? null,
+    revoked_at: token.revokedAt?.toISOString() ?? null,
+    scopes: token.scopes,
+    workspace_id: token.workspaceId,
+  };
+}
+
+const METADATA = {
+  id: UUID,
+  name: STRING,
+  created_at: INSTANT,
+  last_used_at: nullable(INSTANT),
+  expires_at: nullable(INSTANT),
+  revoked_at: nullable(INSTANT),
+  scopes: arrayOf(oneOf(...SCOPES)),
+  workspace_id: nullable(UUID),
+};
+
+const TOKEN = named('AccessToken', objectOf<AccessTokenWire>(METADATA));
+
+const MINTED = named(
+  'MintedAccessToken',
+  objectOf<AccessTokenWire & { token: string }>({
+    ...METADATA,
+    token: { type: 'string', pattern: '^pat_[A-Za-z0-9_-]{43}$' },
+  }),
+);
+
+const ACCESS_TOKENS_DOCS = {
+  tag: 'Access tokens',
+  operations: {
+    list: {
+      summary: 'Personal access tokens, newest first',
+      description:
+        'Revoked and expired ones are listed as well, as long as they are among the newest 10,000 of these; the tokens ' +
+        'themselves never are.',
+      answers: {
+        200: json('what is known of each', objectOf<{ tokens: unknown }>({ tokens: arrayOf(TOKEN) })),
+      },
+    },
+    mint: {
+      summary: 'Make a personal access token',
+      description: 'Scopes are `full` unless said. With a workspace, the token opens that one alone.',
+      answers: {
+        201: json('the token, which is shown this once', MINTED),
+        404: 'workspace not found',
+        409: 'the user has 1,000 tokens that are neither revoked nor expired already',
+      },
+    },
+    revoke: {
+      summary: 'Revoke a token',
+      path: { id: { description: 'The token.' } },
+      description: 'It ends at once, with the WebSockets that it opened. It stays listed.',
+      answers: { 200: json('it is revoked', OK), 404: 'token not found' },
+    },
+  },
+} as const;
 
 /** A token cannot make, see or end tokens: all of this needs an interactive session. */
 @Controller('api/v1/auth/tokens')

@@ -1,2 +1,2 @@
-export { type Principal, type Scope, SCOPES } from './principal.js';
+export { type Principal, type Scope, SCOPES } from './route-access.js';
 export * from './route-access.js';

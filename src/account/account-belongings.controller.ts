@@ -7,9 +7,9 @@ import { Devices } from '../devices/index.js';
 import { NotFound } from '../platform/http/index.js';
 import { Documented } from '../api-docs/index.js';
 import { ACCOUNT_BELONGINGS_DOCS } from './account-page.docs.js';
-import { ACCOUNT, AccountDesk } from './account-desk.js';
+import { ACCOUNT, AccountForms } from './account-forms.js';
 import { billingPage } from './billing-page.js';
-import { TokenDesk } from './token-desk.js';
+import { TokenForms } from './token-forms.js';
 
 /** What belongs to an account, as its page changes it. */
 @Controller('account')
@@ -18,15 +18,15 @@ import { TokenDesk } from './token-desk.js';
 @UseFilters(PageErrorFilter)
 export class AccountBelongingsController {
   constructor(
-    private readonly desk: AccountDesk,
+    private readonly forms: AccountForms,
     private readonly devices: Devices,
-    private readonly tokenDesk: TokenDesk,
+    private readonly tokenForms: TokenForms,
     private readonly purchases: Purchases,
   ) {}
 
   @Post('devices/remove')
   async removeDevice(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    await this.desk.act(request, reply, async ({ session, form }) => {
+    await this.forms.act(request, reply, async ({ session, form }) => {
       await this.devices.delete(session.userId, form.text('id'));
       return {};
     });
@@ -41,18 +41,18 @@ export class AccountBelongingsController {
   /** Answers with the page itself, not by way of another address: a token is shown once and kept nowhere. */
   @Post('tokens')
   async mintToken(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    await this.desk.act(request, reply, async ({ session, form, visit }) => {
-      const minted = await this.tokenDesk.mint(session.userId, form);
+    await this.forms.act(request, reply, async ({ session, form, browserRequest }) => {
+      const minted = await this.tokenForms.mint(session.userId, form);
       if ('faults' in minted)
-        return { page: { ...(await this.desk.page(visit, { failedMint: minted })), status: 422 } };
-      return { page: await this.desk.page(visit, { minted }) };
+        return { page: { ...(await this.forms.page(browserRequest, { failedMint: minted })), status: 422 } };
+      return { page: await this.forms.page(browserRequest, { minted }) };
     });
   }
 
   @Post('tokens/revoke')
   async revokeToken(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    await this.desk.act(request, reply, async ({ session, form }) => {
-      await this.tokenDesk.revoke(session.userId, form.text('id'));
+    await this.forms.act(request, reply, async ({ session, form }) => {
+      await this.tokenForms.revoke(session.userId, form.text('id'));
       return {};
     });
   }
@@ -65,7 +65,7 @@ export class AccountBelongingsController {
   /** Leads on by a link: where it goes is known only now, and the form's page had to name it. */
   @Post('billing')
   async openBilling(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    await this.desk.act(request, reply, async ({ session }) => {
+    await this.forms.act(request, reply, async ({ session }) => {
       return { page: { content: billingPage(await this.billingUrl(session.userId)) } };
     });
   }

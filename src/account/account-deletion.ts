@@ -6,7 +6,7 @@ import { EventBus } from '../platform/events/index.js';
 import { BadRequest, Unauthorized } from '../platform/http/index.js';
 import { type DeletedWorkspace, WorkspaceDeletion } from '../workspaces/index.js';
 import { accountStatements } from './account.queries.js';
-import { OwedCancellations } from './owed-cancellations.js';
+import { CancellationOutbox } from './cancellation-outbox.js';
 
 /** What others must hear of when an account has gone. */
 interface Gone {
@@ -24,7 +24,7 @@ export class AccountDeletion {
   constructor(
     private readonly database: Database,
     private readonly workspaces: WorkspaceDeletion,
-    private readonly owed: OwedCancellations,
+    private readonly outbox: CancellationOutbox,
     private readonly clock: Clock,
     private readonly bus: EventBus,
   ) {}
@@ -36,7 +36,7 @@ export class AccountDeletion {
     );
     for (const key of tokenIds) this.bus.publish({ topic: TOKEN_REVOKED, key });
     this.workspaces.announce(workspaces);
-    this.owed.settleSoon();
+    this.outbox.settleSoon();
   }
 
   /**

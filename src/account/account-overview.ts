@@ -1,9 +1,29 @@
 import { Injectable } from '@nestjs/common';
+import { StorageQuota, type StorageUsage } from '../assets/index.js';
 import { type BrowserSession, type ListedSession, UserSessions } from '../auth/index.js';
 import { type Subscription, Subscriptions } from '../billing/index.js';
 import { type Device, Devices } from '../devices/index.js';
-import { StorageOverview, type StoredThings } from './storage-overview.js';
-import { TokenDesk, type TokenOverview } from './token-desk.js';
+import { DocumentQuota, type DocumentUsage } from '../files/index.js';
+import { TokenForms, type TokenOverview } from './token-forms.js';
+
+/** Usage of an account. */
+interface StoredThings {
+  readonly documents: DocumentUsage;
+  readonly storage: StorageUsage;
+}
+
+@Injectable()
+export class StorageOverview {
+  constructor(
+    private readonly documents: DocumentQuota,
+    private readonly assets: StorageQuota,
+  ) {}
+
+  /** One after the other: a page must not take up the connections of others. */
+  async of(userId: string): Promise<StoredThings> {
+    return { documents: await this.documents.usage(userId), storage: await this.assets.usage(userId) };
+  }
+}
 
 /** How many devices are listed. */
 export const MOST_DEVICES = 100;
@@ -22,7 +42,7 @@ export class AccountOverview {
     private readonly storage: StorageOverview,
     private readonly userSessions: UserSessions,
     private readonly devices: Devices,
-    private readonly tokenDesk: TokenDesk,
+    private readonly tokenForms: TokenForms,
   ) {}
 
   /** One after the other: a page must not take up the connections of others. */
@@ -32,7 +52,7 @@ export class AccountOverview {
       ...(await this.storage.of(userId)),
       sessions: await this.userSessions.list(userId, id),
       devices: await this.devices.newest(userId, MOST_DEVICES),
-      ...(await this.tokenDesk.overview(userId)),
+      ...(await this.tokenForms.overview(userId)),
     };
   }
 }

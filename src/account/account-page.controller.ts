@@ -1,13 +1,13 @@
 import { Controller, Get, Post, Req, Res, UseFilters } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Public } from '../access/index.js';
-import { Attempts, PageErrorFilter, redirect } from '../pages/index.js';
+import { SignInForms, PageErrorFilter, redirect } from '../pages/index.js';
 import { BrowserSessions, UserSessions } from '../auth/index.js';
 import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
 import { Documented } from '../api-docs/index.js';
 import { ACCOUNT_PAGE_DOCS } from './account-page.docs.js';
-import { ACCOUNT, AccountDesk } from './account-desk.js';
-import { PasswordDesk } from './password-desk.js';
+import { ACCOUNT, AccountForms } from './account-forms.js';
+import { PasswordForm } from './password-form.js';
 
 /** Extension of the contract: people see their account, and sign in and out, in a browser. */
 @Controller('account')
@@ -16,26 +16,26 @@ import { PasswordDesk } from './password-desk.js';
 @UseFilters(PageErrorFilter)
 export class AccountPageController {
   constructor(
-    private readonly desk: AccountDesk,
-    private readonly attempts: Attempts,
+    private readonly forms: AccountForms,
+    private readonly signInForms: SignInForms,
     private readonly browserSessions: BrowserSessions,
     private readonly userSessions: UserSessions,
-    private readonly passwordDesk: PasswordDesk,
+    private readonly passwordForm: PasswordForm,
   ) {}
 
   @Get()
   async show(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    await this.desk.show(request, reply);
+    await this.forms.show(request, reply);
   }
 
   @Post()
   @OpenWhenReadOnly('signs in; signing up is refused where it would write')
   async signIn(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    await this.desk.receive(request, reply, async (visit, form) => {
-      const entered = await this.attempts.make(form, visit);
+    await this.forms.receive(request, reply, async (browserRequest, form) => {
+      const entered = await this.signInForms.submit(form, browserRequest);
       if (!('faults' in entered)) return { cookies: entered.cookies };
       const { status, headers } = entered;
-      return { page: { ...(await this.desk.page(visit, { failed: entered })), status, headers } };
+      return { page: { ...(await this.forms.page(browserRequest, { failed: entered })), status, headers } };
     });
   }
 
@@ -47,26 +47,28 @@ export class AccountPageController {
 
   @Post('password')
   async changePassword(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    await this.desk.act(request, reply, async ({ form, visit }) => {
-      const changed = await this.passwordDesk.change(form, visit);
+    await this.forms.act(request, reply, async ({ form, browserRequest }) => {
+      const changed = await this.passwordForm.change(form, browserRequest);
       if (!('faults' in changed)) return { cookies: changed.cookies, done: 'password' };
       const { status, headers } = changed;
-      return { page: { ...(await this.desk.page(visit, { failedChange: changed })), status, headers } };
+      return {
+        page: { ...(await this.forms.page(browserRequest, { failedChange: changed })), status, headers },
+      };
     });
   }
 
   @Post('sign-out')
   @OpenWhenReadOnly('signs out')
   async signOut(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    await this.desk.act(request, reply, async ({ visit }) => ({
-      cookies: await this.browserSessions.signOut(visit.cookie, visit.client),
+    await this.forms.act(request, reply, async ({ browserRequest }) => ({
+      cookies: await this.browserSessions.signOut(browserRequest.cookie, browserRequest.client),
     }));
   }
 
   @Post('sessions/end')
   @OpenWhenReadOnly('signs out')
   async endSession(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    await this.desk.act(request, reply, async ({ session, form }) => {
+    await this.forms.act(request, reply, async ({ session, form }) => {
       await this.userSessions.end(session.userId, form.text('id'));
       return {};
     });
@@ -75,7 +77,7 @@ export class AccountPageController {
   @Post('sessions/end-others')
   @OpenWhenReadOnly('signs out')
   async endOtherSessions(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    await this.desk.act(request, reply, async ({ session }) => {
+    await this.forms.act(request, reply, async ({ session }) => {
       await this.userSessions.endOthers(session.userId, session.id);
       return {};
     });

@@ -1,14 +1,51 @@
 import type { VNode } from 'preact';
 import type { BrowserSession } from '../auth/index.js';
-import { Layout, Masthead } from '../pages/index.js';
-import type { FlashMessages } from './flash-messages.js';
-import type { Overview } from './account-overview.js';
+import { Layout, Masthead, Time } from '../pages/index.js';
+import { MOST_DEVICES, type Overview } from './account-overview.js';
 import { ActionForm } from './action-form.js';
-import { DevicesSection } from './devices-section.js';
+import type { FlashMessages } from './flash-messages.js';
 import { PasswordSection } from './password-section.js';
 import { PlanSection } from './plan-section.js';
 import { SessionsSection } from './sessions-section.js';
 import { TokensSection } from './tokens-section.js';
+
+interface DevicesProps {
+  readonly overview: Overview;
+  readonly csrfToken: string;
+}
+
+function DevicesSection({ overview, csrfToken }: DevicesProps): VNode {
+  const { devices } = overview;
+  return (
+    <section aria-labelledby="devices">
+      <h2 id="devices">Devices</h2>
+      {devices.length === 0 && <p class="hint">No device is registered.</p>}
+      {devices.length === MOST_DEVICES && (
+        <p class="hint">There may be older ones. The newest {MOST_DEVICES} are shown.</p>
+      )}
+      <ul class="things">
+        {devices.map(({ id, name, platform, lastSeenAt, createdAt }) => (
+          <li key={id}>
+            <div>
+              <p>
+                {name} <span class="badge">{platform}</span>
+              </p>
+              <p class="hint">
+                {lastSeenAt ? 'Last seen ' : 'Registered '}
+                <Time at={lastSeenAt ?? createdAt} />
+              </p>
+            </div>
+            <ActionForm action="/account/devices/remove" {...{ csrfToken, id }}>
+              <button type="submit" class="quiet" aria-label={`Remove ${name}`}>
+                Remove
+              </button>
+            </ActionForm>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
 
 export interface AccountPageProps extends FlashMessages {
   readonly host: string;

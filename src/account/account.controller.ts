@@ -1,10 +1,26 @@
 import { Controller, Delete } from '@nestjs/common';
+import { IsString } from 'class-validator';
 import { CurrentPrincipal, Interactive, type Principal } from '../access/index.js';
+import { Documented, json, OK } from '../api-docs/index.js';
 import { JsonBody } from '../platform/http/index.js';
-import { Documented } from '../api-docs/index.js';
 import { AccountDeletion } from './account-deletion.js';
-import { ACCOUNT_DOCS } from './account.docs.js';
-import { DeleteAccountRequest } from './account.dto.js';
+
+class DeleteAccountRequest {
+  /** The account's own email address, so that nobody does it by accident. */
+  @IsString({ message: 'confirm must be the email address of the account' })
+  confirm: string;
+}
+
+const ACCOUNT_DOCS = {
+  tag: 'Account',
+  operations: {
+    delete: {
+      summary: 'Delete the account, and all that is its',
+      description: 'Workspaces, files, assets, devices and tokens go with it. There is no way back.',
+      answers: { 200: json('it is gone', OK) },
+    },
+  },
+} as const;
 
 /** Extension of the contract: people can leave, and take all that is theirs along. */
 @Controller('api/v1/auth/me')

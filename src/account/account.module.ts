@@ -11,14 +11,13 @@ import { WorkspacesModule } from '../workspaces/index.js';
 import { AccountBelongingsController } from './account-belongings.controller.js';
 import { AccountController } from './account.controller.js';
 import { AccountDeletion } from './account-deletion.js';
-import { AccountDesk } from './account-desk.js';
-import { AccountOverview } from './account-overview.js';
+import { AccountForms } from './account-forms.js';
+import { AccountOverview, StorageOverview } from './account-overview.js';
 import { AccountPageController } from './account-page.controller.js';
 import { Accounts } from './accounts.js';
-import { OwedCancellations } from './owed-cancellations.js';
-import { PasswordDesk } from './password-desk.js';
-import { StorageOverview } from './storage-overview.js';
-import { TokenDesk } from './token-desk.js';
+import { CancellationOutbox } from './cancellation-outbox.js';
+import { PasswordForm } from './password-form.js';
+import { TokenForms } from './token-forms.js';
 
 /** The account page, deletion of an account, and all accounts for the operator. */
 @Module({
@@ -35,18 +34,18 @@ import { TokenDesk } from './token-desk.js';
   controllers: [AccountController, AccountPageController, AccountBelongingsController],
   providers: [
     AccountDeletion,
-    AccountDesk,
+    AccountForms,
     AccountOverview,
     Accounts,
-    OwedCancellations,
-    PasswordDesk,
+    CancellationOutbox,
+    PasswordForm,
     StorageOverview,
-    TokenDesk,
+    TokenForms,
   ],
-  exports: [AccountDeletion, Accounts, OwedCancellations],
+  exports: [AccountDeletion, Accounts, CancellationOutbox],
 })
 export class AccountModule {
-  constructor(jobs: NightlyJobs, owed: OwedCancellations) {
-    jobs.add('cancellations', (_, signal) => owed.settle(signal));
+  constructor(jobs: NightlyJobs, outbox: CancellationOutbox) {
+    jobs.add('cancellations', (_, signal) => outbox.settle(signal));
   }
 }

@@ -1,4 +1,4 @@
 export { AccountDeletion } from './account-deletion.js';
 export { AccountModule } from './account.module.js';
 export { type AccountDetails, Accounts, type ListedAccount, type ListOptions } from './accounts.js';
-export { OwedCancellations } from './owed-cancellations.js';
+export { CancellationOutbox } from './cancellation-outbox.js';

@@ -1,12 +1,12 @@
 import type { VNode } from 'preact';
 import { type Scope, SCOPES } from '../access/index.js';
 import { Field, Hidden, SelectField } from '../pages/index.js';
-import { type FailedMint, LIFETIMES, type TokenOverview } from './token-desk.js';
+import { LIFETIMES, type RejectedToken, type TokenOverview } from './token-forms.js';
 
 interface MintFormProps {
   readonly csrfToken: string;
   readonly workspaces: TokenOverview['workspaces'];
-  readonly failed: FailedMint | undefined;
+  readonly failed: RejectedToken | undefined;
 }
 
 const MEANINGS: Readonly<Record<Scope, string>> = {

@@ -1,11 +1,11 @@
 import type { VNode } from 'preact';
 import { PASSWORD_LENGTH } from '../auth/index.js';
 import { Field, Hidden } from '../pages/index.js';
-import type { FailedChange } from './password-desk.js';
+import type { RejectedPasswordChange } from './password-form.js';
 
 interface PasswordSectionProps {
   readonly csrfToken: string;
-  readonly failedChange?: FailedChange | undefined;
+  readonly failedChange?: RejectedPasswordChange | undefined;
 }
 
 export function PasswordSection({ csrfToken, failedChange }: PasswordSectionProps): VNode {

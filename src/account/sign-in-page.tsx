@@ -1,11 +1,11 @@
 import type { VNode } from 'preact';
-import { Credentials, type FailedAttempt, Layout, Masthead } from '../pages/index.js';
+import { Credentials, type RejectedSignIn, Layout, Masthead } from '../pages/index.js';
 
 interface AccountSignInProps {
   readonly host: string;
   readonly csrfToken: string;
   readonly canSignUp: boolean;
-  readonly failed?: FailedAttempt | undefined;
+  readonly failed?: RejectedSignIn | undefined;
   readonly alert?: string | undefined;
 }
 

@@ -4,7 +4,7 @@ import type { FlashMessages } from './flash-messages.js';
 import type { Overview } from './account-overview.js';
 import { ActionForm } from './action-form.js';
 import { MintForm } from './mint-form.js';
-import { type ListedToken, MOST_TOKENS } from './token-desk.js';
+import { type ListedToken, MOST_TOKENS } from './token-forms.js';
 
 interface TokensProps extends FlashMessages {
   readonly overview: Overview;

@@ -1,5 +1,5 @@
 import type { INestApplicationContext } from '@nestjs/common';
-import { AccountDeletion, type AccountDetails, Accounts, OwedCancellations } from '../account/index.js';
+import { AccountDeletion, type AccountDetails, Accounts, CancellationOutbox } from '../account/index.js';
 import { accountOf } from './account-of.js';
 import type { Report } from './report.js';
 import { withService } from './with-service.js';
@@ -13,7 +13,7 @@ export function deleteUser(email: string): Promise<Report> {
     const user = await accountOf(service, email);
     const held = await holdings(service, user.id);
     await service.get(AccountDeletion).delete(user.id, user.email);
-    await service.get(OwedCancellations).settled();
+    await service.get(CancellationOutbox).settled();
     const text = `Deleted ${user.email} with ${inWords(held)}.`;
     return { id: user.id, email: user.email, ...held, text };
   });

@@ -1,12 +1,48 @@
+import { RequestMethod } from '@nestjs/common';
+import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
+import { MetadataScanner } from '@nestjs/core';
 import type { ApiDocument, Operation } from './api-document.js';
 import { Components } from './components.js';
 import { type ControllerDocs, docsOf, type OperationDocs } from './documented.js';
-import { operationOf } from './operation.js';
 import type { OperationPolicy } from './operation-parts.js';
-import { COMMON_HEADERS } from './responses.js';
+import { operationOf } from './operation.js';
 import { bodyClassOf, loadSchemaOfClass } from './request-body.js';
-import { type ControllerClass, type Handler, routesOf } from './routes.js';
+import { COMMON_HEADERS } from './responses.js';
 import { ERROR, type Schema } from './schema.js';
+
+export type Handler = () => unknown;
+export type ControllerClass = abstract new (...args: never[]) => object;
+
+interface ControllerRoute {
+  /** Of the handler. */
+  readonly name: string;
+  readonly handler: Handler;
+  /** In lower case. */
+  readonly method: string;
+  /** With the parameters in braces; the rest of a path, `*`, is called `path`. */
+  readonly path: string;
+}
+
+const scanner = new MetadataScanner();
+
+/** What a controller serves, from the framework's own metadata. */
+function routesOf(controller: ControllerClass): ControllerRoute[] {
+  const prototype = controller.prototype as Record<string, Handler>;
+  return scanner.getAllMethodNames(prototype).flatMap((name) => {
+    const handler = prototype[name];
+    if (!handler || !Reflect.hasMetadata(PATH_METADATA, handler)) return [];
+    const method = RequestMethod[Reflect.getMetadata(METHOD_METADATA, handler) as number] ?? '';
+    const path = template(pathOf(controller), pathOf(handler));
+    return [{ name, handler, method: method.toLowerCase(), path }];
+  });
+}
+
+const pathOf = (target: object): string => Reflect.getMetadata(PATH_METADATA, target) as string;
+
+function template(...parts: string[]): string {
+  const segments = parts.join('/').split('/').filter(Boolean);
+  return `/${segments.map((segment) => segment.replace(/^:(.*)/, '{$1}').replace(/^\*$/, '{path}')).join('/')}`;
+}
 
 export interface DocumentParts {
   readonly controllers: readonly ControllerClass[];

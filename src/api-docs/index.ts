@@ -1,5 +1,5 @@
 export type { ApiDocument, HeaderObject, Operation, Parameter, Reference, Response } from './api-document.js';
-export { buildDocument } from './document.js';
+export { buildDocument, type ControllerClass, type Handler } from './document.js';
 export type { OperationPolicy } from './operation-parts.js';
 export {
   type AnswerDocs,
@@ -9,5 +9,4 @@ export {
   page,
   type Parameters,
 } from './documented.js';
-export type { ControllerClass, Handler } from './routes.js';
 export * from './schema.js';

@@ -18,7 +18,7 @@ export interface AssetUpload {
   readonly idempotencyKey: string | null;
 }
 
-interface Standing {
+interface UploadState {
   readonly tokenOfKey: string | null;
   readonly isTaken: boolean;
 }
@@ -73,8 +73,8 @@ export class AssetUploads {
   /** What will be decided, most likely: it spares storing what comes again. */
   private async foresee({ workspaceId, idempotencyKey }: AssetUpload, token: string): Promise<Verdict> {
     const values = [workspaceId, token, idempotencyKey, oldestValidKey(this.clock.now())];
-    const [standing] = await this.database.run<Standing>(assetStatements.standing, values);
-    return judge(standing, token);
+    const [state] = await this.database.run<UploadState>(assetStatements.uploadState, values);
+    return judge(state, token);
   }
 
   private async commit(
@@ -85,8 +85,8 @@ export class AssetUploads {
     const ownerId = await lockWorkspace(tx, workspaceId);
     const now = this.clock.now();
     const values = [workspaceId, token, idempotencyKey, oldestValidKey(now)];
-    const [standing] = await tx.run<Standing>(assetStatements.standing, values);
-    const verdict = judge(standing, token);
+    const [state] = await tx.run<UploadState>(assetStatements.uploadState, values);
+    const verdict = judge(state, token);
     if (verdict !== 'new') return verdict;
 
     await this.quota.reserve(tx, ownerId, blob.size, allowance);
@@ -106,10 +106,10 @@ export class AssetUploads {
 }
 
 /** Asset rule 3; the key comes first, as a repeated upload finds its own token taken. */
-function judge(standing: Standing | undefined, token: string): Verdict {
-  if (standing?.tokenOfKey === token) return 'replay';
-  if (typeof standing?.tokenOfKey === 'string') return 'other token';
-  return standing?.isTaken ? 'taken' : 'new';
+function judge(state: UploadState | undefined, token: string): Verdict {
+  if (state?.tokenOfKey === token) return 'replay';
+  if (typeof state?.tokenOfKey === 'string') return 'other token';
+  return state?.isTaken ? 'taken' : 'new';
 }
 
 /** @throws Conflict */

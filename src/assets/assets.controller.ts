@@ -1,4 +1,5 @@
 import { Controller, Delete, Get, HttpCode, Patch, Post, Req, Res } from '@nestjs/common';
+import { ArrayMaxSize, ArrayUnique, IsArray, Matches } from 'class-validator';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import {
   BoundTokensToo,
@@ -11,24 +12,45 @@ import {
   Transfer,
   type WorkspaceRef,
 } from '../access/index.js';
+import { Documented } from '../api-docs/index.js';
 import { BadRequest, JsonBody, sendJsonList } from '../platform/http/index.js';
 import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
-import { Documented } from '../api-docs/index.js';
 import { AssetDownload } from './asset-download.js';
-import { AssetToken, IdempotencyKey } from './asset-headers.js';
+import {
+  ASSET_TOKEN,
+  ASSET_TOKEN_RULE,
+  AssetToken,
+  IdempotencyKey,
+  NEW_ASSET_TOKEN,
+  NEW_ASSET_TOKEN_RULE,
+} from './asset-headers.js';
 import { AssetUploads } from './asset-uploads.js';
 import { ASSETS_DOCS } from './assets.docs.js';
-import { DeleteAssetsRequest, RenameAssetRequest } from './assets.dto.js';
 import { Assets } from './assets.service.js';
 import {
   assetWire,
-  type DeletedAssetWire,
   deletedAssetsWire,
+  type DeletedAssetWire,
   storageUsageWire,
   type StorageUsageWire,
 } from './assets.wire.js';
 import { StorageQuota } from './storage-quota.js';
 import { UploadBodies } from './upload-bodies.js';
+
+/** The last decorator of a property is checked first, so its type stands nearest to it. */
+
+class RenameAssetRequest {
+  @Matches(NEW_ASSET_TOKEN, { message: `newEncryptedFilename ${NEW_ASSET_TOKEN_RULE}` })
+  newEncryptedFilename: string;
+}
+
+class DeleteAssetsRequest {
+  @Matches(ASSET_TOKEN, { each: true, message: `each of tokens ${ASSET_TOKEN_RULE}` })
+  @ArrayUnique()
+  @ArrayMaxSize(1000)
+  @IsArray()
+  tokens: string[];
+}
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 

@@ -33,8 +33,8 @@ export const assetStatements = {
   ),
 
   /** What stands against an upload: the token that a key, not used before $4, was used for; an asset of that token. */
-  standing: statement(
-    'assets.standing',
+  uploadState: statement(
+    'assets.upload_state',
     `SELECT (SELECT token FROM asset_idempotency_keys
              WHERE workspace_id = $1 AND key = $3::text AND created_at > $4) AS "tokenOfKey",
             EXISTS (SELECT FROM assets WHERE workspace_id = $1 AND token = $2) AS "isTaken"`,
@@ -94,7 +94,7 @@ export const assetStatements = {
        WHERE user_id = $3 AND EXISTS (SELECT FROM gone)
      ), revised AS (
        UPDATE workspaces SET assets_revision = assets_revision + 1 WHERE id = $1 AND EXISTS (SELECT FROM gone)
-     ), dying AS (
+     ), marked AS (
        UPDATE blobs b SET state = 'dying', not_before = $4 FROM gone WHERE b.workspace_id = $1 AND b.id = gone.blob_id
      )
      SELECT gone.token, b.location FROM gone JOIN blobs b ON b.workspace_id = $1 AND b.id = gone.blob_id`,

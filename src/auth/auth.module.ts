@@ -5,7 +5,7 @@ import { BrowserSessions } from './browser-sessions.js';
 import { DevLoginController } from './dev-login.controller.js';
 import { DevLoginGuard } from './dev-login.guard.js';
 import { GuessLimit } from './guess-limit.js';
-import { HandledPasswords } from './handled-passwords.js';
+import { SignInPasswords } from './sign-in-passwords.js';
 import { IdentityController } from './identity.controller.js';
 import { provideIdentity } from './identity.provider.js';
 import { IdentityClient } from './identity-client.js';
@@ -33,7 +33,7 @@ import { WrongPasswords } from './wrong-passwords.js';
     BrowserSessions,
     DevLoginGuard,
     GuessLimit,
-    HandledPasswords,
+    SignInPasswords,
     IdentityClient,
     IdentityPasswords,
     JwtVerifier,

@@ -1,14 +1,22 @@
 import { Controller, HttpCode, Post, UseGuards } from '@nestjs/common';
-import { JsonBody } from '../platform/http/index.js';
-import { KillSwitch, OpenWhenReadOnly } from '../platform/kill-switch/index.js';
-import { Documented } from '../api-docs/index.js';
-import { AccountSuspended } from './account-suspended.js';
 import { Public } from '../access/index.js';
+import { Documented } from '../api-docs/index.js';
+import { IsName, JsonBody } from '../platform/http/index.js';
+import { KillSwitch, OpenWhenReadOnly } from '../platform/kill-switch/index.js';
+import { AccountSuspended } from './account-suspended.js';
 import { DEV_LOGIN_DOCS } from './auth.docs.js';
-import { DevLoginRequest } from './auth.dto.js';
 import { DevLoginGuard } from './dev-login.guard.js';
+import { IsEmailAddress } from './email-address.js';
 import type { UserEntity } from './user.entity.js';
 import { Users } from './users.js';
+
+class DevLoginRequest {
+  @IsEmailAddress()
+  email: string;
+
+  @IsName()
+  name: string;
+}
 
 /** A JWT for any email, for tests and development alone. */
 @Controller('api/v1/auth/dev-login')

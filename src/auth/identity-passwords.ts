@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { HandledPasswords } from './handled-passwords.js';
+import { SignInPasswords } from './sign-in-passwords.js';
 import { PasswordChange } from './password-change.js';
 import { PasswordHasher } from './password-hasher.js';
 import { WrongPasswords } from './wrong-passwords.js';
@@ -8,7 +8,7 @@ import { WrongPasswords } from './wrong-passwords.js';
 @Injectable()
 export class IdentityPasswords {
   constructor(
-    readonly handled: HandledPasswords,
+    readonly signIn: SignInPasswords,
     readonly hasher: PasswordHasher,
     readonly passwordChange: PasswordChange,
     readonly wrongPasswords: WrongPasswords,

@@ -1,17 +1,33 @@
 import { All, Controller, Inject, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Public } from '../access/index.js';
+import { Documented } from '../api-docs/index.js';
 import { Configuration } from '../config/index.js';
 import { afterBody, BadRequest, NotFound, parseJsonObject, readBody } from '../platform/http/index.js';
 import { KillSwitch, OpenWhenReadOnly } from '../platform/kill-switch/index.js';
-import { Documented } from '../api-docs/index.js';
-import { Public } from '../access/index.js';
 import { GuessLimit } from './guess-limit.js';
-import type { Identity } from './identity.js';
-import { CLIENT_ADDRESS_HEADER } from './identity-request.js';
 import { identityAction } from './identity-actions.js';
+import { CLIENT_ADDRESS_HEADER } from './identity-request.js';
 import { IDENTITY_DOCS } from './identity.docs.js';
+import type { Identity } from './identity.js';
 import { IDENTITY } from './identity.provider.js';
-import { settleOrigin } from './request-origin.js';
+
+/**
+ * Says of a request's headers what the identity handler is to see of where it comes from. The handler looks at all POSTs
+ * with cookies, and at every sign-in and sign-up.
+ *
+ * - An origin that is trusted counts as our own. It is compared here, as a whole.
+ * - A client that is no browser sends no cookie, and nothing of where it comes from. Node.js's `fetch` does send
+ *   `Sec-Fetch-Mode`, which the handler takes for a browser that hides its origin, so that goes. Browsers send an
+ *   `Origin` with each POST, if only `null`, and `Sec-Fetch-Site`: with either of them nothing is changed.
+ */
+function settleOrigin(headers: Headers, { publicUrl, trustedOrigins }: Configuration): void {
+  const origin = headers.get('origin');
+  if (origin !== null && trustedOrigins.includes(origin)) headers.set('origin', new URL(publicUrl).origin);
+  if (origin !== null || headers.has('cookie') || headers.has('sec-fetch-site')) return;
+  headers.delete('sec-fetch-mode');
+  headers.delete('sec-fetch-dest');
+}
 
 const BODY_LIMIT = 64 * 1024;
 

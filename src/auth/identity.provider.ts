@@ -10,7 +10,7 @@ import { IdentityPasswords } from './identity-passwords.js';
 import { SessionCap } from './session-cap.js';
 import { AccountSuspended } from './account-suspended.js';
 import { guardSessions, mayBeSuspended } from './session-guard.js';
-import { WatchedPool } from './watched-pool.js';
+import { IdentityPool } from './identity-pool.js';
 
 export const IDENTITY = Symbol('IDENTITY');
 
@@ -30,10 +30,15 @@ export const provideIdentity: FactoryProvider<Identity> = {
     queues: Queues,
   ) => {
     const secret = configuration.authSecret ?? (await keptSecret(configuration.dataDir, 'auth-secret'));
-    const pool = new WatchedPool(database.pool, queues);
+    const identityPool = new IdentityPool(database.pool, queues);
     const sessionCap = new SessionCap(database);
-    const identity = createIdentity(configuration, secret, { pool, passwords, sessionCap }, log);
-    guardSessions((await identity.$context).internalAdapter, { database, clock, pool });
+    const identity = createIdentity(
+      configuration,
+      secret,
+      { identityPool: identityPool, passwords, sessionCap },
+      log,
+    );
+    guardSessions((await identity.$context).internalAdapter, { database, clock, identityPool: identityPool });
     await underStartLock(database.dataSource, () => identity.api.getJwks());
     return { ...identity, handler: (request) => inIdentityRequest(request, identity.handler, isTolerated) };
   },

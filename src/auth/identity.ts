@@ -12,7 +12,7 @@ import { passwordPlugin } from './password-plugin.js';
 import { LIBRARY_READS_AT_MOST, type SessionCap } from './session-cap.js';
 import { EMAIL_RULE, isEmailAddress } from './email-address.js';
 import { JWT_MINUTES, ONE_TIME_TOKEN_MINUTES, PASSWORD_LENGTH } from './sign-in-terms.js';
-import type { WatchedPool } from './watched-pool.js';
+import type { IdentityPool } from './identity-pool.js';
 
 /** The identity handler: email and password, sessions, one-time tokens, service JWTs, on the service's own tables. */
 // eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types -- the library infers its API from the plugins
@@ -20,10 +20,10 @@ export function createIdentity(
   configuration: Configuration,
   secret: string,
   {
-    pool,
+    identityPool: pool,
     passwords,
     sessionCap,
-  }: { pool: WatchedPool; passwords: IdentityPasswords; sessionCap: SessionCap },
+  }: { identityPool: IdentityPool; passwords: IdentityPasswords; sessionCap: SessionCap },
   log: Log,
 ) {
   return betterAuth({
@@ -44,7 +44,7 @@ export function createIdentity(
       disableSignUp: !configuration.signupEnabled,
       minPasswordLength: PASSWORD_LENGTH.min,
       maxPasswordLength: PASSWORD_LENGTH.max,
-      password: { hash: passwords.handled.hash, verify: passwords.handled.verify },
+      password: { hash: passwords.signIn.hash, verify: passwords.signIn.verify },
     },
     advanced: {
       database: { generateId: 'uuid', defaultFindManyLimit: LIBRARY_READS_AT_MOST },
@@ -79,11 +79,11 @@ const UNFIT = `email ${EMAIL_RULE}; name ${NAME_RULE}`;
 
 type Hooks = NonNullable<BetterAuthOptions['databaseHooks']>;
 
-const hooksOf = ({ handled }: IdentityPasswords, sessionCap: SessionCap): Hooks => ({
+const hooksOf = ({ signIn }: IdentityPasswords, sessionCap: SessionCap): Hooks => ({
   user: { create: { before: fit }, update: { before: fit } },
   session: {
     create: {
-      after: (session) => handled.check(session).then(() => sessionCap.begun(session)),
+      after: (session) => signIn.check(session).then(() => sessionCap.begun(session)),
     },
   },
   verification: { create: { after: (verification) => sessionCap.minted(verification) } },

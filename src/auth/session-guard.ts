@@ -2,7 +2,7 @@ import type { Clock } from '../platform/clock/index.js';
 import { type Database, statement } from '../platform/database/index.js';
 import { AccountSuspended } from './account-suspended.js';
 import type { Identity } from './identity.js';
-import type { WatchedPool } from './watched-pool.js';
+import type { IdentityPool } from './identity-pool.js';
 
 const suspendedUser = statement(
   'session_guard.suspended_user',
@@ -14,7 +14,7 @@ type Adapter = Awaited<Identity['$context']>['internalAdapter'];
 interface Parts {
   readonly database: Database;
   readonly clock: Clock;
-  readonly pool: WatchedPool;
+  readonly identityPool: IdentityPool;
 }
 
 /**
@@ -23,7 +23,7 @@ interface Parts {
  * of a suspension without it. And a session that has run out is not found, so that the handler does not delete it: under
  * a clock that is wrong for a moment that would sign everybody out for good. The nightly job removes it.
  */
-export function guardSessions(adapter: Adapter, { database, clock, pool }: Parts): void {
+export function guardSessions(adapter: Adapter, { database, clock, identityPool: pool }: Parts): void {
   const findSession = adapter.findSession.bind(adapter);
   const createSession = adapter.createSession.bind(adapter);
   const refuseSuspended = (userId: string): Promise<void> =>

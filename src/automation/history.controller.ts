@@ -1,16 +1,141 @@
 import { Controller, Get, HttpCode, Post, Req, Res } from '@nestjs/common';
+import { IsString } from 'class-validator';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { OwnedWorkspace, RequiresSubscription, Scopes } from '../access/index.js';
-import { JsonBody, sendJsonList } from '../platform/http/index.js';
-import { Documented } from '../api-docs/index.js';
-import { HISTORY_DOCS } from './history.docs.js';
-import { RestoreNoteRequest, VersionQuery } from './history.dto.js';
+import {
+  arrayOf,
+  COUNT,
+  Documented,
+  INSTANT,
+  json,
+  named,
+  nullable,
+  objectOf,
+  ORDINAL,
+  SHA256_HEX,
+  STRING,
+  UUID,
+} from '../api-docs/index.js';
+import type { Version, VersionContent } from '../files/index.js';
+import { BadRequest, fromRequest, JsonBody, sendJsonList } from '../platform/http/index.js';
+import { KEY_SESSION, NO_SESSION, OF_NOTE, TAG, WRITING } from './automation.docs.js';
 import { NoteHistory } from './history.service.js';
-import { noteVersionContentWire, noteVersionWire } from './history.wire.js';
 import { CurrentVault, NeedsKeySession } from './key-session.guard.js';
 import { sendNote } from './note-answer.js';
 import { NotePath, WritingDevice } from './note-path.js';
+import { plaintextSize } from './plaintext.js';
 import type { Vault } from './vault.js';
+
+interface NoteVersionWire {
+  versionId: string;
+  version: number;
+  /** Bytes of plaintext. */
+  size: number;
+  contentHash: string;
+  deviceId: string | null;
+  createdAt: string;
+  changeCursor: number | null;
+}
+
+interface NoteVersionContentWire {
+  path: string;
+  content: '';
+  version: number;
+  contentHash: string;
+  createdAt: string;
+}
+
+function noteVersionWire(version: Version): NoteVersionWire {
+  return {
+    versionId: version.id,
+    version: version.version,
+    size: plaintextSize(version.encryptedSize),
+    contentHash: version.contentHash,
+    deviceId: version.deviceId,
+    createdAt: version.createdAt.toISOString(),
+    changeCursor: version.changeCursor,
+  };
+}
+
+/** With a gap for the content. */
+function noteVersionContentWire(path: string, version: VersionContent): NoteVersionContentWire {
+  const { contentHash, createdAt } = version;
+  return { path, content: '', version: version.version, contentHash, createdAt: createdAt.toISOString() };
+}
+
+class RestoreNoteRequest {
+  @IsString({ message: 'versionId must be a text' })
+  versionId: string;
+}
+
+/** Optional `version`: the id of one version. */
+const VersionQuery = fromRequest(({ query }) => {
+  const { version } = query as { version?: unknown };
+  if (version === undefined || typeof version === 'string') return version;
+  throw new BadRequest('version must be the id of one version');
+});
+
+const VERSION = named(
+  'NoteVersion',
+  objectOf<NoteVersionWire>({
+    versionId: UUID,
+    version: ORDINAL,
+    size: COUNT,
+    contentHash: SHA256_HEX,
+    deviceId: nullable(STRING),
+    createdAt: INSTANT,
+    changeCursor: nullable(ORDINAL),
+  }),
+);
+
+const VERSION_CONTENT = named(
+  'NoteVersionContent',
+  objectOf<NoteVersionContentWire>({
+    path: STRING,
+    content: STRING,
+    version: ORDINAL,
+    contentHash: SHA256_HEX,
+    createdAt: INSTANT,
+  }),
+);
+
+const HISTORY_DOCS = {
+  tag: TAG,
+  operations: {
+    get: {
+      summary: 'The versions of a note, or one of them with its content',
+      path: OF_NOTE,
+      headers: KEY_SESSION,
+      query: { version: { description: 'The id of a version.', schema: UUID } },
+      answers: {
+        200: json('newest first; with `version` that one alone', {
+          anyOf: [objectOf<{ versions: unknown }>({ versions: arrayOf(VERSION) }), VERSION_CONTENT],
+        }),
+        400: 'the path or the query is not in order',
+        ...NO_SESSION,
+        404: 'a path that was never seen, or no version of it',
+        409: 'the content does not open with this key, or is no text',
+      },
+    },
+    restore: {
+      summary: 'Make an old version of a note the newest',
+      path: OF_NOTE,
+      headers: WRITING,
+      answers: {
+        200: json(
+          'the new version',
+          objectOf<Record<'path' | 'version' | 'contentHash', unknown>>({
+            path: STRING,
+            version: ORDINAL,
+            contentHash: SHA256_HEX,
+          }),
+        ),
+        ...NO_SESSION,
+        404: 'no version of this note',
+      },
+    },
+  },
+} as const;
 
 @Controller('api/v1/automation/workspaces/:id')
 @Documented(HISTORY_DOCS)

@@ -1,15 +1,29 @@
 import { Controller, Get, Param, Post, Req, Res } from '@nestjs/common';
+import { ValidateBy } from 'class-validator';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { OwnedWorkspace, RequiresSubscription, Scopes } from '../access/index.js';
+import { Documented } from '../api-docs/index.js';
 import { FromCursor } from '../checkpoints/index.js';
 import { JsonBody, sendJsonList } from '../platform/http/index.js';
-import { Documented } from '../api-docs/index.js';
 import { CurrentVault, NeedsKeySession } from './key-session.guard.js';
 import { SEND_TIMEOUT_MS } from './note-answer.js';
 import { NOTE_CHECKPOINTS_DOCS } from './note-checkpoints.docs.js';
-import { CreateNoteCheckpointRequest } from './note-checkpoints.dto.js';
 import { type NoteCheckpoint, NoteCheckpoints, type NoteSummary } from './note-checkpoints.service.js';
 import type { Vault } from './vault.js';
+
+/** What an encrypted label may hold beside its envelope: 8,192 characters of base64, less 61 bytes. */
+const MAX_LABEL_BYTES = 6_083;
+
+const isLabel = (value: unknown): boolean =>
+  typeof value === 'string' && value !== '' && Buffer.byteLength(value, 'utf8') <= MAX_LABEL_BYTES;
+
+class CreateNoteCheckpointRequest {
+  @ValidateBy(
+    { name: 'isLabel', validator: { validate: isLabel } },
+    { message: `label must be 1 to ${MAX_LABEL_BYTES} bytes of text` },
+  )
+  label: string;
+}
 
 @Controller('api/v1/automation/workspaces/:id/checkpoints')
 @Documented(NOTE_CHECKPOINTS_DOCS)

@@ -3,19 +3,33 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type pg from 'pg';
 import { OperatorError, syncDirectory, VERSION } from '../config/index.js';
-import { Blobs } from '../storage/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database } from '../platform/database/index.js';
+import { Blobs } from '../storage/index.js';
 import { WorkspacePurge } from '../workspaces/index.js';
 import { AFTER_IMPORT, backupStatements } from './backup.queries.js';
 import { BlobFiles } from './blob-files.js';
 import { writeList } from './blob-list.js';
 import { appliedMigrations, inOneTransaction } from './connection.js';
-import { cursorGap } from './cursor-gap.js';
 import { asUnwritable } from './faults.js';
 import { type Manifest, readManifest, type TableFile, writeManifest } from './manifest.js';
 import { advanceIdentities, exportTable, importTable } from './table-files.js';
 import { tablesInOrder } from './tables.js';
+
+const LEAST = 1_000_000;
+/** More changes than one workspace gets: a hundred a second, day and night. */
+const A_MINUTE = 6_000;
+const MINUTE_MS = 60_000;
+
+/**
+ * How far the heads are moved on. Cursors that clients were given after the backup was made stand for changes that it has
+ * not, and none may be given twice: neither by this service, nor by one that was restored from the same or an older
+ * backup before and has run since. So it is a million, and 6,000 more for each whole minute that has passed.
+ */
+export function cursorGap(takenAt: Date, now: Date): number {
+  const minutes = Math.max(0, Math.floor((now.getTime() - takenAt.getTime()) / MINUTE_MS));
+  return LEAST + A_MINUTE * minutes;
+}
 
 const SNAPSHOT = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
 

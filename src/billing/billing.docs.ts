@@ -56,7 +56,7 @@ export const WEBHOOK_DOCS = {
       summary: 'Events of the payment provider',
       description:
         'Each event counts once, in whatever order they come. Types: `customer.subscription.created`, `.updated`, ' +
-        '`.deleted`, `invoice.payment_failed`; every other type, and one about nobody we know, changes nothing.',
+        '`.deleted`, `invoice.payment_failed`; every other type, and one of an unknown customer, changes nothing.',
       headers: {
         'Payment-Signature': {
           description:

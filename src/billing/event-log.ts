@@ -1,6 +1,6 @@
 import type { Tx } from '../platform/database/index.js';
 import { eventLogStatements } from './event-log.queries.js';
-import { fold, type Folded, type PaymentEvent } from './fold.js';
+import { type PaymentEvent, type ReplayedState, replayEvents } from './replay-events.js';
 import type { SubscriptionNotice } from './provider-event.js';
 import {
   FREE,
@@ -17,14 +17,14 @@ interface LoggedEvent extends PaymentEvent {
   readonly isPastDeletion: boolean;
 }
 
-interface Standing {
+interface ReadState {
   /** As the row has it. */
   readonly now: SubscriptionState;
   /** Before the open events. */
   readonly base: SubscriptionState;
 }
 
-type StandingRow = SubscriptionState & { base: StoredState | null };
+type StateRow = SubscriptionState & { base: StoredState | null };
 
 /**
  * Locks a user's billing until the transaction ends: whatever decides about a subscription comes through here, on
@@ -50,12 +50,12 @@ export async function record(tx: Tx, userId: string, event: PaymentEvent, now: D
  * Brings a locked user's subscription to what its base and all open events make of it, after one was recorded; false
  * when that one makes no difference, and then the row stays untouched.
  */
-export async function refold(tx: Tx, userId: string, added: string, now: Date): Promise<boolean> {
-  const { base } = await standing(tx, userId);
+export async function replayUserEvents(tx: Tx, userId: string, added: string, now: Date): Promise<boolean> {
+  const { base } = await readState(tx, userId);
   const events = await openEvents(tx, userId);
-  const after = folded(base, events).state;
+  const after = replayed(base, events).state;
   const others = events.filter(({ id }) => id !== added);
-  const before = folded(base, others).state;
+  const before = replayed(base, others).state;
   if (isSameState(before, after)) return false;
   await save(tx, userId, { state: after, base, now });
   return true;
@@ -63,12 +63,12 @@ export async function refold(tx: Tx, userId: string, added: string, now: Date): 
 
 /** Of a locked user. */
 export async function currentState(tx: Tx, userId: string): Promise<SubscriptionState> {
-  return (await standing(tx, userId)).now;
+  return (await readState(tx, userId)).now;
 }
 
 /** Sets a locked user's subscription from our side. What was open is decided for good: it cannot undo this. */
 export async function overwrite(tx: Tx, userId: string, state: SubscriptionState, now: Date): Promise<void> {
-  const { base } = await standing(tx, userId);
+  const { base } = await readState(tx, userId);
   await close(tx, userId, base, await openEvents(tx, userId));
   await save(tx, userId, { state, base: null, now });
 }
@@ -78,7 +78,7 @@ export async function overwrite(tx: Tx, userId: string, state: SubscriptionState
  * them. The subscription stays as it is.
  */
 export async function closeOld(tx: Tx, userId: string, cutoff: Date): Promise<void> {
-  const { base } = await standing(tx, userId);
+  const { base } = await readState(tx, userId);
   const events = await openEvents(tx, userId);
   const young = events.filter((event) => !event.isPastDeletion && event.receivedAt >= cutoff);
   const firstYoung = Math.min(...young.map(({ occurredAt }) => occurredAt.getTime()));
@@ -88,8 +88,8 @@ export async function closeOld(tx: Tx, userId: string, cutoff: Date): Promise<vo
   await tx.run(eventLogStatements.setBase, [userId, rest]);
 }
 
-async function standing(tx: Tx, userId: string): Promise<Standing> {
-  const [row] = await tx.run<StandingRow>(eventLogStatements.state, [userId]);
+async function readState(tx: Tx, userId: string): Promise<ReadState> {
+  const [row] = await tx.run<StateRow>(eventLogStatements.state, [userId]);
   if (!row) return { now: FREE, base: FREE };
   const { base, ...now } = row;
   return { now, base: base ? stateFromJson(base) : now };
@@ -102,9 +102,9 @@ const openEvents = (tx: Tx, userId: string): Promise<LoggedEvent[]> =>
 const undecided = (events: readonly LoggedEvent[]): LoggedEvent[] =>
   events.filter(({ isPastDeletion }) => !isPastDeletion);
 
-function folded(base: SubscriptionState, events: readonly LoggedEvent[]): Folded {
+function replayed(base: SubscriptionState, events: readonly LoggedEvent[]): ReplayedState {
   const deletions = events.filter(({ isPastDeletion }) => isPastDeletion);
-  return fold(
+  return replayEvents(
     base,
     undecided(events),
     deletions.map(({ subscriptionId }) => subscriptionId),
@@ -117,7 +117,7 @@ async function close(
   base: SubscriptionState,
   events: readonly LoggedEvent[],
 ): Promise<SubscriptionState> {
-  const { state, applied } = folded(base, events);
+  const { state, applied } = replayed(base, events);
   await tx.run(eventLogStatements.close, [userId, undecided(events).map(({ id }) => id), applied]);
   return state;
 }

@@ -4,15 +4,14 @@ import { BEFORE_ALL_IDS, Database, removeInBatches } from '../platform/database/
 import { Log } from '../platform/log/index.js';
 import { type Counter, Metrics } from '../platform/metrics/index.js';
 import { eventLogStatements } from './event-log.queries.js';
-import { closeOld, currentState, lockBilling, record, refold } from './event-log.js';
+import { closeOld, currentState, lockBilling, record, replayUserEvents } from './event-log.js';
 import { type SubscriptionNotice, readDelivery } from './provider-event.js';
 
 const DAY_MS = 24 * 60 * 60_000;
 const KEPT_DAYS = 90;
 const BATCH = 500;
 
-type Outcome =
-  'applied' | 'without effect' | 'known already' | 'about nobody we know' | 'nothing to act upon';
+type Outcome = 'applied' | 'no_effect' | 'duplicate' | 'unknown_customer' | 'ignored';
 
 /** What the payment provider tells. Each event counts once, whenever and however often it is delivered. */
 @Injectable()
@@ -38,7 +37,7 @@ export class PaymentEvents {
    */
   async receive(body: Record<string, unknown>): Promise<void> {
     const { id, type, notice } = readDelivery(body, this.clock.now());
-    const outcome = notice ? await this.take(notice) : 'nothing to act upon';
+    const outcome = notice ? await this.take(notice) : 'ignored';
     this.results.add({ outcome });
     this.log.info({ eventId: id, type, outcome }, 'payment event');
   }
@@ -59,11 +58,11 @@ export class PaymentEvents {
     const now = this.clock.now();
     return this.database.transaction(async (tx) => {
       const user = await lockBilling(tx, { customerId, userId });
-      if (!user) return 'about nobody we know';
+      if (!user) return 'unknown_customer';
       const subscriptionId = event.subscriptionId ?? (await currentState(tx, user)).subscriptionId;
-      if (subscriptionId === null) return 'nothing to act upon';
-      if (!(await record(tx, user, { ...event, subscriptionId }, now))) return 'known already';
-      if (!(await refold(tx, user, event.id, now))) return 'without effect';
+      if (subscriptionId === null) return 'ignored';
+      if (!(await record(tx, user, { ...event, subscriptionId }, now))) return 'duplicate';
+      if (!(await replayUserEvents(tx, user, event.id, now))) return 'no_effect';
       if (customerId) await tx.run(eventLogStatements.adoptCustomer, [user, customerId, now]);
       return 'applied';
     });

@@ -1,5 +1,5 @@
 import { BadRequest } from '../platform/http/index.js';
-import type { EventKind, PaymentEvent } from './fold.js';
+import type { EventKind, PaymentEvent } from './replay-events.js';
 import { idOf, secondsAt, valueAt } from './provider-fields.js';
 import {
   type About,

@@ -1,6 +1,6 @@
 import { isUUID } from 'class-validator';
 import { BadRequest } from '../platform/http/index.js';
-import type { PaymentEvent, Terms } from './fold.js';
+import type { PaymentEvent, Terms } from './replay-events.js';
 import { firstId, idOf, secondsAt, valueAt } from './provider-fields.js';
 import { TRIAL_MS } from './subscription-state.js';
 import { PROVIDER_STATUSES, type ProviderStatus } from './transitions.js';

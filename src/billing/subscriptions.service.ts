@@ -2,12 +2,31 @@ import { Injectable } from '@nestjs/common';
 import { Configuration } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database } from '../platform/database/index.js';
-import { Conflict, NotFound } from '../platform/http/index.js';
+import { BadRequest, Conflict, NotFound } from '../platform/http/index.js';
 import { currentState, lockBilling, overwrite } from './event-log.js';
-import { granted } from './grant.js';
-import { subscriptionStatements } from './subscription.queries.js';
 import { FREE, type SubscriptionState, TRIAL_MS } from './subscription-state.js';
+import { subscriptionStatements } from './subscription.queries.js';
 import { type SubscriptionStatus, transition } from './transitions.js';
+
+/** A subscription after a status was set by hand. @throws BadRequest for a trial without an end ahead */
+function granted(
+  state: SubscriptionState,
+  status: SubscriptionStatus,
+  until: Date | null,
+  now: Date,
+): SubscriptionState {
+  if (status === 'trial' && !(until && until > now))
+    throw new BadRequest('a trial needs an end in the future');
+  return {
+    ...state,
+    ...(status === 'trial' ? { trialStart: now, trialEnd: until } : {}),
+    plan: status === 'free' ? 'free' : 'pro',
+    status,
+    currentPeriodEnd: until,
+    cancelAtPeriodEnd: false,
+    pastDueSince: status === 'past_due' ? now : null,
+  };
+}
 
 /** A user's subscription as it stands now. */
 export type Subscription = Omit<SubscriptionState, 'pastDueSince' | 'subscriptionId'>;

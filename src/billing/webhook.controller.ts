@@ -1,14 +1,34 @@
 import { Controller, HttpCode, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { Public, Unlimited } from '../access/index.js';
-import { networkKey, readBody } from '../platform/http/index.js';
-import { type FairSemaphore, Queues } from '../platform/limits/index.js';
-import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
 import { Documented } from '../api-docs/index.js';
+import { BadRequest, networkKey, readBody } from '../platform/http/index.js';
+import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
+import { type FairSemaphore, Queues } from '../platform/limits/index.js';
 import { WEBHOOK_DOCS } from './billing.docs.js';
 import { PaymentEvents } from './payment-events.service.js';
-import { parseProviderJson } from './provider-json.js';
 import { WebhookSignature } from './webhook-signature.js';
+
+const utf8 = new TextDecoder('utf8', { fatal: true, ignoreBOM: true });
+
+/**
+ * The JSON object that the provider has sent. Unlike a client's request it may have any keys, any number of values, any
+ * depth and any text: whoever pays writes metadata, and an event that is refused leaves the payer without a subscription.
+ * `JSON.parse` makes even `__proto__` an own property and does not recurse, so the value itself is harmless. Read it with
+ * `valueAt`; never merge it, walk it recursively or serialize it.
+ * @throws BadRequest for bytes that are not UTF-8, broken JSON, another type at the top
+ */
+function parseProviderJson(body: Buffer): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(utf8.decode(body));
+  } catch {
+    throw new BadRequest('the event is not valid JSON in UTF-8');
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new BadRequest('the event must be a JSON object');
+  return value as Record<string, unknown>;
+}
 
 const EVENT_LIMIT = 256 * 1024;
 

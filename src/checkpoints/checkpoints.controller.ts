@@ -1,4 +1,5 @@
 import { Controller, Delete, Get, Param, Post, Req, Res } from '@nestjs/common';
+import { IsIn, Matches } from 'class-validator';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import {
   CurrentWorkspace,
@@ -7,12 +8,11 @@ import {
   Scopes,
   type WorkspaceRef,
 } from '../access/index.js';
-import { JsonBody, sendJsonList } from '../platform/http/index.js';
 import { Documented } from '../api-docs/index.js';
+import { ENCRYPTED_PATH } from '../files/index.js';
+import { BadRequest, fromRequest, JsonBody, sendJsonList } from '../platform/http/index.js';
 import { CHECKPOINTS_DOCS } from './checkpoints.docs.js';
-import { CreateCheckpointRequest } from './checkpoints.dto.js';
-import { type Checkpoint, Checkpoints } from './checkpoints.service.js';
-import { EncryptedPathQuery, FromCursor } from './projection.params.js';
+import { type Checkpoint, type CheckpointKind, Checkpoints } from './checkpoints.service.js';
 import {
   type Manifest,
   type NoteState,
@@ -20,6 +20,33 @@ import {
   Projections,
   type Summary,
 } from './projections.js';
+
+/** Optional `fromCursor`. */
+export const FromCursor = fromRequest(({ query }) => {
+  const { fromCursor } = query as { fromCursor?: unknown };
+  if (fromCursor === undefined) return undefined;
+  const cursor = typeof fromCursor === 'string' && /^\d+$/.test(fromCursor) ? Number(fromCursor) : Number.NaN;
+  if (Number.isSafeInteger(cursor)) return cursor;
+  throw new BadRequest('fromCursor must be a cursor: an integer of 0 or more');
+});
+
+/** Required `encPath`. */
+const EncryptedPathQuery = fromRequest(({ query }) => {
+  const { encPath } = query as { encPath?: unknown };
+  if (typeof encPath === 'string' && ENCRYPTED_PATH.test(encPath)) return encPath;
+  throw new BadRequest('encPath must be 1 to 4096 base64url characters');
+});
+
+/** Base64, base64url or hex: opaque, so its alphabet and length are all that is looked at. */
+const LABEL = /^(?=.{1,8192}$)(?:[A-Za-z0-9+/]+|[A-Za-z0-9_-]+)={0,2}$/;
+
+class CreateCheckpointRequest {
+  @Matches(LABEL, { message: 'encryptedLabel must be 1 to 8192 characters of base64, base64url or hex' })
+  encryptedLabel: string;
+
+  @IsIn(['manual', 'auto'], { message: 'kind must be manual or auto' })
+  kind: CheckpointKind;
+}
 
 @Controller('api/v1/workspaces/:id/checkpoints')
 @Documented(CHECKPOINTS_DOCS)

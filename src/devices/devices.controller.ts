@@ -1,13 +1,106 @@
 import { Controller, Delete, Get, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { BoundTokensToo, CurrentPrincipal, type Principal, Scopes, Unbound } from '../access/index.js';
+import {
+  arrayOf,
+  Documented,
+  INSTANT,
+  json,
+  named,
+  nullable,
+  objectOf,
+  OK,
+  STRING,
+  UUID,
+} from '../api-docs/index.js';
 import { Configuration } from '../config/index.js';
-import { JsonBody, sendJsonList } from '../platform/http/index.js';
-import { Documented } from '../api-docs/index.js';
-import { DEVICES_DOCS } from './devices.docs.js';
-import { CreateDeviceRequest } from './devices.dto.js';
-import { Devices } from './devices.service.js';
-import { createdDeviceWire, type CreatedDeviceWire, deviceWire } from './devices.wire.js';
+import { IsName, JsonBody, sendJsonList } from '../platform/http/index.js';
+import { type Device, Devices } from './devices.service.js';
+
+/** The list is snake_case, creation is camelCase: the contract has it so. */
+interface DeviceWire {
+  id: string;
+  name: string;
+  platform: string;
+  last_seen_at: string | null;
+  created_at: string;
+}
+
+interface CreatedDeviceWire {
+  id: string;
+  userId: string;
+  name: string;
+  platform: string;
+}
+
+function deviceWire(device: Device): DeviceWire {
+  return {
+    id: device.id,
+    name: device.name,
+    platform: device.platform,
+    last_seen_at: device.lastSeenAt?.toISOString() ?? null,
+    created_at: device.createdAt.toISOString(),
+  };
+}
+
+function createdDeviceWire(userId: string, { id, name, platform }: Device): CreatedDeviceWire {
+  return { id, userId, name, platform };
+}
+
+class CreateDeviceRequest {
+  @IsName(100)
+  name: string;
+
+  @IsName(50)
+  platform: string;
+}
+
+const DEVICE = named(
+  'Device',
+  objectOf<DeviceWire>({
+    id: UUID,
+    name: STRING,
+    platform: STRING,
+    last_seen_at: nullable(INSTANT),
+    created_at: INSTANT,
+  }),
+);
+
+const CREATED = named(
+  'CreatedDevice',
+  objectOf<CreatedDeviceWire>({ id: UUID, userId: UUID, name: STRING, platform: STRING }),
+);
+
+const VAPID = {
+  anyOf: [
+    objectOf<{ publicKey: string; enabled: true }>({ publicKey: STRING, enabled: { const: true } }),
+    objectOf<{ enabled: false }>({ enabled: { const: false } }),
+  ],
+};
+
+const DEVICES_DOCS = {
+  tag: 'Devices',
+  operations: {
+    list: {
+      summary: 'The registered devices',
+      answers: { 200: json('all of them', objectOf<{ devices: unknown }>({ devices: arrayOf(DEVICE) })) },
+    },
+    create: {
+      summary: 'Register a device',
+      description: 'Its id may serve as `X-Device-Id`; a device that is not registered can sync as well.',
+      answers: { 201: json('the device', CREATED), 409: 'the user has 1,000 devices already' },
+    },
+    vapidPublicKey: {
+      summary: 'What a browser needs to subscribe to Web Push',
+      answers: { 200: json('the key, unless Web Push is off', VAPID) },
+    },
+    delete: {
+      summary: 'Remove a device, and its push subscriptions',
+      path: { id: { description: 'The device.' } },
+      answers: { 200: json('it is gone', OK), 404: 'device not found' },
+    },
+  },
+} as const;
 
 @Controller('api/v1/devices')
 @Documented(DEVICES_DOCS)

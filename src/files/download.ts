@@ -1,11 +1,27 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Readable } from 'node:stream';
-import { Blobs, type ByteRange } from '../storage/index.js';
 import { RangeNotSatisfiable } from '../platform/http/index.js';
-import { parseByteRange } from './byte-range.js';
+import { Blobs, type ByteRange } from '../storage/index.js';
+import type { VersionBytes } from './file-content-loader.js';
 import { parseEntityTags } from './file-headers.js';
-import type { Content } from './heads.js';
+
+const SINGLE_RANGE = /^bytes=(\d*)-(\d*)$/i;
+
+/**
+ * The one range that a `Range` header asks of something `size` bytes long, as RFC 9110 reads it. Undefined means the
+ * whole: several ranges, another unit, an end before the start, no range at all.
+ */
+function parseByteRange(header: string, size: number): ByteRange | 'unsatisfiable' | undefined {
+  const [, first = '', last = ''] = SINGLE_RANGE.exec(header.trim()) ?? [];
+  if (first === '' && last === '') return undefined;
+
+  const isSuffix = first === ''; // the last so many bytes; all of them when there are fewer
+  const start = isSuffix ? Math.max(size - Number(last), 0) : Number(first);
+  const end = isSuffix || last === '' ? size - 1 : Math.min(Number(last), size - 1);
+  if (!isSuffix && last !== '' && Number(last) < start) return undefined;
+  return start < size ? { start, end } : 'unsatisfiable';
+}
 
 /** Answers a version's bytes: ETag is the content hash, 304 for If-None-Match, 206 for one byte range. */
 @Injectable()
@@ -13,7 +29,7 @@ export class Download {
   constructor(private readonly blobs: Blobs) {}
 
   /** Resolves when the answer is on its way; whoever waited for its last byte would do so at every request. */
-  async send(request: FastifyRequest, reply: FastifyReply, content: Content): Promise<void> {
+  async send(request: FastifyRequest, reply: FastifyReply, content: VersionBytes): Promise<void> {
     const etag = `"${content.contentHash}"`;
     const always = { etag, 'accept-ranges': 'bytes', 'cache-control': 'private, no-cache' };
     if (isFresh(request, content.contentHash)) {

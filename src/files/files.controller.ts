@@ -22,7 +22,7 @@ import {
 import { FILES_DOCS } from './files.docs.js';
 import { Files } from './files.service.js';
 import { fileWire, uploadedWire, type UploadedWire } from './files.wire.js';
-import { Heads } from './heads.js';
+import { FileContentLoader } from './file-content-loader.js';
 import { UploadAdmission } from './upload-admission.js';
 
 @Controller('api/v1/workspaces/:id/files')
@@ -31,7 +31,7 @@ import { UploadAdmission } from './upload-admission.js';
 export class FilesController {
   constructor(
     private readonly files: Files,
-    private readonly heads: Heads,
+    private readonly contentLoader: FileContentLoader,
     private readonly download: Download,
     private readonly admission: UploadAdmission,
   ) {}
@@ -80,7 +80,7 @@ export class FilesController {
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    await this.download.send(request, reply, await this.heads.content(workspace, encryptedPath));
+    await this.download.send(request, reply, await this.contentLoader.content(workspace, encryptedPath));
   }
 
   @Transfer()

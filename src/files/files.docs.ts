@@ -1,21 +1,34 @@
-import { DEVICE_ID } from '../devices/index.js';
 import {
   arrayOf,
+  BOOLEAN,
   COUNT,
+  errorWith,
   INSTANT,
   json,
   matching,
   named,
   objectOf,
   OK,
+  oneOf,
   ORDINAL,
   SHA256_HEX,
   UUID,
 } from '../api-docs/index.js';
+import { DEVICE_ID } from '../devices/index.js';
 import { DOWNLOAD_ANSWERS, DOWNLOAD_HEADERS } from './download.docs.js';
 import { CONTENT_HASH, ENCRYPTED_PATH } from './file-headers.js';
-import { QUOTA_EXCEEDED } from './quota.docs.js';
 import type { FileWire, UploadedWire } from './files.wire.js';
+
+/** The 507 of every upload. */
+export const QUOTA_EXCEEDED = errorWith({
+  code: oneOf('STORAGE_QUOTA_EXCEEDED'),
+  details: objectOf<Record<'usedBytes' | 'quotaBytes' | 'requestedBytes' | 'locked', unknown>>({
+    usedBytes: COUNT,
+    quotaBytes: COUNT,
+    requestedBytes: COUNT,
+    locked: BOOLEAN,
+  }),
+});
 
 export const PATH = matching(ENCRYPTED_PATH);
 

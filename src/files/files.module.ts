@@ -3,14 +3,14 @@ import { BillingModule } from '../billing/index.js';
 import { Database } from '../platform/database/index.js';
 import { Doctor } from '../platform/doctor/index.js';
 import { WorkspacePurge, WorkspacesModule } from '../workspaces/index.js';
-import { Announcements } from './announcements.js';
+import { ChangePublisher } from './change-publisher.js';
 import { DocumentQuota } from './document-quota.js';
 import { Download } from './download.js';
 import { FilesController } from './files.controller.js';
 import { fileStatements } from './files.queries.js';
 import { Files } from './files.service.js';
-import { Heads } from './heads.js';
-import { PutQueue } from './put-queue.js';
+import { FileContentLoader } from './file-content-loader.js';
+import { GroupCommitQueue } from './group-commit-queue.js';
 import { UploadAdmission } from './upload-admission.js';
 import { UsageCheck } from './usage-check.js';
 import { VersionsController } from './versions.controller.js';
@@ -22,17 +22,17 @@ const PURGE_BATCH = 1000;
   imports: [BillingModule, WorkspacesModule],
   controllers: [FilesController, VersionsController],
   providers: [
-    Announcements,
+    ChangePublisher,
     DocumentQuota,
     Download,
     Files,
-    Heads,
-    PutQueue,
+    FileContentLoader,
+    GroupCommitQueue,
     UploadAdmission,
     UsageCheck,
     Versions,
   ],
-  exports: [Announcements, DocumentQuota, Download, Files, Versions],
+  exports: [ChangePublisher, DocumentQuota, Download, Files, Versions],
 })
 export class FilesModule {
   constructor(purge: WorkspacePurge, database: Database, doctor: Doctor, usage: UsageCheck) {

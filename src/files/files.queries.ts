@@ -1,9 +1,9 @@
 import { statement } from '../platform/database/index.js';
-import { openTo } from '../access/guards/index.js';
+import { accessCondition } from '../access/guards/index.js';
 
 /** Looked at once, before anything else of its statement. Without a user ($first) nobody is asked about. */
 const isOpen = (first: number): string =>
-  `($${first}::uuid IS NULL OR EXISTS (SELECT FROM workspaces w WHERE w.id = $1 AND ${openTo(first)}))`;
+  `($${first}::uuid IS NULL OR EXISTS (SELECT FROM workspaces w WHERE w.id = $1 AND ${accessCondition(first)}))`;
 
 /** Usage of the live workspaces of the owner of $1, without those that `but` excludes. */
 const heldByOwner = (but = ''): string => `(

@@ -4,11 +4,11 @@ import { Clock } from '../platform/clock/index.js';
 import { BEFORE_ALL_IDS, Database, isUnanswered, newId } from '../platform/database/index.js';
 import { BadRequest, NotFound, PreconditionFailed, ServiceUnavailable } from '../platform/http/index.js';
 import type { Caller } from '../access/index.js';
-import { Announcements } from './announcements.js';
+import { ChangePublisher } from './change-publisher.js';
 import { lockedFilesAt, lockLog, logDeletions } from './change-log.js';
 import type { Precondition } from './file-headers.js';
 import { fileStatements } from './files.queries.js';
-import { type PutOutcome, PutQueue } from './put-queue.js';
+import { GroupCommitQueue, type PutOutcome } from './group-commit-queue.js';
 
 const PAGE = 1000;
 
@@ -50,8 +50,8 @@ export class Files {
     private readonly database: Database,
     private readonly blobs: Blobs,
     private readonly clock: Clock,
-    private readonly putQueue: PutQueue,
-    private readonly announcements: Announcements,
+    private readonly commitQueue: GroupCommitQueue,
+    private readonly changePublisher: ChangePublisher,
   ) {}
 
   /**
@@ -70,7 +70,7 @@ export class Files {
     const put = await this.put(upload, blob);
     if (put.cursor === null) await this.blobs.discard(blob);
     else
-      this.announcements.logged(upload.workspaceId, put.outcome === 'created' ? 'create' : 'update', {
+      this.changePublisher.logged(upload.workspaceId, put.outcome === 'created' ? 'create' : 'update', {
         cursor: put.cursor,
         encryptedPath: upload.encryptedPath,
         action: 'upsert',
@@ -122,7 +122,7 @@ export class Files {
       if (!file || file.isDeleted) throw new NotFound('file not found');
       await logDeletions(tx, { workspaceId, deviceId, fileIds: [file.id], now: this.clock.now() });
     });
-    this.announcements.changed(workspaceId, deviceId, 'delete');
+    this.changePublisher.changed(workspaceId, deviceId, 'delete');
   }
 
   private async put(upload: Upload, blob: StagedBlob): Promise<PutOutcome> {
@@ -130,7 +130,7 @@ export class Files {
     const { id: blobId, size, bytes } = blob;
     try {
       // Member by member: spread, it would be a hash table to the engine, of 2 KiB and longer kept.
-      return await this.putQueue.put({
+      return await this.commitQueue.put({
         workspaceId,
         caller,
         encryptedPath,

@@ -68,7 +68,7 @@ const statements = {
     'thinning.remove',
     `WITH gone AS (
        DELETE FROM versions WHERE ctid = ANY (ARRAY (${EXPENDABLE})) RETURNING id, blob_id
-     ), dying AS (
+     ), marked AS (
        UPDATE blobs b SET state = 'dying', not_before = $3
        WHERE b.workspace_id = $1 AND b.id = ANY (ARRAY (SELECT blob_id FROM gone)) AND b.state = 'live'
          AND (SELECT true FROM versions
@@ -76,10 +76,10 @@ const statements = {
               ORDER BY blob_id LIMIT 1) IS NULL
        RETURNING b.size
      ), given_back AS (
-       UPDATE workspaces SET document_bytes = greatest(document_bytes - (SELECT sum(size)::bigint FROM dying), 0)
-       WHERE id = $1 AND EXISTS (SELECT FROM dying)
+       UPDATE workspaces SET document_bytes = greatest(document_bytes - (SELECT sum(size)::bigint FROM marked), 0)
+       WHERE id = $1 AND EXISTS (SELECT FROM marked)
      )
-     SELECT (SELECT count(*) FROM gone) AS versions, count(*) AS blobs, coalesce(sum(size), 0)::bigint AS bytes FROM dying`,
+     SELECT (SELECT count(*) FROM gone) AS versions, count(*) AS blobs, coalesce(sum(size), 0)::bigint AS bytes FROM marked`,
   ),
 };
 

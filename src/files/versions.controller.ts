@@ -1,13 +1,126 @@
 import { Controller, Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CurrentWorkspace, OwnedWorkspace, Scopes, Transfer, type WorkspaceRef } from '../access/index.js';
+import {
+  arrayOf,
+  COUNT,
+  Documented,
+  INSTANT,
+  json,
+  matching,
+  named,
+  nullable,
+  objectOf,
+  ORDINAL,
+  SHA256_HEX,
+  UUID,
+} from '../api-docs/index.js';
+import { DEVICE_ID } from '../devices/index.js';
 import { sendJsonList } from '../platform/http/index.js';
-import { Documented } from '../api-docs/index.js';
+import { DOWNLOAD_ANSWERS, DOWNLOAD_HEADERS } from './download.docs.js';
 import { Download } from './download.js';
 import { EncryptedPath, OptionalDeviceId } from './file-headers.js';
-import { VERSIONS_DOCS } from './versions.docs.js';
-import { Versions } from './versions.service.js';
-import { restoredWire, type RestoredWire, versionWire } from './versions.wire.js';
+import { IN_PATH } from './files.docs.js';
+import { type Restored, type Version, Versions } from './versions.service.js';
+
+/** snake_case with one camelCase key: the contract has it so. */
+interface VersionWire {
+  id: string;
+  version: number;
+  content_hash: string;
+  encrypted_size: number;
+  device_id: string | null;
+  created_at: string;
+  changeCursor: number | null;
+}
+
+interface RestoredWire {
+  /** The file's id. */
+  id: string;
+  version: number;
+  contentHash: string;
+  encryptedSize: number;
+}
+
+function versionWire(version: Version): VersionWire {
+  return {
+    id: version.id,
+    version: version.version,
+    content_hash: version.contentHash,
+    encrypted_size: version.encryptedSize,
+    device_id: version.deviceId,
+    created_at: version.createdAt.toISOString(),
+    changeCursor: version.changeCursor,
+  };
+}
+
+function restoredWire(restored: Restored): RestoredWire {
+  return {
+    id: restored.fileId,
+    version: restored.version,
+    contentHash: restored.contentHash,
+    encryptedSize: restored.encryptedSize,
+  };
+}
+
+const VERSION = named(
+  'Version',
+  objectOf<VersionWire>({
+    id: UUID,
+    version: ORDINAL,
+    content_hash: SHA256_HEX,
+    encrypted_size: COUNT,
+    device_id: nullable(matching(DEVICE_ID)),
+    created_at: INSTANT,
+    changeCursor: nullable(ORDINAL),
+  }),
+);
+
+const RESTORED = named(
+  'RestoredFile',
+  objectOf<RestoredWire>({ id: UUID, version: ORDINAL, contentHash: SHA256_HEX, encryptedSize: COUNT }),
+);
+
+const OF_VERSION = { ...IN_PATH, vid: { description: 'The id of a version.', schema: UUID } } as const;
+
+const VERSIONS_DOCS = {
+  tag: 'Versions',
+  operations: {
+    list: {
+      summary: 'The versions of a file, newest first',
+      description: 'Also of a deleted one. Old versions are thinned out in time.',
+      path: IN_PATH,
+      answers: {
+        200: json('all that are kept', objectOf<{ versions: unknown }>({ versions: arrayOf(VERSION) })),
+        400: 'the path is not in order',
+        404: 'a path that was never seen',
+      },
+    },
+    get: {
+      summary: 'Download a version',
+      path: OF_VERSION,
+      headers: DOWNLOAD_HEADERS,
+      answers: { ...DOWNLOAD_ANSWERS, 400: 'the path is not in order', 404: 'version not found' },
+    },
+    restore: {
+      summary: 'Make an old version the newest',
+      description:
+        'Makes exactly one version, which shares the bytes of the old one. A deleted file comes alive.',
+      path: OF_VERSION,
+      headers: {
+        'X-Device-Id': {
+          description: 'The device that restores, and is not told of it; without one every device is.',
+          schema: matching(DEVICE_ID),
+        },
+      },
+      answers: {
+        200: json('the new version; `id` is that of the file', RESTORED),
+        400: 'the path or X-Device-Id is not in order',
+        404: 'version not found',
+      },
+    },
+  },
+} as const;
 
 @Controller('api/v1/workspaces/:id/files/:encPath')
 @Documented(VERSIONS_DOCS)

@@ -3,9 +3,9 @@ import { isUUID } from 'class-validator';
 import { Clock } from '../platform/clock/index.js';
 import { Database, newId } from '../platform/database/index.js';
 import { NotFound } from '../platform/http/index.js';
-import { Announcements } from './announcements.js';
+import { ChangePublisher } from './change-publisher.js';
 import { lockLog } from './change-log.js';
-import type { Content } from './heads.js';
+import type { VersionBytes } from './file-content-loader.js';
 import { versionStatements } from './versions.queries.js';
 
 const PAGE = 1000;
@@ -25,7 +25,7 @@ export interface Version {
 }
 
 /** A version's ciphertext, and which version it is. */
-export interface VersionContent extends Content, Pick<Version, 'version' | 'createdAt'> {}
+export interface VersionContent extends VersionBytes, Pick<Version, 'version' | 'createdAt'> {}
 
 export interface Restored {
   readonly fileId: string;
@@ -40,7 +40,7 @@ export class Versions {
   constructor(
     private readonly database: Database,
     private readonly clock: Clock,
-    private readonly announcements: Announcements,
+    private readonly changePublisher: ChangePublisher,
   ) {}
 
   /**
@@ -92,7 +92,7 @@ export class Versions {
       if (!row) throw new NotFound('version not found');
       return row;
     });
-    this.announcements.changed(workspaceId, deviceId, 'restore');
+    this.changePublisher.changed(workspaceId, deviceId, 'restore');
     return restored;
   }
 }

@@ -1,10 +1,44 @@
 import { Controller, Get } from '@nestjs/common';
 import { Public, Unlimited } from '../access/index.js';
-import { Shutdown } from '../platform/http/index.js';
-import { Documented } from '../api-docs/index.js';
-import { HEALTH_DOCS } from './health.docs.js';
-import { NotReady } from './not-ready.js';
+import { BOOLEAN, Documented, json, named, objectOf, oneOf, STRING } from '../api-docs/index.js';
+import { ApiError, Shutdown } from '../platform/http/index.js';
 import { type Readiness, ReadinessCheck } from './readiness.js';
+
+const RETRY_AFTER_S = 5;
+
+/** This instance cannot do its work, or soon will not. */
+class NotReady extends ApiError {
+  readonly status = 503;
+
+  constructor(state: Readiness, isShuttingDown: boolean) {
+    const message = isShuttingDown ? 'the service is shutting down' : 'the service is not ready';
+    super(message, { ...state }, { 'retry-after': String(RETRY_AFTER_S) });
+  }
+}
+
+const STATE = {
+  ready: BOOLEAN,
+  database: oneOf('ok', 'away'),
+  blobs: oneOf('ok', 'away'),
+  migrations: oneOf('ok', 'behind', 'ahead', 'unknown'),
+};
+
+const READINESS = named('Readiness', objectOf<Readiness>(STATE));
+const NOT_READY = named('NotReady', objectOf<Readiness & { error: string }>({ error: STRING, ...STATE }));
+
+const HEALTH_DOCS = {
+  tag: 'Service',
+  operations: {
+    health: {
+      summary: 'Whether the process answers',
+      answers: { 200: json('it does', objectOf<{ ok: true }>({ ok: { const: true } })) },
+    },
+    ready: {
+      summary: 'Whether this instance can do its work',
+      answers: { 200: json('it can', READINESS), 503: json('it cannot', NOT_READY) },
+    },
+  },
+} as const;
 
 @Controller('health')
 @Documented(HEALTH_DOCS)

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { PASSWORD_LENGTH } from '../auth/index.js';
-import type { CredentialField, FailedAttempt } from './attempts.js';
+import type { CredentialField, RejectedSignIn } from './sign-in-forms.js';
 import { Field, Hidden } from './fields.js';
 
 export interface CredentialsProps {
@@ -8,7 +8,7 @@ export interface CredentialsProps {
   readonly action: string;
   readonly hidden: Readonly<Record<string, string>>;
   readonly canSignUp: boolean;
-  readonly failed?: FailedAttempt | undefined;
+  readonly failed?: RejectedSignIn | undefined;
   /** Whether the first field takes the focus when there is nothing to correct. */
   readonly isFocused: boolean;
 }
@@ -62,7 +62,7 @@ export function Credentials({ action, hidden, canSignUp, failed, isFocused }: Cr
 
 interface CredentialProps {
   readonly id: string;
-  readonly failed: FailedAttempt | undefined;
+  readonly failed: RejectedSignIn | undefined;
   readonly isFocused?: boolean;
 }
 
@@ -103,7 +103,7 @@ function Password({ id, failed, isNew = false }: CredentialProps & { readonly is
 
 /** What was entered comes back, the password never; what is wrong has the focus. */
 function stateOf(
-  failed: FailedAttempt | undefined,
+  failed: RejectedSignIn | undefined,
   name: CredentialField,
 ): { value: string; fault: string | undefined; isFocused: boolean } {
   const fault = failed?.faults[name];

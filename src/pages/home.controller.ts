@@ -1,13 +1,25 @@
 import { Controller, Get, Res, UseFilters } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
+import { existsSync, readFileSync } from 'node:fs';
 import { Public } from '../access/index.js';
-import { Configuration } from '../config/index.js';
 import { Documented } from '../api-docs/index.js';
-import { HOME_DOCS } from './pages.docs.js';
+import { Configuration } from '../config/index.js';
 import { homePage } from './home-page.js';
-import { sendPage } from './page.js';
 import { PageErrorFilter } from './page-error.filter.js';
-import { README } from './readme.js';
+import { sendPage } from './page.js';
+import { HOME_DOCS } from './pages.docs.js';
+
+/** The readme of this version: beside the pages' files where it is bundled with them, else at the top of the tree. */
+const README = readFileSync(placeOf(new URL('./assets/readme.md', import.meta.url)));
+
+function placeOf(bundled: URL): URL {
+  return existsSync(bundled) ? bundled : above(new URL('..', import.meta.url));
+}
+
+function above(directory: URL): URL {
+  const file = new URL('README.md', directory);
+  return existsSync(file) ? file : above(new URL('..', directory));
+}
 
 /** Extension of the contract: the address of the service itself says what it is, to programs too. */
 @Controller()

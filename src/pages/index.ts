@@ -1,4 +1,4 @@
-export { Attempts, type FailedAttempt } from './attempts.js';
+export { type RejectedSignIn, SignInForms, withAlert } from './sign-in-forms.js';
 export { Credentials } from './credentials.js';
 export { CopyField, Field, Hidden, SelectField } from './fields.js';
 export { Form } from './form.js';
@@ -7,5 +7,4 @@ export { asSource, type Page, redirect, sendPage } from './page.js';
 export { PageErrorFilter } from './page-error.filter.js';
 export { ANSWERED, FORM, ONWARDS, REFUSED, SUSPENDED } from './pages.docs.js';
 export { PagesModule } from './pages.module.js';
-export { withAlert } from './try-again.js';
-export { OUT_OF_DATE, type Visit, Visits } from './visits.js';
+export { type BrowserRequest, BrowserRequests, OUT_OF_DATE } from './browser-requests.js';

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Devices } from '../devices/index.js';
+import { CoalescingRunner } from '../platform/async/index.js';
 import { Database } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
 import { Log } from '../platform/log/index.js';
@@ -7,10 +8,35 @@ import { ChangeLogReader } from '../sync/index.js';
 import { ChangeFeed } from './change-feed.js';
 import type { Connection } from './connection.js';
 import { DeviceFeed } from './device-feed.js';
-import { CoalescingRunner } from '../platform/async/index.js';
 import { Presence } from './presence.js';
 import { realtimeStatements } from './realtime.queries.js';
-import { Room } from './room.js';
+
+/** The sockets of one workspace on this instance that have said hello, and what they are told. */
+class Room {
+  constructor(
+    readonly members: Set<Connection>,
+    readonly changes: ChangeFeed,
+    readonly devices: DeviceFeed,
+  ) {}
+
+  /**
+   * Welcomes a socket whose device has been added. Its cursor is at least that of the last change committed before; from
+   * there on it is told of every change by another device, once.
+   */
+  async welcome(connection: Connection): Promise<void> {
+    await this.devices.catchUp();
+    await this.changes.catchUp();
+    if (!connection.isOpen) return;
+    // No await between the two: a change told in between would be missed, or come before the welcome.
+    this.members.add(connection);
+    this.devices.finishTelling(connection); // where it says hello again
+    connection.send({
+      type: 'welcome',
+      cursor: this.changes.cursor,
+      deviceCount: this.devices.count,
+    });
+  }
+}
 
 /** Topic of the event bus: devices of a workspace have come or gone; the key is its id. */
 export const PRESENCE = 'presence';

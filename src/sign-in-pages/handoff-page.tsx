@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { type BrowserSession, ONE_TIME_TOKEN_MINUTES } from '../auth/index.js';
-import { Credentials, type FailedAttempt, Hidden, Layout, Masthead } from '../pages/index.js';
+import { Credentials, type RejectedSignIn, Hidden, Layout, Masthead } from '../pages/index.js';
 import { comparisonCode } from './comparison-code.js';
 import type { Target } from './targets.js';
 
@@ -13,7 +13,7 @@ export interface HandoffPageProps {
   readonly session: BrowserSession | null;
   readonly csrfToken: string;
   readonly canSignUp: boolean;
-  readonly failed?: FailedAttempt | undefined;
+  readonly failed?: RejectedSignIn | undefined;
   readonly alert?: string | undefined;
 }
 

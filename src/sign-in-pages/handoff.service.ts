@@ -6,13 +6,13 @@ import { RateLimiter } from '../platform/limits/index.js';
 import { Log } from '../platform/log/index.js';
 import {
   asSource,
-  Attempts,
-  type FailedAttempt,
+  SignInForms,
+  type RejectedSignIn,
   type Form,
   OUT_OF_DATE,
   type Page,
-  type Visit,
-  Visits,
+  type BrowserRequest,
+  BrowserRequests,
 } from '../pages/index.js';
 import { handoffPage } from './handoff-page.js';
 import type { Target } from './targets.js';
@@ -36,8 +36,8 @@ export interface HandedOver {
 @Injectable()
 export class Handoff {
   constructor(
-    private readonly visits: Visits,
-    private readonly attempts: Attempts,
+    private readonly browserRequests: BrowserRequests,
+    private readonly signInForms: SignInForms,
     private readonly browserSessions: BrowserSessions,
     private readonly configuration: Configuration,
     private readonly rateLimiter: RateLimiter,
@@ -45,7 +45,7 @@ export class Handoff {
   ) {}
 
   async ask(request: FastifyRequest, kind: Kind, target: Target): Promise<Page> {
-    return this.page(kind, target, await this.visits.read(request));
+    return this.page(kind, target, await this.browserRequests.read(request));
   }
 
   /**
@@ -53,16 +53,16 @@ export class Handoff {
    * @throws Forbidden when another site has posted it, TooManyRequests after twenty handoffs of a user in a minute
    */
   async answer(request: FastifyRequest, kind: Kind, target: Target, form: Form): Promise<HandedOver | Page> {
-    const visit = await this.visits.read(request);
-    if (!this.visits.hasValidCsrfToken(request, visit, form))
-      return { ...this.page(kind, target, visit, { alert: OUT_OF_DATE }), status: 403 };
-    const entered = await this.enter(form, visit);
-    if (!entered) return { ...this.page(kind, target, visit, { alert: OUT_OF_DATE }), status: 403 };
+    const browserRequest = await this.browserRequests.read(request);
+    if (!this.browserRequests.hasValidCsrfToken(request, browserRequest, form))
+      return { ...this.page(kind, target, browserRequest, { alert: OUT_OF_DATE }), status: 403 };
+    const entered = await this.enter(form, browserRequest);
+    if (!entered) return { ...this.page(kind, target, browserRequest, { alert: OUT_OF_DATE }), status: 403 };
     if ('faults' in entered) {
       const { status, headers } = entered;
-      return { ...this.page(kind, target, visit, { failed: entered }), status, headers };
+      return { ...this.page(kind, target, browserRequest, { failed: entered }), status, headers };
     }
-    const { ip, userAgent } = visit.client;
+    const { ip, userAgent } = browserRequest.client;
     const client = { ip, userAgent: `${target.name} (signed in with ${userAgent})` };
     try {
       await this.rateLimiter.hit(`handoff:${entered.userId}`, HANDOFFS_PER_MINUTE);
@@ -74,16 +74,16 @@ export class Handoff {
     }
   }
 
-  private enter(form: Form, visit: Visit) {
-    if (!isSignedIn(form)) return this.attempts.make(form, visit);
-    return visit.session && { ...visit.session, cookies: visit.cookies };
+  private enter(form: Form, browserRequest: BrowserRequest) {
+    if (!isSignedIn(form)) return this.signInForms.submit(form, browserRequest);
+    return browserRequest.session && { ...browserRequest.session, cookies: browserRequest.cookies };
   }
 
   private page(
     kind: Kind,
     target: Target,
-    { session, csrfToken, cookies }: Visit,
-    { failed, alert }: { failed?: FailedAttempt; alert?: string } = {},
+    { session, csrfToken, cookies }: BrowserRequest,
+    { failed, alert }: { failed?: RejectedSignIn; alert?: string } = {},
   ): Page {
     const { publicHost, signupEnabled } = this.configuration;
     const content = handoffPage({

@@ -8,11 +8,11 @@ const waiting = statement(
   'blobs.waiting',
   `SELECT 'staged' AS state, count(*) AS blobs, min(created_at) AS oldest FROM blobs WHERE state = 'staged'
    UNION ALL
-   SELECT 'dying', count(*), min(not_before) FROM blobs WHERE state = 'dying'`,
+   SELECT 'pending_delete', count(*), min(not_before) FROM blobs WHERE state = 'dying'`,
 );
 
 interface Waiting {
-  readonly state: 'staged' | 'dying';
+  readonly state: 'staged' | 'pending_delete';
   readonly blobs: number;
   readonly oldest: Date | null;
 }
@@ -27,12 +27,15 @@ export class BlobMetrics {
     private readonly clock: Clock,
     metrics: Metrics,
   ) {
-    metrics.gauge('cloud_sync_blobs_waiting', 'Blobs that are staged or dying', ['state'], async () =>
-      (await this.read()).map(({ state, blobs }) => ({ labels: { state }, value: blobs })),
+    metrics.gauge(
+      'cloud_sync_blobs_waiting',
+      'Blobs that are staged or marked for deletion',
+      ['state'],
+      async () => (await this.read()).map(({ state, blobs }) => ({ labels: { state }, value: blobs })),
     );
     metrics.gauge(
       'cloud_sync_blobs_waiting_oldest_seconds',
-      'Age of the oldest staged blob, and how long the oldest dying one is due; 0 when there is none',
+      'Age of the oldest staged blob, and how long the oldest one marked for deletion is due; 0 when there is none',
       ['state'],
       async () => (await this.read()).map((row) => this.age(row)),
     );

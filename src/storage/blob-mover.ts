@@ -13,7 +13,7 @@ import {
 import { BlobStores } from './blob-stores.js';
 import { type Described, hasWhole } from './has-whole.js';
 import { HashedBody } from './hashed-body.js';
-import { Leftovers, type Written } from './leftovers.js';
+import { OrphanedCopies, type Written } from './orphaned-copies.js';
 import { moveStatements } from './move.queries.js';
 
 const PAGE = 500;
@@ -50,7 +50,7 @@ export class BlobMover {
     private readonly configuration: Configuration,
     private readonly database: Database,
     private readonly stores: BlobStores,
-    private readonly leftovers: Leftovers,
+    private readonly orphanedCopies: OrphanedCopies,
     private readonly log: Log,
   ) {}
 
@@ -83,7 +83,7 @@ export class BlobMover {
     { workspaceId, id, location }: Pick<Row, 'workspaceId' | 'id' | 'location'>,
   ): Promise<boolean> {
     return this.commitIf(async (tx) => {
-      if (!(await this.leftovers.reclaim(tx, { location: to, workspaceId, id }))) return false;
+      if (!(await this.orphanedCopies.reclaim(tx, { location: to, workspaceId, id }))) return false;
       return (await tx.run(moveStatements.relocate, [workspaceId, id, location, to, null])).length > 0;
     });
   }
@@ -109,7 +109,7 @@ export class BlobMover {
 
   private async moveTo(to: StoreLocation, row: Row): Promise<boolean> {
     const copy = { location: to, workspaceId: row.workspaceId, id: row.id };
-    if (!(await this.leftovers.announce(copy))) return false;
+    if (!(await this.orphanedCopies.announce(copy))) return false;
     let written: Written = 'nothing';
     let isMoved = false;
     try {
@@ -120,7 +120,7 @@ export class BlobMover {
         await this.copy(row, source, store);
       }
       isMoved = await this.commitIf(
-        async (tx) => (await this.leftovers.adopt(tx, copy)) && (await this.relocate(tx, row, to, null)),
+        async (tx) => (await this.orphanedCopies.adopt(tx, copy)) && (await this.relocate(tx, row, to, null)),
       );
       return isMoved;
     } catch (error) {
@@ -128,7 +128,7 @@ export class BlobMover {
       throw error;
     } finally {
       // After a commit whose answer was lost there may be no such copy any more: then this does nothing.
-      if (!isMoved) await this.leftovers.giveUp(copy, written);
+      if (!isMoved) await this.orphanedCopies.giveUp(copy, written);
     }
   }
 
@@ -172,7 +172,7 @@ export class BlobMover {
     const { workspaceId, id, location } = row;
     const changed = await tx.run(moveStatements.relocate, [workspaceId, id, location, to, bytes]);
     if (changed.length === 0) return false;
-    if (location !== 'inline') await this.leftovers.leave(tx, { location, workspaceId, id });
+    if (location !== 'inline') await this.orphanedCopies.leave(tx, { location, workspaceId, id });
     return true;
   }
 }

@@ -6,7 +6,7 @@ import { BlobReferences } from './blob-references.js';
 import type { BlobLocation } from './blob-store.js';
 import { STAGED_FOR_MS } from './blob-sweeper.js';
 import type { Swept } from './blob-upkeep.js';
-import { leftoverStatements } from './leftovers.queries.js';
+import { orphanedCopyStatements } from './orphaned-copies.queries.js';
 import { moveStatements } from './move.queries.js';
 import { sweepStatements } from './sweep.queries.js';
 
@@ -28,7 +28,7 @@ export class BlobPreview {
   async sweep(now: Date): Promise<Pick<Swept, 'blobs' | 'copies'>> {
     const stagedBefore = new Date(now.getTime() - STAGED_FOR_MS);
     const blobs = await this.count(this.countDue, [now, this.clock.now(), stagedBefore]);
-    const copies = await this.count(leftoverStatements.countDue, [now, this.clock.now()]);
+    const copies = await this.count(orphanedCopyStatements.countDue, [now, this.clock.now()]);
     return { blobs, copies };
   }
 

@@ -4,7 +4,7 @@ import { TrustedTime } from '../platform/jobs/index.js';
 import { Log } from '../platform/log/index.js';
 import { BlobStores } from './blob-stores.js';
 import { BlobSweeper, STAGED_FOR_MS, SWEEP_EVERY_MS } from './blob-sweeper.js';
-import { Leftovers } from './leftovers.js';
+import { OrphanedCopies } from './orphaned-copies.js';
 
 /** What a sweep has removed. */
 export interface Swept {
@@ -23,7 +23,7 @@ export interface Swept {
 export class BlobUpkeep {
   constructor(
     private readonly sweeper: BlobSweeper,
-    private readonly leftovers: Leftovers,
+    private readonly orphanedCopies: OrphanedCopies,
     private readonly stores: BlobStores,
     private readonly time: TrustedTime,
     private readonly log: Log,
@@ -45,7 +45,7 @@ export class BlobUpkeep {
    */
   async sweep(now: Date, signal?: AbortSignal): Promise<Swept> {
     const blobs = await this.sweeper.sweepAll(now, signal);
-    const copies = await this.leftovers.sweep(now, signal);
+    const copies = await this.orphanedCopies.sweep(now, signal);
     const draftsBefore = new Date(now.getTime() - STAGED_FOR_MS);
     let drafts = 0;
     for (const store of await this.stores.opened()) drafts += await store.clearDrafts(draftsBefore, signal);

@@ -14,7 +14,7 @@ import { Blobs } from './blobs.js';
 import { ByteRemover } from './byte-remover.js';
 import { BytesCheck } from './bytes-check.js';
 import { FreeSpace } from './free-space.js';
-import { Leftovers } from './leftovers.js';
+import { OrphanedCopies } from './orphaned-copies.js';
 import { openStores } from './open-stores.js';
 import { OrphansCheck } from './orphans-check.js';
 import { StoreCheck } from './store-check.js';
@@ -33,7 +33,7 @@ import { SweepingCheck } from './sweeping-check.js';
     ByteRemover,
     FreeSpace,
     BytesCheck,
-    Leftovers,
+    OrphanedCopies,
     OrphansCheck,
     StoreCheck,
     SweepingCheck,

@@ -93,7 +93,7 @@ export class Blobs {
     if (bytes !== null) return;
     const lease = new SweepLease(this.clock);
     await this.log.bestEffort('discard a staged blob', async () => {
-      if (!(await this.condemn(workspaceId, id, lease)) || !lease.holds()) return;
+      if (!(await this.markForDeletion(workspaceId, id, lease)) || !lease.holds()) return;
       await this.stores.main.delete(blobKey(workspaceId, id));
       await this.database.run(blobStatements.forget, [workspaceId, id]);
     });
@@ -182,7 +182,7 @@ export class Blobs {
   }
 
   /** Whether nothing refers to it, nor will: also of a workspace that has gone. */
-  private async condemn(workspaceId: string, id: string, lease: SweepLease): Promise<boolean> {
+  private async markForDeletion(workspaceId: string, id: string, lease: SweepLease): Promise<boolean> {
     const values = [workspaceId, id, this.clock.now(), lease.until, this.stores.main.location];
     try {
       return (await this.database.run(blobStatements.condemn, values)).length > 0;

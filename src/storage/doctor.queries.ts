@@ -1,5 +1,5 @@
 import { statement } from '../platform/database/index.js';
-import { IS_UNNAMED } from './leftovers.queries.js';
+import { IS_UNNAMED } from './orphaned-copies.queries.js';
 
 export const doctorStatements = {
   /** Live blobs outside the database: $3 of them after the one of $1 and $2. */

@@ -6,7 +6,7 @@ import { BlobStores } from './blob-stores.js';
 import { STAGED_FOR_MS } from './blob-sweeper.js';
 import { doctorStatements } from './doctor.queries.js';
 import { hasWhole } from './has-whole.js';
-import { type Leftover, Leftovers } from './leftovers.js';
+import { OrphanedCopies, type OrphanedCopy } from './orphaned-copies.js';
 
 interface Known {
   readonly workspaceId: string;
@@ -24,7 +24,7 @@ export class OrphansCheck {
   constructor(
     private readonly database: Database,
     private readonly stores: BlobStores,
-    private readonly leftovers: Leftovers,
+    private readonly orphanedCopies: OrphanedCopies,
   ) {}
 
   /**
@@ -55,9 +55,9 @@ export class OrphansCheck {
     }
   }
 
-  private async orphansIn(page: StoredObject[], store: BlobStore, now: Date): Promise<Leftover[]> {
+  private async orphansIn(page: StoredObject[], store: BlobStore, now: Date): Promise<OrphanedCopy[]> {
     const old = page.filter(({ modifiedAt }) => now.getTime() - modifiedAt.getTime() > STAGED_FOR_MS);
-    const orphans: Leftover[] = [];
+    const orphans: OrphanedCopy[] = [];
     for (const known of await this.known(old, store)) {
       if (await this.isNamed(known, store)) continue;
       const { workspaceId, id } = known;
@@ -69,10 +69,11 @@ export class OrphansCheck {
   }
 
   /** Returns those that are orphans still. */
-  private async sweep(found: readonly Leftover[], now: Date): Promise<Leftover[]> {
-    const orphans: Leftover[] = [];
-    for (const orphan of found) if (await this.leftovers.condemn(orphan, now)) orphans.push(orphan);
-    if (orphans.length > 0) await this.leftovers.sweep(now);
+  private async sweep(found: readonly OrphanedCopy[], now: Date): Promise<OrphanedCopy[]> {
+    const orphans: OrphanedCopy[] = [];
+    for (const orphan of found)
+      if (await this.orphanedCopies.markForDeletion(orphan, now)) orphans.push(orphan);
+    if (orphans.length > 0) await this.orphanedCopies.sweep(now);
     return orphans;
   }
 

@@ -1,5 +1,5 @@
 import { instantText, statement } from '../platform/database/index.js';
-import { openTo } from '../access/guards/index.js';
+import { accessCondition } from '../access/guards/index.js';
 
 /** As in the API, member by member. Paths are base64url and hashes are hex: nothing in them needs escaping. */
 const CHANGE = `
@@ -37,7 +37,7 @@ const filesPage = (condition: string, item: string): string => `
       SELECT * FROM files WHERE workspace_id = $1 AND ${condition} AND id > asked.start ORDER BY id LIMIT asked.size
     ) rows
   ) page
-  WHERE w.id = $1 AND ${openTo(4)}`;
+  WHERE w.id = $1 AND ${accessCondition(4)}`;
 
 /**
  * Pages of one workspace, each as one row, with its items as the text that the client gets: as rows they cost the service
@@ -66,6 +66,6 @@ export const pageStatements = {
          FROM changes c WHERE c.workspace_id = $1 AND c.cursor > asked.start ORDER BY c.cursor LIMIT asked.size
        ) rows
      ) page
-     WHERE w.id = $1 AND ${openTo(4)}`,
+     WHERE w.id = $1 AND ${accessCondition(4)}`,
   ),
 };

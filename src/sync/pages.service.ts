@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { Gatherer } from '../platform/async/index.js';
+import { BatchLoader } from '../platform/async/index.js';
 import { BEFORE_ALL_IDS, Database, type Statement } from '../platform/database/index.js';
-import { accessKey, Standings, WorkspaceClosed } from '../access/guards/index.js';
+import { accessKey, WorkspaceAccess, WorkspaceClosed } from '../access/guards/index.js';
 import type { WorkspaceRef } from '../access/index.js';
 import { refuseCursor } from './cursors.js';
 import { pageStatements } from './pages.queries.js';
@@ -46,7 +46,7 @@ export class Pages {
 
   constructor(
     private readonly database: Database,
-    private readonly standings: Standings,
+    private readonly workspaceAccess: WorkspaceAccess,
   ) {}
 
   /** `{ files, cursor, nextPageCursor, hasMore }`: live files above an id, and a head that the page is at least as new as. */
@@ -72,8 +72,8 @@ export class Pages {
     return `{"changes":[${items}],"cursor":${last ?? cursor},"hasMore":${hasMore}}`;
   }
 
-  private gatherer<Row>(query: Statement): Gatherer<Ask, Row> {
-    return new Gatherer(MOST_ROWS, (asks) => this.read<Row>(query, asks));
+  private gatherer<Row>(query: Statement): BatchLoader<Ask, Row> {
+    return new BatchLoader(MOST_ROWS, (asks) => this.read<Row>(query, asks));
   }
 
   /** All of one caller, in one workspace. Even an empty page is a row. @throws WorkspaceClosed */
@@ -85,7 +85,7 @@ export class Pages {
       id,
       asks.map(({ from }) => from),
       asks.map(({ limit }) => limit),
-      ...this.standings.accessParameters(caller),
+      ...this.workspaceAccess.accessParameters(caller),
     ]);
     if (rows.length === 0) throw new WorkspaceClosed();
     const pages = new Map(rows.map((row) => [row.place, row]));
@@ -93,5 +93,5 @@ export class Pages {
   }
 }
 
-const page = <Row>(pages: Gatherer<Ask, Row>, ask: Ask): Promise<Row> =>
-  pages.ask(accessKey(ask.workspace), ask, PAGE_ROWS + ask.limit);
+const page = <Row>(pages: BatchLoader<Ask, Row>, ask: Ask): Promise<Row> =>
+  pages.load(accessKey(ask.workspace), ask, PAGE_ROWS + ask.limit);

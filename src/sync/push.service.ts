@@ -1,11 +1,42 @@
 import { Injectable } from '@nestjs/common';
-import { Announcements, type FileRow, lockedFilesAt, lockLog, logDeletions } from '../files/index.js';
+import { ChangePublisher, type FileRow, lockedFilesAt, lockLog, logDeletions } from '../files/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, type Tx } from '../platform/database/index.js';
-import { type ChangesSince, judgeDeletion } from './conflicts.js';
 import { refuseCursor } from './cursors.js';
 import type { PushRequest } from './sync.dto.js';
 import { syncStatements } from './sync.queries.js';
+
+/** What the log holds of a file above a device's base cursor, seen from that device. */
+interface ChangesSince {
+  readonly fileId: string;
+  readonly byOthers: boolean;
+  /** The device's own latest change; null when it has made none. */
+  readonly ownAction: 'upsert' | 'delete' | null;
+  readonly ownHash: string | null;
+  /** What the device itself has deleted. */
+  readonly deletedHashes: readonly string[];
+}
+
+type Verdict = 'landed' | 'conflict' | 'apply';
+
+/**
+ * Decides a pushed deletion of a live file.
+ * Rule 3 first: when the device's own latest word above its base is this very delete, the push is a retry of what
+ * landed, whoever has revived the file since. So it is after an own upload, unless the live content is what the push
+ * names or it names none: then it may as well be deleted for the second time.
+ */
+function judgeDeletion(
+  pushedHash: string | null,
+  liveHash: string,
+  since: ChangesSince | undefined,
+): Verdict {
+  if (!since) return 'apply';
+  const isLatestWord = since.ownAction === 'delete' && (pushedHash === null || pushedHash === since.ownHash);
+  const isOfBefore =
+    pushedHash !== null && pushedHash !== liveHash && since.deletedHashes.includes(pushedHash);
+  if (isLatestWord || isOfBefore) return 'landed';
+  return since.byOthers ? 'conflict' : 'apply';
+}
 
 export interface Pushed {
   readonly cursor: number;
@@ -19,7 +50,7 @@ export class Push {
   constructor(
     private readonly database: Database,
     private readonly clock: Clock,
-    private readonly announcements: Announcements,
+    private readonly changePublisher: ChangePublisher,
   ) {}
 
   /**
@@ -54,7 +85,7 @@ export class Push {
         ),
       };
     });
-    if (deleted > 0) this.announcements.changed(workspaceId, deviceId, 'delete', deleted);
+    if (deleted > 0) this.changePublisher.changed(workspaceId, deviceId, 'delete', deleted);
     return pushed;
   }
 }

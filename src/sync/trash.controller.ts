@@ -1,11 +1,55 @@
 import { Controller, Get, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CurrentWorkspace, OwnedWorkspace, Scopes, type WorkspaceRef } from '../access/index.js';
+import {
+  arrayOf,
+  BOOLEAN,
+  COUNT,
+  Documented,
+  INSTANT,
+  json,
+  named,
+  nullable,
+  objectOf,
+  ORDINAL,
+  SHA256_HEX,
+  UUID,
+} from '../api-docs/index.js';
 import { sendJsonText } from '../platform/http/index.js';
-import { Documented } from '../api-docs/index.js';
 import { clampTextLimit, pageCursorIn } from './limits.js';
 import { Pages } from './pages.service.js';
-import { TRASH_DOCS } from './trash.docs.js';
+import { PAGE_QUERY, PATH } from './sync.docs.js';
+import type { TrashedFileWire } from './sync.wire.js';
+
+const TRASHED_FILE = named(
+  'TrashedFile',
+  objectOf<TrashedFileWire>({
+    id: UUID,
+    encrypted_path: PATH,
+    content_hash: SHA256_HEX,
+    encrypted_size: COUNT,
+    version: ORDINAL,
+    deleted_at: INSTANT,
+  }),
+);
+
+const TRASH = objectOf<Record<'files' | 'nextPageCursor' | 'hasMore', unknown>>({
+  files: arrayOf(TRASHED_FILE),
+  nextPageCursor: nullable(UUID),
+  hasMore: BOOLEAN,
+});
+
+const TRASH_DOCS = {
+  tag: 'Files',
+  operations: {
+    list: {
+      summary: 'The deleted files, page by page',
+      description: 'Their versions are listed, downloaded and restored as those of live files.',
+      query: PAGE_QUERY,
+      answers: { 200: json('a page, by file id', TRASH), 400: 'pageCursor is no file id' },
+    },
+  },
+} as const;
 
 @Controller('api/v1/workspaces/:id/trash')
 @Documented(TRASH_DOCS)

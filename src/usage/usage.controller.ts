@@ -1,10 +1,58 @@
 import { Controller, Get } from '@nestjs/common';
-import { StorageQuota, storageUsageWire } from '../assets/index.js';
 import { BoundTokensToo, CurrentPrincipal, type Principal, Scopes } from '../access/index.js';
-import { DocumentQuota } from '../files/index.js';
-import { Documented } from '../api-docs/index.js';
-import { USAGE_DOCS } from './usage.docs.js';
-import { type UsageWire, workspaceUsageWire } from './usage.wire.js';
+import { arrayOf, COUNT, Documented, json, named, objectOf, UUID } from '../api-docs/index.js';
+import { STORAGE_USAGE, StorageQuota, storageUsageWire, type StorageUsageWire } from '../assets/index.js';
+import { DocumentQuota, type WorkspaceUsage } from '../files/index.js';
+
+interface UsageWire {
+  documents: DocumentUsageWire;
+  assets: StorageUsageWire;
+}
+
+interface DocumentUsageWire {
+  usedBytes: number;
+  /** 0: unlimited. */
+  quotaBytes: number;
+  workspaces: WorkspaceUsageWire[];
+}
+
+type WorkspaceUsageWire = WorkspaceUsage;
+
+function workspaceUsageWire({ id, usedBytes, files }: WorkspaceUsage): WorkspaceUsageWire {
+  return { id, usedBytes, files };
+}
+
+const WORKSPACE = named(
+  'WorkspaceUsage',
+  objectOf<WorkspaceUsageWire>({ id: UUID, usedBytes: COUNT, files: COUNT }),
+);
+
+const DOCUMENTS = named(
+  'DocumentUsage',
+  objectOf<DocumentUsageWire>({
+    usedBytes: COUNT,
+    quotaBytes: { ...COUNT, description: '0: unlimited.' },
+    workspaces: arrayOf(WORKSPACE),
+  }),
+);
+
+const USAGE_DOCS = {
+  tag: 'Usage',
+  operations: {
+    get: {
+      summary: 'What the account takes up, and what it may',
+      description:
+        'Of documents: the bytes of all versions that are kept, each blob once. `files` are live ones. A token that is ' +
+        'bound to a workspace sees that one alone, and the sums of the account.',
+      answers: {
+        200: json(
+          'documents by workspace, and assets',
+          objectOf<UsageWire>({ documents: DOCUMENTS, assets: STORAGE_USAGE }),
+        ),
+      },
+    },
+  },
+} as const;
 
 @Controller('api/v1/usage')
 @Documented(USAGE_DOCS)

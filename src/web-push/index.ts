@@ -1,3 +1,2 @@
-export { generateVapidKeys } from './vapid-keys.js';
 export { WebPushModule } from './web-push.module.js';
-export { WebPush } from './web-push.service.js';
+export { generateVapidKeys, WebPush } from './web-push.service.js';

@@ -5,6 +5,8 @@ import {
   type OnApplicationShutdown,
 } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
+import { createECDH } from 'node:crypto';
+import webPush from 'web-push';
 import { Configuration } from '../config/index.js';
 import { EventBus, type Topic } from '../platform/events/index.js';
 import { Log } from '../platform/log/index.js';
@@ -12,7 +14,27 @@ import { ASSETS, CHANGES, type Committed } from '../workspaces/index.js';
 import { type LiveCheck, PushDispatcher } from './push-dispatcher.js';
 import { type Announcement, PushQueue } from './push-queue.js';
 import type { PushType } from './push-sender.js';
-import { isVapidKeyPair } from './vapid-keys.js';
+
+/** The key pair by which push services know this service, both halves in base64url. */
+interface VapidKeys {
+  readonly publicKey: string;
+  readonly privateKey: string;
+}
+
+export function generateVapidKeys(): VapidKeys {
+  return webPush.generateVAPIDKeys();
+}
+
+/** Whether two keys are halves of one. */
+export function isVapidKeyPair(publicKey?: string, privateKey?: string): boolean {
+  const curve = createECDH('prime256v1');
+  try {
+    curve.setPrivateKey(privateKey ?? '', 'base64url');
+    return curve.getPublicKey('base64url') === publicKey;
+  } catch {
+    return false;
+  }
+}
 
 const LOOK_EVERY_MS = 1_000;
 

@@ -3,7 +3,7 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { isUUID } from 'class-validator';
 import { IsNull, Repository } from 'typeorm';
 import type { Principal } from '../access/index.js';
-import { type AccessRequirements, Standings } from '../access/guards/index.js';
+import { type AccessRequirements, WorkspaceAccess } from '../access/guards/index.js';
 import { equalSecrets } from '../auth/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Conflict, NotFound } from '../platform/http/index.js';
@@ -22,7 +22,7 @@ type Owner = Pick<Principal, 'userId' | 'workspaceId'>;
 export class Workspaces {
   constructor(
     @InjectRepository(WorkspaceEntity) private readonly workspaces: Repository<WorkspaceEntity>,
-    private readonly standings: Standings,
+    private readonly workspaceAccess: WorkspaceAccess,
     private readonly deletion: WorkspaceDeletion,
     private readonly rateLimiter: RateLimiter,
     private readonly clock: Clock,
@@ -35,7 +35,7 @@ export class Workspaces {
   async requireOwned(id: string, { userId, workspaceId }: Owner): Promise<string> {
     const wanted = id.toLowerCase();
     const isInReach = isUUID(wanted) && (workspaceId === null || workspaceId === wanted);
-    if (!isInReach || !(await this.standings.check(userId, OWNERSHIP_ALONE, wanted)))
+    if (!isInReach || !(await this.workspaceAccess.check(userId, OWNERSHIP_ALONE, wanted)))
       throw new NotFound('workspace not found');
     return wanted;
   }

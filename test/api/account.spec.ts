@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import supertest from 'supertest';
 import { AccountDeletion } from '../../src/account/account-deletion.js';
-import { OwedCancellations } from '../../src/account/owed-cancellations.js';
+import { CancellationOutbox } from '../../src/account/cancellation-outbox.js';
 import { NightlyJobs } from '../../src/platform/jobs/index.js';
 import { WorkspacePurge } from '../../src/workspaces/index.js';
 import { assetToken, TestAssets } from '../kit/assets.js';
@@ -310,7 +310,7 @@ describe('the subscription of a deleted account', () => {
   });
 
   it('is retried after every call for it, including a call at the moment a pass ends', async () => {
-    const cancellations = first.app.get(OwedCancellations);
+    const cancellations = first.app.get(CancellationOutbox);
     for (let moment = 0; moment < 12; moment++) {
       await cancellations.settled(); // what deletions before have asked for
       let passes = 0;
@@ -339,10 +339,10 @@ describe('the subscription of a deleted account', () => {
     Object.assign(provider, { status, body });
     await remove(user).expect(200);
     await eventually(() => expect(provider.asked).toHaveLength(1));
-    expect(await first.app.get(OwedCancellations).settle()).toEqual({ cancelled: 0, failed: 1 });
+    expect(await first.app.get(CancellationOutbox).settle()).toEqual({ cancelled: 0, failed: 1 });
     expect(first.logged()).toContain(`the payment provider answers ${status}`);
     Object.assign(provider, { status: 200, body: undefined });
-    expect(await first.app.get(OwedCancellations).settle()).toEqual({ cancelled: 1, failed: 0 });
+    expect(await first.app.get(CancellationOutbox).settle()).toEqual({ cancelled: 1, failed: 0 });
   });
 
   it('is settled when the provider reports that it no longer exists', async () => {
@@ -360,7 +360,7 @@ describe('the subscription of a deleted account', () => {
     expect(provider.asked).toEqual([]);
     expect(await owed()).toHaveLength(1);
     await third.close();
-    expect(await first.app.get(OwedCancellations).settle()).toEqual({ cancelled: 1, failed: 0 });
+    expect(await first.app.get(CancellationOutbox).settle()).toEqual({ cancelled: 1, failed: 0 });
   });
 });
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import supertest from 'supertest';
-import { SCOPES } from '../../src/access/principal.js';
+import { SCOPES } from '../../src/access/route-access.js';
 import { Blobs, BlobSweeper } from '../../src/storage/index.js';
 import { Database } from '../../src/platform/database/index.js';
 import { EventBus } from '../../src/platform/events/index.js';

@@ -1,5 +1,5 @@
 import { Subscriptions } from '../../src/billing/index.js';
-import type { Scope } from '../../src/access/principal.js';
+import type { Scope } from '../../src/access/route-access.js';
 import { type Answer, hangUp, send } from '../contract/routes/send.js';
 import { TestVault } from '../kit/automation.js';
 import { changedTables, checksums } from '../kit/checksums.js';

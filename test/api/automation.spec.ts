@@ -13,7 +13,7 @@ import {
   encryptLabel,
 } from '../../src/automation/vault-crypto.js';
 import { BadRequest } from '../../src/platform/http/index.js';
-import { PutQueue } from '../../src/files/put-queue.js';
+import { GroupCommitQueue } from '../../src/files/group-commit-queue.js';
 import { type NoteAnswer, TestVault } from '../kit/automation.js';
 import { eventually, sha256, startService, TestSocket, type TestService } from '../kit/index.js';
 import { expectReplayLaw } from '../kit/oracles.js';
@@ -57,7 +57,7 @@ async function allAtTheLock(...requests: supertest.Test[]): Promise<supertest.Re
       const [atTheLock] = await service.database.query<{ count: number }>(
         `SELECT count(*)::int FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
       );
-      expect((atTheLock?.count ?? 0) + service.app.get(PutQueue).waiting).toBeGreaterThanOrEqual(
+      expect((atTheLock?.count ?? 0) + service.app.get(GroupCommitQueue).waiting).toBeGreaterThanOrEqual(
         answers.length,
       );
     });

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { generateVapidKeys } from '../../src/web-push/vapid-keys.js';
+import { generateVapidKeys } from '../../src/web-push/web-push.service.js';
 import { DEVICE_ID, Devices } from '../../src/devices/index.js';
 import {
   eventually,

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { Database, type Statement } from '../../src/platform/database/index.js';
 import { accessTokenStatements } from '../../src/access-tokens/access-tokens.queries.js';
 import { deviceStatements } from '../../src/devices/devices.queries.js';
-import { workspacesOfUserStatements } from '../../src/workspaces/workspaces-of-user.queries.js';
+import { workspacesOfUserStatements } from '../../src/workspaces/workspaces-of-user.js';
 import { startService, type TestService, type TestUser } from '../kit/index.js';
 import { headOf, openSocket } from '../kit/raw-http.js';
 

@@ -5,7 +5,7 @@ import { BlobUpkeep } from '../../src/storage/index.js';
 import { NightlyJobs } from '../../src/platform/jobs/index.js';
 import { InFlightRequests } from '../../src/platform/http/index.js';
 import { MetricsServer } from '../../src/platform/metrics/index.js';
-import { generateVapidKeys } from '../../src/web-push/vapid-keys.js';
+import { generateVapidKeys } from '../../src/web-push/web-push.service.js';
 import { createApp } from '../../src/app.js';
 import { loadConfiguration } from '../../src/config/index.js';
 import { DatabaseLink } from '../kit/database-link.js';
@@ -182,7 +182,7 @@ describe('GET /metrics', () => {
       customer: 'cus_unknown',
       status: 'active',
     });
-    const outcome = { outcome: 'about nobody we know' };
+    const outcome = { outcome: 'unknown_customer' };
     expect(await moved('cloud_sync_payment_events_total', outcome, () => send(event).expect(200))).toEqual({
       here: 1,
       there: 0,
@@ -223,8 +223,8 @@ describe('GET /metrics', () => {
       const exposition = await Exposition.of(at);
       expect(exposition.value('cloud_sync_blobs_waiting', { state: 'staged' })).toBe(2);
       expect(exposition.value('cloud_sync_blobs_waiting_oldest_seconds', { state: 'staged' })).toBe(7_200);
-      expect(exposition.value('cloud_sync_blobs_waiting', { state: 'dying' })).toBe(0);
-      expect(exposition.value('cloud_sync_blobs_waiting_oldest_seconds', { state: 'dying' })).toBe(0);
+      expect(exposition.value('cloud_sync_blobs_waiting', { state: 'pending_delete' })).toBe(0);
+      expect(exposition.value('cloud_sync_blobs_waiting_oldest_seconds', { state: 'pending_delete' })).toBe(0);
     }
     service.clock.resume();
     service.clock.advance(2_000);

@@ -1,8 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import supertest from 'supertest';
 import { Suspensions } from '../../src/auth/index.js';
-import { generateVapidKeys } from '../../src/web-push/vapid-keys.js';
-import { WebPush } from '../../src/web-push/web-push.service.js';
+import { generateVapidKeys, WebPush } from '../../src/web-push/web-push.service.js';
 import { EventBus } from '../../src/platform/events/index.js';
 import { TokenWatch } from '../../src/realtime/token-watch.js';
 import { CHANGES } from '../../src/workspaces/index.js';

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PutQueue } from '../../src/files/put-queue.js';
+import { GroupCommitQueue } from '../../src/files/group-commit-queue.js';
 import { TestAssets } from '../kit/assets.js';
 import {
   eventually,
@@ -209,7 +209,7 @@ describe('an upload that would cross the quota', () => {
     const notes = await alice.workspace('notes');
     await notes.put('YQ', filled(QUOTA - 100)).expect(201);
     const log = await holdRow(service.database, 'workspaces', 'id', notes.id);
-    const queue = service.app.get(PutQueue);
+    const queue = service.app.get(GroupCommitQueue);
     const answers: Promise<number>[] = [];
     for (const [at, size] of [10, 95, 20, 65, 6, 5].entries()) {
       const upload = notes.put(`c${at}`, filled(size, String(at))).ok(() => true);

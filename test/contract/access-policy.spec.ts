@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { Controller, Get, Module } from '@nestjs/common';
 import { DiscoveryModule, NestFactory } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
-import { AccessCheck } from '../../src/access/guards/route-access-check.js';
+import { RouteAccessCheck } from '../../src/access/guards/route-access-check.js';
 import {
   BoundTokensToo,
   Interactive,
@@ -80,7 +80,7 @@ class Unclear {
 
 async function boot(...controllers: (new () => unknown)[]): Promise<void> {
   class TestModule {}
-  Module({ imports: [DiscoveryModule], controllers, providers: [AccessCheck] })(TestModule);
+  Module({ imports: [DiscoveryModule], controllers, providers: [RouteAccessCheck] })(TestModule);
   const app = await NestFactory.create(TestModule, new FastifyAdapter(), {
     logger: false,
     abortOnError: false,

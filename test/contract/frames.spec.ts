@@ -7,7 +7,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import type { Admission } from '../../src/realtime/admission.js';
 import { CloseCode } from '../../src/realtime/close-codes.js';
 import { Connection } from '../../src/realtime/connection.js';
-import { textFrame } from '../../src/realtime/frames.js';
+import { textFrame } from '../../src/realtime/messages.js';
 import { eventually } from '../kit/index.js';
 
 const UPGRADE = [

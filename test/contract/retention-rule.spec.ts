@@ -1,5 +1,5 @@
 import { createLogger, Log as ServiceLog } from '../../src/platform/log/index.js';
-import { createDataSource, Database, Turns } from '../../src/platform/database/index.js';
+import { createDataSource, Database, StatementLimiter } from '../../src/platform/database/index.js';
 import { versionsToThin } from '../../src/retention/retention-rule.js';
 import { Retention } from '../../src/retention/index.js';
 import {
@@ -42,7 +42,7 @@ beforeAll(async () => {
   const settings = { poolSize: 2, entities: [], onPoolError: () => undefined };
   own = new Database(
     await createDataSource({ target: database.url, ...settings }).initialize(),
-    new Turns({ atOnce: Infinity }),
+    new StatementLimiter({ atOnce: Infinity }),
   );
   retention = new Retention(own, new MovableClock(), new ServiceLog(createLogger('silent')));
   userId = await writeUser(database.query);

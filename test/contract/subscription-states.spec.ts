@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fold, type PaymentEvent } from '../../src/billing/fold.js';
+import { type PaymentEvent, replayEvents } from '../../src/billing/replay-events.js';
 import { FREE, type SubscriptionState } from '../../src/billing/subscription-state.js';
 import { statesDocument } from '../../src/billing/states-document.js';
 import {
@@ -92,7 +92,7 @@ const BY_EVENT = PAIRS.filter(
 
 describe('an event about the current subscription', () => {
   it.each(BY_EVENT)('%s, %s → %s', (from, cause, to) => {
-    const { state, applied } = fold(held(from), [event(cause, 'sub_held')]);
+    const { state, applied } = replayEvents(held(from), [event(cause, 'sub_held')]);
     expect(state.status).toBe(to ?? from);
     expect(applied).toHaveLength(to ? 1 : 0);
     if (!to) expect(state).toEqual(held(from));
@@ -105,7 +105,7 @@ describe('an event about another subscription than the current one', () => {
   it.each(BY_EVENT)(
     '%s, %s: takes over when it is trialing, active or past due (in itself: %s)',
     (from, cause, to) => {
-      const { state } = fold(held(from), [event(cause, 'sub_other')]);
+      const { state } = replayEvents(held(from), [event(cause, 'sub_other')]);
       if (takesOver.has(cause)) expect(state).toMatchObject({ status: to, subscriptionId: 'sub_other' });
       else expect(state).toEqual(held(from));
     },
@@ -117,19 +117,20 @@ describe('a grant until a time', () => {
   const failed = (at: Date): PaymentEvent => event('payment_failed', 'sub_other', at);
 
   it('applies to a failed payment before its end, and not from then on', () => {
-    expect(fold(granted, [failed(new Date(LATER.getTime() - 1))]).state.status).toBe('past_due');
-    expect(fold(granted, [failed(LATER)]).state).toEqual(granted);
+    expect(replayEvents(granted, [failed(new Date(LATER.getTime() - 1))]).state.status).toBe('past_due');
+    expect(replayEvents(granted, [failed(LATER)]).state).toEqual(granted);
   });
 
   it('ends only without a subscription of the provider', () => {
     const bought = { ...granted, subscriptionId: 'sub_held' };
-    expect(fold(bought, [event('payment_failed', 'sub_held')]).state.status).toBe('past_due');
+    expect(replayEvents(bought, [event('payment_failed', 'sub_held')]).state.status).toBe('past_due');
   });
 });
 
 describe('the time since when a subscription is past due', () => {
   const at = (minute: number): Date => new Date(THEN.getTime() + minute * 60_000);
-  const since = (...events: PaymentEvent[]): Date | null => fold(held('active'), events).state.pastDueSince;
+  const since = (...events: PaymentEvent[]): Date | null =>
+    replayEvents(held('active'), events).state.pastDueSince;
 
   it('is that of the first failure, however often it fails again', () => {
     expect(since(event('payment_failed', 'sub_held', at(1)), event('past_due', 'sub_held', at(2)))).toEqual(
@@ -146,7 +147,7 @@ describe('the time since when a subscription is past due', () => {
 });
 
 describe('events of one second', () => {
-  const kinds = (...list: PaymentEvent[]): SubscriptionStatus => fold(FREE, list).state.status;
+  const kinds = (...list: PaymentEvent[]): SubscriptionStatus => replayEvents(FREE, list).state.status;
   const created = { ...event('active', 'sub_held'), kind: 'created' as const };
 
   it('are applied in the order of their arrival', () => {
@@ -180,20 +181,20 @@ describe("the service's own trial", () => {
     'goes on when a purchase is broken off before it was paid: incomplete, then %s',
     (cause) => {
       const events = [event('incomplete', 'sub_new', THEN), event(cause, 'sub_new')];
-      expect(fold(trial, events)).toEqual({ state: trial, applied: [] });
-      expect(fold(trial, events.toReversed())).toEqual({ state: trial, applied: [] });
+      expect(replayEvents(trial, events)).toEqual({ state: trial, applied: [] });
+      expect(replayEvents(trial, events.toReversed())).toEqual({ state: trial, applied: [] });
     },
   );
 
   it('gives way when the purchase succeeds', () => {
-    const { state } = fold(trial, [event('incomplete', 'sub_new', THEN), event('active', 'sub_new')]);
+    const { state } = replayEvents(trial, [event('incomplete', 'sub_new', THEN), event('active', 'sub_new')]);
     expect(state).toMatchObject({ status: 'active', subscriptionId: 'sub_new', trialStart: THEN });
   });
 
   it('has ended for an event that happened after its end', () => {
     const after = event('payment_failed', 'sub_new', new Date('2026-03-31T12:00:00Z'));
-    expect(fold(trial, [after]).state).toEqual(trial);
+    expect(replayEvents(trial, [after]).state).toEqual(trial);
     const before = event('payment_failed', 'sub_new', new Date('2026-03-31T11:59:59Z'));
-    expect(fold(trial, [before]).state.status).toBe('past_due');
+    expect(replayEvents(trial, [before]).state.status).toBe('past_due');
   });
 });

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { DECODING } from '../../src/assets/decode-slots.js';
+import { DECODING } from '../../src/assets/upload-bodies.js';
 import { UploadBody } from '../../src/assets/upload-body.js';
 import { UploadScanner } from '../../src/assets/upload-scanner.js';
 import { BadRequest, parseJsonObject, ServiceUnavailable } from '../../src/platform/http/index.js';

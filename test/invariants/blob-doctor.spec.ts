@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { BlobStores } from '../../src/storage/blob-stores.js';
 import type { BlobStore } from '../../src/storage/blob-store.js';
 import { BlobMover } from '../../src/storage/index.js';
-import { Leftovers } from '../../src/storage/leftovers.js';
+import { OrphanedCopies } from '../../src/storage/orphaned-copies.js';
 import { Doctor, type Finding } from '../../src/platform/doctor/index.js';
 import { startService, type TestService, type TestWorkspace } from '../kit/index.js';
 import { describeWithTestServers, startS3, type TestS3 } from '../kit/s3.js';
@@ -227,7 +227,7 @@ describeWithTestServers('the doctor, with S3', () => {
     beforeEach(async () => {
       const { app } = other;
       const sweep = (): Promise<unknown> =>
-        app.get(Leftovers).sweep(new Date(other.clock.now().getTime() + 2 * HOUR));
+        app.get(OrphanedCopies).sweep(new Date(other.clock.now().getTime() + 2 * HOUR));
       for (const to of ['s3', 'disk'] as const) {
         await app.get(BlobMover).moveAll(to);
         await sweep();
@@ -339,7 +339,7 @@ describeWithTestServers('the doctor, with S3', () => {
       const key = await lost();
       expect(await examine({ fix: true }, other)).toMatchObject([elsewhere(key, true)]);
       const late = new Date(service.clock.now().getTime() + 2 * HOUR);
-      expect(await other.app.get(Leftovers).sweep(late)).toEqual({ gone: 1, stuck: 0 }); // of the other file
+      expect(await other.app.get(OrphanedCopies).sweep(late)).toEqual({ gone: 1, stuck: 0 }); // of the other file
       await notes.as(notes.user.at(other.url)).get('large').expect(200);
       expect(await locationOf(key)).toBe('disk');
       expect(await service.database.query('SELECT FROM blob_leftovers')).toEqual([]);
@@ -363,9 +363,9 @@ describeWithTestServers('the doctor, with S3', () => {
     ])('are never swept while the bytes that the row names %s', async (_, damage) => {
       const key = await lost();
       await damage(key);
-      const leftovers = other.app.get(Leftovers);
+      const orphanedCopies = other.app.get(OrphanedCopies);
       const late = new Date(service.clock.now().getTime() + 2 * HOUR);
-      expect(await leftovers.sweep(late)).toEqual({ gone: 1, stuck: 1 });
+      expect(await orphanedCopies.sweep(late)).toEqual({ gone: 1, stuck: 1 });
       expect(other.logged()).toContain('a copy is kept: the place that the row names has not its bytes');
       expect(await examine({ fix: true }, other)).toMatchObject([elsewhere(key, true)]);
       await notes.as(notes.user.at(other.url)).get('large').expect(200);
@@ -374,10 +374,10 @@ describeWithTestServers('the doctor, with S3', () => {
     it('are swept when those in the bucket are restored', async () => {
       const [content, key] = [await notes.get('large').expect(200), await lost()];
       const late = new Date(service.clock.now().getTime() + 2 * HOUR);
-      const leftovers = other.app.get(Leftovers);
-      expect(await leftovers.sweep(late)).toEqual({ gone: 1, stuck: 1 });
+      const orphanedCopies = other.app.get(OrphanedCopies);
+      expect(await orphanedCopies.sweep(late)).toEqual({ gone: 1, stuck: 1 });
       await bucket.put(key, content.body as Buffer);
-      expect(await leftovers.sweep(late)).toEqual({ gone: 1, stuck: 0 });
+      expect(await orphanedCopies.sweep(late)).toEqual({ gone: 1, stuck: 0 });
       expect(await examine({ isDeep: true, inMs: 2 * HOUR }, other)).toEqual([]);
     });
 

@@ -5,7 +5,7 @@ import { Configuration } from '../../src/config/index.js';
 import { BlobStores } from '../../src/storage/blob-stores.js';
 import { type BlobLocation, BlobMover, BlobUpkeep, type Moved } from '../../src/storage/index.js';
 import type { BlobStore } from '../../src/storage/blob-store.js';
-import { Leftovers } from '../../src/storage/leftovers.js';
+import { OrphanedCopies } from '../../src/storage/orphaned-copies.js';
 import { FaultProxy } from '../kit/fault-proxy.js';
 import { startService, type TestService, type TestWorkspace } from '../kit/index.js';
 import { describeWithTestServers, startS3 } from '../kit/s3.js';
@@ -369,7 +369,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
       await standStill('disk', 'delete', async () => {
         await sweepOfTwo();
         const copy = { location: 'disk' as const, workspaceId, id };
-        expect(await two.app.get(Leftovers).announce(copy)).toBe(true);
+        expect(await two.app.get(OrphanedCopies).announce(copy)).toBe(true);
       });
       await sweepIn(2 * HOUR);
       expect(await leftovers()).toBe(1);

@@ -6,7 +6,7 @@ import { Search } from '../../src/automation/search/search.service.js';
 import type { Vault } from '../../src/automation/vault.js';
 import { Projections } from '../../src/checkpoints/index.js';
 import { PushQueue } from '../../src/web-push/push-queue.js';
-import { Database, Turns } from '../../src/platform/database/index.js';
+import { Database, StatementLimiter } from '../../src/platform/database/index.js';
 import type { FairSemaphore } from '../../src/platform/limits/index.js';
 import { requestScope } from '../../src/platform/log/index.js';
 import { WorkspacePurge } from '../../src/workspaces/index.js';
@@ -194,7 +194,7 @@ describe('turns at the database', () => {
     requestScope.run({ id: randomUUID(), network: 'network:203.0.113.7', userId }, work);
 
   /** Statements and transactions of users that are held until they are let go, and the order in which they began. */
-  function held(turns: Turns) {
+  function held(limiter: StatementLimiter) {
     const begun: string[] = [];
     const ends: (() => void)[] = [];
     const work = (name: string) => (): Promise<void> => {
@@ -203,8 +203,8 @@ describe('turns at the database', () => {
     };
     return {
       begun,
-      statement: (name: string) => as(name, () => turns.during(work(name))),
-      transaction: (name: string) => as(name, () => turns.transaction(work(name))),
+      statement: (name: string) => as(name, () => limiter.run(work(name))),
+      transaction: (name: string) => as(name, () => limiter.transaction(work(name))),
       async finishOne(): Promise<void> {
         ends.shift()?.();
         await new Promise(setImmediate);
@@ -216,20 +216,20 @@ describe('turns at the database', () => {
   }
 
   it.each(['statement', 'transaction'] as const)('go round robin between users: %s', async (kind) => {
-    const turns = new Turns({ atOnce: 1, connections: 1, patienceMs: 60_000 });
-    const all = held(turns);
+    const limiter = new StatementLimiter({ atOnce: 1, connections: 1, patienceMs: 60_000 });
+    const all = held(limiter);
     const names = ['hostile', 'hostile', 'hostile', 'hostile', 'victim', 'victim'];
     const done = names.map((name) => all[kind](name));
-    expect(turns.waiting).toBe(5);
+    expect(limiter.waiting).toBe(5);
     await all.finish();
     await Promise.all(done);
     expect(all.begun).toEqual(['hostile', 'hostile', 'victim', 'hostile', 'victim', 'hostile']);
-    expect(turns.waiting).toBe(0);
+    expect(limiter.waiting).toBe(0);
   });
 
   it('come to earlier callers although new users keep coming', async () => {
-    const turns = new Turns({ atOnce: 1, connections: 1, patienceMs: 60_000 });
-    const all = held(turns);
+    const limiter = new StatementLimiter({ atOnce: 1, connections: 1, patienceMs: 60_000 });
+    const all = held(limiter);
     const done = ['a', 'b', 'b', 'c'].map((name) => all.statement(name));
     await all.finishOne();
     done.push(...['d', 'e'].map((name) => all.statement(name)));
@@ -239,20 +239,20 @@ describe('turns at the database', () => {
   });
 
   it('leave no statement to the pool, however long they wait: a transaction waits for a connection alone', async () => {
-    const turns = new Turns({ atOnce: 1, connections: 3, patienceMs: 1 });
-    const all = held(turns);
+    const limiter = new StatementLimiter({ atOnce: 1, connections: 3, patienceMs: 1 });
+    const all = held(limiter);
     const done = ['a', 'b', 'c', 'd', 'e'].map((name) => all.statement(name));
     await eventually(() => expect(all.begun).toEqual(['a', 'b', 'c']));
     done.push(all.transaction('f'));
-    expect([all.begun.length, turns.waiting]).toEqual([3, 3]);
+    expect([all.begun.length, limiter.waiting]).toEqual([3, 3]);
     await all.finish();
     await Promise.all(done);
-    expect(turns.waiting).toBe(0);
+    expect(limiter.waiting).toBe(0);
   });
 
   it('leave room for others: one user does not get all of them', async () => {
-    const turns = new Turns({ atOnce: 5, connections: 10, patienceMs: 1 });
-    const all = held(turns);
+    const limiter = new StatementLimiter({ atOnce: 5, connections: 10, patienceMs: 1 });
+    const all = held(limiter);
     const begun = (name: string): number => all.begun.filter((one) => one === name).length;
     const done = times(8, () => all.statement('a')); // alone
     expect(begun('a')).toBe(4);

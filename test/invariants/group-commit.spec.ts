@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { randomBytes } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 import { lockLog } from '../../src/files/index.js';
-import { PutQueue } from '../../src/files/put-queue.js';
+import { GroupCommitQueue } from '../../src/files/group-commit-queue.js';
 import { Database } from '../../src/platform/database/index.js';
 import { DatabaseLink } from '../kit/database-link.js';
 import {
@@ -66,7 +66,7 @@ describe('uploads to one workspace at once', () => {
     );
     const release = await locked(notes);
     const sent = times(COUNT, (i) => notes.put(`file-${i}`, contents[i]!));
-    await eventually(() => expect(service.app.get(PutQueue).waiting).toBe(COUNT - 1));
+    await eventually(() => expect(service.app.get(GroupCommitQueue).waiting).toBe(COUNT - 1));
     await release();
     expect((await sent).map(({ status }) => status)).toEqual(Array<number>(COUNT).fill(201));
     expect(await commits(notes)).toBeLessThan(10);
@@ -98,7 +98,7 @@ describe('uploads to one workspace at once', () => {
     await times(20, (i) => notes.put(`path-${i}`, 'kept').expect(201));
     const release = await locked(notes);
     const sent = times(20, (i) => notes.put(`path-${i}`, 'overwritten').set('If-Match', '"x,*"'));
-    await eventually(() => expect(service.app.get(PutQueue).waiting).toBe(19)); // for the first: they share a commit
+    await eventually(() => expect(service.app.get(GroupCommitQueue).waiting).toBe(19)); // for the first: they share a commit
     await release();
     expect(new Set((await sent).map(({ status }) => status))).toEqual(new Set([412]));
   });
@@ -110,7 +110,7 @@ describe('uploads to one workspace at once', () => {
       CREATE TRIGGER refuse BEFORE INSERT ON files FOR EACH ROW WHEN (NEW.encrypted_path = 'poison') EXECUTE FUNCTION refuse()`);
     const release = await locked(notes);
     const sent = times(60, (i) => notes.put(i === 30 ? 'poison' : `file-${i}`, `content-${i}`));
-    await eventually(() => expect(service.app.get(PutQueue).waiting).toBe(59)); // for the first
+    await eventually(() => expect(service.app.get(GroupCommitQueue).waiting).toBe(59)); // for the first
     await release();
     const answers = await sent;
     expect(answers[30]?.status).toBe(500);
@@ -139,7 +139,7 @@ describe('uploads to one workspace at once', () => {
     const waiting = times(215, (i) =>
       all[i % 2]!.put(`file-${i}`, i % 16 < 14 ? 'x' : Buffer.alloc(70_000, i)).ok(() => true),
     );
-    await eventually(() => expect(service.app.get(PutQueue).waiting).toBe(200));
+    await eventually(() => expect(service.app.get(GroupCommitQueue).waiting).toBe(200));
     const { body, headers } = await notes.put('file-1', 'x').expect(503);
     expect(body).toEqual({ error: 'too many uploads at once: wait for your own to finish' });
     expect(headers['retry-after']).toBe('1');
@@ -158,7 +158,7 @@ describe('uploads to one workspace at once', () => {
     const notes = await workspace();
     const release = await locked(notes);
     const first = notes.put('first', 'x').ok(() => true);
-    const queue = service.app.get(PutQueue);
+    const queue = service.app.get(GroupCommitQueue);
     const before = queue.waiting;
     const late = times(3, (i) => notes.put(`late-${i}`, 'x').ok(() => true));
     await eventually(() => {

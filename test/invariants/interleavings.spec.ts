@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { PutQueue } from '../../src/files/put-queue.js';
+import { GroupCommitQueue } from '../../src/files/group-commit-queue.js';
 import { Database, type Statement } from '../../src/platform/database/index.js';
 import { EventBus } from '../../src/platform/events/index.js';
 import { Retention } from '../../src/retention/index.js';
@@ -180,7 +180,7 @@ describe('an upload that waits for the log while its workspace is deleted', () =
     const late = Object.entries(CONTENTS).flatMap(([path, content]) =>
       [1, 2].map((i) => [`${path}-${i}`, content] as const),
     );
-    const queue = service.app.get(PutQueue);
+    const queue = service.app.get(GroupCommitQueue);
     const sent: Promise<unknown>[] = [];
     let before: unknown[] = [];
     let commit = (): Promise<void> => Promise.resolve();

@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import type { Redis } from 'ioredis';
 import pg from 'pg';
-import { PutQueue } from '../../src/files/put-queue.js';
+import { GroupCommitQueue } from '../../src/files/group-commit-queue.js';
 import { Database } from '../../src/platform/database/index.js';
 import { EventBus } from '../../src/platform/events/index.js';
 import { EventCarrier } from '../../src/platform/events/event-carrier.js';
@@ -211,7 +211,7 @@ describe('two instances on one PostgreSQL', () => {
       const answers = Promise.all(paths.map(putThere));
       try {
         await waiting(1);
-        const queue = third.app.get(PutQueue, { strict: false });
+        const queue = third.app.get(GroupCommitQueue, { strict: false });
         await eventually(() => expect(queue.waiting).toBe(paths.length - 1));
       } finally {
         await release();

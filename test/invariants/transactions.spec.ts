@@ -3,7 +3,7 @@ import {
   createDataSource,
   Database,
   statement,
-  Turns,
+  StatementLimiter,
 } from '../../src/platform/database/index.js';
 import { createDatabase, startService, type TestService } from '../kit/index.js';
 
@@ -104,7 +104,7 @@ it('a lost connection of the pool is logged, except while the pool ends', async 
   const settings = { poolSize: 2, entities: [], onPoolError: (error: unknown) => told.push(error) };
   try {
     const source = await createDataSource({ target: database.url, ...settings }).initialize();
-    const { pool } = new Database(source, new Turns({ atOnce: Infinity }));
+    const { pool } = new Database(source, new StatementLimiter({ atOnce: Infinity }));
     const lost = new Error('terminating connection due to administrator command');
     pool.emit('error', lost);
     const ended = source.destroy();

@@ -284,7 +284,7 @@ describe('one event, delivered forty times at once on two instances', () => {
       .split('\n')
       .filter((line) => line.includes(event.id))
       .map((line) => (JSON.parse(line) as { outcome: string }).outcome);
-    expect(outcomes.sort()).toEqual(['applied', ...Array.from({ length: 39 }, () => 'known already')]);
+    expect(outcomes.sort()).toEqual(['applied', ...Array.from({ length: 39 }, () => 'duplicate')]);
   });
 });
 

@@ -124,7 +124,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'one-time token works twice',
     promise: 'A one-time token is good once, whoever comes first.',
-    file: 'src/auth/watched-pool.ts',
+    file: 'src/auth/identity-pool.ts',
     find: 'query: (...parts) => this.noting(() => query(...parts)),',
     replace: `query: (...parts) => this.noting(() => query(...parts.map((part) =>
         typeof part === 'string' ? part.replace(/^delete from "auth_verifications"(.*) returning .*$/s, 'select * from "auth_verifications"$1') : part))),`,
@@ -213,15 +213,15 @@ export const ACCESS_MUTANTS = [
     file: 'src/access/guards/workspace-access.queries.ts',
     find: 'return `w.deleted_at IS NULL AND w.user_id IS',
     replace: 'return `true OR w.deleted_at IS NULL AND w.user_id IS',
-    tests: [['test/api/standing.spec.ts', 'is refused at once']],
+    tests: [['test/api/workspace-access.spec.ts', 'is refused at once']],
   },
   {
     name: 'uploads of several callers share a commit',
     promise: 'Who may not write is refused, whoever else writes at the same time.',
-    file: 'src/files/put-queue.ts',
+    file: 'src/files/group-commit-queue.ts',
     find: 'const isOfAnother = keyOf(put) !== caller;',
     replace: 'const isOfAnother = false;',
-    tests: [['test/api/standing.spec.ts', 'waits for the same commit']],
+    tests: [['test/api/workspace-access.spec.ts', 'waits for the same commit']],
   },
   {
     name: 'faults are told before who may',
@@ -229,12 +229,12 @@ export const ACCESS_MUTANTS = [
     file: 'src/access/guards/workspace-access.filter.ts',
     find: 'if (!workspace || !isOfRequest(error)) {',
     replace: 'if (workspace !== null) {',
-    tests: [['test/api/standing.spec.ts', 'is told so before anything else']],
+    tests: [['test/api/workspace-access.spec.ts', 'is told so before anything else']],
   },
   {
     name: 'heads go to whoever else asked',
     promise: 'Reads that share a round trip each get their own answer.',
-    file: 'src/files/heads.ts',
+    file: 'src/files/file-content-loader.ts',
     find: '=> found.get(index + 1)',
     replace: '=> found.get(index + 1) ?? found.get(index)',
     tests: [['test/api/files.spec.ts', 'each of those that share a round trip']],
@@ -242,10 +242,10 @@ export const ACCESS_MUTANTS = [
   {
     name: 'heads are read for another caller',
     promise: 'Reads share a round trip only with those of the same caller.',
-    file: 'src/files/heads.ts',
-    find: 'this.asks.ask(accessKey(workspace), ',
-    replace: 'this.asks.ask(workspace.id, ',
-    tests: [['test/api/standing.spec.ts', 'with those of another caller']],
+    file: 'src/files/file-content-loader.ts',
+    find: 'this.batches.load(accessKey(workspace), ',
+    replace: 'this.batches.load(workspace.id, ',
+    tests: [['test/api/workspace-access.spec.ts', 'with those of another caller']],
   },
   {
     name: 'pages go to whoever else asked',
@@ -259,9 +259,9 @@ export const ACCESS_MUTANTS = [
     name: 'pages are read for another caller',
     promise: 'Reads share a round trip only with those of the same caller.',
     file: 'src/sync/pages.service.ts',
-    find: 'pages.ask(accessKey(ask.workspace), ',
-    replace: 'pages.ask(ask.workspace.id, ',
-    tests: [['test/api/standing.spec.ts', 'a pull or a snapshot in a round trip']],
+    find: 'pages.load(accessKey(ask.workspace), ',
+    replace: 'pages.load(ask.workspace.id, ',
+    tests: [['test/api/workspace-access.spec.ts', 'a pull or a snapshot in a round trip']],
   },
   {
     name: 'pages have no end together',
@@ -459,7 +459,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'a deletion stands where it came',
     promise: 'A deletion is applied last in its second.',
-    file: 'src/billing/fold.ts',
+    file: 'src/billing/replay-events.ts',
     find: "(kind === 'deleted' ? 1 : 0)",
     replace: "(kind === 'deleted' ? 0 : 0)",
     tests: [[EVENTS, 'of events of one second']],
@@ -467,7 +467,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'a deleted subscription comes back',
     promise: 'A deletion is final, whatever the time of later events.',
-    file: 'src/billing/fold.ts',
+    file: 'src/billing/replay-events.ts',
     find: 'else if (ended.has(event.subscriptionId)) continue;',
     replace: '',
     tests: [[EVENTS, 'does not come back by events']],

@@ -40,7 +40,7 @@ export const BYTES_MUTANTS = [
     name: 'thinned bytes not given back',
     promise: 'What retention removes counts no longer.',
     file: 'src/files/thinning.ts',
-    find: 'document_bytes - (SELECT sum(size)::bigint FROM dying)',
+    find: 'document_bytes - (SELECT sum(size)::bigint FROM marked)',
     replace: 'document_bytes',
     tests: [[DOCUMENT_USAGE, 'gets back what retention thins out']],
   },
@@ -144,7 +144,7 @@ export const BYTES_MUTANTS = [
     name: 'bytes removed of whatever was not acknowledged',
     promise: 'What may have been committed keeps its bytes.',
     file: 'src/storage/blobs.ts',
-    find: 'if (!(await this.condemn(workspaceId, id, lease)) || !lease.holds()) return;',
+    find: 'if (!(await this.markForDeletion(workspaceId, id, lease)) || !lease.holds()) return;',
     replace: '',
     faultIs500: true,
     tests: [[DATABASE_FAULTS, String.raw`at COMMIT \(.*\): 503`]],
@@ -226,7 +226,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'move condemns what it did not write',
     promise: 'A move that fails takes away nothing but its own copy.',
-    file: 'src/storage/leftovers.ts',
+    file: 'src/storage/orphaned-copies.ts',
     find: "if (written === 'nothing') {",
     replace: "if (written === 'nothing' && !copy) {",
     tests: [[MOVE, 'was restored from before a move']],
@@ -234,7 +234,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'last copy is swept',
     promise: 'A copy is swept only when the place that the row names has the bytes.',
-    file: 'src/storage/leftovers.ts',
+    file: 'src/storage/orphaned-copies.ts',
     find: 'if (named === null) return true;',
     replace: 'if (named === null || size !== null) return true;',
     tests: [[DOCTOR, 'never swept while']],
@@ -242,7 +242,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'sweeper goes on after its claim',
     promise: 'A sweeper whose claim has run out removes nothing.',
-    file: 'src/storage/leftovers.ts',
+    file: 'src/storage/orphaned-copies.ts',
     find: '(await this.isSpare(copy)) && lease.holds();',
     replace: 'this.isSpare(copy);',
     faultIs500: true,
@@ -252,11 +252,11 @@ export const BYTES_MUTANTS = [
     name: 'doctor deletes what a move has taken meanwhile',
     promise: 'The doctor takes no bytes from under a move.',
     file: 'src/storage/orphans-check.ts',
-    find: 'for (const orphan of found) if (await this.leftovers.condemn(orphan, now)) orphans.push(orphan);',
-    replace: `for (const orphan of found) {
-      await (await this.stores.at(orphan.location)).delete(blobKey(orphan.workspaceId, orphan.id));
-      orphans.push(orphan);
-    }`,
+    find: 'if (await this.orphanedCopies.markForDeletion(orphan, now)) orphans.push(orphan);',
+    replace: `{
+        await (await this.stores.at(orphan.location)).delete(blobKey(orphan.workspaceId, orphan.id));
+        orphans.push(orphan);
+      }`,
     tests: [[DOCTOR, 'meanwhile']],
   },
   {
@@ -313,7 +313,7 @@ export const BYTES_MUTANTS = [
     name: 'repeated upload is a conflict with itself',
     promise: 'An upload that is repeated under its key is answered as the first one was.',
     file: 'src/assets/asset-uploads.ts',
-    find: "if (standing?.tokenOfKey === token) return 'replay';",
+    find: "if (state?.tokenOfKey === token) return 'replay';",
     replace: '',
     tests: [['test/api/assets-idempotency.spec.ts']],
   },

@@ -57,7 +57,11 @@ export const LOG_MUTANTS = [
     SET head_cursor = greatest(w.head_cursor, change_cursor), live_files = w.live_files + (NOT is_live)::int
     WHERE w.id = p_workspace;`,
       },
-      { file: 'src/files/put-queue.ts', find: 'const BATCH_ROWS = 64;', replace: 'const BATCH_ROWS = 1;' },
+      {
+        file: 'src/files/group-commit-queue.ts',
+        find: 'const BATCH_ROWS = 64;',
+        replace: 'const BATCH_ROWS = 1;',
+      },
     ],
     tests: [['test/invariants/cursor-visibility.spec.ts', 'a follower on either instance']],
   },
@@ -211,7 +215,7 @@ export const LOG_MUTANTS = [
   {
     name: 'grouped upload is answered while it waits',
     promise: 'Nothing is acknowledged before its commit.',
-    file: 'src/files/put-queue.ts',
+    file: 'src/files/group-commit-queue.ts',
     find: 'line.push(waiting);',
     replace: "line.push(waiting); resolve({ outcome: 'created', fileId: put.fileId, version: 1 });",
     tests: [[GROUPS, 'a version each without']],
@@ -219,7 +223,7 @@ export const LOG_MUTANTS = [
   {
     name: 'refused upload fails those beside it',
     promise: 'An upload that the database refuses fails alone.',
-    file: 'src/files/put-queue.ts',
+    file: 'src/files/group-commit-queue.ts',
     find: 'if (batch.length === 1 || !isOfOneRow(error))',
     replace: 'if (batch.length <= BATCH_ROWS || !isOfOneRow(error))',
     tests: [[GROUPS, 'fail alone when the database refuses']],
@@ -227,7 +231,7 @@ export const LOG_MUTANTS = [
   {
     name: 'failure of a commit is kept quiet',
     promise: 'An upload that was not committed is not acknowledged.',
-    file: 'src/files/put-queue.ts',
+    file: 'src/files/group-commit-queue.ts',
     find: 'batch.forEach(({ reject }) => reject(error));',
     replace:
       "batch.forEach(({ put, resolve }) => resolve({ outcome: 'unchanged', fileId: put.fileId, version: 1 }));",

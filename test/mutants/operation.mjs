@@ -8,7 +8,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'payment events as they come',
     promise: 'Payment events end in the same state in whatever order they come.',
-    file: 'src/billing/fold.ts',
+    file: 'src/billing/replay-events.ts',
     find: 'return a.occurredAt.getTime() - b.occurredAt.getTime() ||',
     replace: 'return 0 * (a.occurredAt.getTime() - b.occurredAt.getTime()) ||',
     tests: [[WEBHOOKS, 'in all 120 orders']],
@@ -247,18 +247,18 @@ export const OPERATION_MUTANTS = [
     name: 'no statement waits for its turn',
     promise:
       'Beside its own PostgreSQL the service has few statements at work at once, and few connections for them.',
-    file: 'src/platform/database/turns.ts',
+    file: 'src/platform/database/statement-limiter.ts',
     find: 'if (this.mayGo(client, true, false))',
     replace: 'if (this.statements.total >= 0)',
-    tests: [['test/invariants/statement-turns.spec.ts', 'take turns']],
+    tests: [['test/invariants/statement-limiter.spec.ts', 'take turns']],
   },
   {
     name: 'statements wait as long as slow ones take',
     promise: 'A few slow statements do not keep the others from the database.',
-    file: 'src/platform/database/turns.ts',
+    file: 'src/platform/database/statement-limiter.ts',
     find: 'performance.now() - since < 2 * ms',
     replace: 'performance.now() - since < 0',
-    tests: [['test/invariants/statement-turns.spec.ts', 'behind slow ones']],
+    tests: [['test/invariants/statement-limiter.spec.ts', 'behind slow ones']],
   },
   {
     name: 'checks of a request in a weak map',
@@ -276,7 +276,7 @@ export const OPERATION_MUTANTS = [
     file: 'src/platform/database/database.module.ts',
     find: 'atOnce: statementsAtOnce,',
     replace: 'atOnce: statementsAtOnce + 100,',
-    tests: [['test/invariants/statement-turns.spec.ts', 'in the service']],
+    tests: [['test/invariants/statement-limiter.spec.ts', 'in the service']],
   },
   {
     name: 'transfers counted with all other requests',

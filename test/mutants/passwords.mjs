@@ -12,7 +12,7 @@ export const PASSWORD_MUTANTS = [
     replace: "const hash = '';",
     also: [
       {
-        file: 'src/auth/handled-passwords.ts',
+        file: 'src/auth/sign-in-passwords.ts',
         find: 'return request.prepared.hash;',
         replace: `{
       const hash = await this.hasher.hash(password, request.ip);
@@ -58,7 +58,7 @@ export const PASSWORD_MUTANTS = [
   {
     name: 'old hash put back over a new password',
     promise: 'A hash that is renewed never undoes a change of the password.',
-    file: 'src/auth/handled-passwords.ts',
+    file: 'src/auth/sign-in-passwords.ts',
     find: "provider_id = 'credential' AND password = $2`",
     replace: "provider_id = 'credential' AND $2 <> ''`",
     tests: [[PASSWORDS, 'is not put back over a password']],
@@ -66,7 +66,7 @@ export const PASSWORD_MUTANTS = [
   {
     name: 'renewing a hash ends other sign-ins',
     promise: 'Sign-ins at once with an outdated hash are all let in.',
-    file: 'src/auth/handled-passwords.ts',
+    file: 'src/auth/sign-in-passwords.ts',
     find: 'if (proof?.renewed === undefined) return false;',
     replace: 'if (proof) return false;',
     tests: [[PASSWORDS, 'when another one replaces the hash']],
@@ -90,7 +90,7 @@ export const PASSWORD_MUTANTS = [
   {
     name: 'only accounts that exist are counted',
     promise: 'A limit does not tell whether there is an account.',
-    file: 'src/auth/handled-passwords.ts',
+    file: 'src/auth/sign-in-passwords.ts',
     find: `request.isWrong = true;
     await this.hasher.refuse`,
     replace: 'await this.hasher.refuse',

@@ -124,7 +124,7 @@ export const SHARES_MUTANTS = [
   {
     name: 'uploads without a bound for one user',
     promise: 'One user’s uploads do not fill the queue of all, in however many workspaces.',
-    file: 'src/files/put-queue.ts',
+    file: 'src/files/group-commit-queue.ts',
     find: 'this.counts.of(owner) >= MOST_OF_ONE_USER',
     replace: 'this.counts.of(owner) >= Infinity',
     tests: [['test/invariants/group-commit.spec.ts', 'beyond what may wait']],
@@ -148,7 +148,7 @@ export const SHARES_MUTANTS = [
   {
     name: 'statements in the order of arrival',
     promise: PROMISE,
-    file: 'src/platform/database/turns.ts',
+    file: 'src/platform/database/statement-limiter.ts',
     find: 'const round = Math.max(this.round, own?.round ?? 0) + 1;',
     replace: 'const round = 0 * Math.max(this.round, own?.round ?? 0);',
     tests: [[SHARES, 'statements']],
@@ -164,7 +164,7 @@ export const SHARES_MUTANTS = [
   {
     name: 'statements wait in the pool',
     promise: 'Where all connections are in use, users take turns.',
-    file: 'src/platform/database/turns.ts',
+    file: 'src/platform/database/statement-limiter.ts',
     find: 'if (this.statements.total + this.transactions.total >= this.connections) return false;',
     replace: '',
     tests: [[SHARES, 'leave no statement to the pool']],
@@ -172,7 +172,7 @@ export const SHARES_MUTANTS = [
   {
     name: 'as many statements for each as for all',
     promise: 'A user beside others has half of the statements that are at work, and never all.',
-    file: 'src/platform/database/turns.ts',
+    file: 'src/platform/database/statement-limiter.ts',
     find: "this.ofOne[this.lately.isAlone(client) ? 'alone' : 'beside']",
     replace: '(this.lately.isAlone(client) ? this.ofOne.alone : this.connections)',
     tests: [[SHARES, 'leave room for others']],
@@ -180,7 +180,7 @@ export const SHARES_MUTANTS = [
   {
     name: 'all connections for the transactions of one',
     promise: 'The transactions of a user leave half of the connections to others.',
-    file: 'src/platform/database/turns.ts',
+    file: 'src/platform/database/statement-limiter.ts',
     find: 'this.transactions.of(client) < this.transactionsOfOne',
     replace: 'this.transactions.of(client) < this.connections',
     tests: [[SHARES, 'leave room for others']],

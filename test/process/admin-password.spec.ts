@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import supertest from 'supertest';
-import { HandledPasswords } from '../../src/auth/handled-passwords.js';
+import { SignInPasswords } from '../../src/auth/sign-in-passwords.js';
 import { identityRequests } from '../../src/auth/identity-request.js';
 import { PasswordReset } from '../../src/auth/index.js';
 import { adminReport } from '../kit/admin.js';
@@ -105,7 +105,7 @@ describe('admin user reset-password', () => {
   });
 
   it('does not hand out a session that was ended as soon as it had begun', async () => {
-    const passwords = service.app.get(HandledPasswords, { strict: false });
+    const passwords = service.app.get(SignInPasswords, { strict: false });
     const request = {
       ip: '127.0.0.1',
       isSignIn: true,

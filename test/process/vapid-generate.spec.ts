@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfiguration } from '../../src/config/index.js';
-import { isVapidKeyPair } from '../../src/web-push/vapid-keys.js';
+import { isVapidKeyPair } from '../../src/web-push/web-push.service.js';
 import { adminJson } from '../kit/admin.js';
 import { adminEnded } from '../kit/ended.js';
 import { ADMIN, runProcess } from '../kit/process.js';

@@ -4,19 +4,18 @@ import { AuthModule } from '../../auth/index.js';
 import { BillingModule } from '../../billing/index.js';
 import { AuthenticationGuard } from './authentication.guard.js';
 import { GeneralLimit } from './general-limit.js';
-import { RateLimitGuard } from './rate-limit.guard.js';
-import { RequestsAtOnce } from './requests-at-once.js';
-import { AccessCheck } from './route-access-check.js';
+import { RateLimitGuard, RequestsAtOnce } from './rate-limit.guard.js';
+import { RouteAccessCheck } from './route-access-check.js';
 import { ScopeGuard } from './scope.guard.js';
-import { Standings } from './workspace-access.js';
-import { StandingGuard } from './workspace-access.guard.js';
+import { WorkspaceAccess } from './workspace-access.js';
+import { WorkspaceAccessGuard } from './workspace-access.guard.js';
 
-const GUARDS = [AuthenticationGuard, RateLimitGuard, ScopeGuard, StandingGuard];
+const GUARDS = [AuthenticationGuard, RateLimitGuard, ScopeGuard, WorkspaceAccessGuard];
 
 /** Whatever decides who may. The order of the guards is in `app.module.ts`. */
 @Module({
   imports: [AuthModule, BillingModule, DiscoveryModule],
-  providers: [...GUARDS, AccessCheck, GeneralLimit, RequestsAtOnce, Standings],
-  exports: [...GUARDS, GeneralLimit, Standings],
+  providers: [...GUARDS, RouteAccessCheck, GeneralLimit, RequestsAtOnce, WorkspaceAccess],
+  exports: [...GUARDS, GeneralLimit, WorkspaceAccess],
 })
 export class AccessModule {}

@@ -4,12 +4,12 @@ export { GeneralLimit } from './general-limit.js';
 export { RateLimitGuard } from './rate-limit.guard.js';
 export { isGranted, ScopeGuard } from './scope.guard.js';
 export {
+  accessCondition,
   accessKey,
   type AccessRequirements,
   callerKey,
-  Standings,
+  WorkspaceAccess,
   WorkspaceClosed,
 } from './workspace-access.js';
 export { AccessCheckedInStatement } from './workspace-access.filter.js';
-export { StandingGuard } from './workspace-access.guard.js';
-export { openTo } from './workspace-access.queries.js';
+export { WorkspaceAccessGuard } from './workspace-access.guard.js';

@@ -14,7 +14,7 @@ interface Handler {
  * workspace and does not say what it is to tokens that are bound to one.
  */
 @Injectable()
-export class AccessCheck implements OnApplicationBootstrap {
+export class RouteAccessCheck implements OnApplicationBootstrap {
   constructor(
     private readonly discovery: DiscoveryService,
     private readonly scanner: MetadataScanner,

@@ -10,7 +10,7 @@ import { NoRoom } from '../../storage/index.js';
 import { ApiError, ErrorFilter, ServiceUnavailable } from '../../platform/http/index.js';
 import { Log } from '../../platform/log/index.js';
 import type { WorkspaceRequest } from '../index.js';
-import { Standings, WorkspaceClosed } from './workspace-access.js';
+import { WorkspaceAccess, WorkspaceClosed } from './workspace-access.js';
 
 /**
  * Of routes that look again: before an error is told, it is asked whether the caller may be there at all, so that 401, 402 and
@@ -18,10 +18,10 @@ import { Standings, WorkspaceClosed } from './workspace-access.js';
  */
 @Catch()
 @Injectable()
-export class StandingFilter extends ErrorFilter {
+export class WorkspaceAccessFilter extends ErrorFilter {
   constructor(
     log: Log,
-    private readonly standings: Standings,
+    private readonly workspaceAccess: WorkspaceAccess,
   ) {
     super(log);
   }
@@ -32,7 +32,7 @@ export class StandingFilter extends ErrorFilter {
       super.catch(error, host);
       return;
     }
-    const first = this.standings.confirm(workspace.caller, workspace.id).then(
+    const first = this.workspaceAccess.confirm(workspace.caller, workspace.id).then(
       () => error,
       (lapsed: unknown) => lapsed,
     );
@@ -50,8 +50,8 @@ const isOfRequest = (error: unknown): boolean =>
 export const ACCESS_CHECKED_IN_STATEMENT = 'access-checked-in-statement';
 
 /**
- * The statement that does the route's work checks by itself whether the workspace is open to the caller (`openTo`): who was let
+ * The statement that does the route's work checks by itself whether the workspace is open to the caller (`accessCondition`): who was let
  * in a moment ago is spared the guard's own read. Before a route has this, its every statement must do so.
  */
 export const AccessCheckedInStatement = (): MethodDecorator & ClassDecorator =>
-  applyDecorators(SetMetadata(ACCESS_CHECKED_IN_STATEMENT, true), UseFilters(StandingFilter));
+  applyDecorators(SetMetadata(ACCESS_CHECKED_IN_STATEMENT, true), UseFilters(WorkspaceAccessFilter));

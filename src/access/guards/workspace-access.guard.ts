@@ -15,7 +15,7 @@ import {
 import { Subscriptions } from '../../billing/index.js';
 import { BadRequest, NotFound } from '../../platform/http/index.js';
 import { ACCESS_CHECKED_IN_STATEMENT } from './workspace-access.filter.js';
-import { type AccessRequirements, Standings } from './workspace-access.js';
+import { type AccessRequirements, WorkspaceAccess } from './workspace-access.js';
 
 /** What a route asks of its caller beside the scope. */
 interface RouteDemands extends AccessRequirements {
@@ -29,11 +29,11 @@ interface RouteDemands extends AccessRequirements {
  * a route looks again, that is left to its statement for callers who were let in within the last minute.
  */
 @Injectable()
-export class StandingGuard implements CanActivate {
+export class WorkspaceAccessGuard implements CanActivate {
   constructor(
     private readonly reflector: Reflector,
     private readonly subscriptions: Subscriptions,
-    private readonly standings: Standings,
+    private readonly workspaceAccess: WorkspaceAccess,
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
@@ -46,13 +46,15 @@ export class StandingGuard implements CanActivate {
     const caller = { userId, needsSubscription: demands.subscription };
     const isCheckedInStatement = this.find(context, ACCESS_CHECKED_IN_STATEMENT) === true;
     const isExpected =
-      isCheckedInStatement && workspaceId !== null && this.standings.wasAllowedLately(caller, workspaceId);
-    const isOwner = isExpected || (await this.standings.check(userId, demands, workspaceId));
+      isCheckedInStatement &&
+      workspaceId !== null &&
+      this.workspaceAccess.wasAllowedLately(caller, workspaceId);
+    const isOwner = isExpected || (await this.workspaceAccess.check(userId, demands, workspaceId));
 
     if (!demands.workspaces) return true;
     refuseUnclear(demands.workspaces);
     if (workspaceId === null || !isOwner) throw new NotFound('workspace not found');
-    if (isCheckedInStatement && !isExpected) this.standings.rememberAllowed(caller, workspaceId);
+    if (isCheckedInStatement && !isExpected) this.workspaceAccess.rememberAllowed(caller, workspaceId);
     request.workspace = { id: workspaceId, caller };
     return true;
   }

@@ -1,10 +1,38 @@
 import { Controller, Get, Headers, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { Public } from '../../access/index.js';
-import { Documented } from '../index.js';
-import { API_DOCS_DOCS } from './api-docs.docs.js';
+import { Documented, page } from '../index.js';
 import { ApiDocuments, type Served, served } from './api-documents.js';
 import { STYLESHEET } from './stylesheet.js';
+
+const KEPT = {
+  304: { description: 'the client has it', headers: { ETag: 'What it is known by.' } },
+} as const;
+const IF_NONE_MATCH = { 'If-None-Match': { description: 'The ETag that the client has.' } } as const;
+
+const API_DOCS_DOCS = {
+  tag: 'Service',
+  operations: {
+    json: {
+      summary: 'This document',
+      headers: IF_NONE_MATCH,
+      answers: {
+        200: { description: 'OpenAPI 3.1', content: { 'application/json': { type: 'object' } } },
+        ...KEPT,
+      },
+    },
+    page: {
+      summary: 'This document, to be read',
+      headers: IF_NONE_MATCH,
+      answers: { 200: page('a page that asks nobody else for anything'), ...KEPT },
+    },
+    stylesheet: {
+      summary: 'The stylesheet of that page',
+      headers: IF_NONE_MATCH,
+      answers: { 200: { description: 'CSS', content: { 'text/css': {} } }, ...KEPT },
+    },
+  },
+} as const;
 
 const POLICY =
   "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

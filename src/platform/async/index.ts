@@ -1,4 +1,4 @@
 export { CoalescingRunner } from './coalescing-runner.js';
-export { Gatherer } from './gatherer.js';
+export { BatchLoader } from './batch-loader.js';
 export { KeyedCounter } from './keyed-counter.js';
-export { Roster } from './roster.js';
+export { DenseSet } from './dense-set.js';

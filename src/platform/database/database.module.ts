@@ -11,7 +11,7 @@ import { migrate, underStartLock } from './migrate.js';
 import { PlannerStatistics } from './planner-statistics.js';
 import { PoolMetrics } from './pool-metrics.js';
 import { SchemaCheck } from './schema-check.js';
-import { Turns } from './turns.js';
+import { StatementLimiter } from './statement-limiter.js';
 
 /** Brings up the embedded server if need be, connects, migrates; takes it all down last. */
 @Global()
@@ -33,7 +33,10 @@ export class DatabaseModule implements OnApplicationShutdown {
       provide: Database,
       inject: [DataSource, DATABASE_SERVER, Configuration],
       useFactory: (source: DataSource, { statementsAtOnce }: Server, { databasePoolSize }: Configuration) =>
-        new Database(source, new Turns({ atOnce: statementsAtOnce, connections: databasePoolSize })),
+        new Database(
+          source,
+          new StatementLimiter({ atOnce: statementsAtOnce, connections: databasePoolSize }),
+        ),
     };
     return {
       module: DatabaseModule,

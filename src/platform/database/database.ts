@@ -4,7 +4,7 @@ import { AmbiguousCommit, isConnectionLost, sqlState } from './errors.js';
 import { DURABLE, WITHOUT_LIMITS } from './session.js';
 import { endQuietly } from './silence.js';
 import type { Parameter, Statement } from './statement.js';
-import type { Turns } from './turns.js';
+import type { StatementLimiter } from './statement-limiter.js';
 
 const ATTEMPTS = 3;
 const RETRIED = new Set(['40001', '40P01']);
@@ -30,10 +30,10 @@ export interface UnhurriedSession {
  * its `tx` is used: a second connection taken there can starve the pool for ever.
  */
 export class Database {
-  /** @param turns of statements and transactions, before they ask the pool */
+  /** @param limiter of statements and transactions, before they ask the pool */
   constructor(
     readonly dataSource: DataSource,
-    private readonly turns: Turns,
+    private readonly limiter: StatementLimiter,
   ) {}
 
   /** The driver's own pool: TypeORM never names statements, and an unnamed one is planned each time. */
@@ -43,13 +43,13 @@ export class Database {
 
   /** Runs one prepared statement on its own: committed when this resolves. */
   async run<Row>(statement: Statement, values: readonly Parameter[]): Promise<Row[]> {
-    const result = await this.turns.during(() => this.pool.query({ ...statement, values: [...values] }));
+    const result = await this.limiter.run(() => this.pool.query({ ...statement, values: [...values] }));
     return result.rows as Row[];
   }
 
   /** How many statements wait for their turn, or for a connection. */
   get waiting(): number {
-    return this.turns.waiting + this.pool.waitingCount;
+    return this.limiter.waiting + this.pool.waitingCount;
   }
 
   /**
@@ -100,7 +100,7 @@ export class Database {
     const retryUntil = performance.now() + RETRY_WITHIN_MS;
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.turns.transaction(() => this.once(begin, work));
+        return await this.limiter.transaction(() => this.once(begin, work));
       } catch (error) {
         const isLast = attempt === ATTEMPTS || performance.now() > retryUntil;
         if (isLast || error instanceof AmbiguousCommit || !mayRetry(error)) throw error;

@@ -1,6 +1,6 @@
 export { runningServerUrl } from './server.js';
 export { Database, type Tx } from './database.js';
-export { logToCome } from './embedded/log-size.js';
+export { logToCome } from './embedded/settings.js';
 export { DatabaseModule } from './database.module.js';
 export { createDataSource } from './data-source.js';
 export {
@@ -22,4 +22,4 @@ export { SCHEMA_OID } from './schema.js';
 export { SchemaCheck, type SchemaState } from './schema-check.js';
 export { migrate, underStartLock } from './migrate.js';
 export { type Parameter, knownStatements, type Statement, statement } from './statement.js';
-export { Turns } from './turns.js';
+export { StatementLimiter } from './statement-limiter.js';

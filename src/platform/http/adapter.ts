@@ -1,21 +1,43 @@
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { randomUUID } from 'node:crypto';
-import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import { IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { requestScope } from '../log/index.js';
+import { networkKey } from './address-key.js';
+import { clientAddress } from './client-address.js';
+import { limitConnections } from './connection-limit.js';
 import { messageFor } from './error-filter.js';
 import { ApiError, BadRequest } from './errors.js';
 import { faultOf } from './faults.js';
 import { securityHeaders } from './headers.js';
-import { networkKey } from './address-key.js';
 import type { InFlightRequests, RequestEnd } from './in-flight.js';
-import { clientAddress } from './client-address.js';
-import { limitConnections } from './connection-limit.js';
 import { Lingering } from './linger.js';
-import { limitPipelining } from './pipelining.js';
-import { UpgradableRequest } from './upgradable-request.js';
+import { limitPipelining, noteComplete } from './pipelining.js';
+
+/**
+ * A request that is an upgrade only when it asks for a WebSocket. Node hands every request with an `Upgrade` header to
+ * the one listener there is for them; an offer of h2c, as some HTTP clients make with every request, is to be ignored.
+ */
+class UpgradableRequest extends IncomingMessage {
+  private isUpgrade = false;
+
+  get upgrade(): boolean {
+    const isWebSocket = this.headers.upgrade?.toLowerCase() === 'websocket';
+    return this.isUpgrade && (isWebSocket || this.method === 'CONNECT');
+  }
+
+  set upgrade(isUpgrade: boolean) {
+    this.isUpgrade = isUpgrade;
+  }
+
+  /** Node.js pushes null when it has parsed the last byte. */
+  override push(chunk: unknown, encoding?: BufferEncoding): boolean {
+    if (chunk === null) noteComplete(this);
+    return super.push(chunk, encoding);
+  }
+}
 
 const MAX_HEADER_BYTES = 16 * 1024;
 

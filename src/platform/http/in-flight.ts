@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Server, type Socket } from 'node:net';
-import { KeyedCounter, Roster } from '../async/index.js';
+import { KeyedCounter, DenseSet } from '../async/index.js';
 import { networkKey } from './address-key.js';
 
 export interface RequestEnd {
@@ -22,8 +22,8 @@ const BYTES_PER_ANSWER = 32 * 1024;
 
 /** The open connections and the requests that are not over: how many there are, and when each is over. */
 export class InFlightRequests {
-  private readonly sockets = new Roster<Socket>();
-  private readonly responses = new Roster<ServerResponse>();
+  private readonly sockets = new DenseSet<Socket>();
+  private readonly responses = new DenseSet<ServerResponse>();
   private readonly listeners: Listener[] = [];
   /** Requests by the network that they come from. */
   private readonly networks = new KeyedCounter();

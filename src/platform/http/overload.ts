@@ -5,8 +5,10 @@ import { Database } from '../database/index.js';
 import { Log } from '../log/index.js';
 import { type Counter, Metrics } from '../metrics/index.js';
 import { ServiceUnavailable } from './errors.js';
-import { isHealth } from './health-path.js';
 import { InFlightRequests } from './in-flight.js';
+
+/** Whether a request asks how the service is: it is answered whatever is refused else. */
+export const isHealth = (url: string): boolean => /^\/health(?:\/|\?|$)/.test(url);
 
 /** Requests under way, slow uploads included. Each costs some 100 KiB, its answer apart, so this many stay within 200 MiB. */
 const MAX_IN_FLIGHT = 2_000;

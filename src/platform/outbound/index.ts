@@ -1,3 +1,8 @@
-export { Outbound, type OutboundOptions, type OutboundResponse } from './outbound.js';
+export {
+  NotPublic,
+  Outbound,
+  type OutboundOptions,
+  type OutboundResponse,
+  parsePublicUrl,
+} from './outbound.js';
 export { OutboundModule } from './outbound.module.js';
-export { NotPublic, parsePublicUrl } from './public-url.js';

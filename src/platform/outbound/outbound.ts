@@ -1,8 +1,55 @@
+import ipaddr from 'ipaddr.js';
 import { Resolver } from 'node:dns/promises';
 import { request } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
-import { isPublicAddress } from './public-address.js';
-import { hostOf, NotPublic } from './public-url.js';
+import { readUrl } from '../../config/index.js';
+
+/** All that is global unicast; tunnels, documentation and the like inside of it have ranges of their own. */
+const GLOBAL_IPV6: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse('2000::'), 3];
+
+/**
+ * Whether an address is one of the public internet, as opposed to this machine, its networks, and everything with a
+ * special meaning. IPv6 that wraps an IPv4 address (mapped, compatible, NAT64, 6to4, Teredo) is not: what is inside
+ * would decide where it leads.
+ */
+function isPublicAddress(text: string): boolean {
+  if (!ipaddr.isValid(text)) return false;
+  const address = ipaddr.process(text);
+  if (address instanceof ipaddr.IPv4) return address.range() === 'unicast';
+  return address.match(GLOBAL_IPV6) && address.range() === 'unicast';
+}
+
+/** Names that no public name server answers for: they lead to this machine or into its network. */
+const LOCAL_NAME = /(?:^|\.)(?:localhost|localdomain|local|internal|intranet|lan|home|corp|home\.arpa)$/;
+
+/** Somebody else's URL that this service will not send to. The message does not have it: it may be a secret. */
+export class NotPublic extends Error {}
+
+/**
+ * Reads a URL that a client has given as the URL parser of browsers does, which turns every notation of an IPv4
+ * address (octal, hex, one number, trailing dot) into the usual one before it is judged here. A name is judged again
+ * by its addresses when something is sent there: today's answer says nothing about tomorrow's.
+ * @throws NotPublic, with a message that goes on from the name of the field
+ */
+export function parsePublicUrl(text: string, maxLength: number): URL {
+  const isUrl = text.length <= maxLength && /^https:\/\/(?!\/)[^\s\p{Cc}\\]+$/iu.test(text);
+  const url = isUrl ? readUrl(text) : undefined;
+  if (!url || url.href.length > maxLength)
+    throw new NotPublic(`must be an https URL of at most ${maxLength} characters`);
+  if (url.username || url.password) throw new NotPublic('must not carry a user name or password');
+  if (!isPublicHost(hostOf(url))) throw new NotPublic('must not lead into a private network');
+  return url;
+}
+
+/** The host without the brackets of IPv6 and without the dot that ends a full name. */
+function hostOf(url: URL): string {
+  return url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.+$/, '');
+}
+
+function isPublicHost(host: string): boolean {
+  if (isIP(host)) return isPublicAddress(host);
+  return host.includes('.') && !LOCAL_NAME.test(host);
+}
 
 export interface OutboundOptions {
   /** `address:port` of the name servers; those of the machine unless told. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Scope } from '../../../src/access/principal.js';
+import type { Scope } from '../../../src/access/route-access.js';
 import type { Example, Route, Target } from './route-table.js';
 
 const READ: readonly Scope[] = ['documents:read'];

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { type Scope, SCOPES } from '../../../src/access/principal.js';
+import { type Scope, SCOPES } from '../../../src/access/route-access.js';
 import { STYLESHEET } from '../../../src/pages/page-assets.js';
 import { DEV_LOGIN_KEY, sha256 } from '../../kit/index.js';
 import { AUTOMATION_ROUTES } from './automation-routes.js';

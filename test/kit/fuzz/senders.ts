@@ -1,4 +1,4 @@
-import { SCOPES } from '../../../src/access/principal.js';
+import { SCOPES } from '../../../src/access/route-access.js';
 import { Subscriptions } from '../../../src/billing/index.js';
 import { BASE_URL, type TestService } from '../service.js';
 import type { TestUser } from '../user.js';

@@ -77,7 +77,7 @@ export async function quitLeftBehind(data: DataDirectory): Promise<boolean> {
 export async function livingServer(data: DataDirectory): Promise<number | undefined> {
   const signature = await readSignature(data);
   if (signature === undefined || process.platform !== 'linux') return undefined;
-  return (await standingOf(signature.pid, data.cluster)) === 'server' ? signature.pid : undefined;
+  return (await ownerOf(signature.pid, data.cluster)) === 'server' ? signature.pid : undefined;
 }
 
 /**
@@ -105,10 +105,10 @@ export async function removeDeadSignature(
 async function holderOf(signature: PidFile, cluster: string): Promise<'server' | 'another' | 'nobody'> {
   const { pid, sharedMemory, isOfThisCluster } = signature;
   if (process.platform !== 'linux') return isOfThisCluster ? 'server' : 'another';
-  const standing = await standingOf(pid, cluster);
-  if (standing === 'server') return 'server'; // also of a directory that was renamed under it
+  const owner = await ownerOf(pid, cluster);
+  if (owner === 'server') return 'server'; // also of a directory that was renamed under it
   if (!isOfThisCluster || (await servesAnother(signature, cluster))) return 'another';
-  return standing === 'none' && !(await isAttached(sharedMemory)) ? 'nobody' : 'server';
+  return owner === 'none' && !(await isAttached(sharedMemory)) ? 'nobody' : 'server';
 }
 
 /** Whether the process that has signed is at work in another directory, where it has signed the same: this one has its old path. */
@@ -122,7 +122,7 @@ async function servesAnother({ pid, sharedMemory }: PidFile, cluster: string): P
 /** server: a living process of the cluster's server; none: certainly not one; unclear: neither can be seen. */
 type ProcessState = 'server' | 'unclear' | 'none';
 
-async function standingOf(pid: number, cluster: string): Promise<ProcessState> {
+async function ownerOf(pid: number, cluster: string): Promise<ProcessState> {
   try {
     const status = await readFile(`/proc/${pid}/stat`, 'utf8');
     const [, name, state] = /^\d+ \((.*)\) (\S)/s.exec(status) ?? [];

@@ -1,0 +1,78 @@
+import { Injectable } from '@nestjs/common';
+import { PaymentProvider, type ProviderIds, ProviderRefusal } from '../billing/index.js';
+import { CoalescingRunner } from '../platform/async/index.js';
+import { Database } from '../platform/database/index.js';
+import { Log } from '../platform/log/index.js';
+import { accountStatements } from './account.queries.js';
+
+const BATCH = 100;
+
+/** When the provider was away so many times in a row, the others would fare no better. */
+const GIVE_UP_AFTER = 5;
+
+interface Owed extends ProviderIds {
+  readonly id: number;
+}
+
+/**
+ * Subscriptions of deleted accounts that the payment provider still has to be told of. The account does not wait for
+ * it: what fails is tried again every night, until the provider has confirmed it.
+ */
+@Injectable()
+export class CancellationOutbox {
+  private readonly passes = new CoalescingRunner(async () => {
+    await this.log.bestEffort('cancel at the payment provider', () => this.settle());
+  });
+  private lastPass: Promise<void> | undefined;
+
+  constructor(
+    private readonly database: Database,
+    private readonly provider: PaymentProvider,
+    private readonly log: Log,
+  ) {}
+
+  /** Not waited for. One pass at a time: many accounts that go at once must not ask for the same many times. */
+  settleSoon(): void {
+    this.lastPass = this.passes.run();
+  }
+
+  /** Resolves when what `settleSoon` has begun has come to its end. */
+  async settled(): Promise<void> {
+    await this.lastPass;
+  }
+
+  /** Goes through all of them; without a provider they stay. Twice at once is harmless. */
+  async settle(signal?: AbortSignal): Promise<{ cancelled: number; failed: number }> {
+    const counts = { cancelled: 0, failed: 0 };
+    if (!this.provider.isConfigured) return counts;
+    let outages = 0;
+    for await (const owed of this.all()) {
+      if (signal?.aborted || outages === GIVE_UP_AFTER) break;
+      const refusal = await this.settleOne(owed);
+      if (refusal) counts.failed++;
+      else counts.cancelled++;
+      outages = refusal?.isOutage ? outages + 1 : 0;
+    }
+    return counts;
+  }
+
+  private async settleOne(owed: Owed): Promise<ProviderRefusal | undefined> {
+    try {
+      await this.provider.cancelAndDeleteCustomer(owed);
+    } catch (err) {
+      if (!(err instanceof ProviderRefusal)) throw err;
+      this.log.warn({ err }, 'could not cancel at the payment provider; it is tried again every night');
+      return err;
+    }
+    await this.database.run(accountStatements.settle, [owed.id]);
+    return undefined;
+  }
+
+  private async *all(): AsyncGenerator<Owed, void> {
+    for (let above: number | undefined = 0; above !== undefined;) {
+      const page: Owed[] = await this.database.run<Owed>(accountStatements.owed, [above, BATCH]);
+      yield* page;
+      above = page.at(-1)?.id;
+    }
+  }
+}

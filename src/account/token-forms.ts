@@ -1,0 +1,105 @@
+import { Injectable } from '@nestjs/common';
+import { AccessTokens } from '../access-tokens/index.js';
+import { type Scope, SCOPES } from '../access/index.js';
+import type { Form } from '../pages/index.js';
+import { Clock } from '../platform/clock/index.js';
+import { asName, Conflict } from '../platform/http/index.js';
+import { WorkspacesOfUser } from '../workspaces/index.js';
+
+const DAY_MS = 24 * 60 * 60_000;
+
+/** How many tokens are listed. The others come into view when some of these are revoked. */
+export const MOST_TOKENS = 100;
+
+/** How many days a token lasts, as the form offers it. */
+export const LIFETIMES = ['30', '90', '365', 'never'] as const;
+
+const TOO_MANY = 'There are as many tokens as an account may have. Revoke one first.';
+
+export type MintField = 'name' | 'scopes' | 'expiry';
+
+export interface ListedToken {
+  readonly id: string;
+  readonly name: string;
+  readonly scopes: readonly string[];
+  /** Null when it is not bound to one. */
+  readonly workspaceName: string | null;
+  readonly createdAt: Date;
+  readonly lastUsedAt: Date | null;
+  readonly expiresAt: Date | null;
+}
+
+export interface TokenOverview {
+  /** The usable tokens, newest first, at most `MOST_TOKENS`. */
+  readonly tokens: readonly ListedToken[];
+  readonly workspaces: readonly { readonly id: string; readonly name: string }[];
+}
+
+/** What is wrong with a form that asks for a token, and what was in it. */
+export interface RejectedToken {
+  readonly faults: Readonly<Partial<Record<MintField, string>>>;
+  readonly values: {
+    readonly name: string;
+    readonly scopes: readonly string[];
+    readonly workspaceId: string;
+    readonly expiry: string;
+  };
+}
+
+/** Personal access tokens as the account page has them. */
+@Injectable()
+export class TokenForms {
+  constructor(
+    private readonly accessTokens: AccessTokens,
+    private readonly workspaces: WorkspacesOfUser,
+    private readonly clock: Clock,
+  ) {}
+
+  async overview(userId: string): Promise<TokenOverview> {
+    const live = await this.accessTokens.live(userId, MOST_TOKENS);
+    const bound = live.flatMap(({ workspaceId }) => workspaceId ?? []);
+    const names = await this.workspaces.names(userId, bound);
+    const tokens = live.map(({ workspaceId, ...token }) => ({
+      ...token,
+      workspaceName: workspaceId === null ? null : (names.get(workspaceId) ?? 'a deleted workspace'),
+    }));
+    return { tokens, workspaces: await this.workspaces.oldest(userId) };
+  }
+
+  /** The new token, to be shown this once. @throws TooManyRequests, and NotFound for somebody else's workspace */
+  async mint(userId: string, form: Form): Promise<{ name: string; raw: string } | RejectedToken> {
+    const name = form.text('name');
+    const scopes = form.all('scopes');
+    const workspaceId = form.text('workspace');
+    const expiry = form.text('expiry');
+    const faults = {
+      ...(asName(name) !== undefined ? {} : { name: 'Enter a name of 1 to 255 characters.' }),
+      ...(scopes.length > 0 && scopes.every(isScope) ? {} : { scopes: 'Choose what the token may do.' }),
+      ...(LIFETIMES.some((one) => one === expiry) ? {} : { expiry: 'Choose when the token ends.' }),
+    };
+    if (Object.keys(faults).length > 0) return { faults, values: { name, scopes, workspaceId, expiry } };
+    try {
+      const { raw } = await this.accessTokens.mint(userId, {
+        name,
+        scopes: SCOPES.filter((scope) => scopes.includes(scope)),
+        workspaceId: workspaceId || null,
+        expiresAt: expiry === 'never' ? null : this.inDays(Number(expiry)),
+      });
+      return { name, raw };
+    } catch (error) {
+      if (!(error instanceof Conflict)) throw error;
+      return { faults: { name: TOO_MANY }, values: { name, scopes, workspaceId, expiry } };
+    }
+  }
+
+  /** @throws NotFound */
+  revoke(userId: string, id: string): Promise<void> {
+    return this.accessTokens.revoke(userId, id);
+  }
+
+  private inDays(days: number): string {
+    return new Date(this.clock.now().getTime() + days * DAY_MS).toISOString();
+  }
+}
+
+const isScope = (text: string): text is Scope => SCOPES.some((scope) => scope === text);

@@ -1,0 +1,112 @@
+import { APIError } from 'better-auth/api';
+import { Database, type Parameter, statement } from '../platform/database/index.js';
+import { Injectable } from '@nestjs/common';
+import { type IdentityRequest, identityRequests } from './identity-request.js';
+import { KnownNetworks } from './known-networks.js';
+import { PasswordHasher } from './password-hasher.js';
+
+const signInPasswordStatements = {
+  isProven: statement(
+    'handled_passwords.is_proven',
+    `SELECT FROM auth_sessions s
+     JOIN auth_accounts a ON a.user_id = s.user_id AND a.provider_id = 'credential' AND a.password = ANY ($2)
+     WHERE s.id = $1`,
+  ),
+
+  hashOf: statement(
+    'handled_passwords.hash_of',
+    `SELECT a.password AS hash FROM auth_sessions s
+     JOIN auth_accounts a ON a.user_id = s.user_id AND a.provider_id = 'credential'
+     WHERE s.id = $1`,
+  ),
+
+  end: statement('handled_passwords.end', 'DELETE FROM auth_sessions WHERE id = $1'),
+
+  renew: statement(
+    'handled_passwords.renew',
+    `UPDATE auth_accounts SET password = $3 WHERE user_id = $1 AND provider_id = 'credential' AND password = $2`,
+  ),
+};
+
+interface Session {
+  readonly id: string;
+  readonly userId: string;
+}
+
+const WRONG = { code: 'INVALID_EMAIL_OR_PASSWORD', message: 'Invalid email or password' };
+
+/**
+ * The passwords that a request of the identity handler makes or checks. A password that is changed or reset ends the
+ * sessions that are there; one that another request is about to begin with the old password would come after that, so it
+ * is ended here: its password must still be the user's when the session is there.
+ */
+@Injectable()
+export class SignInPasswords {
+  constructor(
+    private readonly database: Database,
+    private readonly hasher: PasswordHasher,
+    private readonly networks: KnownNetworks,
+  ) {}
+
+  /** For a new account, or in place of checking the password of one that does not exist. @throws ServiceUnavailable */
+  readonly hash = async (password: string): Promise<string> => {
+    const request = current();
+    if (request.prepared?.password === password) return request.prepared.hash;
+    if (!request.isSignIn) throw new Error('the hash of a new password is made before its transaction');
+    request.isWrong = true;
+    await this.hasher.refuse(password, request.ip);
+    return ''; // the library has no use for it
+  };
+
+  /** @throws ServiceUnavailable */
+  readonly verify = async ({ hash, password }: { hash: string; password: string }): Promise<boolean> => {
+    const request = current();
+    const { isRight, renewed } = await this.hasher.verify(password, hash, request.ip);
+    request.isWrong = !isRight;
+    if (isRight) request.proof = { password, hash, renewed };
+    if (isRight) request.hashes.add(hash);
+    return isRight;
+  };
+
+  /**
+   * To be called when the session is committed. Replaces an outdated hash of its password.
+   * @throws APIError, as for a wrong password, after ending it; also when somebody else has ended it already
+   */
+  readonly check = async (session: Session): Promise<void> => {
+    const request = identityRequests.getStore();
+    if (!request?.hashes.size) return; // begun by something else than a password
+    if (!(await this.isProven(session, request))) {
+      await this.database.run(signInPasswordStatements.end, [session.id]);
+      request.isWrong = true;
+      throw new APIError('UNAUTHORIZED', WRONG);
+    }
+    await this.renew(session, request);
+    await this.networks.note(session.userId, request.ip);
+  };
+
+  /** Another sign-in may have replaced the outdated hash meanwhile: then the password is right for the new one. */
+  private async isProven({ id }: Session, { hashes, proof, ip }: IdentityRequest): Promise<boolean> {
+    const isAmong = async (): Promise<boolean> => {
+      const values: Parameter[] = [id, [...hashes]];
+      return (await this.database.run(signInPasswordStatements.isProven, values)).length > 0;
+    };
+    if (await isAmong()) return true;
+    if (proof?.renewed === undefined) return false;
+    const [stored] = await this.database.run<{ hash: string }>(signInPasswordStatements.hashOf, [id]);
+    if (!stored || !(await this.hasher.verify(proof.password, stored.hash, ip)).isRight) return false;
+    hashes.add(stored.hash);
+    return isAmong();
+  }
+
+  /** Changes nothing when the password has been changed, or the hash replaced, meanwhile. */
+  private async renew({ userId }: Session, { proof }: IdentityRequest): Promise<void> {
+    if (proof?.renewed === undefined) return;
+    await this.database.run(signInPasswordStatements.renew, [userId, proof.hash, proof.renewed]);
+  }
+}
+
+function current(): IdentityRequest {
+  const request = identityRequests.getStore();
+  if (!request) throw new Error('passwords are handled in requests of the identity handler alone');
+  return request;
+}

@@ -1,0 +1,135 @@
+import type { SubscriptionState } from './subscription-state.js';
+import { type ProviderCause, type SubscriptionStatus, transition } from './transitions.js';
+
+export type EventKind = 'created' | 'updated' | 'deleted' | 'payment_failed';
+
+/** What the provider's subscription object says; times in seconds since 1970. */
+export interface Terms {
+  readonly plan: string;
+  readonly periodEnd: number | null;
+  readonly cancelAtPeriodEnd: boolean;
+  /** Of the provider's own trial, also when it is over. */
+  readonly trialStart: number | null;
+  readonly trialEnd: number | null;
+}
+
+/** One event about one subscription of the provider. */
+export interface PaymentEvent {
+  readonly id: string;
+  readonly kind: EventKind;
+  readonly cause: ProviderCause;
+  /** When it happened at the provider; whole seconds. */
+  readonly occurredAt: Date;
+  readonly subscriptionId: string;
+  /** Null for a failed payment: its object is an invoice. */
+  readonly terms: Terms | null;
+}
+
+export interface ReplayedState {
+  readonly state: SubscriptionState;
+  /** Ids of the events that were applied; the others changed nothing. */
+  readonly applied: readonly string[];
+}
+
+/** What makes the subscription in the event the one that counts, whichever counted before. */
+const TAKES_OVER: ReadonlySet<SubscriptionStatus> = new Set(['trial', 'active', 'past_due']);
+
+/**
+ * What a user's subscription is after all these events, in whatever order they have come: they are applied in the
+ * order in which they happened, those of one second in the order given, but a deletion after all others of its second.
+ * So a late event takes its place among the others, and the same events end in the same state.
+ *
+ * A deletion is final: no creation, update or failed payment of that subscription counts after it, whatever its time.
+ * @param deleted subscriptions whose deletion is not among `events` any more
+ */
+export function replayEvents(
+  base: SubscriptionState,
+  events: readonly PaymentEvent[],
+  deleted: Iterable<string> = [],
+): ReplayedState {
+  const ended = new Set(deleted);
+  const unpaid = new Set<string>();
+  const applied: string[] = [];
+  let state = base;
+  for (const event of events.toSorted(inOrder)) {
+    if (event.kind === 'deleted') ended.add(event.subscriptionId);
+    else if (ended.has(event.subscriptionId)) continue;
+    if (event.cause === 'incomplete') unpaid.add(event.subscriptionId);
+    const next = after(state, event, unpaid.has(event.subscriptionId));
+    if (!next) continue;
+    state = next;
+    applied.push(event.id);
+  }
+  return { state, applied };
+}
+
+function inOrder(a: PaymentEvent, b: PaymentEvent): number {
+  return a.occurredAt.getTime() - b.occurredAt.getTime() || rank(a) - rank(b);
+}
+
+const rank = ({ kind }: PaymentEvent): number => (kind === 'deleted' ? 1 : 0);
+
+/** The state after one event; undefined when it changes nothing. */
+function after(
+  state: SubscriptionState,
+  event: PaymentEvent,
+  wasUnpaid: boolean,
+): SubscriptionState | undefined {
+  const from = statusAt(state, event.occurredAt);
+  const to = transition(from, event.cause);
+  if (!to) return undefined;
+  if (isAboutAnother(state, event, from, wasUnpaid) && !takesOver(event, to)) return undefined;
+  return {
+    ...state,
+    ...termsAfter(state, event),
+    status: to,
+    pastDueSince: to === 'past_due' ? (state.pastDueSince ?? event.occurredAt) : null,
+    subscriptionId: event.subscriptionId,
+  };
+}
+
+/** The status at `time`: a trial or a grant that has ended is over. The same rule in SQL is `hasRunOut`. */
+function statusAt(state: SubscriptionState, time: Date): SubscriptionStatus {
+  const { status, trialEnd, currentPeriodEnd, subscriptionId } = state;
+  const hasPassed = (end: Date | null): boolean => end !== null && end <= time;
+  const isTrialOver = status === 'trial' && hasPassed(trialEnd);
+  const isGrantOver = status === 'active' && subscriptionId === null && hasPassed(currentPeriodEnd);
+  const end = isTrialOver ? 'trial_ended' : isGrantOver ? 'grant_ended' : undefined;
+  return (end && transition(status, end)) ?? status;
+}
+
+/**
+ * Whether the event is about another subscription than the one that counts. While our own trial runs, one that was
+ * never paid for is another: who breaks off a purchase keeps the trial.
+ */
+function isAboutAnother(
+  { subscriptionId }: SubscriptionState,
+  event: PaymentEvent,
+  from: SubscriptionStatus,
+  wasUnpaid: boolean,
+): boolean {
+  return subscriptionId === null ? wasUnpaid && from === 'trial' : subscriptionId !== event.subscriptionId;
+}
+
+function takesOver({ kind }: PaymentEvent, to: SubscriptionStatus): boolean {
+  return (kind === 'created' || kind === 'updated') && TAKES_OVER.has(to);
+}
+
+/** What the provider does not say stays: the dates of our own trial, the period of the same subscription. */
+function termsAfter(
+  state: SubscriptionState,
+  { terms, subscriptionId }: PaymentEvent,
+): Partial<SubscriptionState> {
+  if (!terms) return {};
+  const isSame = state.subscriptionId === subscriptionId;
+  return {
+    plan: terms.plan,
+    ...(terms.trialEnd === null
+      ? {}
+      : { trialStart: time(terms.trialStart), trialEnd: time(terms.trialEnd) }),
+    currentPeriodEnd: time(terms.periodEnd) ?? (isSame ? state.currentPeriodEnd : null),
+    cancelAtPeriodEnd: terms.cancelAtPeriodEnd,
+  };
+}
+
+const time = (seconds: number | null): Date | null => (seconds === null ? null : new Date(seconds * 1000));

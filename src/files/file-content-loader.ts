@@ -1,0 +1,56 @@
+import { Injectable } from '@nestjs/common';
+import { BatchLoader } from '../platform/async/index.js';
+import type { BlobReference } from '../storage/index.js';
+import { Database } from '../platform/database/index.js';
+import { NotFound } from '../platform/http/index.js';
+import { accessKey, WorkspaceAccess } from '../access/guards/index.js';
+import type { WorkspaceRef } from '../access/index.js';
+import { fileStatements } from './files.queries.js';
+
+/** A version's ciphertext: what its headers say and where its bytes are. */
+export interface VersionBytes extends BlobReference {
+  readonly contentHash: string;
+}
+
+/** Each row may carry an inline blob. */
+const MOST_AT_ONCE = 16;
+
+interface Ask {
+  readonly workspace: WorkspaceRef;
+  readonly encryptedPath: string;
+}
+
+/**
+ * Heads that one caller asks for at once, as a device does that fetches a whole workspace, share round trips: for small
+ * files these cost more than all else.
+ */
+@Injectable()
+export class FileContentLoader {
+  private readonly batches = new BatchLoader<Ask, VersionBytes | undefined>(MOST_AT_ONCE, (asks) =>
+    this.read(asks),
+  );
+
+  constructor(
+    private readonly database: Database,
+    private readonly workspaceAccess: WorkspaceAccess,
+  ) {}
+
+  /** The live head of a path. @throws NotFound, also when the workspace is not open to the caller */
+  async content(workspace: WorkspaceRef, encryptedPath: string): Promise<VersionBytes> {
+    const content = await this.batches.load(accessKey(workspace), { workspace, encryptedPath });
+    if (!content) throw new NotFound('file not found');
+    return content;
+  }
+
+  /** All of one caller, in one workspace. */
+  private async read(asks: readonly Ask[]): Promise<(VersionBytes | undefined)[]> {
+    const [first] = asks;
+    if (!first) return [];
+    const { id, caller } = first.workspace;
+    const paths = asks.map(({ encryptedPath }) => encryptedPath);
+    const values = [id, paths, ...this.workspaceAccess.accessParameters(caller)];
+    const rows = await this.database.run<VersionBytes & { place: number }>(fileStatements.heads, values);
+    const found = new Map(rows.map(({ place, ...content }) => [place, content]));
+    return asks.map((_, index) => found.get(index + 1));
+  }
+}

@@ -1,0 +1,236 @@
+import { Injectable } from '@nestjs/common';
+import { setImmediate as readRequests } from 'node:timers/promises';
+import { KeyedCounter } from '../platform/async/index.js';
+import { Clock } from '../platform/clock/index.js';
+import { Database, type Parameter, sqlState } from '../platform/database/index.js';
+import { ServiceUnavailable } from '../platform/http/index.js';
+import { Queues } from '../platform/limits/index.js';
+import type { Caller } from '../access/index.js';
+import { callerKey, WorkspaceAccess, WorkspaceClosed } from '../access/guards/index.js';
+import { DocumentQuota } from './document-quota.js';
+import type { Precondition } from './file-headers.js';
+import { fileStatements } from './files.queries.js';
+
+/** What the database is given of one upload; `bytes` is null when the store has them. */
+export interface Put {
+  readonly workspaceId: string;
+  /** To whom the workspace must be open; undefined when that was asked already. */
+  readonly caller: Caller | undefined;
+  readonly encryptedPath: string;
+  readonly contentHash: string;
+  readonly size: number;
+  readonly deviceId: string;
+  readonly precondition: Precondition;
+  readonly now: Date;
+  readonly fileId: string;
+  readonly versionId: string;
+  readonly blobId: string;
+  readonly bytes: Buffer | null;
+}
+
+export interface PutOutcome {
+  readonly outcome:
+    'created' | 'updated' | 'unchanged' | 'precondition_failed' | 'workspace_gone' | 'blob_gone';
+  readonly fileId: string;
+  readonly version: number;
+  /** Of the change that was logged; null where nothing was written. */
+  readonly cursor: number | null;
+}
+
+/** Nothing was written: `usedBytes` and this upload are more than the quota; or not all of a batch fits into it. */
+type Answered =
+  | PutOutcome
+  | { readonly outcome: 'quota_exceeded'; readonly usedBytes: number }
+  | { readonly outcome: 'apart' };
+
+interface Waiting {
+  readonly owner: string;
+  /** In ms, as `Clock.elapsed` counts. */
+  readonly since: number;
+  readonly put: Put;
+  readonly resolve: (outcome: PutOutcome) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+type Answer = () => void;
+
+const nothing: Answer = () => undefined;
+
+const BATCH_ROWS = 64;
+const BATCH_BYTES = 1024 * 1024;
+/** On this instance: of one user in all workspaces, and of all users. Each may hold INLINE_BLOB_BYTES. */
+const MOST_OF_ONE_USER = 200;
+const MOST_OF_ALL = 1_000;
+const RETRY_SECONDS = 1;
+/** For the commits of those before; when the database falls silent, one batch after the other would wait it out. */
+const LONGEST_WAIT_MS = 10_000;
+
+/**
+ * Commits the uploads of a workspace in turns: the first one at once, all that come meanwhile together with the next
+ * commit. Apart they would wait for each other at the workspace's row lock, each for a flush of its own. Nothing is
+ * acknowledged before its commit, and each is decided as it would be alone, in the order in which they came. A user with
+ * many workspaces has many lines: their batches take turns at the database with the statements of other users.
+ */
+@Injectable()
+export class GroupCommitQueue {
+  private readonly lines = new Map<string, Waiting[]>();
+  /** Uploads that wait, by owner. */
+  private readonly counts = new KeyedCounter();
+
+  constructor(
+    private readonly database: Database,
+    private readonly workspaceAccess: WorkspaceAccess,
+    private readonly clock: Clock,
+    private readonly quota: DocumentQuota,
+    queues: Queues,
+  ) {
+    queues.watch('uploads', () => this.waiting);
+  }
+
+  /** Uploads that no commit has taken yet. */
+  get waiting(): number {
+    return this.counts.total;
+  }
+
+  /**
+   * @throws ServiceUnavailable when too many wait, WorkspaceClosed when nothing was done for that, InsufficientStorage when the
+   * quota would be exceeded, and what the database says to this upload
+   */
+  async put(put: Put): Promise<PutOutcome> {
+    const owner = put.caller?.userId ?? put.workspaceId;
+    if (this.counts.of(owner) >= MOST_OF_ONE_USER)
+      throw new ServiceUnavailable('too many uploads at once: wait for your own to finish', RETRY_SECONDS);
+    if (this.waiting >= MOST_OF_ALL) throw new ServiceUnavailable('too many uploads at once', RETRY_SECONDS);
+    const line = this.lines.get(put.workspaceId);
+    return new Promise((resolve, reject) => {
+      const waiting = { owner, put, resolve, reject, since: this.clock.elapsed() };
+      this.counts.increment(owner);
+      if (line) {
+        line.push(waiting);
+        return;
+      }
+      this.lines.set(put.workspaceId, [waiting]);
+      void this.drain(put.workspaceId);
+    });
+  }
+
+  /** While the database is at work on a batch, the one before it is answered and what that brings is read. */
+  private async drain(workspaceId: string): Promise<void> {
+    const line = this.lines.get(workspaceId) ?? [];
+    let answer = nothing;
+    while (line.length > 0) {
+      this.refuseLate(line);
+      const batch = nextBatch(line);
+      for (const { owner } of batch) this.counts.decrement(owner);
+      const committing = this.commit(batch);
+      process.nextTick(answer); // the pool sends what has its turn in a tick, which comes before this one
+      answer = await committing;
+      if (line.length > 0) continue;
+      answer();
+      answer = nothing;
+      await readRequests();
+    }
+    this.lines.delete(workspaceId);
+  }
+
+  /** Nothing has been sent for them yet. */
+  private refuseLate(line: Waiting[]): void {
+    const onTime = line.findIndex(({ since }) => this.clock.elapsed() - since <= LONGEST_WAIT_MS);
+    for (const { owner, reject } of line.splice(0, onTime < 0 ? line.length : onTime)) {
+      this.counts.decrement(owner);
+      reject(new ServiceUnavailable('the uploads before took too long', RETRY_SECONDS));
+    }
+  }
+
+  /**
+   * Writes a batch, and returns what answers its uploads. Never rejects. When the database refuses the batch for one of
+   * them, or not all of them fit into the quota, each is tried alone, in order.
+   */
+  private async commit(batch: readonly Waiting[]): Promise<Answer> {
+    try {
+      const outcomes = await this.run(batch.map(({ put }) => put));
+      if (outcomes[0]?.outcome === 'apart') return await this.commitApart(batch);
+      return () => batch.forEach((waiting, index) => this.settle(waiting, outcomes[index] as Answered));
+    } catch (error) {
+      if (batch.length === 1 || !isOfOneRow(error)) return () => batch.forEach(({ reject }) => reject(error));
+      return this.commitApart(batch);
+    }
+  }
+
+  private settle({ put, resolve, reject }: Waiting, outcome: Answered): void {
+    if (outcome.outcome === 'apart') reject(new Error('an upload by itself was to be put apart'));
+    else if (outcome.outcome === 'quota_exceeded') reject(this.quota.exceeded(outcome.usedBytes, put.size));
+    else resolve(outcome);
+  }
+
+  private async commitApart(batch: readonly Waiting[]): Promise<Answer> {
+    for (const one of batch) (await this.commit([one]))();
+    return nothing;
+  }
+
+  private async run(puts: readonly Put[]): Promise<Answered[]> {
+    const [first] = puts;
+    if (!first) return [];
+    const last = [...this.workspaceAccess.accessParameters(first.caller), this.quota.ofUploads];
+    const rows =
+      puts.length === 1
+        ? await this.database.run<Answered>(fileStatements.put, [...single(first), ...last])
+        : await this.database.run<Answered>(fileStatements.putMany, [...together(puts), ...last]);
+    if (rows.length === 0) throw new WorkspaceClosed();
+    if (rows.length !== puts.length) throw new Error(`${rows.length} answers to ${puts.length} uploads`);
+    return rows;
+  }
+}
+
+/** What a row's own values can cause: all of the batch was rolled back, and without that row it would not have been. */
+const isOfOneRow = (error: unknown): boolean => /^(22|23|P0)/.test(sqlState(error) ?? '');
+
+/** At least one, all of one caller; no path twice, and no more bytes in rows than a request should carry. */
+function nextBatch(line: Waiting[]): Waiting[] {
+  const [first] = line;
+  const caller = keyOf(first?.put);
+  const paths = new Set<string>();
+  let bytes = 0;
+  const end = line.findIndex(({ put }, index) => {
+    bytes += put.bytes?.length ?? 0;
+    const isRepeated = paths.has(put.encryptedPath);
+    paths.add(put.encryptedPath);
+    const isOfAnother = keyOf(put) !== caller;
+    return index > 0 && (isRepeated || isOfAnother || bytes > BATCH_BYTES || index === BATCH_ROWS);
+  });
+  return line.splice(0, end < 0 ? line.length : end);
+}
+
+const keyOf = (put: Put | undefined): string | undefined => put?.caller && callerKey(put.caller);
+
+const single = (put: Put): Parameter[] => [
+  put.workspaceId,
+  put.encryptedPath,
+  put.contentHash,
+  put.size,
+  put.deviceId,
+  put.now,
+  put.fileId,
+  put.versionId,
+  put.blobId,
+  put.bytes,
+  put.precondition.ifMatch,
+  put.precondition.ifAbsent,
+];
+
+/** The bytes go as one, with the length of each: an array of them would be sent as text. */
+const together = (puts: readonly Put[]): Parameter[] => [
+  puts[0]?.workspaceId ?? null,
+  puts.map((put) => put.encryptedPath),
+  puts.map((put) => put.contentHash),
+  puts.map((put) => put.size),
+  puts.map((put) => put.deviceId),
+  puts.map((put) => put.now.toISOString()),
+  puts.map((put) => put.fileId),
+  puts.map((put) => put.versionId),
+  puts.map((put) => put.blobId),
+  Buffer.concat(puts.flatMap((put) => put.bytes ?? [])),
+  puts.map((put) => put.bytes?.length ?? null),
+  puts.map((put) => put.precondition.ifMatch?.join(',') ?? null),
+  puts.map((put) => String(put.precondition.ifAbsent)),
+];

@@ -1,0 +1,57 @@
+import { Injectable } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { type BrowserSession, BrowserSessions, type Client } from '../auth/index.js';
+import { Configuration } from '../config/index.js';
+import { Forbidden } from '../platform/http/index.js';
+import type { Form } from './form.js';
+import { CsrfToken } from './csrf-token.js';
+
+/** A request of a browser: who is signed in on it, and the CSRF token of its forms. */
+export interface BrowserRequest {
+  readonly session: BrowserSession | null;
+  readonly csrfToken: CsrfToken;
+  readonly client: Client;
+  readonly cookie: string | undefined;
+  /** What the answer has to set; what its work sets as well comes after. */
+  readonly cookies: readonly string[];
+}
+
+/** Told to who posts a form whose CSRF token is not this browser's. */
+export const OUT_OF_DATE = 'This page was out of date. Please try again.';
+
+/** Where a form comes from, as the browser itself says; a page cannot make it say otherwise. */
+const OWN_SITES = new Set([undefined, 'same-origin', 'none']);
+
+@Injectable()
+export class BrowserRequests {
+  constructor(
+    private readonly browserSessions: BrowserSessions,
+    private readonly configuration: Configuration,
+  ) {}
+
+  async read({ headers, ip }: FastifyRequest): Promise<BrowserRequest> {
+    const { cookie } = headers;
+    const { session, cookies } = await this.browserSessions.of(cookie, { ip });
+    const csrfToken = CsrfToken.of(cookie, session?.token, this.configuration.isHttps);
+    return {
+      session,
+      csrfToken,
+      cookie,
+      client: { ip, userAgent: headers['user-agent'] ?? '' },
+      cookies: csrfToken.cookie === undefined ? cookies : [...cookies, csrfToken.cookie],
+    };
+  }
+
+  /**
+   * Whether a form that was posted is one of ours, made for this browser as it is now. False for one that is out of date.
+   * @throws Forbidden when another site has posted it
+   */
+  hasValidCsrfToken({ headers }: FastifyRequest, { csrfToken }: BrowserRequest, form: Form): boolean {
+    // Our pages send no referrer, which makes browsers say `null` for the page's own origin too: then the token decides.
+    const { origin = 'null' } = headers;
+    const isForeign = origin !== 'null' && origin !== new URL(this.configuration.publicUrl).origin;
+    if (isForeign || !OWN_SITES.has(headers['sec-fetch-site']))
+      throw new Forbidden('this form was sent by another site');
+    return csrfToken.accepts(form.get('csrf_token'));
+  }
+}

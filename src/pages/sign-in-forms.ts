@@ -1,0 +1,78 @@
+import { Injectable } from '@nestjs/common';
+import { BrowserSessions, HashingBusy, PASSWORD_FAULTS, type Refusal, type SignedIn } from '../auth/index.js';
+import { type ApiError, asName, BadRequest, TooManyRequests } from '../platform/http/index.js';
+import type { BrowserRequest } from './browser-requests.js';
+import type { Form } from './form.js';
+
+/** Status and alert of a form that is shown again because it could not be processed. */
+interface TryAgain {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly alert: string;
+}
+
+const SECONDS_OF_A_MINUTE = 60;
+
+/** For a form with a password. @throws the error when it is about something else */
+export function withAlert(error: unknown): TryAgain {
+  if (!(error instanceof TooManyRequests || error instanceof HashingBusy)) throw error;
+  const { status, headers } = error as ApiError;
+  const minutes = Math.ceil(Number(headers['retry-after']) / SECONDS_OF_A_MINUTE);
+  const alert =
+    error instanceof HashingBusy
+      ? 'Too many people are signing in at this moment. Try again in a few seconds.'
+      : `Too many tries. Wait ${minutes > 1 ? `${minutes} minutes` : 'a minute'}, then try again.`;
+  return { status, headers, alert };
+}
+
+export type CredentialField = 'name' | 'email' | 'password';
+
+/** A sign-in or sign-up that came to nothing, for its form to be shown again; never the password. */
+export interface RejectedSignIn {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly intent: 'sign-in' | 'sign-up';
+  readonly values: Readonly<{ name: string; email: string }>;
+  /** What is wrong with which field. */
+  readonly faults: Readonly<Partial<Record<CredentialField, string>>>;
+  /** What is wrong with none of them. */
+  readonly alert?: string;
+}
+
+/** In words for the person who filled in the form. */
+const FAULTS: Readonly<Record<Refusal, RejectedSignIn['faults']>> = {
+  'wrong-credentials': { password: 'The email address or the password is wrong.' },
+  'invalid-email': { email: 'This is not an email address.' },
+  'email-taken': { email: 'There is an account with this email address already. Sign in instead.' },
+  'password-too-short': { password: PASSWORD_FAULTS.PASSWORD_TOO_SHORT },
+  'password-too-long': { password: PASSWORD_FAULTS.PASSWORD_TOO_LONG },
+  'password-too-common': { password: PASSWORD_FAULTS.PASSWORD_TOO_COMMON },
+  'no-password': {},
+  unfit: { email: 'This email address cannot be used.' },
+};
+
+/** What people type to get in, on whichever page. */
+@Injectable()
+export class SignInForms {
+  constructor(private readonly browserSessions: BrowserSessions) {}
+
+  /** @throws Forbidden where signing up is switched off, ServiceUnavailable while read-only */
+  async submit(form: Form, { client }: BrowserRequest): Promise<SignedIn | RejectedSignIn> {
+    const intent = form.get('intent');
+    if (intent !== 'sign-in' && intent !== 'sign-up') throw new BadRequest('the form has an unknown intent');
+    const values = { name: form.text('name'), email: form.text('email') };
+    const password = form.get('password') ?? '';
+    const failed = { status: 422, headers: {}, intent, values } as const;
+    if (intent === 'sign-up' && asName(values.name) === undefined)
+      return { ...failed, faults: { name: 'Enter a name of 1 to 255 characters.' } };
+    try {
+      const entered =
+        intent === 'sign-in'
+          ? await this.browserSessions.signIn(values.email, password, client)
+          : await this.browserSessions.signUp({ ...values, password }, client);
+      return 'refusal' in entered ? { ...failed, faults: FAULTS[entered.refusal] } : entered;
+    } catch (error) {
+      return { ...failed, ...withAlert(error), faults: {} };
+    }
+  }
+}
