@@ -51,13 +51,16 @@ const FUNCTIONS = `
   WHERE pronamespace = current_schema()::regnamespace AND prokind IN ('f', 'p')
   ORDER BY proname COLLATE "C", pg_get_function_identity_arguments(oid) COLLATE "C"`;
 
-/** Kinds of objects that the text would leave out. */
+/** Objects that the text would leave out. Sequences of identity columns come with their column. */
 const OTHERS = `
-  SELECT c.relkind || ' ' || c.relname AS what FROM pg_class c
+  SELECT c.relkind::text || ' ' || c.relname AS what FROM pg_class c
   WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind NOT IN ('r', 'i', 'S', 't')
   UNION ALL SELECT 'sequence ' || c.relname FROM pg_class c
   WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'S'
-    AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'i')
+    AND NOT EXISTS (
+      SELECT FROM pg_depend d JOIN pg_class owner ON owner.oid = d.refobjid
+      WHERE d.objid = c.oid AND (d.deptype = 'i' OR owner.relname = ANY ($1))
+    )
   UNION ALL SELECT 'trigger ' || t.tgname FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
   WHERE c.relnamespace = current_schema()::regnamespace AND NOT t.tgisinternal
   UNION ALL SELECT 'type ' || t.typname FROM pg_type t
@@ -71,9 +74,11 @@ const STORAGE = { p: 'PLAIN', e: 'EXTERNAL', m: 'MAIN', x: 'EXTENDED' };
  * @throws when the schema has something that this text does not describe
  */
 export async function schemaText(query) {
-  const others = await query(OTHERS);
+  const others = await query(OTHERS, [NOT_OURS]);
   if (others.length > 0)
-    throw new Error(`scripts/schema-text.mjs does not describe: ${others.map(({ what }) => what).join(', ')}`);
+    throw new Error(
+      `scripts/schema-text.mjs does not describe: ${others.map(({ what }) => what).join(', ')}`,
+    );
   const tables = await query(TABLES, [NOT_OURS]);
   const columns = await query(COLUMNS);
   const constraints = await query(CONSTRAINTS);

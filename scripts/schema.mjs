@@ -20,9 +20,13 @@ try {
     isUnhurried: true,
   });
   await source.initialize();
-  await migrate(source);
-  const text = await schemaText((sql, values) => source.query(sql, values));
-  await source.destroy();
+  let text;
+  try {
+    await migrate(source);
+    text = await schemaText((sql, values) => source.query(sql, values));
+  } finally {
+    await source.destroy();
+  }
   await mkdir(new URL('.', FILE), { recursive: true });
   await writeFile(FILE, text);
   console.log(`docs/reference/schema.sql: ${text.match(/^CREATE (?:UNLOGGED )?TABLE /gm).length} tables`);

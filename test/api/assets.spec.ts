@@ -211,7 +211,7 @@ describe('the workspace of an asset request', () => {
     await list(await pat(user, { scopes: ['documents:read', 'assets:write'] })).expect(403);
   });
 
-  it("is 404 when it is malformed, unknown, deleted or of another user, before anything is validated", async () => {
+  it('is 404 when it is malformed, unknown, deleted or of another user, before anything is validated', async () => {
     const { user } = await newAssets();
     const deleted = await user.workspace('deleted');
     await user.delete(deleted.path).expect(200);

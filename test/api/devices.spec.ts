@@ -145,7 +145,7 @@ describe('the limit of 1,000 devices', () => {
 });
 
 describe('GET /api/v1/devices', () => {
-  it("lists the user’s own devices in the order of their registration, in snake_case", async () => {
+  it('lists the user’s own devices in the order of their registration, in snake_case', async () => {
     const [alice, bob] = [await service.user('list-alice'), await service.user('list-bob')];
     service.clock.stopAt(new Date('2026-05-01T10:00:00.123Z'));
     const first = await registered(alice, 'Laptop', 'linux');
@@ -174,7 +174,7 @@ describe('DELETE /api/v1/devices/:id', () => {
     await alice.delete(`${DEVICES}/${gone}`).expect(404);
   });
 
-  it("treats the device of another user as one that does not exist", async () => {
+  it('treats the device of another user as one that does not exist', async () => {
     const [alice, bob] = [await service.user('own'), await service.user('other')];
     const id = await registered(alice);
     for (const one of [id, randomUUID(), 'no-uuid', `${id}0`, '%00', "'"]) {
@@ -199,7 +199,7 @@ describe('DELETE /api/v1/devices/:id', () => {
     expect(await subscribedDevices(bobs.id)).toEqual([gone]);
   });
 
-  it("changes nothing for the device of another user", async () => {
+  it('changes nothing for the device of another user', async () => {
     const [alice, bob] = [await service.user('victim'), await service.user('attacker')];
     const workspace = await alice.workspace();
     const id = await registered(alice);
@@ -232,7 +232,7 @@ describe('a personal access token', () => {
     await token.delete(`${DEVICES}/push-subscription/${randomUUID()}/phone`).expect(403);
   });
 
-  it("sees the user’s devices when bound to a workspace, and deletes none", async () => {
+  it('sees the user’s devices when bound to a workspace, and deletes none', async () => {
     const alice = await service.user('bound');
     const token = await holder(alice, { workspaceId: (await alice.workspace()).id });
     const ids = [await registered(alice), await registered(token)];
@@ -321,7 +321,7 @@ describe('the last-seen time of a device', () => {
     });
   });
 
-  it("is not written for an unregistered device or another user’s", async () => {
+  it('is not written for an unregistered device or another user’s', async () => {
     const [alice, bob] = [await service.user('seen-alice'), await service.user('seen-bob')];
     const id = await registered(alice);
     const devices = service.app.get(Devices);
@@ -344,7 +344,7 @@ describe('the last-seen time of a device', () => {
 });
 
 describe('the names of devices', () => {
-  it("are those of the user’s registered ones", async () => {
+  it('are those of the user’s registered ones', async () => {
     const [alice, bob] = [await service.user('named'), await service.user('stranger')];
     const [laptop, phone, bobs] = [
       await registered(alice, 'Laptop'),

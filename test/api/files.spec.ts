@@ -937,28 +937,31 @@ describe('GET files, many of them', () => {
     return pages;
   }
 
-  it.each([999, 1000, 1111, 3333])('lists each live one of %d once, in the order of the ids', async (count) => {
-    const notes = await withFiles(count, 8);
-    const rows = await service.database.query<
-      Record<string, unknown> & { created_at: Date; updated_at: Date }
-    >(
-      `SELECT id, encrypted_path, content_hash, encrypted_size::int, version, created_at, updated_at
+  it.each([999, 1000, 1111, 3333])(
+    'lists each live one of %d once, in the order of the ids',
+    async (count) => {
+      const notes = await withFiles(count, 8);
+      const rows = await service.database.query<
+        Record<string, unknown> & { created_at: Date; updated_at: Date }
+      >(
+        `SELECT id, encrypted_path, content_hash, encrypted_size::int, version, created_at, updated_at
        FROM files WHERE workspace_id = $1 AND NOT is_deleted ORDER BY id`,
-      [notes.id],
-    );
-    const files = rows.map((row) => ({
-      ...row,
-      created_at: row.created_at.toISOString(),
-      updated_at: row.updated_at.toISOString(),
-    }));
-    expect(files).toHaveLength(count - Math.floor(count / 10));
-    const pages = countPages();
-    const { text, headers } = await notes.user.get(`${notes.path}/files`).expect(200);
-    pages.stop();
-    expect(pages.count).toBe(1 + Math.floor(files.length / 1000));
-    expect(headers['content-type']).toBe('application/json; charset=utf-8');
-    expect(text === JSON.stringify({ files })).toBe(true);
-  });
+        [notes.id],
+      );
+      const files = rows.map((row) => ({
+        ...row,
+        created_at: row.created_at.toISOString(),
+        updated_at: row.updated_at.toISOString(),
+      }));
+      expect(files).toHaveLength(count - Math.floor(count / 10));
+      const pages = countPages();
+      const { text, headers } = await notes.user.get(`${notes.path}/files`).expect(200);
+      pages.stop();
+      expect(pages.count).toBe(1 + Math.floor(files.length / 1000));
+      expect(headers['content-type']).toBe('application/json; charset=utf-8');
+      expect(text === JSON.stringify({ files })).toBe(true);
+    },
+  );
 
   it('waits for a slow client, and stops when it disconnects', async () => {
     const notes = await withFiles(20_000, 4000); // 18 pages, 80 MB: more than the sockets' buffers take

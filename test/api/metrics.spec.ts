@@ -224,7 +224,9 @@ describe('GET /metrics', () => {
       expect(exposition.value('cloud_sync_blobs_waiting', { state: 'staged' })).toBe(2);
       expect(exposition.value('cloud_sync_blobs_waiting_oldest_seconds', { state: 'staged' })).toBe(7_200);
       expect(exposition.value('cloud_sync_blobs_waiting', { state: 'pending_delete' })).toBe(0);
-      expect(exposition.value('cloud_sync_blobs_waiting_oldest_seconds', { state: 'pending_delete' })).toBe(0);
+      expect(exposition.value('cloud_sync_blobs_waiting_oldest_seconds', { state: 'pending_delete' })).toBe(
+        0,
+      );
     }
     service.clock.resume();
     service.clock.advance(2_000);

@@ -147,7 +147,7 @@ describe('POST /api/v1/devices/push-subscription', () => {
     expect(await count()).toBe(most);
   });
 
-  describe("a workspace that the caller may not use", () => {
+  describe('a workspace that the caller may not use', () => {
     it.each([
       ['unknown', () => randomUUID()],
       ['malformed', () => 'no-uuid'],

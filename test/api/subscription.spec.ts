@@ -194,28 +194,31 @@ describe('402', () => {
     return workspace;
   }
 
-  it.each(needing)('applies to %s before the trial and after its end, and not during it', async (name, request) => {
-    const workspace = await workspaceOf(`402-${name.replaceAll(/\W+/g, '-')}`);
-    const alice = workspace.user;
-    const rows = await service.database.query(
-      'DELETE FROM subscriptions WHERE user_id = $1 RETURNING trial_start, trial_end',
-      [alice.id],
-    );
-    const before = await request(workspace);
-    expect({ status: before.status, body: before.body }).toEqual({
-      status: 402,
-      body: { error: 'an active subscription is required' },
-    });
+  it.each(needing)(
+    'applies to %s before the trial and after its end, and not during it',
+    async (name, request) => {
+      const workspace = await workspaceOf(`402-${name.replaceAll(/\W+/g, '-')}`);
+      const alice = workspace.user;
+      const rows = await service.database.query(
+        'DELETE FROM subscriptions WHERE user_id = $1 RETURNING trial_start, trial_end',
+        [alice.id],
+      );
+      const before = await request(workspace);
+      expect({ status: before.status, body: before.body }).toEqual({
+        status: 402,
+        body: { error: 'an active subscription is required' },
+      });
 
-    await subscribe(alice, { status: 'trial', trialStart: NOW, trialEnd: rows[0]!.trial_end as Date });
-    const over = workspace.as(await at(later(30 * DAY_MS), alice));
-    expect((await request(over)).status).toBe(402);
+      await subscribe(alice, { status: 'trial', trialStart: NOW, trialEnd: rows[0]!.trial_end as Date });
+      const over = workspace.as(await at(later(30 * DAY_MS), alice));
+      expect((await request(over)).status).toBe(402);
 
-    const during = workspace.as(await at(later(30 * DAY_MS - 1), alice));
-    const { cursor } = await during.status();
-    expect(cursor).toBe(1); // what was refused has changed nothing
-    expect((await request(during)).status).toBeLessThan(300);
-  });
+      const during = workspace.as(await at(later(30 * DAY_MS - 1), alice));
+      const { cursor } = await during.status();
+      expect(cursor).toBe(1); // what was refused has changed nothing
+      expect((await request(during)).status).toBeLessThan(300);
+    },
+  );
 
   it('comes before 404 and 400, and after 401', async () => {
     const alice = await service.newcomer('402-order');

@@ -491,7 +491,7 @@ describe('POST sync/push', () => {
       });
     });
 
-    it("is not confused with the deletion of another device", async () => {
+    it('is not confused with the deletion of another device', async () => {
       const notes = await workspaceWith('YQ');
       await notes.push(1, ['YQ'], 'phone').expect(200);
       await notes.put('YQ', 'revived', 'tablet').expect(200);
@@ -866,28 +866,25 @@ describe('cursors are numbers', () => {
     );
   });
 
-  it.each([98, 2 ** 31 - 2, 2 ** 32 - 2, Number.MAX_SAFE_INTEGER - 4])(
-    'go on across %d',
-    async (before) => {
-      const notes = await workspace();
-      await set(notes, 'head_cursor', before);
-      await notes.put('YQ', 'a').expect(201);
-      await notes.put('Yg', 'b').expect(201);
-      const pushed = await notes.push(before + 2, ['YQ', 'Yg']).expect(200);
-      expect(pushed.body.cursor).toBe(before + 4);
-      expect(await notes.status()).toEqual({ cursor: before + 4, fileCount: 0 });
-      expect((await notes.snapshot().expect(200)).body.cursor).toBe(before + 4);
+  it.each([98, 2 ** 31 - 2, 2 ** 32 - 2, Number.MAX_SAFE_INTEGER - 4])('go on across %d', async (before) => {
+    const notes = await workspace();
+    await set(notes, 'head_cursor', before);
+    await notes.put('YQ', 'a').expect(201);
+    await notes.put('Yg', 'b').expect(201);
+    const pushed = await notes.push(before + 2, ['YQ', 'Yg']).expect(200);
+    expect(pushed.body.cursor).toBe(before + 4);
+    expect(await notes.status()).toEqual({ cursor: before + 4, fileCount: 0 });
+    expect((await notes.snapshot().expect(200)).body.cursor).toBe(before + 4);
 
-      const actions: string[] = [];
-      for (let cursor = before; cursor < before + 4;) {
-        const { body } = await notes.pull(cursor, 1).expect(200);
-        expect(body).toMatchObject({ cursor: cursor + 1, hasMore: cursor + 1 < before + 4 });
-        actions.push(`${body.changes[0].action} ${body.changes[0].encryptedPath}`);
-        cursor = body.cursor;
-      }
-      expect(actions).toEqual(['upsert YQ', 'upsert Yg', 'delete YQ', 'delete Yg']);
-    },
-  );
+    const actions: string[] = [];
+    for (let cursor = before; cursor < before + 4;) {
+      const { body } = await notes.pull(cursor, 1).expect(200);
+      expect(body).toMatchObject({ cursor: cursor + 1, hasMore: cursor + 1 < before + 4 });
+      actions.push(`${body.changes[0].action} ${body.changes[0].encryptedPath}`);
+      cursor = body.cursor;
+    }
+    expect(actions).toEqual(['upsert YQ', 'upsert Yg', 'delete YQ', 'delete Yg']);
+  });
 });
 
 describe('pages that are requested at once', () => {

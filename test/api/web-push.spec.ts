@@ -808,7 +808,7 @@ describe('where a push may go', () => {
   });
 });
 
-describe("endpoints and keys", () => {
+describe('endpoints and keys', () => {
   it('appear in no log line, nor does the VAPID key', async () => {
     const workspace = await newWorkspace();
     const browsers = [

@@ -157,17 +157,20 @@ describe('a caller who was let in a moment ago', () => {
   });
 
   describe.each(Object.entries(LOSSES))('when %s', (_, { lose, statuses }) => {
-    it.each(Object.entries(ROUTES))('is refused at once, including on this instance: %s', async (route, ask) => {
-      const { user, notes } = await wellKnown();
-      const before = await rowsOf(notes);
-      await lose(user, notes);
+    it.each(Object.entries(ROUTES))(
+      'is refused at once, including on this instance: %s',
+      async (route, ask) => {
+        const { user, notes } = await wellKnown();
+        const before = await rowsOf(notes);
+        await lose(user, notes);
 
-      const { status, body } = await ask(notes).ok(() => true);
+        const { status, body } = await ask(notes).ok(() => true);
 
-      expect(status).toBe(statuses[route]);
-      if (status >= 400) expect(told(body)).toEqual({ error: expect.any(String) });
-      expect(await rowsOf(notes)).toBeLessThanOrEqual(before);
-    });
+        expect(status).toBe(statuses[route]);
+        if (status >= 400) expect(told(body)).toEqual({ error: expect.any(String) });
+        expect(await rowsOf(notes)).toBeLessThanOrEqual(before);
+      },
+    );
   });
 
   it('is refused for each of the uploads that share a commit, and none of them happens', async () => {

@@ -45,7 +45,11 @@ export function tableOf(mutants) {
     const specs = unique(mutant.tests.map(([spec]) => quoted(spec.replace(/^test\/|\.spec\.ts$/g, ''))));
     return [mutant.name, files.join(', '), mutant.promise, specs.join(', ')];
   });
-  const lines = [['fault', 'planted in', 'promise that it breaks', 'caught by'], Array(4).fill('---'), ...rows];
+  const lines = [
+    ['fault', 'planted in', 'promise that it breaks', 'caught by'],
+    Array(4).fill('---'),
+    ...rows,
+  ];
   return lines.map((cells) => `| ${cells.map(escaped).join(' | ')} |`).join('\n');
 }
 

@@ -536,7 +536,7 @@ describe('kill -9', () => {
     expect(await service.ended).toBe(2);
   });
 
-  it("restarts the server under a new parent when its parent is killed", async () => {
+  it('restarts the server under a new parent when its parent is killed', async () => {
     const service = await running(await usedDataDir());
     await note(service, 'acknowledged');
     const { postmaster, shell } = service;
@@ -884,7 +884,7 @@ describe("the server's messages", () => {
     expect(level('postgres: error while loading shared libraries')).toBe('warn');
   });
 
-  it("are not logged when they concern one client or a passing state", () => {
+  it('are not logged when they concern one client or a passing state', () => {
     expect(
       level('client backend|23505|ERROR:  duplicate key value violates unique constraint'),
     ).toBeUndefined();

@@ -175,16 +175,19 @@ describeWithTestServers('the S3 store behind a network that fails', () => {
         await eventually(drafts);
       });
 
-      it.each(LOST)('is certainly not stored, and leaves no part, when every try fails: %s', async (_, fault) => {
-        const key = newKey();
-        proxy.set(always(is, fault));
-        const error = await outcomeOf(key, LARGE);
-        expect(error).toBeInstanceOf(StoreUnavailable);
-        expect(error).not.toBeInstanceOf(OutcomeUnknown);
-        expect(await direct.sizeOf(key)).toBeUndefined();
-        if (is === isPart && fault.kind !== 'late') expect(await drafts()).toBe(0);
-        else await drafts();
-      });
+      it.each(LOST)(
+        'is certainly not stored, and leaves no part, when every try fails: %s',
+        async (_, fault) => {
+          const key = newKey();
+          proxy.set(always(is, fault));
+          const error = await outcomeOf(key, LARGE);
+          expect(error).toBeInstanceOf(StoreUnavailable);
+          expect(error).not.toBeInstanceOf(OutcomeUnknown);
+          expect(await direct.sizeOf(key)).toBeUndefined();
+          if (is === isPart && fault.kind !== 'late') expect(await drafts()).toBe(0);
+          else await drafts();
+        },
+      );
     });
 
     it('detects a part that is stored as something else', async () => {
@@ -245,19 +248,22 @@ describeWithTestServers('the S3 store behind a network that fails', () => {
       expect(body.equals(LARGE.subarray(100, LARGE.length - 100))).toBe(true);
     });
 
-    it.each(BREAKS)('ends in an error when every try fails, and not as if it were whole: %s', async (_, fault) => {
-      const rest = always(isGet, fault);
-      proxy.set(rest);
-      const whole = store.read(key, LARGE.length).then((stream) => buffer(stream));
-      if (['truncated', 'half-closed', 'silent in the middle'].includes(_)) {
-        // Each answer brings half of what is missing; there is always some of it missing.
-        let first = true;
-        proxy.set((request) =>
-          first ? ((first = false), fault) : isGet(request) ? { kind: 'reset' } : undefined,
-        );
-      }
-      await expect(whole).rejects.toThrow(StoreUnavailable);
-    });
+    it.each(BREAKS)(
+      'ends in an error when every try fails, and not as if it were whole: %s',
+      async (_, fault) => {
+        const rest = always(isGet, fault);
+        proxy.set(rest);
+        const whole = store.read(key, LARGE.length).then((stream) => buffer(stream));
+        if (['truncated', 'half-closed', 'silent in the middle'].includes(_)) {
+          // Each answer brings half of what is missing; there is always some of it missing.
+          let first = true;
+          proxy.set((request) =>
+            first ? ((first = false), fault) : isGet(request) ? { kind: 'reset' } : undefined,
+          );
+        }
+        await expect(whole).rejects.toThrow(StoreUnavailable);
+      },
+    );
 
     it('ends as any other fault of the store when no answer brings a byte', async () => {
       proxy.set(always(isGet, { kind: 'truncate', share: 0 }));
