@@ -15,9 +15,7 @@ import {
   UUID,
 } from '../api-docs/index.js';
 import { JsonBody, sendJsonList } from '../platform/http/index.js';
-import type { AccessToken } from './access-token.js';
-import { MintTokenRequest } from './access-tokens.dto.js';
-import { AccessTokens } from './access-tokens.service.js';
+import { type AccessToken, AccessTokens, MintTokenRequest } from './access-tokens.service.js';
 
 interface AccessTokenWire {
   id: string;

@@ -1,16 +1,102 @@
 import { Injectable } from '@nestjs/common';
-import { isUUID } from 'class-validator';
-import type { Scope } from '../access/index.js';
+import { ArrayNotEmpty, IsArray, IsIn, IsOptional, isUUID, IsUUID } from 'class-validator';
+import { type Scope, SCOPES } from '../access/index.js';
 import { generatePat, hashPat, lockOwnUser, TOKEN_REVOKED } from '../auth/index.js';
 import { Clock, parseInstant } from '../platform/clock/index.js';
-import { AFTER_ALL_IDS, Database, newId, pagesById } from '../platform/database/index.js';
+import { AFTER_ALL_IDS, Database, newId, pagesById, statement } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
-import { BadRequest, Conflict, NotFound, notFoundIfPurged } from '../platform/http/index.js';
+import {
+  BadRequest,
+  Conflict,
+  IsInstant,
+  IsName,
+  NotFound,
+  notFoundIfPurged,
+} from '../platform/http/index.js';
 import { RateLimiter } from '../platform/limits/index.js';
 import { Workspaces } from '../workspaces/index.js';
-import type { AccessToken } from './access-token.js';
-import type { MintTokenRequest } from './access-tokens.dto.js';
-import { accessTokenStatements } from './access-tokens.queries.js';
+
+export class MintTokenRequest {
+  @IsName()
+  name: string;
+
+  @IsOptional()
+  @IsInstant()
+  expiresAt?: string | null;
+
+  @IsOptional()
+  @IsIn(SCOPES, { each: true, message: `scopes must be among ${SCOPES.join(', ')}` })
+  @ArrayNotEmpty()
+  @IsArray()
+  scopes?: Scope[] | null;
+
+  @IsOptional()
+  @IsUUID()
+  workspaceId?: string | null;
+}
+
+const COLUMNS = `id, name, scopes, workspace_id AS "workspaceId", created_at AS "createdAt", last_used_at AS "lastUsedAt",
+            expires_at AS "expiresAt", revoked_at AS "revokedAt"`;
+
+/** $2: the time. */
+const IS_LIVE = 'revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)';
+
+export const accessTokenStatements = {
+  /** Ids are UUIDv7: descending is newest first. */
+  page: statement(
+    'access_tokens.page',
+    `SELECT ${COLUMNS} FROM access_tokens WHERE user_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3`,
+  ),
+
+  live: statement(
+    'access_tokens.live',
+    `SELECT ${COLUMNS} FROM access_tokens WHERE user_id = $1 AND ${IS_LIVE} ORDER BY id DESC LIMIT $3`,
+  ),
+
+  /** $3: how many live ones a user may have. */
+  isFull: statement(
+    'access_tokens.is_full',
+    `SELECT EXISTS (
+       SELECT FROM access_tokens WHERE user_id = $1 AND ${IS_LIVE} OFFSET $3::integer - 1
+     ) AS "isFull"`,
+  ),
+
+  insert: statement(
+    'access_tokens.insert',
+    `INSERT INTO access_tokens (id, user_id, name, token_hash, scopes, workspace_id, created_at, expires_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+  ),
+
+  /** Deletes ended tokens beyond the $3 newest, at most $4 at a time. */
+  forgetEnded: statement(
+    'access_tokens.forget_ended',
+    `DELETE FROM access_tokens WHERE id IN (
+       SELECT id FROM access_tokens WHERE user_id = $1 AND NOT (${IS_LIVE}) ORDER BY id DESC OFFSET $3 LIMIT $4
+     )`,
+  ),
+
+  /** One row when there is such a token, revoked before or not. */
+  revoke: statement(
+    'access_tokens.revoke',
+    `WITH revoked AS (
+       UPDATE access_tokens SET revoked_at = $3 WHERE id = $2 AND user_id = $1 AND revoked_at IS NULL
+     )
+     SELECT id FROM access_tokens WHERE id = $2 AND user_id = $1`,
+  ),
+};
+
+/** A personal access token as its owner sees it. The token itself is not known: the row has its SHA-256. */
+export interface AccessToken {
+  readonly id: string;
+  readonly name: string;
+  readonly scopes: readonly Scope[];
+  /** Null when it opens all workspaces of its owner. */
+  readonly workspaceId: string | null;
+  readonly createdAt: Date;
+  readonly lastUsedAt: Date | null;
+  readonly expiresAt: Date | null;
+  readonly revokedAt: Date | null;
+}
 
 const MINTS_PER_MINUTE = 20;
 

@@ -8,7 +8,7 @@ import { NotFound } from '../platform/http/index.js';
 import { Documented } from '../api-docs/index.js';
 import { ACCOUNT_BELONGINGS_DOCS } from './account-page.docs.js';
 import { ACCOUNT, AccountForms } from './account-forms.js';
-import { billingPage } from './billing-page.js';
+import { billingPage } from './account-page.js';
 import { TokenForms } from './token-forms.js';
 
 /** What belongs to an account, as its page changes it. */

@@ -12,10 +12,9 @@ import {
   type BrowserRequest,
   BrowserRequests,
 } from '../pages/index.js';
-import type { FlashMessages } from './flash-messages.js';
+import type { FlashMessages } from './action-form.js';
 import { AccountOverview } from './account-overview.js';
-import { accountPage } from './account-page.js';
-import { accountSignInPage } from './sign-in-page.js';
+import { accountPage, accountSignInPage } from './account-page.js';
 
 export const ACCOUNT = '/account';
 

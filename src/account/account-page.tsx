@@ -1,9 +1,8 @@
 import type { VNode } from 'preact';
 import type { BrowserSession } from '../auth/index.js';
-import { Layout, Masthead, Time } from '../pages/index.js';
+import { Credentials, Layout, Masthead, type RejectedSignIn, Time } from '../pages/index.js';
 import { MOST_DEVICES, type Overview } from './account-overview.js';
-import { ActionForm } from './action-form.js';
-import type { FlashMessages } from './flash-messages.js';
+import { ActionForm, type FlashMessages } from './action-form.js';
 import { PasswordSection } from './password-section.js';
 import { PlanSection } from './plan-section.js';
 import { SessionsSection } from './sessions-section.js';
@@ -86,6 +85,53 @@ export function accountPage(props: AccountPageProps): VNode {
       <PasswordSection {...props} />
       <DevicesSection {...{ overview, csrfToken }} />
       <TokensSection {...props} />
+    </Layout>
+  );
+}
+
+/** Leads to the payment provider. */
+export function billingPage(url: string): VNode {
+  return (
+    <Layout title="Billing">
+      <h1>Your billing page is ready</h1>
+      <p>
+        It is at <span class="name">{new URL(url).host}</span>, where payments are made. The link works for a
+        few minutes.
+      </p>
+      <a class="button" href={url} rel="noreferrer">
+        Open billing
+      </a>
+      <p>
+        <a href="/account">Back to the account</a>
+      </p>
+    </Layout>
+  );
+}
+
+interface AccountSignInProps {
+  readonly host: string;
+  readonly csrfToken: string;
+  readonly canSignUp: boolean;
+  readonly failed?: RejectedSignIn | undefined;
+  readonly alert?: string | undefined;
+}
+
+export function accountSignInPage({ host, csrfToken, canSignUp, failed, alert }: AccountSignInProps): VNode {
+  return (
+    <Layout title="Sign in to your account">
+      <Masthead host={host} />
+      <h1>Sign in to your account</h1>
+      {alert && (
+        <p class="alert" role="alert">
+          {alert}
+        </p>
+      )}
+      <Credentials
+        action="/account"
+        hidden={{ csrf_token: csrfToken }}
+        {...{ canSignUp, failed }}
+        isFocused={!alert}
+      />
     </Layout>
   );
 }

@@ -1,8 +1,7 @@
 import type { VNode } from 'preact';
 import { CopyField, Time } from '../pages/index.js';
-import type { FlashMessages } from './flash-messages.js';
 import type { Overview } from './account-overview.js';
-import { ActionForm } from './action-form.js';
+import { ActionForm, type FlashMessages } from './action-form.js';
 import { MintForm } from './mint-form.js';
 import { type ListedToken, MOST_TOKENS } from './token-forms.js';
 

@@ -1,11 +1,11 @@
 import { Command } from 'commander';
-import { addBackup } from './commands/backup.js';
-import { addBlobs } from './commands/blobs.js';
-import { addOperation } from './commands/operation.js';
-import { addRetention } from './commands/retention.js';
-import { addStorage } from './commands/storage.js';
-import { addSubscriptions } from './commands/subscriptions.js';
-import { addUsers } from './commands/users.js';
+import { addBackup } from './commands/backup-commands.js';
+import { addBlobs } from './commands/blob-commands.js';
+import { addOperation } from './commands/operation-commands.js';
+import { addRetention } from './commands/retention-commands.js';
+import { addStorage } from './commands/storage-commands.js';
+import { addSubscriptions } from './commands/subscription-commands.js';
+import { addUsers } from './commands/user-commands.js';
 import type { Run } from './report.js';
 
 /** All commands. What is used wrongly is thrown as a CommanderError, and help with its exit code 0. */

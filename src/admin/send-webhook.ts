@@ -11,9 +11,8 @@ import {
 import { Configuration } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { BadRequest, parseJsonObject, ServiceUnavailable } from '../platform/http/index.js';
-import { accountOf } from './account-of.js';
 import type { Report } from './report.js';
-import { withService } from './with-service.js';
+import { accountOf, withService } from './with-service.js';
 
 const TIMEOUT_MS = 30_000;
 

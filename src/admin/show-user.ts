@@ -1,11 +1,48 @@
-import { Accounts } from '../account/index.js';
+import { Accounts, type ListedAccount, type ListOptions } from '../account/index.js';
 import { StorageQuota } from '../assets/index.js';
 import { Subscriptions } from '../billing/index.js';
 import { DocumentQuota } from '../files/index.js';
-import { accountOf } from './account-of.js';
-import { withState } from './list-users.js';
 import type { Report } from './report.js';
-import { withService } from './with-service.js';
+import { accountOf, withService } from './with-service.js';
+
+/** A page of the accounts, in the order of their addresses. `next`: what to give as `--after` for the page behind it, or null. */
+export function listUsers(options: ListOptions): Promise<Report> {
+  return withService(async (service) => {
+    const found = await service.get(Accounts).list({ ...options, limit: options.limit + 1 });
+    const accounts = found.slice(0, options.limit);
+    const next = found.length > accounts.length ? (accounts.at(-1)?.email ?? null) : null;
+    const lines =
+      accounts.length > 0 ? [HEADING, ...accounts.map(accountLine)] : ['There is no such account.'];
+    if (next !== null) lines.push(`There are more: --after ${next}`);
+    return { accounts: accounts.map(withState), next, text: lines.join('\n') };
+  });
+}
+
+/** An account with its state in a word. */
+function withState<T extends ListedAccount>(account: T): T & { state: 'active' | 'suspended' } {
+  return { ...account, state: account.suspendedAt ? 'suspended' : 'active' };
+}
+
+const HEADING = row(
+  'state',
+  'created',
+  'last seen',
+  ['workspaces', 'document bytes', 'asset bytes'],
+  'email',
+);
+
+function accountLine(account: ListedAccount): string {
+  const { createdAt, lastSeenAt, workspaces, documentBytes, assetBytes, email } = account;
+  const held = [workspaces, documentBytes, assetBytes].map(String);
+  return row(withState(account).state, day(createdAt), lastSeenAt ? day(lastSeenAt) : '–', held, email);
+}
+
+function row(state: string, created: string, seen: string, held: readonly string[], email: string): string {
+  const left = [state.padEnd(9), created.padEnd(10), seen.padEnd(10)];
+  return [...left, ...held.map((text) => text.padStart(14)), email].join('  ');
+}
+
+const day = (time: Date): string => time.toISOString().slice(0, 10);
 
 /** An account: its state, its subscription, what it holds, and what can act for it. @throws NotFound */
 export function showUser(email: string): Promise<Report> {

@@ -1,13 +1,15 @@
-import 'reflect-metadata';
 import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import 'reflect-metadata';
 import { AppModule } from '../app.module.js';
-import { type Configuration, configurationOfProcess } from '../config/index.js';
+import { type UserEntity, Users } from '../auth/index.js';
+import { type Configuration, configurationOfProcess, OperatorError } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { runningServerUrl } from '../platform/database/index.js';
-import { InFlightRequests } from '../platform/http/index.js';
+import { InFlightRequests, NotFound } from '../platform/http/index.js';
 import { Background } from '../platform/jobs/index.js';
 import { createLogger, Log, NestLog } from '../platform/log/index.js';
+import { StoreUnavailable } from '../storage/index.js';
 
 /**
  * Runs `work` with the service's own modules, without listening and without what a service does by itself. When a
@@ -37,5 +39,23 @@ export async function withService<T>(
     return await work(service);
   } finally {
     await service.close();
+  }
+}
+
+/** The account that a command is about. @throws NotFound */
+export async function accountOf(service: INestApplicationContext, email: string): Promise<UserEntity> {
+  const user = await service.get(Users).findByEmail(email);
+  if (!user) throw new NotFound(`there is no account ${email}`);
+  return user;
+}
+
+/** Runs work on the blob stores; one that does not do its part is a sentence, not a stack. @throws OperatorError */
+export async function withStores<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error;
+    if (error.cause instanceof OperatorError) throw error.cause;
+    throw new OperatorError(`A blob store does not do its work: ${error.message}.`, { cause: error });
   }
 }

@@ -25,15 +25,15 @@ import {
   NEW_ASSET_TOKEN_RULE,
 } from './asset-headers.js';
 import { AssetUploads } from './asset-uploads.js';
-import { ASSETS_DOCS } from './assets.docs.js';
-import { Assets } from './assets.service.js';
 import {
+  ASSETS_DOCS,
   assetWire,
   deletedAssetsWire,
   type DeletedAssetWire,
   storageUsageWire,
   type StorageUsageWire,
-} from './assets.wire.js';
+} from './assets.docs.js';
+import { Assets } from './assets.service.js';
 import { StorageQuota } from './storage-quota.js';
 import { UploadBodies } from './upload-bodies.js';
 

@@ -9,8 +9,7 @@ import { AssetsController } from './assets.controller.js';
 import { assetStatements } from './assets.queries.js';
 import { Assets } from './assets.service.js';
 import { IdempotencyKeys } from './idempotency-keys.js';
-import { QuotaCheck } from './quota-check.js';
-import { StorageQuota } from './storage-quota.js';
+import { QuotaCheck, StorageQuota } from './storage-quota.js';
 import { UploadBodies } from './upload-bodies.js';
 
 const PURGE_BATCH = 1000;

@@ -7,7 +7,7 @@ import { Conflict, NotFound } from '../platform/http/index.js';
 import { Log } from '../platform/log/index.js';
 import { ASSETS } from '../workspaces/index.js';
 import { assetStatements } from './assets.queries.js';
-import { lockWorkspaceForPurge, lockWorkspace } from './locked-workspace.js';
+import { lockWorkspace, lockWorkspaceForPurge } from './asset-uploads.js';
 
 const PAGE = 1000;
 const PURGE_BATCH = 1000;

@@ -3,8 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { bodyChunks } from '../platform/http/index.js';
 import { type FairLimits, type FairSemaphore, Queues } from '../platform/limits/index.js';
 import { FreeSpace } from '../storage/index.js';
-import { UPLOAD_BODY_LIMIT } from './envelope.js';
-import { UploadBody } from './upload-body.js';
+import { UPLOAD_BODY_LIMIT, UploadBody } from './upload-body.js';
 
 /**
  * So many uploads are decoded at a time, each a piece at a time: between two pieces an upload holds no slot, so a slow

@@ -1,9 +1,16 @@
 import { BadRequest, PayloadTooLarge } from '../platform/http/index.js';
 import type { FairSemaphore } from '../platform/limits/index.js';
 import { NEW_ASSET_TOKEN, NEW_ASSET_TOKEN_RULE } from './asset-headers.js';
-import { notBase64 } from './base64-decoder.js';
-import { MAX_ENVELOPE_BYTES, MIN_ENVELOPE_BYTES } from './envelope.js';
-import { UploadScanner } from './upload-scanner.js';
+import { notBase64, UploadScanner } from './upload-scanner.js';
+
+const MIB = 1024 * 1024;
+
+/** What encryption adds to the smallest file, which is empty. */
+const MIN_ENVELOPE_BYTES = 61;
+const MAX_ENVELOPE_BYTES = 25 * MIB + MIN_ENVELOPE_BYTES;
+
+/** The largest envelope in base64, with as much around it as any other JSON body may have. */
+export const UPLOAD_BODY_LIMIT = Math.ceil(MAX_ENVELOPE_BYTES / 3) * 4 + MIB;
 
 /** One byte too many takes no more base64 than none; beyond, the body is longer than any upload needs. */
 const SAME_LENGTH = 1;

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock } from '../platform/clock/index.js';
 import { Database, statement } from '../platform/database/index.js';
 import { Unauthorized } from '../platform/http/index.js';
-import { AccountSuspended } from './account-suspended.js';
+import { AccountSuspended } from './suspensions.js';
 import { JwtVerifier } from './jwt-verifier.js';
 import { KeySet } from './key-set.js';
 import { PatVerifier } from './pat-verifier.js';

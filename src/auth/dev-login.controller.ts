@@ -1,14 +1,48 @@
-import { Controller, HttpCode, Post, UseGuards } from '@nestjs/common';
+import {
+  type CanActivate,
+  Controller,
+  type ExecutionContext,
+  HttpCode,
+  Injectable,
+  Post,
+  UseGuards,
+} from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
 import { Public } from '../access/index.js';
 import { Documented } from '../api-docs/index.js';
-import { IsName, JsonBody } from '../platform/http/index.js';
+import { Configuration } from '../config/index.js';
+import { addressKey, Forbidden, IsName, JsonBody } from '../platform/http/index.js';
 import { KillSwitch, OpenWhenReadOnly } from '../platform/kill-switch/index.js';
-import { AccountSuspended } from './account-suspended.js';
+import { RateLimiter } from '../platform/limits/index.js';
 import { DEV_LOGIN_DOCS } from './auth.docs.js';
-import { DevLoginGuard } from './dev-login.guard.js';
 import { IsEmailAddress } from './email-address.js';
+import { AccountSuspended } from './suspensions.js';
+import { equalSecrets } from './token-secrets.js';
 import type { UserEntity } from './user.entity.js';
 import { Users } from './users.js';
+
+const TRIES_PER_MINUTE = 10;
+
+/** 403 unless the key is configured and the header carries it. */
+@Injectable()
+export class DevLoginGuard implements CanActivate {
+  constructor(
+    private readonly configuration: Configuration,
+    private readonly rateLimiter: RateLimiter,
+  ) {}
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const request = context.switchToHttp().getRequest<FastifyRequest>();
+    const { devLoginKey } = this.configuration;
+    if (!devLoginKey) throw new Forbidden('dev-login is not enabled');
+
+    await this.rateLimiter.hit(`dev-login:${addressKey(request.ip)}`, TRIES_PER_MINUTE);
+    const key = request.headers['x-dev-login-key'];
+    if (typeof key !== 'string' || !equalSecrets(key, devLoginKey))
+      throw new Forbidden('wrong dev-login key');
+    return true;
+  }
+}
 
 class DevLoginRequest {
   @IsEmailAddress()

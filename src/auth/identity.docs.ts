@@ -12,7 +12,7 @@ import {
 } from '../api-docs/index.js';
 import type { IdentityActionName } from './identity-actions.js';
 import { OF_POST, refused, SESSION, USER, WHO } from './identity.schema.js';
-import { JWT_MINUTES, ONE_TIME_TOKEN_MINUTES, PASSWORD_LENGTH } from './sign-in-terms.js';
+import { JWT_MINUTES, ONE_TIME_TOKEN_MINUTES, PASSWORD_LENGTH } from './password-policy.js';
 
 const credentials = (names: readonly string[]): OperationDocs['body'] => ({
   type: 'application/json',

@@ -1,16 +1,63 @@
 import type { FactoryProvider } from '@nestjs/common';
 import { Configuration, keptSecret } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, underStartLock } from '../platform/database/index.js';
+import { Database, statement, underStartLock } from '../platform/database/index.js';
 import { Queues } from '../platform/limits/index.js';
 import { Log } from '../platform/log/index.js';
-import { createIdentity, type Identity } from './identity.js';
-import { inIdentityRequest } from './identity-request.js';
-import { IdentityPasswords } from './identity-passwords.js';
-import { SessionCap } from './session-cap.js';
-import { AccountSuspended } from './account-suspended.js';
-import { guardSessions, mayBeSuspended } from './session-guard.js';
 import { IdentityPool } from './identity-pool.js';
+import { inIdentityRequest } from './identity-request.js';
+import { createIdentity, type Identity } from './identity.js';
+import { SessionCap } from './session-cap.js';
+import { IdentityPasswords } from './sign-in-passwords.js';
+import { AccountSuspended } from './suspensions.js';
+
+const suspendedUser = statement(
+  'session_guard.suspended_user',
+  'SELECT id FROM users WHERE id = $1 AND suspended_at IS NOT NULL',
+);
+
+type Adapter = Awaited<Identity['$context']>['internalAdapter'];
+
+interface Parts {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly identityPool: IdentityPool;
+}
+
+/**
+ * Puts two rules at the one place where the identity handler finds and begins sessions. No session of a suspended account
+ * is found or begun; the request is answered with AccountSuspended, after the password was checked, so that nobody learns
+ * of a suspension without it. And a session that has run out is not found, so that the handler does not delete it: under
+ * a clock that is wrong for a moment that would sign everybody out for good. The nightly job removes it.
+ */
+function guardSessions(adapter: Adapter, { database, clock, identityPool: pool }: Parts): void {
+  const findSession = adapter.findSession.bind(adapter);
+  const createSession = adapter.createSession.bind(adapter);
+  const refuseSuspended = (userId: string): Promise<void> =>
+    pool.noting(async () => {
+      const rows = await database.run(suspendedUser, [userId]);
+      if (rows.length > 0) throw new AccountSuspended();
+    });
+
+  adapter.findSession = async (token) => {
+    const found = await findSession(token);
+    if (!found || found.session.expiresAt <= clock.now()) return null;
+    try {
+      await refuseSuspended(found.user.id);
+    } catch (error) {
+      if (error instanceof AccountSuspended) return null; // noted; thrown, the handler would log it as its own fault
+      throw error;
+    }
+    return found;
+  };
+  adapter.createSession = async (userId, ...more) => {
+    await refuseSuspended(userId);
+    return createSession(userId, ...more);
+  };
+}
+
+/** A suspended user may still sign a browser out, to sign in to another account. */
+const mayBeSuspended = ({ url }: Request): boolean => new URL(url).pathname.endsWith('/sign-out');
 
 export const IDENTITY = Symbol('IDENTITY');
 

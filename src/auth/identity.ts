@@ -6,12 +6,12 @@ import { oneTimeToken } from 'better-auth/plugins/one-time-token';
 import { Configuration } from '../config/index.js';
 import { asName, NAME_RULE } from '../platform/http/index.js';
 import { type Log, redactUrl } from '../platform/log/index.js';
-import type { IdentityPasswords } from './identity-passwords.js';
+import type { IdentityPasswords } from './sign-in-passwords.js';
 import { CLIENT_ADDRESS_HEADER } from './identity-request.js';
 import { passwordPlugin } from './password-plugin.js';
 import { LIBRARY_READS_AT_MOST, type SessionCap } from './session-cap.js';
 import { EMAIL_RULE, isEmailAddress } from './email-address.js';
-import { JWT_MINUTES, ONE_TIME_TOKEN_MINUTES, PASSWORD_LENGTH } from './sign-in-terms.js';
+import { JWT_MINUTES, ONE_TIME_TOKEN_MINUTES, PASSWORD_LENGTH } from './password-policy.js';
 import type { IdentityPool } from './identity-pool.js';
 
 /** The identity handler: email and password, sessions, one-time tokens, service JWTs, on the service's own tables. */

@@ -1,4 +1,3 @@
-export { AccountSuspended } from './account-suspended.js';
 export { AuthModule } from './auth.module.js';
 export {
   type BrowserSession,
@@ -8,20 +7,22 @@ export {
   type SignedIn,
 } from './browser-sessions.js';
 export { EMAIL_RULE, isEmailAddress } from './email-address.js';
-export { equalSecrets } from './equal-secrets.js';
 export { Authenticator, type Lapsed } from './authenticator.js';
 export { lockOwnUser } from './lock-user.js';
 export { KNOWN_FOR_MS } from './known-networks.js';
 export { type ChangeFault, PasswordChange } from './password-change.js';
 export type { ScryptCost } from './password-hash.js';
-export { PasswordCost, PasswordCostModule } from './password-cost.module.js';
-export { HashingBusy, PasswordHasher } from './password-hasher.js';
-export { type PasswordFault, PASSWORD_FAULTS } from './password-policy.js';
+export { HashingBusy, PasswordCost, PasswordCostModule, PasswordHasher } from './password-hasher.js';
+export {
+  ONE_TIME_TOKEN_MINUTES,
+  PASSWORD_FAULTS,
+  PASSWORD_LENGTH,
+  type PasswordFault,
+} from './password-policy.js';
 export { PasswordReset } from './password-reset.js';
-export { generatePat, hashPat, TOKEN_REVOKED } from './pat.js';
-export { ONE_TIME_TOKEN_MINUTES, PASSWORD_LENGTH } from './sign-in-terms.js';
+export { equalSecrets, generatePat, hashPat, TOKEN_REVOKED } from './token-secrets.js';
 export { SigningKeys } from './signing-keys.js';
-export { Suspensions, USER_SUSPENDED } from './suspensions.js';
+export { AccountSuspended, Suspensions, USER_SUSPENDED } from './suspensions.js';
 export { UserEntity } from './user.entity.js';
 export { type ListedSession, MOST_LISTED, UserSessions } from './user-sessions.js';
 export { Users } from './users.js';

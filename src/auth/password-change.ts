@@ -5,7 +5,7 @@ import { EventBus } from '../platform/events/index.js';
 import { Unauthorized } from '../platform/http/index.js';
 import { lockOwnUser } from './lock-user.js';
 import { PasswordHasher } from './password-hasher.js';
-import { TOKEN_REVOKED } from './pat.js';
+import { TOKEN_REVOKED } from './token-secrets.js';
 import { faultOfPassword, type PasswordFault } from './password-policy.js';
 import { WrongPasswords } from './wrong-passwords.js';
 

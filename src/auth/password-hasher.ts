@@ -1,10 +1,35 @@
-import { Injectable } from '@nestjs/common';
+import { type DynamicModule, Injectable, Module } from '@nestjs/common';
 import { availableParallelism } from 'node:os';
 import { networkKey, ServiceUnavailable } from '../platform/http/index.js';
 import { type FairSemaphore, Queues } from '../platform/limits/index.js';
 import { identityRequests } from './identity-request.js';
-import { PasswordCost } from './password-cost.module.js';
-import { deriveInVain, isHashOf, isSameCost, makeHash, parseHash } from './password-hash.js';
+import {
+  deriveInVain,
+  isHashOf,
+  isSameCost,
+  makeHash,
+  OUTDATED_COST,
+  parseHash,
+  PASSWORD_COST,
+  type ScryptCost,
+} from './password-hash.js';
+
+/** Costs of new password hashes, and of outdated ones. */
+export class PasswordCost {
+  constructor(
+    readonly scrypt: ScryptCost = PASSWORD_COST,
+    readonly outdated: ScryptCost = OUTDATED_COST,
+  ) {}
+}
+
+/** Told from outside, so that tests need not pay it hundreds of times; no setting leads here. */
+@Module({})
+export class PasswordCostModule {
+  static with(cost = new PasswordCost()): DynamicModule {
+    const providers = [{ provide: PasswordCost, useValue: cost }];
+    return { module: PasswordCostModule, global: true, providers, exports: [PasswordCost] };
+  }
+}
 
 /**
  * One for every two cores, and two at most: 256 MiB. Half of the cores and two of the four threads of libuv stay free

@@ -8,7 +8,7 @@ import {
 import { setSessionCookie } from 'better-auth/cookies';
 import { randomBytes } from 'node:crypto';
 import { CLIENT_ADDRESS_HEADER, identityRequests } from './identity-request.js';
-import type { IdentityPasswords } from './identity-passwords.js';
+import type { IdentityPasswords } from './sign-in-passwords.js';
 import type { ChangeFault, PasswordChange } from './password-change.js';
 import { faultOfPassword, PASSWORD_FAULTS } from './password-policy.js';
 

@@ -1,4 +1,7 @@
-import { PASSWORD_LENGTH } from './sign-in-terms.js';
+/** What the identity handler is told, and what pages and documents say of it. */
+export const ONE_TIME_TOKEN_MINUTES = 3;
+export const JWT_MINUTES = 15;
+export const PASSWORD_LENGTH = { min: 10, max: 128 } as const;
 
 /** Why a password cannot be chosen, by the codes of the identity library where it has one. */
 export type PasswordFault = 'PASSWORD_TOO_SHORT' | 'PASSWORD_TOO_LONG' | 'PASSWORD_TOO_COMMON';

@@ -3,8 +3,8 @@ import { Clock } from '../platform/clock/index.js';
 import { Database, statement } from '../platform/database/index.js';
 import { Unauthorized } from '../platform/http/index.js';
 import { Log } from '../platform/log/index.js';
-import { AccountSuspended } from './account-suspended.js';
-import { hashPat, PAT } from './pat.js';
+import { AccountSuspended } from './suspensions.js';
+import { hashPat, PAT } from './token-secrets.js';
 import type { Principal, Scope } from '../access/index.js';
 
 const NOTE_USE_EVERY_MS = 60_000;

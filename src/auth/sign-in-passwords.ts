@@ -1,9 +1,11 @@
+import { Injectable } from '@nestjs/common';
 import { APIError } from 'better-auth/api';
 import { Database, type Parameter, statement } from '../platform/database/index.js';
-import { Injectable } from '@nestjs/common';
 import { type IdentityRequest, identityRequests } from './identity-request.js';
 import { KnownNetworks } from './known-networks.js';
+import { PasswordChange } from './password-change.js';
 import { PasswordHasher } from './password-hasher.js';
+import { WrongPasswords } from './wrong-passwords.js';
 
 const signInPasswordStatements = {
   isProven: statement(
@@ -109,4 +111,15 @@ function current(): IdentityRequest {
   const request = identityRequests.getStore();
   if (!request) throw new Error('passwords are handled in requests of the identity handler alone');
   return request;
+}
+
+/** All that the identity handler is told about passwords. */
+@Injectable()
+export class IdentityPasswords {
+  constructor(
+    readonly signIn: SignInPasswords,
+    readonly hasher: PasswordHasher,
+    readonly passwordChange: PasswordChange,
+    readonly wrongPasswords: WrongPasswords,
+  ) {}
 }

@@ -2,6 +2,14 @@ import { Injectable } from '@nestjs/common';
 import { Clock } from '../platform/clock/index.js';
 import { Database, statement } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
+import { Forbidden } from '../platform/http/index.js';
+
+/** The operator has suspended the account: it may do nothing until it is resumed. Nothing of it is lost. */
+export class AccountSuspended extends Forbidden {
+  constructor() {
+    super('the account is suspended');
+  }
+}
 
 /** Topic of the event bus: an account was suspended; the key is the user's id. */
 export const USER_SUSPENDED = 'user-suspended';

@@ -7,7 +7,7 @@ import { Database, statement } from '../platform/database/index.js';
 import type { Identity } from './identity.js';
 import { IDENTITY } from './identity.provider.js';
 import { OPERATOR, PasswordHasher } from './password-hasher.js';
-import { JWT_MINUTES } from './sign-in-terms.js';
+import { JWT_MINUTES } from './password-policy.js';
 import { EMAIL_RULE, isEmailAddress } from './email-address.js';
 import { UserEntity } from './user.entity.js';
 

@@ -1,10 +1,26 @@
 import { Injectable } from '@nestjs/common';
+import { IsOptional, IsString, Length, Matches } from 'class-validator';
 import { equalSecrets } from '../auth/index.js';
 import { BadRequest, Conflict, Forbidden } from '../platform/http/index.js';
 import { type FairSemaphore, Queues, RateLimiter } from '../platform/limits/index.js';
 import { Workspaces } from '../workspaces/index.js';
-import type { OpenKeySessionRequest } from './key-sessions.dto.js';
 import { deriveMasterKey, verificationHash } from './vault-crypto.js';
+
+/** 32 bytes in the one spelling that standard base64 has for them. */
+const KEY = /^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/;
+
+/** One of the two. */
+export class OpenKeySessionRequest {
+  @IsOptional()
+  @Length(1, 1024, { message: 'password must be 1 to 1024 characters' })
+  @IsString()
+  password?: string | null;
+
+  @IsOptional()
+  @Matches(KEY, { message: 'key must be 32 bytes in base64' })
+  @IsString()
+  key?: string | null;
+}
 
 const TRIES_PER_MINUTE = 10;
 

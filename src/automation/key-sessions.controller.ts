@@ -12,7 +12,7 @@ import { JsonBody } from '../platform/http/index.js';
 import { Documented } from '../api-docs/index.js';
 import { KEY_SESSIONS_DOCS } from './automation.docs.js';
 import { CurrentVault, NeedsKeySession } from './key-session.guard.js';
-import { OpenKeySessionRequest } from './key-sessions.dto.js';
+import { OpenKeySessionRequest } from './key-check.js';
 import { KeySessions } from './key-sessions.service.js';
 import { Metadata, type VaultMetadata } from './metadata.service.js';
 import type { Vault } from './vault.js';

@@ -1,5 +1,20 @@
 import { statement } from '../platform/database/index.js';
 
+const MINUTE_MS = 60_000;
+/** Not used for so long, it has ended. */
+export const IDLE_MS = 15 * MINUTE_MS;
+const LONGEST_MS = 8 * 60 * MINUTE_MS;
+
+/** When a session that is used now ends, unless it is used again. */
+export function endOf(lastUse: Date): Date {
+  return new Date(lastUse.getTime() + IDLE_MS);
+}
+
+/** The first three values of every statement that asks which sessions are live: last use after, opened after, now. */
+export function liveAt(now: Date): [Date, Date, Date] {
+  return [new Date(now.getTime() - IDLE_MS), new Date(now.getTime() - LONGEST_MS), now];
+}
+
 /** The sessions that are good: used lately ($1), not too old ($2), and so is the token that opened them ($3 is now). */
 const LIVE = `s.last_used_at > $1 AND s.created_at > $2 AND (
   s.access_token_id IS NULL OR EXISTS (

@@ -1,15 +1,15 @@
 import { Injectable } from '@nestjs/common';
+import { Interval } from '@nestjs/schedule';
 import type { Principal } from '../access/index.js';
 import { lockOwnUser } from '../auth/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, newId, type Parameter } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
 import { notFoundIfPurged } from '../platform/http/index.js';
+import { TrustedTime } from '../platform/jobs/index.js';
 import { Log } from '../platform/log/index.js';
-import { KeyCheck } from './key-check.js';
-import { endOf, liveAt } from './key-session-lifetime.js';
-import type { OpenKeySessionRequest } from './key-sessions.dto.js';
-import { keySessionStatements } from './key-sessions.queries.js';
+import { KeyCheck, type OpenKeySessionRequest } from './key-check.js';
+import { endOf, keySessionStatements, liveAt } from './key-sessions.queries.js';
 import { type Binding, generateToken, hashToken, isToken, unwrapKey, wrapKey } from './key-wrap.js';
 import { deriveVaultKeys, type VaultKeys } from './vault-crypto.js';
 import { KeySessionRequired, type Vault } from './vault.js';
@@ -138,4 +138,24 @@ function keysIn({ wrappedKey }: SessionRow, token: string, binding: Binding): Va
   const keys = deriveVaultKeys(key);
   key.fill(0);
   return keys;
+}
+
+const EVERY_MS = 60_000;
+
+/** Removes the rows of sessions that nobody has ended. They opened nothing any more; those of a purged workspace go with it. */
+@Injectable()
+export class EndedKeySessions {
+  constructor(
+    private readonly database: Database,
+    private readonly time: TrustedTime,
+    private readonly log: Log,
+  ) {}
+
+  /** Those that have ended by themselves, or with their personal access token. */
+  @Interval(EVERY_MS)
+  async forget(): Promise<void> {
+    await this.log.bestEffort('forget ended key sessions', async () =>
+      this.database.run(keySessionStatements.forgetEnded, liveAt(await this.time.now())),
+    );
+  }
 }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type Checkpoint, Checkpoints, Projections } from '../checkpoints/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { labelOrNull, pathOrNull } from './plaintext.js';
-import { EventLoopYield } from './event-loop-yield.js';
+import { EventLoopYield } from '../platform/async/index.js';
 import { encryptLabel } from './vault-crypto.js';
 import type { Vault } from './vault.js';
 

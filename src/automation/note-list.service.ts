@@ -1,11 +1,38 @@
 import { Injectable } from '@nestjs/common';
-import type { ListedFile } from '../files/index.js';
+import { isUUID } from 'class-validator';
+import { type ListedFile, parseIfMatch } from '../files/index.js';
+import { EventLoopYield } from '../platform/async/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { ChangeLogReader } from '../sync/index.js';
-import type { NotesQuery } from './notes.dto.js';
+import { BadRequest, fromRequest } from '../platform/http/index.js';
+import { ChangeLogReader, clampTextLimit } from '../sync/index.js';
 import { pathOrNull } from './plaintext.js';
-import { EventLoopYield } from './event-loop-yield.js';
 import type { Vault } from './vault.js';
+
+/** Which notes to list. */
+export interface NotesQuery {
+  /** Beginning of the paths, in NFC. */
+  readonly prefix: string;
+  /** 1 to 1000. */
+  readonly limit: number;
+  /** Where the page before ended. */
+  readonly pageCursor: string | undefined;
+}
+
+/** `prefix`, `limit` and `pageCursor`. */
+export const WhichNotes = fromRequest(({ query }): NotesQuery => {
+  const { prefix = '', limit, pageCursor } = query as Record<string, unknown>;
+  if (typeof prefix !== 'string') throw new BadRequest('prefix must be a text');
+  const from = pageCursor === '' ? undefined : pageCursor;
+  if (from !== undefined && !isUUID(from)) throw new BadRequest('pageCursor is not one of this list');
+  return {
+    prefix: prefix.normalize('NFC'),
+    limit: clampTextLimit(limit),
+    pageCursor: from as string | undefined,
+  };
+});
+
+/** `If-Match: "<content hash>", …` or `*`; null without one. */
+export const IfMatch = fromRequest(({ headers }) => parseIfMatch(headers['if-match']));
 
 /** Files that one request looks at: the database cannot know what begins with a prefix. */
 const LOOKED_AT = 5_000;

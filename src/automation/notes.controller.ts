@@ -6,12 +6,17 @@ import { Documented } from '../api-docs/index.js';
 import { CurrentVault, NeedsKeySession } from './key-session.guard.js';
 import { sendNote } from './note-answer.js';
 import { NoteBodies } from './note-bodies.js';
-import { NoteList } from './note-list.service.js';
+import { IfMatch, NoteList, type NotesQuery, WhichNotes } from './note-list.service.js';
 import { NotePath, notePath, WritingDevice } from './note-path.js';
-import { NOTES_DOCS } from './notes.docs.js';
-import { IfMatch, type NotesQuery, WhichNotes } from './notes.dto.js';
+import {
+  listedNoteWire,
+  type ListedNoteWire,
+  NOTES_DOCS,
+  noteWire,
+  type NoteWire,
+  readNoteWire,
+} from './notes.docs.js';
 import { type Note, Notes } from './notes.service.js';
-import { listedNoteWire, type ListedNoteWire, noteWire, type NoteWire, readNoteWire } from './notes.wire.js';
 import type { Vault } from './vault.js';
 
 @Controller('api/v1/automation/workspaces/:id/notes')

@@ -6,7 +6,7 @@ import { Clock } from '../platform/clock/index.js';
 import { Conflict, PreconditionFailed } from '../platform/http/index.js';
 import { Contents, type OpenedContent } from './contents.js';
 import { type Head, NoteHeads } from './note-heads.js';
-import { EventLoopYield } from './event-loop-yield.js';
+import { EventLoopYield } from '../platform/async/index.js';
 import { encryptContent, encryptPath } from './vault-crypto.js';
 import type { Vault } from './vault.js';
 

@@ -4,17 +4,48 @@ import { join } from 'node:path';
 import type pg from 'pg';
 import { OperatorError, syncDirectory, VERSION } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database } from '../platform/database/index.js';
+import { Database, DURABLE, WITHOUT_LIMITS } from '../platform/database/index.js';
 import { Blobs } from '../storage/index.js';
 import { WorkspacePurge } from '../workspaces/index.js';
 import { AFTER_IMPORT, backupStatements } from './backup.queries.js';
 import { BlobFiles } from './blob-files.js';
 import { writeList } from './blob-list.js';
-import { appliedMigrations, inOneTransaction } from './connection.js';
 import { asUnwritable } from './faults.js';
 import { type Manifest, readManifest, type TableFile, writeManifest } from './manifest.js';
-import { advanceIdentities, exportTable, importTable } from './table-files.js';
-import { tablesInOrder } from './tables.js';
+import { advanceIdentities, exportTable, importTable, tablesInOrder } from './table-files.js';
+
+/** Text means the same to every server that reads it, and nothing ends what takes long. */
+const SETTINGS = `
+  ${WITHOUT_LIMITS}; ${DURABLE};
+  SET client_encoding = 'UTF8'; SET timezone = 'UTC'; SET datestyle = 'ISO, YMD'; SET intervalstyle = 'postgres';
+  SET bytea_output = 'hex'; SET extra_float_digits = 1;
+`;
+
+/** Runs work in one transaction on a connection of its own. @throws what `work` throws; nothing is changed then */
+async function inOneTransaction<T>(
+  database: Database,
+  begin: string,
+  work: (client: pg.Client) => Promise<T>,
+): Promise<T> {
+  const client = database.dedicatedClient('backup', 0); // a table may take hours
+  client.on('error', () => undefined); // the statement under way fails, and says so
+  await client.connect();
+  try {
+    await client.query(SETTINGS);
+    await client.query(begin);
+    const result = await work(client);
+    const { command } = await client.query('COMMIT');
+    if (command !== 'COMMIT') throw new Error(`the transaction ended with ${command}`);
+    return result;
+  } finally {
+    await client.end().catch(() => undefined); // rolls back what is not committed
+  }
+}
+
+async function appliedMigrations(client: pg.ClientBase): Promise<string[]> {
+  const { rows } = await client.query<{ name: string }>('SELECT name FROM migrations ORDER BY id');
+  return rows.map(({ name }) => name);
+}
 
 const LEAST = 1_000_000;
 /** More changes than one workspace gets: a hundred a second, day and night. */

@@ -9,9 +9,8 @@ import { to as copyTo } from 'pg-copy-streams';
 import { OperatorError, writeDurably } from '../config/index.js';
 import { blobKey, type BlobLocation } from '../storage/index.js';
 import { STORED_BLOBS } from './backup.queries.js';
-import { compressed } from './compressed.js';
 import { asDamaged } from './faults.js';
-import type { GoneBlob } from './manifest.js';
+import { compressed, type GoneBlob } from './manifest.js';
 
 /** A blob of a backup that has a file of its own. */
 export interface StoredBlob {

@@ -1,5 +1,8 @@
 import { readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
 import { OperatorError, syncDirectory, writeDurably } from '../config/index.js';
 import { isInstant } from '../platform/clock/index.js';
 
@@ -71,4 +74,11 @@ function parsed(text: string): Partial<Manifest> | null {
   } catch {
     return null;
   }
+}
+
+/** Compresses what is read. What breaks off the reading fails the iteration; what ends the iteration ends the reading. */
+export function compressed(source: Readable, level?: number): AsyncIterable<Buffer> {
+  const gzip = createGzip(level === undefined ? {} : { level });
+  pipeline(source, gzip).catch(() => undefined); // its reader hears of it
+  return gzip as AsyncIterable<Buffer>;
 }

@@ -1,9 +1,8 @@
 import { Module } from '@nestjs/common';
 import { AuthModule } from '../auth/index.js';
-import { Customers } from './customers.js';
 import { PaymentEvents } from './payment-events.service.js';
 import { PaymentProvider } from './payment-provider.js';
-import { Purchases } from './purchases.service.js';
+import { Customers, Purchases } from './purchases.service.js';
 import { SubscriptionController } from './subscription.controller.js';
 import { Subscriptions } from './subscriptions.service.js';
 import { WebhookController } from './webhook.controller.js';

@@ -1,5 +1,10 @@
+import { createRequire } from 'node:module';
 import type Stripe from 'stripe';
-import { stripe } from './stripe.js';
+
+const require = createRequire(import.meta.url);
+
+/** The payment provider's library, loaded when it is first used: 20 MB that a service without payments does without. */
+export const stripe = (): typeof Stripe => require('stripe') as typeof Stripe;
 
 /** For one attempt, body included. With two more attempts a caller waits for a quarter of a minute at most. */
 const TIMEOUT_MS = 4_000;

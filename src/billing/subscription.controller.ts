@@ -1,9 +1,8 @@
 import { Controller, Get, HttpCode, Post } from '@nestjs/common';
 import { BoundTokensToo, CurrentPrincipal, type Principal, Scopes, Unbound } from '../access/index.js';
 import { Documented } from '../api-docs/index.js';
-import { SUBSCRIPTION_DOCS } from './billing.docs.js';
+import { SUBSCRIPTION_DOCS, subscriptionWire, type SubscriptionWire } from './billing.docs.js';
 import { Purchases } from './purchases.service.js';
-import { subscriptionWire, type SubscriptionWire } from './subscription.wire.js';
 import { Subscriptions } from './subscriptions.service.js';
 
 @Controller('api/v1/subscription')

@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { Configuration } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { BadRequest, ServiceUnavailable } from '../platform/http/index.js';
-import { stripe } from './stripe.js';
+import { stripe } from './stripe-client.js';
 
 const TOLERANCE_S = 300;
 const HEADERS = ['payment-signature', 'stripe-signature'] as const;

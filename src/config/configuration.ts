@@ -1,12 +1,15 @@
 import 'reflect-metadata';
 import { IsIn, IsOptional, IsUrl, Matches, MinLength } from 'class-validator';
-import { CallbackAddress } from './callback-address.js';
-import { ComingTime } from './coming-time.js';
+import {
+  CallbackAddress,
+  ComingTime,
+  originOf,
+  ServerUrl,
+  TrustedOrigins,
+  WholeNumber,
+} from './validators.js';
 import { DatabaseParameters } from './database-parameters.js';
 import { Env } from './env.decorator.js';
-import { ServerUrl } from './server-url.js';
-import { originOf, TrustedOrigins } from './trusted-origin.js';
-import { WholeNumber } from './whole-number.js';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;

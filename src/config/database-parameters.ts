@@ -1,5 +1,5 @@
 import { ValidateBy } from 'class-validator';
-import { readUrl } from './read-url.js';
+import { readUrl } from './validators.js';
 
 /** The values that the driver accepts for each; it fails late on any other, or ignores it. */
 const VALUES: Readonly<Record<string, { readonly pattern: RegExp; readonly words: string }>> = {

@@ -3,11 +3,15 @@ export { ConfigurationModule } from './configuration.module.js';
 export { configurationOfProcess, knownVariables, loadConfiguration } from './load.js';
 export { envExample } from './print-env-example.js';
 export { warningsAbout } from './warnings.js';
-export { readUrl } from './read-url.js';
+export { readUrl } from './validators.js';
 export { OperatorError } from './operator-error.js';
-export { diskFull, explainedByDataDir } from './data-dir-fault.js';
-export { syncDirectory, writeDurably } from './durable-file.js';
 export { giveDirectory, heirOf, makeDirectories, makeFileForHeir } from './ownership.js';
-export { keptSecret } from './kept-secret.js';
-export { keptText } from './kept-text.js';
+export {
+  diskFull,
+  explainedByDataDir,
+  keptSecret,
+  keptText,
+  syncDirectory,
+  writeDurably,
+} from './data-dir-files.js';
 export { VERSION } from './version.js';

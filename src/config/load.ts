@@ -1,11 +1,10 @@
 import { validateSync } from 'class-validator';
 import { readFileSync } from 'node:fs';
 import { Configuration } from './configuration.js';
-import { envFile } from './env-file.js';
+import { decodeText, envFile } from './env-file.js';
 import { type Environment, type EnvVariable, envVariables } from './env.decorator.js';
 import { OperatorError } from './operator-error.js';
-import { decodeText } from './text-file.js';
-import { isUnknown, markedVariables, unknownVariables } from './unknown-variables.js';
+import { isUnknown, markedVariables, unknownVariables } from './warnings.js';
 
 /** What the name of a variable ends in that holds the path of a file instead of the secret itself. */
 const SUFFIX = '_FILE';

@@ -19,9 +19,8 @@ import {
   type Precondition,
   UploadPrecondition,
 } from './file-headers.js';
-import { FILES_DOCS } from './files.docs.js';
+import { FILES_DOCS, fileWire, uploadedWire, type UploadedWire } from './files.docs.js';
 import { Files } from './files.service.js';
-import { fileWire, uploadedWire, type UploadedWire } from './files.wire.js';
 import { FileContentLoader } from './file-content-loader.js';
 import { UploadAdmission } from './upload-admission.js';
 

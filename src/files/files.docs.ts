@@ -15,9 +15,76 @@ import {
   UUID,
 } from '../api-docs/index.js';
 import { DEVICE_ID } from '../devices/index.js';
-import { DOWNLOAD_ANSWERS, DOWNLOAD_HEADERS } from './download.docs.js';
 import { CONTENT_HASH, ENCRYPTED_PATH } from './file-headers.js';
-import type { FileWire, UploadedWire } from './files.wire.js';
+import type { ListedFile, Upload, Uploaded } from './files.service.js';
+
+/** The list is snake_case, an upload's answer camelCase: the contract has it so. */
+interface FileWire {
+  id: string;
+  encrypted_path: string;
+  content_hash: string;
+  encrypted_size: number;
+  version: number;
+  created_at: string;
+  updated_at: string;
+}
+
+export interface UploadedWire {
+  id: string;
+  workspaceId: string;
+  encryptedPath: string;
+  contentHash: string;
+  encryptedSize: number;
+  version: number;
+}
+
+export function fileWire(file: ListedFile): FileWire {
+  return {
+    id: file.id,
+    encrypted_path: file.encryptedPath,
+    content_hash: file.contentHash,
+    encrypted_size: file.encryptedSize,
+    version: file.version,
+    created_at: file.createdAt.toISOString(),
+    updated_at: file.updatedAt.toISOString(),
+  };
+}
+
+export function uploadedWire(upload: Upload, uploaded: Uploaded): UploadedWire {
+  return {
+    id: uploaded.fileId,
+    workspaceId: upload.workspaceId,
+    encryptedPath: upload.encryptedPath,
+    contentHash: upload.contentHash,
+    encryptedSize: uploaded.encryptedSize,
+    version: uploaded.version,
+  };
+}
+
+const VALIDATORS = { ETag: 'The content hash, in quotes.' };
+const BYTES = { 'application/octet-stream': {} };
+
+export const DOWNLOAD_HEADERS = {
+  Range: { description: '`bytes=…`: one range.' },
+  'If-Range': { description: 'An ETag: the range counts only for this content.' },
+  'If-None-Match': { description: 'ETags that the client has.' },
+} as const;
+
+/** Of every route that answers a version's bytes. */
+export const DOWNLOAD_ANSWERS = {
+  200: {
+    description: 'the ciphertext',
+    content: BYTES,
+    headers: { ...VALIDATORS, 'Accept-Ranges': 'bytes', 'Content-Length': 'Its size.' },
+  },
+  206: {
+    description: 'the range that was asked for',
+    content: BYTES,
+    headers: { ...VALIDATORS, 'Content-Range': '`bytes <first>-<last>/<size>`' },
+  },
+  304: { description: 'the client has it', headers: VALIDATORS },
+  416: 'the range is outside the file',
+} as const;
 
 /** The 507 of every upload. */
 export const QUOTA_EXCEEDED = errorWith({

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { BEFORE_ALL_IDS, Database } from '../platform/database/index.js';
 import type { Examination, Finding } from '../platform/doctor/index.js';
-import { usageStatements } from './usage.queries.js';
+import { usageStatements } from './document-quota.js';
 
 /** The count of a workspace, and the sum that it should have. */
 interface Count {

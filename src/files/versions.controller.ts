@@ -17,10 +17,9 @@ import {
 } from '../api-docs/index.js';
 import { DEVICE_ID } from '../devices/index.js';
 import { sendJsonList } from '../platform/http/index.js';
-import { DOWNLOAD_ANSWERS, DOWNLOAD_HEADERS } from './download.docs.js';
 import { Download } from './download.js';
 import { EncryptedPath, OptionalDeviceId } from './file-headers.js';
-import { IN_PATH } from './files.docs.js';
+import { DOWNLOAD_ANSWERS, DOWNLOAD_HEADERS, IN_PATH } from './files.docs.js';
 import { type Restored, type Version, Versions } from './versions.service.js';
 
 /** snake_case with one camelCase key: the contract has it so. */

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { type BrowserSession, BrowserSessions, type Client } from '../auth/index.js';
+import { createHmac, randomBytes } from 'node:crypto';
+import { type BrowserSession, BrowserSessions, type Client, equalSecrets } from '../auth/index.js';
 import { Configuration } from '../config/index.js';
 import { Forbidden } from '../platform/http/index.js';
 import type { Form } from './form.js';
-import { CsrfToken } from './csrf-token.js';
 
 /** A request of a browser: who is signed in on it, and the CSRF token of its forms. */
 export interface BrowserRequest {
@@ -54,4 +54,48 @@ export class BrowserRequests {
       throw new Forbidden('this form was sent by another site');
     return csrfToken.accepts(form.get('csrf_token'));
   }
+}
+
+const SECRET = /^[A-Za-z0-9_-]{43}$/;
+
+/**
+ * Proves that a form was made for the browser that posts it, and for who is signed in there. The browser keeps a secret in a
+ * cookie; the form has a keyed hash of the session under it. Other sites can neither read the one nor make the other.
+ */
+class CsrfToken {
+  private constructor(
+    private readonly secret: string,
+    private readonly sessionToken: string,
+    /** Sets the cookie; undefined when the browser has it. */
+    readonly cookie: string | undefined,
+  ) {}
+
+  /** @param isHttps the cookie can be one that other hosts of the domain cannot set */
+  static of(cookieHeader: string | undefined, sessionToken: string | undefined, isHttps: boolean): CsrfToken {
+    const name = isHttps ? '__Host-form-secret' : 'form-secret';
+    const found = cookieOf(cookieHeader, name);
+    const secret = found ?? randomBytes(32).toString('base64url');
+    const attributes = `Path=/; HttpOnly; SameSite=Lax${isHttps ? '; Secure' : ''}`;
+    return new CsrfToken(secret, sessionToken ?? '', found ? undefined : `${name}=${secret}; ${attributes}`);
+  }
+
+  get value(): string {
+    return createHmac('sha256', this.secret).update(this.sessionToken).digest('base64url');
+  }
+
+  /** A browser that has brought no cookie has no form of ours. */
+  accepts(value: string | undefined): boolean {
+    return this.cookie === undefined && value !== undefined && equalSecrets(value, this.value);
+  }
+}
+
+/** Two cookies of one name are none: one of them is somebody else's. */
+function cookieOf(header: string | undefined, name: string): string | undefined {
+  const values = (header ?? '')
+    .split(';')
+    .map((pair) => pair.trim())
+    .filter((pair) => pair.startsWith(`${name}=`))
+    .map((pair) => pair.slice(name.length + 1));
+  const [value] = values;
+  return values.length === 1 && value !== undefined && SECRET.test(value) ? value : undefined;
 }

@@ -5,7 +5,7 @@ import { Connections } from './connections.js';
 import { CoalescingRunner } from '../platform/async/index.js';
 import { frameOf } from './messages.js';
 import { Rooms } from './rooms.js';
-import { SendBudget } from './send-budget.js';
+import { SendBudget } from './notices.js';
 
 const ASSETS_CHANGED = frameOf({ type: 'assets-changed' });
 

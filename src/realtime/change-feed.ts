@@ -3,7 +3,7 @@ import { Conflict } from '../platform/http/index.js';
 import type { ChangeLogReader } from '../sync/index.js';
 import type { LoggedChange } from '../workspaces/index.js';
 import { CloseCode } from './close-codes.js';
-import type { Connection } from './connection.js';
+import type { Connection } from './socket-connection.js';
 import { CoalescingRunner } from '../platform/async/index.js';
 import { changesMessage, frameOf } from './messages.js';
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type Counter, Metrics } from '../platform/metrics/index.js';
 import type { CloseCode } from './close-codes.js';
-import type { Connection } from './connection.js';
+import type { Connection } from './socket-connection.js';
 
 const NONE: ReadonlySet<Connection> = new Set();
 

@@ -1,4 +1,4 @@
-import type { Connection } from './connection.js';
+import type { Connection } from './socket-connection.js';
 import { CoalescingRunner } from '../platform/async/index.js';
 import { frameOf } from './messages.js';
 import { type Notice, Notices } from './notices.js';

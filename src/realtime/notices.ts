@@ -1,6 +1,24 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Connection } from './connection.js';
-import { SendBudget } from './send-budget.js';
+import type { Connection } from './socket-connection.js';
+
+/** About 15 ms of work. */
+const SENDS_PER_TURN = 1_000;
+
+/**
+ * Counts what is sent at a stretch: after every 1,000 the sender yields to the event loop, or nothing else would get
+ * done.
+ */
+export class SendBudget {
+  private sends = 0;
+
+  /** Whether it is over with so many more; then the next one begins. */
+  isOverWith(sends: number): boolean {
+    this.sends += sends;
+    if (this.sends < SENDS_PER_TURN) return false;
+    this.sends = 0;
+    return true;
+  }
+}
 
 /** Of messages to one member in a turn: well below what a socket may have waiting. */
 const AT_A_STRETCH = 100;

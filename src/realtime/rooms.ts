@@ -6,7 +6,7 @@ import { EventBus } from '../platform/events/index.js';
 import { Log } from '../platform/log/index.js';
 import { ChangeLogReader } from '../sync/index.js';
 import { ChangeFeed } from './change-feed.js';
-import type { Connection } from './connection.js';
+import type { Connection } from './socket-connection.js';
 import { DeviceFeed } from './device-feed.js';
 import { Presence } from './presence.js';
 import { realtimeStatements } from './realtime.queries.js';

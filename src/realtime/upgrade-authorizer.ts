@@ -14,7 +14,7 @@ import {
   Unauthorized,
 } from '../platform/http/index.js';
 import { Workspaces } from '../workspaces/index.js';
-import type { Admission } from './admission.js';
+import type { Admission } from './socket-connection.js';
 import { AssetFeed } from './asset-feed.js';
 import { Connections } from './connections.js';
 

@@ -11,8 +11,7 @@ import {
   type StoreLocation,
 } from './blob-store.js';
 import { BlobStores } from './blob-stores.js';
-import { type Described, hasWhole } from './has-whole.js';
-import { HashedBody } from './hashed-body.js';
+import { type Described, HashedBody, hasWhole } from './hashed-body.js';
 import { OrphanedCopies, type Written } from './orphaned-copies.js';
 import { moveStatements } from './move.queries.js';
 

@@ -15,7 +15,7 @@ import {
 } from './blob-store.js';
 import { BlobStores } from './blob-stores.js';
 import { blobStatements } from './blobs.queries.js';
-import { SweepLease } from './sweep-lease.js';
+import { SweepLease } from './blob-sweeper.js';
 import { HashedBody } from './hashed-body.js';
 
 const DISK_FAULTS = new Set(['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EMFILE', 'ENFILE', 'EACCES']);

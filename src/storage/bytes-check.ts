@@ -5,7 +5,7 @@ import { BlobMover } from './blob-mover.js';
 import { blobKey, type StoreLocation } from './blob-store.js';
 import { BlobStores } from './blob-stores.js';
 import { doctorStatements } from './doctor.queries.js';
-import { type Described, hasWhole } from './has-whole.js';
+import { type Described, hasWhole } from './hashed-body.js';
 
 const PAGE = 1000;
 const DEEP_PAGE = 100;

@@ -12,9 +12,8 @@ import {
   type StoredObject,
   StoreUnavailable,
 } from './blob-store.js';
-import { listing } from './disk-listing.js';
+import { exactly, listing } from './disk-reads.js';
 import { DurableDirectories } from './durable-directories.js';
-import { exactly } from './exact-read.js';
 
 const KEY = /^[0-9a-f-]{36}\/[0-9a-f-]{36}$/;
 const RETRY_SECONDS = 5;

@@ -1,12 +1,25 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
+import { statfs } from 'node:fs/promises';
 import { Configuration } from '../config/index.js';
 import { logToCome } from '../platform/database/index.js';
 import { ServiceUnavailable } from '../platform/http/index.js';
 import { Log } from '../platform/log/index.js';
 import { type Counter, Metrics } from '../platform/metrics/index.js';
 import { BlobStores } from './blob-stores.js';
-import { diskSpace } from './disk-space.js';
+
+/** Space of a file system, in bytes. */
+interface DiskSpace {
+  readonly total: number;
+  /** What this process may still write; undefined where the file system tells no size: such a one is not full. */
+  readonly free: number | undefined;
+}
+
+/** Space of the file system that `path` is on. @throws the error of the file system */
+export async function diskSpace(path: string): Promise<DiskSpace> {
+  const { bavail, blocks, bsize } = await statfs(path);
+  return { total: blocks * bsize, free: blocks > 0 ? bavail * bsize : undefined };
+}
 
 const MIB = 1024 ** 2;
 const DEFAULT_RESERVE = { atMost: 1024 * MIB, part: 1 / 20 };

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
+import { blobKey, BlobMissing, type BlobStore } from './blob-store.js';
 
 /** A body that is counted and hashed as it passes by; it can be read once. */
 export class HashedBody implements AsyncIterable<Buffer> {
@@ -59,5 +60,26 @@ export class HashedBody implements AsyncIterable<Buffer> {
     this.bytes += next.value.length;
     this.hash.update(next.value);
     return next.value;
+  }
+}
+
+/** A blob as its row describes it. */
+export interface Described {
+  readonly workspaceId: string;
+  readonly id: string;
+  /** In bytes. */
+  readonly size: number;
+  /** Hex. */
+  readonly sha256: string;
+}
+
+/** Whether a store has the bytes of a blob, all of them and no others: every one is read. */
+export async function hasWhole(store: BlobStore, blob: Described): Promise<boolean> {
+  try {
+    const bytes = await store.read(blobKey(blob.workspaceId, blob.id), blob.size);
+    return (await HashedBody.readThrough(bytes)).is(blob);
+  } catch (error) {
+    if (error instanceof BlobMissing) return false;
+    throw error;
   }
 }

@@ -4,9 +4,8 @@ import { Database, type Parameter, type Statement, type Tx } from '../platform/d
 import { Log } from '../platform/log/index.js';
 import { blobKey, type StoreLocation } from './blob-store.js';
 import { BlobStores } from './blob-stores.js';
-import { RETRY_AFTER_MS, STAGED_FOR_MS, SWEEP_BATCH, type Tally } from './blob-sweeper.js';
+import { RETRY_AFTER_MS, STAGED_FOR_MS, SWEEP_BATCH, SweepLease, type Tally } from './blob-sweeper.js';
 import { ByteRemover } from './byte-remover.js';
-import { SweepLease } from './sweep-lease.js';
 import { orphanedCopyStatements } from './orphaned-copies.queries.js';
 
 /** Bytes in a store that no row of `blobs` names there. */

@@ -5,7 +5,7 @@ import { blobKey, type BlobLocation, type BlobStore, idsIn, type StoredObject } 
 import { BlobStores } from './blob-stores.js';
 import { STAGED_FOR_MS } from './blob-sweeper.js';
 import { doctorStatements } from './doctor.queries.js';
-import { hasWhole } from './has-whole.js';
+import { hasWhole } from './hashed-body.js';
 import { OrphanedCopies, type OrphanedCopy } from './orphaned-copies.js';
 
 interface Known {

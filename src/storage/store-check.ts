@@ -5,7 +5,7 @@ import { Configuration } from '../config/index.js';
 import { Metrics } from '../platform/metrics/index.js';
 import { blobKey } from './blob-store.js';
 import { BlobStores } from './blob-stores.js';
-import { diskSpace } from './disk-space.js';
+import { diskSpace } from './free-space.js';
 import { STORE_ID } from './durable-directories.js';
 
 const NOBODY = '00000000-0000-0000-0000-000000000000';

@@ -1,3 +1,3 @@
-export { clampTextLimit } from './limits.js';
+export { clampTextLimit } from './sync.dto.js';
 export { type Change, ChangeLogReader } from './change-log-reader.js';
 export { SyncModule } from './sync.module.js';

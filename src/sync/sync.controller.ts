@@ -14,11 +14,10 @@ import { Devices } from '../devices/index.js';
 import { JsonBody, sendJsonText } from '../platform/http/index.js';
 import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
 import { Documented } from '../api-docs/index.js';
-import { clampLimit, clampTextLimit, pageCursorIn } from './limits.js';
 import { Pages } from './pages.service.js';
 import { Push, type Pushed } from './push.service.js';
 import { SYNC_DOCS } from './sync.docs.js';
-import { PullRequest, PushRequest } from './sync.dto.js';
+import { clampLimit, clampTextLimit, pageCursorIn, PullRequest, PushRequest } from './sync.dto.js';
 import { ChangeLogReader } from './change-log-reader.js';
 
 /** 1,000 rows with the longest paths. */

@@ -1,5 +1,3 @@
-import { DEVICE_ID } from '../devices/index.js';
-import { ENCRYPTED_PATH } from '../files/index.js';
 import {
   arrayOf,
   BOOLEAN,
@@ -16,8 +14,38 @@ import {
   SHA256_HEX,
   UUID,
 } from '../api-docs/index.js';
+import { DEVICE_ID } from '../devices/index.js';
+import { ENCRYPTED_PATH } from '../files/index.js';
 import type { Pushed } from './push.service.js';
-import type { ChangeWire, SnapshotFileWire } from './sync.wire.js';
+
+interface SnapshotFileWire {
+  id: string;
+  encryptedPath: string;
+  contentHash: string;
+  encryptedSize: number;
+  version: number;
+  createdAt: string;
+  updatedAt: string;
+}
+
+interface ChangeWire {
+  encryptedPath: string;
+  action: string;
+  contentHash: string;
+  encryptedSize: number;
+  version: number;
+  changedAt: string;
+  changedByDevice: string | null;
+}
+
+export interface TrashedFileWire {
+  id: string;
+  encrypted_path: string;
+  content_hash: string;
+  encrypted_size: number;
+  version: number;
+  deleted_at: string;
+}
 
 export const PATH = matching(ENCRYPTED_PATH);
 

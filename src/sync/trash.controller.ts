@@ -16,10 +16,9 @@ import {
   UUID,
 } from '../api-docs/index.js';
 import { sendJsonText } from '../platform/http/index.js';
-import { clampTextLimit, pageCursorIn } from './limits.js';
+import { clampTextLimit, pageCursorIn } from './sync.dto.js';
 import { Pages } from './pages.service.js';
-import { PAGE_QUERY, PATH } from './sync.docs.js';
-import type { TrashedFileWire } from './sync.wire.js';
+import { PAGE_QUERY, PATH, type TrashedFileWire } from './sync.docs.js';
 
 const TRASHED_FILE = named(
   'TrashedFile',

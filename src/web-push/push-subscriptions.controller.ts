@@ -3,8 +3,7 @@ import { BoundTokensToo, CurrentPrincipal, type Principal, Scopes } from '../acc
 import { Documented, json, matching, OK, URL_TEXT, UUID } from '../api-docs/index.js';
 import { DEVICE_ID } from '../devices/index.js';
 import { JsonBody } from '../platform/http/index.js';
-import { SubscribeRequest } from './push-subscriptions.dto.js';
-import { PushSubscriptions } from './push-subscriptions.service.js';
+import { PushSubscriptions, SubscribeRequest } from './push-subscriptions.service.js';
 
 const BASE64URL = (characters: string) => ({ type: 'string', pattern: `^[A-Za-z0-9_-]${characters}={0,2}$` });
 

@@ -6,8 +6,7 @@ import { PushDispatcher } from './push-dispatcher.js';
 import { PushQueue } from './push-queue.js';
 import { PushSender } from './push-sender.js';
 import { PushSubscriptionsController } from './push-subscriptions.controller.js';
-import { pushSubscriptionStatements } from './push-subscriptions.queries.js';
-import { PushSubscriptions } from './push-subscriptions.service.js';
+import { PushSubscriptions, pushSubscriptionStatements } from './push-subscriptions.service.js';
 import { WebPush } from './web-push.service.js';
 
 const PURGE_BATCH = 1000;

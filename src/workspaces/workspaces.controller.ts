@@ -28,8 +28,12 @@ import {
 import { JsonBody, sendJsonList } from '../platform/http/index.js';
 import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
 import { WorkspacesOfUser } from './workspaces-of-user.js';
-import { CreateWorkspaceRequest, SetupEncryptionRequest, VerifyPasswordRequest } from './workspaces.dto.js';
-import { Workspaces } from './workspaces.service.js';
+import {
+  CreateWorkspaceRequest,
+  SetupEncryptionRequest,
+  VerifyPasswordRequest,
+  Workspaces,
+} from './workspaces.service.js';
 import {
   createdWorkspaceWire,
   type CreatedWorkspaceWire,

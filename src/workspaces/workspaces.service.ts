@@ -1,16 +1,47 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { isUUID } from 'class-validator';
+import { Transform } from 'class-transformer';
+import { isUUID, Matches } from 'class-validator';
 import { IsNull, Repository } from 'typeorm';
-import type { Principal } from '../access/index.js';
 import { type AccessRequirements, WorkspaceAccess } from '../access/guards/index.js';
+import type { Principal } from '../access/index.js';
 import { equalSecrets } from '../auth/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Conflict, NotFound } from '../platform/http/index.js';
+import { Conflict, IsName, NotFound } from '../platform/http/index.js';
 import { RateLimiter } from '../platform/limits/index.js';
 import { WorkspaceDeletion } from './workspace-deletion.js';
 import { isLive, type LiveWorkspace, WorkspaceEntity } from './workspace.entity.js';
-import type { SetupEncryptionRequest } from './workspaces.dto.js';
+
+const HEX_32_BYTES = /^[0-9a-f]{64}$/i;
+
+const lowerCase = Transform(({ value }: { value: unknown }) =>
+  typeof value === 'string' ? value.toLowerCase() : value,
+);
+
+export class CreateWorkspaceRequest {
+  @IsName()
+  name: string;
+}
+
+export class SetupEncryptionRequest {
+  @lowerCase
+  @Matches(HEX_32_BYTES, { message: 'encryptionSalt must be 64 hex characters' })
+  encryptionSalt: string;
+
+  @lowerCase
+  @Matches(HEX_32_BYTES, { message: 'verificationHash must be 64 hex characters' })
+  verificationHash: string;
+
+  @lowerCase
+  @Matches(/^(?:[0-9a-f]{2}){16,64}$/i, { message: 'verificationSalt must be 32 to 128 hex characters' })
+  verificationSalt: string;
+}
+
+export class VerifyPasswordRequest {
+  @lowerCase
+  @Matches(HEX_32_BYTES, { message: 'verificationHash must be 64 hex characters' })
+  verificationHash: string;
+}
 
 const PASSWORD_TRIES_PER_MINUTE = 10;
 

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import pg from 'pg';
 import type supertest from 'supertest';
-import { GrowingBytes } from '../../src/automation/growing-bytes.js';
+import { GrowingBytes } from '../../src/automation/json-text.js';
 import { NoteBodies } from '../../src/automation/note-bodies.js';
 import { Notes } from '../../src/automation/notes.service.js';
 import {

@@ -1,9 +1,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expireSubscriptions } from '../../src/admin/expire-subscriptions.js';
+import { expireSubscriptions, showSubscription } from '../../src/admin/commands/subscription-commands.js';
 import { sendWebhook } from '../../src/admin/send-webhook.js';
-import { showSubscription } from '../../src/admin/show-subscription.js';
 import type { EventType } from '../../src/billing/index.js';
 import { adminJson } from '../kit/admin.js';
 import { startService, type TestService } from '../kit/index.js';

@@ -3,7 +3,7 @@ import supertest from 'supertest';
 import { Users } from '../../src/auth/index.js';
 import { loadConfiguration } from '../../src/config/index.js';
 import { Database } from '../../src/platform/database/index.js';
-import { TooManyRequests } from '../../src/platform/http/errors.js';
+import { TooManyRequests } from '../../src/platform/http/api-errors.js';
 import { PostgresHitCounter } from '../../src/platform/limits/hit-counter.js';
 import { addressKey } from '../../src/platform/http/index.js';
 import { RateLimiter } from '../../src/platform/limits/index.js';

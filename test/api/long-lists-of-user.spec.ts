@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { Database, type Statement } from '../../src/platform/database/index.js';
-import { accessTokenStatements } from '../../src/access-tokens/access-tokens.queries.js';
-import { deviceStatements } from '../../src/devices/devices.queries.js';
+import { accessTokenStatements } from '../../src/access-tokens/access-tokens.service.js';
+import { deviceStatements } from '../../src/devices/devices.service.js';
 import { workspacesOfUserStatements } from '../../src/workspaces/workspaces-of-user.js';
 import { startService, type TestService, type TestUser } from '../kit/index.js';
 import { headOf, openSocket } from '../kit/raw-http.js';

@@ -4,7 +4,7 @@ import WebSocket from 'ws';
 import { Database } from '../../src/platform/database/index.js';
 import { AssetFeed } from '../../src/realtime/asset-feed.js';
 import { Heartbeat } from '../../src/realtime/heartbeat.js';
-import { Connection } from '../../src/realtime/connection.js';
+import { Connection } from '../../src/realtime/socket-connection.js';
 import { Connections } from '../../src/realtime/connections.js';
 import { RoomReconciler } from '../../src/realtime/room-reconciler.js';
 import { Rooms } from '../../src/realtime/rooms.js';

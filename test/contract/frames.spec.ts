@@ -4,9 +4,8 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type WebSocket, WebSocketServer } from 'ws';
-import type { Admission } from '../../src/realtime/admission.js';
 import { CloseCode } from '../../src/realtime/close-codes.js';
-import { Connection } from '../../src/realtime/connection.js';
+import { type Admission, Connection } from '../../src/realtime/socket-connection.js';
 import { textFrame } from '../../src/realtime/messages.js';
 import { eventually } from '../kit/index.js';
 

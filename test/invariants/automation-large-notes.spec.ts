@@ -3,7 +3,7 @@ import { open, readdir, stat } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { LargeNotes } from '../../src/automation/large-notes.js';
-import { NoteScanner } from '../../src/automation/note-scanner.js';
+import { NoteScanner } from '../../src/automation/note-bodies.js';
 import { ENVELOPE_OVERHEAD } from '../../src/automation/vault-crypto.js';
 import type { FairSemaphore } from '../../src/platform/limits/index.js';
 import { TestVault } from '../kit/automation.js';

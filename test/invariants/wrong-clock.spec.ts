@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import supertest from 'supertest';
 import { DataSource } from 'typeorm';
 import { IdempotencyKeys } from '../../src/assets/idempotency-keys.js';
-import { EndedKeySessions } from '../../src/automation/ended-key-sessions.js';
+import { EndedKeySessions } from '../../src/automation/key-sessions.service.js';
 import { SuspensionAndTrustedTime1763600000026 } from '../../src/platform/database/migrations/1763600000026-suspension-and-trusted-time.js';
 import { BlobUpkeep } from '../../src/storage/index.js';
 import { NightlyJobs, NightlySchedule, TrustedTime } from '../../src/platform/jobs/index.js';

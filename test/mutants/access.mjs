@@ -56,7 +56,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'strangers are let in',
     promise: 'A workspace is its owner’s alone.',
-    file: 'src/access/guards/workspace-access.queries.ts',
+    file: 'src/access/guards/workspace-access.ts',
     find: 'WHERE id = $4 AND user_id = $1 AND deleted_at IS NULL',
     replace: 'WHERE id = $4 AND deleted_at IS NULL',
     tests: [['test/api/workspaces.spec.ts', 'a workspace of another user']],
@@ -76,7 +76,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'deleted workspace is still let in',
     promise: 'A deleted workspace is 404 at once, for every route.',
-    file: 'src/access/guards/workspace-access.queries.ts',
+    file: 'src/access/guards/workspace-access.ts',
     find: 'AND user_id = $1 AND deleted_at IS NULL',
     replace: 'AND user_id = $1',
     tests: [['test/api/workspaces.spec.ts', 'makes them 404 before the purge']],
@@ -133,7 +133,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'one-time token lives an hour',
     promise: 'A one-time token is dead after three minutes.',
-    file: 'src/auth/sign-in-terms.ts',
+    file: 'src/auth/password-policy.ts',
     find: 'export const ONE_TIME_TOKEN_MINUTES = 3;',
     replace: 'export const ONE_TIME_TOKEN_MINUTES = 60;',
     tests: [['test/api/handoff-tokens.spec.ts', 'a one-time token of the handoff']],
@@ -149,7 +149,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'form of another browser',
     promise: 'A page’s form counts for the browser that it was made for.',
-    file: 'src/pages/csrf-token.ts',
+    file: 'src/pages/browser-requests.ts',
     find: 'this.cookie === undefined && value !== undefined && equalSecrets(value, this.value)',
     replace: 'value !== undefined && value.length === this.value.length',
     tests: [['test/api/handoff-refusals.spec.ts']],
@@ -210,7 +210,7 @@ export const ACCESS_MUTANTS = [
     name: 'who was let in stays in',
     promise:
       'Who has lost a workspace, the subscription or the account is refused at once, on every instance.',
-    file: 'src/access/guards/workspace-access.queries.ts',
+    file: 'src/access/guards/workspace-access.ts',
     find: 'return `w.deleted_at IS NULL AND w.user_id IS',
     replace: 'return `true OR w.deleted_at IS NULL AND w.user_id IS',
     tests: [['test/api/workspace-access.spec.ts', 'is refused at once']],
@@ -314,7 +314,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'suspended account goes on where statements look',
     promise: 'Who was let in a moment ago is refused by the statement once suspended.',
-    file: 'src/access/guards/workspace-access.queries.ts',
+    file: 'src/access/guards/workspace-access.ts',
     find: 'AND suspended_at IS NOT NULL) AND (',
     replace: 'AND false) AND (',
     tests: [[SUSPENSION, 'pull']],
@@ -322,7 +322,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'suspended account keeps its sessions',
     promise: 'No session of a suspended account gives a JWT.',
-    file: 'src/auth/session-guard.ts',
+    file: 'src/auth/identity.provider.ts',
     find: '      await refuseSuspended(found.user.id);',
     replace: '',
     tests: [[SUSPENSION, 'get a JWT']],
@@ -330,7 +330,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'suspended account signs in',
     promise: 'No session of a suspended account is begun.',
-    file: 'src/auth/session-guard.ts',
+    file: 'src/auth/identity.provider.ts',
     find: '    await refuseSuspended(userId);\n    return createSession',
     replace: '    return createSession',
     tests: [[SUSPENSION, 'sign in']],
@@ -386,7 +386,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'ended tokens count',
     promise: 'A user has 1,000 live access tokens; revoked and expired ones do not count.',
-    file: 'src/access-tokens/access-tokens.queries.ts',
+    file: 'src/access-tokens/access-tokens.service.ts',
     find: 'AND ${IS_LIVE} OFFSET',
     replace: 'AND $2::timestamptz IS NOT NULL OFFSET',
     tests: [[CAPS, 'a user with 995 live access tokens']],

@@ -270,7 +270,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'quota read, then written',
     promise: 'An account never uses more than its quota by an upload.',
-    file: 'src/assets/storage-quota.queries.ts',
+    file: 'src/assets/storage-quota.ts',
     find: 'AND NOT locked AND used_bytes + $2 <= addon_bytes + $3',
     replace:
       'AND NOT locked AND (SELECT a.used_bytes + $2 <= a.addon_bytes + $3 FROM storage_accounts a WHERE a.user_id = $1)',
@@ -320,7 +320,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'asset lands in a deleted workspace',
     promise: 'No upload under way brings a deleted workspace back.',
-    file: 'src/assets/locked-workspace.ts',
+    file: 'src/assets/asset-uploads.ts',
     find: '!workspace || workspace.isDeleted ||',
     replace: '!workspace ||',
     tests: [['test/api/assets-upload.spec.ts', 'when its workspace is deleted meanwhile']],

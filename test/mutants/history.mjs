@@ -18,7 +18,7 @@ export const HISTORY_MUTANTS = [
   {
     name: 'restore does not wake a deleted file',
     promise: 'A restored path is live again.',
-    file: 'src/files/versions.queries.ts',
+    file: 'src/files/versions.service.ts',
     find: 'is_deleted = false, updated_at = $6',
     replace: 'updated_at = $6',
     tests: [['test/api/versions.spec.ts', 'makes a deleted path live again']],
@@ -26,7 +26,7 @@ export const HISTORY_MUTANTS = [
   {
     name: 'versions under the wrong path',
     promise: 'A version is found under its own path alone.',
-    file: 'src/files/versions.queries.ts',
+    file: 'src/files/versions.service.ts',
     find: 'WHERE f.workspace_id = $1 AND f.path_hash = sha256($2::text::bytea) AND v.id = $3`,\n  ),\n\n  /**\n   * Makes',
     replace: 'WHERE f.workspace_id = $1 AND $2::text IS NOT NULL AND v.id = $3`,\n  ),\n\n  /**\n   * Makes',
     tests: [['test/api/versions.spec.ts', 'is 404 for download and restore']],

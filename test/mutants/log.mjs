@@ -167,7 +167,7 @@ export const LOG_MUTANTS = [
   {
     name: 'push deletes what another device has changed',
     promise: 'A change by another device since the base cursor is a conflict, and stays.',
-    file: 'src/sync/conflicts.ts',
+    file: 'src/sync/push.service.ts',
     find: "return since.byOthers ? 'conflict' : 'apply';",
     replace: "return 'apply';",
     tests: [[SYNC, 'conflicts']],
@@ -175,7 +175,7 @@ export const LOG_MUTANTS = [
   {
     name: 'push does not know its own retry',
     promise: 'A repeated push of what has landed is accepted, and writes nothing.',
-    file: 'src/sync/conflicts.ts',
+    file: 'src/sync/push.service.ts',
     find: "const isLatestWord = since.ownAction === 'delete' &&",
     replace: "const isLatestWord = since.ownAction === 'upsert' &&",
     tests: [[SYNC, 'a retry']],
@@ -183,7 +183,7 @@ export const LOG_MUTANTS = [
   {
     name: 'late repetition of a push deletes an own upload',
     promise: 'A repeated push leaves what the device itself has uploaded since.',
-    file: 'src/sync/conflicts.ts',
+    file: 'src/sync/push.service.ts',
     find: 'since.deletedHashes.includes(pushedHash)',
     replace: 'since.deletedHashes.length < 0',
     tests: [[SYNC, 'a retry']],
@@ -207,7 +207,7 @@ export const LOG_MUTANTS = [
   {
     name: 'no gap after a restored backup',
     promise: 'No cursor stands for two changes, also after a backup was put back.',
-    file: 'src/backup/cursor-gap.ts',
+    file: 'src/backup/backups.ts',
     find: 'return LEAST + A_MINUTE * minutes;',
     replace: 'return 0 * (LEAST + A_MINUTE * minutes);',
     tests: [['test/process/backup.spec.ts', 'is restored into an empty database']],

@@ -106,7 +106,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'message after the close',
     promise: 'Nothing comes after the close of a socket.',
-    file: 'src/realtime/connection.ts',
+    file: 'src/realtime/socket-connection.ts',
     find: 'if (!this.isOpen) return;\n    this.transport.write(frame);',
     replace: 'this.transport.write(frame);',
     tests: [['test/contract/frames.spec.ts', 'are not sent after the close']],
@@ -180,7 +180,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'welcome before the room has caught up',
     promise: 'A welcome says at least the last cursor that was committed before.',
-    file: 'src/realtime/room.ts',
+    file: 'src/realtime/rooms.ts',
     find: 'await this.changes.catchUp();',
     replace: 'if (this.members.size === 0) await this.changes.catchUp();',
     tests: [[LIVE, 'that enters while no event arrives']],
@@ -188,7 +188,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'kill switch is not looked at',
     promise: 'While the service is read-only nothing is written.',
-    file: 'src/platform/kill-switch/kill-switch.guard.ts',
+    file: 'src/platform/kill-switch/kill-switch.ts',
     find: "if (!this.mayGoOn(context)) this.killSwitch.refuseWhen('read-only');",
     replace: '',
     tests: [['test/api/kill-switch.spec.ts', 'read-only']],
@@ -230,7 +230,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'pushes into the network of the service',
     promise: 'An address that a client gives leads to the public internet alone.',
-    file: 'src/platform/outbound/public-address.ts',
+    file: 'src/platform/outbound/outbound.ts',
     find: "if (address instanceof ipaddr.IPv4) return address.range() === 'unicast';",
     replace: "if (address instanceof ipaddr.IPv4) return ['unicast', 'private'].includes(address.range());",
     tests: [['test/api/push-subscriptions.spec.ts']],
@@ -263,7 +263,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'checks of a request in a weak map',
     promise: 'Nothing that outlives a request holds one.',
-    file: 'src/platform/http/after-body.ts',
+    file: 'src/platform/http/body.ts',
     find: '(request[RECHECKS] ??= []).push(recheck);',
     replace:
       '(request[RECHECKS] ??= []).push(recheck);\n  KEPT.set(recheck, request);\n}\n\nconst KEPT = new WeakMap<Recheck, object>();\n\nexport function nothing(): void {',
@@ -313,7 +313,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'strangers by /64 alone',
     promise: 'All strangers of an IPv6 /48 have 500 requests under way.',
-    file: 'src/access/guards/requests-at-once.ts',
+    file: 'src/access/guards/rate-limit.guard.ts',
     find: "if ('ip' in client) limits.push(",
     replace: "if ('ip' in client && AT_ONCE > 1_000) limits.push(",
     tests: [['test/api/hostile-load.spec.ts', 'of a network']],
@@ -353,7 +353,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'pongs cost nothing',
     promise: 'Pings and pongs count as messages do.',
-    file: 'src/realtime/connection.ts',
+    file: 'src/realtime/socket-connection.ts',
     find: 'if (this.pongsDue === 0) return this.mayReceive(now);',
     replace: 'if (this.pongsDue <= 0) return now > 0;',
     tests: [['test/api/realtime.spec.ts', 'as messages']],
@@ -361,7 +361,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'answers to our pings are counted',
     promise: 'A client that answers our pings is not closed for it.',
-    file: 'src/realtime/connection.ts',
+    file: 'src/realtime/socket-connection.ts',
     find: 'this.pongsDue = Math.min(this.pongsDue + 1, MOST_PONGS_DUE);',
     replace: 'this.pongsDue = 0 * MOST_PONGS_DUE;',
     tests: [['test/api/realtime.spec.ts', 'own pings']],
@@ -369,7 +369,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'flood is parsed to its end',
     promise: 'What a client sends beyond its limit costs nobody time.',
-    file: 'src/realtime/connection.ts',
+    file: 'src/realtime/socket-connection.ts',
     find: "this.transport.removeAllListeners('data');",
     replace: '',
     tests: [['test/api/realtime.spec.ts', 'are parsed in a flood']],
@@ -386,7 +386,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'bytes that are no UTF-8 are repaired',
     promise: 'Two passwords are never stored as one.',
-    file: 'src/platform/http/utf8.ts',
+    file: 'src/platform/http/text.ts',
     find: "if (!isUtf8(body)) throw new BadRequest('the request body is not UTF-8');",
     replace:
       "if (!isUtf8(Buffer.from(body.toString()))) throw new BadRequest('the request body is not UTF-8');",
@@ -433,7 +433,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'session removed when it is looked at',
     promise: 'A clock that is wrong for a moment signs nobody out for good.',
-    file: 'src/auth/session-guard.ts',
+    file: 'src/auth/identity.provider.ts',
     find: '|| found.session.expiresAt <= clock.now()',
     replace: '',
     tests: [[CLOCK, 'does not remove a session']],
@@ -441,7 +441,7 @@ export const OPERATION_MUTANTS = [
   {
     name: '.env with its byte order mark',
     promise: 'No line of .env is lost in silence.',
-    file: 'src/config/text-file.ts',
+    file: 'src/config/env-file.ts',
     find: "new TextDecoder('utf-8', { fatal: true })",
     replace: "new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })",
     also: [
@@ -472,7 +472,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'PG* variables for the embedded database',
     promise: 'PG* variables have no say in the embedded database.',
-    file: 'src/platform/database/embedded/connection.ts',
+    file: 'src/platform/database/embedded/connection-target.ts',
     find: 'database: DATABASE, ...UNAFFECTED };',
     replace: 'database: DATABASE } as ConnectionTarget;',
     tests: [['test/process/embedded-postgres.spec.ts', 'is unaffected by PG']],

@@ -131,7 +131,7 @@ export const PASSWORD_MUTANTS = [
   {
     name: 'origins are compared by how they begin',
     promise: 'An origin is trusted as a whole or not at all.',
-    file: 'src/auth/request-origin.ts',
+    file: 'src/auth/identity.controller.ts',
     find: 'trustedOrigins.includes(origin)',
     replace: 'trustedOrigins.some((one) => origin.startsWith(one))',
     tests: [[ORIGINS, 'which is not trusted']],
@@ -139,7 +139,7 @@ export const PASSWORD_MUTANTS = [
   {
     name: 'browsers that hide their origin are let in',
     promise: 'A browser must say where a request comes from.',
-    file: 'src/auth/request-origin.ts',
+    file: 'src/auth/identity.controller.ts',
     find: " || headers.has('sec-fetch-site')) return;",
     replace: ") return;\n  headers.delete('sec-fetch-site');",
     tests: [[ORIGINS, 'is refused when it is a browser']],
@@ -147,7 +147,7 @@ export const PASSWORD_MUTANTS = [
   {
     name: 'fetch of Node.js counts as a browser',
     promise: 'Programs sign in without an origin.',
-    file: 'src/auth/request-origin.ts',
+    file: 'src/auth/identity.controller.ts',
     find: "headers.delete('sec-fetch-mode');",
     replace: '',
     tests: [[ORIGINS, 'with the fetch of Node.js itself']],

@@ -1,9 +1,8 @@
 import type { VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import type { ApiDocument, Operation } from '../index.js';
-import { Marked } from './marked.js';
 import { OperationArticle } from './operation-article.js';
-import { schemaAnchor, SchemaText } from './schema-text.js';
+import { Marked, schemaAnchor, SchemaText } from './schema-text.js';
 
 interface Listed {
   readonly method: string;

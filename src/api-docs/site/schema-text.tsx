@@ -1,6 +1,12 @@
 import type { ComponentChild, VNode } from 'preact';
 import type { Schema } from '../index.js';
 
+/** Text with `code` in it. */
+export function Marked({ text }: { readonly text: string }): VNode {
+  const parts = text.split('`');
+  return <>{parts.map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))}</>;
+}
+
 const INDENT = '  ';
 
 /** A schema as programmers write types; the names in it lead to their own description. */

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { BlobMissing } from '../../storage/index.js';
 import type { Head, NoteHeads } from '../note-heads.js';
 import { pathOrNull } from '../plaintext.js';
-import type { EventLoopYield } from '../event-loop-yield.js';
+import type { EventLoopYield } from '../../platform/async/index.js';
 import { decryptContent, DecryptionError } from '../vault-crypto.js';
 import type { Vault } from '../vault.js';
 import type { SearchIndexes } from './search-indexes.js';

@@ -3,7 +3,7 @@ import { Clock } from '../../platform/clock/index.js';
 import { Conflict } from '../../platform/http/index.js';
 import { ChangeLogReader } from '../../sync/index.js';
 import { NoteHeads } from '../note-heads.js';
-import { EventLoopYield } from '../event-loop-yield.js';
+import { EventLoopYield } from '../../platform/async/index.js';
 import type { Vault } from '../vault.js';
 import { Feeding, IndexEvicted } from './feeding.js';
 import { SearchIndexes } from './search-indexes.js';

@@ -1,4 +1,4 @@
-import type { EventLoopYield } from '../event-loop-yield.js';
+import type { EventLoopYield } from '../../platform/async/index.js';
 import { Postings } from './postings.js';
 import { Ranking } from './ranking.js';
 import { eachTerm, type Wanted } from './terms.js';

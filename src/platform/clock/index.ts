@@ -1,4 +1,1 @@
-export { Clock } from './clock.js';
-export { inTime, drained } from './in-time.js';
-export { isInstant, parseInstant } from './instant.js';
-export { ClockModule } from './clock.module.js';
+export { Clock, ClockModule, drained, inTime, isInstant, parseInstant } from './clock.js';

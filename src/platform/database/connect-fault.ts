@@ -1,5 +1,5 @@
 import { OperatorError } from '../../config/index.js';
-import { isConnectionLost, sqlState } from './errors.js';
+import { isConnectionLost, sqlState } from './database-errors.js';
 
 const READ_ONLY =
   'PostgreSQL takes no writes here (a standby, or default_transaction_read_only); point DATABASE_URL at the primary.';

@@ -1,17 +1,76 @@
-import { type DynamicModule, Global, Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
+import {
+  type DynamicModule,
+  Global,
+  Inject,
+  Injectable,
+  Module,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
+import pg from 'pg';
 import { DataSource, type EntityTarget, type ObjectLiteral } from 'typeorm';
-import { Configuration } from '../../config/index.js';
+import { Configuration, OperatorError } from '../../config/index.js';
 import { Log, requestScope } from '../log/index.js';
+import { Metrics } from '../metrics/index.js';
 import { connectFault } from './connect-fault.js';
 import { createDataSource, type DataSourceSettings } from './data-source.js';
 import { Database } from './database.js';
-import { tryConnection } from './first-connection.js';
-import { DATABASE_SERVER, provideServer, type Server } from './server.js';
 import { migrate, underStartLock } from './migrate.js';
 import { PlannerStatistics } from './planner-statistics.js';
-import { PoolMetrics } from './pool-metrics.js';
 import { SchemaCheck } from './schema-check.js';
+import { DATABASE_SERVER, provideServer, type Server } from './database-server.js';
+import { endQuietly } from './silence.js';
 import { StatementLimiter } from './statement-limiter.js';
+
+const CONNECT_WITHIN_MS = 5_000;
+
+/**
+ * Connects once as DATABASE_URL says, before anything is built on it: whatever goes wrong here is a fault of the URL, of a
+ * `PG*` variable that completes it or of the server, which the operator can mend.
+ * @throws OperatorError
+ */
+async function tryConnection(url: string): Promise<void> {
+  let client: pg.Client | undefined;
+  try {
+    client = new pg.Client({ connectionString: url, connectionTimeoutMillis: CONNECT_WITHIN_MS });
+    client.on('error', () => undefined); // also rejects what is awaited
+    await client.connect();
+    await client.query('SELECT 1'); // which a connection for replication does not take
+  } catch (error) {
+    throw asSentence(error);
+  } finally {
+    if (client) await endQuietly(client);
+  }
+}
+
+function asSentence(error: unknown): OperatorError {
+  const fault = connectFault(error);
+  if (fault instanceof OperatorError) return fault;
+  const words = error instanceof Error ? error.message : String(error);
+  return new OperatorError(
+    `PostgreSQL cannot be used as DATABASE_URL and the PG* variables say (${words}); check their parameters.`,
+    { cause: error },
+  );
+}
+
+/** The pool of this instance in numbers. */
+@Injectable()
+class PoolMetrics {
+  constructor(database: Database, metrics: Metrics) {
+    metrics.gauge(
+      'cloud_sync_database_pool',
+      'Connections that are open, those of them that are idle, and statements that wait for one',
+      ['state'],
+      () => {
+        const { totalCount, idleCount } = database.pool;
+        return [
+          { labels: { state: 'open' }, value: totalCount },
+          { labels: { state: 'idle' }, value: idleCount },
+          { labels: { state: 'waiting' }, value: database.waiting },
+        ];
+      },
+    );
+  }
+}
 
 /** Brings up the embedded server if need be, connects, migrates; takes it all down last. */
 @Global()

@@ -1,6 +1,6 @@
 import pg, { type Pool, type PoolClient } from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
-import { AmbiguousCommit, isConnectionLost, sqlState } from './errors.js';
+import { AmbiguousCommit, isConnectionLost, sqlState } from './database-errors.js';
 import { DURABLE, WITHOUT_LIMITS } from './session.js';
 import { endQuietly } from './silence.js';
 import type { Parameter, Statement } from './statement.js';

@@ -1,25 +1,16 @@
-export { runningServerUrl } from './server.js';
+export { runningServerUrl } from './database-server.js';
 export { Database, type Tx } from './database.js';
 export { logToCome } from './embedded/settings.js';
 export { DatabaseModule } from './database.module.js';
 export { createDataSource } from './data-source.js';
-export {
-  AmbiguousCommit,
-  isUnanswered,
-  isForeignKeyViolation,
-  isOfGoneUser,
-  isOfGoneWorkspace,
-  isTransient,
-  sqlState,
-} from './errors.js';
+export { AmbiguousCommit, isForeignKeyViolation, isOfGoneUser, isOfGoneWorkspace, isTransient, isUnanswered, sqlState } from './database-errors.js';
 export { AFTER_ALL_IDS, BEFORE_ALL_IDS, pagesById, removeInBatches } from './in-batches.js';
 export { instantText } from './instant.js';
 export { newId } from './new-id.js';
 export { DURABLE, WITHOUT_LIMITS } from './session.js';
 export { endQuietly } from './silence.js';
 export { PlannerStatistics } from './planner-statistics.js';
-export { SCHEMA_OID } from './schema.js';
-export { SchemaCheck, type SchemaState } from './schema-check.js';
+export { SCHEMA_OID, SchemaCheck, type SchemaState } from './schema-check.js';
 export { migrate, underStartLock } from './migrate.js';
 export { type Parameter, knownStatements, type Statement, statement } from './statement.js';
 export { StatementLimiter } from './statement-limiter.js';

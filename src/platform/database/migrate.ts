@@ -3,7 +3,7 @@ import type { PoolClient } from 'pg';
 import type { DataSource } from 'typeorm';
 import { OperatorError } from '../../config/index.js';
 import { takesNoWrites } from './connect-fault.js';
-import { sqlState } from './errors.js';
+import { sqlState } from './database-errors.js';
 import { mayBeSilent } from './silence.js';
 
 const LOWEST_SERVER_VERSION = 150_000;

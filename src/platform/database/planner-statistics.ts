@@ -2,7 +2,7 @@ import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { Log } from '../log/index.js';
 import { Database } from './database.js';
-import { SCHEMA_OID } from './schema.js';
+import { SCHEMA_OID } from './schema-check.js';
 import { statement } from './statement.js';
 
 const LOOK_EVERY_MS = 5_000;

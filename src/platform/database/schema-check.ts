@@ -2,6 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { takesNoWrites } from './connect-fault.js';
 import { Database } from './database.js';
 
+/** SQL: the schema in which the service finds its tables, of those of its role's search path. */
+export const SCHEMA_OID = `(SELECT relnamespace FROM pg_class WHERE oid = to_regclass('users'))`;
+
 const ANSWER_WITHIN_MS = 1_500;
 
 interface Found {

@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Global, Injectable, Module } from '@nestjs/common';
 
 /** How to look, and what to do about what is found. */
 export interface Examination {
@@ -40,3 +40,7 @@ export class Doctor {
     for (const check of this.checks) yield* check(examination);
   }
 }
+
+@Global()
+@Module({ providers: [Doctor], exports: [Doctor] })
+export class DoctorModule {}

@@ -1,2 +1,1 @@
-export { Doctor, type Examination, type Finding } from './doctor.js';
-export { DoctorModule } from './doctor.module.js';
+export { Doctor, DoctorModule, type Examination, type Finding } from './doctor.js';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Log } from '../log/index.js';
-import type { BusEvent } from './bus-event.js';
+import type { BusEvent } from './event-carrier.js';
 
 /** PostgreSQL takes 7,999 bytes. */
 const MAX_PAYLOAD_BYTES = 7_000;

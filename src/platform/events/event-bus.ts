@@ -1,7 +1,6 @@
 import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { Log } from '../log/index.js';
-import type { BusEvent, Topic } from './bus-event.js';
-import { EventCarrier } from './event-carrier.js';
+import { type BusEvent, EventCarrier, type Topic } from './event-carrier.js';
 
 /** @param detail what the publisher has said besides; always undefined for events of other instances */
 export type Listener<Detail> = (key: string, origin: 'here' | 'elsewhere', detail?: Detail) => void;

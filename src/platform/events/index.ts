@@ -1,3 +1,3 @@
-export type { Topic } from './bus-event.js';
+export type { Topic } from './event-carrier.js';
 export { EventBus } from './event-bus.js';
 export { EventsModule } from './events.module.js';

@@ -1,8 +1,7 @@
 import type { Client } from 'pg';
 import { Database, endQuietly } from '../database/index.js';
 import { Log } from '../log/index.js';
-import type { BusEvent } from './bus-event.js';
-import { EventCarrier } from './event-carrier.js';
+import { type BusEvent, EventCarrier } from './event-carrier.js';
 import { EventBatcher } from './event-batcher.js';
 
 const CHANNEL = 'cloud_sync_events';

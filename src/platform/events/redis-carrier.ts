@@ -1,7 +1,6 @@
 import type { Redis } from 'ioredis';
 import { Log } from '../log/index.js';
-import type { BusEvent } from './bus-event.js';
-import { EventCarrier } from './event-carrier.js';
+import { type BusEvent, EventCarrier } from './event-carrier.js';
 import { EventBatcher } from './event-batcher.js';
 
 const CHANNEL = 'cloud-sync:events';

@@ -9,8 +9,12 @@ import { validateSync, type ValidationError, type ValidatorOptions } from 'class
 import type { FastifyRequest } from 'fastify';
 import type { IncomingMessage } from 'node:http';
 import { inTime } from '../clock/index.js';
-import { BadRequest, PayloadTooLarge, RequestTimeout, UnsupportedMediaType } from './errors.js';
+import { BadRequest, PayloadTooLarge, RequestTimeout, UnsupportedMediaType } from './api-errors.js';
 import { parseJsonObject } from './json.js';
+
+/** Makes the decorator of a handler's parameter. @param read gives its value, or throws what the caller is answered */
+export const fromRequest = (read: (request: FastifyRequest) => unknown): (() => ParameterDecorator) =>
+  createParamDecorator((_: unknown, context: ExecutionContext) => read(context.switchToHttp().getRequest()));
 
 /** `forbidUnknownValues` is for values without a class: a class that declares nothing takes any body. */
 const RULES: ValidatorOptions = { whitelist: true, stopAtFirstError: true, forbidUnknownValues: false };

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { KeyedCounter } from '../async/index.js';
-import { addressKey, networkKey } from './address-key.js';
+import { addressKey, networkKey } from './client-address.js';
 
 /** A tenth of what the server takes. An office behind one address has some hundreds; a family's ten devices have fifty. */
 export const CONNECTIONS_PER_ADDRESS = 1_000;

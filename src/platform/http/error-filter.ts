@@ -2,7 +2,7 @@ import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Injecta
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isOfGoneUser, isTransient } from '../database/index.js';
 import { Log } from '../log/index.js';
-import { ApiError, ServiceUnavailable, Unauthorized } from './errors.js';
+import { ApiError, ServiceUnavailable, Unauthorized } from './api-errors.js';
 
 /** Errors of guards and handlers leave as `{ error, ...fields }`; what a caller must not see goes to the log. */
 @Catch()

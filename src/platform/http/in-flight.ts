@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Server, type Socket } from 'node:net';
 import { KeyedCounter, DenseSet } from '../async/index.js';
-import { networkKey } from './address-key.js';
+import { networkKey } from './client-address.js';
 
 export interface RequestEnd {
   /** From the request's headers on. */

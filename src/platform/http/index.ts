@@ -1,21 +1,25 @@
 export { createAdapter } from './adapter.js';
 export { JsonAroundText } from './json-around-text.js';
-export { addressKey, networkKey } from './address-key.js';
-export { clientAddress } from './client-address.js';
+export { addressKey, clientAddress, networkKey } from './client-address.js';
 export { CONNECTIONS_PER_ADDRESS } from './connection-limit.js';
-export { afterBody, bodyChunks, declaredLength, JsonBody, jsonBodyFactory, readBody } from './body.js';
+export {
+  afterBody,
+  bodyChunks,
+  declaredLength,
+  fromRequest,
+  JsonBody,
+  jsonBodyFactory,
+  readBody,
+} from './body.js';
 export { ErrorFilter, errorAnswer, type ErrorAnswer } from './error-filter.js';
-export * from './errors.js';
-export { fromRequest } from './from-request.js';
+export * from './api-errors.js';
 export { notFoundIfPurged } from './gone-workspace.js';
 export { corsOptions, securityHeaders } from './headers.js';
 export { HttpModule } from './http.module.js';
-export { asName, IsInstant, IsName, NAME_RULE } from './text.js';
+export { asName, isEncodedUtf8, IsInstant, IsName, NAME_RULE, utf8Of } from './text.js';
 export { InFlightRequests } from './in-flight.js';
 export { isHealth, Overload } from './overload.js';
 export { QueryTextGuard } from './query-text.guard.js';
 export { parseJsonObject } from './json.js';
-export { sendJsonList } from './json-list.js';
-export { sendJsonText } from './json-text.js';
+export { sendJsonList, sendJsonText } from './json-response.js';
 export { Shutdown } from './shutdown.js';
-export { isEncodedUtf8, utf8Of } from './utf8.js';

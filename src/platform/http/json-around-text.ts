@@ -1,4 +1,4 @@
-import { BadRequest, PayloadTooLarge } from './errors.js';
+import { BadRequest, PayloadTooLarge } from './api-errors.js';
 import { parseJsonObject } from './json.js';
 
 /** Names, other members, what the route does not offer. */

@@ -1,5 +1,5 @@
-import { utf8Of } from './utf8.js';
-import { BadRequest } from './errors.js';
+import { utf8Of } from './text.js';
+import { BadRequest } from './api-errors.js';
 
 const MAX_DEPTH = 32;
 /** A full push has 5,000 values. Validation visits each one, so a body of millions would stop the service. */

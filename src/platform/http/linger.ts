@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Socket } from 'node:net';
 import { KeyedCounter } from '../async/index.js';
-import { networkKey } from './address-key.js';
+import { networkKey } from './client-address.js';
 
 const LOOK_EVERY_MS = 1_000;
 

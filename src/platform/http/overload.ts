@@ -4,7 +4,7 @@ import { Configuration } from '../../config/index.js';
 import { Database } from '../database/index.js';
 import { Log } from '../log/index.js';
 import { type Counter, Metrics } from '../metrics/index.js';
-import { ServiceUnavailable } from './errors.js';
+import { ServiceUnavailable } from './api-errors.js';
 import { InFlightRequests } from './in-flight.js';
 
 /** Whether a request asks how the service is: it is answered whatever is refused else. */

@@ -1,7 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { BadRequest } from './errors.js';
-import { isEncodedUtf8 } from './utf8.js';
+import { BadRequest } from './api-errors.js';
+import { isEncodedUtf8 } from './text.js';
 
 /** 400 for a query that is not UTF-8, after all that is asked of the caller. The router itself refuses such a path. */
 @Injectable()

@@ -1,3 +1,8 @@
-export { KillSwitchGuard, OpenWhenReadOnly } from './kill-switch.guard.js';
-export { KillSwitchModule } from './kill-switch.module.js';
-export { KillSwitch, type Mode, MODES } from './kill-switch.js';
+export {
+  KillSwitch,
+  KillSwitchGuard,
+  KillSwitchModule,
+  type Mode,
+  MODES,
+  OpenWhenReadOnly,
+} from './kill-switch.js';

@@ -1,10 +1,19 @@
-import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import {
+  type CanActivate,
+  type ExecutionContext,
+  Global,
+  Injectable,
+  Module,
+  type OnApplicationBootstrap,
+  SetMetadata,
+} from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
 import { Interval } from '@nestjs/schedule';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Clock } from '../clock/index.js';
 import { Database, statement } from '../database/index.js';
 import { EventBus } from '../events/index.js';
-import { isHealth, ServiceUnavailable } from '../http/index.js';
+import { afterBody, isHealth, ServiceUnavailable } from '../http/index.js';
 import { Log } from '../log/index.js';
 
 export const MODES = ['off', 'read-only', 'down'] as const;
@@ -106,3 +115,44 @@ export class KillSwitch implements OnApplicationBootstrap {
     for (const listener of this.listeners) listener(mode);
   }
 }
+
+const OPEN = 'open-when-read-only';
+
+/** The route goes on while the service is read-only, although its method could write: say why it may. */
+export const OpenWhenReadOnly = (reason: string): MethodDecorator & ClassDecorator =>
+  SetMetadata(OPEN, reason);
+
+const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/** Before all other guards, and again after the body: 503 for what writes, while the service is read-only. */
+@Injectable()
+export class KillSwitchGuard implements CanActivate {
+  constructor(
+    private readonly reflector: Reflector,
+    private readonly killSwitch: KillSwitch,
+  ) {}
+
+  canActivate(context: ExecutionContext): boolean {
+    const { raw } = context.switchToHttp().getRequest<FastifyRequest>();
+    this.check(context);
+    afterBody(raw, () => {
+      this.killSwitch.refuseWhen('down');
+      this.check(context);
+    });
+    return true;
+  }
+
+  private check(context: ExecutionContext): void {
+    if (!this.mayGoOn(context)) this.killSwitch.refuseWhen('read-only');
+  }
+
+  private mayGoOn(context: ExecutionContext): boolean {
+    const { method } = context.switchToHttp().getRequest<FastifyRequest>();
+    const targets = [context.getHandler(), context.getClass()];
+    return READS.has(method) || this.reflector.getAllAndOverride<unknown>(OPEN, targets) !== undefined;
+  }
+}
+
+@Global()
+@Module({ providers: [KillSwitch, KillSwitchGuard], exports: [KillSwitch, KillSwitchGuard] })
+export class KillSwitchModule {}

@@ -1,3 +1,4 @@
+import { type DynamicModule, Global, Module } from '@nestjs/common';
 import type { Logger } from 'pino';
 
 /** Injection token and face of the service's log. */
@@ -23,5 +24,13 @@ export class Log {
       this.pino.warn({ err }, `could not ${what}`);
       return false;
     }
+  }
+}
+
+@Global()
+@Module({})
+export class LogModule {
+  static with(log: Log): DynamicModule {
+    return { module: LogModule, providers: [{ provide: Log, useValue: log }], exports: [Log] };
   }
 }

@@ -1,6 +1,6 @@
 import { readdir, readFile, readlink, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type ConnectionTarget, query } from './connection.js';
+import { type ConnectionTarget, query } from './connection-target.js';
 import { type DataDirectory, errorCode } from './data-directory.js';
 
 /** What a server writes to postmaster.pid while it runs. */

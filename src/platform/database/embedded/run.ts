@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { diskFull, OperatorError } from '../../../config/index.js';
-import { ask, createDatabase } from './connection.js';
+import { ask, createDatabase } from './connection-target.js';
 import type { DataDirectory } from './data-directory.js';
 import { type FileLock, tryLockFile } from './file-lock.js';
 import { CLEAN_END_WITHIN_MS, Postmaster, type ServerExit } from './postmaster.js';

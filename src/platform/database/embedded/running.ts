@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { OperatorError } from '../../../config/index.js';
 import { readPassword } from './cluster.js';
-import { ask, type ConnectionTarget, embeddedTarget } from './connection.js';
+import { ask, type ConnectionTarget, embeddedTarget } from './connection-target.js';
 import { errorCode, locateDataDirectory } from './data-directory.js';
 import { readSignature } from './previous-run.js';
 

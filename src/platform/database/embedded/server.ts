@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { findManner, serverAccount } from './account.js';
 import { findBinaries } from './binaries.js';
 import { openCluster } from './cluster.js';
-import { type ConnectionTarget, embeddedTarget } from './connection.js';
+import { type ConnectionTarget, embeddedTarget } from './connection-target.js';
 import { type DataDirectory, openDataDirectory } from './data-directory.js';
 import type { LaunchOptions } from './launcher.js';
 import type { Log } from './server-log.js';

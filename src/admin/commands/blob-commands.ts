@@ -1,0 +1,138 @@
+import type { INestApplicationContext } from '@nestjs/common';
+import { type Command, Option } from 'commander';
+import { Configuration, OperatorError } from '../../config/index.js';
+import { Doctor, type Finding } from '../../platform/doctor/index.js';
+import { TrustedTime } from '../../platform/jobs/index.js';
+import { type BlobLocation, BlobMover, BlobPreview, BlobUpkeep } from '../../storage/index.js';
+import { type DryRun, dryRunOption, nowOption } from '../arguments.js';
+import type { Report, Run } from '../report.js';
+import { withService, withStores } from '../with-service.js';
+
+/** `blobs sweep`, `blobs move` and `doctor`. */
+export function addBlobs(program: Command, run: Run): void {
+  const blobs = program.command('blobs').description('the bytes of files and assets');
+
+  blobs
+    .command('sweep')
+    .addOption(nowOption())
+    .addOption(dryRunOption())
+    .description('remove what nothing refers to')
+    .action(({ now, dryRun }: DryRun & { now?: Date }) =>
+      run(() => (dryRun ? previewSweep(now) : sweepBlobs(now))),
+    );
+
+  blobs
+    .command('move')
+    .addOption(new Option('--to <place>', 'where they are to be').choices(LOCATIONS).makeOptionMandatory())
+    .addOption(dryRunOption())
+    .description('move all that belong there, while the service runs; may be stopped and run again')
+    .action(({ to, dryRun }: DryRun & { to: BlobLocation }) =>
+      run(() => (dryRun ? previewMove(to) : moveBlobs(to))),
+    );
+
+  program
+    .command('doctor')
+    .option('--deep', 'read every byte')
+    .option('--fix', 'cure what can be cured')
+    .addOption(dryRunOption())
+    .description('look whether rows and bytes belong together, and all that is promised holds')
+    .action((options: DoctorOptions) => run(() => examine(options)));
+}
+
+/** Removes what nothing refers to, as the service does every ten minutes. @param now the time to go by */
+function sweepBlobs(now?: Date): Promise<Report> {
+  return withService((service) =>
+    withStores(async () => {
+      const swept = await service.get(BlobUpkeep).sweep(now ?? (await service.get(TrustedTime).now()));
+      const { blobs, copies, drafts, stuck } = swept;
+      const text = `Removed ${blobs} blobs, ${copies} copies left by moves, ${drafts} unfinished uploads`;
+      if (stuck === 0) return { ...swept, text };
+      return { ...swept, text: `${text}; ${stuck} could not be removed, try again later`, exitCode: 1 };
+    }),
+  );
+}
+
+/** What it would remove. */
+function previewSweep(now?: Date): Promise<Report> {
+  return withService(async (service) => {
+    const due = await service.get(BlobPreview).sweep(now ?? (await service.get(TrustedTime).now()));
+    const text = `${due.blobs} blobs and ${due.copies} copies left by moves would be removed`;
+    return { dryRun: true, ...due, text };
+  });
+}
+
+const LOCATIONS: readonly BlobLocation[] = ['inline', 'disk', 's3'];
+
+/** Moves all blobs that belong there, beside a running service. @throws OperatorError when there is no such place */
+function moveBlobs(to: BlobLocation): Promise<Report> {
+  return withService((service) =>
+    withStores(async () => {
+      expectPlace(service, to);
+      const moved = await service.get(BlobMover).moveAll(to);
+      const text = `Moved ${moved.moved} blobs; ${moved.skipped} are for the next run, ${moved.failed} failed`;
+      return { to, ...moved, text, ...(moved.failed > 0 && { exitCode: 1 }) };
+    }),
+  );
+}
+
+/** How many that would be. @throws OperatorError when there is no such place */
+function previewMove(to: BlobLocation): Promise<Report> {
+  return withService(async (service) => {
+    expectPlace(service, to);
+    const moved = await service.get(BlobPreview).move(to);
+    return { dryRun: true, to, moved, text: `${moved} blobs would be moved` };
+  });
+}
+
+function expectPlace(service: INestApplicationContext, to: BlobLocation): void {
+  const { inlineBlobBytes, hasS3 } = service.get(Configuration);
+  if (to === 'inline' && inlineBlobBytes === 0)
+    throw new OperatorError('INLINE_BLOB_BYTES is 0: no blob belongs into the database.');
+  if (to === 's3' && !hasS3) {
+    const names = 'S3_ENDPOINT, S3_ACCESS_KEY, S3_SECRET_KEY and S3_BUCKET';
+    throw new OperatorError(`There is no S3 store; set ${names}.`);
+  }
+}
+
+/** More are counted, and not told one by one. */
+const TOLD = 1000;
+
+interface DoctorOptions extends DryRun {
+  readonly deep?: true;
+  readonly fix?: true;
+}
+
+/**
+ * Looks whether the service's promises hold; beside a running one. Fails when something is wrong and was not cured. A
+ * dry run looks and cures nothing: each finding says what would.
+ */
+function examine({ deep, fix, dryRun }: DoctorOptions): Promise<Report> {
+  return withService((service) =>
+    withStores(async () => {
+      const findings: Finding[] = [];
+      let found = 0;
+      let fixed = 0;
+      const now = await service.get(TrustedTime).now();
+      const examination = { now, isDeep: deep === true, fix: fix === true && !dryRun };
+      for await (const finding of service.get(Doctor).examine(examination)) {
+        found += 1;
+        if (finding.isFixed) fixed += 1;
+        if (findings.length < TOLD) findings.push(finding);
+      }
+      const remaining = found - fixed;
+      const text = [...findings.map(lineOf), summaryOf(found, fixed)].join('\n');
+      const fields = { ...(dryRun && { dryRun }), found, fixed, remaining, findings };
+      return { ...fields, text, ...(remaining > 0 && { exitCode: 1 }) };
+    }),
+  );
+}
+
+function lineOf({ fault, subject, problem, cure, isFixed }: Finding): string {
+  return `${fault}: ${subject}: ${problem} ${isFixed ? 'Cured.' : cure}`;
+}
+
+function summaryOf(found: number, fixed: number): string {
+  if (found === 0) return 'All is well';
+  const told = found > TOLD ? `, of which ${TOLD} are told` : '';
+  return `Found ${found}${told}; cured ${fixed}, ${found - fixed} remain`;
+}

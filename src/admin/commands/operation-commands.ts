@@ -1,0 +1,90 @@
+import { Argument, type Command } from 'commander';
+import { SigningKeys } from '../../auth/index.js';
+import { KillSwitch, type Mode, MODES } from '../../platform/kill-switch/index.js';
+import { generateVapidKeys } from '../../web-push/index.js';
+import { contact, type DryRun, dryRunOption } from '../arguments.js';
+import type { Report, Run } from '../report.js';
+import { withService } from '../with-service.js';
+
+const SOMEBODY = 'mailto:you@example.org';
+
+/** `kill-switch`, `signing-keys renew` and `vapid generate`. */
+export function addOperation(program: Command, run: Run): void {
+  program
+    .command('kill-switch')
+    .addArgument(new Argument('<mode>', 'what to hold off').choices(MODES))
+    .addOption(dryRunOption())
+    .description('hold off writes (read-only) or everything (down) on every instance, or nothing (off)')
+    .action((mode: Mode, { dryRun }: DryRun) =>
+      run(() => (dryRun ? previewKillSwitch(mode) : setKillSwitch(mode))),
+    );
+
+  program
+    .command('signing-keys')
+    .description('the keys of the JWTs')
+    .command('renew')
+    .addOption(dryRunOption())
+    .description('make a new key, after AUTH_SECRET has changed')
+    .action(({ dryRun }: DryRun) => run(() => (dryRun ? previewSigningKeys() : renewSigningKeys())));
+
+  program
+    .command('vapid')
+    .description('the keys of Web Push')
+    .command('generate')
+    .option('--subject <address>', 'whom a push service may write to: mailto: or https:', contact, SOMEBODY)
+    .description('make a key pair and print the three variables for .env; a new pair ends all subscriptions')
+    .action(({ subject }: { subject: string }) => run(() => generateVapid(subject)));
+}
+
+/** A key pair for Web Push, as lines for `.env`. Changes nothing, and needs neither service nor database. */
+function generateVapid(subject: string): Promise<Report> {
+  const { publicKey, privateKey } = generateVapidKeys();
+  const variables = {
+    VAPID_PUBLIC_KEY: publicKey,
+    VAPID_PRIVATE_KEY: privateKey,
+    VAPID_SUBJECT: subject,
+  };
+  const text = Object.entries(variables)
+    .map(([name, value]) => `${name}=${value}`)
+    .join('\n');
+  return Promise.resolve({ ...variables, text });
+}
+
+/** After AUTH_SECRET has changed. */
+function renewSigningKeys(): Promise<Report> {
+  return withService(async (service) => {
+    const removed = await service.get(SigningKeys).count();
+    await service.get(SigningKeys).renew();
+    const text =
+      'Made a new signing key. JWTs made before are refused; clients get new ones by their session.';
+    return { removed, text };
+  });
+}
+
+function previewSigningKeys(): Promise<Report> {
+  return withService(async (service) => {
+    const removed = await service.get(SigningKeys).count();
+    const text = `${removed} signing ${removed === 1 ? 'key' : 'keys'} would be replaced by a new one; every JWT would be refused`;
+    return { dryRun: true, removed, text };
+  });
+}
+
+const SENTENCES: Record<Mode, string> = {
+  off: 'The service works as usual.',
+  'read-only': 'The service is read-only: what writes content, settings or tokens is answered 503.',
+  down: 'The service is down: everything but health is answered 503.',
+};
+
+/** Every instance follows within 5 s. */
+async function setKillSwitch(mode: Mode): Promise<Report> {
+  await withService((service) => service.get(KillSwitch, { strict: false }).set(mode));
+  return { text: SENTENCES[mode], mode };
+}
+
+/** What it is now, and what it would be. */
+async function previewKillSwitch(mode: Mode): Promise<Report> {
+  const now = await withService((service) =>
+    Promise.resolve(service.get(KillSwitch, { strict: false }).mode),
+  );
+  return { dryRun: true, mode, now, text: `The kill switch is ${now}, and would be ${mode}.` };
+}

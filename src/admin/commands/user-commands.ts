@@ -1,0 +1,91 @@
+import type { Command } from 'commander';
+import { type DryRun, dryRunOption, emailArgument, newEmail, personName, rowCount } from '../arguments.js';
+import {
+  deleteUser,
+  previewDeletion,
+  previewSuspension,
+  resumeUser,
+  suspendUser,
+} from '../suspend-and-delete.js';
+import type { Run } from '../report.js';
+import { createUser, previewReset, previewUser, resetPassword } from '../user-passwords.js';
+import { listUsers, showUser } from '../show-user.js';
+
+const ACCOUNTS = 100;
+
+/** `user create`, `list`, `show`, `reset-password`, `suspend`, `resume` and `delete`. */
+export function addUsers(program: Command, run: Run): void {
+  const user = program.command('user').description('accounts');
+  addBeginnings(user, run);
+  addLooks(user, run);
+  addStates(user, run);
+}
+
+function addBeginnings(user: Command, run: Run): void {
+  user
+    .command('create')
+    .argument('<email>', 'address to sign in with', newEmail)
+    .option('--name <name>', 'display name; the part before the @ unless told', personName)
+    .addOption(dryRunOption())
+    .description('create an account; its password is made here and shown once')
+    .action((address: string, { name, dryRun }: DryRun & { name?: string }) =>
+      run(() => (dryRun ? previewUser(address, name) : createUser(address, name))),
+    );
+
+  user
+    .command('reset-password')
+    .addArgument(emailArgument())
+    .addOption(dryRunOption())
+    .description('set a new password, made here and shown once, and end all sessions; access tokens stay')
+    .action((address: string, { dryRun }: DryRun) =>
+      run(() => (dryRun ? previewReset(address) : resetPassword(address))),
+    );
+}
+
+function addLooks(user: Command, run: Run): void {
+  user
+    .command('list')
+    .option('--search <text>', 'only those with this in the address or the name')
+    .option('--after <email>', 'begin behind this address')
+    .option('--limit <number>', 'how many, 9999 at most', rowCount, ACCOUNTS)
+    .description('accounts in the order of their addresses')
+    .action((options: { search?: string; after?: string; limit: number }) => run(() => listUsers(options)));
+
+  user
+    .command('show')
+    .addArgument(emailArgument())
+    .description('state, subscription, what it holds, and what can act for it')
+    .action((address: string) => run(() => showUser(address)));
+}
+
+function addStates(user: Command, run: Run): void {
+  user
+    .command('suspend')
+    .addArgument(emailArgument())
+    .addOption(dryRunOption())
+    .description('refuse sign-in, sessions and tokens on every instance within 5 s; nothing is lost')
+    .action((address: string, { dryRun }: DryRun) =>
+      run(() => (dryRun ? previewSuspension(address, true) : suspendUser(address))),
+    );
+
+  user
+    .command('resume')
+    .addArgument(emailArgument())
+    .addOption(dryRunOption())
+    .description('undo a suspension at once')
+    .action((address: string, { dryRun }: DryRun) =>
+      run(() => (dryRun ? previewSuspension(address, false) : resumeUser(address))),
+    );
+
+  const remove = user.command('delete');
+  remove
+    .addArgument(emailArgument())
+    .option('--yes', 'really; there is no way back')
+    .addOption(dryRunOption())
+    .description('delete an account and all that is its own, for good')
+    .action((address: string, { yes, dryRun }: DryRun & { yes?: true }) => {
+      if (!yes && !dryRun)
+        remove.error('It deletes for good: say so with --yes, or look first with --dry-run.');
+      return run(() => (dryRun ? previewDeletion(address) : deleteUser(address)));
+    });
+}

@@ -1,0 +1,79 @@
+import type { INestApplicationContext } from '@nestjs/common';
+import { AccountDeletion, type AccountDetails, Accounts, CancellationOutbox } from '../account/index.js';
+import { Suspensions, type UserEntity } from '../auth/index.js';
+import type { Report } from './report.js';
+import { accountOf, withService } from './with-service.js';
+
+/** Suspends an account, on every instance within five seconds; one that is suspended stays so. @throws NotFound */
+export function suspendUser(email: string): Promise<Report> {
+  return withService(async (service) => {
+    const user = await accountOf(service, email);
+    const changed = await service.get(Suspensions).suspend(user.id);
+    const text = changed
+      ? `${user.email} is suspended: it cannot sign in, and its sessions and tokens are refused. Its data is kept.`
+      : `${user.email} was suspended already.`;
+    return { ...fieldsOf(user), state: 'suspended', changed, text };
+  });
+}
+
+/** Undoes that at once. @throws NotFound */
+export function resumeUser(email: string): Promise<Report> {
+  return withService(async (service) => {
+    const user = await accountOf(service, email);
+    const changed = await service.get(Suspensions).resume(user.id);
+    const text = changed
+      ? `${user.email} is active again, with the sessions and tokens it had.`
+      : `${user.email} was not suspended.`;
+    return { ...fieldsOf(user), state: 'active', changed, text };
+  });
+}
+
+/** Reports what either command would do. @throws NotFound */
+export function previewSuspension(email: string, isToBeSuspended: boolean): Promise<Report> {
+  return withService(async (service) => {
+    const user = await accountOf(service, email);
+    const state = isToBeSuspended ? 'suspended' : 'active';
+    const changed = (user.suspendedAt !== null) !== isToBeSuspended;
+    const text = changed ? `${user.email} would be ${state}.` : `${user.email} is ${state} already.`;
+    return { dryRun: true, ...fieldsOf(user), state, changed, text };
+  });
+}
+
+const fieldsOf = ({ id, email }: UserEntity): { id: string; email: string } => ({ id, email });
+
+/**
+ * Deletes an account for good, as its owner can: nobody can sign in to it from then on, open sockets are closed within
+ * seconds, and a running service removes rows and bytes of its workspaces. @throws NotFound
+ */
+export function deleteUser(email: string): Promise<Report> {
+  return withService(async (service) => {
+    const user = await accountOf(service, email);
+    const held = await holdings(service, user.id);
+    await service.get(AccountDeletion).delete(user.id, user.email);
+    await service.get(CancellationOutbox).settled();
+    const text = `Deleted ${user.email} with ${inWords(held)}.`;
+    return { id: user.id, email: user.email, ...held, text };
+  });
+}
+
+/** Reports what would be deleted. @throws NotFound */
+export function previewDeletion(email: string): Promise<Report> {
+  return withService(async (service) => {
+    const user = await accountOf(service, email);
+    const held = await holdings(service, user.id);
+    const text = `${user.email} would be deleted for good, with ${inWords(held)}.`;
+    return { dryRun: true, id: user.id, email: user.email, ...held, text };
+  });
+}
+
+type Holdings = Pick<AccountDetails, 'workspaces' | 'documentBytes' | 'assetBytes'>;
+
+async function holdings(service: INestApplicationContext, userId: string): Promise<Holdings> {
+  const { workspaces, documentBytes, assetBytes } = await service.get(Accounts).get(userId);
+  return { workspaces, documentBytes, assetBytes };
+}
+
+function inWords({ workspaces, documentBytes, assetBytes }: Holdings): string {
+  const all = workspaces === 1 ? '1 workspace' : `${workspaces} workspaces`;
+  return `${all}, ${documentBytes} bytes of documents and ${assetBytes} bytes of assets`;
+}
