@@ -64,7 +64,7 @@ async function madeSigningKey(source) {
   await createIdentity(
     configuration,
     secret,
-    { pool: source.driver.master, passwords: { signIn: {} } },
+    { identityPool: source.driver.master, passwords: { signIn: {} } },
     console,
   ).api.getJwks();
   const [[row]] = await source.query('DELETE FROM auth_jwks RETURNING *');
