@@ -31,7 +31,7 @@ describe('the generator of the schema', () => {
     const empty = await createDatabase({ isEmpty: true });
     try {
       await empty.query(tablesBeforeReferences(text));
-      expect((await schemaText(empty.query)).split('\n')).toEqual(text.split('\n'));
+      expect(withoutBrackets(await schemaText(empty.query))).toEqual(withoutBrackets(text));
     } finally {
       await empty.drop();
     }
@@ -67,6 +67,9 @@ describe('the generator of the schema', () => {
     }
   });
 });
+
+/** PostgreSQL leaves some out of a condition that it reads for the second time. */
+const withoutBrackets = (text: string): string[] => text.replaceAll(/[()]/g, '').split('\n');
 
 /** Tables stand in the order of their names, so that each reference follows once all tables are there. */
 function tablesBeforeReferences(text: string): string {
