@@ -1,5 +1,5 @@
 // Makes dist/service of what the compiler has written: the service and its administration as few files, with their
-// libraries. A process loads these in less than half the time: docs/adr/0026-a-bundle-is-what-runs.md.
+// libraries. A process loads these in less than half the time: docs/adr/0026-run-the-service-from-a-bundle.md.
 import { cp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { rolldown } from 'rolldown';

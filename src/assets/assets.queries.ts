@@ -84,7 +84,7 @@ export const assetStatements = {
      UPDATE assets SET token = $3 WHERE workspace_id = $1 AND token = $2`,
   ),
 
-  /** Removes those of the tokens that there are, gives their owner $3 the quota back and condemns their bytes. */
+  /** Removes those of the tokens that there are, gives their owner $3 the quota back and marks their bytes. */
   remove: statement(
     'assets.remove',
     `WITH gone AS (

@@ -114,7 +114,7 @@ export class Assets {
     this.bus.publish({ topic: ASSETS, key: workspaceId });
   }
 
-  /** Not waited for; what is condemned while a sweep is under way may stay until the next one. */
+  /** Not waited for; what is marked for deletion while a sweep is under way may stay until the next one. */
   private sweepSoon(): void {
     this.sweeping ??= this.log
       .bestEffort('remove the objects of deleted assets', () => this.blobs.sweepBlobs())

@@ -30,11 +30,11 @@ interface Parts {
  * of a suspension without it. And a session that has run out is not found, so that the handler does not delete it: under
  * a clock that is wrong for a moment that would sign everybody out for good. The nightly job removes it.
  */
-function guardSessions(adapter: Adapter, { database, clock, identityPool: pool }: Parts): void {
+function guardSessions(adapter: Adapter, { database, clock, identityPool }: Parts): void {
   const findSession = adapter.findSession.bind(adapter);
   const createSession = adapter.createSession.bind(adapter);
   const refuseSuspended = (userId: string): Promise<void> =>
-    pool.noting(async () => {
+    identityPool.noting(async () => {
       const rows = await database.run(suspendedUser, [userId]);
       if (rows.length > 0) throw new AccountSuspended();
     });
@@ -82,10 +82,10 @@ export const provideIdentity: FactoryProvider<Identity> = {
     const identity = createIdentity(
       configuration,
       secret,
-      { identityPool: identityPool, passwords, sessionCap },
+      { identityPool, passwords, sessionCap },
       log,
     );
-    guardSessions((await identity.$context).internalAdapter, { database, clock, identityPool: identityPool });
+    guardSessions((await identity.$context).internalAdapter, { database, clock, identityPool });
     await underStartLock(database.dataSource, () => identity.api.getJwks());
     return { ...identity, handler: (request) => inIdentityRequest(request, identity.handler, isTolerated) };
   },

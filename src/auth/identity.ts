@@ -20,14 +20,14 @@ export function createIdentity(
   configuration: Configuration,
   secret: string,
   {
-    identityPool: pool,
+    identityPool,
     passwords,
     sessionCap,
   }: { identityPool: IdentityPool; passwords: IdentityPasswords; sessionCap: SessionCap },
   log: Log,
 ) {
   return betterAuth({
-    database: pool,
+    database: identityPool,
     secret,
     baseURL: configuration.publicUrl,
     basePath: '/api/auth',

@@ -9,23 +9,23 @@ import { WrongPasswords } from './wrong-passwords.js';
 
 const signInPasswordStatements = {
   isProven: statement(
-    'handled_passwords.is_proven',
+    'sign_in_passwords.is_proven',
     `SELECT FROM auth_sessions s
      JOIN auth_accounts a ON a.user_id = s.user_id AND a.provider_id = 'credential' AND a.password = ANY ($2)
      WHERE s.id = $1`,
   ),
 
   hashOf: statement(
-    'handled_passwords.hash_of',
+    'sign_in_passwords.hash_of',
     `SELECT a.password AS hash FROM auth_sessions s
      JOIN auth_accounts a ON a.user_id = s.user_id AND a.provider_id = 'credential'
      WHERE s.id = $1`,
   ),
 
-  end: statement('handled_passwords.end', 'DELETE FROM auth_sessions WHERE id = $1'),
+  end: statement('sign_in_passwords.end', 'DELETE FROM auth_sessions WHERE id = $1'),
 
   renew: statement(
-    'handled_passwords.renew',
+    'sign_in_passwords.renew',
     `UPDATE auth_accounts SET password = $3 WHERE user_id = $1 AND provider_id = 'credential' AND password = $2`,
   ),
 };

@@ -18,12 +18,12 @@ const MEANING: Readonly<Record<Cause, string>> = {
 
 const HEAD = `# Subscription states
 
-Printed from \`src/billing/transitions.ts\` by \`node dist/src/billing/print-states.js > docs/states.md\`; a test holds this
+Printed from \`src/billing/transitions.ts\` by \`node dist/src/billing/print-states.js > docs/reference/subscription-states.md\`; a test holds this
 page to the code. "Created or updated" stands for the events \`customer.subscription.created\` and \`.updated\`, and the
 word after it for the status that the provider's object has.
 `;
 
-const TAIL = `Events are applied in the order in which they happened, in whatever order they come ([ADR 10](adr/0010-billing.md)).
+const TAIL = `Events are applied in the order in which they happened, in whatever order they come ([ADR 10](../adr/0010-billing.md)).
 
 One more condition stands beside the table: an event about another subscription than the one that counts changes nothing,
 unless it is a creation or an update that leads to \`trial\`, \`active\` or \`past_due\`; then that subscription is the one
@@ -37,7 +37,7 @@ Active, that is not 402: \`trial\` before its end, \`active\`, \`past_due\` for 
 \`expired\` at once and is written by the nightly job \`subscriptions\`, or by \`admin subscriptions expire\`.
 `;
 
-/** The text of docs/states.md. */
+/** The text of docs/reference/subscription-states.md. */
 export function statesDocument(): string {
   return [HEAD, diagram(), table(), TAIL].join('\n');
 }

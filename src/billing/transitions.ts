@@ -29,7 +29,7 @@ const fromAny = (to: SubscriptionStatus): Record<SubscriptionStatus, Subscriptio
   expired: to,
 });
 
-/** The whole state table; where it has no entry, the cause changes nothing. docs/states.md is printed from it. */
+/** The whole state table; where it has no entry, the cause changes nothing. docs/reference/subscription-states.md is printed from it. */
 export const TRANSITIONS: Readonly<
   Record<Cause, Readonly<Partial<Record<SubscriptionStatus, SubscriptionStatus>>>>
 > = {

@@ -1,7 +1,7 @@
 export { Configuration } from './configuration.js';
 export { ConfigurationModule } from './configuration.module.js';
 export { configurationOfProcess, knownVariables, loadConfiguration } from './load.js';
-export { envExample } from './print-env-example.js';
+export { envExample } from './env-example.js';
 export { warningsAbout } from './warnings.js';
 export { readUrl } from './validators.js';
 export { OperatorError } from './operator-error.js';

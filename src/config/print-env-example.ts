@@ -1,16 +1,3 @@
-import { Configuration } from './configuration.js';
-import { envVariables } from './env.decorator.js';
-
-/** The text of `.env.example`: every variable, its meaning and its default. A test holds the file to it. */
-export function envExample(): string {
-  const head =
-    '# Every variable is optional in development. Copy to .env and uncomment what you change.\n' +
-    '# A secret can stand in a file: NAME_FILE=/path instead of NAME=…\n';
-  const entries = envVariables(Configuration).map(
-    ({ name, meaning, default: value, secret }) =>
-      `# ${meaning}${secret ? ' (secret)' : ''}\n#${name}=${value ?? ''}\n`,
-  );
-  return [head, ...entries].join('\n');
-}
+import { envExample } from './env-example.js';
 
 process.stdout.write(envExample());

@@ -89,7 +89,7 @@ export async function prepareThinning(tx: Tx): Promise<void> {
 }
 
 /**
- * Removes those of the versions that are neither their file's current one nor pinned by a checkpoint, and condemns the
+ * Removes those of the versions that are neither their file's current one nor pinned by a checkpoint, and marks for deletion the
  * blobs that only they had; the log stays as it is. To be called under the log's lock: uploads, restores and
  * checkpoints come before it or after it, never in between.
  */

@@ -13,7 +13,7 @@ import { Rooms } from './rooms.js';
 
 const MAX_FRAME_BYTES = 64 * 1024;
 
-/** The live room of a workspace, as its sockets see it. What a frame may be is in docs/realtime.md. */
+/** The live room of a workspace, as its sockets see it. What a frame may be is in docs/reference/events.md. */
 @WebSocketGateway({
   path: '/api/v1/workspaces/:id/ws',
   maxPayload: MAX_FRAME_BYTES,

@@ -63,7 +63,7 @@ export class LockedThinning {
     }
   }
 
-  /** By the clock as well as by the run: one as of last week must not condemn bytes to go at once. */
+  /** By the clock as well as by the run: one as of last week must not mark bytes for deletion at once. */
   private endOfGrace(): Date {
     return new Date(Math.max(this.asOf.getTime(), this.clock.now().getTime()) + GRACE_MS);
   }

@@ -41,7 +41,7 @@ type Outcome = keyof Moved;
  * by the next one.
  *
  * Danger: what is at the target may be the only bytes there are, as after a database was put back from before a move.
- * Whole, they are never written over, nor condemned by a move that did not write them.
+ * Whole, they are never written over, nor marked for deletion by a move that did not write them.
  */
 @Injectable()
 export class BlobMover {

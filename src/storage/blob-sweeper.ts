@@ -91,7 +91,10 @@ export class BlobSweeper {
 
   /** As `sweep`; says too how many could not be removed. @param signal once aborted, it ends with the batch under way */
   async sweepAll(now: Date, signal?: AbortSignal): Promise<Tally> {
-    await this.database.run(this.statements.condemnStaged, [new Date(now.getTime() - STAGED_FOR_MS), now]);
+    await this.database.run(this.statements.markStagedForDeletion, [
+      new Date(now.getTime() - STAGED_FOR_MS),
+      now,
+    ]);
     const tally = { gone: 0, stuck: 0 };
     while (!signal?.aborted) {
       const batch = await this.claim(this.statements.lockDue, [now, this.clock.now(), SWEEP_BATCH]);

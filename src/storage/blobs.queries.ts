@@ -18,8 +18,8 @@ export const blobStatements = {
    * No row when it has been committed after all, which its size tells for good. A sweeper may have taken a slow upload for dead, and
    * have forgotten it before its bytes were there: it is known again with this.
    */
-  condemn: statement(
-    'blobs.condemn',
+  markForDeletion: statement(
+    'blobs.mark_for_deletion',
     `INSERT INTO blobs AS b (workspace_id, id, state, location, created_at, not_before, claimed_until)
      VALUES ($1, $2, 'dying', $5, $3, $3, $4)
      ON CONFLICT (workspace_id, id) DO UPDATE

@@ -185,7 +185,7 @@ export class Blobs {
   private async markForDeletion(workspaceId: string, id: string, lease: SweepLease): Promise<boolean> {
     const values = [workspaceId, id, this.clock.now(), lease.until, this.stores.main.location];
     try {
-      return (await this.database.run(blobStatements.condemn, values)).length > 0;
+      return (await this.database.run(blobStatements.markForDeletion, values)).length > 0;
     } catch (error) {
       if (isOfGoneWorkspace(error)) return true;
       throw error;

@@ -25,7 +25,7 @@ export const orphanedCopyStatements = {
      RETURNING id`,
   ),
 
-  /** One that is there already was condemned in the moment in which a row came to name it, and never claimed. */
+  /** One that is there already was marked for deletion in the moment in which a row came to name it, and never claimed. */
   leave: statement(
     'blob_leftovers.leave',
     `INSERT INTO blob_leftovers (location, workspace_id, id, state, not_before) VALUES ($1, $2, $3, 'dying', $4)
@@ -33,8 +33,8 @@ export const orphanedCopyStatements = {
   ),
 
   /** No row when a row of `blobs` names them, or they are known already: as a copy under way, for instance. */
-  condemn: statement(
-    'blob_leftovers.condemn',
+  markForDeletion: statement(
+    'blob_leftovers.mark_for_deletion',
     `INSERT INTO blob_leftovers (location, workspace_id, id, state, not_before)
      SELECT l.location, l.workspace_id, l.id, 'dying', $4
      FROM (VALUES ($1::text, $2::uuid, $3::uuid)) AS l (location, workspace_id, id)

@@ -63,7 +63,9 @@ export class OrphanedCopies {
 
   /** Bytes that were found, and that nobody knows of: the sweep takes them. False when a row names them, or they are known. */
   async markForDeletion(found: OrphanedCopy, now: Date): Promise<boolean> {
-    return (await this.database.run(orphanedCopyStatements.condemn, [...idsOf(found), now])).length > 0;
+    return (
+      (await this.database.run(orphanedCopyStatements.markForDeletion, [...idsOf(found), now])).length > 0
+    );
   }
 
   /** In the transaction whose commit makes a row name these bytes again. False when a sweeper is at them. */

@@ -9,7 +9,7 @@ const OF_IDS = '(b.workspace_id, b.id) IN (SELECT * FROM unnest($1::uuid[], $2::
 
 export interface SweepStatements {
   readonly countDue: Statement;
-  readonly condemnStaged: Statement;
+  readonly markStagedForDeletion: Statement;
   readonly lockDue: Statement;
   readonly lockOfDeletedWorkspace: Statement;
   readonly revive: Statement;
@@ -43,7 +43,7 @@ const lockOfDeletedWorkspace = statement(
 
 export function sweepStatements({ unreferenced }: BlobReferences): SweepStatements {
   return {
-    /** What `condemnStaged` and `claim` would come to: $3 is what is old for an upload. */
+    /** What `markStagedForDeletion` and `claim` would come to: $3 is what is old for an upload. */
     countDue: statement(
       'blobs.count_due',
       `SELECT count(*) AS due FROM blobs b
@@ -51,8 +51,8 @@ export function sweepStatements({ unreferenced }: BlobReferences): SweepStatemen
          AND ${unreferenced}`,
     ),
 
-    condemnStaged: statement(
-      'blobs.condemn_staged',
+    markStagedForDeletion: statement(
+      'blobs.mark_staged_for_deletion',
       `UPDATE blobs SET state = 'dying', not_before = $2 WHERE state = 'staged' AND created_at < $1`,
     ),
 

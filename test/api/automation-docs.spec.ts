@@ -30,9 +30,9 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-describe('docs/automation.md', () => {
+describe('docs/guide/automation.md', () => {
   it('has commands that do what it says', async () => {
-    const blocks = await commandsOf('automation.md');
+    const blocks = await commandsOf('guide/automation.md');
     expect(blocks.length).toBe(5);
 
     const { printed, stderr } = await runCommands(blocks, env);

@@ -28,9 +28,9 @@ const isTold = (value: unknown): boolean =>
     ? !/…$|^[0-9a-f]{64}$|^[0-9a-f]{8}-|^\d{4}-\d{2}-\d{2}T/.test(value)
     : !(typeof value === 'number' && value > 1e12);
 
-describe('docs/integrating.md', () => {
+describe('docs/guide/writing-a-client.md', () => {
   it('has commands that answer what it says', async () => {
-    const blocks = await commandsOf('integrating.md');
+    const blocks = await commandsOf('guide/writing-a-client.md');
     expect(blocks.length).toBeGreaterThan(15);
 
     const { printed, stderr } = await runCommands(blocks, {

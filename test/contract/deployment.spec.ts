@@ -95,8 +95,8 @@ describe('docker-compose.yml', () => {
     expect(new Set(open)).toEqual(new Set(['proxy']));
   });
 
-  it('has the profiles that docs/operations.md lists, and reads the variables that they need', () => {
-    const [, section = ''] = text('docs/operations.md').split(/^## /m);
+  it('has the profiles that docs/operate/install.md lists, and reads the variables that they need', () => {
+    const [, section = ''] = text('docs/operate/install.md').split(/^## /m);
     const rows = [...section.matchAll(/^\| `(\w+)` \|.*\| (.+) \|$/gm)];
     const profiles = new Set(services.flatMap(([, one]) => one.profiles ?? []));
     expect(new Set(rows.map(([, profile = '']) => profile))).toEqual(profiles);

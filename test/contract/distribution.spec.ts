@@ -6,7 +6,7 @@ import { knownStatements } from '../../src/platform/database/index.js';
 import { startService, type TestService } from '../kit/index.js';
 import { ROOT, text } from '../kit/deployment.js';
 
-/** What looks at all nodes, by what runs it. docs/scaling.md has the same table. */
+/** What looks at all nodes, by what runs it. docs/operate/scaling.md has the same table. */
 const LOOK_AT_ALL_NODES = {
   "an upload, where documents have a quota: what the account's other workspaces hold": [
     'files.put',
@@ -25,7 +25,7 @@ const LOOK_AT_ALL_NODES = {
   'the start, and each command: whether the store that is configured is needed': ['blobs.any_stored'],
   'each instance by itself: what is deleted is emptied and swept, keys run out, pushes are sent': [
     'workspaces.deleted',
-    'blobs.condemn_staged',
+    'blobs.mark_staged_for_deletion',
     'blobs.lock_due',
     'blob_leftovers.claim',
     'assets.forget_keys',
@@ -64,7 +64,7 @@ const STAY = ['access_tokens', 'key_sessions', 'presence'];
 const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' }).filter((path) =>
   path.endsWith('.ts'),
 );
-const document = text('docs/scaling.md');
+const document = text('docs/operate/scaling.md');
 
 /** Each distributed table and the column that it is distributed by. */
 const keyOf = new Map(
@@ -156,8 +156,12 @@ describe('the connections of an instance', () => {
       .flatMap((path) => [...text(join('src', path)).matchAll(/dedicatedClient\('(\w+)'/g)])
       .map(([, purpose]) => purpose);
     expect(purposes.sort()).toEqual(['jobs', 'listen', 'notify', 'readiness']);
-    expect(text('docs/scaling.md')).toContain(`instances × (DATABASE_POOL_SIZE + ${purposes.length})`);
-    expect(text('docs/operations.md')).toContain(`instances × (\`DATABASE_POOL_SIZE\` + ${purposes.length})`);
+    expect(text('docs/operate/scaling.md')).toContain(
+      `instances × (DATABASE_POOL_SIZE + ${purposes.length})`,
+    );
+    expect(text('docs/operate/operations.md')).toContain(
+      `instances × (\`DATABASE_POOL_SIZE\` + ${purposes.length})`,
+    );
   });
 });
 

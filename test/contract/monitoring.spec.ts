@@ -73,8 +73,8 @@ describe('the alerts', () => {
     expect(rule.annotations.summary).toMatch(/\.$/);
   });
 
-  it('are explained in docs/operations.md, each under its name and no other', () => {
-    const rows = [...read('docs/operations.md').matchAll(/^\| `([A-Z][a-z]\w+)` \|/gm)].map(
+  it('are explained in docs/operate/operations.md, each under its name and no other', () => {
+    const rows = [...read('docs/operate/operations.md').matchAll(/^\| `([A-Z][a-z]\w+)` \|/gm)].map(
       ([, name]) => name,
     );
     expect(rows).toEqual(rules.map(({ alert }) => alert));

@@ -80,8 +80,11 @@ describe('the state table', () => {
     expect(transition(from, cause)).toBe(to);
   });
 
-  it('is what docs/states.md shows (node dist/src/billing/print-states.js writes it)', () => {
-    const file = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'states.md'), 'utf8');
+  it('is what docs/reference/subscription-states.md shows (node dist/src/billing/print-states.js writes it)', () => {
+    const file = readFileSync(
+      join(import.meta.dirname, '..', '..', 'docs', 'reference', 'subscription-states.md'),
+      'utf8',
+    );
     expect(file).toBe(statesDocument());
   });
 });

@@ -305,7 +305,7 @@ describeWithTestServers('the doctor, with S3', () => {
       await expectWhole();
     });
 
-    it('are neither swept nor in the way of the next move when a row names them at the moment they are condemned', async () => {
+    it('are neither swept nor in the way of the next move when a row names them at the moment they are marked for deletion', async () => {
       await other.app.get(BlobMover).moveAll('s3');
       await service.database.query(
         `INSERT INTO blob_leftovers SELECT location, workspace_id, id, 'dying', $1 FROM blobs WHERE location = 's3'`,

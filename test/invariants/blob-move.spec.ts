@@ -87,7 +87,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
     return rows.map(({ key }) => key);
   }
   /** As one is whose file was deleted. */
-  const condemn = (key: string): Promise<unknown> =>
+  const markForDeletion = (key: string): Promise<unknown> =>
     service.database.query(`UPDATE blobs SET state = 'dying', not_before = $2 WHERE id = $1`, [
       key.split('/')[1],
       new Date(service.clock.now().getTime() + 24 * HOUR),
@@ -227,7 +227,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
     s3.put = async (copied, chunks) => {
       await put(copied, chunks);
       s3.put = put;
-      await condemn(key!);
+      await markForDeletion(key!);
     };
     expect(await move('s3')).toEqual({ moved: 0, skipped: 1, failed: 0 });
     expect(await locations(held)).toEqual({ disk: 1 });
@@ -239,7 +239,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
     const held = await workspace([70_000, 70_000, 70_000]);
     const [missing, dying] = await keysOf(held);
     await (await store('disk')).delete(missing!);
-    await condemn(dying!);
+    await markForDeletion(dying!);
     expect(await move('s3')).toEqual({ moved: 1, skipped: 0, failed: 1 });
     expect(service.logged()).toContain(missing);
     await sweepIn(30 * HOUR);
@@ -286,7 +286,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
       await expectAllReadable(held);
     });
 
-    it('overwrites and condemns nothing when both are damaged', async () => {
+    it('overwrites nothing and marks nothing for deletion when both are damaged', async () => {
       const held = await putBack('s3');
       const [key] = await keysOf(held);
       const cutOff = (await bucket.bytes(key!)).subarray(0, 60_000);

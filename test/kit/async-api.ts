@@ -12,19 +12,19 @@ const CLIENT_MESSAGES = ['hello', 'ping'];
 
 let validators: Map<string, ValidateFunction> | undefined;
 
-/** Fails unless a frame of the service is one that docs/realtime.md describes. */
+/** Fails unless a frame of the service is one that docs/reference/events.md describes. */
 export function expectDocumented(frame: { readonly type?: unknown }): void {
   validators ??= compile();
   const validate = validators.get(String(frame.type));
-  if (!validate) throw new Error(`docs/realtime.md has no message ${String(frame.type)}`);
+  if (!validate) throw new Error(`docs/reference/events.md has no message ${String(frame.type)}`);
   if (!validate(frame)) {
     throw new Error(`not as documented: ${JSON.stringify(frame)}: ${JSON.stringify(validate.errors)}`);
   }
 }
 
-/** The document in docs/realtime.md: its one block of JSON. */
+/** The document in docs/reference/events.md: its one block of JSON. */
 export function asyncApiDocument(): Document {
-  const text = readFileSync('docs/realtime.md', 'utf8');
+  const text = readFileSync('docs/reference/events.md', 'utf8');
   return JSON.parse(/```json\n([\s\S]*?)\n```/.exec(text)?.[1] ?? '') as Document;
 }
 

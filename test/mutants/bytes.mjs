@@ -150,7 +150,7 @@ export const BYTES_MUTANTS = [
     tests: [[DATABASE_FAULTS, String.raw`at COMMIT \(.*\): 503`]],
   },
   {
-    name: 'live blob condemned by its own upload',
+    name: 'live blob marked for deletion by its own upload',
     promise: 'What has been committed stays live, whatever its upload was told.',
     file: 'src/storage/blobs.queries.ts',
     find: 'WHERE b.size IS NULL\n     RETURNING id',
@@ -208,7 +208,7 @@ export const BYTES_MUTANTS = [
     tests: [[SWEEP, 'is left alone for half an hour']],
   },
   {
-    name: 'move takes the bytes of what was condemned meanwhile',
+    name: 'move takes the bytes of what was marked for deletion meanwhile',
     promise: 'A blob that is deleted under a move is not brought back by it.',
     file: 'src/storage/move.queries.ts',
     find: "AND location = $3 AND state = 'live'",
@@ -224,7 +224,7 @@ export const BYTES_MUTANTS = [
     tests: [[MOVE, 'was restored from before a move']],
   },
   {
-    name: 'move condemns what it did not write',
+    name: 'move deletes what it did not write',
     promise: 'A move that fails takes away nothing but its own copy.',
     file: 'src/storage/orphaned-copies.ts',
     find: "if (written === 'nothing') {",

@@ -131,7 +131,7 @@ export const HISTORY_MUTANTS = [
     tests: [['test/invariants/interleavings.spec.ts', 'pins the current versions']],
   },
   {
-    name: 'bytes that a restored version shares are condemned',
+    name: 'bytes that a restored version shares are marked for deletion',
     promise: 'Bytes go with the last version that refers to them.',
     file: 'src/files/thinning.ts',
     find: '              ORDER BY blob_id LIMIT 1) IS NULL',

@@ -3,7 +3,15 @@ export { Database, type Tx } from './database.js';
 export { logToCome } from './embedded/settings.js';
 export { DatabaseModule } from './database.module.js';
 export { createDataSource } from './data-source.js';
-export { AmbiguousCommit, isForeignKeyViolation, isOfGoneUser, isOfGoneWorkspace, isTransient, isUnanswered, sqlState } from './database-errors.js';
+export {
+  AmbiguousCommit,
+  isForeignKeyViolation,
+  isOfGoneUser,
+  isOfGoneWorkspace,
+  isTransient,
+  isUnanswered,
+  sqlState,
+} from './database-errors.js';
 export { AFTER_ALL_IDS, BEFORE_ALL_IDS, pagesById, removeInBatches } from './in-batches.js';
 export { instantText } from './instant.js';
 export { newId } from './new-id.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Metrics } from '../metrics/index.js';
 import { type FairLimits, FairSemaphore } from './fair-semaphore.js';
 
-/** The queues of this instance. docs/operations.md lists them all, with their bounds. */
+/** The queues of this instance. docs/operate/limits.md lists them all, with their bounds. */
 @Injectable()
 export class Queues {
   private readonly waiting = new Map<string, () => number>();

@@ -4,7 +4,16 @@ import { DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance } from 'fastify';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { ACCESS, type Access, OwnedWorkspace, REQUIRES_SUBSCRIPTION, type Scope, SEES_DELETED_USERS, UNBOUND, Unlimited } from '../../../src/access/route-access.js';
+import {
+  ACCESS,
+  type Access,
+  OwnedWorkspace,
+  REQUIRES_SUBSCRIPTION,
+  type Scope,
+  SEES_DELETED_USERS,
+  UNBOUND,
+  Unlimited,
+} from '../../../src/access/route-access.js';
 import type { Route } from './route-table.js';
 
 export interface RouterEntry {
