@@ -1,7 +1,7 @@
 import { Module, type OnApplicationBootstrap } from '@nestjs/common';
 import { AuthModule } from '../auth/index.js';
-import { WebPush } from '../web-push/index.js';
 import { DevicesModule } from '../devices/index.js';
+import { WebPush, WebPushModule } from '../web-push/index.js';
 import { Background } from '../platform/jobs/index.js';
 import { SyncModule } from '../sync/index.js';
 import { WorkspacesModule } from '../workspaces/index.js';
@@ -19,7 +19,7 @@ import { TokenWatch } from './token-watch.js';
 import { UpgradeController } from './upgrade.controller.js';
 
 @Module({
-  imports: [AuthModule, DevicesModule, SyncModule, WorkspacesModule],
+  imports: [AuthModule, DevicesModule, SyncModule, WebPushModule, WorkspacesModule],
   controllers: [UpgradeController],
   providers: [
     AssetFeed,
