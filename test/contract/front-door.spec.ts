@@ -41,7 +41,9 @@ describe.each(DOCUMENTS)('%s', (document) => {
   });
 
   it('names commands that exist', () => {
-    const commands = [...text.matchAll(/npm run (?:--silent )?(\w[\w-]*(?::[\w-]+)*)/g)].map(([, name = '']) => name);
+    const commands = [...text.matchAll(/npm run (?:--silent )?(\w[\w-]*(?::[\w-]+)*)/g)].map(
+      ([, name = '']) => name,
+    );
     expect(commands.filter((name) => !(name in scripts))).toEqual([]);
   });
 });
