@@ -1,16 +1,16 @@
 // Plants faults, one after the other, and sees that the tests which should notice do: `npm run mutants [-- NAME …]`.
+// `npm run mutants -- --list` prints the table of the faults, in Markdown, and plants none.
 //
 // Each is planted in a copy of the tree, runs the specs that its row in test/mutants names, and is taken out again. It
 // is caught when a test fails, and by what it does: a fault that does not compile or start proves nothing. Prints a
 // table and ends with 1 when one survives. `--sound` plants nothing and expects the same specs to pass.
-import './build-if-needed.mjs';
 import { spawn } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { startEmbeddedDatabase } from './embedded-database.mjs';
 import { transpiled } from '../test/kit/runtime/transpiled.cjs';
-import { edited, editsOf, MUTANTS } from '../test/mutants/index.mjs';
+import { edited, editsOf, MUTANTS, tableOf } from '../test/mutants/index.mjs';
 
 const ROOT = join(import.meta.dirname, '..');
 const NOT_COPIED = new Set(['node_modules', '.git', 'data', 'coverage']);
@@ -20,13 +20,19 @@ const LONGEST_MS = 5 * 60_000;
 const UNFIT =
   /SyntaxError|ReferenceError|Cannot find module|OperatorError|Nest can't resolve|got 500 "Internal Server Error"/;
 
-const asked = process.argv.slice(2).filter((argument) => argument !== '--sound');
+const OPTIONS = ['--list', '--sound'];
+const asked = process.argv.slice(2).filter((argument) => !OPTIONS.includes(argument));
 const isSound = process.argv.includes('--sound');
 const chosen = asked.length === 0 ? MUTANTS : MUTANTS.filter(({ name }) => asked.includes(name));
 if (chosen.length < asked.length) {
   console.error(`There are: ${MUTANTS.map(({ name }) => name).join(', ')}`);
   process.exit(2);
 }
+if (process.argv.includes('--list')) {
+  console.log(tableOf(chosen));
+  process.exit(0);
+}
+await import('./build-if-needed.mjs');
 
 const home = await mkdtemp(join(tmpdir(), 'mutants-'));
 const copy = join(home, 'tree');

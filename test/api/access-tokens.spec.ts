@@ -303,7 +303,7 @@ describe('the workspace of a token', () => {
     expectRefused(await service.user('bind-malformed'), { name: 'x', workspaceId }),
   );
 
-  it('is 404 when it is somebody else’s, deleted or unknown, and nothing tells these apart', async () => {
+  it('is 404 when it belongs to another user, is deleted or unknown, and the answers are the same', async () => {
     const alice = await service.user('bind-alice');
     const foreign = await (await service.user('bind-bob')).workspace();
     const deleted = await alice.workspace();
@@ -327,7 +327,7 @@ describe('the workspace of a token', () => {
   });
 });
 
-describe('minting for a workspace that goes at that moment', () => {
+describe('minting for a workspace that is deleted at that moment', () => {
   it('is 404, and mints nothing', async () => {
     const alice = await service.user('bind-race');
     const workspace = await alice.workspace();
@@ -360,7 +360,7 @@ describe('minting for a workspace that goes at that moment', () => {
   }
 });
 
-describe('a body that is no request', () => {
+describe('a malformed body', () => {
   it.each([
     ['broken JSON', '{"name":'],
     ['a list', '[{"name":"x"}]'],
@@ -399,7 +399,7 @@ describe('a raw token', () => {
     }
   });
 
-  it('is nowhere in the database, nor is its body, in text or in bytes: only its SHA-256 is', async () => {
+  it('is stored only as its SHA-256: neither the token nor its body is in the database, as text or as bytes', async () => {
     const alice = await service.user('hashed');
     const { id, token } = await minted(alice, { scopes: ['documents:read'] });
     await me(alice.at(service.url, token)).expect(200);
@@ -518,7 +518,7 @@ describe('DELETE /api/v1/auth/tokens/:id', () => {
     }
   });
 
-  it('is 404 for another user’s, an unknown and a malformed id, and nothing tells these apart', async () => {
+  it('is 404 for the token of another user, an unknown and a malformed id, and the answers are the same', async () => {
     const alice = await service.user('revoke-owner');
     const mallory = await service.user('revoke-stranger');
     const { id, token } = await minted(alice);
@@ -619,7 +619,7 @@ describe('a token that is revoked elsewhere while a body is on its way', () => {
 });
 
 describe('a token that expires', () => {
-  it('works until the millisecond before, and from then on looks like an unknown one', async () => {
+  it('works until the millisecond before, and is refused like an unknown token from then on', async () => {
     const alice = await service.user('expiring');
     const now = service.clock.now();
     service.clock.stopAt(now);
@@ -753,7 +753,7 @@ describe('a token bound to a workspace', () => {
     expect((await alice.get('/api/v1/workspaces').expect(200)).body.workspaces).toHaveLength(1);
   });
 
-  it('is of no use once the workspace is deleted, nor is it listed any more', async () => {
+  it('is refused once the workspace is deleted, and no longer listed', async () => {
     const alice = await service.user('bound-orphan');
     const workspace = await alice.workspace();
     const other = await alice.workspace();
@@ -770,7 +770,7 @@ describe('a token bound to a workspace', () => {
     await alice.get(other.path).expect(200);
   });
 
-  it('may end its own workspace, and itself with it', async () => {
+  it('may delete its own workspace, and ends with it', async () => {
     const alice = await service.user('bound-suicide');
     const workspace = await alice.workspace();
     const bound = await holder(alice, { workspaceId: workspace.id });
@@ -822,7 +822,7 @@ describe('minting, with rate limits on', () => {
   });
   beforeEach(() => one.clock.stopAt(new Date('2026-05-01T10:00:20.000Z')));
 
-  it('is let through 20 times a minute and a user, over all instances, then 429 until the next minute', async () => {
+  it('is allowed 20 times a minute for each user, over all instances, then answers 429 until the next minute', async () => {
     const alice = await one.user('mint-limited');
     const bob = await one.user('mint-neighbour');
     for (let n = 0; n < 20; n++) await minted(alice.at(n % 2 ? one.url : two.url));

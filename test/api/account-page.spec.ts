@@ -39,7 +39,7 @@ async function signedIn(
 const account = (browser: Visitor): Promise<supertest.Response> => browser.get('/account');
 
 describe('GET /account', () => {
-  it('is a form to sign in and one to sign up for who is nobody yet', async () => {
+  it('shows a sign-in and a sign-up form to a visitor without a session', async () => {
     const page = await account(new Visitor(service.url));
     expect(page.status).toBe(200);
     expect(formsOf(page).map(({ label, action }) => [label, action])).toEqual([
@@ -50,7 +50,7 @@ describe('GET /account', () => {
     expect(page.headers['cache-control']).toBe('no-store');
   });
 
-  it('shows who somebody is, their plan and their storage', async () => {
+  it('shows the signed-in user, the plan and the storage', async () => {
     const { browser, user, email } = await signedIn('ada');
     expect(textOf((await account(browser)).text)).toContain(`ada ${email} Sign out`);
     expect(textOf((await account(browser)).text)).toContain('0 bytes of 1 GiB in use for attachments');
@@ -124,7 +124,7 @@ describe('addresses that forms leave in the address bar', () => {
 });
 
 describe('sessions', () => {
-  it('are listed, the one that looks at them marked; others are signed out one by one or together', async () => {
+  it('are listed with the current one marked; others are signed out one by one or together', async () => {
     const { browser, user, email } = await signedIn('many-places');
     const signInElsewhere = async (userAgent: string): Promise<string> => {
       const { body } = await supertest(service.url)
@@ -158,7 +158,7 @@ describe('sessions', () => {
     return (await supertest(service.url).get('/api/auth/get-session').set(bearer)).body?.user?.id ?? null;
   };
 
-  it('are all signed out but one, however many there are', async () => {
+  it('are all signed out except the current one, however many there are', async () => {
     const { browser, user, email } = await signedIn('crowded');
     await service.database.query(
       `INSERT INTO auth_sessions (user_id, token, expires_at, updated_at)
@@ -196,7 +196,7 @@ describe('sessions', () => {
     expect((await browser.post('/account/sessions/end', fields)).status).toBe(303);
   });
 
-  it('of somebody else are 404, and stay', async () => {
+  it('are 404 and stay when they belong to another user', async () => {
     const { browser } = await signedIn('intruder');
     const { user: victim } = await signedIn('victim');
     const [session] = await service.database.query<{ id: string }>(
@@ -313,7 +313,7 @@ describe('access tokens', () => {
     expect(body.tokens[0].scopes).toEqual(['documents:read', 'assets:read']);
   });
 
-  it('cannot be bound to somebody else’s workspace', async () => {
+  it('cannot be bound to the workspace of another user', async () => {
     const { browser } = await signedIn('binder');
     const stranger = await service.user('stranger-with-workspace');
     const { id } = await stranger.workspace();
@@ -362,7 +362,7 @@ describe('forms of the account page', () => {
     },
   );
 
-  it.each(PATHS)('POST /account/%s leads to the form to sign in for who is nobody', async (path) => {
+  it.each(PATHS)('POST /account/%s leads a visitor without a session to the sign-in form', async (path) => {
     const browser = new Visitor(service.url);
     const { csrf_token } = formOf(await account(browser), 'Sign in').values;
     const answer = await browser.post(`/account/${path}`, [['csrf_token', csrf_token!]]);
@@ -370,7 +370,7 @@ describe('forms of the account page', () => {
     expect(answer.headers.location).toBe('/account');
   });
 
-  it('while read-only: people sign out, what writes more is 503', async () => {
+  it('let people sign out while the service is read-only, and answer 503 to other writes', async () => {
     const { browser } = await signedIn('reader');
     const page = await account(browser);
     const mode = async (to: Mode): Promise<void> => {
@@ -392,7 +392,7 @@ describe('forms of the account page', () => {
 });
 
 describe('billing', () => {
-  it('is not offered where there is no payment provider, and 503 for who asks all the same', async () => {
+  it('is not offered without a payment provider, and answers 503 to a request for it', async () => {
     const { browser } = await signedIn('unbilled');
     const page = await account(browser);
     expect(formsOf(page).map(({ label }) => label)).not.toContain('Billing');
@@ -446,7 +446,7 @@ describe('the password on the account page', () => {
   const me = (token: string): supertest.Test =>
     supertest(service.url).get('/api/v1/auth/me').set('Authorization', `Bearer ${token}`);
 
-  it('is changed by who knows it; the browser stays signed in, with another secret, and nobody else does', async () => {
+  it('is changed with the current password; this browser stays signed in with a new secret, all others are signed out', async () => {
     const { browser, user, email } = await signedIn('changes-password');
     const stolen = new Visitor(service.url);
     for (const [name = '', value = ''] of browser.cookie.split('; ').map((one) => one.split(/=(.*)/s)))
@@ -472,7 +472,7 @@ describe('the password on the account page', () => {
     await me(minted.token).expect(401);
   });
 
-  it('is not changed by what is wrong: the form comes again with a sentence, and nothing that was entered', async () => {
+  it('is not changed by wrong input: the form returns with a message and without what was entered', async () => {
     const { browser, email } = await signedIn('slips');
     for (const [current, next, field, sentence] of [
       ['not the password', NEW_PASSWORD, 'current-password', 'This is not your current password.'],

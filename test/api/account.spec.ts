@@ -178,7 +178,7 @@ describe(`DELETE ${ME}`, () => {
     expect(answer.body).toBeNull();
   });
 
-  it('leaves no row and no byte of them, and takes nothing of anybody else', async () => {
+  it('removes every row and byte of the account, and nothing of other accounts', async () => {
     const stayer = await settleIn('stayer');
     const before = await rowsWith(wordsOf(stayer));
     const leaver = await settleIn('leaves-nothing');
@@ -200,7 +200,7 @@ describe(`DELETE ${ME}`, () => {
     await eventually(() => expect([4401, 4404]).toContain(byPat.closeCode));
   });
 
-  it('frees the address: who signs up with it anew is somebody else, with nothing', async () => {
+  it('frees the address: a later sign-up with it makes a new, empty account', async () => {
     const { user } = await settleIn('returns');
     await remove(user).expect(200);
     const { user: again } = await signUp('returns');
@@ -210,7 +210,7 @@ describe(`DELETE ${ME}`, () => {
     expect((await again.get('/api/v1/subscription').expect(200)).body.status).toBe('free');
   });
 
-  it('answers one of many at the same time, and the others 401', async () => {
+  it('succeeds for one of many requests at the same time, and answers 401 to the others', async () => {
     const { user } = await settleIn('hurries');
     const answers = await Promise.all(
       Array.from({ length: 16 }, (_, i) => remove(user.at([first, second][i % 2]!.url))),
@@ -218,7 +218,7 @@ describe(`DELETE ${ME}`, () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(15).fill(401)]);
   });
 
-  it('while the user goes on working: nothing of theirs comes to be after it', async () => {
+  it('leaves nothing of the user behind, although the user goes on working meanwhile', async () => {
     for (let round = 0; round < 5; round++) {
       const leaver = await settleIn(`works-on-${round}`);
       const { user, workspaces, session } = leaver;
@@ -273,7 +273,7 @@ describe('the subscription of a deleted account', () => {
     expect(provider.asked).toEqual(ASKED('pays'));
   });
 
-  it('does not keep the account alive while the provider fails, and is cancelled at night', async () => {
+  it('does not keep the account alive while the provider fails, and is cancelled by the nightly job', async () => {
     const user = await subscriber('waits');
     provider.status = 500;
     await remove(user).expect(200);
@@ -289,7 +289,7 @@ describe('the subscription of a deleted account', () => {
     expect(first.logged()).not.toContain(STRIPE_KEY);
   });
 
-  it('is cancelled also when there are others that the provider will never cancel', async () => {
+  it('is cancelled although the provider refuses to cancel others', async () => {
     const { query } = first.database;
     await query(
       `INSERT INTO owed_cancellations (customer_id, since) SELECT 'cus_broken_' || n, now() FROM generate_series(1, 6) n`,
@@ -301,7 +301,7 @@ describe('the subscription of a deleted account', () => {
     await query('DELETE FROM owed_cancellations');
   });
 
-  it('is not asked for many times when many accounts go at once', async () => {
+  it('is cancelled with two requests for each account when many accounts are deleted at once', async () => {
     const names = Array.from({ length: 8 }, (_, i) => `in-a-crowd-${i}`);
     const users = await Promise.all(names.map(subscriber));
     await Promise.all(users.map((user) => remove(user).expect(200)));
@@ -309,7 +309,7 @@ describe('the subscription of a deleted account', () => {
     expect(provider.asked.sort()).toEqual(names.flatMap(ASKED).sort());
   });
 
-  it('is gone through once more whenever that is asked for, also in the moment in which it ends', async () => {
+  it('is retried after every call for it, including a call at the moment a pass ends', async () => {
     const cancellations = first.app.get(CancellationOutbox);
     for (let moment = 0; moment < 12; moment++) {
       await cancellations.settled(); // what deletions before have asked for
@@ -345,14 +345,14 @@ describe('the subscription of a deleted account', () => {
     expect(await first.app.get(CancellationOutbox).settle()).toEqual({ cancelled: 1, failed: 0 });
   });
 
-  it('is settled when the provider says that it is gone already', async () => {
+  it('is settled when the provider reports that it no longer exists', async () => {
     const user = await subscriber('gone-already');
     provider.status = 404;
     await remove(user).expect(200);
     await eventually(async () => expect(await owed()).toEqual([]));
   });
 
-  it('stays written down where no provider is configured', async () => {
+  it('stays recorded while no provider is configured', async () => {
     const third = await startService({ beside: first, env: { STRIPE_SECRET_KEY: '' } });
     const user = await subscriber('nobody-to-tell');
     await remove(user.at(third.url)).expect(200);
@@ -365,7 +365,7 @@ describe('the subscription of a deleted account', () => {
 });
 
 describe('a deletion whose process dies', () => {
-  it('before the commit has changed nothing', async () => {
+  it('changes nothing when it dies before the commit', async () => {
     const leaver = await settleIn('dies-before');
     const { user } = leaver;
     const before = await checksums(first.database);
@@ -383,7 +383,7 @@ describe('a deletion whose process dies', () => {
     await remove(user).expect(200);
   });
 
-  it('right after the commit is completed by another instance', async () => {
+  it('is completed by another instance when it dies right after the commit', async () => {
     const leaver = await settleIn('dies-after');
     const mute = jest.spyOn(first.app.get(WorkspacePurge), 'begin').mockImplementation(() => undefined);
     await first.app.get(AccountDeletion).delete(leaver.user.id, leaver.user.email);
@@ -395,7 +395,7 @@ describe('a deletion whose process dies', () => {
   });
 });
 
-it('every table that refers to users says what becomes of its rows, under the name that requests are judged by', async () => {
+it('every foreign key to users deletes or clears its rows, and has the name by which errors are recognised', async () => {
   const wrong = await first.database.query(
     `SELECT conrelid::regclass::text AS "table", conname FROM pg_constraint
      WHERE contype = 'f' AND confrelid = 'users'::regclass

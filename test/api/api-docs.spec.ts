@@ -16,7 +16,7 @@ describe.each([
   ['/docs', 'text/html; charset=utf-8'],
   ['/docs/page.css', 'text/css; charset=utf-8'],
 ])('GET %s', (path, type) => {
-  it('is for everybody, may be kept, and is asked for again by its ETag', async () => {
+  it('is public, cacheable and revalidated by its ETag', async () => {
     const answer = await get(path);
     expect(answer.status).toBe(200);
     expect(answer.headers.get('content-type')).toBe(type);
@@ -58,7 +58,7 @@ describe('GET /docs', () => {
       expect(html).toContain(`<article id="schema-${name}">`);
   });
 
-  it('has links that lead somewhere, and none out of here', () => {
+  it('has only links that lead somewhere, and none to other sites', () => {
     const ids = new Set([...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id));
     const links = [...html.matchAll(/ href="([^"]+)"/g)].map(([, href = '']) => href);
     expect(links.filter((href) => href.startsWith('#') && !ids.has(href.slice(1)))).toEqual([]);
@@ -67,7 +67,7 @@ describe('GET /docs', () => {
     expect(ids.size).toBe([...html.matchAll(/ id="/g)].length);
   });
 
-  it('works without scripts, and lets none in', async () => {
+  it('works without scripts and blocks them', async () => {
     expect(html).not.toMatch(/<script|<style| style="| on\w+="|<img|<iframe/i);
     const policy = (await get('/docs')).headers.get('content-security-policy');
     expect(policy).toMatch(/^default-src 'none'; style-src 'self';/);

@@ -89,7 +89,7 @@ describe('Idempotency-Key', () => {
     await assets.create('Yg', envelope(), 'other').expect(201); // the refusals have not used it
   });
 
-  it('is one of its workspace: another one may use it for what it likes', async () => {
+  it('is scoped to its workspace: another workspace may use the same key', async () => {
     const assets = await newAssets();
     const others = new TestAssets(assets.user, (await assets.user.workspace('other')).id);
     await assets.create('YQ', envelope(), 'key').expect(201);
@@ -98,14 +98,14 @@ describe('Idempotency-Key', () => {
     expect([await assets.tokens(), await others.tokens()]).toEqual([['YQ'], ['Yg']]);
   });
 
-  it('does not make up for a body that is wrong', async () => {
+  it('does not excuse a wrong body', async () => {
     const assets = await newAssets();
     await assets.create('YQ', envelope(), 'key').expect(201);
     await assets.create('YQ', envelope(60), 'key').expect(400);
     await assets.create('Yg', envelope(60), 'key').expect(400);
   });
 
-  it('stands for the upload, not for the asset: after a rename or a deletion it still replays', async () => {
+  it('belongs to the upload, not to the asset: it still replays after a rename or a deletion', async () => {
     const assets = await newAssets();
     await assets.create('YQ', envelope(), 'renamed').expect(201);
     await assets.create('Yg', envelope(), 'deleted').expect(201);
@@ -122,7 +122,7 @@ describe('Idempotency-Key', () => {
 });
 
 describe('the 24 hours of a key', () => {
-  it('replay to the last millisecond; from then on it is as good as new', async () => {
+  it('replay until the last millisecond; from then on the key counts as new', async () => {
     const assets = await newAssets();
     service.clock.stopAt(service.clock.now());
     await assets.create('YQ', envelope(), 'key').expect(201);
@@ -140,7 +140,7 @@ describe('the 24 hours of a key', () => {
     await assets.create('Yw', envelope(), 'key').expect(201);
   });
 
-  it('once over, the key is swept away, and not before', async () => {
+  it('remove the key once they are over, and not before', async () => {
     const keys = service.app.get(IdempotencyKeys);
     const assets = await newAssets();
     service.clock.stopAt(service.clock.now());
@@ -177,8 +177,8 @@ describe('the 24 hours of a key', () => {
   });
 });
 
-describe('a first try that failed does not use the key up', () => {
-  it('on the quota (507)', async () => {
+describe('a failed first try does not use the key up', () => {
+  it('when the quota refuses it (507)', async () => {
     const assets = await newAssets();
     const quota = service.app.get(StorageQuota);
     const [owner] = await service.database.query<{ id: string }>(
@@ -191,13 +191,13 @@ describe('a first try that failed does not use the key up', () => {
     await assets.create('Yg', envelope(2000), 'key').expect(201);
   });
 
-  it('on its body (400)', async () => {
+  it('when its body is refused (400)', async () => {
     const assets = await newAssets();
     await expectNothingChanged(() => assets.create('YQ', envelope(60), 'key').expect(400));
     await assets.create('Yg', envelope(), 'key').expect(201);
   });
 
-  it('on a database that went away before the commit', async () => {
+  it('when the database goes away before the commit', async () => {
     const assets = await newAssets();
     await service.database.query(`
       CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE SQLSTATE '55P03'; END $$;

@@ -38,7 +38,7 @@ function endSubscription({ user }: TestAssets): Promise<unknown> {
 describe('the quota of an account', () => {
   afterEach(() => expectExactUsage(service.database));
 
-  it('can be used to the last byte, and not beyond: 507 with its figures, and nothing is kept', async () => {
+  it('can be used to the last byte and not beyond: 507 with its figures, and nothing is kept', async () => {
     const assets = await newAssets();
     await assets.create('a', envelope(PRO - 200)).expect(201);
     const before = await checksums(service.database);
@@ -63,7 +63,7 @@ describe('the quota of an account', () => {
     expect(await assets.list()).toEqual([]);
   });
 
-  it('is one for all of its workspaces', async () => {
+  it('is shared by all workspaces of the account', async () => {
     const assets = await newAssets();
     const others = TestAssets.of(await assets.user.workspace('other'));
     await assets.create('a', envelope(PRO - 100)).expect(201);
@@ -71,7 +71,7 @@ describe('the quota of an account', () => {
     await others.create('a', envelope(100)).expect(201);
   });
 
-  it('is that of the free plan without an active subscription; what is beyond it stays, and can be read and deleted', async () => {
+  it('is that of the free plan without an active subscription; assets beyond it stay readable and deletable', async () => {
     const assets = await newAssets();
     await assets.create('a', envelope(900)).expect(201);
     await assets.create('b', envelope(900)).expect(201);
@@ -103,7 +103,7 @@ describe('the quota of an account', () => {
     });
   });
 
-  it('of a locked account takes nothing, however much room there is; it can still be read and emptied', async () => {
+  it('is zero for a locked account, however much room there is; assets stay readable and deletable', async () => {
     const assets = await newAssets();
     await assets.create('a').expect(201);
     await quota.set(assets.user.id, { locked: true });
@@ -121,7 +121,7 @@ describe('the quota of an account', () => {
 });
 
 describe('a count that is not the sum of the assets', () => {
-  it('is found, and set right', async () => {
+  it('is found and corrected', async () => {
     const [more, less, none] = [await newAssets(), await newAssets(), await newAssets()];
     for (const assets of [more, less]) await assets.create('a', envelope(500)).expect(201);
     const drift = (assets: TestAssets, bytes: number): Promise<unknown> =>
@@ -148,7 +148,7 @@ describe('a count that is not the sum of the assets', () => {
     expect((await less.usage()).usedBytes).toBe(500);
   });
 
-  it('is told by the doctor, and cured with --fix', async () => {
+  it('is reported by the doctor and corrected with --fix', async () => {
     const assets = await newAssets();
     await assets.create('a', envelope(500)).expect(201);
     await service.database.query('UPDATE storage_accounts SET used_bytes = 0 WHERE user_id = $1', [
@@ -171,7 +171,7 @@ describe('a count that is not the sum of the assets', () => {
     expect(await findings(false)).toEqual([]);
   });
 
-  it('is set right under uploads and deletions without losing one of them', async () => {
+  it('is corrected during uploads and deletions without losing one of them', async () => {
     const assets = await newAssets();
     const round = async (i: number): Promise<void> => {
       await assets.create(`t${i}`).expect(201);
@@ -190,7 +190,7 @@ describe('a count that is not the sum of the assets', () => {
     await expectExactUsage(service.database);
   });
 
-  it('cannot be below nothing', async () => {
+  it('is never negative', async () => {
     const assets = await newAssets();
     await quota.set(assets.user.id, {});
     const below = service.app
@@ -211,7 +211,7 @@ describe('npm run admin -- storage set', () => {
       ...['storage', 'set', ...args],
     );
 
-  it('sets add-on bytes and the lock; what is not given stays', async () => {
+  it('sets add-on bytes and the lock; an option that is not given keeps its value', async () => {
     const { user } = await newAssets();
     const told = await set(user.email, '--addon', String(ADDON), '--locked');
     const figures = { usedBytes: 0, plan: 'pro', addonBytes: ADDON, locked: true };
@@ -221,7 +221,7 @@ describe('npm run admin -- storage set', () => {
     expect(await quota.usage(user.id)).toEqual({ ...figures, quotaBytes: PRO + ADDON, locked: false });
   });
 
-  it('refuses an account that is not there, and bytes that are none', async () => {
+  it('refuses an unknown account and a malformed number of bytes', async () => {
     await expect(set('nobody@example.org', '--locked')).rejects.toThrow('there is no account');
     const stderr = jest.spyOn(process.stderr, 'write').mockReturnValue(true);
     await expect(set('nobody@example.org', '--addon', '1e3')).rejects.toThrow(CommanderError);

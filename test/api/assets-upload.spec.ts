@@ -56,7 +56,7 @@ describe('the token of an upload', () => {
     },
   );
 
-  it('is not the name of a route that would be asked instead of the asset: 400', async () => {
+  it('is 400 when it is the name of a route', async () => {
     const { paths } = (await assets.user.get('/openapi.json').expect(200)).body;
     const routes = Object.keys(paths).flatMap((path) => /^\/api\/assets\/([^{]+)$/.exec(path)?.[1] ?? []);
     expect(routes).toEqual(expect.arrayContaining(['list', 'usage', 'batch-delete', 'import']));
@@ -76,7 +76,7 @@ describe('the token of an upload', () => {
     }
   });
 
-  it('that is none is answered while the data is still coming', async () => {
+  it('is refused when malformed while the data is still coming', async () => {
     await expectRefused(400, () => assets.create('not a token', envelope(10 * MIB)));
     await expectRefused(400, () => assets.create('YQ', envelope(10 * MIB), 'not a key'));
   });
@@ -196,7 +196,7 @@ describe('an upload under way', () => {
   const staged = async (): Promise<number> =>
     (await service.database.query(`SELECT id FROM blobs WHERE state = 'staged'`)).length;
 
-  it('keeps nobody waiting, and leaves nothing when its client goes away', async () => {
+  it('delays nobody, and leaves nothing when its client goes away', async () => {
     const before = (await footprint(service, assets.workspaceId)).onDisk.length;
     const slow = Array.from({ length: 12 }, half);
     await eventually(async () => expect(await staged()).toBe(12));
@@ -206,7 +206,7 @@ describe('an upload under way', () => {
     expect((await footprint(service, assets.workspaceId)).onDisk).toHaveLength(before + 1);
   });
 
-  it('whose bytes the sweeper has taken for forgotten ones is 503 and creates nothing', async () => {
+  it('is 503 and creates nothing when the sweeper has taken its bytes', async () => {
     const quota = service.app.get(StorageQuota);
     const allowance = quota.allowance.bind(quota);
     quota.allowance = async (userId) => {
@@ -218,7 +218,7 @@ describe('an upload under way', () => {
     await expectRefused(503, () => assets.create(assetToken(), envelope(2000)));
   });
 
-  it('of which the database has not heard is left to the sweeper: nobody waits for the database a second time', async () => {
+  it('is left to the sweeper when the database has not heard of it: no client waits for the database a second time', async () => {
     const lost = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
     const transaction = jest.spyOn(service.app.get(Database), 'transaction').mockRejectedValueOnce(lost);
     const discard = jest.spyOn(service.app.get(Blobs), 'discard');
@@ -231,7 +231,7 @@ describe('an upload under way', () => {
     await service.app.get(BlobSweeper).sweep(new Date(service.clock.now().getTime() + 61 * 60_000));
   });
 
-  it('that dies between its bytes and its rows leaves its object for half an hour, so that sweeps have it gone within the hour', async () => {
+  it('leaves its object for half an hour when it dies between its bytes and its rows, and sweeps remove it within the hour', async () => {
     const blobs = service.app.get(Blobs);
     const discard = blobs.discard.bind(blobs);
     blobs.discard = (): Promise<void> => {
@@ -251,7 +251,7 @@ describe('an upload under way', () => {
     expect(await footprint(service, dead.workspaceId)).toMatchObject({ blobs: 0, onDisk: [] });
   });
 
-  it('that finds its workspace deleted is 404 and creates nothing', async () => {
+  it('is 404 and creates nothing when its workspace is deleted meanwhile', async () => {
     const gone = TestAssets.of(await assets.user.workspace('gone'));
     const quota = service.app.get(StorageQuota);
     const allowance = quota.allowance.bind(quota);

@@ -65,7 +65,7 @@ async function wakeUps(
 
 describe('POST /api/assets', () => {
   it.each([MIN, MIN + 1, MIN + 2, 1000, 1001, 100_000])(
-    'takes in an envelope of %i bytes, and gives exactly it back as base64 text',
+    'accepts an envelope of %i bytes, and returns the same bytes as base64 text',
     async (size) => {
       const assets = await newAssets();
       const token = assetToken();
@@ -87,7 +87,7 @@ describe('POST /api/assets', () => {
     },
   );
 
-  it('needs no subscription: a free account has a quota too', async () => {
+  it('needs no subscription: a free account has a quota', async () => {
     const user = await service.user('lapsed');
     const assets = TestAssets.of(await user.workspace());
     await service.database.query(`UPDATE subscriptions SET status = 'expired' WHERE user_id = $1`, [user.id]);
@@ -110,7 +110,7 @@ describe('POST /api/assets', () => {
     expect((await assets.get('YQ')).text).toBe(bytes.toString('base64'));
   });
 
-  it('keeps workspaces apart: a token may be in each', async () => {
+  it('keeps workspaces apart: the same token may exist in each', async () => {
     const one = await newAssets();
     const other = TestAssets.of(await one.user.workspace('other'));
     await one.create('YQ', envelope(100)).expect(201);
@@ -128,7 +128,7 @@ describe('GET /api/assets/list', () => {
     expect([text, headers['content-type']]).toEqual(['[]', 'application/json; charset=utf-8']);
   });
 
-  it('has the newest first, those of one millisecond in the order of their upload; a rename changes no place', async () => {
+  it('lists the newest first, those of one millisecond in upload order; a rename keeps the place', async () => {
     const assets = await newAssets();
     const time = service.clock.now();
     service.clock.stopAt(time);
@@ -144,13 +144,13 @@ describe('GET /api/assets/list', () => {
     ]);
   });
 
-  it('has all of them, also when they are thousands', async () => {
+  it('lists all assets, including thousands of them', async () => {
     const assets = await newAssets();
     await makeMany(assets, 2500);
     expect(await assets.tokens()).toEqual(Array.from({ length: 2500 }, (_, i) => `t${2500 - i}`));
   });
 
-  it('breaks off when the workspace goes between two pages: a part never looks like all of them', async () => {
+  it('breaks off when the workspace is deleted between two pages: a part never looks like the whole list', async () => {
     const assets = await newAssets();
     await makeMany(assets, 2500);
     const database = service.app.get(Database);
@@ -173,7 +173,7 @@ describe('GET /api/assets/list', () => {
 });
 
 describe('GET /api/assets/usage', () => {
-  it('has the sum over all workspaces of the owner', async () => {
+  it('returns the sum over all workspaces of the owner', async () => {
     const assets = await newAssets();
     const others = TestAssets.of(await assets.user.workspace('other'));
     await assets.create('YQ', envelope(100)).expect(201);
@@ -188,7 +188,7 @@ describe('GET /api/assets/usage', () => {
 describe('the workspace of an asset request', () => {
   const list = (user: TestUser, query = ''): supertest.Test => user.get(`/api/assets/list${query}`);
 
-  it('is named by header or query, in any case of its letters', async () => {
+  it('is named by header or query, in upper or lower case', async () => {
     const { user, workspaceId } = await newAssets();
     await list(user).set('X-Workspace-Id', workspaceId).expect(200, []);
     await list(user).set('X-Workspace-Id', workspaceId.toUpperCase()).expect(200, []);
@@ -211,7 +211,7 @@ describe('the workspace of an asset request', () => {
     await list(await pat(user, { scopes: ['documents:read', 'assets:write'] })).expect(403);
   });
 
-  it("is 404 when it is malformed, unknown, deleted or somebody else's, before anything is validated", async () => {
+  it('is 404 when it is malformed, unknown, deleted or of another user, before anything is validated', async () => {
     const { user } = await newAssets();
     const deleted = await user.workspace('deleted');
     await user.delete(deleted.path).expect(200);
@@ -231,7 +231,7 @@ describe('the workspace of an asset request', () => {
     }
   });
 
-  it('is 404 for a token that is bound to another one, whatever it was granted', async () => {
+  it('is 404 for a token that is bound to another workspace, whatever its scopes', async () => {
     const { user, workspaceId } = await newAssets();
     const other = await user.workspace('other');
     for (const scopes of [['full'], ['assets:read', 'assets:write']]) {
@@ -257,7 +257,7 @@ describe('PATCH /api/assets/:token', () => {
     await assets.get('Yg').expect(200);
   });
 
-  it('is 404 without the source, 409 with the destination occupied, and nothing onto itself', async () => {
+  it('is 404 without the source, 409 when the new name is taken, and changes nothing for the same name', async () => {
     const assets = await newAssets();
     await assets.create('YQ').expect(201);
     await assets.create('Yg').expect(201);
@@ -273,7 +273,7 @@ describe('PATCH /api/assets/:token', () => {
     expect(changedTables(before, await checksums(service.database))).toEqual([]);
   });
 
-  it('is 400 for a new token that is none, and nothing changes', async () => {
+  it('is 400 for a malformed new token, and changes nothing', async () => {
     const assets = await newAssets();
     await assets.create('YQ').expect(201);
     const none = [undefined, null, 5, '', 'a b', 'YQ==', 'a+b', 'a/b', 'é', 'a\n', 'a'.repeat(1025), ['YQ']];
@@ -282,7 +282,7 @@ describe('PATCH /api/assets/:token', () => {
     expect(await assets.tokens()).toEqual(['YQ']);
   });
 
-  it('is 400 for the name of a route; what has got one before can be renamed and deleted', async () => {
+  it('is 400 for the name of a route; an asset that already has such a name can be renamed and deleted', async () => {
     const assets = await newAssets();
     for (const name of ['list', 'usage']) {
       await assets.create('YQ').expect(201);
@@ -311,7 +311,7 @@ describe('PATCH /api/assets/:token', () => {
 });
 
 describe('the token in a path', () => {
-  it('is 400 when it is none', async () => {
+  it('is 400 when malformed', async () => {
     const assets = await newAssets();
     for (const token of ['a%20b', 'YQ==', 'a+b', 'a%2Fb', '%C3%A9', 'a%00', 'a'.repeat(1025)]) {
       await assets.get(token).expect(400);
@@ -323,7 +323,7 @@ describe('the token in a path', () => {
 });
 
 describe('DELETE /api/assets/:token', () => {
-  it('removes the asset, gives its bytes back to the quota and its object goes', async () => {
+  it('removes the asset and its object, and returns its bytes to the quota', async () => {
     const assets = await newAssets();
     await assets.create('YQ', envelope(500)).expect(201);
     await assets.create('Yg', envelope(2000)).expect(201);
@@ -341,7 +341,7 @@ describe('DELETE /api/assets/:token', () => {
     );
   });
 
-  it('is as content with one that is not there, and counts it as nothing', async () => {
+  it('succeeds for a missing asset, and counts it as nothing', async () => {
     const assets = await newAssets();
     await assets.create('YQ').expect(201);
     const heard = await wakeUps(assets, async () => {
@@ -379,14 +379,14 @@ describe('a download of what is being deleted', () => {
     };
   }
 
-  it('is 404, as if it had come a moment later', async () => {
+  it('is 404, as for a request that comes a moment later', async () => {
     const assets = await newAssets();
     await assets.create('YQ', envelope(2000)).expect(201);
     deletedMeanwhile(assets);
     await assets.get('YQ').expect(404, { error: 'asset not found' });
   });
 
-  it('is what has come in its place', async () => {
+  it('is the asset that has replaced it', async () => {
     const assets = await newAssets();
     const bytes = envelope(2500);
     await assets.create('YQ', envelope(2000)).expect(201);
@@ -397,7 +397,7 @@ describe('a download of what is being deleted', () => {
 });
 
 describe('POST /api/assets/batch-delete', () => {
-  it('says of each token, in the order asked, whether it was there', async () => {
+  it('reports for each token, in the order asked, whether it was there', async () => {
     const assets = await newAssets();
     for (const token of ['a', 'b', 'c']) await assets.create(token, envelope(2000)).expect(201);
     const { body } = await assets.deleteAll(['c', 'absent', 'a']).expect(200);
@@ -412,7 +412,7 @@ describe('POST /api/assets/batch-delete', () => {
     expect((await assets.usage()).usedBytes).toBe(2000);
   });
 
-  it('takes none, and a thousand', async () => {
+  it('accepts none, and a thousand', async () => {
     const assets = await newAssets();
     await assets.create('t7').expect(201);
     await assets.deleteAll([]).expect(200, { results: [] });
@@ -443,7 +443,7 @@ describe('POST /api/assets/batch-delete', () => {
 });
 
 describe('POST /api/assets/import', () => {
-  it('is 400 for every bearer, with and without a workspace; 401 without one', async () => {
+  it('is 400 for every bearer, with and without a workspace, and 401 without a bearer', async () => {
     const { user, workspaceId } = await newAssets();
     await user.post('/api/assets/import').expect(400);
     await new TestAssets(user, workspaceId).request('post', '/import').send({ path: '/etc' }).expect(400);
@@ -456,7 +456,7 @@ describe('POST /api/assets/import', () => {
 });
 
 describe('assets-changed', () => {
-  it('is told once for an upload, a rename, a deletion that removed something, and a batch that did', async () => {
+  it('is sent once for an upload, a rename, a deletion that removed something, and a batch that did', async () => {
     const assets = await newAssets();
     const heard = await wakeUps(assets, async () => {
       for (const token of ['a', 'b', 'c']) await assets.create(token).expect(201);
@@ -467,7 +467,7 @@ describe('assets-changed', () => {
     expect(heard).toEqual([6, 6]);
   });
 
-  it('is not told for replays, no-ops, empty batches and failures', async () => {
+  it('is not sent for replays, no-ops, empty batches and failures', async () => {
     const assets = await newAssets();
     await assets.create('a', envelope(), 'key').expect(201);
     await assets.create('b').expect(201);
@@ -490,7 +490,7 @@ describe('assets-changed', () => {
 });
 
 describe('a deleted workspace', () => {
-  it('takes its assets, their objects and keys along, and frees the quota', async () => {
+  it('removes its assets, their objects and keys, and frees the quota', async () => {
     const assets = await newAssets();
     const kept = TestAssets.of(await assets.user.workspace('kept'));
     await kept.create('YQ', envelope(100)).expect(201);

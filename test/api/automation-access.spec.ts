@@ -169,7 +169,7 @@ describe('delete /key-sessions/current', () => {
   const path = '/key-sessions/current';
   const route: Route = { method: 'delete', path, scopes: EITHER, needsSession: true, status: 200 };
 
-  it('ends a session for those alone who may use one', async () => {
+  it('ends a session only for callers that may use one', async () => {
     for (const bearer of BEARERS) {
       for (const session of SESSIONS) {
         const fresh = session === 'good' ? await owner.withNewSession() : undefined;
@@ -192,7 +192,7 @@ describe('GET metadata', () => {
     return of === 'stranger' || bound === 'elsewhere' ? 404 : 200;
   }
 
-  it('answers as its scopes, binding and subscription say', async () => {
+  it('answers according to the scopes, the binding and the subscription of the caller', async () => {
     const answers = BEARERS.map(async (bearer) => {
       const { status } = await ask('get', '/metadata', bearer, '');
       return [nameOf(bearer), status];

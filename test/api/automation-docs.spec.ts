@@ -57,7 +57,7 @@ describe('examples/automation.mjs', () => {
   const example = (line: string, word: string): Promise<{ stdout: string }> =>
     run(process.execPath, [join(ROOT, 'examples', 'automation.mjs'), line, word], { env });
 
-  it('is 30 lines, adds each line once, also when several run at once, and prints what it finds', async () => {
+  it('has 30 lines, adds each line once, including when several run at once, and prints what it finds', async () => {
     const source = await readFile(join(ROOT, 'examples', 'automation.mjs'), 'utf8');
     expect(source.trimEnd().split('\n').length).toBeLessThanOrEqual(30);
 
@@ -71,7 +71,7 @@ describe('examples/automation.mjs', () => {
     expect((await service.database.query('SELECT 1 FROM key_sessions')).length).toBe(1);
   });
 
-  it('says what is wrong', async () => {
+  it('reports what is wrong', async () => {
     const wrong = run(process.execPath, [join(ROOT, 'examples', 'automation.mjs'), 'x', 'y'], {
       env: { ...env, PASSWORD: 'wrong' },
     });

@@ -61,7 +61,7 @@ const isOpen = async (one: TestVault): Promise<boolean> => {
 };
 
 describe('POST key-sessions', () => {
-  it('one user’s many tries wait for each other, and not in front of somebody else', async () => {
+  it('queues many tries of one user behind each other, and not in front of another user', async () => {
     const guessed = await Promise.all(Array.from({ length: 30 }, newVault));
     const bob = await TestVault.setUp(await (await service.user('bob')).workspace());
     let answered = 0;
@@ -124,7 +124,7 @@ describe('POST key-sessions', () => {
     { key: [Buffer.alloc(32).toString('base64')] },
   ];
 
-  it('is 400 unless there is exactly one of them, and in order', async () => {
+  it('is 400 unless the body has exactly one well-formed of the two', async () => {
     for (const body of INVALID) {
       expect((await vault.openSession(body).expect(400)).body).toEqual({ error: expect.any(String) });
     }
@@ -154,7 +154,7 @@ describe('POST key-sessions', () => {
     expect(Math.min(...right)).toBeGreaterThan(Math.min(...wrong) / 2);
   });
 
-  it('keeps answering others meanwhile', async () => {
+  it('answers other requests meanwhile', async () => {
     const opening = vault
       .openSession({ password: PASSWORD })
       .expect(201)
@@ -202,7 +202,7 @@ describe('a key session', () => {
     await expectRequired(alice.request('get', `${path}/notes/a//b`));
   });
 
-  it('lives 15 minutes after its last use', async () => {
+  it('ends 15 minutes after its last use', async () => {
     const one = await newVault();
     for (let use = 0; use < 3; use++) {
       service.clock.advance(14 * MINUTE);
@@ -213,7 +213,7 @@ describe('a key session', () => {
     await expectRequired(one.endSession());
   });
 
-  it('lives 8 hours at most, however much it is used', async () => {
+  it('ends after 8 hours at most, however much it is used', async () => {
     const one = await newVault();
     const step = 14 * MINUTE;
     for (let age = step; age < 8 * HOUR; age += step) {
@@ -224,7 +224,7 @@ describe('a key session', () => {
     await expectRequired(one.request('get', '/notes'));
   });
 
-  it('slides on with every use: five seconds are all that it may be short of', async () => {
+  it('is extended by every use, by at most five seconds too little', async () => {
     const one = await newVault();
     service.clock.stopAt(service.clock.now());
     service.clock.advance(10_000);
@@ -240,7 +240,7 @@ describe('a key session', () => {
     service.clock.resume();
   });
 
-  it('writes its use down at most once in five seconds', async () => {
+  it('records its use at most once in five seconds', async () => {
     const one = await newVault();
     const lastUse = async (): Promise<unknown> =>
       (
@@ -299,7 +299,7 @@ describe('a key session', () => {
     expect(await isOpen(other)).toBe(true);
   });
 
-  it('serves its user alone: to another one the workspace is not there', async () => {
+  it('serves its user alone: for another user the workspace does not exist', async () => {
     const one = await newVault();
     const bob = await service.user('bob');
     await one.with(one.keySession, bob).request('get', '/notes').expect(404);
@@ -316,7 +316,7 @@ describe('a key session', () => {
     await reading.create('a.md', 'x').expect(403);
   });
 
-  it('ends with the personal access token that opened it: revoked', async () => {
+  it('ends when the personal access token that opened it is revoked', async () => {
     const one = await newVault();
     const { id, token } = await mint(alice, { scopes: ['documents:read'] });
     const opened = await one.withNewSession(alice.at(alice.url, token));
@@ -330,7 +330,7 @@ describe('a key session', () => {
     expect(await isOpen(one)).toBe(true);
   });
 
-  it('ends with the personal access token that opened it: expired', async () => {
+  it('ends when the personal access token that opened it expires', async () => {
     const one = await newVault();
     const expiresAt = new Date(service.clock.now().getTime() + 5 * MINUTE).toISOString();
     const { token } = await mint(alice, { scopes: ['documents:read'], expiresAt });
@@ -340,14 +340,14 @@ describe('a key session', () => {
     await expectRequired(opened.request('get', '/notes'));
   });
 
-  it('goes with its workspace', async () => {
+  it('ends with its workspace', async () => {
     const one = await newVault();
     await alice.delete(one.workspace.path).expect(200);
     await one.request('get', '/notes').expect(404);
     await eventually(async () => expect(await rowsOf(one)).toBe(0));
   });
 
-  it('goes with its user', async () => {
+  it('ends with its user', async () => {
     const carol = await service.user('carol');
     const one = await TestVault.setUp(await carol.workspace());
     await service.database.query('UPDATE workspaces SET user_id = $1 WHERE id = $2', [
@@ -359,7 +359,7 @@ describe('a key session', () => {
     await expectRequired(one.with(one.keySession, alice).request('get', '/notes'));
   });
 
-  it('leaves no row behind when it has ended by itself or with its token', async () => {
+  it('leaves no row behind when it expires or its token ends', async () => {
     const ended = await newVault();
     const { id, token } = await mint(alice, {});
     const revoked = await (await newVault()).withNewSession(alice.at(alice.url, token));
@@ -373,7 +373,7 @@ describe('a key session', () => {
 });
 
 describe('the database', () => {
-  it('alone opens nothing: it has neither the token nor the key', async () => {
+  it('opens nothing by itself: it has neither the token nor the key', async () => {
     const one = await newVault();
     const [row] = await service.database.query<{ row: string }>(
       'SELECT key_sessions::text AS row FROM key_sessions WHERE token_hash = $1',
@@ -385,7 +385,7 @@ describe('the database', () => {
       expect(row!.row).not.toContain(key.toString('hex'));
   });
 
-  it('cannot lend a session to another workspace or user, by moving a row or the key in it', async () => {
+  it('does not lend a session to another workspace or user by a moved row or key', async () => {
     const [one, other] = [await newVault(), await newVault()];
     const move = (what: string): Promise<unknown> =>
       service.database.query(
@@ -404,7 +404,7 @@ describe('the database', () => {
 });
 
 describe('while the service is read-only', () => {
-  it('what is open goes on reading, and nothing is opened, ended or written', async () => {
+  it('keeps open sessions readable, and opens, ends and writes nothing', async () => {
     const one = await newVault();
     await one.create('a.md', 'text').expect(201);
     const killSwitch = service.app.get(KillSwitch, { strict: false });
@@ -433,7 +433,7 @@ describe('while the service is read-only', () => {
 });
 
 describe('ten tries a minute', () => {
-  it('are let through for a workspace, right or wrong, on all instances together', async () => {
+  it('are allowed for each workspace, right or wrong, on all instances together', async () => {
     const env = { RATE_LIMIT_PER_MINUTE: '1000' };
     const limited = await startService({ beside: service, env });
     const another = await startService({ beside: service, env });
@@ -460,7 +460,7 @@ describe('ten tries a minute', () => {
 });
 
 describe('the log', () => {
-  it('has no password, key, token, path or text', async () => {
+  it('contains no password, key, token, path or text', async () => {
     const one = await newVault();
     await one.create('secret-path-9f2c.md', 'secret-text-9f2c').expect(201);
     await one.update('secret-path-9f2c.md', 'secret-text-9f2c!').expect(200);

@@ -42,7 +42,7 @@ async function results(q: string, limit?: number): Promise<Result[]> {
 }
 
 describe('GET search', () => {
-  it('is 503 while its index is being made for long, and has it when it is asked again', async () => {
+  it('is 503 while its index takes long to build, and answers when it is asked again', async () => {
     await write({ 'note.md': 'a needle' });
     const files = await holdTable(service.database, 'files');
     const patience = service.app.get(Search);
@@ -102,7 +102,7 @@ describe('GET search', () => {
         key.every((byte) => byte === 0),
       );
 
-    it('keeps the turn behind an index that takes long, and wipes the keys when both are made', async () => {
+    it('keeps the turn behind a slow index, and wipes the keys when both are built', async () => {
       expect([isWiped(vault), isWiped(other)]).toEqual([false, false]);
       goOn();
       await eventually(() => expect([isWiped(vault), isWiped(other)]).toEqual([true, true]));
@@ -119,7 +119,7 @@ describe('GET search', () => {
     });
   });
 
-  it('finds the notes that have all words, whatever their case and accents, also by their beginnings', async () => {
+  it('finds the notes with all words, whatever their case and accents, and by their beginnings', async () => {
     await write({
       'Reise/Zürich.md': 'Im Café an der Straße: Ärger mit dem ÖPNV.',
       'Reise/Bern.md': 'Kein Ärger in Bern.',
@@ -139,7 +139,7 @@ describe('GET search', () => {
     expect(await sorted('afé')).toEqual([]);
   });
 
-  it('finds what is written in other scripts, with and without spaces', async () => {
+  it('finds words in other scripts, with and without spaces', async () => {
     await write({
       'ja.md': '明日は東京都へ行きます。カタカナ',
       'ko.md': '오늘은 학교에서 공부했다',
@@ -213,7 +213,7 @@ describe('GET search', () => {
     });
   });
 
-  it('takes 1 to 256 characters and a limit of 1 to 100; 20 when it is no number', async () => {
+  it('takes 1 to 256 characters and a limit of 1 to 100, 20 when it is not a number', async () => {
     await vault.fill(
       service,
       Array.from({ length: 120 }, (_, i) => ({ path: `${i}.md`, content: 'same' })),
@@ -229,7 +229,7 @@ describe('GET search', () => {
     ]);
   });
 
-  it('takes every query for words, never for a pattern', async () => {
+  it('treats every query as words, never as a pattern', async () => {
     await write({ 'note.md': 'plain (text) [with] $signs {and} .* things' });
     for (const q of [
       '.*',
@@ -251,8 +251,8 @@ describe('GET search', () => {
   });
 });
 
-describe('what is found', () => {
-  it('is as the workspace is now, whoever has written', async () => {
+describe('a search result', () => {
+  it('shows the workspace as it is now, whoever wrote', async () => {
     expect(await vault.found('fresh')).toEqual([]);
     await write({ 'a.md': 'fresh' });
     expect(await vault.found('fresh')).toEqual(['a.md']);
@@ -267,7 +267,7 @@ describe('what is found', () => {
     expect(await results('fresh')).toMatchObject([{ path: 'a.md', version: 3 }]);
   });
 
-  it('is so on every instance', async () => {
+  it('is current on every instance', async () => {
     const there = vault.with(vault.keySession, vault.workspace.user.at(second.url));
     await write({ 'a.md': 'shared' });
     expect([await vault.found('shared'), await there.found('shared')]).toEqual([['a.md'], ['a.md']]);
@@ -275,7 +275,7 @@ describe('what is found', () => {
     expect([await vault.found('shared'), await there.found('shared')]).toEqual([[], []]);
   });
 
-  it('is right after a log that was compacted or put back', async () => {
+  it('is correct after a compacted or restored log', async () => {
     await write({ 'a.md': 'word', 'b.md': 'word' });
     expect((await vault.found('word')).length).toBe(2);
     await vault.remove('b.md').expect(200);
@@ -287,7 +287,7 @@ describe('what is found', () => {
     expect((await vault.found('word')).sort()).toEqual(['a.md', 'c.md']);
   });
 
-  it('is the first 64 KiB of a note, and the path alone of one above a mebibyte', async () => {
+  it('covers the first 64 KiB of a note, and only the path of one above a mebibyte', async () => {
     await write({
       'long.md': `early ${'x '.repeat(40_000)} late`,
       'huge.md': `early ${'x '.repeat(600_000)}`,
@@ -297,7 +297,7 @@ describe('what is found', () => {
     expect(await results('huge')).toMatchObject([{ path: 'huge.md', snippet: '' }]);
   });
 
-  it('is right for many searches and writes at once', async () => {
+  it('is correct during many searches and writes at once', async () => {
     await write({ 'a.md': 'word 0' });
     const searches = Array.from({ length: 20 }, () => vault.found('word'));
     const writes = Array.from({ length: 10 }, (_, i) => vault.create(`${i}.md`, 'word'));
@@ -320,13 +320,13 @@ describe('an index', () => {
   const expectDropped = (): Promise<void> =>
     eventually(() => expect([indexes(service).size, indexes(second).size]).toEqual([0, 0]));
 
-  it('goes with its session, on every instance', async () => {
+  it('ends with its session, on every instance', async () => {
     await vault.endSession().expect(200);
     expect(indexes(service).size).toBe(0);
     await expectDropped();
   });
 
-  it('goes with the token that opened the session', async () => {
+  it('ends with the token that opened the session', async () => {
     await vault.endSession().expect(200);
     const user = await service.user('alice');
     const { body } = await user.post('/api/v1/auth/tokens').send({ name: 'tool' }).expect(201);
@@ -337,12 +337,12 @@ describe('an index', () => {
     await expectDropped();
   });
 
-  it('goes with its workspace', async () => {
+  it('ends with its workspace', async () => {
     await vault.workspace.user.delete(vault.workspace.path).expect(200);
     await expectDropped();
   });
 
-  it('goes when the session ends by itself', async () => {
+  it('ends when the session expires', async () => {
     await indexes(service).dropEnded();
     expect(indexes(service).size).toBe(1);
     service.clock.advance(15 * 60_000);
@@ -350,7 +350,7 @@ describe('an index', () => {
     await expectDropped();
   });
 
-  it('takes nothing in any more when the session has ended while it was being filled', async () => {
+  it('accepts nothing when the session ends while it is being filled', async () => {
     const content = `word ${'text '.repeat(300)}`;
     await vault.fill(
       service,
@@ -381,7 +381,7 @@ describe('an index', () => {
     await another.endSession().expect(200);
   });
 
-  it('gives way to others when there is no room, the one used longest ago first, and is made anew', async () => {
+  it('is evicted when there is no room, the least recently used first, and rebuilt on demand', async () => {
     const one = indexes(service);
     const [budget, oldest] = [one.budget, vault];
     const others = [await vault.withNewSession(), await vault.withNewSession()];
@@ -394,7 +394,7 @@ describe('an index', () => {
     for (const other of others) await other.endSession().expect(200);
   });
 
-  it('is one of all that grow at the same time within the bounds of one, and every answer is whole', async () => {
+  it('shares one bound with all that grow at the same time, and every answer is whole', async () => {
     const one = indexes(service);
     const { budget } = one;
     const unique = (from: number): string =>
@@ -427,7 +427,7 @@ describe('an index', () => {
     for (const other of others) await other.endSession().expect(200);
   });
 
-  it('has only paths of what goes beyond all room, and nothing of what goes far beyond', async () => {
+  it('holds only paths of notes beyond its room, and nothing of those far beyond', async () => {
     const one = indexes(service);
     const { budget } = one;
     const foundWith = async (room: number): Promise<string[][]> => {

@@ -76,7 +76,7 @@ const expectError = async (request: supertest.Test, status: number, error?: RegE
 };
 
 describe('GET metadata', () => {
-  it('has what turns the password into the key, and needs no key session', async () => {
+  it('returns what turns the password into the key, and needs no key session', async () => {
     const { body } = await vault.workspace.user.get(`${vault.path}/metadata`).expect(200);
     const { encryption_salt } = (await vault.workspace.user.get(vault.workspace.path)).body;
     expect(body).toEqual({
@@ -88,7 +88,7 @@ describe('GET metadata', () => {
     });
   });
 
-  it('has no salts before the encryption is set up', async () => {
+  it('returns no salts before the encryption is set up', async () => {
     const bare = await vault.workspace.user.workspace('bare');
     const { body } = await bare.user.get(`/api/v1/automation/workspaces/${bare.id}/metadata`).expect(200);
     expect(body).toMatchObject({ name: 'bare', encryptionSalt: null, verificationSalt: null });
@@ -96,7 +96,7 @@ describe('GET metadata', () => {
 });
 
 describe('POST notes', () => {
-  it('makes a note that any client can read, and answers as the file routes say', async () => {
+  it('makes a note that any client can read, and answers like the file routes', async () => {
     const { body, headers } = await vault.create('journal/2026 – Ü.md', 'Grüße\n').expect(201);
     const encryptedPath = vault.encryptedPath('journal/2026 – Ü.md');
     const file = await vault.workspace.get(encryptedPath).expect(200);
@@ -122,7 +122,7 @@ describe('POST notes', () => {
     expect((await vault.create('a.md', 'second').expect(201)).body.version).toBe(2);
   });
 
-  it('lets one of many makers at once win', async () => {
+  it('lets one of many concurrent makers win', async () => {
     const makers = Array.from({ length: 4 }, (_, i) => vault.create('race.md', `by ${i}`));
     expect(ascending(statusesOf(await allAtTheLock(...makers)))).toEqual([201, 409, 409, 409]);
     expect((await vault.workspace.versions(vault.encryptedPath('race.md'))).length).toBe(1);
@@ -137,7 +137,7 @@ describe('POST notes', () => {
     { path: 'a.md', more: { content: 'x' } },
   ];
 
-  it('is 400 without a path and a content that are texts', async () => {
+  it('is 400 unless path and content are texts', async () => {
     for (const body of INCOMPLETE) await expectError(vault.request('post', '/notes').send(body), 400);
   });
 
@@ -156,18 +156,18 @@ describe('POST notes', () => {
     '{"__proto__":{"path":"a.md"},"path":"a.md","content":"x"}',
   ];
 
-  it('is 400 for what is no JSON, or no Unicode, or says something twice', async () => {
+  it('is 400 for malformed JSON, malformed Unicode and doubled members', async () => {
     for (const body of NOT_JSON) await expectError(sendText(body), 400);
   });
 
-  it('is 400 for content that is no UTF-8', async () => {
+  it('is 400 for content that is not UTF-8', async () => {
     const body = Buffer.from('{"path":"a.md","content":"\xff"}', 'latin1');
     const path = `${vault.path}/notes`;
     const { status } = await sendRaw(service.url, { method: 'POST', path, headers: headers(), body });
     expect(status).toBe(400);
   });
 
-  it('takes JSON however it is written', async () => {
+  it('accepts JSON in every notation', async () => {
     for (const body of [
       '{"content":"x","path":"1.md"}',
       ' { "path" : "2.md" , "other" : [ { "content" : "y" } ] , "content" : "x" } ',
@@ -178,7 +178,7 @@ describe('POST notes', () => {
     }
   });
 
-  it('keeps every character as it is', async () => {
+  it('keeps every character', async () => {
     const content = '\uFEFF\r\n\t"\\/\u0000\u001f\u2028 e\u0301 é 🚀 \ufffd \u{10ffff}</script>';
     await vault.create('odd.md', content).expect(201);
     expect((await vault.read('odd.md')).body.content).toBe(content);
@@ -201,7 +201,7 @@ describe('a path', () => {
     'x'.repeat(1024),
   ];
 
-  it('may have spaces, every letter, and what means something in a URL', async () => {
+  it('may contain spaces, all letters, and characters with a meaning in URLs', async () => {
     for (const path of GOOD) {
       await vault.create(path, path).expect(201);
       expect((await vault.read(path).expect(200)).body).toMatchObject({ path, content: path });
@@ -213,7 +213,7 @@ describe('a path', () => {
     expect(await vault.list()).toEqual([]);
   });
 
-  it('is one path in every Unicode form', async () => {
+  it('is the same path in every Unicode form', async () => {
     const { body } = await vault.create('e\u0301.md', 'x').expect(201);
     expect(body.path).toBe('\u00e9.md');
     expect((await vault.read('e\u0301.md').expect(200)).body.path).toBe('\u00e9.md');
@@ -235,7 +235,7 @@ describe('a path', () => {
     'x'.repeat(1025),
   ];
 
-  it('is 400 in a body, when it could not name a note', async () => {
+  it('is 400 in a body when it cannot name a note', async () => {
     for (const path of [...BAD, 'ü'.repeat(513), 'a/..', '\ud800'])
       await expectError(vault.create(path, 'x'), 400);
   });
@@ -250,7 +250,7 @@ describe('a path', () => {
 
   const SPELLINGS = ['%2e%2e', '.%2e', 'a%2f..%2fb', '%2fa', 'a%2f', 'a%00b', '%c2%85', '%ff', '%zz'];
 
-  it('is 400 in a URL, on every route and however it is spelt', async () => {
+  it('is 400 in a URL, on every route and in every spelling', async () => {
     const encoded = BAD.map((path) => path.split('/').map(encodeURIComponent).join('/'));
     for (const spelling of [...encoded, ...SPELLINGS]) {
       for (const { method, route, body } of ROUTES) {
@@ -275,7 +275,7 @@ describe('PUT notes/*path', () => {
     await expectError(vault.update('a.md', 'third').set('If-Match', '*'), 404);
   });
 
-  it('changes nothing when the text is the same: no version, no change, the same answer', async () => {
+  it('changes nothing for the same text: no version, no change, the same answer', async () => {
     const { body } = await vault.create('a.md', 'text').expect(201);
     const { cursor } = await vault.workspace.status();
     expect((await vault.update('a.md', 'text').expect(200)).body).toEqual(body);
@@ -286,7 +286,7 @@ describe('PUT notes/*path', () => {
     expect((await vault.update('a.md', 'texT').expect(200)).body.version).toBe(2);
   });
 
-  it('with If-Match replaces that version alone', async () => {
+  it('replaces only the version that If-Match names', async () => {
     const { body: first } = await vault.create('a.md', '1').expect(201);
     const match = (hash: string): supertest.Test => vault.update('a.md', '2').set('If-Match', hash);
     await expectError(match(`"${'0'.repeat(64)}"`), 412);
@@ -298,7 +298,7 @@ describe('PUT notes/*path', () => {
     expect((await vault.read('a.md')).body).toMatchObject({ content: '3', version: 3 });
   });
 
-  it('with an If-Match that names no version changes nothing, also beside others at once', async () => {
+  it('changes nothing with an If-Match that names no version, also beside others at once', async () => {
     const paths = Array.from({ length: 8 }, (_, n) => `${n}.md`);
     for (const path of paths) await vault.create(path, 'text').expect(201);
     const answers = await Promise.all(
@@ -312,7 +312,7 @@ describe('PUT notes/*path', () => {
     expect(answers.map(({ status }) => status)).toEqual(paths.map(() => 412));
   });
 
-  it('with the same If-Match lets one of many writers at once win; without, each of them', async () => {
+  it('lets one of many writers with the same If-Match win, and all without one', async () => {
     const { body } = await vault.create('a.md', 'start').expect(201);
     const matched = Array.from({ length: 4 }, (_, i) =>
       vault.update('a.md', `${i}`).set('If-Match', `"${body.contentHash}"`),
@@ -324,7 +324,7 @@ describe('PUT notes/*path', () => {
     expect(ascending(free.map((answer) => answer.body.version))).toEqual([3, 4, 5, 6]);
   });
 
-  it('never makes a note come back that is being deleted', async () => {
+  it('never revives a note that is being deleted', async () => {
     await vault.create('a.md', 'text').expect(201);
     expect(statusesOf(await allAtTheLock(vault.remove('a.md'), vault.update('a.md', 'late')))).toEqual([
       200, 404,
@@ -339,7 +339,7 @@ describe('PUT notes/*path', () => {
 });
 
 describe('DELETE notes/*path', () => {
-  it('deletes as the file route does: a tombstone in the log, the history kept', async () => {
+  it('deletes like the file route: a tombstone in the log, the history kept', async () => {
     await vault.create('a.md', 'x').expect(201);
     expect((await vault.remove('a.md').expect(200)).body).toEqual({ ok: true });
     await expectError(vault.remove('a.md'), 404);
@@ -349,7 +349,7 @@ describe('DELETE notes/*path', () => {
   });
 });
 
-describe('what is written here', () => {
+describe('a write of the Automation API', () => {
   it('counts once, in the same log, and keeps its law', async () => {
     await vault.create('a.md', '1').expect(201);
     await vault.upload('a.md', '2').expect(200);
@@ -366,7 +366,7 @@ describe('what is written here', () => {
     await expectReplayLaw(vault.workspace);
   });
 
-  it('is in the name of X-Device-Id, else of "automation"', async () => {
+  it('is recorded for X-Device-Id, else for "automation"', async () => {
     const from = (request: supertest.Test): supertest.Test => request.set('X-Device-Id', 'robot-1');
     const { body } = await from(vault.create('a.md', '1')).expect(201);
     await from(vault.update('a.md', '2')).expect(200);
@@ -380,7 +380,7 @@ describe('what is written here', () => {
       await expectError(request.set('X-Device-Id', 'two words'), 400);
   });
 
-  it('is told to the other devices once per write, and not to the one that wrote', async () => {
+  it('is announced once to the other devices, and not to the one that wrote', async () => {
     const laptop = await TestSocket.join(vault.workspace, 'laptop');
     const robot = await TestSocket.join(vault.workspace, 'automation');
     await vault.create('a.md', '1').expect(201);
@@ -421,7 +421,7 @@ describe('GET notes', () => {
     expect((await vault.list({ limit: 3 })).length).toBe(3);
   });
 
-  it('with a prefix lists what begins with it, folders or not, and fills the pages', async () => {
+  it('lists the notes whose paths begin with a prefix, folders or not, and fills the pages', async () => {
     const paths = Array.from({ length: 30 }, (_, i) => (i % 3 === 0 ? `é/${i}.md` : `other/${i}.md`));
     await vault.fill(
       service,
@@ -437,7 +437,7 @@ describe('GET notes', () => {
     expect(await vault.list({ prefix: 'É' })).toEqual([]);
   });
 
-  it('is 400 for a page cursor that is none, and lenient with the limit', async () => {
+  it('is 400 for a malformed page cursor, and lenient with the limit', async () => {
     for (const query of ['pageCursor=x', 'prefix=a&prefix=b'])
       await expectError(vault.request('get', `/notes?${query}`), 400);
     for (const limit of ['', 'x', '0', '-1', '1.9', '1e9']) {
@@ -446,7 +446,7 @@ describe('GET notes', () => {
   });
 });
 
-describe('files that do not open with this key', () => {
+describe('files that this key does not open', () => {
   beforeEach(async () => {
     const other = await TestVault.setUp(await vault.workspace.user.workspace('another key'));
     await vault.create('mine.md', 'mine').expect(201);
@@ -457,7 +457,7 @@ describe('files that do not open with this key', () => {
     await vault.workspace.put(vault.encryptedPath('empty.md'), '').expect(201);
   });
 
-  it('are listed as such and break nothing', async () => {
+  it('are listed as unreadable and break nothing', async () => {
     expect((await vault.list()).map(({ path, size, version }) => [path, size, version])).toEqual([
       ['mine.md', 4, 1],
       [null, 0, 1],
@@ -480,13 +480,13 @@ describe('files that do not open with this key', () => {
     await vault.remove('empty.md').expect(200);
   });
 
-  it('are 409 when they are no text', async () => {
+  it('are 409 when they are not text', async () => {
     await vault.upload('picture.png', Buffer.of(0x89, 0x50, 0xff, 0x00)).expect(201);
     await expectError(vault.read('picture.png'), 409, /not a text/);
     expect(await vault.found('picture')).toEqual(['picture.png']);
   });
 
-  it('do not open at another path, so nobody can swap two notes', async () => {
+  it('do not open at another path, so that two notes cannot be swapped', async () => {
     await vault.create('a.md', 'of a').expect(201);
     const envelope = (await vault.workspace.get(vault.encryptedPath('a.md'))).body;
     await vault.workspace.put(vault.encryptedPath('b.md'), envelope).expect(201);
@@ -523,7 +523,7 @@ describe('GET history and POST restore', () => {
     });
   });
 
-  it('is 404 for what is not there: a path never seen, a version of another note', async () => {
+  it('is 404 for what does not exist: an unknown path, a version of another note', async () => {
     await vault.create('a.md', 'a').expect(201);
     await vault.create('b.md', 'b').expect(201);
     const [other] = (await vault.history('b.md')).body.versions;
@@ -538,7 +538,7 @@ describe('GET history and POST restore', () => {
     await expectError(vault.request('get', '/history/a.md?version=a&version=b'), 400);
   });
 
-  it('restores a version in exactly one new one, also of a deleted note', async () => {
+  it('restores a version as exactly one new one, including of a deleted note', async () => {
     await vault.create('a.md', 'one').expect(201);
     await vault.update('a.md', 'two').expect(200);
     await vault.remove('a.md').expect(200);
@@ -573,7 +573,7 @@ describe('checkpoints', () => {
     expect(Object.keys(list[0])).toEqual(['id', 'label', 'kind', 'cursor', 'createdAt']);
   });
 
-  it('open to the last one, however many: the keys stay as long as the list is sent', async () => {
+  it('are listed to the last one, however many: the keys stay until the list is sent', async () => {
     await vault.workspace.checkpoint(encryptLabel(vault.keys, 'x'.repeat(4000)));
     await service.database.query(
       `INSERT INTO checkpoints (workspace_id, id, encrypted_label, kind, cursor, created_at)
@@ -588,7 +588,7 @@ describe('checkpoints', () => {
     expect(checkpoints.filter(({ label }) => label?.length !== 4000)).toEqual([]);
   });
 
-  it('summarise in plaintext paths', async () => {
+  it('are summarised with plaintext paths', async () => {
     await vault.create('a.md', '1').expect(201);
     await vault.request('post', '/checkpoints').send({ label: 'one' }).expect(201);
     await vault.update('a.md', '2').expect(200);
@@ -621,7 +621,7 @@ describe('checkpoints', () => {
     expect(refused.body).toEqual({ error: expect.any(String), compactionFloor: 1 });
   });
 
-  it('need a label that fits into its envelope', async () => {
+  it('refuse a label that does not fit into its envelope', async () => {
     const make = (label: unknown): supertest.Test => vault.request('post', '/checkpoints').send({ label });
     for (const label of ['', null, undefined, 7, 'x'.repeat(6084), 'ü'.repeat(3042)])
       await expectError(make(label), 400, /^label must be/);
@@ -637,7 +637,7 @@ describe('the bytes of a text', () => {
   };
   const bodies = (): NoteBodies => service.app.get(NoteBodies, { strict: false });
 
-  it('are wiped when they have been written', async () => {
+  it('are wiped when they are written', async () => {
     const lent: Buffer[] = [];
     const refusal = new Error('refused');
     const request = requestOf('{"path":"a.md","content":"text"}');
@@ -664,7 +664,7 @@ describe('the bytes of a text', () => {
     expect(bytes?.whole().every((byte) => byte === 0)).toBe(true);
   });
 
-  it('are wiped when they have been read', async () => {
+  it('are wiped when they are read', async () => {
     await vault.create('a.md', 'text').expect(201);
     const { workspace, keys } = vault;
     const opened = await service.app
@@ -681,7 +681,7 @@ describe('the bytes of a text', () => {
 });
 
 describe('a note’s size', () => {
-  it('is up to MAX_FILE_BYTES of plaintext, and 413 beyond', async () => {
+  it('may be MAX_FILE_BYTES of plaintext, and is 413 beyond', async () => {
     await vault.create('most.md', 'x'.repeat(2_000_000)).expect(201);
     expect((await vault.list()).map(({ size }) => size)).toEqual([2_000_000]);
     expect((await vault.read('most.md').expect(200)).body.content.length).toBe(2_000_000);
@@ -690,7 +690,7 @@ describe('a note’s size', () => {
     expect((await vault.list()).length).toBe(1);
   });
 
-  it('is that of the text, not of the JSON that it comes in', async () => {
+  it('is that of the text, not of the JSON around it', async () => {
     const escaped = `{"path":"escaped.md","content":"${'\\u00e9'.repeat(200_000)}"}`;
     await sendText(escaped).expect(201);
     expect((await vault.read('escaped.md')).body.content).toBe('é'.repeat(200_000));

@@ -40,7 +40,7 @@ afterEach(() => {
 const json = (...args: string[]): Promise<Record<string, unknown>> => adminJson(beside, ...args);
 
 describe('admin webhook send', () => {
-  it('makes a user active, as subscription show tells', async () => {
+  it('makes a user active, as subscription show reports', async () => {
     const alice = await service.newcomer('active');
     expect(await showSubscription(alice.email)).toMatchObject({ status: 'free', isActive: false });
     const type = 'customer.subscription.created';
@@ -56,7 +56,7 @@ describe('admin webhook send', () => {
     });
   });
 
-  it('leads through a whole life', async () => {
+  it('leads through a whole subscription', async () => {
     const alice = await service.newcomer('life');
     const steps: [EventType, string][] = [
       ['customer.subscription.created', 'active'],
@@ -71,7 +71,7 @@ describe('admin webhook send', () => {
     }
   });
 
-  it('sends what a file has, an event or the object in it, about the user who is named', async () => {
+  it('sends an event from a file, or the object in it, about the named user', async () => {
     const event = new ProviderSubscription('somebody-else').created(new Date(), { lookupKey: 'team' });
     for (const [name, content] of Object.entries({ event, object: event.data.object })) {
       const alice = await service.newcomer(`from-${name}`);
@@ -83,7 +83,7 @@ describe('admin webhook send', () => {
     }
   });
 
-  it('says in one sentence what is wrong', async () => {
+  it('reports every error in one sentence', async () => {
     const { email } = await service.newcomer('wrong');
     const broken = join(directory, 'broken.json');
     await writeFile(broken, '{');
@@ -115,7 +115,7 @@ describe('admin webhook send', () => {
 });
 
 describe('admin subscriptions expire', () => {
-  it('writes which trials have ended, as of now or of another time', async () => {
+  it('expires trials that have ended, as of now or of another time', async () => {
     const alice = await service.user('trial');
     const status = async (): Promise<unknown> =>
       (await service.database.query('SELECT status FROM subscriptions WHERE user_id = $1', [alice.id]))[0]
@@ -130,7 +130,7 @@ describe('admin subscriptions expire', () => {
     expect(await status()).toBe('expired');
   });
 
-  it('ends what was granted until a time, and nothing else that is active', async () => {
+  it('ends grants that have run out, and nothing else that is active', async () => {
     const [granted, forever, bought] = await Promise.all(
       ['granted', 'forever', 'bought'].map((name) => service.newcomer(name)),
     );
@@ -161,7 +161,7 @@ describe('admin subscriptions expire', () => {
 });
 
 describe('admin subscription show', () => {
-  it('has one line for each thing there is to know', async () => {
+  it('prints one line for each fact', async () => {
     const alice = await service.user('shown');
     const { text } = await showSubscription(alice.email);
     expect(text).toMatch(/^email: shown@example\.org\n[^]*\nstatus: trial\n[^]*\nisActive: true\n/);

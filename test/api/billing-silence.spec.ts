@@ -22,7 +22,7 @@ afterAll(async () => {
 });
 
 describe('a provider that does not answer', () => {
-  it('is 503 in the end, whether it is silent or sends a byte now and then', async () => {
+  it('is 503 in the end, whether it is silent or trickles bytes', async () => {
     const [alice, bob] = [await service.newcomer('silent'), await service.newcomer('dripping')];
     provider.answer = ({ form }, response) => {
       if (form.email === alice.email) return;
@@ -37,7 +37,7 @@ describe('a provider that does not answer', () => {
     expect(provider.customers).toEqual([]);
   });
 
-  it('is 503 when nobody listens there', async () => {
+  it('is 503 when nothing listens there', async () => {
     const away = await startProvider();
     await away.close();
     const env = { STRIPE_SECRET_KEY: KEY, STRIPE_API_BASE: away.url, STRIPE_PRICE_ID: 'p' };

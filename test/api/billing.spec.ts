@@ -58,7 +58,7 @@ const customerOf = async ({ id }: TestUser): Promise<unknown> =>
     ?.customer_id;
 
 describe(`POST ${CHECKOUT}`, () => {
-  it('leaves no customer behind when the account goes meanwhile', async () => {
+  it('leaves no customer behind when the account is deleted meanwhile', async () => {
     const leaver = await service.newcomer('goes-at-the-checkout');
     provider.pause = () => leaver.delete('/api/v1/auth/me').send({ confirm: leaver.email }).expect(200);
     await leaver.post(CHECKOUT).expect(401);
@@ -66,7 +66,7 @@ describe(`POST ${CHECKOUT}`, () => {
     expect(asked).toEqual(['POST /v1/customers', `DELETE /v1/customers/${provider.customers[0]}`]);
   });
 
-  it('answers the page on which the user buys, as the customer that was made for them', async () => {
+  it('returns the page on which the user buys, for the customer that was made for the user', async () => {
     const alice = await service.newcomer('buys');
     expect(await urlOf(alice)).toBe(`https://pay.example/checkout/${provider.customers[0]}`);
     expect(await customerOf(alice)).toBe(provider.customers[0]);
@@ -92,7 +92,7 @@ describe(`POST ${CHECKOUT}`, () => {
     });
   });
 
-  it('makes no second customer, ever', async () => {
+  it('never makes a second customer', async () => {
     const alice = await service.newcomer('buys-again');
     const first = await urlOf(alice);
     service.clock.advance(3 * 24 * 3600_000);
@@ -101,7 +101,7 @@ describe(`POST ${CHECKOUT}`, () => {
     expect(provider.customers).toHaveLength(1);
   });
 
-  it('makes one customer when two instances are asked at once', async () => {
+  it('makes one customer for two concurrent requests on two instances', async () => {
     const alice = await service.newcomer('buys-twice');
     const asking = (): ProviderRequest[] => provider.requests.filter(({ path }) => path === '/v1/customers');
     provider.pause = () => eventually(() => expect(asking().length).toBeGreaterThan(1));
@@ -111,7 +111,7 @@ describe(`POST ${CHECKOUT}`, () => {
     expect(await customerOf(alice)).toBe(provider.customers[0]);
   });
 
-  it('makes another customer where the provider has deleted the first', async () => {
+  it('makes another customer when the provider has deleted the first', async () => {
     const alice = await service.newcomer('buys-anew');
     await urlOf(alice);
     const [gone] = provider.customers;
@@ -126,7 +126,7 @@ describe(`POST ${CHECKOUT}`, () => {
     expect(await customerOf(alice)).toBe(provider.customers[1]);
   });
 
-  it('is the way to become active: the events that follow find the user', async () => {
+  it('leads to an active subscription: the events that follow find the user', async () => {
     const alice = await service.newcomer('becomes-active');
     await urlOf(alice);
     const subscription = new ProviderSubscription('', provider.customers[0]);
@@ -135,7 +135,7 @@ describe(`POST ${CHECKOUT}`, () => {
     await alice.post('/api/v1/workspaces').send({ name: 'bought' }).expect(201);
   });
 
-  it('is 409 for who has a subscription that goes on, and nobody is asked', async () => {
+  it('is 409 for a user with a running subscription, and asks nobody', async () => {
     const alice = await service.newcomer('has-bought');
     const subscription = new ProviderSubscription(alice.id);
     for (const status of ['active', 'past_due', 'trialing']) {
@@ -147,14 +147,14 @@ describe(`POST ${CHECKOUT}`, () => {
     await urlOf(alice);
   });
 
-  it('is open during our own trial, and for what was granted by hand', async () => {
+  it('is open during our own trial, and for grants', async () => {
     await urlOf(await service.user('buys-in-trial'));
     const alice = await service.newcomer('granted');
     await service.app.get(Subscriptions).grant(alice.id, 'active', null);
     await urlOf(alice);
   });
 
-  it('is 503 without a price, and 409 where all are active anyway', async () => {
+  it('is 503 without a price, and 409 when all users are active anyway', async () => {
     const env = { STRIPE_SECRET_KEY: KEY, STRIPE_API_BASE: provider.url };
     const alice = await service.newcomer('nothing-for-sale');
     const priceless = await startService({ beside: service, env });
@@ -169,7 +169,7 @@ describe(`POST ${CHECKOUT}`, () => {
     expect(provider.requests).toEqual([]);
   });
 
-  it('leads back to BASE_URL where nothing else is said', async () => {
+  it('leads back to BASE_URL by default', async () => {
     const env = { STRIPE_SECRET_KEY: KEY, STRIPE_API_BASE: provider.url, STRIPE_PRICE_ID: 'p' };
     const plain = await startService({ beside: service, env });
     await urlOf((await service.newcomer('leads-back')).at(plain.url));
@@ -179,7 +179,7 @@ describe(`POST ${CHECKOUT}`, () => {
 });
 
 describe(`GET ${PORTAL}`, () => {
-  it('answers the page on which a customer manages what was bought', async () => {
+  it('returns the page on which a customer manages the subscription', async () => {
     const alice = await service.newcomer('portal');
     await urlOf(alice);
     expect(await urlOf(alice, PORTAL)).toBe(`https://pay.example/billing_portal/${provider.customers[0]}`);
@@ -189,14 +189,14 @@ describe(`GET ${PORTAL}`, () => {
     });
   });
 
-  it('is for the customer of an event, too', async () => {
+  it('serves a customer that is known from an event', async () => {
     const alice = await service.newcomer('portal-by-event');
     const subscription = new ProviderSubscription(alice.id);
     await deliver(service.url, subscription.created(NOW), NOW).expect(200);
     expect(await urlOf(alice, PORTAL)).toBe(`https://pay.example/billing_portal/${subscription.customerId}`);
   });
 
-  it('is 404 for who has no customer id, and for one that the provider does not know any more', async () => {
+  it('is 404 without a customer id, and for one that the provider no longer knows', async () => {
     const alice = await service.newcomer('portal-404');
     const { body } = await alice.get(PORTAL).expect(404);
     expect(body).toEqual({ error: expect.any(String) });
@@ -209,7 +209,7 @@ describe(`GET ${PORTAL}`, () => {
 });
 
 describe('without a provider', () => {
-  it('portal and checkout are 503 with Retry-After, also for who has no customer id', async () => {
+  it('portal and checkout are 503 with Retry-After, including for a user without a customer id', async () => {
     const bare = await startService({ beside: service });
     const alice = (await service.newcomer('no-provider')).at(bare.url);
     for (const answer of [await alice.get(PORTAL).expect(503), await alice.post(CHECKOUT).expect(503)]) {
@@ -293,7 +293,7 @@ describe('a fault of the provider', () => {
     expect(provider.requests.length).toBeLessThanOrEqual(3);
   });
 
-  it('is over when it is over: a few attempts are made, with the same key', async () => {
+  it('ends with the outage: a few attempts are made, with the same key', async () => {
     const alice = await service.newcomer('fault-over');
     provider.answer = (_, response) => {
       provider.answer = undefined;
@@ -305,7 +305,7 @@ describe('a fault of the provider', () => {
     expect(provider.customers).toHaveLength(1);
   });
 
-  it('is logged without what the provider said, and the key is logged nowhere', () => {
+  it('is logged without the provider’s words, and the key is logged nowhere', () => {
     const logged = `${service.logged()}${beside.logged()}`;
     expect(logged).toContain('could not create a customer');
     expect(logged).toContain('api_key_expired');

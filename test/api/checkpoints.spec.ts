@@ -131,7 +131,7 @@ describe('POST checkpoints', () => {
     });
   });
 
-  it('marks the head as it is: 0 of an empty log, then whatever has been written', async () => {
+  it('marks the current head: 0 for an empty log, then the last write', async () => {
     const notes = await workspace();
     expect((await notes.checkpoint()).cursor).toBe(0);
     for (let i = 1; i <= 11; i++) {
@@ -273,7 +273,7 @@ describe('createdAt', () => {
     expect((await notes.checkpoints())[0]!.createdAt).toBe(createdAt);
   });
 
-  it('is UTC also of a process in another time zone', async () => {
+  it('is UTC also in a process with another time zone', async () => {
     const env = { DATA_DIR: here.dataDir, DATABASE_URL: here.database.url, TZ: 'America/St_Johns' };
     const zoned = await startProcess(env);
     try {
@@ -299,7 +299,7 @@ describe('GET checkpoints', () => {
     expect((await notes.user.get(`${notes.path}/checkpoints`).expect(200)).body).toEqual({ checkpoints: [] });
   });
 
-  it('lists the highest cursor first, numerically; of equal ones the newest first', async () => {
+  it('lists the highest cursor first, numerically, and of equal ones the newest', async () => {
     const notes = await workspace();
     const made: ListedCheckpoint[] = [];
     for (let i = 0; i < 12; i++) {
@@ -312,7 +312,7 @@ describe('GET checkpoints', () => {
     expect(listed.map(({ cursor }) => cursor)).toEqual(made.map(({ cursor }) => cursor).reverse());
   });
 
-  it('tells apart what was made within one millisecond', async () => {
+  it('orders checkpoints of one millisecond by their creation', async () => {
     const still = await startService();
     try {
       still.clock.stopAt(new Date());
@@ -325,7 +325,7 @@ describe('GET checkpoints', () => {
     }
   });
 
-  it('takes the higher cursor for the newer one, whatever the clock said', async () => {
+  it('counts the higher cursor as the newer one, whatever the clock said', async () => {
     const notes = await workspace();
     await notes.put('YQ', 'a').expect(201);
     const lower = await notes.checkpoint();
@@ -339,7 +339,7 @@ describe('GET checkpoints', () => {
 });
 
 describe('DELETE checkpoint', () => {
-  it('removes the marker alone', async () => {
+  it('removes only the marker', async () => {
     const notes = await workspace();
     await notes.put('YQ', 'one').expect(201);
     const { id } = await notes.checkpoint();
@@ -356,7 +356,7 @@ describe('DELETE checkpoint', () => {
     expectFlat(await remove(notes, id), 404);
   });
 
-  it('takes the id in capitals too: it is the same uuid', async () => {
+  it('accepts the id in capitals: it is the same uuid', async () => {
     const notes = await workspace();
     const { id } = await notes.checkpoint();
     for (const [, project] of PROJECTIONS) expect((await project(notes, id.toUpperCase())).status).toBe(200);
@@ -364,7 +364,7 @@ describe('DELETE checkpoint', () => {
     expect(await notes.checkpoints()).toEqual([]);
   });
 
-  it('lets one of several at once win, the others are 404', async () => {
+  it('lets one of several concurrent deletions win; the others are 404', async () => {
     const notes = await workspace();
     const { id } = await notes.checkpoint();
     const answers = await Promise.all([1, 2, 3, 4].map(() => remove(notes, id)));
@@ -389,13 +389,13 @@ describe('DELETE checkpoint', () => {
   });
 });
 
-describe('a checkpoint id that is none of this workspace', () => {
+describe('a checkpoint id from elsewhere', () => {
   const ROUTES: [string, (notes: TestWorkspace, id: string) => supertest.Test][] = [
     ...PROJECTIONS,
     ['DELETE', remove],
   ];
 
-  it.each(ROUTES)('is 404, byte for byte alike, and changes nothing: %s', async (_, request) => {
+  it.each(ROUTES)('is 404, with the same bytes for each, and changes nothing: %s', async (_, request) => {
     const notes = await workspace();
     await notes.put('YQ', 'a').expect(201);
     await notes.checkpoint();
@@ -429,7 +429,7 @@ describe('a checkpoint id that is none of this workspace', () => {
     expect(await stranger.checkpoints()).toHaveLength(1);
   });
 
-  it('is no way into the workspace of somebody else', async () => {
+  it('gives no access to the workspace of another user', async () => {
     const notes = await workspace();
     const { id } = await notes.checkpoint();
     const mallory = (await workspace()).user;
@@ -455,7 +455,7 @@ describe('a checkpoint id that is none of this workspace', () => {
 });
 
 describe('GET summary', () => {
-  it('says of every path touched in the window what became of it', async () => {
+  it('reports for every path touched in the window what became of it', async () => {
     const notes = await workspace();
     for (const path of ['bW9kaWZpZWQ', 'ZGVsZXRlZA', 'dW50b3VjaGVk', 'cmV2aXZlZA', 'cmVib3Ju'])
       await notes.put(path, 'before').expect(201);
@@ -491,7 +491,7 @@ describe('GET summary', () => {
     );
   });
 
-  it('upsert, delete, upsert inside one window is created', async () => {
+  it('reports upsert, delete, upsert inside one window as created', async () => {
     const notes = await workspace();
     await notes.put('YQ', 'one').expect(201);
     await notes.delete('YQ').expect(200);
@@ -521,7 +521,7 @@ describe('GET summary', () => {
     expect(await summary(notes, last.id)).toMatchObject({ fromCursor: 2, toCursor: 3 });
   });
 
-  it('takes fromCursor from 0 to its own cursor', async () => {
+  it('accepts fromCursor from 0 to its own cursor', async () => {
     const notes = await workspace();
     for (const path of ['YQ', 'Yg', 'Yw']) await notes.put(path, path).expect(201);
     const { id } = await notes.checkpoint();
@@ -564,7 +564,7 @@ describe('GET summary', () => {
 });
 
 describe('GET restore-manifest', () => {
-  it('says of every path what brings it back: restore, delete or noop', async () => {
+  it('reports for every path how to bring it back: restore, delete or noop', async () => {
     const notes = await workspace();
     for (const path of ['Y2hhbmdlZA', 'ZGVsZXRlZA', 'c2FtZQ', 'cmV2aXZlZA', 'Z29uZQ', 'YmFjaw'])
       await notes.put(path, 'at the checkpoint').expect(201);
@@ -623,7 +623,7 @@ describe('GET restore-manifest', () => {
     );
   });
 
-  it('of an empty log deletes everything, and is empty when nothing is alive', async () => {
+  it('deletes everything for an empty log, and is empty when nothing is alive', async () => {
     const notes = await workspace();
     const { id } = await notes.checkpoint();
     expect(await manifest(notes, id)).toEqual({ expectedHeadCursor: 0, entries: [] });
@@ -638,7 +638,7 @@ describe('GET restore-manifest', () => {
     expect(await manifest(notes, id)).toEqual({ expectedHeadCursor: 4, entries: [] });
   });
 
-  it('moves expectedHeadCursor with every write, and with nothing else', async () => {
+  it('changes expectedHeadCursor with every write, and with nothing else', async () => {
     const notes = await workspace();
     await notes.put('YQ', 'a').expect(201);
     const { id } = await notes.checkpoint();
@@ -655,7 +655,7 @@ describe('GET restore-manifest', () => {
     expect(await head()).toBe(4);
   });
 
-  it('applied as it stands, gives the contents of the checkpoint and nothing else', async () => {
+  it('leads to the contents of the checkpoint and nothing else when it is applied', async () => {
     const notes = await workspace();
     for (const path of ['YQ', 'Yg', 'Yw', 'ZA']) await notes.put(path, `${path} then`).expect(201);
     const { id } = await notes.checkpoint();
@@ -681,7 +681,7 @@ describe('GET restore-manifest', () => {
 });
 
 describe('GET note-state', () => {
-  it('is the version that the path had at the checkpoint, whatever came later', async () => {
+  it('returns the version that the path had at the checkpoint, whatever came later', async () => {
     const notes = await workspace();
     await notes.put('YQ', 'one').expect(201);
     const first = await notes.checkpoint();
@@ -698,7 +698,7 @@ describe('GET note-state', () => {
     }
   });
 
-  it('is absent when the path was deleted, not yet created or never seen', async () => {
+  it('reports absent for a path that was deleted, not yet created or never seen', async () => {
     const notes = await workspace();
     await notes.put('Z29uZQ', 'gone').expect(201);
     await notes.delete('Z29uZQ').expect(200);
@@ -780,7 +780,7 @@ describe('projections at once', () => {
 
   const inFlight = (): number => service.app.get(InFlightRequests).count;
 
-  it('are computed one at a time for large logs, whatever the window; those of small ones do not wait', async () => {
+  it('are computed one at a time for large logs, whatever the window; those of small logs do not wait', async () => {
     const large = await workspace();
     const run = (sql: string, values: unknown[]): Promise<unknown> => service.database.query(sql, values);
     await insertLargeLog(run, large.id, { files: 501, changes: 1002 });
@@ -809,7 +809,7 @@ describe('projections at once', () => {
     }
   });
 
-  it('leave connections for everybody else, also those of small logs', async () => {
+  it('leave connections for all others, including those of small logs', async () => {
     const notes = await workspace();
     await notes.put('YQ', 'a').expect(201);
     const { id } = await notes.checkpoint();
@@ -868,7 +868,7 @@ describe('a compacted log', () => {
     await remove(notes, id).expect(200);
   });
 
-  it('is pulled from the floor on: 409 below it', async () => {
+  it('is pulled from the floor on, and is 409 below it', async () => {
     const notes = await workspace();
     for (const content of ['a', 'b', 'c', 'd']) await notes.put('YQ', content);
     await compact(notes, 3);
@@ -895,7 +895,7 @@ describe('legacy rows', () => {
     return { notes, id };
   }
 
-  it('a version without its cursor is no version of the checkpoint, but the head it is', async () => {
+  it('do not count a version without its cursor as a version of the checkpoint, only as the head', async () => {
     const { notes, id } = await legacy('UPDATE versions SET change_cursor = NULL WHERE workspace_id = $1');
     const kept = await idOf(notes, 'kept');
     for (const path of ['kept', 'changed', 'gone'])
@@ -915,7 +915,7 @@ describe('legacy rows', () => {
     expect((await summary(notes, id)).entries).toHaveLength(3); // of the log alone
   });
 
-  it('a change without a version row has a null id, and its path the right op', async () => {
+  it('give a change without a version row a null id, and its path the right op', async () => {
     const { notes, id } = await legacy('DELETE FROM versions WHERE workspace_id = $1');
     for (const path of ['kept', 'changed', 'gone'])
       expect(await noteState(notes, id, path)).toEqual({ versionId: null });
@@ -933,7 +933,7 @@ describe('legacy rows', () => {
     await notes.user.get(`${notes.file('kept')}/versions`).expect(404);
   });
 
-  it('a head without a version row has a null id to be deleted from', async () => {
+  it('give a head without a version row a null id to be deleted from', async () => {
     const notes = await workspace();
     const { id } = await notes.checkpoint();
     await notes.put('YQ', 'new').expect(201);
@@ -975,7 +975,7 @@ describe('access', () => {
     await expectAll(reads(notes, id), 200);
   });
 
-  it('needs documents:write to create and delete, documents:read to read, neither implies the other', async () => {
+  it('needs documents:write to create and delete, documents:read to read; neither implies the other', async () => {
     const notes = await workspace();
     await notes.put('YQ', 'a').expect(201);
     const { id } = await notes.checkpoint();
@@ -1001,7 +1001,7 @@ describe('access', () => {
 });
 
 describe('a deleted workspace', () => {
-  it('has no projections from then on, also for a request that was let in before: none says that all files go', async () => {
+  it('has no projections from then on, including for a request let in before: none claims that all files are deleted', async () => {
     const notes = await workspace();
     await notes.put('YQ', 'a').expect(201);
     const { id } = await notes.checkpoint();
@@ -1017,7 +1017,7 @@ describe('a deleted workspace', () => {
       await expect(project()).rejects.toMatchObject({ status: 404 });
   });
 
-  it('takes its checkpoints with it, however many, and no others', async () => {
+  it('removes all of its checkpoints, and no others', async () => {
     const notes = await workspace();
     await notes.put('YQ', 'a').expect(201);
     const { id } = await notes.checkpoint();

@@ -109,10 +109,10 @@ describe('POST /api/v1/devices', () => {
   });
 });
 
-describe('the thousandth device', () => {
+describe('the limit of 1,000 devices', () => {
   const ONE_MORE = { name: 'One more', platform: 'linux' };
 
-  it('is the last, however many come at once to whichever instance; there is room again when one goes', async () => {
+  it('holds for concurrent registrations on all instances; a removal makes room for another', async () => {
     const [alice, bob] = [await service.user('collector'), await service.user('modest')];
     await service.database.query(
       `INSERT INTO devices (id, user_id, name, platform, created_at)
@@ -145,7 +145,7 @@ describe('the thousandth device', () => {
 });
 
 describe('GET /api/v1/devices', () => {
-  it("lists the user's own in the order of their registration, in snake_case", async () => {
+  it('lists the user’s own devices in the order of their registration, in snake_case', async () => {
     const [alice, bob] = [await service.user('list-alice'), await service.user('list-bob')];
     service.clock.stopAt(new Date('2026-05-01T10:00:00.123Z'));
     const first = await registered(alice, 'Laptop', 'linux');
@@ -174,7 +174,7 @@ describe('DELETE /api/v1/devices/:id', () => {
     await alice.delete(`${DEVICES}/${gone}`).expect(404);
   });
 
-  it("finds another user's no more than one that is not there", async () => {
+  it('treats the device of another user as one that does not exist', async () => {
     const [alice, bob] = [await service.user('own'), await service.user('other')];
     const id = await registered(alice);
     for (const one of [id, randomUUID(), 'no-uuid', `${id}0`, '%00', "'"]) {
@@ -184,7 +184,7 @@ describe('DELETE /api/v1/devices/:id', () => {
     expect(await listed(alice)).toHaveLength(1);
   });
 
-  it('takes its push subscriptions along in all workspaces of the user, and no others', async () => {
+  it('removes its push subscriptions in all workspaces of the user, and no others', async () => {
     const [alice, bob] = [await service.user('unsubscribing'), await service.user('bystander')];
     const [one, two, bobs] = [await alice.workspace(), await alice.workspace(), await bob.workspace()];
     const [gone, kept] = [await registered(alice), await registered(alice)];
@@ -199,7 +199,7 @@ describe('DELETE /api/v1/devices/:id', () => {
     expect(await subscribedDevices(bobs.id)).toEqual([gone]);
   });
 
-  it("leaves everything as it is when it is another user's", async () => {
+  it('changes nothing for the device of another user', async () => {
     const [alice, bob] = [await service.user('victim'), await service.user('attacker')];
     const workspace = await alice.workspace();
     const id = await registered(alice);
@@ -232,7 +232,7 @@ describe('a personal access token', () => {
     await token.delete(`${DEVICES}/push-subscription/${randomUUID()}/phone`).expect(403);
   });
 
-  it("that is bound to a workspace sees the user's devices, which belong to none, and deletes none", async () => {
+  it('sees the user’s devices when bound to a workspace, and deletes none', async () => {
     const alice = await service.user('bound');
     const token = await holder(alice, { workspaceId: (await alice.workspace()).id });
     const ids = [await registered(alice), await registered(token)];
@@ -275,12 +275,12 @@ describe('GET /api/v1/devices/vapid-public-key', () => {
   });
 });
 
-describe('noting that a device was seen', () => {
+describe('the last-seen time of a device', () => {
   const MINUTE_MS = 60_000;
   const lastSeen = async (user: TestUser): Promise<(string | null)[]> =>
     (await listed(user)).map((device) => device.last_seen_at);
 
-  it('writes the time at most once a minute, whichever instance sees it', async () => {
+  it('is written at most once a minute, whichever instance sees it', async () => {
     const alice = await service.user('seen');
     const id = await registered(alice);
     const other = await startService({ beside: service });
@@ -321,7 +321,7 @@ describe('noting that a device was seen', () => {
     });
   });
 
-  it("passes over what is no registered device of the user, another's included", async () => {
+  it('is not written for an unregistered device or another user’s', async () => {
     const [alice, bob] = [await service.user('seen-alice'), await service.user('seen-bob')];
     const id = await registered(alice);
     const devices = service.app.get(Devices);
@@ -331,7 +331,7 @@ describe('noting that a device was seen', () => {
     expect(await lastSeen(alice)).toEqual([null]);
   });
 
-  it('never fails', async () => {
+  it('never makes a request fail', async () => {
     const alice = await service.user('seen-failing');
     const id = await registered(alice);
     await service.database.query('ALTER TABLE devices RENAME TO elsewhere');
@@ -344,7 +344,7 @@ describe('noting that a device was seen', () => {
 });
 
 describe('the names of devices', () => {
-  it("are those of the user's registered ones", async () => {
+  it('are those of the user’s registered ones', async () => {
     const [alice, bob] = [await service.user('named'), await service.user('stranger')];
     const [laptop, phone, bobs] = [
       await registered(alice, 'Laptop'),
@@ -365,8 +365,8 @@ describe('a device id', () => {
   });
 });
 
-describe('a user who goes', () => {
-  it('takes the devices along', async () => {
+describe('a deleted user', () => {
+  it('leaves no device behind', async () => {
     const alice = await service.newcomer('leaving');
     const id = await registered(alice);
     await service.database.query('DELETE FROM users WHERE id = $1', [alice.id]);

@@ -52,7 +52,7 @@ describe('a refusal that comes before the body', () => {
     },
   );
 
-  it('reaches a slow client that goes on sending, and not one that hardly does', async () => {
+  it('reaches a slow client that goes on sending, and not one that hardly sends', async () => {
     const inFlight = service.app.get(InFlightRequests);
     const slowly = (bytes: number, connection: string): Promise<RawAnswer> => {
       const pieces = Array.from({ length: SECONDS }, () => Buffer.alloc(bytes));
@@ -68,7 +68,7 @@ describe('a refusal that comes before the body', () => {
     await eventually(async () => expect(await inFlight.connections()).toBe(0));
   });
 
-  it('leaves the connection to the next request once the body has come', async () => {
+  it('leaves the connection usable for the next request once the body has come', async () => {
     const socket = openSocket(service.url);
     const body = Buffer.alloc(200 * KIB);
     const next = 'GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';

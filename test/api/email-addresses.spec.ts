@@ -87,7 +87,7 @@ describe.each(ADDRESSES)('%j', (address, isOne) => {
   });
 });
 
-it('looks after accounts whose address is from before the rule', async () => {
+it('accounts with an address from before the rule stay manageable', async () => {
   await service.database.query(
     `INSERT INTO users (email, name, email_verified, created_at, updated_at) VALUES ('jörg@example.org', 'Jörg', false, now(), now())`,
   );

@@ -94,7 +94,7 @@ describe('an address that is not served', () => {
     expectFlat(await sendRaw(service.url, { method, path }), 404, 'not found');
   });
 
-  it('is 404 with a bearer too', async () => {
+  it('is 404 with a bearer as well', async () => {
     const alice = await service.newcomer('alice-nowhere');
     expectFlat(await alice.get('/api/v1/nope'), 404, 'not found');
   });
@@ -104,7 +104,7 @@ describe('an address that is not served', () => {
     async (path) => expectFlat(await sendRaw(service.url, { method: 'GET', path }), 400),
   );
 
-  it('is refused flat when it is too long', async () => {
+  it('is a flat error when it is too long', async () => {
     const answer = await sendRaw(service.url, { method: 'GET', path: `/${'a'.repeat(20_000)}` });
     expect([414, 431]).toContain(answer.status);
     expectFlat(answer, answer.status);
@@ -112,7 +112,7 @@ describe('an address that is not served', () => {
   });
 });
 
-describe('what is no HTTP', () => {
+describe('malformed HTTP', () => {
   const head = (lines: string): string => `GET /health HTTP/1.1\r\nConnection: close\r\n${lines}\r\n\r\n`;
 
   it.each([
@@ -145,7 +145,7 @@ describe('what is no HTTP', () => {
     expectFlat(await sendRaw(service.url, { method: 'GET', path: '/health', headers: many }), 431);
   });
 
-  it('is a flat 417 when it expects what nobody offers', async () => {
+  it('is a flat 417 for an expectation that is not offered', async () => {
     const headers = { Expect: 'a-miracle' };
     expectFlat(
       await sendRaw(service.url, { method: 'POST', path: '/api/v1/workspaces', headers, body: '{}' }),
@@ -188,7 +188,7 @@ describe('a JSON body', () => {
     expectFlat(await post(alice, PATH, body), 400);
   });
 
-  it('that is empty counts as an empty object: validation says what is missing', async () => {
+  it('counts as an empty object when it is empty: validation says what is missing', async () => {
     expectFlat(await alice.post(PATH), 400, expect.stringContaining('name'));
     expectFlat(await post(alice, PATH, '{}'), 400, expect.stringContaining('name'));
   });
@@ -203,7 +203,7 @@ describe('a JSON body', () => {
     expectFlat(await post(alice, PATH, objects), 400, 'the request body is nested too deeply');
   });
 
-  it('500,000 levels deep is 400, and the service goes on', async () => {
+  it('is 400 with 500,000 levels, and the service goes on', async () => {
     expectFlat(await post(alice, PATH, nested(500_000)), 400, 'the request body is nested too deeply');
     expectFlat(await post(alice, PATH, '['.repeat(MIB)), 400);
     const workspace = await alice.workspace();
@@ -222,7 +222,7 @@ describe('a JSON body', () => {
     expect(({} as Record<string, unknown>).isAdmin).toBeUndefined();
   });
 
-  it('with half a surrogate pair in a text is 400', async () => {
+  it('is 400 with half a surrogate pair in a text', async () => {
     expectFlat(await post(alice, PATH, '{"name":"a\\ud800"}'), 400);
     expectFlat(await post(alice, PATH, '{"name":"x","a":[{"b":"\\udc00a"}]}'), 400);
     expect((await post(alice, PATH, '{"name":"\\ud83d\\uddd2"}')).body.name).toBe('🗒');
@@ -230,7 +230,7 @@ describe('a JSON body', () => {
     expectFlat(await devLogin.set('X-Dev-Login-Key', DEV_LOGIN_KEY), 400);
   });
 
-  it('with NUL in a text is 400, never 500, whichever the route', async () => {
+  it('is 400 with NUL in a text, never 500, on every route', async () => {
     const workspace = await alice.workspace();
     const nul = 'a\u0000b';
     const change = { encryptedPath: nul, action: 'delete' };
@@ -267,11 +267,11 @@ describe('a JSON body', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 413 /);
   });
 
-  it('under an encoding is a flat 415', async () => {
+  it('is a flat 415 under a content encoding', async () => {
     expectFlat(await post(alice, PATH, '{"name":"x"}').set('Content-Encoding', 'gzip'), 415);
   });
 
-  it('is read whatever its Content-Type says, unless that is nonsense', async () => {
+  it('is read under any Content-Type that is well-formed', async () => {
     const headers = { Authorization: `Bearer ${alice.token}` };
     const body = '{"name":"x"}';
     for (const type of [
@@ -311,7 +311,7 @@ describe('the order of checks', () => {
     expectFlat(await post(paying, `${workspace.path}/sync/push`, BROKEN), 400);
   });
 
-  it('bearer, ownership, path and headers before the file itself', async () => {
+  it('goes from bearer, ownership, path and headers to the file itself', async () => {
     const alice = await service.user('order-alice');
     const workspace = await alice.workspace();
     const absent = workspace.file('YWJzZW50');
@@ -322,7 +322,7 @@ describe('the order of checks', () => {
     expectFlat(await alice.delete(absent).set('X-Device-Id', 'laptop'), 404, 'file not found');
   });
 
-  it('validation before conflict, body before precondition', async () => {
+  it('puts validation before conflict, and the body before the precondition', async () => {
     const alice = await service.user('order-conflict');
     const workspace = await alice.workspace();
     await workspace.put('YQ', 'a').expect(201);
@@ -334,7 +334,7 @@ describe('the order of checks', () => {
 });
 
 describe('X-Request-Id', () => {
-  it('is on every answer, another one each time, and never the one of the client', async () => {
+  it('is on every answer, new each time, and never chosen by the client', async () => {
     const alice = await service.user('alice-ids');
     const workspace = await alice.workspace();
     await workspace.put('YQ', 'a').expect(201);
@@ -396,8 +396,8 @@ describe('X-Request-Id', () => {
   });
 });
 
-describe('a request whose client goes', () => {
-  it('leads to one line too, without a status when there was none', async () => {
+describe('a request whose client disconnects', () => {
+  it('has one log line, without a status when there was no answer', async () => {
     const workspace = await (await service.user('leaver')).workspace();
     const lines = (): LogLine[] =>
       logLines(service).filter(({ msg, req }) => msg === 'request' && req?.url === workspace.file('bGVmdA'));
@@ -410,7 +410,7 @@ describe('a request whose client goes', () => {
     expect(lines()[0]).not.toHaveProperty('status');
   });
 
-  it('has the status that it was told, when the answer had begun', async () => {
+  it('has the status that the client was told, when the answer had begun', async () => {
     const workspace = await (await service.user('late-leaver')).workspace();
     await workspace.put('bGFyZ2U', Buffer.alloc(8 * 1024 * 1024, 1)).expect(201);
     const socket = openSocket(service.url);
@@ -429,7 +429,7 @@ describe('a request whose client goes', () => {
   });
 });
 
-describe('answers that nobody reads', () => {
+describe('unread answers', () => {
   /** Requests whose answers wait behind a download that nobody reads; with two such pages Node.js reads no further. */
   async function hoard(): Promise<Socket> {
     const inFlight = service.app.get(InFlightRequests);
@@ -448,7 +448,7 @@ describe('answers that nobody reads', () => {
     return socket;
   }
 
-  it('are over when their connection ends, all of them, with a line in the log each', async () => {
+  it('end with their connection, all of them, with one log line each', async () => {
     const lines = (): LogLine[] => logLines(service).filter(({ req }) => req?.url === '/openapi.json');
     const before = lines().length;
     const socket = await hoard();
@@ -458,7 +458,7 @@ describe('answers that nobody reads', () => {
     expect(lines().length - before).toBe(begun - 1); // the download has its own
   });
 
-  it('are cut off, those of the connection with most of them first, and never a download that is read slowly', async () => {
+  it('are cut off, largest connection first, and never a download that is read slowly', async () => {
     const inFlight = service.app.get(InFlightRequests);
     const workspace = await (await service.user('slow-reader')).workspace();
     const path = workspace.file('c2xvdw');
@@ -522,7 +522,7 @@ describe('a fault of the service', () => {
     expect(line?.err?.stack).toMatch(/\n\s+at /);
   }
 
-  it('is a 500 that says nothing, and the log has its cause under the request id', async () => {
+  it('is a 500 that reveals nothing, and the log has its cause under the request id', async () => {
     const alice = await broken.user('alice');
     const workspace = await alice.workspace();
     await workspace.put('YQ', 'a').expect(201);
@@ -543,7 +543,7 @@ describe('a fault of the service', () => {
     expect((await workspace.get('YQ').expect(200)).body).toEqual(Buffer.from('a'));
   });
 
-  it('is the same behind the identity mount: never 401, which would sign a client out', async () => {
+  it('is a 500 behind the identity mount: never 401, which would sign a client out', async () => {
     const body = { email: 'fault@example.org', name: 'Fault', password: 'a long enough password' };
     const signUp = (): supertest.Test => supertest(broken.url).post('/api/auth/sign-up/email').send(body);
     const { headers } = await signUp().expect(200);
@@ -602,7 +602,7 @@ describe('while PostgreSQL is away', () => {
     expect(Number(answer.headers['retry-after'])).toBeGreaterThanOrEqual(1);
   }
 
-  it('everything that needs it is 503 with Retry-After, nothing is half-written, and it goes on by itself', async () => {
+  it('every route that needs it is 503 with Retry-After, nothing is half-written, and the service recovers by itself', async () => {
     const alice = await linked.user('alice');
     const workspace = await alice.workspace();
     await workspace.put('YQ', 'a').expect(201);
@@ -641,7 +641,7 @@ describe('while PostgreSQL is away', () => {
     expect((await workspace.get('YQ').expect(200)).body).toEqual(Buffer.from('a'));
   });
 
-  it('a write whose connection is terminated is 503 and has not happened; the retry lands', async () => {
+  it('a write is 503 and has not happened when its connection is terminated; the retry succeeds', async () => {
     const workspace = await (await service.user('alice-terminated')).workspace();
     const before = await footprint(service, workspace.id);
     const holder = new pg.Client(service.database.url);
@@ -674,7 +674,7 @@ describe('secrets', () => {
   /** A word that must not turn up: unlike anything else, and easy to look for. */
   const canary = (name: string): string => `canary-${name}-${randomUUID().replaceAll('-', '')}`;
 
-  it('stand in no line of the log, whatever the route and however it fails', async () => {
+  it('appear in no log line, whatever the route and the failure', async () => {
     const devLoginKey = canary('dev-login-key');
     const authSecret = canary('auth-secret');
     const own = await startService({ env: { DEV_LOGIN_KEY: devLoginKey, AUTH_SECRET: authSecret } });
@@ -802,7 +802,7 @@ describe('secrets', () => {
     }
   });
 
-  it('that are tokens stand in no line by another name, in no path and in no message', async () => {
+  it('appear as tokens in no line by another name, in no path and in no message', async () => {
     const rest = randomBytes(32).toString('base64url');
     const { token: jwt } = await service.newcomer('alice-tokens');
     const workspace = await (await service.user('alice-tokens')).workspace();
@@ -826,7 +826,7 @@ describe('secrets', () => {
     for (const part of jwt.split('.')) expect(service.logged()).not.toContain(part);
   });
 
-  it('and the address itself come back in no error', async () => {
+  it('do not come back in any error, nor does the address itself', async () => {
     const alice = await service.user('alice-echo');
     const workspace = await alice.workspace();
     const word = canary('echo');

@@ -106,7 +106,7 @@ describe('PUT file', () => {
     });
   });
 
-  it('is 200 for a path that exists: same id, version + 1', async () => {
+  it('is 200 for an existing path: same id, version + 1', async () => {
     const notes = await workspace();
     const first = await notes.put('bm90ZQ', 'first').expect(201);
     const second = await notes.put('bm90ZQ', 'second', 'phone').expect(200);
@@ -136,7 +136,7 @@ describe('PUT file', () => {
     expect(await notes.status()).toEqual({ cursor: 1, fileCount: 1 });
   });
 
-  it('an older content again is a new version', async () => {
+  it('stores an older content as a new version', async () => {
     const notes = await workspace();
     await notes.put('bm90ZQ', 'a').expect(201);
     await notes.put('bm90ZQ', 'b').expect(200);
@@ -156,7 +156,7 @@ describe('PUT file', () => {
     expect(await notes.status()).toEqual({ cursor: 3, fileCount: 1 });
   });
 
-  it('takes the same content under two paths for two files', async () => {
+  it('stores the same content under two paths as two files', async () => {
     const notes = await workspace();
     const one = await notes.put('YQ', 'same').expect(201);
     const two = await notes.put('Yg', 'same').expect(201);
@@ -204,7 +204,7 @@ describe('a body', () => {
     }
   });
 
-  it('above MAX_FILE_BYTES is 413 and stores nothing, declared or chunked', async () => {
+  it('is 413 above MAX_FILE_BYTES and stores nothing, declared or chunked', async () => {
     const notes = await workspace();
     const content = randomBytes(MAX_FILE_BYTES + 1);
     await expectNothingStored(notes, async () => {
@@ -213,7 +213,7 @@ describe('a body', () => {
     });
   });
 
-  it('declared as too large is refused before it is sent', async () => {
+  it('is refused before it is sent when it is declared as too large', async () => {
     const notes = await workspace();
     const headers = {
       ...headersOf(notes, ''),
@@ -223,7 +223,7 @@ describe('a body', () => {
     expectFlat(await sendRaw(service.url, { method: 'PUT', path: notes.file('YQ'), headers }), 413);
   });
 
-  it('is taken after 100-continue', async () => {
+  it('is accepted after 100-continue', async () => {
     const notes = await workspace();
     expect((await putRaw(notes, 'YQ', 'body', { Expect: '100-continue' })).status).toBe(201);
   });
@@ -254,7 +254,7 @@ describe('a body', () => {
   );
 });
 
-describe('an upload that does not keep its word', () => {
+describe('an upload whose length is wrong', () => {
   const CONTENT = randomBytes(200_000);
 
   it.each([
@@ -312,7 +312,7 @@ describe('an upload that does not keep its word', () => {
     });
   });
 
-  it('gets 400 for chunks that are none', async () => {
+  it('gets 400 for malformed chunks', async () => {
     const notes = await workspace();
     await expectNothingStored(notes, async () => {
       const socket = openSocket(service.url);
@@ -381,7 +381,7 @@ describe('the headers of an upload', () => {
     expect((await notes.log())[0]!.changedByDevice).toBe(device);
   });
 
-  it('take any Content-Type or none: the bytes are opaque', async () => {
+  it('accept any Content-Type or none: the bytes are opaque', async () => {
     const notes = await workspace();
     for (const type of ['application/json', 'text/plain; charset=utf-8', 'multipart/form-data', undefined]) {
       const content = `{"${type}":`;
@@ -415,7 +415,7 @@ describe('the headers of an upload', () => {
 });
 
 describe('an encrypted path', () => {
-  it('of 4,096 characters is as good as any', async () => {
+  it('may have 4,096 characters', async () => {
     const notes = await workspace();
     const longest = `${'a'.repeat(4094)}==`;
     await notes.put(longest, 'long').expect(201);
@@ -467,7 +467,7 @@ describe('an encrypted path', () => {
     });
   });
 
-  it('of nothing is no file: 4xx', async () => {
+  it('is 4xx when empty', async () => {
     const notes = await workspace();
     await notes.put('YQ', 'a').expect(201);
     await expectNothingStored(notes, async () => {
@@ -495,7 +495,7 @@ describe('a conditional upload', () => {
   const tag = (content: string): string => `"${sha256(content)}"`;
   const other = tag('something else');
 
-  it('with If-Match lands on that very head only', async () => {
+  it('replaces only the head that If-Match names', async () => {
     const notes = await workspace();
     await notes.put('YQ', 'one').expect(201);
     await notes.put('YQ', 'two').set('If-Match', tag('one')).expect(200);
@@ -506,7 +506,7 @@ describe('a conditional upload', () => {
     expect((await notes.get('YQ').expect(200)).body).toEqual(Buffer.from('two'));
   });
 
-  it('with If-Match takes a list, and * for whatever is there', async () => {
+  it('accepts a list in If-Match, and * for any head', async () => {
     const notes = await workspace();
     await notes.put('YQ', 'one').expect(201);
     await notes
@@ -520,7 +520,7 @@ describe('a conditional upload', () => {
       .expect(412);
   });
 
-  it('with If-Match never lands where nothing is live', async () => {
+  it('never replaces a deleted or missing file with If-Match', async () => {
     const notes = await workspace();
     await notes.put('Z29uZQ', 'gone').expect(201);
     await notes.delete('Z29uZQ').expect(200);
@@ -532,7 +532,7 @@ describe('a conditional upload', () => {
     });
   });
 
-  it('with a weak If-Match never lands: weak tags name no version', async () => {
+  it('never replaces anything with a weak If-Match: weak tags name no version', async () => {
     const notes = await workspace();
     await notes.put('YQ', 'one').expect(201);
     await expectNothingStored(notes, async () => {
@@ -546,7 +546,7 @@ describe('a conditional upload', () => {
       .expect(200);
   });
 
-  it('with If-None-Match: * lands only where nothing is live', async () => {
+  it('creates only with If-None-Match: *', async () => {
     const notes = await workspace();
     await notes.put('YQ', 'one').set('If-None-Match', '*').expect(201);
     await expectNothingStored(notes, async () => {
@@ -557,7 +557,7 @@ describe('a conditional upload', () => {
     expect(revived.body.version).toBe(2);
   });
 
-  it('is 200 when it is a retry of what landed', async () => {
+  it('is 200 when it repeats an upload that succeeded', async () => {
     const notes = await workspace();
     const created = await notes.put('YQ', 'one').set('If-None-Match', '*').expect(201);
     const again = await notes.put('YQ', 'one').set('If-None-Match', '*').expect(200);
@@ -673,7 +673,7 @@ describe.each([
     expectSameBytes(body, content);
   });
 
-  it('honours If-Range for this very version only', async () => {
+  it('honours If-Range for this version only', async () => {
     const Range = 'bytes=0-9';
     expect((await get({ Range, 'If-Range': etag }).expect(206)).body).toEqual(content.subarray(0, 10));
     for (const other of ['"other"', `W/${etag}`, new Date().toUTCString(), 'nonsense']) {
@@ -732,7 +732,7 @@ describe('GET file', () => {
     expect(headers.etag).toBe(`"${sha256('three')}"`);
   });
 
-  it('answers an empty file with nothing, and any range of it with 416', async () => {
+  it('answers an empty file with no bytes, and any range of it with 416', async () => {
     const notes = await workspace();
     await notes.put('ZW1wdHk', '').expect(201);
     const { body, headers } = await notes.get('ZW1wdHk').expect(200);
@@ -744,7 +744,7 @@ describe('GET file', () => {
     }
   });
 
-  it('is 404 for a path that never was or is deleted, as is HEAD', async () => {
+  it('is 404 for an unknown or deleted path, as is HEAD', async () => {
     const notes = await workspace();
     await notes.put('Z29uZQ', 'gone').expect(201);
     await notes.delete('Z29uZQ').expect(200);
@@ -789,7 +789,7 @@ describe('with INLINE_BLOB_BYTES=0', () => {
   afterAll(() => storeOnly.close());
 
   it.each([0, 1, 1000, MIB + 1])(
-    'a body of %d bytes is in the store, and any instance reads it',
+    'stores a body of %d bytes in the store, and any instance reads it',
     async (size) => {
       const notes = await workspace();
       const there = notes.as(notes.user.at(storeOnly.url));
@@ -808,7 +808,7 @@ describe('with INLINE_BLOB_BYTES=0', () => {
 });
 
 describe('DELETE file', () => {
-  it('takes the file out of every view and keeps its versions', async () => {
+  it('removes the file from every view and keeps its versions', async () => {
     const notes = await workspace();
     await notes.put('YQ', 'one').expect(201);
     await notes.put('YQ', 'second').expect(200);
@@ -831,7 +831,7 @@ describe('DELETE file', () => {
     });
   });
 
-  it('is 404 for what is not there, or not any more', async () => {
+  it('is 404 for an unknown and for a deleted file', async () => {
     const notes = await workspace();
     await notes.put('YQ', 'one').expect(201);
     await notes.delete('YQ').expect(200);
@@ -842,7 +842,7 @@ describe('DELETE file', () => {
     expect((await notes.status()).cursor).toBe(2);
   });
 
-  it('of one file by many at once is one deletion', async () => {
+  it('is one deletion for many concurrent requests', async () => {
     const notes = await workspace();
     await notes.put('YQ', 'one').expect(201);
     const answers = await Promise.all(Array.from({ length: 8 }, (_, n) => notes.delete('YQ', `device-${n}`)));
@@ -900,7 +900,7 @@ describe('GET files', () => {
     expect(body).toEqual({ files: [] });
   });
 
-  it('has the file again once it is revived, with its first id and creation time', async () => {
+  it('lists a revived file again, with its first id and creation time', async () => {
     const notes = await workspace();
     await notes.put('YQ', 'one').expect(201);
     const [before] = await notes.list();
@@ -937,30 +937,33 @@ describe('GET files, many of them', () => {
     return pages;
   }
 
-  it.each([999, 1000, 1111, 3333])('has each live one of %d once, in the order of the ids', async (count) => {
-    const notes = await withFiles(count, 8);
-    const rows = await service.database.query<
-      Record<string, unknown> & { created_at: Date; updated_at: Date }
-    >(
-      `SELECT id, encrypted_path, content_hash, encrypted_size::int, version, created_at, updated_at
+  it.each([999, 1000, 1111, 3333])(
+    'lists each live one of %d once, in the order of the ids',
+    async (count) => {
+      const notes = await withFiles(count, 8);
+      const rows = await service.database.query<
+        Record<string, unknown> & { created_at: Date; updated_at: Date }
+      >(
+        `SELECT id, encrypted_path, content_hash, encrypted_size::int, version, created_at, updated_at
        FROM files WHERE workspace_id = $1 AND NOT is_deleted ORDER BY id`,
-      [notes.id],
-    );
-    const files = rows.map((row) => ({
-      ...row,
-      created_at: row.created_at.toISOString(),
-      updated_at: row.updated_at.toISOString(),
-    }));
-    expect(files).toHaveLength(count - Math.floor(count / 10));
-    const pages = countPages();
-    const { text, headers } = await notes.user.get(`${notes.path}/files`).expect(200);
-    pages.stop();
-    expect(pages.count).toBe(1 + Math.floor(files.length / 1000));
-    expect(headers['content-type']).toBe('application/json; charset=utf-8');
-    expect(text === JSON.stringify({ files })).toBe(true);
-  });
+        [notes.id],
+      );
+      const files = rows.map((row) => ({
+        ...row,
+        created_at: row.created_at.toISOString(),
+        updated_at: row.updated_at.toISOString(),
+      }));
+      expect(files).toHaveLength(count - Math.floor(count / 10));
+      const pages = countPages();
+      const { text, headers } = await notes.user.get(`${notes.path}/files`).expect(200);
+      pages.stop();
+      expect(pages.count).toBe(1 + Math.floor(files.length / 1000));
+      expect(headers['content-type']).toBe('application/json; charset=utf-8');
+      expect(text === JSON.stringify({ files })).toBe(true);
+    },
+  );
 
-  it('waits for a client that does not read, and stops when it goes', async () => {
+  it('waits for a slow client, and stops when it disconnects', async () => {
     const notes = await withFiles(20_000, 4000); // 18 pages, 80 MB: more than the sockets' buffers take
     const pages = countPages();
     const socket = openSocket(service.url);
@@ -979,7 +982,7 @@ describe('GET files, many of them', () => {
     expect(pages.count).toBeLessThanOrEqual(before + 1);
   });
 
-  it('ends the connection when the database fails between two pages, and answers flatly when it fails before', async () => {
+  it('ends the connection when the database fails between two pages, and answers a flat error when it fails before', async () => {
     const notes = await withFiles(2500, 8);
     const database = service.app.get(Database);
     const run = database.run.bind(database);
@@ -1000,7 +1003,7 @@ describe('GET files, many of them', () => {
     }
   });
 
-  it('breaks off when the workspace goes between two pages: a part never looks like all of them', async () => {
+  it('breaks off when the workspace is deleted between two pages: a part never looks like the whole list', async () => {
     const notes = await withFiles(2500, 8);
     const database = service.app.get(Database);
     const run = database.run.bind(database);
@@ -1028,7 +1031,7 @@ describe('GET files, many of them', () => {
 });
 
 describe('the order of checks', () => {
-  it('comes to the headers and the path last, and to the body after them', async () => {
+  it('puts the headers and the path last, and the body after them', async () => {
     const notes = await workspace();
     const stranger = notes.as(await service.user(`files-stranger-${++names}`));
     const bad = { 'X-Device-Id': '', 'X-Content-Hash': 'x' };
@@ -1043,7 +1046,7 @@ describe('the order of checks', () => {
     expectFlat(answerOf(answer), 400);
   });
 
-  it('lets a client that is refused early read its answer, though it is still sending', async () => {
+  it('lets a client that is refused early read its answer, although it is still sending', async () => {
     const notes = await workspace();
     const answer = await supertest(service.url)
       .put(notes.file('YQ'))

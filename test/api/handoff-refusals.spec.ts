@@ -115,7 +115,7 @@ describe('return_to', () => {
     await expectRefused('/auth/web-handoff', `client_state=${STATE}&${parameters}`);
   });
 
-  it('is 400 where none is configured', async () => {
+  it('is 400 when no callback is configured', async () => {
     const own = await startService({ beside: service });
     try {
       const asked = await new Visitor(own.url).get(
@@ -127,7 +127,7 @@ describe('return_to', () => {
     }
   });
 
-  it('in letters is what it is configured as', async () => {
+  it('matches the configured address in any case of letters', async () => {
     const path = `/auth/web-handoff?${query({ client_state: STATE, return_to: ALT })}`;
     const page = await new Visitor(service.url).get(path);
     expect(page.status).toBe(200);
@@ -174,7 +174,7 @@ describe('client_state', () => {
     await expectRefused('/auth/web-handoff', `${clientState}&return_to=${encodeURIComponent(EDITOR)}`);
   });
 
-  it.each([16, 512])('of %i characters is in order', async (length) => {
+  it.each([16, 512])('may have %i characters', async (length) => {
     const page = await new Visitor(service.url).get(
       `/auth/desktop-handoff?client_state=${'x'.repeat(length)}`,
     );
@@ -220,13 +220,13 @@ describe('a form', () => {
     expect((await browser.submit(answer, 'Continue')).status).toBe(200);
   });
 
-  it('with the token of another browser is 403', async () => {
+  it('is 403 with the token of another browser', async () => {
     const { browser, page } = await victim();
     const { values } = formOf(await new Visitor(service.url).get(PATH), 'Sign in');
     await expectNothing(403, () => browser.submit(page, 'Continue', { csrf_token: values.csrf_token }));
   });
 
-  it('with a token and a cookie that somebody else has got for it is 403 to who is signed in', async () => {
+  it('is 403 for a signed-in user with a token and a cookie that another visitor got', async () => {
     const { browser, page } = await victim();
     const attacker = new Visitor(service.url);
     const { values } = formOf(await attacker.get(PATH), 'Sign in');
@@ -234,20 +234,20 @@ describe('a form', () => {
     await expectNothing(403, () => browser.submit(page, 'Continue', { csrf_token: values.csrf_token }));
   });
 
-  it('with two cookies of that name is 403', async () => {
+  it('is 403 with two cookies of that name', async () => {
     const { browser, page } = await victim();
     browser.setCookie(' form-secret', 'a'.repeat(43));
     await expectNothing(403, () => browser.submit(page, 'Continue'));
   });
 
-  it('of before the sign-in is 403 after it', async () => {
+  it('is 403 after a sign-in when it is from before', async () => {
     const browser = new Visitor(service.url);
     const page = await browser.get(PATH);
     await browser.submit(page, 'Sign in', ACCOUNT);
     await expectNothing(403, () => browser.submit(page, 'Sign in', ACCOUNT));
   });
 
-  it('without cookies is 403', async () => {
+  it('is 403 without cookies', async () => {
     const page = await new Visitor(service.url).get(PATH);
     await expectNothing(403, () => new Visitor(service.url).submit(page, 'Sign in', ACCOUNT));
   });
@@ -274,7 +274,7 @@ describe('a form', () => {
     expect((await browser.submit(page, 'Continue', {}, headers)).status).toBe(200);
   });
 
-  it('that continues as nobody is 403', async () => {
+  it('is 403 when it continues without a session', async () => {
     const browser = new Visitor(service.url);
     const page = await browser.get(PATH);
     await expectNothing(403, () => browser.submit(page, 'Sign in', { intent: 'continue' }));
@@ -290,14 +290,14 @@ describe('a form', () => {
     await expectNothing(400, () => browser.submit(page, 'Sign in', wrong));
   });
 
-  it('with a field twice is 400', async () => {
+  it('is 400 with a doubled field', async () => {
     const browser = new Visitor(service.url);
     const { values } = formOf(await browser.get(PATH), 'Sign in');
     const twice = [...Object.entries({ ...values, ...ACCOUNT }), ['email', 'other@example.org'] as const];
     await expectNothing(400, () => browser.post('/auth/desktop-handoff', twice));
   });
 
-  it('that is JSON is 415, one that is too large 413', async () => {
+  it('is 415 as JSON, and 413 when it is too large', async () => {
     const browser = new Visitor(service.url);
     const page = await browser.get(PATH);
     await expectNothing(415, async () =>
@@ -307,7 +307,7 @@ describe('a form', () => {
   });
 });
 
-describe('what is refused before any handler sees it', () => {
+describe('a request that is refused before any handler sees it', () => {
   /** As browsers ask for a page. */
   const look = (path: string): supertest.Test =>
     supertest(service.url).get(path).set('Accept', 'text/html,application/xhtml+xml,*/*;q=0.8');
@@ -362,7 +362,7 @@ describe('what is refused before any handler sees it', () => {
     },
   );
 
-  it('is JSON for a POST to an unknown address', async () => {
+  it('gets JSON for a POST to an unknown address', async () => {
     const answer = await supertest(service.url).post('/nothing').set('Accept', 'text/html').expect(404);
     expect(answer.body).toEqual({ error: 'not found' });
   });
@@ -377,7 +377,7 @@ describe('what is refused before any handler sees it', () => {
     expect((await look(path)).headers['content-type']).toMatch(/^application\/json/);
   });
 
-  it('is a page at the address of the service itself', async () => {
+  it('gets a page at the address of the service itself', async () => {
     await switchTo('down');
     expectPage(await look('/'), 503);
     await switchTo('off');
@@ -396,14 +396,14 @@ describe('the address of the service itself', () => {
     expect(answer.headers['set-cookie']).toBeUndefined();
   });
 
-  it('answers HEAD, and 404 to what writes', async () => {
+  it('answers HEAD, and 404 to methods that write', async () => {
     const { headers } = await supertest(service.url).head('/').expect(200);
     expect(headers['content-type']).toBe('text/html; charset=utf-8');
     await supertest(service.url).post('/').expect(404);
   });
 });
 
-describe('a cookie of a session', () => {
+describe('a session cookie', () => {
   it.each([
     'better-auth.session_token=%E0%A4%A',
     'better-auth.session_token=x.y',
@@ -419,7 +419,7 @@ describe('a cookie of a session', () => {
     expect(formsOf(answer).map(({ label }) => label)).toEqual(['Sign in', 'Sign up']);
   });
 
-  it('counts, a bearer does not', async () => {
+  it('is counted by the rate limit, a bearer is not', async () => {
     const { body } = await supertest(service.url)
       .post('/api/auth/sign-in/email')
       .set('Origin', BASE_URL)

@@ -40,7 +40,7 @@ async function verify(token: string, at = service): Promise<number> {
 }
 
 describe('a one-time token of the handoff', () => {
-  it('is used up once, whoever of fifty on two instances is first', async () => {
+  it('works once: one of fifty concurrent uses on two instances wins', async () => {
     const browser = await signedIn('contested');
     for (let round = 0; round < 4; round++) {
       const token = await handOver(browser);
@@ -51,7 +51,7 @@ describe('a one-time token of the handoff', () => {
     }
   });
 
-  it('is minted by one instance and taken by another', async () => {
+  it('is accepted by another instance than the one that minted it', async () => {
     expect(await verify(await handOver(await signedIn('across')), beside)).toBe(200);
   });
 
@@ -67,14 +67,14 @@ describe('a one-time token of the handoff', () => {
     expect(await verify(token)).toBe(status);
   });
 
-  it('stands in the database as a hash alone', async () => {
+  it('is stored only as a hash', async () => {
     const token = await handOver(await signedIn('hashed'));
     const rows = await service.database.query('SELECT to_jsonb(v)::text AS row FROM auth_verifications v');
     expect(rows.length).toBeGreaterThan(0);
     expect(JSON.stringify(rows)).not.toContain(token);
   });
 
-  it('is of a session that the browser does not have, and each handoff is of another one', async () => {
+  it('belongs to a session that the browser does not have, and each handoff to another one', async () => {
     const browser = await signedIn('sessions');
     const sessions = await Promise.all(
       [await handOver(browser), await handOver(browser)].map(async (token) => {
@@ -119,7 +119,7 @@ describe('with rate limits on', () => {
     service.clock.advance(60_000 - (now % 60_000));
   });
 
-  it('tries to sign in count to the ten a minute that an address has at the API', async () => {
+  it('limit sign-ins to ten a minute for an address, together with those of the API', async () => {
     const browser = new Visitor(limited.url);
     const page = await browser.get(PATH);
     const guess = { email: 'nobody@example.org', password: 'guess number n' };
@@ -135,7 +135,7 @@ describe('with rate limits on', () => {
     expect(elementOf(refused, 'sign-in-email').value).toBe(guess.email);
   });
 
-  it('tries to sign up are ten a minute', async () => {
+  it('limit sign-ups to ten a minute', async () => {
     const browser = new Visitor(limited.url);
     const page = await browser.get(PATH);
     const statuses = [];
@@ -144,7 +144,7 @@ describe('with rate limits on', () => {
     expect(statuses).toEqual([...Array<number>(10).fill(422), 429]);
   });
 
-  it('a user hands over twenty times a minute', async () => {
+  it('limit handovers to twenty a minute for a user', async () => {
     const browser = await signedIn('eager');
     const atLimited = new Visitor(limited.url);
     for (const pair of browser.cookie.split('; '))

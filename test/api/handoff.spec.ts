@@ -57,7 +57,7 @@ const rowsOf = async (table: string): Promise<number> =>
   Number((await service.database.query(`SELECT count(*)::int AS n FROM ${table}`))[0]!.n);
 
 describe('GET /auth/desktop-handoff', () => {
-  it('is a page with a form to sign in and one to sign up, which are posted to its own path', async () => {
+  it('shows a sign-in and a sign-up form, both posted to its own path', async () => {
     const page = await new Visitor(service.url).get(DESKTOP_PATH);
     expect(page.status).toBe(200);
     expect(page.headers['content-type']).toBe('text/html; charset=utf-8');
@@ -68,7 +68,7 @@ describe('GET /auth/desktop-handoff', () => {
     expect(page.text).toContain('<html lang="en">');
   });
 
-  it('names the app, the code to compare and how long the token will be good', async () => {
+  it('names the app, the code to compare and how long the token is valid', async () => {
     const text = textOf((await new Visitor(service.url).get(DESKTOP_PATH)).text);
     expect(text).toContain('Sign in to cloudsync');
     expect(text).toContain('3 minutes, once');
@@ -81,7 +81,7 @@ describe('GET /auth/desktop-handoff', () => {
 
   const codeOn = (html: string): string => /\b[0-9A-Z]{4}-[0-9A-Z]{4}\b/.exec(html)?.[0] ?? '';
 
-  it('changes nothing and mints nothing, also for who is signed in', async () => {
+  it('changes nothing and mints nothing, including for a signed-in user', async () => {
     const { account, browser, page } = await visitor('looker');
     await browser.submit(page, 'Sign in', account);
     const tables = ['auth_sessions', 'auth_verifications', 'users'];
@@ -125,7 +125,7 @@ describe('GET /auth/desktop-handoff', () => {
     expect(first.text).not.toContain(/form-secret=([\w-]+)/.exec(first.get('Set-Cookie')![0]!)![1]);
   });
 
-  it('escapes what it repeats', async () => {
+  it('escapes all text that it repeats', async () => {
     const { browser, account, page } = await visitor('escaped');
     const email = `"><script>alert(1)</script>@example.org`;
     const answer = await browser.submit(page, 'Sign in', { ...account, email });
@@ -163,13 +163,13 @@ describe('POST /auth/desktop-handoff', () => {
     expect(await jwtStatus(body.session.token)).toBe(200);
   });
 
-  it('leads to the scheme that was asked for', async () => {
+  it('leads to the requested scheme', async () => {
     const { account, browser, page } = await visitor('schemer', `${DESKTOP_PATH}&scheme=cloudsync-desktop`);
     const answer = await browser.submit(page, 'Sign in', account);
     expect(callbackOf(answer).protocol).toBe('cloudsync-desktop:');
   });
 
-  it('remembers the browser, which may then continue without the password, or as somebody else', async () => {
+  it('remembers the browser, which may then continue without the password, or as another user', async () => {
     const { account, browser, page } = await visitor('returning');
     await browser.submit(page, 'Sign in', account);
     const again = await browser.get(DESKTOP_PATH);
@@ -212,7 +212,7 @@ describe('POST /auth/desktop-handoff', () => {
     expect((await browser.submit(answer, 'Sign in', account)).status).toBe(200);
   });
 
-  it('says the same of a password that is wrong and of somebody who is not there', async () => {
+  it('answers the same to a wrong password and to an unknown user', async () => {
     const { account, browser, page } = await visitor('guessed');
     const texts = await Promise.all(
       [account.email, 'nobody@example.org'].map(async (email) =>
@@ -263,12 +263,12 @@ describe('a session that was handed over', () => {
     return { browser, sessionToken: String(body.session.token) };
   }
 
-  it('is not the browser’s', async () => {
+  it('is separate from that of the browser', async () => {
     const { browser, sessionToken } = await handedOver('two-of-them');
     expect(decodeURIComponent(browser.cookie)).not.toContain(sessionToken);
   });
 
-  it('lives on when the browser signs out', async () => {
+  it('survives the sign-out of the browser', async () => {
     const { browser, sessionToken } = await handedOver('leaves-browser');
     await supertest(service.url)
       .post('/api/auth/sign-out')
@@ -288,7 +288,7 @@ describe('a session that was handed over', () => {
 });
 
 describe('the browser’s own session', () => {
-  it('slides when a page is looked at after some days, one that has ended is forgotten', async () => {
+  it('is extended when a page is opened after some days; an expired one is forgotten', async () => {
     const { account, browser, page } = await visitor('slider');
     await browser.submit(page, 'Sign in', account);
     const expireIn = (ms: number): Promise<unknown> =>
@@ -342,7 +342,7 @@ describe('/auth/web-handoff', () => {
     );
   });
 
-  it('continues as who is signed in', async () => {
+  it('continues as the signed-in user', async () => {
     const { account, browser, page } = await visitor('web-back', webPath());
     await browser.submit(page, 'Sign in', account);
     const answer = await browser.submit(await browser.get(webPath()), 'Continue');
@@ -352,7 +352,7 @@ describe('/auth/web-handoff', () => {
 });
 
 describe('what the pages load', () => {
-  it('is cached for ever, under a name that changes with it', async () => {
+  it('is cached forever, under a name that changes with the content', async () => {
     const paths = assetsOf(await new Visitor(service.url).get(DESKTOP_PATH));
     expect(new Set(paths).size).toBe(3);
     for (const path of new Set(paths)) {
@@ -378,7 +378,7 @@ describe('with SIGNUP_ENABLED=false and an https address', () => {
   });
   afterAll(() => closed.close());
 
-  it('nobody is offered to sign up, and a form that does it all the same is 403', async () => {
+  it('no page offers sign-up, and a form that is posted anyway is 403', async () => {
     const browser = new Visitor(closed.url);
     const page = await browser.get(DESKTOP_PATH);
     expect(page.text).not.toMatch(/sign.?up/i);
@@ -472,7 +472,7 @@ describe('while the service is held off', () => {
     await service.app.get(KillSwitch).look();
   };
 
-  it('read-only: people sign in, nobody signs up', async () => {
+  it('lets people sign in while read-only, and lets nobody sign up', async () => {
     const { account, browser, page } = await visitor('patient');
     await setMode('read-only');
     expect((await browser.submit(page, 'Sign in', account)).status).toBe(200);

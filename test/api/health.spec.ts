@@ -46,7 +46,7 @@ async function eventuallyReady(status: number, body: object): Promise<void> {
 }
 
 describe('GET /health/ready', () => {
-  it('leaves no connection behind that waits where nobody waits any more', async () => {
+  it('leaves no waiting connection behind when nobody waits any more', async () => {
     const holder = new pg.Client(database.url);
     await holder.connect();
     await holder.query('BEGIN; LOCK TABLE migrations');
@@ -95,7 +95,7 @@ describe('GET /health/ready', () => {
     await eventuallyReady(200, READY);
   });
 
-  it('is 503 while the file that says whose they are cannot be read, as after somebody has taken them over', async () => {
+  it('is 503 while the owner file cannot be read, as after a change of ownership', async () => {
     const id = join(service.dataDir, 'blobs', 'store-id');
     await rename(id, `${id}-away`);
     await eventuallyReady(503, BLOBS_AWAY);
@@ -103,7 +103,7 @@ describe('GET /health/ready', () => {
     await eventuallyReady(200, READY);
   });
 
-  it('is 503 while another directory is in the place of theirs, and so are uploads', async () => {
+  it('is 503, as are uploads, while another directory is in the place of the blobs', async () => {
     const notes = await (await service.user('alice')).workspace();
     const blobs = join(service.dataDir, 'blobs');
     await rename(blobs, `${blobs}-away`);
@@ -150,7 +150,7 @@ describe('GET /health/ready', () => {
     }
   });
 
-  it('is 503 from the moment on at which the process is told to end; all else is served', async () => {
+  it('is 503 from the moment the process is told to end; all other requests are served', async () => {
     const leaving = await startService({ beside: service });
     const alice = await leaving.user('alice');
     const ask = (): supertest.Test => supertest(leaving.url).get('/health/ready');
@@ -165,8 +165,8 @@ describe('GET /health/ready', () => {
   });
 });
 
-describe('a service that is closed', () => {
-  it('takes no new connection and finishes its requests while a purge is still at work', async () => {
+describe('a service that is shutting down', () => {
+  it('accepts no new connection and finishes its requests while a purge is still running', async () => {
     const leaving = await startService();
     const alice = await leaving.user('alice');
     const [kept, doomed] = [await alice.workspace('kept'), await alice.workspace('doomed')];

@@ -67,7 +67,7 @@ describe('requests that come on one connection before it has read the answers', 
   });
 
   it.each([1, 2, 3, 4])(
-    'are begun sixteen at a time behind a body whose headers end %d bytes into the next packet',
+    'are started sixteen at a time behind a body whose headers end %d bytes into the next packet',
     async (late) => {
       const head = Buffer.from('POST /none HTTP/1.1\r\nHost: x\r\nContent-Length: 60001\r\n\r\n');
       const socket = unread(head.subarray(0, head.length - late)).setNoDelay();
@@ -128,7 +128,7 @@ describe('requests that come on one connection before it has read the answers', 
     await once(socket, 'close');
   });
 
-  it('take nobody’s place when their answers are ready, and are cut off when there are too many', async () => {
+  it('take no slot of others when their answers are ready, and are cut off when there are too many', async () => {
     const bob = await service.user('bob');
     const sockets = Array.from({ length: 130 }, () =>
       unread('GET /health HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(200)),
@@ -173,7 +173,7 @@ describe('connections of one address', () => {
     return statusesIn(await answer);
   };
 
-  it(`are ${PER_ADDRESS}, one more once one is closed; those of another are its own`, async () => {
+  it(`are limited to ${PER_ADDRESS}, with room for one more after one is closed; other addresses have their own limit`, async () => {
     service = await startService({ env: { RATE_LIMIT_PER_MINUTE: '1200' } });
     await connectAll(PER_ADDRESS, '127.0.0.2');
     const [tooMany] = await connectAll(1, '127.0.0.2');
@@ -184,7 +184,7 @@ describe('connections of one address', () => {
     await eventually(async () => expect(await ask((await connectAll(1, '127.0.0.2'))[0]!)).toEqual([200]));
   });
 
-  it('are not counted behind a proxy, whose they are all', async () => {
+  it('are not counted behind a proxy, which carries all of them', async () => {
     service = await startService({ env: { RATE_LIMIT_PER_MINUTE: '1200', TRUST_PROXY: 'true' } });
     await connectAll(PER_ADDRESS, '127.0.0.2');
     expect(await ask((await connectAll(1, '127.0.0.2'))[0]!)).toEqual([200]);

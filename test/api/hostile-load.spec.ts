@@ -8,14 +8,14 @@ import { eventually, startService, type TestService, type TestUser } from '../ki
 import { headOf, openSocket, unfinishedUpload } from '../kit/raw-http.js';
 
 /** What one user, or one fault, must not be able to do to all others. */
-describe('one of many', () => {
+describe('a single fault or a single hostile request', () => {
   let service: TestService;
   beforeEach(async () => {
     service = await startService();
   });
   afterEach(() => service.close());
 
-  it('a database connection that dies in the middle of sign-ups ends no process and signs nobody out', async () => {
+  it('ends no process and signs nobody out when a database connection dies during sign-ups', async () => {
     for (let round = 0; round < 5; round++) {
       const signUps = Array.from({ length: 8 }, (_, i) =>
         supertest(service.url)
@@ -37,7 +37,7 @@ describe('one of many', () => {
     await alice.workspace();
   });
 
-  it('a body of millions of values is refused before each of them is looked at', async () => {
+  it('is refused as a body of millions of values before each value is looked at', async () => {
     const alice = await service.user('alice');
     const workspace = await alice.workspace();
     const values = `[${'{},'.repeat(2_500_000)}{}]`;
@@ -50,7 +50,7 @@ describe('one of many', () => {
     await push(JSON.stringify({ deviceId: 'd', baseCursor: 0, changes: full })).expect(200);
   });
 
-  it('many deleted workspaces are emptied one batch at a time', async () => {
+  it('empties many deleted workspaces one batch at a time', async () => {
     const alice = await service.user('alice');
     const purge = service.app.get(WorkspacePurge);
     let underWay = 0;
@@ -68,7 +68,7 @@ describe('one of many', () => {
     expect(await service.database.query('SELECT id FROM workspaces')).toEqual([]);
   });
 
-  it('a database that has become read-only is a moment to wait for, not a fault of ours', async () => {
+  it('is a passing outage, not a fault of the service, when the database becomes read-only', async () => {
     const alice = await service.user('alice');
     const workspace = await alice.workspace();
     const readOnly = (value: string): Promise<unknown> =>
@@ -111,7 +111,7 @@ describe('bodies that do not come', () => {
     expect([headers['retry-after'], body]).toEqual(['1', { error: 'too many requests' }]);
   }
 
-  it('take up the places of one user, who is held off until some are over; others are served', async () => {
+  it('fill the slots of one user, who is refused until some end; others are served', async () => {
     const [alice, bob] = [await service.user('alice'), await service.user('bob')];
     const workspace = await alice.workspace();
     await begin(() => unfinishedUpload(service.url, workspace, 'c2xvdw'));
@@ -123,7 +123,7 @@ describe('bodies that do not come', () => {
     await eventually(() => alice.get('/api/v1/workspaces').expect(200));
   });
 
-  it('of nobody we know take up the places of an address', async () => {
+  it('fill the slots of an address when the caller is unknown', async () => {
     const alice = await service.user('alice');
     const head = headOf('POST', '/api/auth/sign-out', { Host: 'x', 'Content-Length': '200' });
     await begin(() => {
@@ -172,7 +172,7 @@ describe('behind a proxy', () => {
     await Promise.all(answers);
   });
 
-  it('strangers of a network have 500 requests at once, however many addresses it has', async () => {
+  it('unknown clients of a network have 500 requests at once, however many addresses it has', async () => {
     const head = (ip: string): Buffer =>
       headOf('POST', '/api/auth/sign-out', { Host: 'x', 'Content-Length': '200', 'X-Forwarded-For': ip });
     for (let n = 0; n < 500; n++) {
@@ -188,7 +188,7 @@ describe('behind a proxy', () => {
   });
 });
 
-describe('what the identity handler takes', () => {
+describe('a request to the identity handler', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await startService();

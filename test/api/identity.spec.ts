@@ -140,7 +140,7 @@ describe('POST /api/auth/sign-up/email', () => {
     expect(await service.database.query('SELECT FROM users WHERE id = $1', [id])).toEqual([]);
   });
 
-  it('makes one user when many ask at once, and tells the others that it exists', async () => {
+  it('makes one user for many concurrent requests, and tells the others that it exists', async () => {
     const body = { email: 'crowd@example.org', name: 'Crowd', password: PASSWORD };
     const answers = await Promise.all(Array.from({ length: 6 }, () => signUp(body)));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 422, 422, 422, 422, 422]);
@@ -166,7 +166,7 @@ describe('POST /api/auth/sign-up/email', () => {
     expect(await service.database.query(`SELECT FROM users WHERE email LIKE '%bad%'`)).toEqual([]);
   });
 
-  it('takes JSON alone: a form, which any site could post, is 400', async () => {
+  it('accepts JSON alone: a form, which any site could post, is 400', async () => {
     const form = `email=form%40example.org&name=Form&password=${encodeURIComponent(PASSWORD)}`;
     await auth('post', 'sign-up/email').type('form').send(form).expect(400);
     await auth('post', 'sign-in/email').type('form').send('email=a%00@example.org&password=x').expect(400);
@@ -194,7 +194,7 @@ describe('with SIGNUP_ENABLED=false', () => {
   });
   afterAll(() => closed.close());
 
-  it('sign-up is refused and makes nobody, and who has an account still signs in', async () => {
+  it('refuses sign-up and makes no account; existing accounts still sign in', async () => {
     await Browser.signUp('early');
     const { status } = await signUp({ email: 'late@example.org', name: 'Late', password: PASSWORD }, closed);
     expect(status).toBe(400);
@@ -202,7 +202,7 @@ describe('with SIGNUP_ENABLED=false', () => {
     await signIn('early@example.org', PASSWORD, closed).expect(200);
   });
 
-  it('an origin of TRUSTED_ORIGINS may use the cookie', async () => {
+  it('lets an origin of TRUSTED_ORIGINS use the cookie', async () => {
     const { cookie } = await Browser.signUp('trusted');
     await supertest(closed.url)
       .post('/api/auth/sign-out')
@@ -220,7 +220,7 @@ describe('POST /api/auth/sign-in/email', () => {
     expect(body.token).not.toBe(sessionToken);
   });
 
-  it('says the same of a wrong password and of an unknown email', async () => {
+  it('answers the same to a wrong password and an unknown email', async () => {
     await Browser.signUp('known');
     const wrong = await signIn('known@example.org', 'not the password');
     const unknown = await signIn('unknown@example.org', 'not the password');
@@ -230,7 +230,7 @@ describe('POST /api/auth/sign-in/email', () => {
     expect(wrong.get('Set-Cookie')).toBeUndefined();
   });
 
-  it('gives no session to a user who was made without a password', async () => {
+  it('gives no session to a user without a password', async () => {
     await devLogin({ email: 'passwordless@example.org', name: 'P' }).expect(200);
     for (const password of ['', 'null', 'undefined']) {
       const { status } = await signIn('passwordless@example.org', password);
@@ -252,7 +252,7 @@ describe('GET /api/auth/get-session', () => {
     expect(byBearer.body.user.id).toBe(browser.userId);
   });
 
-  it('gives null to nobody, to an altered cookie and to hostile bearers', async () => {
+  it('answers null without a session, to an altered cookie and to hostile bearers', async () => {
     const { cookie } = await Browser.signUp('altered');
     const altered = cookie.replace(/.(?=\.)/, (last) => (last === 'a' ? 'b' : 'a'));
     expect((await auth('get', 'get-session').expect(200)).body).toBeNull();
@@ -263,7 +263,7 @@ describe('GET /api/auth/get-session', () => {
     }
   });
 
-  it('slides: a session used after some days lives on, one that has ended does not', async () => {
+  it('extends a session used after some days, and not one that has expired', async () => {
     const browser = await Browser.signUp('slider');
     const expireIn = (ms: number): Promise<unknown> =>
       service.database.query(
@@ -309,7 +309,7 @@ describe('GET /api/auth/token', () => {
     await auth('get', 'token').expect(401);
   });
 
-  it('gives nothing to a JWT: it is no session', async () => {
+  it('refuses a JWT: it is not a session', async () => {
     const browser = await Browser.signUp('no-renewal');
     await auth('get', 'token')
       .set('Authorization', `Bearer ${await browser.jwt()}`)
@@ -331,7 +331,7 @@ describe('GET /api/auth/jwks', () => {
     });
   });
 
-  it('has its private half encrypted in the database', async () => {
+  it('stores its private half encrypted in the database', async () => {
     const [row] = await service.database.query<{ private_key: string; public_key: string }>(
       'SELECT * FROM auth_jwks',
     );
@@ -346,7 +346,7 @@ describe('GET /api/auth/jwks', () => {
 describe('one-time tokens', () => {
   const verify = (token: unknown): supertest.Test => auth('post', 'one-time-token/verify').send({ token });
 
-  it('hand the session over: token and user', async () => {
+  it('hand over the session: token and user', async () => {
     const browser = await Browser.signUp('handed');
     const { body } = await verify(await browser.oneTimeToken()).expect(200);
     expect(body.user.id).toBe(browser.userId);
@@ -354,7 +354,7 @@ describe('one-time tokens', () => {
     await auth('get', 'token').set('Authorization', `Bearer ${body.session.token}`).expect(200);
   });
 
-  it('work once, also when five try at the same time', async () => {
+  it('work once, also for five concurrent uses', async () => {
     const browser = await Browser.signUp('single-use');
     const token = await browser.oneTimeToken();
     const answers = await Promise.all(Array.from({ length: 5 }, () => verify(token)));
@@ -362,7 +362,7 @@ describe('one-time tokens', () => {
     await verify(token).expect(400);
   });
 
-  it('stand in the database only as a hash, and live three minutes', async () => {
+  it('are stored only as a hash, and live three minutes', async () => {
     const browser = await Browser.signUp('ott-hash');
     const before = Date.now();
     const token = await browser.oneTimeToken();
@@ -387,7 +387,7 @@ describe('one-time tokens', () => {
     await verify(token).expect(400);
   });
 
-  it('are refused when the session has been signed out meanwhile', async () => {
+  it('are refused when the session is signed out meanwhile', async () => {
     const browser = await Browser.signUp('ott-gone');
     const token = await browser.oneTimeToken();
     await browser.post('sign-out').expect(200);
@@ -448,7 +448,7 @@ describe('cross-site requests', () => {
     ).toHaveLength(1);
   });
 
-  it('are not let in by an absolute request target that names their host', async () => {
+  it('are refused with an absolute request target that names their host', async () => {
     const { status } = await sendRaw(service.url, {
       method: 'POST',
       path: 'http://evil.example/api/auth/sign-out',
@@ -472,7 +472,7 @@ describe('cross-site requests', () => {
     expect(answer.get('Set-Cookie')).toBeUndefined();
   });
 
-  it('cannot use the cookie where a bearer is asked for', async () => {
+  it('cannot use the cookie where a bearer is required', async () => {
     expectUnauthorized(await supertest(service.url).get('/api/v1/auth/me').set('Cookie', victim.cookie));
   });
 });
@@ -524,7 +524,7 @@ describe('/api/auth/*', () => {
     },
   );
 
-  it('takes a request target that is no address for an unknown route or a bad one', async () => {
+  it('treats a request target that is not an address as an unknown route or a bad one', async () => {
     for (const path of [
       'http://[/api/auth/token',
       'http:///api/auth/token',
@@ -535,7 +535,7 @@ describe('/api/auth/*', () => {
     }
   });
 
-  it('lets a user change the own name, and nothing else through it', async () => {
+  it('lets a user change their own name, and nothing else through it', async () => {
     const changer = await Browser.signUp('changer');
     const id = randomUUID();
     await changer
@@ -576,7 +576,7 @@ describe('/api/auth/*', () => {
     expect((await signUp(body).expect(200)).body.user.name).toBe('Trimmed');
   });
 
-  it('takes text or null for a picture, and nothing else', async () => {
+  it('accepts text or null as a picture, and nothing else', async () => {
     const changer = await Browser.signUp('pictured');
     for (const image of [7, { a: 1 }, ['a'], true])
       await changer.post('update-user').send({ image }).expect(400);
@@ -609,7 +609,7 @@ describe('/api/auth/*', () => {
     expect((await browser.get('list-sessions').expect(403)).body.code).toBe('SESSION_NOT_FRESH');
   });
 
-  it('changes a password for who knows it, and ends all sessions when asked to', async () => {
+  it('changes a password with the current one, and ends all sessions when asked to', async () => {
     const browser = await Browser.signUp('password-changer');
     const change = (body: object): supertest.Test => browser.post('change-password').send(body);
     const [currentPassword, newPassword] = [PASSWORD, 'another battery staple'];
@@ -624,7 +624,7 @@ describe('/api/auth/*', () => {
     await signIn(browser.email, newPassword).expect(200);
   });
 
-  it('changes a password while somebody signs in with the old one: that session is not begun', async () => {
+  it('does not begin a session with the old password while the password is changed', async () => {
     const browser = await Browser.signUp('raced-changer');
     const newPassword = 'another battery staple';
     const change = { currentPassword: PASSWORD, newPassword, revokeOtherSessions: true };
@@ -660,7 +660,7 @@ describe('/api/auth/*', () => {
     }
   });
 
-  it('answers bodies that are no JSON object with a flat 400', async () => {
+  it('answers a flat 400 to bodies that are not JSON objects', async () => {
     for (const body of ['{', '[]', 'null', '"text"', '\u0000', '{"email":']) {
       const answer = await auth('post', 'sign-in/email').set('Content-Type', 'application/json').send(body);
       expect(answer.status).toBe(400);
@@ -689,7 +689,7 @@ describe('POST /api/v1/auth/dev-login', () => {
     expect((await me(body.token).expect(200)).body.id).toBe(body.userId);
   });
 
-  it('finds the user again, whatever the case of the email, and leaves the name', async () => {
+  it('finds the user again, whatever the case of the email, and keeps the name', async () => {
     const first = await devLogin({ email: 'Case@Example.org', name: 'First' }).expect(200);
     const second = await devLogin({ email: 'cASE@eXAMPLE.ORG', name: 'Second' }).expect(200);
     expect(second.body).toMatchObject({
@@ -699,12 +699,12 @@ describe('POST /api/v1/auth/dev-login', () => {
     });
   });
 
-  it('finds the user who signed up', async () => {
+  it('finds a user who signed up', async () => {
     const { userId, email } = await Browser.signUp('both-ways');
     expect((await devLogin({ email, name: 'x' }).expect(200)).body.userId).toBe(userId);
   });
 
-  it('makes one user of twenty calls at once', async () => {
+  it('makes one user of twenty concurrent calls', async () => {
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => devLogin({ email: 'twenty@example.org', name: 'Twenty' }).expect(200)),
     );
@@ -791,7 +791,7 @@ describe('GET /api/v1/auth/me', () => {
     });
   });
 
-  it('is 404 for a user who is gone, where every other route says 401', async () => {
+  it('is 404 for a deleted user, where every other route answers 401', async () => {
     const gone = await service.newcomer('me-gone');
     await service.database.query('DELETE FROM users WHERE id = $1', [gone.id]);
     const { body } = await gone.get('/api/v1/auth/me').expect(404);
@@ -808,7 +808,7 @@ describe('GET /api/v1/auth/me', () => {
   });
 });
 
-describe('the signing keys, renewed beside the service', () => {
+describe('signing keys that are renewed beside the service', () => {
   it('let no JWT of before in for longer than five seconds, and close its sockets', async () => {
     const shared = await startService();
     const beside = await startService({ beside: shared });
@@ -830,7 +830,7 @@ describe('the signing keys, renewed beside the service', () => {
 });
 
 describe('a body that comes after the signing keys were renewed', () => {
-  it('mints nothing: its JWT is asked about again', async () => {
+  it('mints nothing: its JWT is checked again', async () => {
     const shared = await startService();
     const beside = await startService({ beside: shared });
     const user = await shared.newcomer('renewed-in-mid-body');
@@ -893,7 +893,7 @@ describe('a bearer token', () => {
     return `${part(header)}.${part(claims)}.${signature}`;
   }
 
-  it('is taken in any case of the scheme', async () => {
+  it('is accepted in any case of the scheme', async () => {
     const token = await forge();
     for (const scheme of ['Bearer', 'bearer', 'BEARER']) {
       await supertest(service.url)
@@ -934,7 +934,7 @@ describe('a bearer token', () => {
     'a'.repeat(9000),
   ])('that is malformed is 401: %#', async (token) => expectUnauthorized(await me(token)));
 
-  it('without a signature is 401', async () => {
+  it('is 401 without a signature', async () => {
     const token = await forge();
     const claims = decodeJwt(token);
     expectUnauthorized(await me(unsigned({ alg: 'none', kid: known.kid }, claims)));
@@ -944,7 +944,7 @@ describe('a bearer token', () => {
     expectUnauthorized(await me(token.slice(0, -4)));
   });
 
-  it('signed by another algorithm is 401: HS256 with the public key, PS256, RS512', async () => {
+  it('is 401 when signed by another algorithm: HS256 with the public key, PS256, RS512', async () => {
     const pem = new TextEncoder().encode(await exportSPKI(known.publicKey));
     const jwk = new TextEncoder().encode(JSON.stringify(known.publicKey.export({ format: 'jwk' })));
     expectUnauthorized(await me(await forge({ alg: 'HS256', key: pem })));
@@ -953,7 +953,7 @@ describe('a bearer token', () => {
     expectUnauthorized(await me(await forge({ alg: 'RS512' })));
   });
 
-  it('signed by a stranger under our kid, or with a key of its own in the header, is 401', async () => {
+  it('is 401 when signed by a foreign key under our kid, or with its own key in the header', async () => {
     const stranger = generateKeyPairSync('rsa', { modulusLength: 2048 });
     expectUnauthorized(await me(await forge({ key: stranger.privateKey })));
     const jwk = stranger.publicKey.export({ format: 'jwk' });
@@ -983,7 +983,7 @@ describe('a bearer token', () => {
     expectUnauthorized(await me(await forge({ claims })));
   });
 
-  it('of nobody we know is 404 at /auth/me and 401 elsewhere', async () => {
+  it('is 404 at /auth/me and 401 elsewhere for an unknown user', async () => {
     const token = await forge({ claims: { sub: randomUUID() } });
     await me(token).expect(404);
     expectUnauthorized(
@@ -1004,12 +1004,12 @@ describe('a bearer token', () => {
     }
   });
 
-  it('that is a session token is 401: only a JWT opens /api/v1', async () => {
+  it('is 401 as a session token: only a JWT opens /api/v1', async () => {
     const { sessionToken } = await Browser.signUp('session-as-bearer');
     expectUnauthorized(await me(sessionToken));
   });
 
-  it('with an unknown kid costs at most one query a second, and a new key is found after that', async () => {
+  it('costs at most one query a second with an unknown kid, and a new key is found after that', async () => {
     const queries = countQueries('auth.public_keys');
     const strangers = (): Promise<supertest.Response[]> =>
       Promise.all(Array.from({ length: 20 }, async () => me(await forge({ kid: randomUUID() }))));
@@ -1032,7 +1032,7 @@ describe('a bearer token', () => {
     service.clock.advance(11_000); // to where it stood
   });
 
-  it('of a key that was withdrawn is 401 once the keys are read again, though it was verified before', async () => {
+  it('is 401 with a withdrawn key once the keys are read again, although it was verified before', async () => {
     const withdrawn = await insertKey();
     service.clock.advance(10_000);
     const token = await forge({ kid: withdrawn.kid, key: withdrawn.privateKey });
@@ -1057,7 +1057,7 @@ describe('a bearer token', () => {
 });
 
 describe('two instances', () => {
-  it('that start at once on an empty database migrate it once and make one key', async () => {
+  it('migrate an empty database once and make one key when they start at once', async () => {
     const empty = await createDatabase({ isEmpty: true });
     const dataDir = await mkdtemp(join(tmpdir(), 'sync-shared-'));
     const secret = 'a secret that both instances share, long enough';

@@ -96,7 +96,7 @@ describe('read-only', () => {
     expect(body?.error).not.toBe('the service is read-only for maintenance'); // no session: null
   });
 
-  it('reads go on and writes change nothing', async () => {
+  it('answers reads and changes nothing for writes', async () => {
     const before = await checksums(service.database);
     await workspace.put('b', 'two').expect(503);
     await workspace.delete('a').expect(503);
@@ -107,7 +107,7 @@ describe('read-only', () => {
     await workspace.get('a').expect(200);
   });
 
-  it('people sign in, and nobody signs up', async () => {
+  it('lets people sign in, and lets nobody sign up', async () => {
     await set('off');
     const credentials = { email: 'carol@example.org', password: 'a long password', name: 'Carol' };
     const sign = (action: string): Promise<Response> =>
@@ -122,7 +122,7 @@ describe('read-only', () => {
     expect((await sign('sign-up')).status).toBe(503);
   });
 
-  it('dev-login makes no account, and lets those in that are there', async () => {
+  it('makes no account by dev-login, and lets existing ones in', async () => {
     const before = await checksums(service.database);
     await expect(service.newcomer('nobody-yet')).rejects.toThrow('503');
     expect(changedTables(before, await checksums(service.database))).toEqual([]);
@@ -154,14 +154,14 @@ describe('a body that was on its way before', () => {
     expect(changed.filter((table) => table !== 'blobs')).toEqual([]); // a staged blob comes and goes
   });
 
-  it('read-only: a read goes on', async () => {
+  it('is answered as a read while read-only', async () => {
     const pull = alice.post(`${workspace.path}/sync/pull`).type('json');
     const finish = await begunRequest(service, pull, '{"cursor":0,"deviceId":"d"}');
     await set('read-only');
     expect((await finish()).status).toBe(200);
   });
 
-  it('read-only: nobody signs up with it', async () => {
+  it('signs nobody up while read-only', async () => {
     const account = JSON.stringify({ email: 'late@example.org', name: 'late', password: 'a long password' });
     const socket = openSocket(service.url);
     const head = { Host: new URL(BASE_URL).host, Origin: BASE_URL, Connection: 'close' };
@@ -177,7 +177,7 @@ describe('a body that was on its way before', () => {
 });
 
 describe('down', () => {
-  it('is 503 for everything but health, unknown addresses and upgrades included', async () => {
+  it('answers 503 to everything except health, including unknown addresses and upgrades', async () => {
     const socket = await TestSocket.join(workspace.as(alice.at(other.url)), 'laptop');
     await set('down');
     for (const route of ROUTES) {
@@ -204,7 +204,7 @@ describe('down', () => {
     }
   });
 
-  it('is over as soon as it is switched off', async () => {
+  it('ends as soon as it is switched off', async () => {
     await set('down');
     await set('off');
     await workspace.get('a').expect(200);
@@ -213,7 +213,7 @@ describe('down', () => {
 });
 
 describe('the mode', () => {
-  it('is not undone by an answer of the database that was late', async () => {
+  it('is not undone by a late answer of the database', async () => {
     const { app } = other;
     const [killSwitch, database] = [app.get(KillSwitch), app.get(Database)];
     const modes: Mode[] = [];
@@ -249,12 +249,12 @@ describe('the mode', () => {
     }
   });
 
-  it('is one for all instances', async () => {
+  it('is the same for all instances', async () => {
     await set('read-only');
     await workspace.as(alice.at(other.url)).put('b', 'two').expect(503);
   });
 
-  it('is known to an instance that heard nothing, when it looks for itself every other second', async () => {
+  it('is found by an instance that heard nothing, by its own look every other second', async () => {
     const mine = service.app.get(EventBus);
     const publish = mine.publish;
     const took: number[] = [];
@@ -272,7 +272,7 @@ describe('the mode', () => {
     expect(Math.min(...took)).toBeLessThan(EFFECTIVE_WITHIN_MS); // one pause of the machine is no fault
   });
 
-  it('outlives a restart', async () => {
+  it('survives a restart', async () => {
     await set('read-only');
     const restarted = await startService({ beside: service });
     await workspace.as(alice.at(restarted.url)).put('b', 'two').expect(503);

@@ -78,7 +78,7 @@ describe('the general limit', () => {
     return user.at(service.url, await service.app.get(Users).signJwt(user.id));
   }
 
-  it('lets a user through so many times a minute, then 429 with the seconds that are left', async () => {
+  it('allows a user so many requests a minute, then answers 429 with the seconds that are left', async () => {
     for (let n = 0; n < LIMIT; n++) await alice.get(ME).expect(200);
     expectTooMany(await alice.get(ME), 40);
     service.clock.advance(39_999);
@@ -88,19 +88,19 @@ describe('the general limit', () => {
     expectTooMany(await alice.get(ME), 60);
   });
 
-  it('is each user’s own, though they share an address', async () => {
+  it('is each user’s own, although they share an address', async () => {
     expect(await letThrough(times(LIMIT + 1, () => alice.get(ME)))).toBe(LIMIT);
     await bob.get(ME).expect(200);
   });
 
-  it('is one for all tokens of a user', async () => {
+  it('is shared by all tokens of a user', async () => {
     const { body } = await alice.post('/api/v1/auth/tokens').send({ name: 'x' }).expect(201);
     const holding = alice.at(service.url, body.token);
     expect(await letThrough(times(LIMIT, () => holding.get(ME)))).toBe(LIMIT - 1);
     expectTooMany(await alice.get(ME));
   });
 
-  it('counts every answer: also 400, 402, 403 and 404', async () => {
+  it('counts every answer, including 400, 402, 403 and 404', async () => {
     const requests = [
       alice.post('/api/v1/auth/tokens').send({}),
       alice.post('/api/v1/workspaces').send({ name: 'x' }),
@@ -124,13 +124,13 @@ describe('the general limit', () => {
     await bob.get(missing).expect(404);
   });
 
-  it('is counted by address for whoever has no bearer to show', async () => {
+  it('counts a request without a bearer by its address', async () => {
     expect(await letThrough(times(LIMIT + 4, () => jwks(service)))).toBe(LIMIT);
     expectTooMany(await jwks(service), 40);
     await alice.get(ME).expect(200);
   });
 
-  it('counts failed authentications by address, and refuses them 429 when they are too many', async () => {
+  it('counts failed authentications by address, and answers 429 when they are too many', async () => {
     const guess = (token: string): supertest.Test => alice.at(service.url, token).get(ME);
     const guesses = ['x', 'a.b.c', `pat_${'A'.repeat(43)}`, `${alice.token}x`, '..', 'pat_'];
     expect(guesses).toHaveLength(LIMIT);
@@ -153,7 +153,7 @@ describe('the general limit', () => {
       await supertest(service.url)[method]('/health').expect(200);
   });
 
-  it('cannot be stepped around by another spelling of the path or another method', async () => {
+  it('applies to every spelling of the path and every method', async () => {
     const spellings = ['/api/auth/jwks', '/api/auth/%6Awks', '/api/auth/jwks?x=1', '/api/%61uth/jwks'];
     for (const path of spellings) await supertest(service.url).get(path).expect(200);
     await supertest(service.url).head('/api/auth/jwks').expect(404);
@@ -168,7 +168,7 @@ describe('the general limit', () => {
     expect(await service.database.query('SELECT count(*) FROM access_tokens')).toEqual(before);
   });
 
-  it('is not told apart by X-Forwarded-For while no proxy is trusted', async () => {
+  it('ignores X-Forwarded-For while no proxy is trusted', async () => {
     const requests = times(LIMIT + 4, (n) =>
       jwks(service)
         .set('X-Forwarded-For', `203.0.113.${n}`)
@@ -191,7 +191,7 @@ describe('behind a trusted proxy', () => {
 
   const from = (forwarded: string): supertest.Test => jwks(service).set('X-Forwarded-For', forwarded);
 
-  it('the last address of X-Forwarded-For counts: what stands before it is the client’s own word', async () => {
+  it('the last address of X-Forwarded-For counts: those before it are claims of the client', async () => {
     expect(await letThrough(times(LIMIT + 4, (n) => from(`198.51.100.${n}, 203.0.113.1`)))).toBe(LIMIT);
     expectTooMany(await from('203.0.113.1'));
     await from('203.0.113.2').expect(200);
@@ -219,7 +219,7 @@ describe('behind a trusted proxy', () => {
     expectTooMany(await from(bare));
   });
 
-  it('what is no address counts as the proxy, whatever it is', async () => {
+  it('an entry that is not an address counts as the proxy', async () => {
     const garbage = [
       'unknown',
       '_hidden',
@@ -236,7 +236,7 @@ describe('behind a trusted proxy', () => {
     expectTooMany(await jwks(service));
   });
 
-  it('a session has the address without the port', async () => {
+  it('a session records the address without the port', async () => {
     const email = 'behind-a-proxy@example.org';
     await identity(service.url, 'sign-up/email', { email, name: 'P', password: PASSWORD })
       .set('X-Forwarded-For', '198.51.100.1, [2001:db8:0:30::1]:4711')
@@ -249,7 +249,7 @@ describe('behind a trusted proxy', () => {
     expect(found[0]).toMatchObject({ ip_address: expect.stringMatching(/^2001:0?db8:/) });
   });
 
-  it('who comes past the proxy counts by the address of the connection', async () => {
+  it('a client that bypasses the proxy counts by the address of the connection', async () => {
     expect(await letThrough(times(LIMIT + 4, () => jwks(service)))).toBe(LIMIT);
   });
 });
@@ -276,7 +276,7 @@ describe('two instances', () => {
   }
 
   it.each([1, 2, 30, 100, LIMIT])(
-    'together let no more through than the limit of %i, in any burst',
+    'together allow no more than the limit of %i, in any burst',
     async (limit) => {
       const key = randomUUID();
       const first = await hits(limit, key, limit);
@@ -295,14 +295,14 @@ describe('two instances', () => {
     for (const { url } of [one, two]) expectTooMany(await alice.at(url).get(ME), 40);
   });
 
-  it('leave each other the rest: a burst at one of them does not shut the other', async () => {
+  it('leave each other the rest: a burst at one of them does not block the other', async () => {
     const alice = await one.newcomer('burst');
     expect(await letThrough(times(40, () => alice.get(ME)))).toBe(40);
     await alice.at(two.url).get(ME).expect(200);
     expect(await hits(LIMIT, `user:${alice.id}`, LIMIT, [two])).toBeGreaterThanOrEqual(LIMIT - 100);
   });
 
-  it('leave each other the rest of a small limit too', async () => {
+  it('leave each other the rest of a small limit as well', async () => {
     const env = { RATE_LIMIT_PER_MINUTE: '40' };
     const [small, other] = [
       await startService({ env, beside: one }),
@@ -332,7 +332,7 @@ describe('two instances', () => {
     expect((await attempt(two)).status).not.toBe(429);
   });
 
-  it('count together though their clocks are seconds apart around the turn of a minute', async () => {
+  it('count together although their clocks are seconds apart at the turn of a minute', async () => {
     const early = limiterAt(new Date(hour + 59_999));
     const late = limiterAt(new Date(hour + 60_000));
     const key = randomUUID();
@@ -342,14 +342,14 @@ describe('two instances', () => {
     expect(await passed(times(20, () => limiterAt(new Date(hour + 120_000)).hit(key, 10)))).toBe(10);
   });
 
-  it('are not locked by a clock that was far ahead once', async () => {
+  it('are not blocked by a clock that was far ahead once', async () => {
     const key = randomUUID();
     const ahead = limiterAt(new Date(hour + 180_000));
     expect(await passed(times(20, () => ahead.hit(key, 10)))).toBe(10);
     expect(await passed(times(20, () => limiterAt(new Date(hour)).hit(key, 10)))).toBe(10);
   });
 
-  it('forget the minutes that are over', async () => {
+  it('forget past minutes', async () => {
     const key = randomUUID();
     await hits(1, key, 10);
     const rows = (): Promise<unknown[]> =>
@@ -393,7 +393,7 @@ function devLogin(url: string, key = DEV_LOGIN_KEY): supertest.Test {
     .send({ email: 'dev@example.org', name: 'Dev' });
 }
 
-describe('ten tries a minute and an address', () => {
+describe('ten tries a minute for an address', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await startService({ env: { RATE_LIMIT_PER_MINUTE: '1200', TRUST_PROXY: 'true' } });
@@ -401,7 +401,7 @@ describe('ten tries a minute and an address', () => {
   afterAll(() => service.close());
   beforeEach(() => newMinute(service));
 
-  it('are counted for sign-in, sign-up and dev-login apart, the successful ones too', async () => {
+  it('are counted for sign-in, sign-up and dev-login apart, including the successful ones', async () => {
     for (let n = 0; n < 10; n++) await devLogin(service.url).expect(200);
     expectTooMany(await devLogin(service.url));
     for (let n = 0; n < 10; n++) {
@@ -414,7 +414,7 @@ describe('ten tries a minute and an address', () => {
     expectTooMany(await identity(service.url, 'sign-in/email', body));
   });
 
-  it('are another address’s own', async () => {
+  it('are separate for another address', async () => {
     const body = { email: 'x@example.org', password: 'guess' };
     const from = (address: string): supertest.Test =>
       identity(service.url, 'sign-in/email', body).set('X-Forwarded-For', address);
@@ -424,7 +424,7 @@ describe('ten tries a minute and an address', () => {
     await from('203.0.113.1').expect(401);
   });
 
-  it('are the same tries however the path is spelt', async () => {
+  it('are counted together for every spelling of the path', async () => {
     const spellings = [
       'sign-in/email',
       '%73ign-in/email',
@@ -438,7 +438,7 @@ describe('ten tries a minute and an address', () => {
     expect(await letThrough(all)).toBe(10);
   });
 
-  it('are counted before the password is looked at, and do not slow down who has a session', async () => {
+  it('are counted before the password is checked, and do not slow down users with a session', async () => {
     const email = 'signed-in@example.org';
     const signUp = await identity(service.url, 'sign-up/email', {
       email,
@@ -453,7 +453,7 @@ describe('ten tries a minute and an address', () => {
 });
 
 describe('RATE_LIMIT_PER_MINUTE=0', () => {
-  it('switches every limit off, the tight ones too', async () => {
+  it('switches every limit off, including the tight ones', async () => {
     const service = await startService();
     try {
       service.clock.stopAt(new Date('2026-05-01T10:00:00Z'));
@@ -496,7 +496,7 @@ describe('a service with a database of its own', () => {
     }
   });
 
-  it('begins anew with each minute', async () => {
+  it('starts anew with each minute', async () => {
     expect(await passed(times(3, () => limiter.hit('key', 2)))).toBe(2);
     clock.advance(39_999);
     await expect(limiter.hit('key', 2)).rejects.toMatchObject({
@@ -507,7 +507,7 @@ describe('a service with a database of its own', () => {
     expect(await passed(times(3, () => limiter.hit('key', 2)))).toBe(2);
   });
 
-  it('remembers so many keys and no more: the oldest are let through again, the newest are not', async () => {
+  it('remembers a bounded number of keys: the oldest are allowed again, the newest are not', async () => {
     await limiter.hit('oldest', 1);
     for (let n = 0; n < 49_999; n++) await limiter.hit(`key ${n}`, 1);
     expect(await passed([limiter.hit('oldest', 1)])).toBe(0);
@@ -594,7 +594,7 @@ describe('security headers', () => {
     expect(answer.headers).toMatchObject(HEADERS);
   });
 
-  it('let a download be kept by who asked for it, and checked each time', async () => {
+  it('let the client that asked keep a download, and check it each time', async () => {
     const workspace = await alice.workspace();
     await workspace.put('YQ', '<script>alert(1)</script>').expect(201);
     const { headers } = await workspace.get('YQ').expect(200);
@@ -687,7 +687,7 @@ describe('CORS', () => {
     },
   );
 
-  it('lets scripts read that the service is down and when to come again, preflight included', async () => {
+  it('lets scripts read that the service is down and when to come again, including by preflight', async () => {
     const killSwitch = service.app.get(KillSwitch);
     await killSwitch.set('down');
     await killSwitch.look();
@@ -758,7 +758,7 @@ describe('CORS', () => {
     expect(refused.body).toEqual({ error: 'not found' });
   });
 
-  it('gives none to who names no origin, and answers OPTIONS flat', async () => {
+  it('sends no header without an origin, and answers OPTIONS with a flat error', async () => {
     expect(corsHeaders(await supertest(service.url).get('/health').expect(200))).toEqual([]);
     const asked: Record<string, string>[] = [{}, { 'Access-Control-Request-Method': 'PUT' }];
     for (const headers of asked) {
@@ -770,7 +770,7 @@ describe('CORS', () => {
     }
   });
 
-  it('is wholly absent without TRUSTED_ORIGINS', async () => {
+  it('is absent without TRUSTED_ORIGINS', async () => {
     for (const origin of [ORIGIN, BASE_URL, 'null']) {
       const asked = { Origin: origin, 'Access-Control-Request-Method': 'PUT' };
       expect(corsHeaders(await supertest(closed.url).get('/health').set(asked).expect(200))).toEqual([]);
@@ -811,7 +811,7 @@ describe('the start in production', () => {
     expect(warnings.join()).not.toContain('the key itself');
   });
 
-  it('warns of all of them together, and of nothing when nothing is amiss', async () => {
+  it('warns of all of them together, and of nothing when the settings are in order', async () => {
     const all = {
       RATE_LIMIT_PER_MINUTE: '0',
       DEV_LOGIN_KEY: 'the key itself',

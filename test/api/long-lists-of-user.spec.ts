@@ -115,7 +115,7 @@ function watchTurns(): () => number {
 
 describe.each(LISTS)('GET $path, many of them', (list) => {
   it.each([0, 1, PAGE - 1, PAGE, PAGE + 1, 2 * PAGE + 7])(
-    'has each of %d once, byte for byte as one query says',
+    'lists each of %d once, byte for byte as one query does',
     async (count) => {
       const user = await owner(list, count);
       const rows = await service.database.query(list.expected, [user.id]);
@@ -129,7 +129,7 @@ describe.each(LISTS)('GET $path, many of them', (list) => {
     },
   );
 
-  it('answers HEAD with the type and no body, and reads no more than a page for it', async () => {
+  it('answers HEAD with the type and no body, and reads at most a page for it', async () => {
     const user = await owner(list, 2 * PAGE);
     const pages = await pagesDuring(list, async () => {
       const answer = await user.request('head', list.path).expect(200);
@@ -139,7 +139,7 @@ describe.each(LISTS)('GET $path, many of them', (list) => {
     expect(pages).toBe(1);
   });
 
-  it(`thirty times at once, ${MANY} each: others are served meanwhile, and clients that do not read are waited for`, async () => {
+  it(`serves others during thirty requests at once, ${MANY} items each, and waits for slow clients`, async () => {
     const user = await owner(list, MANY);
     const neighbour = await service.newcomer('neighbour');
     const most = watchTurns();

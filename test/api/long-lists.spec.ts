@@ -112,7 +112,7 @@ describe.each([VERSIONS, CHECKPOINTS])('GET $key, many of them', (list) => {
   }
 
   it.each([pageSize - 1, pageSize, pageSize + 1, 3 * pageSize + 7])(
-    'has each of %d once, byte for byte as one query says',
+    'lists each of %d once, byte for byte as one query does',
     async (count) => {
       const notes = await filled(count);
       const rows = await query(expected, [notes.id]);
@@ -128,7 +128,7 @@ describe.each([VERSIONS, CHECKPOINTS])('GET $key, many of them', (list) => {
     },
   );
 
-  it('neither repeats nor loses what is there all the time, whatever comes and goes meanwhile', async () => {
+  it('neither repeats nor loses items that exist all the time, whatever comes and goes meanwhile', async () => {
     const notes = await filled(3 * pageSize);
     const rows = await query<{ id: string }>(expected, [notes.id]);
     const gone = [rows[pageSize - 1]!.id, rows[pageSize + 1]!.id]; // where the next page begins, and one of that page
@@ -143,7 +143,7 @@ describe.each([VERSIONS, CHECKPOINTS])('GET $key, many of them', (list) => {
     expect(body[key]).toEqual(rows.filter(({ id }) => id !== gone[1]));
   });
 
-  it('waits for a client that does not read, and stops when it goes', async () => {
+  it('waits for a slow client, and stops when it disconnects', async () => {
     const notes = await filled(SOCKETS_TAKE_LESS / list.longest, list.longest);
     let pages = 0;
     await watchPages(
@@ -162,7 +162,7 @@ describe.each([VERSIONS, CHECKPOINTS])('GET $key, many of them', (list) => {
     );
   });
 
-  it('ends the connection when the database fails between two pages, and answers flatly when it fails before', async () => {
+  it('ends the connection when the database fails between two pages, and answers a flat error when it fails before', async () => {
     const notes = await filled(2 * pageSize);
     const get = (failing: number): Promise<supertest.Response> =>
       watchPages(
@@ -181,7 +181,7 @@ describe.each([VERSIONS, CHECKPOINTS])('GET $key, many of them', (list) => {
     expect(await get(1)).toMatchObject({ status: 500, body: { error: expect.any(String) } });
   });
 
-  it('breaks off when the workspace goes between two pages, before its rows do', async () => {
+  it('breaks off when the workspace is deleted between two pages, before its rows are', async () => {
     const notes = await filled(2 * pageSize);
     const remove = async (number: number): Promise<void> => {
       if (number === 2) await query('UPDATE workspaces SET deleted_at = now() WHERE id = $1', [notes.id]);
@@ -189,7 +189,7 @@ describe.each([VERSIONS, CHECKPOINTS])('GET $key, many of them', (list) => {
     await expect(watchPages(remove, () => notes.user.get(notes.path + path))).rejects.toThrow('aborted');
   });
 
-  it('breaks off when the workspace has gone between two pages, with its rows', async () => {
+  it('breaks off when the workspace and its rows are deleted between two pages', async () => {
     const notes = await filled(2 * pageSize);
     const remove = async (number: number): Promise<void> => {
       if (number !== 2) return;
@@ -199,7 +199,7 @@ describe.each([VERSIONS, CHECKPOINTS])('GET $key, many of them', (list) => {
     await expect(watchPages(remove, () => notes.user.get(notes.path + path))).rejects.toThrow('aborted');
   });
 
-  it('answers HEAD with the type and no body, and reads no more than a page for it', async () => {
+  it('answers HEAD with the type and no body, and reads at most a page for it', async () => {
     const notes = await filled(2 * pageSize);
     let pages = 0;
     const answer = await watchPages(
@@ -211,7 +211,7 @@ describe.each([VERSIONS, CHECKPOINTS])('GET $key, many of them', (list) => {
     expect(pages).toBe(1);
   });
 
-  it('reads the rows of a page for a page, wherever it is', async () => {
+  it('reads only the rows of a page for a page, at every position', async () => {
     const notes = await filled(5 * pageSize);
     await service.database.query('ANALYZE');
     const asked: (readonly Parameter[])[] = [];

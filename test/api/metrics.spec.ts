@@ -80,7 +80,7 @@ describe('GET /metrics', () => {
     await supertest(service.url).get('/metrics').expect(404);
   });
 
-  it('is nowhere without METRICS_PORT', async () => {
+  it('does not exist without METRICS_PORT', async () => {
     const unwatched = await startService({ beside: service });
     expect(unwatched.app.get(MetricsServer).port).toBeUndefined();
     await unwatched.close();
@@ -125,7 +125,7 @@ describe('GET /metrics', () => {
     expect((await Exposition.of(service)).sum('cloud_sync_http_requests_in_flight')).toBe(0);
   });
 
-  it('counts requests whose client has gone apart from answered ones', async () => {
+  it('counts requests whose client has disconnected apart from answered ones', async () => {
     const labels = { route: '/api/v1/workspaces/:id/files/:encPath', method: 'PUT' };
     const leave = async (): Promise<void> => {
       const inFlight = service.app.get(InFlightRequests);
@@ -158,7 +158,7 @@ describe('GET /metrics', () => {
     expect((await workspace.status()).cursor - cursor).toBe(9);
   });
 
-  it('counts sockets by state, and what is sent to them, at the instance that has them', async () => {
+  it('counts sockets by state, and messages sent to them, at the instance that has them', async () => {
     const sockets = async (at: TestService): Promise<(number | undefined)[]> => {
       const exposition = await Exposition.of(at);
       return ['joined', 'waiting'].map((state) => exposition.value('cloud_sync_sockets', { state }));
@@ -174,7 +174,7 @@ describe('GET /metrics', () => {
     await eventually(async () => expect(await sockets(other)).toEqual([0, 0]));
   });
 
-  it('counts payment events by what they did; what is not believed is a 4xx of the route', async () => {
+  it('counts payment events by their effect; an unverified one is a 4xx of the route', async () => {
     const send = (event: object): supertest.Test => deliver(service.url, event, service.clock.now());
     const event = eventOf('customer.subscription.updated', service.clock.now(), {
       id: 'sub_unknown',
@@ -195,7 +195,7 @@ describe('GET /metrics', () => {
     ).toEqual({ here: 1, there: 0 });
   });
 
-  it('counts pushes by what became of them', async () => {
+  it('counts pushes by their outcome', async () => {
     const browser = pushService.browser();
     const subscription = { workspaceId: workspace.id, deviceId: 'phone', endpoint: browser.endpoint };
     await alice
@@ -210,7 +210,7 @@ describe('GET /metrics', () => {
     await eventually(async () => expect([browser.requests, await delivered()]).toEqual([1, 1]));
   });
 
-  it('tells how long blobs wait for the sweeper, and how many', async () => {
+  it('reports how long blobs wait for the sweeper, and how many', async () => {
     const now = service.clock.now();
     service.clock.stopAt(now);
     const ids = ['11111111-1111-4111-8111-111111111111', '22222222-2222-4222-8222-222222222222'];
@@ -234,7 +234,7 @@ describe('GET /metrics', () => {
     expect((await Exposition.of(other)).sum('cloud_sync_blobs_waiting')).toBe(0);
   });
 
-  it('tells the last run of each job, on every instance', async () => {
+  it('reports the last run of each job, on every instance', async () => {
     const jobs = service.app.get(NightlyJobs, { strict: false });
     const fault = (): Promise<never> => Promise.reject(new Error('a planned fault'));
     await jobs.runAlone('of-tests', () => Promise.resolve({ done: 1 }));
@@ -251,7 +251,7 @@ describe('GET /metrics', () => {
     expect(of('last_end_timestamp_seconds', 'of-tests')).toBe(run!.ended_at.getTime() / 1000);
   });
 
-  it('counts what is refused for coming too often', async () => {
+  it('counts requests refused by a rate limit', async () => {
     service.clock.stopAt(service.clock.now()); // the minute does not end meanwhile
     const refused = await moved('cloud_sync_rate_limited_total', {}, async () => {
       const attempt = (): supertest.Test =>
@@ -264,7 +264,7 @@ describe('GET /metrics', () => {
     service.clock.resume();
   });
 
-  it('tells the pool, the event loop and what the service stands on', async () => {
+  it('reports the pool, the event loop and the dependencies of the service', async () => {
     const exposition = await Exposition.of(service);
     const pool = ['open', 'idle', 'waiting'].map((state) =>
       exposition.value('cloud_sync_database_pool', { state }),
@@ -277,7 +277,7 @@ describe('GET /metrics', () => {
     expect(exposition.value('nodejs_eventloop_lag_p99_seconds')).toEqual(expect.any(Number));
   });
 
-  it('says in the log why a value is absent, once until it is there again', async () => {
+  it('logs once why a value is absent, until it is there again', async () => {
     const told = (): number => service.logged().split('cloud_sync_blobs_waiting cannot be read').length - 1;
     const isThere = async (): Promise<boolean> =>
       (await Exposition.of(service)).value('cloud_sync_blobs_waiting', { state: 'staged' }) !== undefined;
@@ -293,7 +293,7 @@ describe('GET /metrics', () => {
     }
   });
 
-  it('names nobody and nothing that somebody has', async () => {
+  it('names no user and nothing that a user has', async () => {
     const { text, samples } = await Exposition.of(service);
     for (const secret of [
       workspace.id,

@@ -5,7 +5,7 @@ const latin1 = (text: string): Buffer => Buffer.from(text, 'latin1');
 const NOT_UTF8 = { error: expect.stringMatching(/UTF-8$/) };
 
 /** Two texts that differ only in bytes that are no UTF-8 would be stored, and compared, as one. */
-describe('what is not UTF-8', () => {
+describe('text that is not UTF-8', () => {
   let service: TestService;
   let alice: TestUser;
   let workspace: TestWorkspace;
@@ -25,7 +25,7 @@ describe('what is not UTF-8', () => {
       .serialize((bytes: unknown) => bytes as string)
       .send(body);
 
-  it('is no password: nobody signs up with it', async () => {
+  it('is refused as a password: nobody signs up with it', async () => {
     const body = latin1('{"email":"latin@example.org","name":"L","password":"p\xe4ssword-of-latin"}');
     const answer = await post('/api/auth/sign-up/email', body);
     expect([answer.status, answer.body]).toEqual([400, NOT_UTF8]);

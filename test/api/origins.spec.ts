@@ -101,7 +101,7 @@ describe('a client that sends no Origin', () => {
     },
   );
 
-  it('is refused with cookies, whatever else it says', async () => {
+  it('is refused with cookies, whatever else it claims', async () => {
     const Cookie = await cookies();
     const kinds: Record<string, string>[] = [
       {},
@@ -115,7 +115,7 @@ describe('a client that sends no Origin', () => {
     await post('sign-in/email', { Cookie: 'a=b' }, account()).expect(403);
   });
 
-  it('is looked at by its Referer, when it has one', async () => {
+  it('is judged by its Referer, when it has one', async () => {
     await post('sign-up/email', { Referer: 'https://evil.example/' }, account()).expect(403);
     await post('sign-up/email', { Referer: `${BASE_URL}/x` }, account()).expect(200);
   });

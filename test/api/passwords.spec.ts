@@ -98,7 +98,7 @@ describe('a new password', () => {
     },
   );
 
-  it('has no say about one that was chosen before', async () => {
+  it('is accepted when it was chosen before the rule', async () => {
     const old = await signUp(service, 'old-password');
     await makeOutdated(service, old, 'password');
     await signIn(service, old.email, 'password').expect(200);
@@ -139,7 +139,7 @@ describe('a stored password', () => {
     await signIn(costly, one.email, NEW_PASSWORD).expect(401);
   });
 
-  it('that was hashed at less is hashed anew when its user signs in, and only then', async () => {
+  it('is rehashed from a lower cost when its user signs in, and only then', async () => {
     const old = await signUp(service, 'renewed-hash');
     const outdated = await makeOutdated(service, old);
     await signIn(costly, old.email, NEW_PASSWORD).expect(401);
@@ -153,7 +153,7 @@ describe('a stored password', () => {
 });
 
 describe('a wrong password', () => {
-  it('costs as much time for an account with a hash of today, of before, and for none', async () => {
+  it('takes the same time for an account with a current hash, an outdated hash, and no account', async () => {
     const passwordCost = new PasswordCost({ ln: 15, r: 8, p: 1 });
     const measured = await startService({
       env: { TRUST_PROXY: 'true' },
@@ -176,7 +176,7 @@ describe('a wrong password', () => {
 });
 
 describe('an outdated hash', () => {
-  it('is replaced by one of several sign-ins at once, and all of them are in', async () => {
+  it('is replaced by one of several sign-ins at once, and all of them succeed', async () => {
     for (let round = 0; round < 5; round++) {
       const old = await signUp(service, `renewed-at-once-${round}`);
       await makeOutdated(service, old);
@@ -195,7 +195,7 @@ describe('an outdated hash', () => {
     }
   });
 
-  it('that another sign-in replaces before the session is there does not end it', async () => {
+  it('does not end a sign-in when another one replaces the hash before the session exists', async () => {
     const old = await signUp(service, 'renewed-between');
     await makeOutdated(service, old);
     const held = await holdRow(service.database, 'users', 'id', old.id);
@@ -248,7 +248,7 @@ describe('a change of the password', () => {
     },
   );
 
-  it('leaves access tokens unless it is told to revoke them, which closes their connections too', async () => {
+  it('leaves access tokens unless it is asked to revoke them, which closes their connections as well', async () => {
     const { id, email, session } = await signUp(service, 'tokened');
     const other = await signUp(service, 'tokened-too');
     const jwt = async (of: string): Promise<string> =>
@@ -272,7 +272,7 @@ describe('a change of the password', () => {
     expect([id, email]).not.toContain(undefined);
   });
 
-  it('by two at once with the same old password is made by one of them', async () => {
+  it('succeeds for one of two concurrent requests with the same old password', async () => {
     const { id, email, session } = await signUp(service, 'changed-twice');
     const { body: other } = await signIn(service, email, PASSWORD).expect(200);
     const held = await holdRow(service.database, 'users', 'id', id);
@@ -304,18 +304,18 @@ describe('an account that is deleted', () => {
     return answer;
   }
 
-  it('beside a sign-in is 401, and nothing of it is logged as a fault', async () => {
+  it('is 401 beside a sign-in, and nothing is logged as a fault', async () => {
     const { id, email } = await signUp(service, 'deleted-beside');
     const answer = await whileDeleting(id, () => signIn(service, email, PASSWORD));
     expect([answer.status, answer.body]).toEqual([401, { error: 'a valid bearer token is required' }]);
   });
 
-  it('beside a change of its password is 401', async () => {
+  it('is 401 beside a change of its password', async () => {
     const { id, session } = await signUp(service, 'deleted-beside-change');
     expect((await whileDeleting(id, () => change(service, session))).status).toBe(401);
   });
 
-  it('beside a handoff is a refusal that the pages answer 401 to', async () => {
+  it('is a refusal that the pages answer with 401 beside a handoff', async () => {
     const { id, session } = await signUp(service, 'deleted-beside-handoff');
     const sessions = service.app.get(BrowserSessions, { strict: false });
     const client = { ip: '198.51.100.1', userAgent: '' };
@@ -345,7 +345,7 @@ describe('hashing', () => {
     return release;
   }
 
-  it('holds no connection while it waits: sessions are served, and nothing is open in the database', async () => {
+  it('holds no connection while it waits: sessions are served, and no transaction is open', async () => {
     const { session } = await signUp(service, 'served-meanwhile');
     const release = await takeSlots();
     const queued = hasher().queued;
@@ -368,7 +368,7 @@ describe('hashing', () => {
     expect(new Set(await Promise.all(signUps))).toEqual(new Set([200]));
   });
 
-  it('is not done for a client that has gone while it waited', async () => {
+  it('is skipped for a client that has disconnected while it waited', async () => {
     const release = await takeSlots();
     const before = hasher().queued;
     const gone = signIn(service, 'nobody@example.org', 'not the password', '198.51.100.77');
@@ -379,7 +379,7 @@ describe('hashing', () => {
     release();
   });
 
-  it('is refused early, with the time to come again, when too many wait; one network does not keep out others', async () => {
+  it('is refused early with Retry-After when too many wait; one network does not keep out others', async () => {
     const release = await takeSlots();
     const waiting = (): supertest.Test =>
       signIn(service, 'nobody@example.org', 'not the password', '2001:db8:1::1');
@@ -397,7 +397,7 @@ describe('hashing', () => {
     expect(new Set(await Promise.all(own))).toEqual(new Set([401]));
   });
 
-  it('of 150 networks at once does not hold up tokens of sessions and the key set', async () => {
+  it('does not hold up tokens of sessions and the key set during sign-ins of 150 networks at once', async () => {
     const costly = await startService({
       env: { TRUST_PROXY: 'true' },
       passwordCost: new PasswordCost({ ln: 15, r: 8, p: 1 }),
@@ -449,7 +449,7 @@ describe('limits of sign-ins', () => {
 
   const WRONG = Array<number>(20).fill(401);
 
-  it('of one account: after 20 wrong passwords in an hour new clients wait, known ones never', async () => {
+  it('make new clients of one account wait after 20 wrong passwords in an hour, and known ones never', async () => {
     const { email } = await signUp(limited, 'guessed', '203.0.113.1');
     expect(await guess(email, 20)).toEqual(WRONG);
     const refused = await signIn(beside, email.toUpperCase(), PASSWORD, stranger());
@@ -469,7 +469,7 @@ describe('limits of sign-ins', () => {
     await signIn(beside, email, PASSWORD, moved).expect(200); // seen before, by now
   });
 
-  it('do not tell whether there is an account', async () => {
+  it('do not reveal whether an account exists', async () => {
     const { email } = await signUp(limited, 'told-apart', stranger());
     const answers = [];
     for (const one of [email, 'nobody-there@example.org']) {
@@ -481,7 +481,7 @@ describe('limits of sign-ins', () => {
     expect(answers[0]![0]).toEqual([...WRONG, 429, 429]);
   });
 
-  it('let no more than 20 through when hundreds come at once', async () => {
+  it('allow at most 20 of hundreds at once', async () => {
     const statuses = await Promise.all(
       Array.from({ length: 60 }, (_, n) =>
         signIn([limited, beside][n % 2]!, 'at-once@example.org', 'not the password', stranger()).then(
@@ -493,14 +493,14 @@ describe('limits of sign-ins', () => {
     expect(statuses.filter((status) => status === 429).length).toBeGreaterThanOrEqual(10);
   });
 
-  it('count what is wrong alone: right passwords, and requests that are not in order, use nothing up', async () => {
+  it('count only wrong passwords: right ones and malformed requests use nothing up', async () => {
     const { email } = await signUp(limited, 'rightly', stranger());
     for (let n = 0; n < 25; n++) await signIn(limited, email, PASSWORD, stranger()).expect(200);
     for (let n = 0; n < 25; n++) await signIn(limited, email, 'x'.repeat(129), stranger()).expect(400);
     expect(await guess(email, 21)).toEqual([...WRONG, 429]);
   });
 
-  it('count wrong passwords of a change, which strangers cannot keep the owner from', async () => {
+  it('count wrong passwords of a change, by which other users cannot lock out the owner', async () => {
     const home = stranger();
     const { email, session } = await signUp(limited, 'changing', home);
     expect(await guess(email, 20)).toEqual(WRONG);
@@ -526,7 +526,7 @@ describe('limits of sign-ins', () => {
     expect(await from('2001:db8:8::1')).toBe(401);
   });
 
-  it('leave nothing behind: the night removes what is over', async () => {
+  it('leave nothing behind: the nightly job removes expired counts', async () => {
     const { id } = await signUp(limited, 'forgotten', stranger());
     await guess('forgotten@example.org', 2);
     limited.app.get(ExpiredRows, { strict: false });

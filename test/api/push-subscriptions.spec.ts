@@ -60,7 +60,7 @@ function stored({ id }: TestWorkspace): Promise<StoredSubscription[]> {
 }
 
 describe('POST /api/v1/devices/push-subscription', () => {
-  it('stores it and answers { ok: true }, with Web Push off, for a device that is not registered', async () => {
+  it('stores it and answers { ok: true }, with Web Push off, for an unregistered device', async () => {
     const workspace = await (await service.user('alice')).workspace();
     const body = bodyFor(workspace);
     const answer = await subscribe(workspace.user, body).expect(201);
@@ -83,14 +83,14 @@ describe('POST /api/v1/devices/push-subscription', () => {
     ]);
   });
 
-  it('keeps one per device when a device subscribes many times at once', async () => {
+  it('keeps one for each device when a device subscribes many times at once', async () => {
     const workspace = await (await service.user('at-once')).workspace();
     const all = Array.from({ length: 20 }, () => subscribe(workspace.user, bodyFor(workspace)).expect(201));
     await Promise.all(all);
     expect(await stored(workspace)).toHaveLength(1);
   });
 
-  it('keeps those of the same device in several workspaces apart', async () => {
+  it('keeps subscriptions of the same device in several workspaces apart', async () => {
     const alice = await service.user('two-workspaces');
     const [one, two] = [await alice.workspace(), await alice.workspace()];
     await subscribe(alice, bodyFor(one)).expect(201);
@@ -100,7 +100,7 @@ describe('POST /api/v1/devices/push-subscription', () => {
     expect(await stored(two)).toHaveLength(1);
   });
 
-  it('takes the workspace id in capitals, padding of base64url, and any visible ASCII as device id', async () => {
+  it('accepts the workspace id in capitals, padding of base64url, and any visible ASCII as device id', async () => {
     const workspace = await (await service.user('forms')).workspace();
     const { p256dh, auth } = newKeys();
     const deviceId = `!${'~'.repeat(127)}`;
@@ -110,7 +110,7 @@ describe('POST /api/v1/devices/push-subscription', () => {
     expect(await stored(workspace)).toEqual([{ device_id: deviceId, endpoint: ENDPOINT, p256dh, auth }]);
   });
 
-  it('keeps a hundred in a workspace: beyond, the one that was renewed longest ago goes', async () => {
+  it('keeps a hundred in a workspace: beyond, the least recently renewed is removed', async () => {
     const workspace = await (await service.user('crowd')).workspace();
     for (let i = 0; i < 100; i++) {
       await subscribe(workspace.user, bodyFor(workspace, { deviceId: `d${i}` })).expect(201);
@@ -147,7 +147,7 @@ describe('POST /api/v1/devices/push-subscription', () => {
     expect(await count()).toBe(most);
   });
 
-  describe("a workspace that is not the caller's", () => {
+  describe('a workspace that the caller may not use', () => {
     it.each([
       ['unknown', () => randomUUID()],
       ['malformed', () => 'no-uuid'],
@@ -161,7 +161,7 @@ describe('POST /api/v1/devices/push-subscription', () => {
       expect(answer.text).toBe(WORKSPACE_NOT_FOUND);
     });
 
-    it('is 404 alike, deleted, of another user, or not that of a bound token; and before anything else', async () => {
+    it('is 404 alike when it is deleted, of another user, or not that of a bound token, before any other check', async () => {
       const [alice, bob] = [await service.user('owner'), await service.user('thief')];
       const [kept, deleted] = [await alice.workspace(), await alice.workspace()];
       await alice.delete(deleted.path).expect(200);
@@ -377,7 +377,7 @@ describe('POST /api/v1/devices/push-subscription', () => {
       expect(await stored(workspace)).toEqual([]);
     });
 
-    it('is judged in the same way however often one was', () => {
+    it('gets the same judgement each time', () => {
       for (let i = 0; i < 50_000; i++) parsePublicUrl('https://b\u00fccher.example.org/push', 2048);
       expect(() => parsePublicUrl('https://loc\u00adalhost/push', 2048)).toThrow('private network');
     });
@@ -385,7 +385,7 @@ describe('POST /api/v1/devices/push-subscription', () => {
 });
 
 describe('DELETE /api/v1/devices/push-subscription/:workspaceId/:deviceId', () => {
-  it('removes the one of that device', async () => {
+  it('removes that of the device', async () => {
     const workspace = await (await service.user('unsubscribe')).workspace();
     for (const deviceId of ['phone', 'tablet'])
       await subscribe(workspace.user, bodyFor(workspace, { deviceId }));
@@ -419,7 +419,7 @@ describe('DELETE /api/v1/devices/push-subscription/:workspaceId/:deviceId', () =
 });
 
 describe('a workspace that is deleted', () => {
-  it('takes its subscriptions along', async () => {
+  it('loses its subscriptions', async () => {
     const workspace = await (await service.user('purged')).workspace();
     await subscribe(workspace.user, bodyFor(workspace)).expect(201);
     await workspace.user.delete(workspace.path).expect(200);

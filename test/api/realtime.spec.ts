@@ -89,7 +89,7 @@ describe('the upgrade', () => {
     }
   });
 
-  it('carries in the 101 the request id that its line in the log has, each its own', async () => {
+  it('carries in the 101 the request id of its log line, new each time', async () => {
     const ids = [];
     for (const { socket, received } of [await silentPeer(), await silentPeer()]) {
       const [, id = 'none'] = /\r\nX-Request-Id: ([0-9a-f-]{36})\r\n/i.exec(received()) ?? [];
@@ -101,7 +101,7 @@ describe('the upgrade', () => {
     expect(new Set(ids).size).toBe(2);
   });
 
-  it('does not say whether somebody else has the workspace', async () => {
+  it('does not reveal whether another user has the workspace', async () => {
     const bob = await service.user('bob');
     const foreign = await upgrade(`/api/v1/workspaces/${workspace.id}/ws?token=${bob.token}`);
     const absent = await upgrade(
@@ -110,7 +110,7 @@ describe('the upgrade', () => {
     expect(foreign.body).toEqual(absent.body);
   });
 
-  it('takes one token, and from the query alone', async () => {
+  it('accepts one token, and from the query alone', async () => {
     const twice = `/api/v1/workspaces/${workspace.id}/ws?token=${alice.token}&token=${alice.token}`;
     expect((await upgrade(twice)).status).toBe(401);
     const header = await upgrade(
@@ -120,14 +120,14 @@ describe('the upgrade', () => {
     expect(header.status).toBe(401);
   });
 
-  it('is for WebSockets, and at this address alone', async () => {
+  it('is only for WebSockets, and only at this address', async () => {
     const path = `/api/v1/workspaces/${workspace.id}`;
     expect((await upgrade(`${path}/ws/?token=${alice.token}`)).status).toBe(404);
     expect((await upgrade(`${path}/files?token=${alice.token}`)).status).toBe(404);
     await alice.get(`${path}/ws`).expect(426, { error: 'a WebSocket upgrade is required' });
   });
 
-  it('to anything else is ignored, as by a server that knows no upgrades', async () => {
+  it('is ignored for other protocols, as by a server that knows no upgrades', async () => {
     const asked = {
       Connection: 'Upgrade, HTTP2-Settings',
       Upgrade: 'h2c',
@@ -138,7 +138,7 @@ describe('the upgrade', () => {
     await alice.get(`${workspace.path}/ws`).set(asked).expect(426);
   });
 
-  it('that is not in order is refused as a flat error too', async () => {
+  it('is refused as a flat error when it is malformed', async () => {
     const answer = await upgrade(
       `/api/v1/workspaces/${workspace.id}/ws?token=${alice.token}`,
       'Sec-WebSocket-Protocol: ,',
@@ -148,7 +148,7 @@ describe('the upgrade', () => {
     expect(answer.head).toMatch(/x-request-id/i);
   });
 
-  it('that is refused leaves no connection behind, though the client keeps its half', async () => {
+  it('leaves no connection behind when it is refused, although the client keeps its half open', async () => {
     const server = service.app.getHttpServer();
     const count = (): Promise<number> =>
       new Promise((resolve, reject) =>
@@ -169,7 +169,7 @@ describe('the upgrade', () => {
     for (const half of halves) half.destroy();
   });
 
-  it('opens for a token that may read, and has no compression', async () => {
+  it('accepts a token that may read, and uses no compression', async () => {
     const { token } = await mint(['documents:read'], { workspaceId: workspace.id });
     const socket = await TestSocket.open(service.url, workspace.id, token);
     sockets.push(socket);
@@ -191,7 +191,7 @@ describe('the upgrade', () => {
     expect(service.logged()).not.toContain('my-diary');
   });
 
-  it('lets a thousand sockets into a workspace and no more, though many come at once', async () => {
+  it('allows a thousand sockets in a workspace, also when many come at once', async () => {
     const opened: WebSocket[] = [];
     const knock = (room = workspace): Promise<number> => {
       const { socket, answered } = knockAt(room);
@@ -230,7 +230,7 @@ describe('the upgrade', () => {
     }
   });
 
-  it('outlives a client that breaks off in the middle of it', async () => {
+  it('survives a client that breaks off in the middle of it', async () => {
     for (let i = 0; i < 20; i++) {
       const socket = await connected();
       socket.write(request(`/api/v1/workspaces/${workspace.id}/ws?token=${alice.token}`));
@@ -269,7 +269,7 @@ describe('hello', () => {
     expect(phone.frames).toEqual([{ type: 'welcome', cursor: 2, deviceCount: 2 }]);
   });
 
-  it('counts a second socket of a device as no new one', async () => {
+  it('counts a second socket of a device as the same device', async () => {
     const first = await join('laptop');
     const second = await join('laptop');
     expect(second.of('welcome')).toEqual([{ type: 'welcome', cursor: 0, deviceCount: 1 }]);
@@ -277,7 +277,7 @@ describe('hello', () => {
     expect(first.of('device_connected')).toEqual([]);
   });
 
-  it('may be said again, but not as somebody else', async () => {
+  it('may be repeated, but not as another device', async () => {
     const socket = await join('laptop');
     await workspace.put('a', 'one').expect(201);
     socket.say({ type: 'hello', cursor: 0, deviceId: 'laptop' });
@@ -287,7 +287,7 @@ describe('hello', () => {
     expect((await join('tablet')).of('welcome')).toMatchObject([{ deviceCount: 2 }]);
   });
 
-  it('notes when a registered device was seen', async () => {
+  it('updates the last-seen time of a registered device', async () => {
     const created = await alice.post('/api/v1/devices').send({ name: 'Desk', platform: 'linux' }).expect(201);
     await join(created.body.id);
     await eventually(async () => {
@@ -301,7 +301,7 @@ describe('hello', () => {
 });
 
 describe('messages', () => {
-  it('answers ping with pong, before hello too', async () => {
+  it('are answered by pong when they are pings, before hello as well', async () => {
     const socket = await open();
     socket.say({ type: 'ping' });
     expect(await socket.frame('pong')).toEqual({ type: 'pong' });
@@ -330,13 +330,13 @@ describe('messages', () => {
     await socket.frame('welcome');
   });
 
-  it('answers a binary frame with invalid_message', async () => {
+  it('are answered by invalid_message when they are binary', async () => {
     const socket = await open();
     socket.raw.send(Buffer.from('{"type":"ping"}'));
     expect(await socket.frame('error')).toMatchObject({ code: 'invalid_message' });
   });
 
-  it('takes 64 KiB and closes with 1009 beyond', async () => {
+  it('may have 64 KiB, and close the socket with 1009 beyond', async () => {
     const socket = await open();
     const padded = (bytes: number): string => `{"type":"ping","x":"${'x'.repeat(bytes - 22)}"}`;
     socket.say(padded(64 * 1024));
@@ -345,7 +345,7 @@ describe('messages', () => {
     expect(await socket.closed()).toBe(1009);
   });
 
-  it('closes with 4429 at the 31st message in ten seconds', async () => {
+  it('close the socket with 4429 at the 31st in ten seconds', async () => {
     const socket = await open();
     for (let i = 0; i < 30; i++) socket.say({ type: 'ping' });
     await socket.frame('pong', 29);
@@ -366,7 +366,7 @@ describe('messages', () => {
     expect(await socket.closed()).toBe(4429);
   });
 
-  it('does not count the answers to its own pings', async () => {
+  it('do not count when they answer the server’s own pings', async () => {
     const socket = await open();
     const [connection] = service.app.get(Connections).of(workspace.id);
     const { socket: library } = connection as unknown as { socket: WebSocket };
@@ -379,7 +379,7 @@ describe('messages', () => {
     await socket.frame('pong', 29);
   });
 
-  it('parses no more of a flood than the packet in which it is one frame too many', async () => {
+  it('are parsed in a flood only up to the packet with the frame that is too many', async () => {
     const { socket, received } = await silentPeer();
     const [connection] = service.app.get(Connections).of(workspace.id);
     const { socket: library } = connection as unknown as { socket: WebSocket };
@@ -394,7 +394,7 @@ describe('messages', () => {
     expect(parsed).toBeLessThan(50_000);
   });
 
-  it('counts the ten seconds from each message', async () => {
+  it('are counted in the ten seconds from each one', async () => {
     const socket = await open();
     for (let i = 0; i < 30; i++) socket.say({ type: 'ping' });
     await socket.frame('pong', 29);
@@ -405,7 +405,7 @@ describe('messages', () => {
 });
 
 describe('changes', () => {
-  it('tells every other device of an upload, once', async () => {
+  it('reach every other device once for an upload', async () => {
     const [laptop, phone, tablet] = [await join('laptop'), await join('phone'), await join('tablet')];
     const { body } = await workspace.put('bm90ZQ', 'one', 'laptop').expect(201);
     const { contentHash, encryptedSize, version } = body;
@@ -419,7 +419,7 @@ describe('changes', () => {
     expect(laptop.of('changes')).toEqual([]);
   });
 
-  it('leaves out every socket of the device that made the change', async () => {
+  it('leave out every socket of the device that made the change', async () => {
     const [first, second, phone] = [await join('laptop'), await join('laptop'), await join('phone')];
     await workspace.put('a', 'one', 'laptop').expect(201);
     await phone.frame('changes');
@@ -428,7 +428,7 @@ describe('changes', () => {
     expect([...first.of('changes'), ...second.of('changes')]).toEqual([]);
   });
 
-  it('tells of a deletion, a push and a restore', async () => {
+  it('are announced for a deletion, a push and a restore', async () => {
     const phone = await join('phone');
     await workspace.put('a', 'one').expect(201);
     await workspace.put('b', 'two').expect(201);
@@ -447,7 +447,7 @@ describe('changes', () => {
     ]);
   });
 
-  it('tells one committed push in one message', async () => {
+  it('are announced in one message for one push', async () => {
     const phone = await join('phone');
     const paths = Array.from({ length: 40 }, (_, index) => `note-${index}`);
     for (const path of paths) await workspace.put(path, path, 'phone').expect(201);
@@ -459,7 +459,7 @@ describe('changes', () => {
     expect(phone.of('changes')).toHaveLength(1);
   });
 
-  it('tells everybody of a restore that names no device', async () => {
+  it('reach everybody for a restore without a device', async () => {
     await workspace.put('a', 'one').expect(201);
     const laptop = await join('laptop');
     const [version] = await workspace.versions('a');
@@ -467,7 +467,7 @@ describe('changes', () => {
     expect(await laptop.frame('changes')).toMatchObject({ cursor: 2 });
   });
 
-  it('tells nothing of what changed nothing', async () => {
+  it('are not announced when nothing changed', async () => {
     await workspace.put('a', 'one').expect(201);
     const phone = await join('phone');
     await workspace.put('a', 'one').expect(200);
@@ -482,7 +482,7 @@ describe('changes', () => {
     await eventually(() => expect(phone.of('changes')).toMatchObject([{ cursor: 2 }]));
   });
 
-  it('tells nothing before hello', async () => {
+  it('are not announced before hello', async () => {
     const silent = await open();
     const phone = await join('phone');
     await workspace.put('a', 'one').expect(201);
@@ -491,7 +491,7 @@ describe('changes', () => {
     expect(silent.of('changes')).toEqual([]);
   });
 
-  it('stays within its workspace', async () => {
+  it('stay within their workspace', async () => {
     const other = await alice.workspace('other');
     const [here, there] = [await join('phone'), await join('phone', other)];
     await other.put('a', 'one').expect(201);
@@ -500,7 +500,7 @@ describe('changes', () => {
     expect(here.of('changes')).toEqual([]);
   });
 
-  it('misses none that is committed while a device says hello', async () => {
+  it('are not missed when they are committed while a device says hello', async () => {
     for (let round = 0; round < 20; round++) {
       const writes = Array.from({ length: 5 }, (_, i) => workspace.put(`p${round}-${i}`, 'x').expect(201));
       const phone = await join(`phone-${round}`);
@@ -514,7 +514,7 @@ describe('changes', () => {
 });
 
 describe('assets-changed', () => {
-  it('wakes every open socket once for each upload, one that has not said hello too', async () => {
+  it('wakes every open socket once for each upload, including one that has not said hello', async () => {
     const [silent, laptop] = [await open(), await join('laptop')];
     const assets = TestAssets.of(workspace);
     await assets.create('a').expect(201);
@@ -529,7 +529,7 @@ describe('assets-changed', () => {
     }
   });
 
-  it('wakes a socket for what is uploaded as soon as it is open, and not for what was before', async () => {
+  it('wakes a socket for uploads from its opening on, and not for earlier ones', async () => {
     const assets = TestAssets.of(workspace);
     for (let round = 0; round < 20; round++) {
       const socket = await open();
@@ -542,7 +542,7 @@ describe('assets-changed', () => {
 });
 
 describe('presence', () => {
-  it('tells the others that a device came, by its registered name, and that it went', async () => {
+  it('announces that a device came, by its registered name, and that it went', async () => {
     const { body } = await alice
       .post('/api/v1/devices')
       .send({ name: 'My phone', platform: 'ios' })
@@ -568,7 +568,7 @@ describe('presence', () => {
     expect(phone.of('device_connected')).toMatchObject([{ deviceId: 'tablet' }]);
   });
 
-  it('says that a device went when its last socket has gone', async () => {
+  it('announces that a device went when its last socket has closed', async () => {
     const laptop = await join('laptop');
     const [first, second] = [await join('phone'), await join('phone')];
     await first.close();
@@ -583,7 +583,7 @@ describe('presence', () => {
     expect((await join('laptop')).of('welcome')).toMatchObject([{ deviceCount: 1 }]);
   });
 
-  it('never shows the name of a device of somebody else', async () => {
+  it('never shows the name of another user’s device', async () => {
     const bob = await service.user('bob');
     const { body } = await bob.post('/api/v1/devices').send({ name: 'Bob', platform: 'ios' }).expect(201);
     const laptop = await join('laptop');
@@ -591,7 +591,7 @@ describe('presence', () => {
     expect(await laptop.frame('device_connected')).toMatchObject({ deviceName: body.id });
   });
 
-  describe('of many devices', () => {
+  describe('presence of many devices', () => {
     const MANY = 80;
 
     /** All of one device: a message for each of the others, and none about each other. */
@@ -601,7 +601,7 @@ describe('presence', () => {
     const others = (): Promise<TestSocket[]> =>
       Promise.all(Array.from({ length: MANY }, (_, index) => join(`device-${index}`)));
 
-    it('is told in turns when they come and go together, to each once and in order', async () => {
+    it('is announced in turns when they come and go together, to each once and in order', async () => {
       const told = await listeners();
       const largest = mostSentInATurn();
       const gone = await others();
@@ -622,7 +622,7 @@ describe('presence', () => {
       expect(largest()).toBeLessThan((MANY * MANY) / 4);
     });
 
-    it('is counted by a second welcome as it has been told until then, also in the middle of it', async () => {
+    it('is counted by a second welcome as announced until then, also in the middle of it', async () => {
       const told = await listeners();
       const gone = await others();
       const last = told.at(-1)!;
@@ -654,7 +654,7 @@ describe('presence', () => {
 });
 
 describe('the end of a socket', () => {
-  it('comes with the workspace: an error, then 4404, for those without hello too', async () => {
+  it('comes with the end of the workspace: an error, then 4404, including for sockets without hello', async () => {
     const [laptop, silent] = [await join('laptop'), await open()];
     await alice.delete(workspace.path).expect(200);
     for (const socket of [laptop, silent]) {
@@ -689,7 +689,7 @@ describe('the end of a socket', () => {
     service.clock.advance(-15 * MINUTE);
   });
 
-  it('comes to a peer that is silent for 60 seconds, not to one that answers pings', async () => {
+  it('comes after 60 seconds of silence, not for a peer that answers pings', async () => {
     const heartbeat = service.app.get(Heartbeat, { strict: false });
     const answering = await join('laptop');
     const silent = await silentPeer();
@@ -704,7 +704,7 @@ describe('the end of a socket', () => {
     await answering.settled();
   });
 
-  it('does not come to everybody when the process itself was stopped for a while', async () => {
+  it('does not come when the process itself was stopped for a while', async () => {
     const socket = await join('laptop');
     await service.app.get(Heartbeat, { strict: false }).beat();
     service.clock.advance(10 * MINUTE);
@@ -713,8 +713,8 @@ describe('the end of a socket', () => {
   });
 });
 
-describe('a beat', () => {
-  it('asks nothing about the rooms in which all is known, however many they are', async () => {
+describe('a heartbeat', () => {
+  it('asks nothing about rooms without unknown devices, however many they are', async () => {
     const rooms = [workspace, await alice.workspace()];
     for (const room of rooms) await join('laptop', room);
     const run = jest.spyOn(service.app.get(Database), 'run');
@@ -726,8 +726,8 @@ describe('a beat', () => {
   });
 });
 
-describe('a client that does not read', () => {
-  it('is closed once a MiB waits for it, and forgotten', async () => {
+describe('a slow consumer', () => {
+  it('is disconnected once a MiB waits for it, and forgotten', async () => {
     const peer = await silentPeer({ hello: 'frozen' });
     await eventually(() => expect(peer.received()).toContain('"welcome"'));
     peer.socket.pause();
@@ -748,7 +748,7 @@ describe('a client that does not read', () => {
 });
 
 describe('shutdown', () => {
-  it('closes every socket with 1001 and lets nobody in', async () => {
+  it('closes every socket with 1001 and accepts none', async () => {
     const other = await startService();
     const eve = await other.user('eve');
     const room = await eve.workspace();
@@ -758,7 +758,7 @@ describe('shutdown', () => {
     expect([joined.closeCode, silent.closeCode]).toEqual([1001, 1001]);
   });
 
-  it('lets nobody in either who was being decided on when it began', async () => {
+  it('accepts no socket either that was being decided on when it began', async () => {
     const other = await startService();
     const eve = await other.user('eve');
     const room = await eve.workspace();

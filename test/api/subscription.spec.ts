@@ -75,7 +75,7 @@ async function isActive(user: TestUser): Promise<boolean> {
 }
 
 describe('GET /api/v1/subscription', () => {
-  it('is the free plan for who never had another', async () => {
+  it('is the free plan for a user who never had another', async () => {
     expect(await info(await service.newcomer('free-info'))).toEqual(FREE);
   });
 
@@ -124,14 +124,14 @@ describe('POST /api/v1/subscription/trial', () => {
     expect(await info(alice)).toEqual(TRIAL);
   });
 
-  it('answers the same again while it runs: it is not prolonged', async () => {
+  it('answers the same again while the trial runs: it is not prolonged', async () => {
     const alice = await service.newcomer('trial-again');
     await alice.post('/api/v1/subscription/trial').expect(200);
     const still = await at(later(30 * DAY_MS - 1), alice);
     expect((await still.post('/api/v1/subscription/trial').expect(200)).body).toEqual(TRIAL);
   });
 
-  it('is 409 once it has ended: one per user ever', async () => {
+  it('is 409 once it has ended: one for each user', async () => {
     const alice = await service.newcomer('trial-over');
     await alice.post('/api/v1/subscription/trial').expect(200);
     const over = await at(later(30 * DAY_MS), alice);
@@ -140,7 +140,7 @@ describe('POST /api/v1/subscription/trial', () => {
     expect(await info(over)).toEqual({ ...TRIAL, status: 'expired' });
   });
 
-  it('starts one trial when ten ask at once', async () => {
+  it('starts one trial for ten concurrent requests', async () => {
     const alice = await service.newcomer('trial-crowd');
     const answers = await Promise.all(
       Array.from({ length: 10 }, () => alice.post('/api/v1/subscription/trial').expect(200)),
@@ -151,7 +151,7 @@ describe('POST /api/v1/subscription/trial', () => {
     ).toHaveLength(1);
   });
 
-  it('starts from a free row that never had one', async () => {
+  it('starts from a free row without a trial', async () => {
     const alice = await service.newcomer('trial-free-row');
     await subscribe(alice, { status: 'free', plan: 'free' });
     expect((await alice.post('/api/v1/subscription/trial').expect(200)).body).toEqual(TRIAL);
@@ -194,28 +194,31 @@ describe('402', () => {
     return workspace;
   }
 
-  it.each(needing)('%s: before the trial and after its end, and not during it', async (name, request) => {
-    const workspace = await workspaceOf(`402-${name.replaceAll(/\W+/g, '-')}`);
-    const alice = workspace.user;
-    const rows = await service.database.query(
-      'DELETE FROM subscriptions WHERE user_id = $1 RETURNING trial_start, trial_end',
-      [alice.id],
-    );
-    const before = await request(workspace);
-    expect({ status: before.status, body: before.body }).toEqual({
-      status: 402,
-      body: { error: 'an active subscription is required' },
-    });
+  it.each(needing)(
+    'applies to %s before the trial and after its end, and not during it',
+    async (name, request) => {
+      const workspace = await workspaceOf(`402-${name.replaceAll(/\W+/g, '-')}`);
+      const alice = workspace.user;
+      const rows = await service.database.query(
+        'DELETE FROM subscriptions WHERE user_id = $1 RETURNING trial_start, trial_end',
+        [alice.id],
+      );
+      const before = await request(workspace);
+      expect({ status: before.status, body: before.body }).toEqual({
+        status: 402,
+        body: { error: 'an active subscription is required' },
+      });
 
-    await subscribe(alice, { status: 'trial', trialStart: NOW, trialEnd: rows[0]!.trial_end as Date });
-    const over = workspace.as(await at(later(30 * DAY_MS), alice));
-    expect((await request(over)).status).toBe(402);
+      await subscribe(alice, { status: 'trial', trialStart: NOW, trialEnd: rows[0]!.trial_end as Date });
+      const over = workspace.as(await at(later(30 * DAY_MS), alice));
+      expect((await request(over)).status).toBe(402);
 
-    const during = workspace.as(await at(later(30 * DAY_MS - 1), alice));
-    const { cursor } = await during.status();
-    expect(cursor).toBe(1); // what was refused has changed nothing
-    expect((await request(during)).status).toBeLessThan(300);
-  });
+      const during = workspace.as(await at(later(30 * DAY_MS - 1), alice));
+      const { cursor } = await during.status();
+      expect(cursor).toBe(1); // what was refused has changed nothing
+      expect((await request(during)).status).toBeLessThan(300);
+    },
+  );
 
   it('comes before 404 and 400, and after 401', async () => {
     const alice = await service.newcomer('402-order');
@@ -228,7 +231,7 @@ describe('402', () => {
     await alice.post(`${nowhere}/sync/push`).send({}).expect(402);
   });
 
-  it('spares reading, set-up and deletion', async () => {
+  it('does not apply to reading, set-up and deletion', async () => {
     const workspace = await workspaceOf('402-open');
     const { user: alice, path } = workspace;
     await service.database.query('DELETE FROM subscriptions WHERE user_id = $1', [alice.id]);
@@ -318,7 +321,7 @@ describe('a status', () => {
     ['expired with a period ahead', { status: 'expired', currentPeriodEnd: later(DAY_MS) }, false],
   ];
 
-  it.each(cases)('of %s', async (name, row, expected, time = NOW) => {
+  it.each(cases)('decides whether the user is active: %s', async (name, row, expected, time = NOW) => {
     const alice = await service.newcomer(`status-${name.replaceAll(/\W+/g, '-')}`);
     await subscribe(alice, row);
     const then = await at(time, alice);
@@ -337,7 +340,7 @@ describe('a status', () => {
 });
 
 describe('the grace of past_due', () => {
-  it('has seven times 24 hours, also where the database changes to summer time in between', async () => {
+  it('lasts seven times 24 hours, also where the database changes to summer time in between', async () => {
     const database = await createDatabase();
     await database.query(`ALTER DATABASE ${database.name} SET timezone = 'Europe/Berlin'`);
     const berlin = await startService({ env: { DATABASE_URL: database.url } });
@@ -355,7 +358,7 @@ describe('the grace of past_due', () => {
     }
   });
 
-  it('is what BILLING_GRACE_DAYS says, none with 0', async () => {
+  it('lasts as long as BILLING_GRACE_DAYS says, and not at all with 0', async () => {
     const strict = await startService({ beside: service, env: { BILLING_GRACE_DAYS: '0' } });
     try {
       const alice = await strict.newcomer('no-grace');
@@ -375,7 +378,7 @@ describe('with SUBSCRIPTIONS=off', () => {
   });
   afterAll(() => selfHosted.close());
 
-  it('every user is active, also one whose trial has ended', async () => {
+  it('every user is active, including one whose trial has ended', async () => {
     const alice = await selfHosted.newcomer('off-alice');
     const workspace = await alice.workspace();
     await workspace.put('YQ', 'a').expect(201);
@@ -386,7 +389,7 @@ describe('with SUBSCRIPTIONS=off', () => {
     expect(await info(alice)).toEqual({ ...FREE, plan: 'pro', status: 'active' });
   });
 
-  it('there is no trial to start, and none is used up', async () => {
+  it('no trial can be started, and none is used up', async () => {
     const alice = await selfHosted.newcomer('off-trial');
     await alice.post('/api/v1/subscription/trial').expect(409);
     expect(await service.database.query('SELECT FROM subscriptions WHERE user_id = $1', [alice.id])).toEqual(

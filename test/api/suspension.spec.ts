@@ -132,7 +132,7 @@ describe('a suspended account', () => {
     expect(answer.headers['set-cookie']).toBeUndefined();
   });
 
-  it('is told so before the scope of its token is looked at', async () => {
+  it('is told so before the scope of its token is checked', async () => {
     const { user, notes } = await person();
     const minted = await user
       .post('/api/v1/auth/tokens')
@@ -143,7 +143,7 @@ describe('a suspended account', () => {
     await reader.delete(notes.path).expect(403, SUSPENDED);
   });
 
-  it('is not told of to somebody who does not know its password', async () => {
+  it('is not revealed without its password', async () => {
     const { user } = await person();
     const before = await signIn(user, 'a wrong password').expect(401);
     await suspend(user);
@@ -159,7 +159,7 @@ describe('a suspended account', () => {
     expect((await identity('get', 'get-session', session).expect(200)).body).toBeNull();
   });
 
-  it('gains nothing by a sign-in: no session is begun', async () => {
+  it('gets no session by signing in', async () => {
     const { user } = await person();
     const count = 'SELECT count(*)::int AS n FROM auth_sessions WHERE user_id = $1';
     const before = await service.database.query(count, [user.id]);
@@ -216,7 +216,7 @@ describe('a suspended account', () => {
     },
   );
 
-  it('keeps what it pays: events of the payment provider count', async () => {
+  it('keeps its subscription: events of the payment provider count', async () => {
     const { user } = await person();
     await suspend(user);
     const object = {

@@ -98,7 +98,7 @@ function pathsOf(...lists: unknown[]): string[] {
 }
 
 describe('GET sync/status', () => {
-  it('is the head of the log and the number of live files', async () => {
+  it('returns the head of the log and the number of live files', async () => {
     const notes = await workspace();
     expect(await notes.status()).toEqual({ cursor: 0, fileCount: 0 });
     await notes.put('YQ', 'a').expect(201);
@@ -142,7 +142,7 @@ describe('GET sync/snapshot', () => {
     });
   });
 
-  it('of an empty workspace is empty, at cursor 0', async () => {
+  it('is empty, at cursor 0, for an empty workspace', async () => {
     const { body } = await (await workspace()).snapshot().expect(200);
     expect(body).toEqual({ files: [], cursor: 0, nextPageCursor: null, hasMore: false });
   });
@@ -156,7 +156,7 @@ describe('GET sync/snapshot', () => {
     expect(pathsOf(first.files, second.files)).toEqual(['YQ', 'Yg', 'Yw', 'ZA']);
   });
 
-  describe('with a limit', () => {
+  describe('the limit of a snapshot', () => {
     let notes: TestWorkspace;
     beforeAll(async () => {
       notes = await workspace();
@@ -191,7 +191,7 @@ describe('GET sync/snapshot', () => {
       expect(body).toMatchObject({ hasMore: true, nextPageCursor: body.files[expected - 1].id });
     });
 
-    it('that is exactly what is left has no more', async () => {
+    it('ends the walk when it is exactly the number of files left', async () => {
       const { body } = await notes.snapshot({ limit: 1000 }).expect(200);
       const rest = (await notes.snapshot({ limit: 2, pageCursor: body.nextPageCursor }).expect(200)).body;
       expect(rest.files).toHaveLength(2);
@@ -212,7 +212,7 @@ describe('GET sync/snapshot', () => {
     await expectRefused(notes, notes.user.get(`${notes.path}/sync/snapshot?pageCursor=${pageCursor}`));
   });
 
-  it('takes any uuid for a place in the order, also one of nothing or of another workspace', async () => {
+  it('accepts any uuid as a position, including one of another workspace or of nothing', async () => {
     const notes = await workspaceWith('YQ', 'Yg');
     const foreign = await workspaceWith('Yw');
     const { files } = (await foreign.snapshot().expect(200)).body;
@@ -225,7 +225,7 @@ describe('GET sync/snapshot', () => {
     expect(await paths('')).toEqual(['YQ', 'Yg']);
   });
 
-  it('together with pull from the first cursor misses nothing that happens during the walk', async () => {
+  it('misses nothing that happens during the walk when a pull from the first cursor follows', async () => {
     const notes = await workspaceWith('YQ', 'Yg', 'Yw', 'ZA', 'ZQ', 'Zg');
     const state = new Map<string, string>();
     let firstCursor: number | undefined;
@@ -284,7 +284,7 @@ describe('POST sync/push', () => {
     await expectReplayLaw(notes);
   });
 
-  it('keeps what it deletes: every upsert in the log is still stored', async () => {
+  it('keeps deleted contents: every upsert in the log is still stored', async () => {
     const notes = await workspaceWith('YQ');
     const before = await footprint(service, notes.id);
     await notes.push(1, ['YQ']).expect(200);
@@ -299,14 +299,14 @@ describe('POST sync/push', () => {
     expect(await notes.status()).toEqual({ cursor: 2, fileCount: 0 });
   });
 
-  it('counts a path that comes twice once', async () => {
+  it('counts a doubled path once', async () => {
     const notes = await workspaceWith('YQ', 'Yg');
     const { body } = await notes.push(2, ['YQ', 'bm8', 'YQ', 'bm8', 'Yg', 'YQ']).expect(200);
     expect(body).toEqual({ cursor: 4, accepted: ['YQ', 'bm8', 'Yg'], conflicts: [] });
     expect(await notes.log()).toHaveLength(4);
   });
 
-  it('takes hash and size, null, or neither, and believes none of them', async () => {
+  it('accepts hash and size, null, or neither, and trusts none of them', async () => {
     const notes = await workspaceWith('YQ', 'Yg', 'Yw', 'ZA');
     const changes = [
       deletion('YQ'),
@@ -357,7 +357,7 @@ describe('POST sync/push', () => {
       });
     });
 
-    it('does not report what the device itself has changed', async () => {
+    it('does not report the device’s own changes', async () => {
       const notes = await workspaceWith('YQ');
       await notes.put('YQ', 'own edit').expect(200);
       expect((await notes.push(0, ['YQ']).expect(200)).body).toEqual({
@@ -379,7 +379,7 @@ describe('POST sync/push', () => {
       });
     });
 
-    it('takes a change without a device for one of another device', async () => {
+    it('treats a change without a device as one of another device', async () => {
       const notes = await workspaceWith('YQ');
       await service.database.query('UPDATE changes SET changed_by_device = NULL WHERE workspace_id = $1', [
         notes.id,
@@ -387,7 +387,7 @@ describe('POST sync/push', () => {
       expect((await notes.push(0, ['YQ']).expect(200)).body.conflicts).toHaveLength(1);
     });
 
-    it('has none where another device deleted the path: it is as asked', async () => {
+    it('does not report a deletion by another device: the path is as asked', async () => {
       const notes = await workspaceWith('YQ');
       await notes.put('YQ', 'by phone', 'phone').expect(200);
       await notes.delete('YQ', 'phone').expect(200);
@@ -410,7 +410,7 @@ describe('POST sync/push', () => {
   });
 
   describe('a retry (rule 3)', () => {
-    it('of a deletion that landed is accepted and writes nothing', async () => {
+    it('is accepted and writes nothing for a deletion that succeeded', async () => {
       const notes = await workspaceWith('YQ');
       const changes = [deletion('YQ', { contentHash: sha256('YQ') })];
       const landed = await push(notes, { baseCursor: 1, changes }).expect(200);
@@ -448,7 +448,7 @@ describe('POST sync/push', () => {
       },
     );
 
-    it('with another hash is no retry: what was revived since is a conflict', async () => {
+    it('is a conflict with another hash when the path was revived since', async () => {
       const notes = await workspaceWith('YQ');
       await push(notes, { baseCursor: 1, changes: [deletion('YQ', { contentHash: sha256('YQ') })] }).expect(
         200,
@@ -459,7 +459,7 @@ describe('POST sync/push', () => {
       expect(body).toMatchObject({ accepted: [], conflicts: [{ encryptedPath: 'YQ', serverVersion: 2 }] });
     });
 
-    it('from above the deletion is a new one: it deletes, or meets a conflict', async () => {
+    it('is a new deletion from above the old one: it deletes, or meets a conflict', async () => {
       const notes = await workspaceWith('YQ');
       await notes.push(1, ['YQ']).expect(200);
       await notes.put('YQ', 'revived', 'phone').expect(200);
@@ -471,7 +471,7 @@ describe('POST sync/push', () => {
       });
     });
 
-    it('is not what an own upload of that hash is: the deletion is applied', async () => {
+    it('is not confused with an own upload of that hash: the deletion is applied', async () => {
       const notes = await workspaceWith('YQ');
       await notes.put('YQ', 'own').expect(200);
       const changes = [deletion('YQ', { contentHash: sha256('own') })];
@@ -480,7 +480,7 @@ describe('POST sync/push', () => {
       await notes.get('YQ').expect(404);
     });
 
-    it('is not what the same device asks after reviving the path itself', async () => {
+    it('is not confused with a deletion by the same device after it revived the path', async () => {
       const notes = await workspaceWith('YQ');
       await notes.push(1, ['YQ']).expect(200);
       await notes.put('YQ', 'back').expect(200);
@@ -491,7 +491,7 @@ describe('POST sync/push', () => {
       });
     });
 
-    it("is not what another device's deletion is", async () => {
+    it('is not confused with the deletion of another device', async () => {
       const notes = await workspaceWith('YQ');
       await notes.push(1, ['YQ'], 'phone').expect(200);
       await notes.put('YQ', 'revived', 'tablet').expect(200);
@@ -556,7 +556,7 @@ describe('POST sync/push', () => {
       expect(await notes.status()).toEqual({ cursor: 2000, fileCount: 0 });
     });
 
-    it('with the longest paths', async () => {
+    it('accepts a thousand of the longest paths', async () => {
       const notes = await workspace();
       const paths = Array.from({ length: 1000 }, (_, n) => String(n).padEnd(4094, 'x') + '==');
       await notes.put(paths[0]!, 'a').expect(201);
@@ -568,7 +568,7 @@ describe('POST sync/push', () => {
       expect(body).toEqual({ cursor: 4, accepted: paths, conflicts: [] });
     });
 
-    it('and up to 8 MiB: beyond, 413', async () => {
+    it('accepts up to 8 MiB, and is 413 beyond', async () => {
       const notes = await workspaceWith('YQ');
       const body = JSON.stringify({ deviceId: 'laptop', baseCursor: 1, changes: [deletion('YQ')] });
       expect((await postText(notes, 'push', body.padEnd(8 * MIB + 1))).status).toBe(413);
@@ -630,7 +630,7 @@ describe('POST sync/push', () => {
     expect(await notes.status()).toEqual({ cursor: 1, fileCount: 1 });
   });
 
-  it('is 409 with a baseCursor that this log does not have, and deletes nothing', async () => {
+  it('is 409 with a baseCursor outside this log, and deletes nothing', async () => {
     const notes = await workspaceWith('YQ', 'Yg', 'Yw');
     const answer = await notes.push(4, ['YQ']).expect(409);
     expect(answer.body).toEqual({ error: expect.any(String), needsBootstrap: true, compactionFloor: 0 });
@@ -645,7 +645,7 @@ describe('POST sync/push', () => {
 });
 
 describe('POST sync/pull', () => {
-  it('answers changes above the cursor, oldest first, the own ones included', async () => {
+  it('answers changes above the cursor, oldest first, including the own ones', async () => {
     const notes = await workspaceWith('YQ');
     await notes.put('Yg', 'bb', 'phone').expect(201);
     await notes.put('YQ', 'aaa').expect(200);
@@ -675,12 +675,12 @@ describe('POST sync/pull', () => {
     expect((await notes.pull(4).expect(200)).body).toEqual({ changes: [], cursor: 4, hasMore: false });
   });
 
-  it('of an empty workspace is empty', async () => {
+  it('is empty for an empty workspace', async () => {
     const notes = await workspace();
     expect((await notes.pull(0).expect(200)).body).toEqual({ changes: [], cursor: 0, hasMore: false });
   });
 
-  it('goes on with the returned cursor while there is more', async () => {
+  it('continues with the returned cursor while there is more', async () => {
     const notes = await workspaceWith('YQ', 'Yg', 'Yw');
     const first = (await notes.pull(0, 2).expect(200)).body;
     expect(first).toMatchObject({ cursor: 2, hasMore: true });
@@ -690,7 +690,7 @@ describe('POST sync/pull', () => {
     expect((await notes.pull(1, 2).expect(200)).body).toMatchObject({ cursor: 3, hasMore: false });
   });
 
-  describe('with a limit', () => {
+  describe('the limit of a pull', () => {
     let notes: TestWorkspace;
     beforeAll(async () => {
       notes = await workspace();
@@ -743,7 +743,7 @@ describe('POST sync/pull', () => {
     await expectRefused(notes, postText(notes, 'pull', `{"deviceId":"laptop","cursor":${cursor}}`));
   });
 
-  it('takes the same number in another notation', async () => {
+  it('accepts the same number in another notation', async () => {
     const notes = await workspaceWith('YQ', 'Yg');
     for (const cursor of ['1.0', '1e0', '10e-1', '0.1e1']) {
       const { body } = await postText(notes, 'pull', `{"deviceId":"laptop","cursor":${cursor}}`).expect(200);
@@ -767,7 +767,7 @@ describe('POST sync/pull', () => {
     await expectRefused(notes, pull(notes, { cursor: 0, deviceId: undefined, ...body }));
   });
 
-  describe('from a cursor that this log does not have', () => {
+  describe('a cursor outside this log', () => {
     it('is 409 above the head: the server was put back from a backup', async () => {
       const notes = await workspaceWith('YQ', 'Yg');
       await notes.pull(2).expect(200);
@@ -785,7 +785,7 @@ describe('POST sync/pull', () => {
       });
     });
 
-    it('is 409 within the gap that a restored backup leaves, for push as well, and nowhere beside it', async () => {
+    it('is 409 within the gap that a restored backup leaves, for push as well, and not beside it', async () => {
       const notes = await workspaceWith('YQ', 'Yg');
       await set(notes, 'head_cursor', 1_000_002); // as restoring does: 3 to 1,000,002 are given to nothing
       const refused = async (cursor: number): Promise<void> => {
@@ -806,7 +806,7 @@ describe('POST sync/pull', () => {
       await notes.push(2, ['YQ']).expect(200);
     });
 
-    it('goes on from a compaction floor that has lost its change, on the edge of the gap as well', async () => {
+    it('continues from a compaction floor without its change, at the edge of the gap as well', async () => {
       const notes = await workspaceWith('YQ', 'Yg', 'Yw');
       await set(notes, 'compaction_floor', 3);
       await service.database.query('DELETE FROM changes WHERE workspace_id = $1', [notes.id]);
@@ -841,7 +841,7 @@ describe('POST sync/pull', () => {
       await notes.pull(body.cursor).expect(200);
     });
 
-    it('takes a floor of 0 for one that hides nothing', async () => {
+    it('accepts a floor of 0, which hides nothing', async () => {
       const notes = await workspaceWith('YQ');
       await set(notes, 'compaction_floor', 0);
       expect((await notes.pull(0).expect(200)).body.changes).toHaveLength(1);
@@ -850,7 +850,7 @@ describe('POST sync/pull', () => {
 });
 
 describe('cursors are numbers', () => {
-  it('from 9 to 10 and on, page by page', async () => {
+  it('compare 9 and 10 as numbers, page by page', async () => {
     const notes = await workspace();
     for (let n = 1; n <= 12; n++) await notes.put(`n${n}`, String(n)).expect(201);
     const seen: string[] = [];
@@ -866,31 +866,28 @@ describe('cursors are numbers', () => {
     );
   });
 
-  it.each([98, 2 ** 31 - 2, 2 ** 32 - 2, Number.MAX_SAFE_INTEGER - 4])(
-    'across %d and the next ones',
-    async (before) => {
-      const notes = await workspace();
-      await set(notes, 'head_cursor', before);
-      await notes.put('YQ', 'a').expect(201);
-      await notes.put('Yg', 'b').expect(201);
-      const pushed = await notes.push(before + 2, ['YQ', 'Yg']).expect(200);
-      expect(pushed.body.cursor).toBe(before + 4);
-      expect(await notes.status()).toEqual({ cursor: before + 4, fileCount: 0 });
-      expect((await notes.snapshot().expect(200)).body.cursor).toBe(before + 4);
+  it.each([98, 2 ** 31 - 2, 2 ** 32 - 2, Number.MAX_SAFE_INTEGER - 4])('go on across %d', async (before) => {
+    const notes = await workspace();
+    await set(notes, 'head_cursor', before);
+    await notes.put('YQ', 'a').expect(201);
+    await notes.put('Yg', 'b').expect(201);
+    const pushed = await notes.push(before + 2, ['YQ', 'Yg']).expect(200);
+    expect(pushed.body.cursor).toBe(before + 4);
+    expect(await notes.status()).toEqual({ cursor: before + 4, fileCount: 0 });
+    expect((await notes.snapshot().expect(200)).body.cursor).toBe(before + 4);
 
-      const actions: string[] = [];
-      for (let cursor = before; cursor < before + 4;) {
-        const { body } = await notes.pull(cursor, 1).expect(200);
-        expect(body).toMatchObject({ cursor: cursor + 1, hasMore: cursor + 1 < before + 4 });
-        actions.push(`${body.changes[0].action} ${body.changes[0].encryptedPath}`);
-        cursor = body.cursor;
-      }
-      expect(actions).toEqual(['upsert YQ', 'upsert Yg', 'delete YQ', 'delete Yg']);
-    },
-  );
+    const actions: string[] = [];
+    for (let cursor = before; cursor < before + 4;) {
+      const { body } = await notes.pull(cursor, 1).expect(200);
+      expect(body).toMatchObject({ cursor: cursor + 1, hasMore: cursor + 1 < before + 4 });
+      actions.push(`${body.changes[0].action} ${body.changes[0].encryptedPath}`);
+      cursor = body.cursor;
+    }
+    expect(actions).toEqual(['upsert YQ', 'upsert Yg', 'delete YQ', 'delete Yg']);
+  });
 });
 
-describe('pages that are asked for at once', () => {
+describe('pages that are requested at once', () => {
   let notes: TestWorkspace;
   beforeAll(async () => {
     notes = await workspaceWith('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h');
@@ -912,7 +909,7 @@ describe('pages that are asked for at once', () => {
     return { texts, roundTrips };
   }
 
-  it('are each their own for those that share a round trip', async () => {
+  it('are kept apart for those that share a round trip', async () => {
     const cursors = [3, 0, 8, 5, 3];
     const pulled = await together('pages.pull', cursors, (pages, of, cursor) =>
       pages.pull(of, cursor, cursor + 1),
@@ -931,7 +928,7 @@ describe('pages that are asked for at once', () => {
     }
   });
 
-  it('are read apart where they are large, or many', async () => {
+  it('are read apart where they are large or many', async () => {
     const pull: Ask<number> = (pages, of, limit) => pages.pull(of, 0, limit);
     const snapshot: Ask<number> = (pages, of, limit) => pages.snapshot(of, undefined, limit);
     const many = Array.from({ length: 64 }, () => 1);
@@ -966,7 +963,7 @@ describe('compression of large pages', () => {
     });
   }
 
-  it('is brotli, for clients that take it by name, and nothing else', async () => {
+  it('uses brotli for clients that accept it by name, and nothing else', async () => {
     const large = await workspace();
     for (let i = 0; i < 60; i++) await large.put(`note-${i}`, 'text', 'd').expect(201);
     const plain = await snapshotOf(large, 'gzip, deflate');
@@ -979,7 +976,7 @@ describe('compression of large pages', () => {
       expect((await snapshotOf(large, accepted)).coding).toBe('');
   });
 
-  it('spares small ones', async () => {
+  it('leaves small pages uncompressed', async () => {
     const small = await workspace();
     await small.put('note', 'text', 'd').expect(201);
     expect((await snapshotOf(small, 'br')).coding).toBe('');

@@ -22,7 +22,7 @@ const trash = async (query: Record<string, string | number> = {}): Promise<Trash
   (await workspace.user.get(`${workspace.path}/trash`).query(query).expect(200)).body;
 
 describe('GET /api/v1/workspaces/:id/trash', () => {
-  it('lists what is deleted, when and as what, until it comes alive', async () => {
+  it('lists deleted files with their deletion time and last content, until they are revived', async () => {
     expect(await trash()).toEqual({ files: [], nextPageCursor: null, hasMore: false });
     await workspace.put('YQ', 'one').expect(201);
     const { body } = await workspace.put('YQ', 'three').expect(200);
@@ -49,7 +49,7 @@ describe('GET /api/v1/workspaces/:id/trash', () => {
     expect((await trash()).files).toEqual([]);
   });
 
-  it('comes in pages', async () => {
+  it('returns pages', async () => {
     const paths = ['a', 'b', 'c', 'd', 'e'];
     for (const path of paths) await workspace.put(path, path).expect(201);
     await workspace.push(5, paths).expect(200);
@@ -63,7 +63,7 @@ describe('GET /api/v1/workspaces/:id/trash', () => {
     expect(seen).toEqual(paths);
   });
 
-  it('needs no subscription, and no more than documents:read', async () => {
+  it('needs no subscription, and only documents:read', async () => {
     const { body } = await workspace.user
       .post('/api/v1/auth/tokens')
       .send({ name: 'writer', scopes: ['documents:write'] })

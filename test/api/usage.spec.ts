@@ -77,7 +77,7 @@ async function earlyStatus(
 }
 
 describe('GET /api/v1/usage', () => {
-  it('tells the bytes of all kept versions by workspace, and the usage of assets', async () => {
+  it('reports the bytes of all kept versions by workspace, and the usage of assets', async () => {
     const alice = await someone();
     const notes = await alice.workspace('notes');
     const work = await alice.workspace('work');
@@ -106,7 +106,7 @@ describe('GET /api/v1/usage', () => {
     expect(await usageOf(free)).toEqual({ usedBytes: 0, quotaBytes: 0, workspaces: [] });
   });
 
-  it('shows a bound token its workspace alone, beside the sums that its uploads are held to', async () => {
+  it('shows a bound token only its workspace, beside the sums that its uploads are held to', async () => {
     const alice = await someone();
     const notes = await alice.workspace('notes');
     const work = await alice.workspace('work');
@@ -122,7 +122,7 @@ describe('GET /api/v1/usage', () => {
     });
   });
 
-  it('counts a restored version, which shares its bytes, and an asset, which is no document, as nothing', async () => {
+  it('counts a restored version, which shares its bytes, and an asset, which is not a document, as nothing', async () => {
     const alice = await someone();
     const notes = await alice.workspace('notes');
     await notes.put('YQ', 'one').expect(201);
@@ -133,7 +133,7 @@ describe('GET /api/v1/usage', () => {
     expect((await usageOf(alice)).usedBytes).toBe(8);
   });
 
-  it('gives a deleted workspace back at once', async () => {
+  it('subtracts a deleted workspace at once', async () => {
     const alice = await someone();
     const notes = await alice.workspace('notes');
     await notes.put('YQ', filled(LARGE)).expect(201);
@@ -144,7 +144,7 @@ describe('GET /api/v1/usage', () => {
 
 describe('an upload that would cross the quota', () => {
   it.each([1_000, LARGE])(
-    'of %i bytes is 507 and stores nothing, whatever workspace it goes to',
+    'is 507 for %i bytes and stores nothing, whatever workspace it goes to',
     async (size) => {
       const alice = await someone();
       const notes = await alice.workspace('notes');
@@ -160,14 +160,14 @@ describe('an upload that would cross the quota', () => {
     },
   );
 
-  it('is refused before its body is read, as far as its length tells', async () => {
+  it('is refused before its body is read, when its length tells', async () => {
     const alice = await someone();
     const notes = await alice.workspace('notes');
     await notes.put('YQ', filled(QUOTA)).expect(201);
     expect(await earlyStatus(notes, { 'Content-Length': String(LARGE) })).toBe(507);
   });
 
-  it('of a length that is not declared ends as soon as more has come than fits', async () => {
+  it('ends as soon as more has come than fits, when its length is not declared', async () => {
     const alice = await someone();
     const notes = await alice.workspace('notes');
     await notes.put('YQ', filled(QUOTA - 1_000)).expect(201);
@@ -176,7 +176,7 @@ describe('an upload that would cross the quota', () => {
     expect((await rowsOf(notes)).blobs).toBe(1);
   });
 
-  it('comes after what is wrong with it, and a repetition of the live head is no upload', async () => {
+  it('is refused after validation, and a repetition of the live head is not an upload', async () => {
     const alice = await someone();
     const notes = await alice.workspace('notes');
     await notes.put('YQ', filled(QUOTA)).expect(201);
@@ -190,7 +190,7 @@ describe('an upload that would cross the quota', () => {
     await notes.put('YQ', 'c').expect(507);
   });
 
-  it('leaves reading, deleting, pushing and restoring as they are', async () => {
+  it('leaves reading, deleting, pushing and restoring unchanged', async () => {
     const alice = await someone();
     const notes = await alice.workspace('notes');
     await notes.put('YQ', filled(QUOTA)).expect(201);

@@ -119,7 +119,7 @@ describe('GET versions', () => {
     expect(versions.map(({ changeCursor }) => changeCursor)).toEqual(countdown);
   });
 
-  it('stays the same when the path is deleted, and goes on when it comes alive', async () => {
+  it('keeps the list when the path is deleted, and continues it when it is revived', async () => {
     const notes = await workspace();
     await notes.put('YQ', 'one').expect(201);
     await notes.put('YQ', 'two').expect(200);
@@ -132,7 +132,7 @@ describe('GET versions', () => {
     expect(others).toEqual(before);
   });
 
-  it('says null for the cursor of a row that is older than the column', async () => {
+  it('returns null as the cursor of a row that is older than the column', async () => {
     const notes = await workspace();
     await notes.put('YQ', 'one').expect(201);
     await notes.put('YQ', 'two').expect(200);
@@ -189,7 +189,7 @@ describe('GET versions', () => {
     });
   });
 
-  it('takes the longest path', async () => {
+  it('accepts the longest path', async () => {
     const notes = await workspace();
     const longest = `${'a'.repeat(4094)}==`;
     await notes.put(longest, 'one').expect(201);
@@ -223,7 +223,7 @@ describe.each([
     return notes.user.request('head', `${notes.file('YQ')}/versions/${id}`).set(headers);
   }
 
-  it('answers the bytes with their type, length and tag, though the path is deleted', async () => {
+  it('answers the bytes with their type, length and tag, although the path is deleted', async () => {
     const { body, headers } = await get().expect(200);
     expectSameBytes(body, content);
     expect(headers).toMatchObject({
@@ -236,7 +236,7 @@ describe.each([
     await notes.get('YQ').expect(404);
   });
 
-  it('finds the id in capitals too: it is the same uuid', async () => {
+  it('accepts the id in capitals: it is the same uuid', async () => {
     expectSameBytes((await notes.version('YQ', id.toUpperCase()).expect(200)).body, content);
   });
 
@@ -281,14 +281,14 @@ describe.each([
     expect(JSON.parse(String(body))).toEqual({ error: expect.any(String) });
   });
 
-  it('honours If-Range for this very version only', async () => {
+  it('honours If-Range for this version only', async () => {
     const Range = 'bytes=0-9';
     expect((await get({ Range, 'If-Range': etag }).expect(206)).body).toEqual(content.subarray(0, 10));
     expectSameBytes((await get({ Range, 'If-Range': `"${sha256('newer')}"` }).expect(200)).body, content);
   });
 });
 
-describe('a version id that is none of this path', () => {
+describe('a version id that does not belong to this path', () => {
   const FORM = randomUUID();
 
   it('is 404 for download and restore, byte for byte alike, and writes nothing', async () => {
@@ -348,7 +348,7 @@ describe('a version id that is none of this path', () => {
     });
   });
 
-  it('is no way into the workspace of somebody else', async () => {
+  it('gives no access to the workspace of another user', async () => {
     const notes = await workspace();
     await notes.put('YQ', 'a').expect(201);
     const id = await idOf(notes, 'YQ');
@@ -452,7 +452,7 @@ describe('POST restore', () => {
     await expectReplayLaw(notes);
   });
 
-  it('restores the newest version of a deleted path, and the one of the live head too', async () => {
+  it('restores the newest version of a deleted path, and that of the live head', async () => {
     const notes = await workspace();
     await notes.put('YQ', 'one').expect(201);
     await notes.delete('YQ').expect(200);
@@ -473,7 +473,7 @@ describe('POST restore', () => {
     await expectReplayLaw(notes);
   });
 
-  it('is a head like any other for the next upload', async () => {
+  it('makes a head like any other for the next upload', async () => {
     const notes = await workspace();
     await notes.put('YQ', 'one').expect(201);
     await notes.put('YQ', 'two').expect(200);
@@ -487,7 +487,7 @@ describe('POST restore', () => {
     expect((await put.expect(200)).body.version).toBe(4);
   });
 
-  it('reports to a push from before it as a change of another device', async () => {
+  it('counts as a change of another device for a push from before it', async () => {
     const notes = await workspace();
     await notes.put('YQ', 'one', 'laptop').expect(201);
     const id = await idOf(notes, 'YQ');
@@ -499,7 +499,7 @@ describe('POST restore', () => {
     }
   });
 
-  it('without X-Device-Id is of no device', async () => {
+  it('belongs to no device without X-Device-Id', async () => {
     const notes = await workspace();
     await notes.put('YQ', 'one').expect(201);
     await notes.restore('YQ', await idOf(notes, 'YQ'), null).expect(200);
@@ -539,7 +539,7 @@ describe('POST restore', () => {
     });
   });
 
-  it('looks at no body', async () => {
+  it('ignores the body', async () => {
     const notes = await workspace();
     await notes.put('YQ', 'one').expect(201);
     const path = `${notes.file('YQ')}/restore/${await idOf(notes, 'YQ')}`;
@@ -562,7 +562,7 @@ describe('access', () => {
     expect((await notes.restore('YQ', id).expect(200)).body.version).toBe(2);
   });
 
-  it('needs documents:read to read and documents:write to restore, neither implies the other', async () => {
+  it('needs documents:read to read and documents:write to restore; neither implies the other', async () => {
     const notes = await workspace();
     await notes.put('YQ', 'one').expect(201);
     const id = await idOf(notes, 'YQ');
@@ -617,7 +617,7 @@ describe('restores at once', () => {
     return [here, here.as(here.user.at(second.url))];
   }
 
-  it('100 of one version on two instances mint exactly 100 versions and 100 change rows', async () => {
+  it('mint exactly 100 versions and 100 change rows for 100 of one version on two instances', async () => {
     for (const content of [Buffer.from('inline'), randomBytes(100_000)]) {
       const [here, there] = await workspaces();
       await here.put('YQ', content).expect(201);
@@ -654,7 +654,7 @@ describe('restores at once', () => {
     await scrub(first.database, first.dataDir);
   });
 
-  it('beside uploads and deletions end in a serial order', async () => {
+  it('end in a serial order beside uploads and deletions', async () => {
     for (let round = 0; round < 5; round++) {
       const [here, there] = await workspaces();
       await here.put('YQ', 'first').expect(201);

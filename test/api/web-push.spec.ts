@@ -116,7 +116,7 @@ async function subscribedDevices({ id }: TestWorkspace): Promise<string[]> {
 }
 
 describe('a push', () => {
-  it('says that something has changed in which workspace, encrypted for the browser, and nothing more', async () => {
+  it('reports which workspace has changed, encrypted for the browser, and nothing more', async () => {
     const workspace = await newWorkspace();
     const phone = await subscribe(workspace, 'phone');
     await changeAndSend(workspace);
@@ -145,7 +145,7 @@ describe('a push', () => {
     expect(secondsLeft).toBeLessThanOrEqual(24 * 60 * 60);
   });
 
-  it('has a topic that replaces older pushes of its kind and tells nothing', async () => {
+  it('has a topic that replaces older pushes of its kind and reveals nothing', async () => {
     const workspace = await newWorkspace();
     const [phone, tablet] = [await subscribe(workspace, 'phone'), await subscribe(workspace, 'tablet')];
     await changeAndSend(workspace);
@@ -160,7 +160,7 @@ describe('a push', () => {
     expect(tablet.received[0]!.headers.topic).not.toBe(topics[0]); // no two subscriptions can be linked by it
   });
 
-  it('goes by itself, soon after the change', async () => {
+  it('is sent by itself, soon after the change', async () => {
     const workspace = await newWorkspace();
     const phone = pushService.browser();
     const arrived = new Promise<void>((resolve) => {
@@ -176,8 +176,8 @@ describe('a push', () => {
   });
 });
 
-describe('who gets a push', () => {
-  it('is every other device of the workspace, not the one that made the change', async () => {
+describe('the recipients of a push', () => {
+  it('are all other devices of the workspace, not the one that made the change', async () => {
     const [workspace, other] = [await newWorkspace(), await newWorkspace()];
     const laptop = await subscribe(workspace, 'laptop');
     const phone = await subscribe(workspace, 'phone');
@@ -187,7 +187,7 @@ describe('who gets a push', () => {
     expect([laptop, phone, tablet, elsewhere].map(typesOf)).toEqual([[], ['changes'], ['changes'], []]);
   });
 
-  it('is everybody when two devices change something at the same time', async () => {
+  it('are all devices when two devices change something at the same time', async () => {
     const workspace = await newWorkspace();
     const [laptop, phone] = [await subscribe(workspace, 'laptop'), await subscribe(workspace, 'phone')];
     await change(workspace, 'laptop');
@@ -196,7 +196,7 @@ describe('who gets a push', () => {
     expect([laptop, phone].map(typesOf)).toEqual([['changes'], ['changes']]);
   });
 
-  it('is everybody when it is not known who made the change', async () => {
+  it('are all devices when the author of the change is unknown', async () => {
     const workspace = await newWorkspace();
     const laptop = await subscribe(workspace, 'laptop');
     await changeAndSend(workspace, 'laptop');
@@ -219,7 +219,7 @@ describe('who gets a push', () => {
     expect([laptop, phone].map(typesOf)).toEqual([[], ['changes']]);
   });
 
-  it('is nobody for what has changed nothing', async () => {
+  it('are none for a write that changed nothing', async () => {
     const workspace = await newWorkspace();
     await workspace.put('YQ', 'the same').expect(201);
     await sendDue();
@@ -230,7 +230,7 @@ describe('who gets a push', () => {
     expect(phone.requests).toBe(0);
   });
 
-  it('is not a device with a live socket, whichever instance it is connected to', async () => {
+  it('exclude a device with a live socket, whichever instance it is connected to', async () => {
     const workspace = await newWorkspace();
     const other = await startService({ env: ENV, beside: service, outbound: pushService.outbound() });
     const there = workspace.as(workspace.user.at(other.url));
@@ -249,7 +249,7 @@ describe('who gets a push', () => {
     expect(typesOf(phone)).toEqual(['changes']);
   });
 
-  it('is not a device that is found to be live; that one need not wait once it is not', async () => {
+  it('exclude a device that is found to be live, and include it without delay once it is not', async () => {
     const workspace = await newWorkspace();
     const [phone, tablet] = [await subscribe(workspace, 'phone'), await subscribe(workspace, 'tablet')];
     const live = new Set(['phone']);
@@ -264,7 +264,7 @@ describe('who gets a push', () => {
     expect([phone, tablet].map(typesOf)).toEqual([['changes'], ['changes']]);
   });
 
-  it('is everybody when it cannot be found out who has a live socket', async () => {
+  it('are all devices when live sockets cannot be determined', async () => {
     const workspace = await newWorkspace();
     const phone = await subscribe(workspace, 'phone');
     service.app.get(WebPush).skipWhen((id) => {
@@ -275,7 +275,7 @@ describe('who gets a push', () => {
     expect(typesOf(phone)).toEqual(['changes']);
   });
 
-  it('is nobody after the workspace, the device or the subscription was deleted', async () => {
+  it('are none after the workspace, the device or the subscription was deleted', async () => {
     const workspace = await newWorkspace();
     const { user } = workspace;
     const { id } = (await user.post('/api/v1/devices').send({ name: 'Phone', platform: 'ios' }).expect(201))
@@ -301,7 +301,7 @@ describe('who gets a push', () => {
 });
 
 describe('one push in 30 seconds', () => {
-  it('goes at once, what comes within the window goes at its end as one, and then nothing', async () => {
+  it('is sent at once; changes within the window are sent as one at its end, and then nothing', async () => {
     const workspace = await newWorkspace();
     const phone = await subscribe(workspace, 'phone');
     service.clock.stopAt(service.clock.now());
@@ -338,7 +338,7 @@ describe('one push in 30 seconds', () => {
     expect(phone.received).toHaveLength(3);
   });
 
-  it('holds for each device and each workspace on its own', async () => {
+  it('applies to each device and each workspace separately', async () => {
     const workspace = await newWorkspace();
     const other = await workspace.user.workspace();
     const phone = pushService.browser();
@@ -368,7 +368,7 @@ describe('one push in 30 seconds', () => {
     expect(phone.received).toHaveLength(2);
   });
 
-  it('is not reset by subscribing again, and what was waiting goes to the new endpoint', async () => {
+  it('is not reset by subscribing again, and the waiting push goes to the new endpoint', async () => {
     const workspace = await newWorkspace();
     const before = await subscribe(workspace, 'phone');
     await changeAndSend(workspace);
@@ -424,7 +424,7 @@ describe('several instances', () => {
     }
   });
 
-  it('take over what one could not send before it was shut down', async () => {
+  it('take over a push that one could not send before its shutdown', async () => {
     const base = await startService();
     const other = await startService({ env: ENV, beside: base, outbound: pushService.outbound() });
     const workspace = await newWorkspace(base);
@@ -442,7 +442,7 @@ describe('several instances', () => {
     await base.close();
   });
 
-  it('take over what was uploaded while one was shut down', async () => {
+  it('take over changes that were uploaded while one was shut down', async () => {
     const base = await startService();
     const other = await startService({ env: ENV, beside: base, outbound: pushService.outbound() });
     const workspace = await newWorkspace(base);
@@ -459,7 +459,7 @@ describe('several instances', () => {
     await base.close();
   });
 
-  it('take over what one had only heard of', async () => {
+  it('take over changes that one had only heard of', async () => {
     const base = await startService();
     const other = await startService({ env: ENV, beside: base, outbound: pushService.outbound() });
     const workspace = await newWorkspace(base);
@@ -485,7 +485,7 @@ describe('the answer of the push service', () => {
     expect(await subscribedDevices(workspace)).toEqual(['tablet']);
   });
 
-  it('410 leaves a subscription alone that was renewed meanwhile', async () => {
+  it('keeps with 410 a subscription that was renewed meanwhile', async () => {
     const workspace = await newWorkspace();
     const [before, after] = [await subscribe(workspace, 'phone'), pushService.browser()];
     before.respond = async (response: ServerResponse) => {
@@ -499,7 +499,7 @@ describe('the answer of the push service', () => {
     expect(typesOf(after)).toEqual(['changes']);
   });
 
-  it('101 ends the push like any other answer, and holds up nobody', async () => {
+  it('ends the push with 101 like any other answer, and delays nobody', async () => {
     const workspace = await newWorkspace();
     const evil = await subscribe(workspace, 'evil');
     evil.respond = (response: ServerResponse) => {
@@ -511,7 +511,7 @@ describe('the answer of the push service', () => {
     expect(service.logged()).toContain('"deviceId":"evil","reason":"status 101"');
   });
 
-  it.each([500, 503, 429])('%d: the push is tried again after a minute', async (status) => {
+  it.each([500, 503, 429])('leads to another try after a minute: %d', async (status) => {
     const workspace = await newWorkspace();
     const phone = await subscribe(workspace, 'phone');
     service.clock.stopAt(service.clock.now());
@@ -528,7 +528,7 @@ describe('the answer of the push service', () => {
     expect(phone.requests).toBe(2);
   });
 
-  it('429 with Retry-After: not before that', async () => {
+  it('delays the next try by Retry-After for 429', async () => {
     const workspace = await newWorkspace();
     const phone = await subscribe(workspace, 'phone');
     service.clock.stopAt(service.clock.now());
@@ -542,7 +542,7 @@ describe('the answer of the push service', () => {
     expect(phone.requests).toBe(2);
   });
 
-  it('nothing but failures: six tries with growing waits, then the next change makes another', async () => {
+  it('leads to six tries with growing waits, and the next change starts anew', async () => {
     const workspace = await newWorkspace();
     const phone = await subscribe(workspace, 'phone');
     phone.respond = answering(500);
@@ -561,7 +561,7 @@ describe('the answer of the push service', () => {
   });
 
   it.each([400, 401, 403, 413, 302])(
-    '%d: dropped; the next change may try again after a minute',
+    'drops the push; the next change may try again after a minute: %d',
     async (status) => {
       const workspace = await newWorkspace();
       const [phone, target] = [await subscribe(workspace, 'phone'), pushService.browser()];
@@ -576,7 +576,7 @@ describe('the answer of the push service', () => {
     },
   );
 
-  it('is looked at as far as its head: a body without an end is cut off', async () => {
+  it('is read only to the end of its head: an endless body is cut off', async () => {
     const workspace = await newWorkspace();
     const phone = await subscribe(workspace, 'phone');
     const cutOff = new Promise<void>((resolve) => {
@@ -605,7 +605,7 @@ describe('a push service that is away', () => {
   });
   afterAll(() => hasty.close());
 
-  it('fails no write, and no push to anybody else', async () => {
+  it('fails no write, and no push to other services', async () => {
     const workspace = await newWorkspace(hasty);
     const hanging = await subscribe(workspace, 'hanging');
     hanging.respond = silent;
@@ -651,7 +651,7 @@ describe('many pushes at once', () => {
     }
   }
 
-  it('are sent 32 at a time; the others go as soon as there is room', async () => {
+  it('are sent 32 at a time; the others follow as soon as there is room', async () => {
     const workspaces: TestWorkspace[] = [];
     for (let i = 0; i < 10; i++) workspaces.push(await newWorkspace());
     for (const workspace of workspaces) await subscribeHolding(workspace, 4);
@@ -665,7 +665,7 @@ describe('many pushes at once', () => {
     expect(browsers.map(typesOf)).toEqual(browsers.map(() => ['changes']));
   });
 
-  it('of one owner are sent four at a time, whatever workspaces they are of, and hold up nobody else', async () => {
+  it('are sent four at a time for one owner, in all workspaces, and delay nobody else', async () => {
     const workspace = await newWorkspace();
     const other = await workspace.user.workspace();
     for (const one of [workspace, other]) await subscribeHolding(one, 20);
@@ -686,7 +686,7 @@ describe('many pushes at once', () => {
     expect(browsers.map(typesOf)).toEqual(browsers.map(() => ['changes']));
   });
 
-  it('are not all sent while those are being claimed that there was no room for', async () => {
+  it('are not all sent while those without room are being claimed', async () => {
     const workspace = await newWorkspace();
     await subscribeHolding(workspace, 5);
     await change(workspace);
@@ -705,7 +705,7 @@ describe('many pushes at once', () => {
 });
 
 describe('a database that cannot take it', () => {
-  it('fails no write, and the push goes once it can', async () => {
+  it('fails no write, and the push is sent once the database recovers', async () => {
     const workspace = await newWorkspace();
     const phone = await subscribe(workspace, 'phone');
     await service.database.query('ALTER TABLE push_subscriptions RENAME TO elsewhere');
@@ -744,7 +744,7 @@ describe('where a push may go', () => {
     expect(service.logged()).toContain('the host has an address that is not public');
   });
 
-  it('not by an address that stands in an older row', async () => {
+  it('excludes a private address in an older row', async () => {
     const workspace = await newWorkspace();
     const browser = await subscribe(workspace, 'phone');
     const endpoint = browser.endpoint.replace('push.example.org', '127.0.0.1');
@@ -757,7 +757,7 @@ describe('where a push may go', () => {
     expect(await subscribedDevices(workspace)).toEqual(['phone']);
   });
 
-  it('only to the very address that was checked: the name is asked for once', async () => {
+  it('is exactly the address that was checked: the name is resolved once', async () => {
     const workspace = await newWorkspace();
     const browser = pushService.browser();
     const name = 'rebinding.example.org';
@@ -773,10 +773,10 @@ describe('where a push may go', () => {
     expect(pushService.dialled.slice(before)).toEqual([PUBLIC_ADDRESS]);
   });
 
-  describe('and only to whom it is for', () => {
+  describe('the certificate of a push service', () => {
     const letter = { headers: {}, body: Buffer.from('push') };
 
-    it('a certificate for another name is refused', async () => {
+    it('is refused for another name', async () => {
       const browser = pushService.browser();
       const name = 'impostor.example.org';
       pushService.names.point(name, [PUBLIC_ADDRESS]);
@@ -785,7 +785,7 @@ describe('where a push may go', () => {
       expect(browser.requests).toBe(0);
     });
 
-    it('a certificate of an authority that nobody trusts is refused', async () => {
+    it('is refused from an unknown authority', async () => {
       const browser = pushService.browser();
       const dnsServers = [pushService.names.address];
       const outbound = new Outbound({ dnsServers, dial: () => '127.0.0.1' });
@@ -793,7 +793,7 @@ describe('where a push may go', () => {
       expect(browser.requests).toBe(0);
     });
 
-    it('also in a process that is told to verify no certificate', async () => {
+    it('is verified also in a process that is told to verify none', async () => {
       const browser = pushService.browser();
       const script = `
         import { Outbound } from ${JSON.stringify(COMPILED_OUTBOUND)};
@@ -808,8 +808,8 @@ describe('where a push may go', () => {
   });
 });
 
-describe("what is nobody else's business", () => {
-  it('is in no log line: endpoints, keys, the VAPID key', async () => {
+describe('endpoints and keys', () => {
+  it('appear in no log line, nor does the VAPID key', async () => {
     const workspace = await newWorkspace();
     const browsers = [
       await subscribe(workspace, 'a'),
@@ -831,7 +831,7 @@ describe("what is nobody else's business", () => {
 });
 
 describe('without VAPID keys', () => {
-  it('nothing happens: nothing is noted, nothing is sent', async () => {
+  it('nothing is recorded and nothing is sent', async () => {
     const off = await startService({ beside: service, outbound: pushService.outbound() });
     try {
       const workspace = await newWorkspace();

@@ -159,7 +159,7 @@ describe(`the signature of POST ${WEBHOOK}`, () => {
     await expectRefused(() => post(headers()));
   });
 
-  it('is of the bytes, not of what they mean', async () => {
+  it('covers the bytes, not their meaning', async () => {
     const spaced = JSON.stringify(event, null, 1);
     await expectRefused(() => post({ 'Payment-Signature': signed(body, NOW) }, spaced));
     await post({ 'Payment-Signature': signed(spaced, NOW) }, spaced).expect(200);
@@ -167,7 +167,7 @@ describe(`the signature of POST ${WEBHOOK}`, () => {
     await expectRefused(() => post({ 'Payment-Signature': signed(latin1.toString('utf8'), NOW) }, latin1));
   });
 
-  it('twice in one request is none', async () => {
+  it('is invalid when it is sent twice in one request', async () => {
     const head = headOf('POST', WEBHOOK, {
       Host: 'x',
       Connection: 'close',
@@ -181,15 +181,15 @@ describe(`the signature of POST ${WEBHOOK}`, () => {
     expect(answerOf(await received(socket)).status).toBe(400);
   });
 
-  it('is not in the log, nor is a secret', () => {
+  it('does not appear in the log, nor does a secret', () => {
     expect(service.logged()).not.toContain('whsec_of');
     expect(service.logged()).not.toContain(hex());
     expect(service.logged()).not.toContain(signed(body, NOW).split('v1=')[1]);
   });
 });
 
-describe('without a secret', () => {
-  it('events are taken unsigned in development and in tests', async () => {
+describe('without a signing secret', () => {
+  it('unsigned events are accepted in development and in tests', async () => {
     for (const NODE_ENV of ['development', 'test']) {
       const open = await startService({ beside: service, env: { NODE_ENV } });
       const { alice, subscription } = await buyer(`unsigned-${NODE_ENV}`);
@@ -200,7 +200,7 @@ describe('without a secret', () => {
     }
   });
 
-  it('nothing is taken in production: 503, and no row changed', async () => {
+  it('production accepts nothing: 503, and no row changed', async () => {
     const AUTH_SECRET = randomUUID() + randomUUID();
     const { subscription } = await buyer('closed');
     const body = JSON.stringify(subscription.created(NOW));
@@ -243,7 +243,7 @@ describe('a body that does not come', () => {
     expect([status, JSON.parse(body)]).toEqual([400, { error: expect.any(String) }]);
   });
 
-  it('is waited for 64 times at once of one address and no more, and for five seconds; others are served', async () => {
+  it('occupies at most 64 slots of one address, for five seconds; others are served', async () => {
     const underWay = service.app.get(InFlightRequests);
     const body = JSON.stringify(eventOf('ping', NOW, {}));
     const post = (): supertest.Test => postRaw(service.url, body, { 'Payment-Signature': signed(body, NOW) });
@@ -280,7 +280,7 @@ describe('the body of an event', () => {
     await expectRefused(() => postSigned(event.padEnd(limit + 1)), 413);
   });
 
-  it('may come in chunks without a length, and is limited all the same', async () => {
+  it('may come in chunks without a length, and has the same limit', async () => {
     const socket = openSocket(service.url);
     const chunked = { Host: 'x', 'Transfer-Encoding': 'chunked', Connection: 'close' };
     socket.write(headOf('POST', WEBHOOK, { ...chunked, 'Payment-Signature': signed('', NOW) }));
@@ -290,7 +290,7 @@ describe('the body of an event', () => {
     expect(answerOf(await received(socket)).status).toBe(413);
   });
 
-  it('is not unpacked: 415', async () => {
+  it('is 415 when it is compressed', async () => {
     await expectRefused(() => postSigned('{}', { 'Content-Encoding': 'gzip' }), 415);
   });
 
@@ -304,7 +304,7 @@ describe('the body of an event', () => {
     await expectRefused(() => postSigned(body));
   });
 
-  it('is 400 where it is no UTF-8', async () => {
+  it('is 400 when it is not UTF-8', async () => {
     await expectRefused(() => postSigned(Buffer.from('{"id":"evt_\xff","type":"ping"}', 'latin1')));
   });
 
@@ -323,21 +323,16 @@ describe('the body of an event', () => {
     ['a NUL', String.raw`"metadata":{"userId":"USER","note":"\u0000"}`],
     ['a key twice', '"metadata":{"userId":"x"},"metadata":{"userId":"USER"}'],
   ];
-  it.each(HARMLESS)(
-    'may have %s where nobody looks: the payer gets what is paid for',
-    async (name, fields) => {
-      const { alice, subscription } = await buyer(`harmless-${name.replaceAll(/\W+/g, '-')}`);
-      const event = subscription.created(NOW, { fields: { metadata: undefined, marker: 1 } });
-      const body = JSON.stringify(event).replace('"marker":1', () => fields.replace('USER', alice.id));
-      await postSigned(body).expect(200, { received: true });
-      expect(await info(alice)).toMatchObject({ status: 'active', plan: 'pro' });
-      expect({}).not.toHaveProperty('isAdmin');
-      const rows = await service.database.query('SELECT * FROM payment_events WHERE user_id = $1', [
-        alice.id,
-      ]);
-      expect(JSON.stringify(rows).length).toBeLessThan(1000);
-    },
-  );
+  it.each(HARMLESS)('may have %s in unused parts: the user gets what is paid for', async (name, fields) => {
+    const { alice, subscription } = await buyer(`harmless-${name.replaceAll(/\W+/g, '-')}`);
+    const event = subscription.created(NOW, { fields: { metadata: undefined, marker: 1 } });
+    const body = JSON.stringify(event).replace('"marker":1', () => fields.replace('USER', alice.id));
+    await postSigned(body).expect(200, { received: true });
+    expect(await info(alice)).toMatchObject({ status: 'active', plan: 'pro' });
+    expect({}).not.toHaveProperty('isAdmin');
+    const rows = await service.database.query('SELECT * FROM payment_events WHERE user_id = $1', [alice.id]);
+    expect(JSON.stringify(rows).length).toBeLessThan(1000);
+  });
 
   it.each<[string, string]>([
     ['keys that reach for prototypes', '"__proto__":{"a":1},"constructor":{"prototype":1}'],
@@ -353,13 +348,13 @@ describe('the body of an event', () => {
     expect(await checksums(service.database)).toEqual(before);
   });
 
-  it('of a type of any length is let pass, and its type cut in the log', async () => {
+  it('may name a type of any length, which is cut in the log', async () => {
     await postSigned(JSON.stringify({ type: `${'long.'.repeat(20)}end-of-type` })).expect(200);
     expect(service.logged()).toContain('long.'.repeat(20));
     expect(service.logged()).not.toContain('end-of-type');
   });
 
-  it('takes no plan that cannot be stored', async () => {
+  it('is 400 for a plan that cannot be stored', async () => {
     const { alice, subscription } = await buyer('half-a-plan');
     await sendAll(subscription.created(NOW, { lookupKey: '\ud800' }));
     expect(await info(alice)).toMatchObject({ status: 'active', plan: 'pro' });
@@ -400,14 +395,14 @@ describe('the body of an event', () => {
     await expectRefused(() => send(subscription.created(NOW, { fields })));
   });
 
-  it('counts as of its arrival when it has no time', async () => {
+  it('counts from its arrival when it has no time', async () => {
     const { alice, subscription } = await buyer('timeless');
     const event = { ...subscription.created(NOW), created: undefined };
     await sendAll(subscription.updated(at(-1), { status: 'past_due' }), event);
     expect(await statusOf(alice)).toBe('active');
   });
 
-  it('never makes a 5xx, whatever stands where', async () => {
+  it('never causes a 5xx, whatever its parts are', async () => {
     const { subscription } = await buyer('fuzz');
     const values = [
       null,
@@ -506,7 +501,7 @@ describe('an event', () => {
     expect(await statusOf(alice)).toBe('cancelled');
   });
 
-  it('invoice.payment_failed → past_due, active for seven days since', async () => {
+  it('leads from invoice.payment_failed to past_due, active for seven days since', async () => {
     const { alice, subscription } = await buyer('failed');
     await sendAll(subscription.created(at(-9)), subscription.paymentFailed(at(-5)));
     expect(await statusOf(alice)).toBe('past_due');
@@ -519,7 +514,7 @@ describe('an event', () => {
     expect(row).toEqual({ past_due_since: at(-5) });
   });
 
-  it('invoice.payment_failed only from active, trial and past_due', async () => {
+  it('is ignored as invoice.payment_failed unless the state is active, trial or past_due', async () => {
     const free = await buyer('failed-free');
     await sendAll(free.subscription.paymentFailed(NOW));
     expect(await statusOf(free.alice)).toBe('free');
@@ -547,7 +542,7 @@ describe('an event', () => {
     await alice.post('/api/v1/subscription/trial').expect(409);
   });
 
-  it('keeps the dates of our own trial where the provider has none', async () => {
+  it('keeps the dates of our own trial when the provider has none', async () => {
     const alice = await service.user('own-trial');
     const { trialStartDate, trialEndDate } = await info(alice);
     await sendAll(new ProviderSubscription(alice.id).created(at(5)));
@@ -555,7 +550,7 @@ describe('an event', () => {
     expect(trialStartDate).toBe(NOW.toISOString());
   });
 
-  it('that says incomplete changes nothing at all', async () => {
+  it('changes nothing when it is incomplete', async () => {
     const alice = await service.user('incomplete');
     const before = await info(alice);
     const subscription = new ProviderSubscription(alice.id);
@@ -580,7 +575,7 @@ describe('an event', () => {
     expect(await info(alice)).toEqual(trial);
   });
 
-  it('of another type, or of an unknown customer, is accepted and ignored', async () => {
+  it('is accepted and ignored when its type or its customer is unknown', async () => {
     const { alice, subscription } = await buyer('let-pass');
     const stranger = new ProviderSubscription(randomUUID());
     await expectLetPass(eventOf('invoice.paid', NOW, { customer: subscription.customerId }));
@@ -610,7 +605,7 @@ describe('the user of an event', () => {
     expect(await statusOf(alice)).toBe('past_due');
   });
 
-  it('is that of the customer when metadata name another', async () => {
+  it('is that of the customer when the metadata name another', async () => {
     const [one, other] = [await buyer('customer-of-one'), await buyer('metadata-of-other')];
     await sendAll(one.subscription.created(at(-9)));
     await sendAll(
@@ -622,7 +617,7 @@ describe('the user of an event', () => {
     expect(await statusOf(other.alice)).toBe('free');
   });
 
-  it('is found in a customer that was sent whole', async () => {
+  it('is found in a customer that is sent whole', async () => {
     const { alice, subscription } = await buyer('expanded');
     await sendAll(
       subscription.created(at(-9), {
@@ -635,7 +630,7 @@ describe('the user of an event', () => {
     expect(await statusOf(alice)).toBe('past_due');
   });
 
-  it('takes all rows along when deleted, and later events are of an unknown customer', async () => {
+  it('takes all rows along when deleted, and later events have an unknown customer', async () => {
     const { alice, subscription } = await buyer('gone');
     await sendAll(subscription.created(at(-9)));
     await service.database.query('DELETE FROM users WHERE id = $1', [alice.id]);
@@ -735,7 +730,7 @@ describe('the object of an event, in the shapes of the API versions', () => {
 });
 
 describe('deliveries', () => {
-  it('count once by event id, also when something else has happened since', async () => {
+  it('count once by event id, even after other events', async () => {
     const { alice, subscription } = await buyer('once');
     const failed = subscription.paymentFailed(at(-8));
     await sendAll(subscription.created(at(-9)), failed, subscription.updated(at(-8)));
@@ -747,7 +742,7 @@ describe('deliveries', () => {
     ).toHaveLength(3);
   });
 
-  it('that are older than the last applied one change nothing', async () => {
+  it('change nothing when they are older than the last applied one', async () => {
     const { alice, subscription } = await buyer('older');
     const fields = { trial_start: at(-9).getTime() / 1000, trial_end: at(-6).getTime() / 1000 };
     await sendAll(subscription.updated(at(-3), { periodEnd: at(99), fields }));
@@ -762,7 +757,7 @@ describe('deliveries', () => {
     expect(await statusOf(alice)).toBe('cancelled');
   });
 
-  it('of the same second are not older', async () => {
+  it('are not older within the same second', async () => {
     const { alice, subscription } = await buyer('same-second');
     await sendAll(subscription.updated(NOW), subscription.updated(NOW, { status: 'past_due' }));
     expect(await statusOf(alice)).toBe('past_due');
@@ -774,7 +769,7 @@ describe('deliveries', () => {
     expect(await statusOf(alice)).toBe('cancelled');
   });
 
-  it('that name no subscription are about the one that counts, unless they are of a single purchase', async () => {
+  it('belong to the current subscription when they name none, unless they are about a single purchase', async () => {
     const { alice, subscription } = await buyer('unnamed');
     await sendAll(subscription.created(at(-9)));
     const failed = (id: string, more: object): Record<string, unknown> => ({
@@ -787,7 +782,7 @@ describe('deliveries', () => {
     expect(await statusOf(alice)).toBe('past_due');
   });
 
-  it('of a trial without an end give it thirty days', async () => {
+  it('give a trial without an end thirty days', async () => {
     const { alice, subscription } = await buyer('endless');
     const fields = { status: 'trialing', items: { data: [] }, trial_end: null };
     await sendAll(subscription.created(NOW, { fields }));
@@ -795,7 +790,7 @@ describe('deliveries', () => {
     expect(await info(alice)).toMatchObject({ status: 'trial', trialEndDate: end });
   });
 
-  it('of another subscription end nothing, and take over when they are of one that runs', async () => {
+  it('end nothing for another subscription, and switch to it when it runs', async () => {
     const { alice, subscription: held } = await buyer('two');
     const other = new ProviderSubscription(alice.id, held.customerId);
     await sendAll(held.created(at(-9)));
@@ -818,7 +813,7 @@ describe('deliveries', () => {
     expect(await statusOf(alice)).toBe('cancelled');
   });
 
-  it('cannot undo what was granted by hand, unless they are news', async () => {
+  it('undo a grant only when they are newer', async () => {
     const { alice, subscription } = await buyer('granted');
     await sendAll(subscription.created(at(-9)), subscription.updated(at(-5), { status: 'past_due' }));
     await service.app.get(Subscriptions).grant(alice.id, 'active', at(1000));
@@ -828,7 +823,7 @@ describe('deliveries', () => {
     expect(await statusOf(alice)).toBe('cancelled');
   });
 
-  it('in a burst are never refused for being many', async () => {
+  it('are never refused for their number', async () => {
     const busy = await startService({ beside: service, env: { ...env, RATE_LIMIT_PER_MINUTE: '3' } });
     const event = eventOf('ping', NOW, {});
     const answers = await Promise.all(Array.from({ length: 20 }, () => deliver(busy.url, event, NOW)));
@@ -838,7 +833,7 @@ describe('deliveries', () => {
 });
 
 describe('a read-only service', () => {
-  it('goes on taking events', async () => {
+  it('accepts events', async () => {
     const { alice, subscription } = await buyer('read-only');
     const killSwitch = service.app.get(KillSwitch, { strict: false });
     await killSwitch.set('read-only');
@@ -855,7 +850,7 @@ describe('a read-only service', () => {
 });
 
 describe('a fault of the database', () => {
-  it('is 503, leaves neither event nor effect, and the next delivery is the first', async () => {
+  it('is 503, leaves neither event nor effect, and the next delivery counts as the first', async () => {
     const { alice, subscription } = await buyer('fault');
     const event = subscription.created(NOW);
     await service.database.query(`
@@ -889,7 +884,7 @@ describe('a change of status', () => {
 });
 
 describe('Subscriptions.expire', () => {
-  it('writes what time has changed, once, and says how many', async () => {
+  it('marks expired states once, and returns their number', async () => {
     const subscriptions = service.app.get(Subscriptions);
     const alice = await service.user('expires');
     const later = await service.user('expires-later');

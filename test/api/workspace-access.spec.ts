@@ -107,7 +107,7 @@ function statementsRun(): string[] {
   return run;
 }
 
-it('is known of every route that looks again', () => {
+it('is known of every route that checks access again', () => {
   const { app } = here;
   const handlers = app
     .get(DiscoveryService)
@@ -121,8 +121,8 @@ it('is known of every route that looks again', () => {
   expect(handlers.sort()).toEqual(['get', 'pull', 'put', 'snapshot']);
 });
 
-describe('a write that was let in by others than the guard', () => {
-  it('is 404 when the workspace has gone meanwhile, and leaves no bytes', async () => {
+describe('a write that passed another check than the guard', () => {
+  it('is 404 when the workspace is deleted meanwhile, and leaves no bytes', async () => {
     const { notes } = await wellKnown();
     const before = await rowsOf(notes);
     await here.database.query('UPDATE workspaces SET deleted_at = now() WHERE id = $1', [notes.id]);
@@ -138,15 +138,15 @@ describe('a write that was let in by others than the guard', () => {
   });
 });
 
-describe('who was let in a moment ago', () => {
-  it.each(Object.entries(ROUTES))('is asked about by the statement of the %s alone', async (_, ask) => {
+describe('a caller who was let in a moment ago', () => {
+  it.each(Object.entries(ROUTES))('is checked by the statement of the %s alone', async (_, ask) => {
     const { notes } = await wellKnown();
     const run = statementsRun();
     await ask(notes).ok(({ status }) => status < 300);
     expect(run).not.toContain('access.caller_state');
   });
 
-  it('is asked about by the guard again after a minute', async () => {
+  it('is checked by the guard again after a minute', async () => {
     const { notes } = await wellKnown();
     const { clock } = here;
     const since = clock.elapsed();
@@ -156,21 +156,24 @@ describe('who was let in a moment ago', () => {
     expect(run).toContain('access.caller_state');
   });
 
-  describe.each(Object.entries(LOSSES))('and now %s', (_, { lose, statuses }) => {
-    it.each(Object.entries(ROUTES))('is refused at once, also on this instance: %s', async (route, ask) => {
-      const { user, notes } = await wellKnown();
-      const before = await rowsOf(notes);
-      await lose(user, notes);
+  describe.each(Object.entries(LOSSES))('when %s', (_, { lose, statuses }) => {
+    it.each(Object.entries(ROUTES))(
+      'is refused at once, including on this instance: %s',
+      async (route, ask) => {
+        const { user, notes } = await wellKnown();
+        const before = await rowsOf(notes);
+        await lose(user, notes);
 
-      const { status, body } = await ask(notes).ok(() => true);
+        const { status, body } = await ask(notes).ok(() => true);
 
-      expect(status).toBe(statuses[route]);
-      if (status >= 400) expect(told(body)).toEqual({ error: expect.any(String) });
-      expect(await rowsOf(notes)).toBeLessThanOrEqual(before);
-    });
+        expect(status).toBe(statuses[route]);
+        if (status >= 400) expect(told(body)).toEqual({ error: expect.any(String) });
+        expect(await rowsOf(notes)).toBeLessThanOrEqual(before);
+      },
+    );
   });
 
-  it('is refused for each of the uploads that share a commit, and none of them is done', async () => {
+  it('is refused for each of the uploads that share a commit, and none of them happens', async () => {
     const { user, notes } = await wellKnown();
     const before = await rowsOf(notes);
     await there.app.get(Subscriptions).grant(user.id, 'cancelled', null);
@@ -180,14 +183,14 @@ describe('who was let in a moment ago', () => {
     expect(await rowsOf(notes)).toBe(before);
   });
 
-  it.each(FAULTY)('is told that before anything else: %s', async (_, otherwise, ask) => {
+  it.each(FAULTY)('is told so before anything else: %s', async (_, otherwise, ask) => {
     const { user, notes } = await wellKnown();
     expect((await ask(notes).ok(() => true)).status).toBe(otherwise);
     await there.app.get(Subscriptions).grant(user.id, 'cancelled', null);
     expect((await ask(notes).ok(() => true)).status).toBe(402);
   });
 
-  it('is refused beside an upload of nobody’s that waits for the same commit', async () => {
+  it('is refused beside an upload that waits for the same commit', async () => {
     const { user, notes } = await wellKnown();
     await there.app.get(Subscriptions).grant(user.id, 'cancelled', null);
     const files = here.app.get(Files);
@@ -210,7 +213,7 @@ describe('who was let in a moment ago', () => {
     expect(third).toMatchObject({ reason: expect.any(WorkspaceClosed) });
   });
 
-  it('has not been seen with a device by a pull that is refused', async () => {
+  it('does not count as seen with a device after a refused pull', async () => {
     const { user, notes } = await wellKnown();
     const register = { name: 'laptop', platform: 'linux' };
     const { body } = await user.post('/api/v1/devices').send(register).expect(201);
@@ -220,13 +223,13 @@ describe('who was let in a moment ago', () => {
     expect(device).toEqual({ last_seen_at: null });
   });
 
-  it('does not open the workspace to anybody else', async () => {
+  it('does not open the workspace to another user', async () => {
     const { notes } = await wellKnown();
     const stranger = await here.user(`user-${++names}`);
     for (const ask of Object.values(ROUTES)) await ask(notes.as(stranger)).expect(404);
   });
 
-  it('does not open it to somebody who was let in once, in a round trip with those of another caller', async () => {
+  it('does not open it to a former member in a round trip with those of another caller', async () => {
     const { user, notes } = await wellKnown();
     const other = await here.user(`user-${++names}`);
     await notes.put('path', 'of the owner').expect(200);
@@ -262,7 +265,7 @@ describe('who was let in a moment ago', () => {
       expect(run.filter((one) => one === name)).toHaveLength(3);
   });
 
-  it('is told that a file is not there when it is the file that is not', async () => {
+  it('is told that a file does not exist when only the file is missing', async () => {
     const { notes } = await wellKnown();
     const { body } = await notes.get('nothing').expect(404);
     expect(told(body)).toEqual({ error: 'file not found' });

@@ -152,7 +152,7 @@ describe('GET /api/v1/workspaces', () => {
 });
 
 describe('GET /api/v1/workspaces/:id', () => {
-  it('answers the list shape, with the salt once there is one', async () => {
+  it('answers like the list, with the salt once there is one', async () => {
     const alice = await service.user('detail-alice');
     const workspace = await alice.workspace('notes');
     const before = await detail(workspace);
@@ -171,7 +171,7 @@ describe('GET /api/v1/workspaces/:id', () => {
     expect(Date.parse(String(after.updated_at))).toBeGreaterThan(Date.parse(String(before.updated_at)));
   });
 
-  it('finds the id in capitals too: it is the same uuid', async () => {
+  it('accepts the id in capitals: it is the same uuid', async () => {
     const workspace = await (await service.user('capitals')).workspace();
     const { body } = await workspace.user.get(`/api/v1/workspaces/${workspace.id.toUpperCase()}`).expect(200);
     expect(body.id).toBe(workspace.id);
@@ -179,7 +179,7 @@ describe('GET /api/v1/workspaces/:id', () => {
 });
 
 describe('POST /api/v1/workspaces/:id/setup-encryption', () => {
-  it('stores what it is given in lower case', async () => {
+  it('stores its values in lower case', async () => {
     const workspace = await (await service.user('setup-case')).workspace();
     const inCapitals = Object.entries(ENCRYPTION).map(([key, value]) => [key, value.toUpperCase()]);
     const { body } = await setUp(workspace, Object.fromEntries(inCapitals) as object).expect(200);
@@ -205,7 +205,7 @@ describe('POST /api/v1/workspaces/:id/setup-encryption', () => {
     expect((await verify(workspace, HASH)).body).toEqual({ valid: true });
   });
 
-  it('lets one of two at once win, and keeps all of its values', async () => {
+  it('lets one of two concurrent requests win, and keeps all of its values', async () => {
     const workspace = await (await service.user('setup-race')).workspace();
     const bodies = ['1', '2', '3', '4'].map((digit) => ({
       encryptionSalt: digit.repeat(64),
@@ -219,7 +219,7 @@ describe('POST /api/v1/workspaces/:id/setup-encryption', () => {
     expect((await verify(workspace, winner.verificationHash)).body).toEqual({ valid: true });
   });
 
-  it.each([32, 34, 64, 128])('takes a verificationSalt of %d characters', async (length) => {
+  it.each([32, 34, 64, 128])('accepts a verificationSalt of %d characters', async (length) => {
     const workspace = await (await service.user(`setup-salt-${length}`)).workspace();
     await setUp(workspace, { ...ENCRYPTION, verificationSalt: 'a'.repeat(length) }).expect(200);
   });
@@ -252,7 +252,7 @@ describe('POST /api/v1/workspaces/:id/setup-encryption', () => {
 });
 
 describe('POST /api/v1/workspaces/:id/verify-password', () => {
-  it('says whether the hash is the one of set-up, in any case', async () => {
+  it('reports whether the hash is the one of set-up, in any case', async () => {
     const workspace = await (await service.user('verify-alice')).workspace();
     await setUp(workspace).expect(200);
     expect((await verify(workspace, HASH).expect(200)).body).toEqual({ valid: true });
@@ -261,7 +261,7 @@ describe('POST /api/v1/workspaces/:id/verify-password', () => {
     expect((await verify(workspace, SALT).expect(200)).body).toEqual({ valid: false });
   });
 
-  it('says false before set-up', async () => {
+  it('reports false before set-up', async () => {
     const workspace = await (await service.user('verify-early')).workspace();
     expect((await verify(workspace, HASH).expect(200)).body).toEqual({ valid: false });
     expect((await verify(workspace, '0'.repeat(64)).expect(200)).body).toEqual({ valid: false });
@@ -295,7 +295,7 @@ describe('POST /api/v1/workspaces/:id/verify-password', () => {
     });
     beforeEach(() => limited.clock.stopAt(new Date('2026-05-01T10:00:20.000Z')));
 
-    it('answers ten tries a minute per workspace, over all instances, right and wrong ones counted', async () => {
+    it('allows ten tries a minute for each workspace, over all instances, counting right and wrong ones', async () => {
       const alice = await limited.user('verify-limited');
       const workspace = await alice.workspace();
       const neighbour = await alice.workspace();
@@ -325,7 +325,7 @@ describe('POST /api/v1/workspaces/:id/verify-password', () => {
       expect(answers.filter(({ status }) => status === 429)).toHaveLength(20);
     });
 
-    it('counts nothing for a stranger: nobody can lock the owner out', async () => {
+    it('counts nothing for other users: they cannot lock the owner out', async () => {
       const workspace = await (await limited.user('verify-owner')).workspace();
       const stranger = workspace.as(await limited.user('verify-stranger'));
       for (let tries = 0; tries < 11; tries++) await verify(stranger, HASH).expect(404);
@@ -334,8 +334,8 @@ describe('POST /api/v1/workspaces/:id/verify-password', () => {
   });
 });
 
-describe('a workspace of somebody else', () => {
-  it.each(ROUTES)('cannot be told from one that is not there: %s', async (name, request) => {
+describe('a workspace of another user', () => {
+  it.each(ROUTES)('is answered like one that does not exist: %s', async (name, request) => {
     const suffix = name.replaceAll(' ', '-');
     const workspace = await (await service.user(`owner-${suffix}`)).workspace();
     await workspace.put('YQ', 'of alice').expect(201);
@@ -360,7 +360,7 @@ describe('a workspace of somebody else', () => {
   }
 });
 
-describe('an id that is no uuid', () => {
+describe('a malformed workspace id', () => {
   it.each(ROUTES)('is 404: %s', async (_, request) => {
     const alice = await service.user('no-uuid');
     const braced = `%7B${randomUUID()}%7D`;
@@ -418,7 +418,7 @@ describe('DELETE /api/v1/workspaces/:id', () => {
     expect((await workspace.user.get('/api/v1/workspaces').expect(200)).body).toEqual({ workspaces: [] });
   });
 
-  it('makes them so before the purge has begun', async () => {
+  it('makes them 404 before the purge has begun', async () => {
     const workspace = await filled('delete-before-purge');
     await workspace.put('YQ', 'here');
     await service.database.query('UPDATE workspaces SET deleted_at = now() WHERE id = $1', [workspace.id]);
@@ -428,7 +428,7 @@ describe('DELETE /api/v1/workspaces/:id', () => {
     }
   });
 
-  it('answers one of two at once, the other one is 404', async () => {
+  it('succeeds for one of two concurrent requests; the other one is 404', async () => {
     const workspace = await filled('delete-twice');
     const answers = await Promise.all([1, 2, 3].map(() => workspace.user.delete(workspace.path)));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 404, 404]);
@@ -451,7 +451,7 @@ describe('DELETE /api/v1/workspaces/:id', () => {
     expect((await other.get('b3RoZXI').expect(200)).body).toEqual(Buffer.alloc(100_000, 'o'));
   });
 
-  it('goes in bounded batches', async () => {
+  it('purges in bounded batches', async () => {
     const workspace = await filled('delete-batches');
     await service.database.query(
       `INSERT INTO changes (workspace_id, cursor, file_id, action, content_hash, encrypted_size, version, changed_at)
@@ -476,7 +476,7 @@ describe('DELETE /api/v1/workspaces/:id', () => {
     expect(batches.map(({ size }) => size)).toEqual([505, 1000, 1000]);
   });
 
-  it('is taken up by the next start where a crash has stopped it', async () => {
+  it('is continued by the next start after a crash', async () => {
     const marked = await filled('delete-crash-early');
     const halfway = await filled('delete-crash-halfway');
     await service.database.query('DELETE FROM changes WHERE workspace_id = $1 AND cursor < 3', [halfway.id]);

@@ -82,7 +82,7 @@ describeWithBrowser('the account page in a browser', () => {
     );
   });
 
-  describe('where there is no navigator.clipboard, as on http', () => {
+  describe('without navigator.clipboard, as on http', () => {
     /** Somebody with a new token; the browser runs this before the page's script. */
     async function tokenMaker(before: () => void) {
       const context = await browser.newContext({ baseURL: service.url, viewport: SIZES[1][1] });
@@ -111,7 +111,7 @@ describeWithBrowser('the account page in a browser', () => {
       await context.close();
     });
 
-    it('a token that could not be copied is not said to be, and stays selected', async () => {
+    it('a token that could not be copied is not reported as copied, and stays selected', async () => {
       const { context, page, token, fault } = await tokenMaker(() => {
         Object.defineProperty(navigator, 'clipboard', { value: undefined });
         Object.defineProperty(document, 'execCommand', { value: () => false });

@@ -189,7 +189,7 @@ describeWithBrowser('the handoff pages in a browser', () => {
     });
   });
 
-  it('with scripts try to open the app, and say how long the link is good', async () => {
+  it('try to open the app with scripts, and say how long the link is valid', async () => {
     const { email, context, page } = await visitor();
     const devtools = await context.newCDPSession(page);
     await devtools.send('Page.enable');
@@ -205,7 +205,7 @@ describeWithBrowser('the handoff pages in a browser', () => {
     await context.close();
   });
 
-  it('run nothing that somebody has put into them, and send their forms nowhere else', async () => {
+  it('run no injected script, and send their forms nowhere else', async () => {
     const context = await browser.newContext({ baseURL: service.url });
     const page = await pageOf(context);
     await page.goto(DESKTOP);

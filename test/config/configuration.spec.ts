@@ -22,7 +22,7 @@ describe('the configuration', () => {
     expect(configuration.publicUrl).toBe('http://localhost:8787');
   });
 
-  it('takes an empty variable for an unset one, and splits lists at commas', () => {
+  it('treats an empty variable as unset, and splits lists at commas', () => {
     const configuration = loadConfiguration({
       PORT: ' ',
       TRUSTED_ORIGINS: 'https://a.example, https://b.example',
@@ -65,7 +65,7 @@ describe('the configuration', () => {
     expect(load).not.toThrow(/hunter2|short-secret|maybe|99999/);
   });
 
-  it('lets the embedded server have no more connections than it has places for', () => {
+  it('limits the connections of the embedded server to its places', () => {
     expect(() => loadConfiguration({ DATABASE_POOL_SIZE: '101' })).toThrow(
       'DATABASE_POOL_SIZE must be at most 100 without DATABASE_URL',
     );
@@ -74,7 +74,7 @@ describe('the configuration', () => {
     expect(loadConfiguration(own).databasePoolSize).toBe(200);
   });
 
-  it('leaves no secret to a default in production', () => {
+  it('has no default for a secret in production', () => {
     expect(() => loadConfiguration({ NODE_ENV: 'production' })).toThrow(/AUTH_SECRET.*BASE_URL/);
     const production = {
       NODE_ENV: 'production',
@@ -89,7 +89,7 @@ describe('the configuration', () => {
     );
   });
 
-  it('lets nobody sign up in production unless that is said, with all other faults', () => {
+  it('requires a decision about sign-up in production, and reports all other faults with it', () => {
     const production = {
       NODE_ENV: 'production',
       AUTH_SECRET: 'x'.repeat(32),
@@ -110,7 +110,7 @@ describe('the configuration', () => {
       );
   });
 
-  it('finds what must not get tokens, and a time that never comes, together with all the rest', () => {
+  it('reports addresses that must not get tokens, and times that never come, with all other faults', () => {
     const faults = {
       NODE_ENV: 'production',
       AUTH_SECRET: 'short',
@@ -207,8 +207,8 @@ describe('the configuration', () => {
   });
 });
 
-describe('a variable that looks like one of ours and is none', () => {
-  it('is named beside what is missing for want of it, without its value', () => {
+describe('an unknown variable that resembles a known one', () => {
+  it('is reported beside a missing variable, without its value', () => {
     const load = (): unknown =>
       loadConfiguration({ S3_ENDPOINT: 'http://localhost:9000', S3_ACESS_KEY: 'hunter2' });
     expect(load).toThrow(/S3_ACCESS_KEY.*S3_ACESS_KEY is not a variable of this service\.$/);
@@ -231,7 +231,7 @@ describe('a variable that looks like one of ours and is none', () => {
     ]);
   });
 
-  it('is refused when it is one of ours behind a byte order mark', () => {
+  it('is refused when it is a known one behind a byte order mark', () => {
     expect(() => loadConfiguration({ '\uFEFFSIGNUP_ENABLED': 'false' })).toThrow(
       'SIGNUP_ENABLED has a byte order mark before its name; save the file it comes from as UTF-8 without one.',
     );

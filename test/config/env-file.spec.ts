@@ -46,12 +46,12 @@ describe('the file .env', () => {
     );
   });
 
-  it('may say what it likes inside a value of several lines', () => {
+  it('may contain anything inside a value of several lines', () => {
     const text = 'AUTH_SECRET="one\ntwo: three\nfour"\nPORT=1\n';
     expect(read(text)).toEqual({ AUTH_SECRET: 'one\ntwo: three\nfour', PORT: '1' });
   });
 
-  it('need not be there; a directory of that name is said', () => {
+  it('may be absent; a directory of that name is reported', () => {
     expect(envFile(join(directory, 'absent'), KNOWN)).toEqual({});
     expect(() => envFile(directory, KNOWN)).toThrow(/cannot be read \(EISDIR\); fix or remove it\.$/);
   });

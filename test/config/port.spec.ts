@@ -18,7 +18,7 @@ async function obstacleAt(port: number): Promise<string | undefined> {
   }
 }
 
-it('a port that was found for PORT=0 is nobody else’s while the service starts, and free when the start fails', async () => {
+it('a port that was found for PORT=0 is reserved while the service starts, and free when the start fails', async () => {
   const configuration = { host: HOST, port: 0 } as Configuration;
   const obstacles: (string | undefined)[] = [];
   const start = listen(configuration, async ({ port }) => {

@@ -23,7 +23,7 @@ describe('a secret in a file', () => {
     expect(configuration[property]).toBe(secret);
   });
 
-  it('may have been saved by an editor of Windows: a byte order mark and its line ends do not count', () => {
+  it('may have a byte order mark and Windows line ends', () => {
     const path = file('marked', `\uFEFF${'x'.repeat(40)}\r\n`);
     expect(loadConfiguration({ AUTH_SECRET_FILE: path }).authSecret).toBe('x'.repeat(40));
   });
@@ -37,13 +37,13 @@ describe('a secret in a file', () => {
     expect(load).toThrow('the file in AUTH_SECRET_FILE is not UTF-8 text; save it as UTF-8.');
   });
 
-  it('is checked like any other, and never told', () => {
+  it('is checked like any other, and never printed', () => {
     const load = (): unknown => loadConfiguration({ AUTH_SECRET_FILE: file('short', 'tooshort') });
     expect(load).toThrow(/AUTH_SECRET /);
     expect(load).not.toThrow(/tooshort/);
   });
 
-  it('is refused when it is in the environment as well, empty, or not there; with all other faults', () => {
+  it('is refused when it is in the environment as well, empty, or missing; with all other faults', () => {
     const load = (): unknown =>
       loadConfiguration({
         AUTH_SECRET: 'x'.repeat(40),
@@ -58,7 +58,7 @@ describe('a secret in a file', () => {
     expect(load).toThrow(/PORT/);
   });
 
-  it('is for secrets alone', () => {
+  it('is an option for secrets only', () => {
     expect(loadConfiguration({ PORT_FILE: file('port', '9') }).port).toBe(8787);
   });
 });

@@ -97,17 +97,17 @@ describe('the access policy of a route', () => {
     await expect(boot(Guarded, OpenByDeclaration)).resolves.toBeUndefined();
   });
 
-  it('is missing on one handler: the boot stops and names it', async () => {
+  it('stops the boot when one handler lacks it, and the message names the handler', async () => {
     await expect(boot(Guarded, Forgotten)).rejects.toThrow('Routes without an access policy: Forgotten.hole');
   });
 });
 
-describe('what a route for bearers is to tokens that are bound to a workspace', () => {
+describe('what a bearer route is to tokens that are bound to a workspace', () => {
   it('is clear when it names the workspace, says so, or lets no token in', async () => {
     await expect(boot(Clear, Guarded)).resolves.toBeUndefined();
   });
 
-  it('is not said by one handler: the boot stops and names it', async () => {
+  it('stops the boot when one handler leaves it open, and the message names the handler', async () => {
     await expect(boot(Clear, Unclear)).rejects.toThrow(
       'Routes that do not say what they are to tokens bound to a workspace: Unclear.everything',
     );

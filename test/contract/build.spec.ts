@@ -63,13 +63,13 @@ function built(): [string, number | null] {
   return [ran, status];
 }
 
-describe('what is built before a command', () => {
-  it('is all of it at first, and then nothing', () => {
+describe('the build before a command', () => {
+  it('makes everything at first, and then nothing', () => {
     expect(built()).toEqual(['compiled bundled', 0]);
     expect(built()).toEqual(['', 0]);
   });
 
-  it('is announced the first time, for it takes a while', () => {
+  it('is announced the first time, because it takes a while', () => {
     expect(build().said).toBe('Building the service; this takes a minute, once.\n');
     expect(build().said).toBe('');
     write('src/main.ts');
@@ -98,13 +98,13 @@ describe('what is built before a command', () => {
     },
   );
 
-  it('is all of it after an edit', () => {
+  it('makes everything after an edit', () => {
     built();
     write('src/files/files.service.ts');
     expect(built()).toEqual(['compiled bundled', 0]);
   });
 
-  it('is the bundle alone when packages were installed, and beside `npm run dev`', () => {
+  it('makes only the bundle after packages were installed, and beside `npm run dev`', () => {
     built();
     write('node_modules/.package-lock.json');
     expect(built()).toEqual(['bundled', 0]);
@@ -112,7 +112,7 @@ describe('what is built before a command', () => {
     expect(built()).toEqual(['bundled', 0]);
   });
 
-  it('is built again after it was cut off or failed', () => {
+  it('is repeated after it was cut off or failed', () => {
     expect(built()).toEqual(['compiled bundled', 0]);
     rmSync(join(root, 'dist/service/.complete'));
     expect(built()).toEqual(['bundled', 0]);
@@ -123,7 +123,7 @@ describe('what is built before a command', () => {
     expect(built()).toEqual(['compiled bundled', 0]);
   });
 
-  it('is nothing where there are no sources, as in the image', () => {
+  it('makes nothing without sources, as in the image', () => {
     for (const name of ['node_modules/@nestjs', 'src']) rmSync(join(root, name), { recursive: true });
     expect(built()).toEqual(['', 0]);
   });
@@ -138,7 +138,7 @@ describe('the bundle', () => {
     ).toEqual([]);
   });
 
-  it('says last that it is complete', () => {
+  it('marks last that it is complete', () => {
     const service = join(ROOT, 'dist/service');
     const times = (readdirSync(service, { recursive: true }) as string[]).map(
       (name) => statSync(join(service, name)).mtimeMs,

@@ -26,7 +26,7 @@ describe('CoalescingRunner', () => {
     await second;
   });
 
-  it('runs once more for however many calls came meanwhile', async () => {
+  it('runs once more for any number of calls that came meanwhile', async () => {
     const calls = Array.from({ length: 50 }, () => runner.run());
     finish[0]?.();
     await settled();
@@ -35,7 +35,7 @@ describe('CoalescingRunner', () => {
     expect(begun).toBe(2);
   });
 
-  it('never runs twice at once, also when calls come as a run ends', async () => {
+  it('never runs twice at once, including for calls that come as a run ends', async () => {
     let running = 0;
     let most = 0;
     const busy = new CoalescingRunner(async () => {
@@ -50,7 +50,7 @@ describe('CoalescingRunner', () => {
     expect(most).toBe(1);
   });
 
-  it('passes a failure to those who waited for that run, and goes on', async () => {
+  it('reports a failure to the callers of that run, and goes on', async () => {
     const first = runner.run();
     const second = runner.run();
     finish[0]?.(new Error('away'));

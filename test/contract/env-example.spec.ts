@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { envExample } from '../../src/config/index.js';
 
 describe('.env.example', () => {
-  it('is what the configuration class says (npm run env writes it)', () => {
+  it('matches the configuration class (npm run env writes it)', () => {
     const file = readFileSync(join(import.meta.dirname, '..', '..', '.env.example'), 'utf8');
     expect(file).toBe(envExample());
   });

@@ -49,7 +49,7 @@ class Calls {
 }
 
 describe('slots', () => {
-  it('go round robin between owners, and within one to the first who asked', async () => {
+  it('go round robin between owners, and to the first call of an owner', async () => {
     const calls = new Calls(semaphore());
     const asked = ['a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'c1'].map((call) => calls.ask(call));
     await settled();
@@ -58,7 +58,7 @@ describe('slots', () => {
     expect(calls.started).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3', 'a4']);
   });
 
-  it('go next to an owner who has none, however many calls of another wait', async () => {
+  it('go next to an owner without any, however many calls of another wait', async () => {
     const calls = new Calls(semaphore({ atOnce: 2, perOwner: { atOnce: 2, waiting: 50 } }));
     for (let n = 1; n <= 40; n++) void calls.ask(`a${n}`);
     await settled();
@@ -68,7 +68,7 @@ describe('slots', () => {
     await calls.endAll();
   });
 
-  it('go on to those who waited before, though new owners keep coming', async () => {
+  it('go on to earlier callers although new owners keep coming', async () => {
     const calls = new Calls(semaphore());
     void calls.ask('a1');
     void calls.ask('a2');
@@ -81,7 +81,7 @@ describe('slots', () => {
     await calls.endAll();
   });
 
-  it('are no more than the bound of an owner, whatever is free', async () => {
+  it('are limited for each owner, however many are free', async () => {
     const slots = semaphore({ atOnce: 4, perOwner: { atOnce: 3, waiting: 50 } });
     const calls = new Calls(slots);
     for (let n = 1; n <= 5; n++) void calls.ask(`a${n}`);
@@ -94,7 +94,7 @@ describe('slots', () => {
     await calls.endAll();
   });
 
-  it('are released once, however often that is said, and after a fault', async () => {
+  it('are released once, however often that is called, and after a fault', async () => {
     const slots = semaphore();
     const release = await slots.take('a');
     const second = slots.take('b');
@@ -116,7 +116,7 @@ describe('slots', () => {
 describe('a call is refused with 503 and Retry-After', () => {
   const refused = (error: string) => ({ status: 503, message: error, headers: { 'retry-after': '5' } });
 
-  it('beyond the bound of its owner, and told so; those of others wait', async () => {
+  it('beyond the bound of its owner, with that reason; calls of others wait', async () => {
     const slots = semaphore({ perOwner: { atOnce: 1, waiting: 2 } });
     const calls = new Calls(slots);
     const asked = ['a1', 'a2', 'a3'].map((call) => calls.ask(call));
@@ -154,8 +154,8 @@ describe('a call is refused with 503 and Retry-After', () => {
   });
 });
 
-describe('a call that is given up', () => {
-  it('leaves its place, and is told why', async () => {
+describe('a cancelled call', () => {
+  it('leaves its place, and gets the reason', async () => {
     const slots = semaphore();
     const calls = new Calls(slots);
     const reason = new Error('gone');
@@ -191,7 +191,7 @@ describe('any order of calls, ends and departures', () => {
     }),
   });
 
-  it('keeps the bounds, leaves no slot idle that somebody may have, and remembers nobody in the end', async () => {
+  it('keep the bounds, leave no usable slot idle, and remember nobody in the end', async () => {
     await fc.assert(
       fc.asyncProperty(limits, fc.array(step, { maxLength: 40 }), async (bounds, steps) => {
         const slots = semaphore(bounds);

@@ -61,7 +61,7 @@ describe('frames', () => {
   });
 
   it.each([0, 1, 125, 126, 127, 255, 256, 65_535, 65_536, 300_000])(
-    'are what the library itself would send of %i bytes',
+    'match those of the library itself for %i bytes',
     async (length) => {
       const text = 'é'.repeat(length >> 1) + 'x'.repeat(length % 2);
       client.send(text);
@@ -71,7 +71,7 @@ describe('frames', () => {
     },
   );
 
-  it('stay whole and in order beside what the library answers, when all of it has to wait for the peer', async () => {
+  it('stay whole and in order beside answers of the library, when all of them wait for the peer', async () => {
     peer.pause();
     const message = { type: 'device_connected', deviceId: 'd', deviceName: 'n'.repeat(10_000) } as const;
     const frame = textFrame(JSON.stringify(message));
@@ -98,7 +98,7 @@ describe('frames', () => {
     expect(connection.isOpen).toBe(true);
   });
 
-  it('do not come after the close that answers the peer’s', async () => {
+  it('are not sent after the close that answers the peer’s', async () => {
     const stateWhenSending = new Promise((resolve) => {
       // After the library has read it, and before it ends the connection.
       transport.once('data', () => {
@@ -131,7 +131,7 @@ describe('frames', () => {
     expect(transport.destroyed).toBe(true);
   });
 
-  it('do not come after our own close', async () => {
+  it('are not sent after our own close', async () => {
     connection.close(CloseCode.tryAgainLater);
     connection.send({ type: 'pong' });
     peer.write(CLOSE);

@@ -33,7 +33,7 @@ const operations = operationsOf(document).flatMap((one) =>
   Array<NamedOperation>(RARE.has(one.operation.operationId) ? 1 : 6).fill(one),
 );
 
-describe(`${REQUESTS} requests that nobody should send (FUZZ_SEED=${SEED})`, () => {
+describe(`${REQUESTS} hostile requests (FUZZ_SEED=${SEED})`, () => {
   let service: TestService;
   let bystander: TestWorkspace;
   let before: unknown;
@@ -69,7 +69,7 @@ describe(`${REQUESTS} requests that nobody should send (FUZZ_SEED=${SEED})`, () 
     expect((accepted + decided) / tally.total).toBeGreaterThan(1 / 3);
   });
 
-  it('leave nothing in the log that is an error', () => {
+  it('leave no error in the log', () => {
     const errors = service
       .logged()
       .split('\n')
@@ -80,7 +80,7 @@ describe(`${REQUESTS} requests that nobody should send (FUZZ_SEED=${SEED})`, () 
     expect(told.slice(0, MOST_REPORTED)).toEqual([]);
   });
 
-  it('change nothing of somebody else’s, and leave every log, count and blob in order', async () => {
+  it('change nothing of other users, and leave every log, count and blob in order', async () => {
     const later = bystander.as(await service.user('bystander')); // a JWT lives for 15 minutes
     expect(await seenBy(later)).toEqual(before);
     await expectDenseLogs(service.database);

@@ -66,7 +66,7 @@ function expectKnown(expression: string): void {
 }
 
 describe('the alerts', () => {
-  it.each(rules.map((rule) => [rule.alert, rule] as const))('%s asks for what there is', (_, rule) => {
+  it.each(rules.map((rule) => [rule.alert, rule] as const))('%s asks for metrics that exist', (_, rule) => {
     expect(rule.expr).toMatch(NAME);
     expectKnown(rule.expr);
     expect(['page', 'ticket']).toContain(rule.labels.severity);
@@ -82,12 +82,12 @@ describe('the alerts', () => {
 });
 
 describe('the dashboard', () => {
-  it.each(queries)('%s asks for what there is: %s', (_, expr) => {
+  it.each(queries)('%s asks for metrics that exist: %s', (_, expr) => {
     expect(expr).toMatch(NAME);
     expectKnown(expr);
   });
 
-  it('asks for labels that there are', () => {
+  it('asks for labels that exist', () => {
     for (const expr of [...queries.map(([, query]) => query), ...rules.map(({ expr }) => expr)])
       for (const [, label = ''] of expr.matchAll(LABELS)) expect(KNOWN_LABELS).toContain(label);
   });
@@ -107,7 +107,7 @@ describe('the dashboard', () => {
     expect([...uids]).toEqual(datasources.map(({ uid }) => uid));
   });
 
-  it('shows every number of ours', () => {
+  it('shows every metric of the service', () => {
     const shown = queries.map(([, query]) => query).join(' ');
     const ours = [...types.keys()].filter((name) => name.startsWith('cloud_sync_'));
     expect(ours.filter((name) => !shown.includes(name))).toEqual([]);

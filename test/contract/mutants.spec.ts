@@ -18,32 +18,35 @@ interface Mutant extends Edit {
   readonly tests: readonly (readonly [spec: string, pattern?: string])[];
 }
 
-const { MUTANTS, edited, editsOf } = (await import(TABLE)) as {
+const { MUTANTS, edited, editsOf, tableOf } = (await import(TABLE)) as {
   MUTANTS: readonly Mutant[];
   edited: (text: string, edit: Edit) => string;
   editsOf: (mutant: Mutant) => Edit[];
+  tableOf: (mutants: readonly Mutant[]) => string;
 };
 
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
 
 describe('the faults of `npm run mutants`', () => {
-  it('are told apart by their names, and each names the promise that it breaks', () => {
+  it('have unique names, and each names the promise that it breaks', () => {
     expect(new Set(MUTANTS.map(({ name }) => name)).size).toBe(MUTANTS.length);
     expect(MUTANTS.filter(({ promise }) => !/^[A-Z].*\.$/.test(promise))).toEqual([]);
   });
 
-  it('stand in the documentation, each with its promise and the test that notices', () => {
-    const rows = MUTANTS.map(({ name, promise, tests }) => [
-      name,
-      promise,
-      tests.map(([spec]) => `\`${spec.replace(/^test\/|\.spec\.ts$/g, '')}\``).join(', '),
-    ]);
-    const documented = read('docs/lab/planted-faults.md')
+  it('are listed in a table, each with its files, its promise and the tests that notice', () => {
+    const [head, rule, ...rows] = tableOf(MUTANTS)
       .split('\n')
-      .map((line) => /^\| (.+) \| ([A-Z].*\.) \| (`.+`) \|$/.exec(line)?.slice(1))
-      .filter((row) => row !== undefined);
-    expect(documented.toSorted()).toEqual(rows.toSorted());
-    expect(read('docs/lab/planted-faults.md')).toContain(`takes ${MUTANTS.length} faults`);
+      .map((line) => /^\| (.+) \|$/.exec(line)?.[1]?.split(' | '));
+    expect(head).toEqual(['fault', 'planted in', 'promise that it breaks', 'caught by']);
+    expect(rule).toEqual(['---', '---', '---', '---']);
+    expect(rows.map((cells) => [cells?.length, cells?.[0], cells?.[2]])).toEqual(
+      MUTANTS.map(({ name, promise }) => [4, name, promise]),
+    );
+    for (const [index, { file, tests }] of MUTANTS.entries()) {
+      expect(rows[index]?.[1]).toContain(`\`${file}\``);
+      for (const [spec] of tests)
+        expect(rows[index]?.[3]).toContain(spec.replace(/^test\/|\.spec\.ts$/g, ''));
+    }
   });
 
   it.each(MUTANTS.map((mutant) => [mutant.name, mutant] as const))('can be planted: %s', (_, mutant) => {

@@ -64,7 +64,7 @@ describe('a service that is down', () => {
 });
 
 describe('a client that asks too often', () => {
-  it('meets 429 where that is documented', async () => {
+  it('gets 429 where that is documented', async () => {
     const limited = await startService({ beside: scene.service, env: { RATE_LIMIT_PER_MINUTE: '1' } });
     limited.clock.stopAt(limited.clock.now()); // a minute must not begin between two requests
     const asked = proof();
@@ -98,7 +98,7 @@ describe('a body that is declared too large', () => {
   });
 });
 
-describe('what the identity handler refuses', () => {
+describe('a request that the identity handler refuses', () => {
   const POSTS = MOUNTED.filter(({ method }) => method === 'post');
   const post = (path: string, body: string, headers: Record<string, string>): Promise<Response> =>
     fetch(scene.service.url + path, {

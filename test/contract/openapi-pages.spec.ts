@@ -43,7 +43,7 @@ async function tokenOf(browser: Visitor): Promise<string> {
 }
 
 describe.each(FORMS)('POST $path', ({ path }) => {
-  it('is 415 for what is no form, and 400 for one with NUL', async () => {
+  it('is 415 without a form, and 400 for one with NUL', async () => {
     const post = (type: string, body: string) =>
       supertest(service.url).post(path).set('Content-Type', type).send(body);
     expect((await post('text/plain', 'a=b')).status).toBe(415);
@@ -72,7 +72,7 @@ describe('the form of the web handoff', () => {
 });
 
 describe('the forms of the account page', () => {
-  it('are 404 for a workspace or a token that is not there', async () => {
+  it('are 404 for an unknown workspace or token', async () => {
     const browser = await signedIn('ada');
     const absent = '00000000-0000-4000-8000-000000000000';
     const csrf = ['csrf_token', await tokenOf(browser)] as const;
@@ -92,7 +92,7 @@ describe('the forms of the account page', () => {
       expect([path, (await browser.post(path, fields)).status]).toEqual([path, 404]);
   });
 
-  it('are 409 where nothing has to be bought', async () => {
+  it('are 409 when nothing has to be bought', async () => {
     const browser = await signedIn('eve');
     const answer = await browser.post('/account/billing', [['csrf_token', await tokenOf(browser)]]);
     expect(answer.status).toBe(409);

@@ -70,7 +70,7 @@ describe('the rule, in words', () => {
     expect(left([DAY + 2, DAY + 1, 1])).toEqual([DAY + 1, 1]);
   });
 
-  it('then keeps the newest of each UTC hour through 7 days', () => {
+  it('keeps the newest of each UTC hour through 7 days', () => {
     const hourBefore = 2 * DAY + HOUR;
     expect(left([hourBefore, hourBefore - 1, hourBefore - HOUR + 1, hourBefore - HOUR, 0])).toEqual([
       hourBefore - HOUR + 1,
@@ -79,7 +79,7 @@ describe('the rule, in words', () => {
     ]);
   });
 
-  it('then the newest of each UTC day through 30 days', () => {
+  it('keeps the newest of each UTC day through 30 days', () => {
     const midnight = 10 * DAY + 12 * HOUR;
     expect(left([midnight + 1, midnight, midnight - 5 * HOUR, midnight - DAY + 1, 0])).toEqual([
       midnight + 1,
@@ -88,7 +88,7 @@ describe('the rule, in words', () => {
     ]);
   });
 
-  it('then the newest of each ISO week, which begins on Monday and does not end with the year', () => {
+  it('keeps the newest of each ISO week after that, which begins on Monday and does not end with the year', () => {
     const ages = ['2025-12-28T23:59:59.999Z', '2025-12-29T00:00:00.000Z', '2025-12-31T23:59:59.999Z'];
     const more = ['2026-01-01T00:00:00.000Z', '2026-01-04T23:59:59.999Z', '2026-01-05T00:00:00.000Z'];
     const all = [...ages, ...more].map((at) => now.getTime() - Date.parse(at));
@@ -102,7 +102,7 @@ describe('the rule, in words', () => {
     expect(left([hour + 3, hour + 2, hour + 1, 0], [0])).toEqual([hour + 3, hour + 1, 0]);
   });
 
-  it('takes the higher cursor for newer, whatever the clock said', () => {
+  it('counts the higher cursor as the newer one, whatever the clock said', () => {
     expect(left([2 * DAY + 1, 2 * DAY + 3, 2 * DAY + 2])).toEqual([2 * DAY + 2]);
     expect(left([-DAY, 2 * DAY, 2 * DAY])).toEqual([-DAY, 2 * DAY]);
   });

@@ -93,7 +93,7 @@ const BY_EVENT = PAIRS.filter(
   ([, cause]) => !['trial_started', 'trial_ended', 'grant_ended'].includes(cause),
 ) as [SubscriptionStatus, PaymentEvent['cause'], SubscriptionStatus | undefined][];
 
-describe('an event about the subscription that counts', () => {
+describe('an event about the current subscription', () => {
   it.each(BY_EVENT)('%s, %s → %s', (from, cause, to) => {
     const { state, applied } = replayEvents(held(from), [event(cause, 'sub_held')]);
     expect(state.status).toBe(to ?? from);
@@ -102,7 +102,7 @@ describe('an event about the subscription that counts', () => {
   });
 });
 
-describe('an event about another subscription than the one that counts', () => {
+describe('an event about another subscription than the current one', () => {
   const takesOver = new Set(['trialing', 'active', 'past_due', 'unpaid']);
 
   it.each(BY_EVENT)(
@@ -115,11 +115,11 @@ describe('an event about another subscription than the one that counts', () => {
   );
 });
 
-describe('what was granted by hand until a time', () => {
+describe('a grant until a time', () => {
   const granted = { ...held('active'), subscriptionId: null, currentPeriodEnd: LATER };
   const failed = (at: Date): PaymentEvent => event('payment_failed', 'sub_other', at);
 
-  it('is there for a failed payment before its end, and not from then on', () => {
+  it('applies to a failed payment before its end, and not from then on', () => {
     expect(replayEvents(granted, [failed(new Date(LATER.getTime() - 1))]).state.status).toBe('past_due');
     expect(replayEvents(granted, [failed(LATER)]).state).toEqual(granted);
   });
@@ -142,7 +142,7 @@ describe('the time since when a subscription is past due', () => {
     expect(since(event('past_due', 'sub_held', at(1)), event('unpaid', 'sub_held', at(2)))).toEqual(at(1));
   });
 
-  it('begins anew after a payment', () => {
+  it('starts anew after a payment', () => {
     const events = ['payment_failed', 'active', 'payment_failed'] as const;
     expect(since(...events.map((cause, minute) => event(cause, 'sub_held', at(minute))))).toEqual(at(2));
     expect(since(event('past_due', 'sub_held', at(1)), event('active', 'sub_held', at(2)))).toBeNull();
@@ -153,16 +153,16 @@ describe('events of one second', () => {
   const kinds = (...list: PaymentEvent[]): SubscriptionStatus => replayEvents(FREE, list).state.status;
   const created = { ...event('active', 'sub_held'), kind: 'created' as const };
 
-  it('are applied as they came', () => {
+  it('are applied in the order of their arrival', () => {
     expect(kinds(event('past_due', 'sub_held'), event('active', 'sub_held'))).toBe('active');
     expect(kinds(event('active', 'sub_held'), event('past_due', 'sub_held'))).toBe('past_due');
   });
 
-  it('also when a change comes before the beginning', () => {
+  it('are applied also when a change comes before the beginning', () => {
     expect(kinds(event('past_due', 'sub_held'), created)).toBe('active');
   });
 
-  it('end with the deletion, wherever it comes', () => {
+  it('end with the deletion, in any order', () => {
     for (const other of [created, event('active', 'sub_held'), event('payment_failed', 'sub_held')]) {
       expect(kinds(event('deleted', 'sub_held'), other)).toBe('cancelled');
       expect(kinds(other, event('deleted', 'sub_held'))).toBe('cancelled');

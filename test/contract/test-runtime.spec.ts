@@ -94,7 +94,7 @@ beforeEach(async () => (home = await mkdtemp(join(tmpdir(), 'runtime-'))));
 afterEach(() => rm(home, { recursive: true, force: true }));
 
 describe('the runtime of the tests', () => {
-  it('runs each test file of a process as it runs the first, whatever that was and left', async () => {
+  it('runs each test file of a process like the first, whatever earlier files left', async () => {
     const files = { a: FOCUSED, b: TESTS, c: TESTS, d: TESTS };
     const { results } = await run(files);
     expect(statusesOf(results)).toEqual([
@@ -105,19 +105,19 @@ describe('the runtime of the tests', () => {
     ]);
   });
 
-  it('runs those after one that could not be loaded as well', async () => {
+  it('runs the files after one that could not be loaded', async () => {
     const { results } = await run({ a: BROKEN, b: TESTS, c: SOUND });
     expect(results.testResults[0]!.message).toContain('it cannot be loaded');
     expect(statusesOf(results)).toEqual([[], WANTED, ['is sound: passed']]);
   });
 
-  it('leaves nothing listening for errors, not of a file that could not be loaded either', async () => {
+  it('leaves no error listeners behind, including for a file that could not be loaded', async () => {
     const reporters = [await written('reporter.mjs', COUNTING)];
     const { output } = await run({ a: BROKEN, b: SOUND }, { reporters });
     expect(output).toMatch(/listening before: (\d+,\d+), after: \1\n/);
   });
 
-  it('asks when the last hook of a file is over, and fails that file beside its results', async () => {
+  it('checks at the end of the last hook of a file, and fails that file beside its results', async () => {
     const setupFilesAfterEnv = [await written('setup.mjs', WHEN_OVER)];
     const { results } = await run({ a: SOUND, b: LATE }, { setupFilesAfterEnv });
     expect(results.testResults.map(({ status }) => status)).toEqual(['passed', 'failed']);
@@ -125,20 +125,20 @@ describe('the runtime of the tests', () => {
     expect(statusesOf(results)).toEqual([['is sound: passed'], ['is sound: passed']]);
   });
 
-  it('lets a reporter speak when the files are over', async () => {
+  it('lets a reporter print after the last file', async () => {
     const reporters = [await written('reporter.mjs', SPEAKING)];
     const { exitCode, output } = await run({ a: SOUND, b: SOUND }, { reporters });
     expect(output).toContain('all are over');
     expect(exitCode).toBe(0);
   });
 
-  it('names the lines of TypeScript as they were written', async () => {
+  it('reports the lines of TypeScript as they were written', async () => {
     const text = await readFile(import.meta.filename, 'utf8');
     const line = text.split('\n').findIndex((each) => each.trim().startsWith('expect(new Error')) + 1;
     expect(new Error('here').stack).toContain(`test-runtime.spec.ts:${line}:`);
   });
 
-  it('lets jest find the tests of a source', async () => {
+  it('lets jest find the tests of a source file', async () => {
     const { output } = await jestOf(['--listTests', '--findRelatedTests', 'src/auth/identity-pool.ts'], ROOT);
     expect(output).toContain('test/api/identity.spec.ts');
   });

@@ -11,7 +11,7 @@ const bytes = fc
     return all;
   });
 
-it('finds of a text in pieces what is true of the whole, wherever it is cut', () => {
+it('the check of a text in pieces agrees with that of the whole, wherever it is cut', () => {
   fc.assert(
     fc.property(bytes, fc.array(fc.nat()), (whole, cuts) => {
       const check = new Utf8Check();

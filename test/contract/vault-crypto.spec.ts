@@ -140,7 +140,7 @@ describe('the published vectors', () => {
   });
 });
 
-describe('what the vectors cannot say', () => {
+describe('properties that vectors cannot show', () => {
   const keys = keysOf('ascii');
   const path = encryptPath(keys, 'a.md');
 
@@ -170,7 +170,7 @@ describe('what the vectors cannot say', () => {
     }
   });
 
-  it('does not take a plaintext path for an encrypted one', () => {
+  it('does not accept a plaintext path as an encrypted one', () => {
     expect(() => encryptContent(keys, 'notes/a.md', Buffer.from('x'))).toThrow(InvalidPathError);
     expect(() => decryptContent(keys, '', encryptContent(keys, path, Buffer.from('x')))).toThrow(
       InvalidPathError,
@@ -280,7 +280,7 @@ function pseudorandom(seed: string, length: number): Buffer {
 }
 
 describe('an independent implementation', () => {
-  it('stands on RFC 5297, appendix A', () => {
+  it('matches RFC 5297, appendix A', () => {
     const deterministic = sivEncrypt(
       bytes('fffefdfcfbfaf9f8f7f6f5f4f3f2f1f0f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff'),
       bytes('112233445566778899aabbccddee'),
@@ -317,7 +317,7 @@ describe('an independent implementation', () => {
     expect(createHash('sha256').update(verification).digest('hex')).toBe(vault.verificationHash);
   });
 
-  it('encrypts names of every length as the first one does', () => {
+  it('encrypts names of every length like the first one', () => {
     for (let length = 1; length <= 200; length++) {
       const keys = deriveVaultKeys(pseudorandom(`master ${length}`, 32));
       const name = pseudorandom(`name ${length}`, length).toString('base64url').slice(0, length);
@@ -327,7 +327,7 @@ describe('an independent implementation', () => {
     }
   });
 
-  it('opens what the first one sealed, of every length', () => {
+  it('opens the envelopes of the first one, of every length', () => {
     for (let length = 0; length <= 200; length++) {
       const keys = deriveVaultKeys(pseudorandom(`master ${length}`, 32));
       const plaintext = pseudorandom(`plaintext ${length}`, length);

@@ -69,7 +69,7 @@ async function expectNothingLeftBut(assets: TestAssets, objects: number): Promis
 }
 
 describe('uploads to a quota with room for ten', () => {
-  it('200 at once on two instances: exactly ten are created, 190 are 507, and nothing is left of those', async () => {
+  it('create exactly ten of 200 on two instances; 190 are 507, and nothing is left of those', async () => {
     const instances = await both();
     const answers = await times(200, (i) => instances[i % 2]!.create(`t${i}`, envelope(SIZE)));
     expect(statuses(answers)).toEqual({ 201: ROOM, 507: 200 - ROOM });
@@ -86,7 +86,7 @@ describe('uploads to a quota with room for ten', () => {
     await expectNothingLeftBut(instances[0], ROOM);
   });
 
-  it('from many workspaces of one account: they count together', async () => {
+  it('count together from many workspaces of one account', async () => {
     const [here] = await both();
     const workspaces = [here];
     for (let i = 0; i < 4; i++) workspaces.push(TestAssets.of(await here.user.workspace(`w${i}`)));
@@ -101,7 +101,7 @@ describe('uploads to a quota with room for ten', () => {
 });
 
 describe('one token, uploaded many times at once', () => {
-  it('is created once, whoever wins; the others are 409 and leave nothing', async () => {
+  it('is created once; the other uploads are 409 and leave nothing', async () => {
     const instances = await both();
     const answers = await times(40, (i) => instances[i % 2]!.create('same', envelope(SIZE)));
     expect(statuses(answers)).toEqual({ 201: 1, 409: 39 });
@@ -109,7 +109,7 @@ describe('one token, uploaded many times at once', () => {
     expect(await assetsRevision(first.database, instances[0].workspaceId)).toBe(1);
   });
 
-  it('under one key gives one row and the same answer to all', async () => {
+  it('gives one row and the same answer to all under one key', async () => {
     const instances = await both();
     let heard = 0;
     first.app.get(EventBus).on(ASSETS, (key, origin) => {
@@ -126,7 +126,7 @@ describe('one token, uploaded many times at once', () => {
     expect(await assetsRevision(first.database, instances[0].workspaceId)).toBe(1);
   });
 
-  it('of many tokens under one key one is created, the others are 409', async () => {
+  it('is created once for many tokens under one key; the others are 409', async () => {
     const instances = await both();
     const answers = await times(40, (i) => instances[i % 2]!.create(`t${i}`, envelope(SIZE), 'key'));
     expect(statuses(answers)).toEqual({ 201: 1, 409: 39 });
@@ -135,7 +135,7 @@ describe('one token, uploaded many times at once', () => {
 });
 
 describe('deletions, batches and renames against each other', () => {
-  it('give back each byte once, and the same token to one of them', async () => {
+  it('return each byte once, and the same token to one of them', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const [here, there] = await both();
       const tokens = Array.from({ length: ROOM }, (_, i) => `t${i}`);
@@ -186,7 +186,7 @@ describe('deletions, batches and renames against each other', () => {
     });
   });
 
-  it('renames to one name: one has it, the rest are 409 and keep theirs', async () => {
+  it('give one name to one of several renames; the rest are 409 and keep theirs', async () => {
     const [here, there] = await both();
     const tokens = Array.from({ length: ROOM }, (_, i) => `t${i}`);
     for (const token of tokens) await here.create(token, envelope(SIZE)).expect(201);
@@ -197,8 +197,8 @@ describe('deletions, batches and renames against each other', () => {
   });
 });
 
-describe('a workspace that is deleted under uploads and deletions', () => {
-  it('frees every byte, and no upload brings anything back', async () => {
+describe('a workspace that is deleted during uploads and deletions', () => {
+  it('frees every byte, and no upload revives anything', async () => {
     for (let round = 0; round < 5; round++) {
       const [here, there] = await both();
       for (let i = 0; i < 4; i++) await here.create(`t${i}`, envelope(SIZE)).expect(201);

@@ -85,8 +85,8 @@ function damaged(random: Random, body: string): string {
   return body.slice(0, at) + put + body.slice(at + 1);
 }
 
-describe('the body of an upload, taken apart as it comes', () => {
-  it('says what it says when it is read whole, wherever it is cut', () => {
+describe('the body of an upload, parsed in pieces', () => {
+  it('has the same meaning as when it is read whole, wherever it is cut', () => {
     const random = new Random(SEED);
     let accepted = 0;
     for (let round = 0; round < 3000; round++) {
@@ -100,7 +100,7 @@ describe('the body of an upload, taken apart as it comes', () => {
     expect(accepted).toBeGreaterThan(2000);
   });
 
-  it('is refused when it is when read whole, whatever is damaged', () => {
+  it('is refused like the whole body, whatever is damaged', () => {
     const random = new Random(SEED + 1);
     let refused = 0;
     for (let round = 0; round < 10_000; round++) {

@@ -104,7 +104,7 @@ describe(`${NOTES} notes each way between the demo client and the Automation API
   const made = notes('by a robot');
   let laptop: SyncClient;
 
-  it('what the client uploads is readable here', async () => {
+  it('uploads of the client are readable here', async () => {
     for (const [path, content] of written) await put('laptop', path, content);
     laptop = await device('laptop');
     await laptop.sync();
@@ -122,7 +122,7 @@ describe(`${NOTES} notes each way between the demo client and the Automation API
     );
   });
 
-  it('what is made here reaches the client', async () => {
+  it('notes made here reach the client', async () => {
     await each(made, async ([path, content]) => {
       expect((await call('post', '/notes', { path, content })).status).toBe(201);
     });
@@ -134,13 +134,13 @@ describe(`${NOTES} notes each way between the demo client and the Automation API
     expect(sorted(await filesIn('phone'))).toEqual(everything);
   });
 
-  it('each write was one version and one change, and the log keeps its law', async () => {
+  it('each write is one version and one change, and the log keeps its law', async () => {
     expect((await workspace.status()).cursor).toBe(2 * NOTES);
     await expectDenseLogs(service.database);
     await expectReplayLaw(workspace);
   });
 
-  it('edits, deletions and renames travel both ways, and the sockets hear of them', async () => {
+  it('edits, deletions and renames travel both ways, and the sockets are told', async () => {
     const [edited, removed, other] = [...written.keys()] as [string, string, string];
     const socket = await TestSocket.join(workspace, 'listener');
     expect((await call('put', `/notes/${urlPath(edited)}`, { content: 'by the robot' })).status).toBe(200);
@@ -161,7 +161,7 @@ describe(`${NOTES} notes each way between the demo client and the Automation API
     await socket.close();
   });
 
-  it('two edits at once: the client keeps both, for its upload is refused like any other’s', async () => {
+  it('two concurrent edits are both kept by the client, because its upload is refused like any other’s', async () => {
     const path = [...written.keys()][5]!;
     await put('laptop', path, 'edited on the laptop');
     expect((await call('put', `/notes/${urlPath(path)}`, { content: 'edited by the robot' })).status).toBe(
@@ -174,7 +174,7 @@ describe(`${NOTES} notes each way between the demo client and the Automation API
     await expectReplayLaw(workspace);
   });
 
-  it('a checkpoint made here takes the client back', async () => {
+  it('a checkpoint made here restores the client', async () => {
     const path = [...made.keys()][3]!;
     const { body } = await call('post', '/checkpoints', { label: 'vor dem Umbau' });
     expect((await call('put', `/notes/${urlPath(path)}`, { content: 'spoilt' })).status).toBe(200);

@@ -25,7 +25,7 @@ function chunksOf(body: string): Buffer {
   return Buffer.concat(chunks);
 }
 
-describe('a body that is decoded as it comes', () => {
+describe('a body that is decoded in pieces', () => {
   const scanned = (body: Buffer, cuts: number[]): { members: unknown; content: string } => {
     const scanner = new NoteScanner(10 * MIB);
     const ends = [...cuts.map((cut) => cut % (body.length + 1)), body.length].sort((a, b) => a - b);
@@ -50,7 +50,7 @@ describe('a body that is decoded as it comes', () => {
         : JSON.stringify(unit).slice(1, -1);
     });
 
-  it('is what JSON.parse makes of it, wherever it is cut', () => {
+  it('decodes to the same text as JSON.parse, wherever it is cut', () => {
     fc.assert(
       fc.property(
         text,
@@ -142,7 +142,7 @@ describe('large notes', () => {
   /** How many may still come in at once. */
   const free = (): number => 3 - slots().taken;
 
-  it('are three at a time: the next one waits, small ones do not', async () => {
+  it('are read three at a time: the next one waits, small ones do not', async () => {
     const begun = [begin('a.md'), begin('b.md'), begin('c.md', other)];
     await eventually(() => expect(free()).toBe(0));
     const next = begin('d.md');
@@ -154,7 +154,7 @@ describe('large notes', () => {
     expect(free()).toBe(3);
   });
 
-  it('are two at a time of one user, so that a slow client leaves a place to others', async () => {
+  it('are read two at a time for one user, so that a slow client leaves a place to others', async () => {
     const begun = ['h.md', 'i.md', 'j.md'].map((path) => begin(path));
     await eventually(() => expect(free()).toBe(1));
     await other.create('k.md', 'z'.repeat(2 * MIB)).expect(201);
@@ -164,7 +164,7 @@ describe('large notes', () => {
     expect(slots().owners).toBe(0);
   });
 
-  it('give their place back when the client goes away in the middle of a body', async () => {
+  it('give their place back when the client disconnects in the middle of a body', async () => {
     const begun = [begin('e.md'), begin('f.md'), begin('g.md', other)];
     await eventually(() => expect(free()).toBe(0));
     for (const { socket } of begun) socket.destroy();
@@ -172,7 +172,7 @@ describe('large notes', () => {
     expect(await vault.list({ prefix: 'e.md' })).toEqual([]);
   });
 
-  describe('that a client does not read', () => {
+  describe('with a slow reader', () => {
     /** The beginning of an answer has come, and no more is taken. */
     async function beginReading(path: string): Promise<Socket> {
       const socket = openSocket(service.url);
@@ -181,7 +181,7 @@ describe('large notes', () => {
       return socket;
     }
 
-    it('hold no place, however many they are, and are whole when they are read after all', async () => {
+    it('hold no place, however many they are, and are complete when they are read later', async () => {
       const text = 'aé€😀\n"\\'.repeat(500_000);
       await vault.create('signs.md', text).expect(201);
       const sockets = await Promise.all(Array.from({ length: 8 }, () => beginReading('signs.md')));
@@ -193,7 +193,7 @@ describe('large notes', () => {
       expect((JSON.parse(body.toString()) as { content: string }).content === text).toBe(true);
     });
 
-    it('are broken off when what is stored has changed meanwhile: a part never looks like all of it', async () => {
+    it('are broken off when the stored bytes change meanwhile: a part never looks like the whole', async () => {
       await vault.create('damaged.md', 'x'.repeat(12 * MIB)).expect(201);
       const socket = await beginReading('damaged.md');
       const names = await readdir(service.dataDir, { recursive: true });
@@ -207,7 +207,7 @@ describe('large notes', () => {
     });
   });
 
-  it('are refused as they go past the limit, not when they have come', async () => {
+  it('are refused when they pass the limit, not at their end', async () => {
     const length = 700 * MIB;
     const socket = openSocket(service.url);
     socket.write(headOf('POST', `${vault.path}/notes`, headers(length)));

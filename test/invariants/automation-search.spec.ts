@@ -39,7 +39,7 @@ async function prepared(): Promise<void> {
 }
 
 describe(`${NOTES} notes`, () => {
-  it('are indexed by the first search, while others are served', async () => {
+  it('are indexed by the first search, while other requests are served', async () => {
     let isDone = false;
     const done = prepared().finally(() => (isDone = true));
     let served = 0;
@@ -73,7 +73,7 @@ describe(`${NOTES} notes`, () => {
     expect(some.length).toBe(NOTES / 50);
   });
 
-  it('stay right while some change', async () => {
+  it('stay correct while some change', async () => {
     await vault.update('folder 0/note 0.md', 'needle').expect(200);
     await vault.upload('folder 1/note 1.md', 'a needle too').expect(200);
     await vault.remove('folder 2/note 2.md').expect(200);

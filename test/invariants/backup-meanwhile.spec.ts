@@ -38,8 +38,8 @@ function between(act: () => Promise<void>): void {
 const admin = (env: Record<string, string>, ...args: string[]): Promise<Record<string, unknown>> =>
   adminJson({ ...SETTINGS, ...env }, ...args);
 
-describe('what happens between the tables and the blobs of a backup', () => {
-  it('assets and workspaces that are deleted are said to be gone, and restored as deleted', async () => {
+describe('changes between the tables and the blobs of a backup', () => {
+  it('report deleted assets and workspaces as gone, and restore them as deleted', async () => {
     const [kept, doomed] = [await alice.workspace('kept'), await alice.workspace('doomed')];
     await kept.put('note', 'content').expect(201);
     await doomed.put('note', 'content').expect(201);
@@ -73,7 +73,7 @@ describe('what happens between the tables and the blobs of a backup', () => {
     await database.drop();
   });
 
-  it('bytes that move to another place are found there', async () => {
+  it('find moved bytes at their new place', async () => {
     const notes = await alice.workspace('moving');
     await notes.put('note', randomBytes(100)).expect(201);
     between(async () => {
@@ -89,7 +89,7 @@ describe('what happens between the tables and the blobs of a backup', () => {
     expect([damaged, gone]).toEqual([[], []]);
   });
 
-  it('bytes of a version that go with its row are said to be damaged: nobody has deleted them', async () => {
+  it('report bytes of a version that go with its row as damaged: nobody has deleted them', async () => {
     const notes = await alice.workspace('late');
     await notes.put('note', randomBytes(100)).expect(201);
     await notes.put('note', randomBytes(100)).expect(200);
@@ -104,7 +104,7 @@ describe('what happens between the tables and the blobs of a backup', () => {
     expect(damaged).toEqual([expect.stringContaining(notes.id)]);
   });
 
-  it('bytes that are lost are said to be damaged, and everything else is saved', async () => {
+  it('report lost bytes as damaged, and save everything else', async () => {
     const notes = await alice.workspace('lossy');
     await notes.put('whole', randomBytes(100)).expect(201);
     await notes.put('lost', randomBytes(100)).expect(201);
@@ -123,7 +123,7 @@ describe('what happens between the tables and the blobs of a backup', () => {
 });
 
 describe('a database whose role has a schema of its own', () => {
-  it('is backed up as any other, and never as nothing', async () => {
+  it('is backed up like any other, and never as empty', async () => {
     const database = await createDatabase();
     await database.query('CREATE SCHEMA own');
     await database.query(`DO $$ DECLARE name text; BEGIN

@@ -60,7 +60,7 @@ describe('the doctor', () => {
   });
   afterEach(() => service.close());
 
-  it('finds nothing where all is well', async () => {
+  it('finds nothing in a sound store', async () => {
     expect(await examine({ isDeep: true })).toEqual([]);
     expect(await examine({ isDeep: true, fix: true })).toEqual([]);
     await notes.get('large').expect(200);
@@ -88,7 +88,7 @@ describe('the doctor', () => {
       ]);
   });
 
-  it('finds other bytes when it reads them, on disk and in the rows', async () => {
+  it('finds changed bytes when it reads them, on disk and in the rows', async () => {
     const [large, small] = [await keyOf('large'), await keyOf('small')];
     await writeFile(onDisk(large), randomBytes(100_000));
     await service.database.query('UPDATE blobs SET bytes = $2 WHERE id = $1', [
@@ -123,7 +123,7 @@ describe('the doctor', () => {
     await notes.get('large').expect(200);
   });
 
-  it('never takes for orphans what is under way, dying, or left by a move', async () => {
+  it('does not count as orphans what is under way, dying, or left by a move', async () => {
     const keys = Array.from({ length: 3 }, () => `${notes.id}/${randomUUID()}`);
     for (const key of keys) await plant(key, Buffer.from('known'));
     const [staged, dying, leftover] = keys.map((key) => key.split('/')[1]);
@@ -142,7 +142,7 @@ describe('the doctor', () => {
     expect(await examine({ fix: true })).toEqual([]);
   });
 
-  it('finds what the sweeper should have removed, and sweeps', async () => {
+  it('finds overdue blobs of the sweeper, and sweeps them', async () => {
     await service.database.query(
       `INSERT INTO blobs (workspace_id, id, state, location, created_at, not_before)
        VALUES ($1, gen_random_uuid(), 'staged', 'disk', $2, NULL), ($1, gen_random_uuid(), 'dying', 'disk', $2, $2)`,
@@ -158,7 +158,7 @@ describe('the doctor', () => {
     expect(await examine(late)).toEqual([]);
   });
 
-  it('looks at what modules add', async () => {
+  it('runs the checks that modules add', async () => {
     const drift = { fault: 'quota', subject: 'alice', problem: 'Off.', cure: 'Count.', isFixed: false };
     service.app.get(Doctor).addCheck(async function* () {
       yield await Promise.resolve(drift);
@@ -185,7 +185,7 @@ describeWithTestServers('the doctor, with S3', () => {
     await service.close();
   });
 
-  it('finds missing bytes and orphans in a bucket, and leaves what is not ours', async () => {
+  it('finds missing bytes and orphans in a bucket, and leaves foreign objects', async () => {
     await other.app.get(BlobMover).moveAll('s3');
     expect(await examine({ isDeep: true, fix: true }, other)).toEqual([]);
     const [lost, orphan] = [await keyOf('large'), `${notes.id}/${randomUUID()}`];
@@ -202,7 +202,7 @@ describeWithTestServers('the doctor, with S3', () => {
     expect(await bucket.keys()).toEqual([await keyOf('huge'), 'letters/to-a-friend.txt'].sort());
   });
 
-  it('after the database was put back from before a move, finds the bytes and makes the rows name them', async () => {
+  it('finds the bytes after the database was restored from before a move, and corrects the rows', async () => {
     await other.app.get(BlobMover).moveAll('s3');
     await service.database.query('DELETE FROM blob_leftovers');
     const keys = [await keyOf('large'), await keyOf('huge')];
@@ -222,7 +222,7 @@ describeWithTestServers('the doctor, with S3', () => {
     await notes.as(notes.user.at(other.url)).get('huge').expect(200);
   });
 
-  describe('bytes on a disk that no row names, as after the database was put back from before a move there', () => {
+  describe('bytes on a disk without a row, as after a restore of the database from before a move there', () => {
     let late: TestService;
     beforeEach(async () => {
       const { app } = other;
@@ -237,7 +237,7 @@ describeWithTestServers('the doctor, with S3', () => {
     });
     afterEach(() => late.close());
 
-    it('are found, and the rows made to name them', async () => {
+    it('are found, and the rows name them again', async () => {
       const elsewhere = { fault: 'bytes elsewhere', isFixed: false };
       expect(await examine({}, late)).toMatchObject([elsewhere, elsewhere]);
       expect(await examine({ fix: true }, late)).toMatchObject([{ isFixed: true }, { isFixed: true }]);
@@ -245,7 +245,7 @@ describeWithTestServers('the doctor, with S3', () => {
       expect(await examine({ isDeep: true }, late)).toEqual([]);
     });
 
-    it('are not looked for, nor removed, in a directory that is another database’s', async () => {
+    it('are neither looked for nor removed in the directory of another database', async () => {
       await plant(`${notes.id}/${randomUUID()}`, Buffer.from('somebody else’s'));
       await writeFile(join(service.dataDir, 'blobs', 'store-id'), randomUUID());
       const missing = { fault: 'bytes missing or damaged', isFixed: false };
@@ -253,7 +253,7 @@ describeWithTestServers('the doctor, with S3', () => {
     });
   });
 
-  describe('bytes in the bucket that the disk has too, as after the database was put back and the disk as well', () => {
+  describe('bytes in the bucket that are also on the disk, as after a restore of database and disk', () => {
     const late = { inMs: 2 * HOUR, fix: true };
     let store: BlobStore;
     beforeEach(async () => {
@@ -278,7 +278,7 @@ describeWithTestServers('the doctor, with S3', () => {
       expect(await examine({ isDeep: true, inMs: 2 * HOUR }, other)).toEqual([]);
     };
 
-    it('are orphans no more when a move has taken them meanwhile', async () => {
+    it('are not orphans when a move takes them meanwhile', async () => {
       const moved = moveBefore('sizeOf');
       expect(await examine(late, other)).toEqual([]);
       expect(await moved).toEqual({ moved: 2, skipped: 0, failed: 0 });
@@ -286,7 +286,7 @@ describeWithTestServers('the doctor, with S3', () => {
       await expectWhole();
     });
 
-    it('are in the way of a move while they are removed, and it takes the next run', async () => {
+    it('delay a move while they are removed, and the next run moves them', async () => {
       const moved = moveBefore('delete');
       expect(await examine(late, other)).toMatchObject([{ isFixed: true }, { isFixed: true }]);
       expect(await moved).toEqual({ moved: 0, skipped: 2, failed: 0 });
@@ -295,7 +295,7 @@ describeWithTestServers('the doctor, with S3', () => {
       await expectWhole();
     });
 
-    it('are no orphans where those on the disk have another hash', async () => {
+    it('are not orphans when those on the disk have another hash', async () => {
       const damaged = await keyOf('large');
       await plant(damaged, randomBytes(100_000));
       expect(await examine(late, other)).toMatchObject([{ subject: await keyOf('huge'), isFixed: true }]);
@@ -305,7 +305,7 @@ describeWithTestServers('the doctor, with S3', () => {
       await expectWhole();
     });
 
-    it('marked for deletion in the moment in which a row came to name them, are neither swept nor in the way of the next move', async () => {
+    it('are neither swept nor in the way of the next move when a row names them at the moment they are marked for deletion', async () => {
       await other.app.get(BlobMover).moveAll('s3');
       await service.database.query(
         `INSERT INTO blob_leftovers SELECT location, workspace_id, id, 'dying', $1 FROM blobs WHERE location = 's3'`,
@@ -318,7 +318,7 @@ describeWithTestServers('the doctor, with S3', () => {
     });
   });
 
-  describe('bytes that a move has left on disk, when those in the bucket are lost', () => {
+  describe('bytes left on disk by a move, when those in the bucket are lost', () => {
     const lost = async (): Promise<string> => {
       await other.app.get(BlobMover).moveAll('s3');
       const key = await keyOf('large');
@@ -345,7 +345,7 @@ describeWithTestServers('the doctor, with S3', () => {
       expect(await service.database.query('SELECT FROM blob_leftovers')).toEqual([]);
     });
 
-    it('are named again also when they are overdue: rows are set right before anything is swept', async () => {
+    it('are named again even when they are overdue: rows are corrected before anything is swept', async () => {
       const key = await lost();
       const late = { inMs: 2 * HOUR };
       expect(await examine(late, other)).toMatchObject([elsewhere(key, false), { fault: 'not swept' }]);
@@ -371,7 +371,7 @@ describeWithTestServers('the doctor, with S3', () => {
       await notes.as(notes.user.at(other.url)).get('large').expect(200);
     });
 
-    it('are swept when those in the bucket were put back', async () => {
+    it('are swept when those in the bucket are restored', async () => {
       const [content, key] = [await notes.get('large').expect(200), await lost()];
       const late = new Date(service.clock.now().getTime() + 2 * HOUR);
       const orphanedCopies = other.app.get(OrphanedCopies);
@@ -381,7 +381,7 @@ describeWithTestServers('the doctor, with S3', () => {
       expect(await examine({ isDeep: true, inMs: 2 * HOUR }, other)).toEqual([]);
     });
 
-    it('are no cure while a sweeper is at them', async () => {
+    it('are not used while a sweeper handles them', async () => {
       const key = await lost();
       const soon = new Date(service.clock.now().getTime() + 10 * MINUTE);
       await service.database.query('UPDATE blob_leftovers SET claimed_until = $1', [soon]);

@@ -96,7 +96,7 @@ describeWithTestServers('between the service and S3', () => {
   };
   /** Each in a workspace of its own, whose id is in the names of its objects: so several can fail at a time. */
   it.each(REQUESTS)(
-    'an upload that fails at %s is all there or not at all, soon, and 503 says to come again',
+    'an upload that fails at %s is complete or absent, soon, and 503 asks to come again',
     async (_, size, is) => {
       const troubles = await Promise.all(
         FAULTS.map(async ([name, fault]) => ({
@@ -141,7 +141,7 @@ describeWithTestServers('between the service and S3', () => {
     },
   );
 
-  it('and after all that nothing is lost, and after the sweep nothing is left', async () => {
+  it('the store loses nothing after all of that, and a sweep leaves nothing', async () => {
     await settled();
     expect(await expectNothingLostOrLeft(service.database, bucket)).toBe(stored);
     expect(stored).toBeGreaterThan(0);
@@ -157,7 +157,7 @@ describeWithTestServers('between the service and S3', () => {
     });
 
     // One that is said to be done has no bytes: it is no matter of asking again, and told apart below.
-    it.each(FAULTS.slice(0, -1))('%s, once: the client notices nothing', async (_, fault) => {
+    it.each(FAULTS.slice(0, -1))('hides one fault from the client: %s', async (_, fault) => {
       let met = 0;
       trouble(({ method }) => (method === 'GET' && ++met === 1 ? fault : undefined));
       const { body: came } = await notes.get(path).timeout(NO_ANSWER).expect(200);
@@ -165,7 +165,7 @@ describeWithTestServers('between the service and S3', () => {
     });
 
     it.each(FAULTS)(
-      '%s, and then nobody there: an error or a cut, never a whole answer',
+      'ends in an error or a cut when the store stays away, never as a whole answer: %s',
       async (_, fault) => {
         let met = 0;
         trouble(({ method }) => {
@@ -183,7 +183,7 @@ describeWithTestServers('between the service and S3', () => {
   });
 
   // A store that says to have removed what it keeps leaves bytes for the doctor: nothing here could know of them.
-  it('a storm of faults loses nothing and leaves nothing', async () => {
+  it('the store loses nothing and leaves nothing in a storm of faults', async () => {
     const random = new Random(20_261_120);
     const acknowledged = new Map<string, Buffer>();
     const writer = async (): Promise<void> => {
@@ -214,7 +214,7 @@ describeWithTestServers('between the service and S3', () => {
     expect(acknowledged.size).toBeGreaterThan(ENOUGH);
   }, 1_200_000); // each of the writers may wait for six answers, three times
 
-  it('says nothing of its credentials in the log', () => {
+  it('the log contains no credentials', () => {
     expect(service.logged()).toContain('the blob store cannot write');
     expect(service.logged()).not.toMatch(/test-secret|test-access|AWS4-HMAC|Signature=/);
   });

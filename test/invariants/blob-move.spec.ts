@@ -98,7 +98,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
       () => false,
     );
 
-  it('takes large files from the disk to S3 and back; readable all the time, the old bytes go after an hour', async () => {
+  it('takes large files from the disk to S3 and back; they stay readable, and the old bytes go after an hour', async () => {
     const held = await workspace();
     expect(await locations(held)).toEqual({ disk: 3, inline: 4 });
     await expectAllReadable(held);
@@ -124,7 +124,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
     expect(await move('disk')).toEqual({ moved: 0, skipped: 0, failed: 0 });
   });
 
-  it('takes into the rows what is small enough for them, and out again what is too large', async () => {
+  it('takes small files into the rows, and large ones out of them', async () => {
     const held = await workspace();
     const configuration = service.app.get(Configuration);
     const { inlineBlobBytes } = configuration;
@@ -147,7 +147,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
     expect(await leftovers()).toBe(0);
   });
 
-  it('two at once move each blob once', async () => {
+  it('moves each blob once when two run at once', async () => {
     const held = await workspace(Array.from({ length: 30 }, () => 70_000));
     const [one, two] = await Promise.all([move('s3'), move('s3')]);
     expect(one.moved + two.moved).toBe(30);
@@ -157,7 +157,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
     expect((await bucket.keys()).length).toBe(30);
   });
 
-  it('one that died half-way leaves a copy that is known, and the next run does the rest', async () => {
+  it('leaves a known copy when it dies half-way, and the next run does the rest', async () => {
     const held = await workspace([70_000, 70_000]);
     const [first] = await keysOf(held);
     const [workspaceId, id] = first!.split('/');
@@ -174,7 +174,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
     await expectAllReadable(held);
   });
 
-  it('whatever a row still names is in nobody’s way when copies are swept', async () => {
+  it('keeps every blob that a row still names when copies are swept', async () => {
     const held = await workspace([70_000]);
     expect(await move('s3')).toMatchObject({ moved: 1 });
     const [key] = await keysOf(held);
@@ -192,7 +192,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
     expect(await leftovers()).toBe(201);
   });
 
-  it('a copy that the sweeper has taken meanwhile is not adopted', async () => {
+  it('does not adopt a copy that the sweeper has taken meanwhile', async () => {
     const held = await workspace([70_000]);
     const s3 = await store('s3');
     const put = s3.put.bind(s3);
@@ -219,7 +219,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
     expect(await bucket.keys()).toEqual([]);
   });
 
-  it('what is deleted while it is copied stays where it was', async () => {
+  it('leaves a blob that is deleted while it is copied where it was', async () => {
     const held = await workspace([70_000]);
     const [key] = await keysOf(held);
     const s3 = await store('s3');
@@ -235,7 +235,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
     expect(await bucket.keys()).toEqual([]);
   });
 
-  it('leaves alone what is deleted or damaged, and says so', async () => {
+  it('leaves deleted and damaged blobs alone, and reports them', async () => {
     const held = await workspace([70_000, 70_000, 70_000]);
     const [missing, dying] = await keysOf(held);
     await (await store('disk')).delete(missing!);
@@ -246,7 +246,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
     expect((await bucket.keys()).length).toBe(1);
   });
 
-  describe('after the database was put back from before a move', () => {
+  describe('after the database was restored from before a move', () => {
     /** The rows are as they were before it, the stores as they are an hour after it: the bytes are at the target alone. */
     async function putBack(to: 'disk' | 's3'): Promise<Held> {
       const held = await workspace([70_000, 70_000]);
@@ -275,7 +275,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
       expect(await leftovers()).toBe(0);
     });
 
-    it('and the disk with a bit that is wrong: it is not written over what is whole', async () => {
+    it('does not overwrite whole bytes with damaged ones of the disk', async () => {
       const held = await putBack('s3');
       const [key] = await keysOf(held);
       const bytes = await bucket.bytes(key!);
@@ -286,7 +286,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
       await expectAllReadable(held);
     });
 
-    it('and both damaged: nothing is written over, nothing marked for deletion', async () => {
+    it('overwrites nothing and marks nothing for deletion when both are damaged', async () => {
       const held = await putBack('s3');
       const [key] = await keysOf(held);
       const cutOff = (await bucket.bytes(key!)).subarray(0, 60_000);
@@ -329,7 +329,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
       };
     }
 
-    it('removes nothing any more: a move has brought the bytes back', async () => {
+    it('removes nothing any more after a move has brought the bytes back', async () => {
       await standStill('s3', 'sizeOf', async () => {
         await sweepOfTwo();
         expect(await two.app.get(BlobMover).moveAll('disk')).toMatchObject({ moved: 1 });
@@ -339,7 +339,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
       await expectAllReadable(held);
     });
 
-    it('does not let go of what another has claimed since', async () => {
+    it('does not release a later claim of another sweeper', async () => {
       const disk = await two.app.get(BlobStores).at('disk');
       const remove = disk.delete.bind(disk);
       let release = (): void => undefined;
@@ -363,7 +363,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
       expect(await leftovers()).toBe(0);
     });
 
-    it('does not strike off a copy that has been announced since', async () => {
+    it('does not remove a copy that was announced since', async () => {
       const [key] = await keysOf(held);
       const [workspaceId = '', id = ''] = key!.split('/');
       await standStill('disk', 'delete', async () => {
@@ -376,7 +376,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
     });
   });
 
-  it('through a network that fails moves some, loses none and leaves nothing', async () => {
+  it('moves some, loses none and leaves nothing through a failing network', async () => {
     const held = await workspace(Array.from({ length: 12 }, () => 70_000));
     let requests = 0;
     proxy.set(() => {
@@ -406,7 +406,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
     expect(await leftovers()).toBe(0);
   });
 
-  it('a service without S3 answers 503 for what is there, and has said so at its start', async () => {
+  it('answers 503 for blobs in S3 without S3, and warns at the start', async () => {
     const held = await workspace([70_000]);
     await move('s3');
     const without = await startService({ beside: onDisk });

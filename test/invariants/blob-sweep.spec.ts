@@ -68,7 +68,7 @@ async function unreferenced(notes: TestWorkspace, count: number): Promise<string
 }
 
 describe('what is referred to is never swept', () => {
-  it('a version refers to it: it lives on', async () => {
+  it('a blob of a version survives', async () => {
     const notes = await workspace();
     const content = randomBytes(70_000);
     await notes.put('YQ', content).expect(201);
@@ -86,7 +86,7 @@ describe('what is referred to is never swept', () => {
     expect(blob).toEqual({ state: 'live', not_before: null });
   });
 
-  it('an asset refers to it: likewise, though nobody has told the sweeper of assets', async () => {
+  it('a blob of an asset survives, although the sweeper does not know of assets', async () => {
     const notes = await workspace();
     const [id] = await unreferenced(notes, 1);
     await one.database.query(
@@ -98,7 +98,7 @@ describe('what is referred to is never swept', () => {
     expect(await stateOf(id!)).toBe('live');
   });
 
-  it('somebody is about to refer to it: it is left alone until they are done', async () => {
+  it('a blob that is about to be referred to waits until the reference is committed or given up', async () => {
     const notes = await workspace();
     const [id] = await unreferenced(notes, 1);
     const client = new pg.Client({ connectionString: one.database.url });
@@ -117,7 +117,7 @@ describe('what is referred to is never swept', () => {
     expect(deleted).toEqual([]);
   });
 
-  it('the reference is committed while the sweeper already has its lock in hand: it sees it', async () => {
+  it('a reference that is committed while the sweeper holds its lock is seen', async () => {
     const notes = await workspace();
     const ids = await unreferenced(notes, 40);
     // References come one by one, each in a commit of its own, while both instances sweep without a pause.
@@ -142,8 +142,8 @@ describe('what is referred to is never swept', () => {
   });
 });
 
-describe('what nothing refers to goes', () => {
-  it('once, also when two instances sweep at the same time', async () => {
+describe('an unreferenced blob', () => {
+  it('is removed once, also when two instances sweep at the same time', async () => {
     const notes = await workspace();
     const ids = await unreferenced(notes, 210);
     const counts = await Promise.all([sweep(one), sweep(two), sweep(one), sweep(two)]);
@@ -152,7 +152,7 @@ describe('what nothing refers to goes', () => {
     expect(await footprint(one, notes.id)).toMatchObject({ blobs: 0, onDisk: [] });
   });
 
-  it('once, also when one instance is slow and another comes in the middle', async () => {
+  it('is removed once, also when one instance is slow and another comes in the middle', async () => {
     const notes = await workspace();
     const ids = await unreferenced(notes, 30);
     const { main } = one.app.get(BlobStores);
@@ -176,7 +176,7 @@ describe('what nothing refers to goes', () => {
     expect([...deleted].sort()).toEqual(ids.map((id) => `${notes.id}/${id}`).sort());
   });
 
-  it('once, also when a workspace is purged by two instances and swept at the same time', async () => {
+  it('is removed once, also when a workspace is purged by two instances and swept at the same time', async () => {
     const notes = await workspace();
     const ids = await unreferenced(notes, 100);
     const [a, b] = [one, two].map(({ app }) => app.get(BlobSweeper));
@@ -190,7 +190,7 @@ describe('what nothing refers to goes', () => {
     expect(await footprint(one, notes.id)).toMatchObject({ blobs: 0, onDisk: [] });
   });
 
-  it('after a sweeper has died in the middle, when its claim is over', async () => {
+  it('is removed after a sweeper has died in the middle, when its claim is over', async () => {
     const notes = await workspace();
     const [id] = await unreferenced(notes, 1);
     await one.database.query('UPDATE blobs SET claimed_until = $2 WHERE id = $1', [
@@ -203,7 +203,7 @@ describe('what nothing refers to goes', () => {
     expect(deleted).toEqual([`${notes.id}/${id}`]);
   });
 
-  it('as if it were another time, without holding up the sweeps of the real one', async () => {
+  it('is removed as of another time without delaying sweeps of the real time', async () => {
     const notes = await workspace();
     const [id] = await unreferenced(notes, 1);
     const { main } = one.app.get(BlobStores);
@@ -242,7 +242,7 @@ describe('an upload under way', () => {
     },
   );
 
-  it('that ends while a sweeper is at its row, and cannot remove its bytes itself, leaves them to the next sweep', async () => {
+  it('leaves its bytes to the next sweep when it ends while a sweeper holds its row, and cannot remove them itself', async () => {
     const notes = await workspace();
     const { main } = one.app.get(BlobStores);
     const [write, remove] = [main.put.bind(main), main.delete.bind(main)];
@@ -270,7 +270,7 @@ describe('an upload under way', () => {
     expect(await footprint(one, notes.id)).toMatchObject({ versions: 0, blobs: 0, onDisk: [] });
   });
 
-  it('that has died is gone within the hour, also when the sweeper that has come for it is killed', async () => {
+  it('is removed within the hour when it has died, also when the sweeper that came for it is killed', async () => {
     const { id } = await workspace();
     await one.database.query(
       `INSERT INTO blobs (workspace_id, id, state, location, created_at) VALUES ($1, $1, 'staged', 'disk', $2)`,

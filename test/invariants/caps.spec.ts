@@ -41,7 +41,7 @@ async function together(send: (url: string) => supertest.Test): Promise<Record<n
 const FIVE_MORE = { 201: 5, 409: 15 };
 
 describe('a user with 995 workspaces', () => {
-  it('gets five more, however many are asked for at once, and another when one is deleted', async () => {
+  it('gets five more of any number of concurrent requests, and another when one is deleted', async () => {
     const alice = await one.user('owner');
     await query(
       `INSERT INTO workspaces (id, user_id, name, created_at, updated_at)
@@ -72,7 +72,7 @@ describe('a user with 995 live access tokens', () => {
   const mint = (user: TestUser, url = one.url): supertest.Test =>
     user.at(url).post('/api/v1/auth/tokens').send({ name: 'one more' });
 
-  it('gets five more, however many are asked for at once; revoked and expired ones do not count', async () => {
+  it('gets five more of any number of concurrent requests; revoked and expired ones do not count', async () => {
     const alice = await one.user('holder');
     const [past, ahead] = [-1, 1].map((days) => new Date(one.clock.now().getTime() + days * 86_400_000));
     await fill(alice, 900, null, null);
@@ -91,7 +91,7 @@ describe('a user with 995 live access tokens', () => {
     await mint(alice, two.url).expect(409);
   });
 
-  it('keeps the 10,000 newest of those that have ended', async () => {
+  it('keeps the 10,000 newest ended ones', async () => {
     const alice = await one.user('revoker');
     await fill(alice, 10_050, new Date(), null);
     await fill(alice, 3, null, null);
@@ -110,7 +110,7 @@ describe('a user with 995 live access tokens', () => {
 });
 
 describe('a workspace with 9,995 checkpoints', () => {
-  it('gets five more through both APIs, however many are asked for at once', async () => {
+  it('gets five more through both APIs of any number of concurrent requests', async () => {
     const alice = await one.user('marker');
     const vault = await TestVault.setUp(await alice.workspace());
     const { id, path } = vault.workspace;
@@ -179,7 +179,7 @@ describe('a user with 200 sessions', () => {
       expect((await stateOf(live)).body).toMatchObject({ user: { id } });
   });
 
-  it('has 200 when several begin at once on two instances, the new ones among them', async () => {
+  it('has 200 when several begin at once on two instances, including the new ones', async () => {
     const { id, email } = await withSessions('busier', 199);
     const signIn = (n: number): supertest.Test =>
       auth([one, two][n % 2]!.url, 'sign-in/email')
@@ -193,7 +193,7 @@ describe('a user with 200 sessions', () => {
     expect(tokens).toContain('busier-191');
   });
 
-  it('loses those that have run out before any other, and a user with more is brought down to 200', async () => {
+  it('loses expired ones before any other, and a user with more is reduced to 200', async () => {
     const { id, email } = await withSessions('crowded', 300);
     await query(
       `UPDATE auth_sessions SET expires_at = now() - interval '1 second' WHERE token IN ('crowded-1', 'crowded-2')`,
@@ -243,7 +243,7 @@ describe('a user with 200 sessions', () => {
 });
 
 describe('a user with 1,000 key sessions', () => {
-  it('loses the one that was used longest ago when another begins', async () => {
+  it('loses the least recently used one when another begins', async () => {
     const alice = await one.user('key-holder');
     const vault = await TestVault.setUp(await alice.workspace());
     await query(
@@ -262,7 +262,7 @@ describe('a user with 1,000 key sessions', () => {
 });
 
 describe('a user with 1,000 push subscriptions', () => {
-  it('loses the one that was renewed longest ago, in whichever workspace, when another comes', async () => {
+  it('loses the least recently renewed one, in any workspace, when another comes', async () => {
     const alice = await one.user('subscriber');
     const many = await Promise.all(Array.from({ length: 10 }, () => alice.workspace()));
     const last = await alice.workspace();

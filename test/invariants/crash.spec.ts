@@ -107,7 +107,7 @@ async function round(crash: Crash): Promise<void> {
 }
 
 describe(`${ROUNDS} crashes in a storm of writes, seed ${SEED}`, () => {
-  it('PostgreSQL waits for its disk', async () => {
+  it('run on a PostgreSQL that waits for its disk', async () => {
     for (const setting of ['fsync', 'synchronous_commit', 'full_page_writes'])
       expect(await world.postgres.query(`SELECT current_setting('${setting}') AS is`)).toEqual([
         { is: 'on' },
@@ -130,7 +130,7 @@ describe(`${ROUNDS} crashes in a storm of writes, seed ${SEED}`, () => {
   );
 
   it(
-    'and in the end all of it is there, with its bytes, and the doctor finds nothing',
+    'leave everything in the end, with its bytes, and the doctor finds nothing',
     async () => {
       await world.expectAll();
       for (const history of world.histories) await expectReplayLaw(history.as(world.alice));

@@ -22,7 +22,7 @@ describe('no change ever appears at or below a cursor that was handed out', () =
     expect(missed).toEqual([]);
   });
 
-  it('this test would notice: with cursors from a sequence, followers miss changes', async () => {
+  it('a follower misses changes with cursors from a sequence: this test would notice', async () => {
     await first.database.query('CREATE SEQUENCE leaky');
     const definitions = await Promise.all(['put_document', 'put_documents'].map(definitionOf));
     const leaky = definitions[0]!

@@ -119,7 +119,7 @@ describe('a connection to PostgreSQL that breaks', () => {
     },
   );
 
-  it('late at COMMIT: done, once', async () => {
+  it('lets a late COMMIT happen, once', async () => {
     const all = await oneOfEach(linked.service);
     linked.link.set((statement) =>
       all.some(({ commit }) => commit.test(statement)) ? { kind: 'delay', ms: 500 } : undefined,
@@ -133,7 +133,7 @@ describe('a connection to PostgreSQL that breaks', () => {
     await expectWholePool(linked);
   });
 
-  it('at any statement of theirs: done or 503, and a retry converges', async () => {
+  it('ends any statement of the operations as done or 503, and a retry converges', async () => {
     const { link, service } = linked;
     const met = new Set<string>();
     const meet = async (prepare: (typeof OPERATIONS)[number], fault?: DatabaseFault, where?: string) => {
@@ -162,7 +162,7 @@ describe('a connection to PostgreSQL that breaks', () => {
     await expectWholePool(linked);
   });
 
-  it('while somebody signs in: 503 or a session, never a refusal', async () => {
+  it('ends a sign-in with 503 or a session, never a refusal', async () => {
     const { link, service } = linked;
     jest.spyOn(console, 'error').mockReturnValue(); // the identity handler's library prints some faults there too
     const person = { email: 'fay@example.org', password: 'a long enough password', name: 'Fay' };
@@ -181,7 +181,7 @@ describe('a connection to PostgreSQL that breaks', () => {
     await expectWholePool(linked);
   });
 
-  it('and after all that everything is whole', () => expectNothingHalf(linked));
+  it('leaves everything whole after all of that', () => expectNothingHalf(linked));
 });
 
 describe('a connection to PostgreSQL that falls silent', () => {
@@ -195,10 +195,10 @@ describe('a connection to PostgreSQL that falls silent', () => {
   });
   afterAll(() => Promise.all(linked.map(({ close }) => close())));
 
-  it('at COMMIT: 503 within half a minute, wholly there or wholly absent, and a retry converges', () =>
+  it('ends a COMMIT with 503 within half a minute, wholly there or absent, and a retry converges', () =>
     stories.commits);
 
-  it('with all others: 503 within half a minute, readiness tells, and pool, bus and jobs come back by themselves', () =>
+  it('ends all requests with 503 within half a minute; readiness reports it, and pool, bus and jobs recover by themselves', () =>
     stories.all);
 });
 
@@ -284,7 +284,7 @@ async function expectHears(one: TestService, from: TestService): Promise<void> {
 }
 
 describe('while the database is away', () => {
-  it('a socket ends all the same when its token does', async () => {
+  it('a socket still ends with its token', async () => {
     const { link, service, close } = await startLinked();
     const socket = await TestSocket.join(await (await somebody(service)).workspace(), 'laptop');
     await link.cut();

@@ -122,7 +122,7 @@ describe('a disk with less than MIN_FREE_BYTES', () => {
       for (const socket of sockets) socket.destroy();
     }));
 
-  it('says so to nobody who has lost access meanwhile', () =>
+  it('is not revealed to a caller who has lost access meanwhile', () =>
     inService({ MIN_FREE_BYTES: '1' }, async (service, workspace) => {
       const other = await workspace.user.workspace('other');
       for (const one of [workspace, other]) await one.put('YQ', 'a').expect(201);
@@ -140,8 +140,8 @@ describe('a disk with less than MIN_FREE_BYTES', () => {
     }));
 });
 
-describe('what is being taken in', () => {
-  it('is counted from its first byte to its end, however it ends', () =>
+describe('incoming bytes', () => {
+  it('are counted from the first to the last, however the upload ends', () =>
     inService({}, async (service, workspace) => {
       const space = service.app.get(FreeSpace);
       const socket = unfinishedUpload(service.url, workspace, 'Yg');
@@ -160,8 +160,8 @@ describe('what is being taken in', () => {
     }));
 });
 
-describe('a file system that tells no size', () => {
-  it('is not full: uploads are taken, readiness stays, and no alert has a figure to go by', async () => {
+describe('a file system that reports no size', () => {
+  it('never counts as full: uploads are accepted, readiness stays, and no alert has a figure', async () => {
     const { statfs } = fs;
     Object.assign(fs, {
       statfs: async (path: string) => Object.assign(await statfs(path), { blocks: 0, bfree: 0, bavail: 0 }),
@@ -197,7 +197,7 @@ const reason = whyNoDisk();
     beforeEach(() => (disk = SmallDisk.mount(96)));
     afterEach(() => disk.unmount());
 
-    it('keeps it under forty uploads at once that have twice the room there is', () =>
+    it('is kept under forty uploads at once that have twice the room there is', () =>
       inService(onDisk(disk), async (service, workspace) => {
         const upload = async (at: number): Promise<number> =>
           (await workspace.put(`file-${at}`, randomBytes(3 * MIB))).status;

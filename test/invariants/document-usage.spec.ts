@@ -40,7 +40,7 @@ describe('the quota of documents', () => {
     await expectDenseLogs(service.database);
   });
 
-  it('is overshot by what was under way at most, when workspaces of one account race for it', async () => {
+  it('is exceeded at most by uploads under way, when workspaces of one account race for it', async () => {
     const first = await newWorkspace();
     const second = await first.user.workspace('second');
     const third = (await first.user.workspace('third')).as(first.user.at(other.url));
@@ -56,7 +56,7 @@ describe('the quota of documents', () => {
     await expectCountedDocuments(service.database);
   });
 
-  it('gets back what retention thins out, but for bytes that a kept version shares', async () => {
+  it('gets back what retention thins out, except bytes that a kept version shares', async () => {
     service.clock.stopAt(new Date('2026-03-09T00:00:00.000Z'));
     const user = await service.user('thinned');
     const workspace = await user.workspace();
@@ -72,7 +72,7 @@ describe('the quota of documents', () => {
 });
 
 describe('an instance of the version before', () => {
-  it('counts its uploads too', async () => {
+  it('counts its uploads as well', async () => {
     const { id, user } = await newWorkspace();
     const one = [
       id,
@@ -123,7 +123,7 @@ describe('the doctor', () => {
     return findings.filter(({ fault }) => fault === 'usage drift');
   };
 
-  it('finds counts that are wrong, and counts anew', async () => {
+  it('finds wrong counts, and counts anew', async () => {
     const workspace = await newWorkspace();
     await workspace.put('YQ', 'one').expect(201);
     await workspace.put('YQ', 'three').expect(200);
@@ -155,7 +155,7 @@ describe('the doctor', () => {
     await expectCountedDocuments(service.database);
   });
 
-  it('takes as long as it takes, and none of the connections that requests need', async () => {
+  it('takes as long as it needs, and no connection that requests need', async () => {
     const versions = await holdTable(service.database, 'versions');
     const check = service.app.get(UsageCheck, { strict: false });
     const first = check.drift({ now: service.clock.now(), isDeep: false, fix: false }).next();

@@ -8,7 +8,7 @@ async function promisesSettle(): Promise<void> {
   for (let i = 0; i < 100; i++) await Promise.resolve();
 }
 
-describe('what goes to the other instances', () => {
+describe('events to the other instances', () => {
   const sent: string[][] = [];
   const reader = new EventBatcher(() => Promise.resolve(), {} as Log);
   let deliver = (): void => undefined;
@@ -17,7 +17,7 @@ describe('what goes to the other instances', () => {
     return new Promise<void>((resolve) => (deliver = resolve));
   }, {} as Log);
 
-  it('goes at once when nothing went before it, and together with what follows soon after that', async () => {
+  it('are sent at once when none came before, and together with those that follow soon after', async () => {
     batcher.add(event('first'));
     expect(sent).toEqual([['first']]);
     batcher.add(event('second')); // while the first is on its way
@@ -49,7 +49,7 @@ describe('what goes to the other instances', () => {
   }
 
   it.each(Array.from({ length: 30 }, (_, n) => n))(
-    'misses nothing that comes as a message ends, %i promises after it',
+    'are not lost when they come as a message ends, %i promises after it',
     async (promises) => {
       const { busy, told } = await sentOneAfterAnother(promises);
       await promisesSettle();
@@ -59,7 +59,7 @@ describe('what goes to the other instances', () => {
   );
 
   it.each(Array.from({ length: 30 }, (_, n) => n))(
-    'leaves nothing behind that comes right before the end, %i promises after a message',
+    'are not left behind when they come right before the end, %i promises after a message',
     async (promises) => {
       const { busy, told } = await sentOneAfterAnother(promises);
       await busy.close();
@@ -67,7 +67,7 @@ describe('what goes to the other instances', () => {
     },
   );
 
-  it('is nothing after the end', async () => {
+  it('are not sent after the end', async () => {
     batcher.add(event('late'));
     await batcher.close();
     expect(sent).toHaveLength(2);

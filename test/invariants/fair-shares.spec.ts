@@ -33,7 +33,7 @@ const times = <T>(n: number, make: (i: number) => T): T[] => Array.from({ length
 const queueOf = (owner: object, name: string): FairSemaphore =>
   (owner as Readonly<Record<string, FairSemaphore>>)[name]!;
 
-describe('one user who asks for much delays another by what is under way:', () => {
+describe('one user who asks for much delays another only by work under way:', () => {
   it('projections of a large log', async () => {
     const FILES = 2_000;
     const at = service.clock.now();
@@ -157,7 +157,7 @@ describe('one user who asks for much delays another by what is under way:', () =
     expect(before).toBeLessThan(25);
   });
 
-  it('the emptying of deleted workspaces, also of those that are taken up at a start', async () => {
+  it('the emptying of deleted workspaces, including those that are taken up at a start', async () => {
     const purge = service.app.get(WorkspacePurge);
     const order: string[] = [];
     let goOn = (): void => undefined;
@@ -227,7 +227,7 @@ describe('turns at the database', () => {
     expect(limiter.waiting).toBe(0);
   });
 
-  it('come to those who wait, though new users keep coming', async () => {
+  it('come to earlier callers although new users keep coming', async () => {
     const limiter = new StatementLimiter({ atOnce: 1, connections: 1, patienceMs: 60_000 });
     const all = held(limiter);
     const done = ['a', 'b', 'b', 'c'].map((name) => all.statement(name));
@@ -250,7 +250,7 @@ describe('turns at the database', () => {
     expect(limiter.waiting).toBe(0);
   });
 
-  it('leave room for others: one user has not all of them', async () => {
+  it('leave room for others: one user does not get all of them', async () => {
     const limiter = new StatementLimiter({ atOnce: 5, connections: 10, patienceMs: 1 });
     const all = held(limiter);
     const begun = (name: string): number => all.begun.filter((one) => one === name).length;
@@ -289,7 +289,7 @@ describe('turns at the database', () => {
   });
 });
 
-it('pushes that are due go to the owner with the fewest under way', async () => {
+it('due pushes go to the owner with the fewest under way', async () => {
   const due = async (user: TestUser, count: number, at: string): Promise<void> => {
     const { id } = await user.workspace();
     await service.database.query(

@@ -77,7 +77,7 @@ describe('uploads to one workspace at once', () => {
     await expectReplayLaw(notes);
   });
 
-  it('to one path are decided one after the other: one of all with If-Match, a version each without', async () => {
+  it('are decided one after the other for one path: one of all with If-Match, a version each without', async () => {
     const notes = await workspace();
     await notes.put('path', 'first').expect(201);
     const matching = await times(30, (i) =>
@@ -93,7 +93,7 @@ describe('uploads to one workspace at once', () => {
     await expectReplayLaw(notes);
   });
 
-  it('with an If-Match that is no content hash are 412, whatever stands in it', async () => {
+  it('are 412 with an If-Match that is not a content hash, whatever stands in it', async () => {
     const notes = await workspace();
     await times(20, (i) => notes.put(`path-${i}`, 'kept').expect(201));
     const release = await locked(notes);
@@ -103,7 +103,7 @@ describe('uploads to one workspace at once', () => {
     expect(new Set((await sent).map(({ status }) => status))).toEqual(new Set([412]));
   });
 
-  it('one that the database refuses fails alone', async () => {
+  it('fail alone when the database refuses one of them', async () => {
     const notes = await workspace();
     await service.database.query(`
       CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'poison'; END $$;
@@ -120,7 +120,7 @@ describe('uploads to one workspace at once', () => {
     await service.database.query('DROP TRIGGER refuse ON files; DROP FUNCTION refuse');
   });
 
-  it('to another workspace do not wait for them', async () => {
+  it('do not wait for those to another workspace', async () => {
     const [stuck, free] = [await workspace(), await workspace()];
     const release = await locked(stuck);
     const waiting = times(5, (i) => stuck.put(`file-${i}`, 'content'));
@@ -130,7 +130,7 @@ describe('uploads to one workspace at once', () => {
     expect((await waiting).map(({ status }) => status)).toEqual(Array<number>(5).fill(201));
   });
 
-  it('beyond what may wait of one user are 503 with Retry-After, in however many workspaces, and leave nothing; others go on', async () => {
+  it('are 503 with Retry-After beyond what may wait of one user, in however many workspaces, and leave nothing; others go on', async () => {
     const notes = await workspace();
     const all = [notes, await notes.user.workspace()];
     const other = await workspace();
@@ -154,7 +154,7 @@ describe('uploads to one workspace at once', () => {
     await scrub(service.database, service.dataDir);
   });
 
-  it('for longer than ten seconds are 503, and have not been tried', async () => {
+  it('are 503 after ten seconds of waiting, and have not been tried', async () => {
     const notes = await workspace();
     const release = await locked(notes);
     const first = notes.put('first', 'x').ok(() => true);

@@ -68,6 +68,6 @@ describe.each<[string, (value: string) => Promise<unknown>, shortest: number, lo
   );
 });
 
-it('every constraint of the schema holds for rows from before it, too', async () => {
+it('every constraint of the schema holds for older rows as well', async () => {
   expect(await database.query('SELECT conname FROM pg_constraint WHERE NOT convalidated')).toEqual([]);
 });

@@ -17,7 +17,7 @@ describe('2,000 idle sockets on one instance', () => {
   });
   afterAll(() => own.end());
 
-  it(`are let in ${AT_ONCE} at a time, stay under 200 MiB resident, and are all told`, async () => {
+  it(`are accepted ${AT_ONCE} at a time, stay under 200 MiB resident, and are all told`, async () => {
     const sockets: TestSocket[] = [];
     while (sockets.length < SOCKETS) {
       const part = Array.from({ length: Math.min(AT_ONCE, SOCKETS - sockets.length) }, (_, index) => {

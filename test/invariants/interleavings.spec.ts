@@ -109,7 +109,7 @@ describe('a write between any two statements of a read', () => {
 });
 
 describe('a COMMIT whose answer is lost', () => {
-  it('of an upload leaves the bytes to the version that it may have made; a retry is that version', async () => {
+  it('leaves the bytes of an upload to the version that it may have made; a retry is that version', async () => {
     const notes = await workspace();
     const release = await logHeld(notes);
     const sent = thereOf(notes)
@@ -127,7 +127,7 @@ describe('a COMMIT whose answer is lost', () => {
     await expectReplayLaw(notes);
   });
 
-  it('of an asset likewise', async () => {
+  it('leaves the bytes of an asset to the row that it may have made', async () => {
     const notes = await workspace();
     const [there, token] = [TestAssets.of(thereOf(notes)), assetToken()];
     await gated('assets', 'CONSTRAINT TRIGGER gate AFTER INSERT');
@@ -148,7 +148,7 @@ describe('a COMMIT whose answer is lost', () => {
 });
 
 describe('a deletion that waits for the log behind another one of the same file', () => {
-  it('finds it gone: 404, and nothing more in the log', async () => {
+  it('is 404 and writes nothing to the log', async () => {
     const notes = await workspace();
     await notes.put('path', 'content').expect(201);
     const release = await logHeld(notes);
@@ -222,7 +222,7 @@ describe('an upload that waits for the log while its workspace is deleted', () =
 });
 
 describe('a checkpoint that is being made', () => {
-  it('pins what is current, though it is overwritten and retention runs before the checkpoint is there', async () => {
+  it('pins the current versions, although they are overwritten and retention runs before the checkpoint exists', async () => {
     const notes = await workspace();
     await notes.put('path', 'pinned').expect(201);
     await gated('checkpoints', 'TRIGGER gate BEFORE INSERT');

@@ -121,7 +121,7 @@ describe('an upload into a workspace that has grown since its plans were made', 
     }
   });
 
-  it('has statistics also when another table has none to give', async () => {
+  it('keeps statistics also when another table has none to give', async () => {
     await service.database.query(`
       CREATE FUNCTION length_of(text) RETURNS int IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN length($1); END'`);
     for (const name of ['a broken one', 'growing', 'z broken one']) {
@@ -142,7 +142,7 @@ describe('an upload into a workspace that has grown since its plans were made', 
   });
 
   /** Rows are sampled whole: the usual 30,000 with the small contents in them would take 62 MiB. */
-  it('has statistics of blobs by a sample of 3,000', async () => {
+  it('keeps statistics of blobs by a sample of 3,000', async () => {
     const workspace = await (await service.user('bob')).workspace();
     await service.database.query(
       `INSERT INTO blobs (workspace_id, id, state, location, size, sha256, bytes, created_at)

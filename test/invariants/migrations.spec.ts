@@ -100,7 +100,7 @@ const waits = (statement: string): Promise<void> =>
   );
 
 describe('the usage of documents, in an upgrade', () => {
-  it('is what the kept versions take up, each blob once, those that no version has left out', async () => {
+  it('counts the bytes of kept versions, each blob once, including those that no version was left out of', async () => {
     await database.query(
       `INSERT INTO versions (workspace_id, id, file_id, version, blob_id, content_hash, encrypted_size, created_at)
        SELECT workspace_id, gen_random_uuid(), file_id, 3, blob_id, content_hash, encrypted_size, now()
@@ -117,7 +117,7 @@ describe('the usage of documents, in an upgrade', () => {
     await expectCountedDocuments(database);
   });
 
-  it('has what instances of the version before write meanwhile, also under way, once', async () => {
+  it('counts writes of older instances meanwhile, including those under way, once', async () => {
     await migrateTo(BEFORE_COUNT);
     await put(database, notes, 'Yw', 'meanwhile');
     const older = await connected();
@@ -132,7 +132,7 @@ describe('the usage of documents, in an upgrade', () => {
     await expectCountedDocuments(database);
   });
 
-  it('is the same after a start that a crash has ended, and the index of deleted files whole', async () => {
+  it('is the same after a start that a crash has ended, and the index of deleted files is complete', async () => {
     await migrateTo(ALL);
     await database.query('DELETE FROM migrations WHERE right(name, 2)::int > $1', [BEFORE_INDEX]);
     await database.query('DROP INDEX files_deleted; CREATE INDEX files_deleted ON files (version)');
@@ -144,7 +144,7 @@ describe('the usage of documents, in an upgrade', () => {
     expect(index?.text).toMatch(/\(workspace_id, id\) WHERE is_deleted$/);
   });
 
-  it('keeps nobody from reading or writing, and waits for transactions that began before', async () => {
+  it('blocks no reader or writer, and waits for transactions that began before', async () => {
     await migrateTo(BEFORE_INDEX);
     const open = await connected();
     await open.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
@@ -176,8 +176,8 @@ describe('the usage of documents, in an upgrade', () => {
   });
 });
 
-describe('what an upgrade believes of what earlier versions have written', () => {
-  it('is the time up to which they have lived, and the networks of sessions', async () => {
+describe('the data of earlier versions in an upgrade', () => {
+  it('keeps the time up to which they have lived, and the networks of sessions', async () => {
     await database.query(`INSERT INTO job_runs (name, started_at) VALUES ('retention', '2026-02-01Z')`);
     const sessions = [
       ['203.0.113.9', '2026-02-03Z'],

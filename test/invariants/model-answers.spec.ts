@@ -58,7 +58,7 @@ describe('the model', () => {
     await service.close();
   });
 
-  it('understands an answer that tells of what another, still on its way, has made', async () => {
+  it('understands an answer about something that another request, still under way, has made', async () => {
     const account = await AccountUnderTest.open({ services: [service, service], client }, 'a@example.org');
     const tally = { sequences: 0, operations: 0, looks: 0 };
     const reality: Reality = { account, clock: service.clock, tally, history: [] };
@@ -72,7 +72,7 @@ describe('the model', () => {
     expect(belief.worlds[0]?.workspaces[0]?.log).toHaveLength(1);
   });
 
-  it('takes the row of a deleted workspace that waits for an upload for no fault', async () => {
+  it('accepts the row of a deleted workspace that waits for an upload', async () => {
     const workspace = await (await service.user('waits')).workspace();
     await workspace.put('YQ', 'one').expect(201);
     const socket = unfinishedUpload(service.url, workspace, 'Yg');

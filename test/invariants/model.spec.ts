@@ -15,7 +15,7 @@ const TELL_EVERY_MS = 60_000;
 
 describe('the service answers as the model does', () => {
   it(
-    `in ${RUNS} sequences of up to 40 operations (MODEL_SEED=${SEED})`,
+    `holds in ${RUNS} sequences of up to 40 operations (MODEL_SEED=${SEED})`,
     async () => {
       const progress: Progress = { sequences: 0, operations: 0, looks: 0 };
       const beganAt = performance.now();

@@ -97,14 +97,14 @@ describe.each(WORLDS)('a hostile account and a stranger, $name', ({ instances })
     if (IS_ALONE) expect(blown.recovery.ms).toBeLessThan(BACK_WITHIN_MS);
   });
 
-  it('get no more than their share of what is stored', async () => {
+  it('get no more than their share of storage', async () => {
     const { bytes, workspaces } = await storm.taken();
     expect(bytes).toBeLessThanOrEqual(QUOTA_BYTES + OVERSHOOT_BYTES);
     expect(workspaces).toBeLessThanOrEqual(MOST_WORKSPACES);
   });
 
   it(
-    'lose nobody anything that was acknowledged',
+    'lose no acknowledged write of others',
     async () => {
       const { faults, workspaces } = await storm.verify();
       expect(faults).toEqual([]);

@@ -9,7 +9,7 @@ describe('a service', () => {
   beforeAll(async () => (service = await startService()));
   afterAll(() => service.close());
 
-  it('that no longer hears the others says so, once an outage', async () => {
+  it('logs once for each outage that it no longer hears the others', async () => {
     const { database } = service;
     const said = (): number => service.logged().split('cannot listen to the other instances').length - 1;
     const source = service.app.get(Database);
@@ -37,7 +37,7 @@ describe('a service', () => {
     connect.mockRestore();
   });
 
-  it('that fails while it starts leaves no connection open', async () => {
+  it('leaves no connection open when it fails while it starts', async () => {
     const connections = async (): Promise<number> =>
       (await service.database.query(`SELECT FROM pg_stat_activity WHERE datname = current_database()`))
         .length;

@@ -44,7 +44,7 @@ afterAll(() => service.close());
 
 // They are two pairs of SQL statements: one gives rooms and searches rows, the other gives clients JSON.
 describe('pull and snapshot say the same as rows and as text, to the letter', () => {
-  it(`from every cursor and every file of a random log of ${OPERATIONS} operations`, async () => {
+  it(`holds from every cursor and every file of a random log of ${OPERATIONS} operations`, async () => {
     const workspace = await alice.workspace();
     await live(workspace.id, new Random(SEED));
     const { cursor: head } = await workspace.status();
@@ -53,7 +53,7 @@ describe('pull and snapshot say the same as rows and as text, to the letter', ()
     await compareSnapshots(workspace);
   });
 
-  it('of times that end in zeros, or know more than milliseconds', async () => {
+  it('holds for times that end in zeros or have more than milliseconds', async () => {
     const workspace = await alice.workspace();
     await live(workspace.id, new Random(SEED));
     for (const time of TIMES) {
@@ -69,13 +69,13 @@ describe('pull and snapshot say the same as rows and as text, to the letter', ()
     }
   });
 
-  it('of an empty workspace', async () => {
+  it('holds for an empty workspace', async () => {
     const workspace = await alice.workspace();
     await comparePulls(workspace, 0);
     await compareSnapshots(workspace);
   });
 
-  it('of a compacted log, and of one with the gap that a restored backup leaves', async () => {
+  it('holds for a compacted log, and for one with the gap that a restored backup leaves', async () => {
     const workspace = await alice.workspace();
     const random = new Random(SEED);
     await live(workspace.id, random);

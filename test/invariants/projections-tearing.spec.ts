@@ -32,7 +32,7 @@ describe('while writers run', () => {
     expect(torn).toEqual([]);
   });
 
-  it('this test would notice: in READ COMMITTED, manifests tear', async () => {
+  it('manifests tear in READ COMMITTED: this test would notice', async () => {
     const planted = [first, second].map(({ app }) => {
       const database = app.get(Database);
       return jest.spyOn(database, 'snapshot').mockImplementation((work) => database.transaction(work));

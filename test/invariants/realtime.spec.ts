@@ -149,7 +149,7 @@ describe('two instances on one PostgreSQL', () => {
     await here.database.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${listenersOf}`);
   });
 
-  it('what is committed while no event arrives is told all the same, at the next look', async () => {
+  it('a change that is committed while no event arrives is announced at the next look', async () => {
     const [near, far] = [await join(here, 'near'), await join(there, 'far')];
     const undeafen = deafen(here);
     try {
@@ -246,7 +246,7 @@ describe('two instances on one PostgreSQL', () => {
       expect(reads).toHaveBeenCalledTimes(readsInAll);
     });
 
-    it('looks for what came during a long look when that is more than it keeps', async () => {
+    it('looks for changes during a long look when there are more than it keeps', async () => {
       const goOn = await holdLook({ hasRead: true });
       for (let round = 0; round < 11; round++)
         await Promise.all(Array.from({ length: 100 }, (_, i) => putThere(`p${round}-${i}`)));
@@ -254,7 +254,7 @@ describe('two instances on one PostgreSQL', () => {
       await expectToldLike(await workspace.log());
     });
 
-    it('looks again for what a look should have told that failed', async () => {
+    it('repeats a look that failed to announce a change', async () => {
       const bus = third.app.get(EventBus, { strict: false });
       reads.mockRejectedValueOnce(new Error('the database is away'));
       bus.on(CHANGES, (key, _origin, committed) => {
@@ -278,7 +278,7 @@ describe('two instances on one PostgreSQL', () => {
     );
   });
 
-  it('a change of assets of which no event arrives wakes all sockets at the next look, once', async () => {
+  it('a change of assets without an event wakes all sockets at the next look, once', async () => {
     const far = await join(there, 'far');
     const silent = await TestSocket.open(there.url, workspace.id, alice.token);
     sockets.push(silent);
@@ -295,7 +295,7 @@ describe('two instances on one PostgreSQL', () => {
     }
   });
 
-  it('who comes into a room while no event arrives is welcomed with what is committed by then', async () => {
+  it('a device that enters while no event arrives is welcomed with everything committed by then', async () => {
     await join(there, 'first');
     const undeafen = deafen(here);
     try {
@@ -307,7 +307,7 @@ describe('two instances on one PostgreSQL', () => {
     }
   });
 
-  it('a revoked token and a deleted workspace end sockets also when no event arrives', async () => {
+  it('a revoked token and a deleted workspace end sockets without an event as well', async () => {
     const { body } = await alice.post('/api/v1/auth/tokens').send({ name: 'cli' }).expect(201);
     const revoked = await TestSocket.open(there.url, workspace.id, body.token);
     const stays = await join(there, 'stays');
@@ -324,7 +324,7 @@ describe('two instances on one PostgreSQL', () => {
     }
   });
 
-  it('an event of a write that is rolled back, or of none at all, tells nothing', async () => {
+  it('an event of a write that was rolled back or never happened announces nothing', async () => {
     const far = await join(there, 'far');
     await workspace.put('a', 'one', 'laptop').expect(201);
     await far.frame('changes');
@@ -347,7 +347,7 @@ describe('two instances on one PostgreSQL', () => {
     expect(toldBy(far).map(({ encryptedPath }) => encryptedPath)).toEqual(['a', 'b']);
   });
 
-  it('the devices of an instance that was killed are gone when its lease ends', async () => {
+  it('devices of a killed instance are gone when its lease ends', async () => {
     const near = await join(here, 'near');
     const doomed = await startProcess({ DATA_DIR: here.dataDir, DATABASE_URL: here.database.url });
     const lost = await TestSocket.join(workspace.as(alice.at(doomed.url)), 'lost');
@@ -369,7 +369,7 @@ describe('two instances on one PostgreSQL', () => {
     expect((await join(there, 'far')).of('welcome')).toMatchObject([{ deviceCount: 2 }]);
   });
 
-  it('an instance without sockets keeps its lease: the next device there counts at once, and is not pushed to', async () => {
+  it('an instance keeps its lease without sockets: the next device there counts at once, and is not pushed to', async () => {
     const first = await join(there, 'first');
     await here.database.query(
       `UPDATE instances SET alive_until = alive_until - interval '21 seconds'
@@ -384,7 +384,7 @@ describe('two instances on one PostgreSQL', () => {
     expect(await presence.presentAmong(workspace.id, ['phone', 'watch'])).toEqual(new Set(['phone']));
   });
 
-  it('an instance has a lease from its start on until it ends, and none after that, whatever was under way', async () => {
+  it('an instance has a lease from its start until it ends, and none after that, whatever was under way', async () => {
     const before = await leases();
     const third = await startService({ beside: here });
     expect((await leases()) - before).toBe(1);
@@ -425,7 +425,7 @@ describe('two instances on one PostgreSQL', () => {
     },
   );
 
-  it('an instance that was taken for dead writes all its rooms again, though a hello comes first', async () => {
+  it('an instance that was taken for dead writes all its rooms again, even when a hello comes first', async () => {
     const near = await join(here, 'near');
     const far = await join(there, 'far');
     await near.frame('device_connected');
@@ -451,7 +451,7 @@ describe('two instances on one PostgreSQL', () => {
     await workspace.pull(3).expect(409);
   });
 
-  it('an instance that was taken for dead comes back with its devices', async () => {
+  it('an instance that was taken for dead returns with its devices', async () => {
     const [near, far] = [await join(here, 'near'), await join(there, 'far')];
     await near.frame('device_connected');
     await whileTakenForDead(() => near.frame('device_disconnected'));
@@ -474,7 +474,7 @@ describeWithTestServers('two instances on one Redis', () => {
 
   tests(() => redis!.restart());
 
-  it('the service as it is released is heard through it, and listens', async () => {
+  it('the released service speaks and listens through it', async () => {
     const env = { REDIS_URL: redis!.url };
     const listener = await startService({ env, beside: here });
     stopIntervals(listener); // it does not look by itself

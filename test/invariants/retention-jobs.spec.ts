@@ -34,7 +34,7 @@ describe('the nightly jobs', () => {
     ...['wrong-passwords', 'known-networks'],
   ];
 
-  it('leave a row each, and one for the night: when it began and ended, what was done', async () => {
+  it('leave a row each for the night: when it began and ended, and its counts', async () => {
     await jobsOf(first).run();
     const rows = await runs();
     const names = rows.map(({ name }) => name);
@@ -47,7 +47,7 @@ describe('the nightly jobs', () => {
     expect((await runsOf('retention'))[0]!.counts).toEqual(zero);
   });
 
-  it('run when the one before has failed, and the row says why without a secret', async () => {
+  it('run after a failed one, and the row gives the reason without a secret', async () => {
     const fails = jest.spyOn(first.app.get(Retention), 'runDue');
     fails.mockRejectedValueOnce(
       new Error('no answer from postgres://sync:hunter2@db.example/sync?password=hunter2'),
@@ -100,7 +100,7 @@ describe('the nightly jobs', () => {
     expect(await runsOf('nightly')).toHaveLength(4);
   });
 
-  it('make up for a night in which the service was off, but only where there was one before', async () => {
+  it('make up for a night in which the service was off, if there was one before', async () => {
     const schedule = first.app.get(NightlySchedule);
     await schedule.catchUp();
     expect(await runsOf('nightly')).toHaveLength(0);
@@ -112,7 +112,7 @@ describe('the nightly jobs', () => {
     expect(await runsOf('nightly')).toHaveLength(2);
   });
 
-  it('come again after a clock that was a year ahead has been set right', async () => {
+  it('run again after a clock that was a year ahead has been set right', async () => {
     const ahead = new Date(first.clock.now().getTime() + 365 * DAY);
     await first.database.query(
       `INSERT INTO job_runs (name, started_at, ended_at) VALUES ('nightly', $1, $1)`,
@@ -122,7 +122,7 @@ describe('the nightly jobs', () => {
     expect(await runsOf('nightly')).toHaveLength(2);
   });
 
-  it('are left out while the kill switch is thrown', async () => {
+  it('are skipped while the kill switch is not off', async () => {
     const killSwitch = first.app.get(KillSwitch);
     await killSwitch.set('read-only');
     await eventually(() => expect(killSwitch.mode).toBe('read-only'));
@@ -132,7 +132,7 @@ describe('the nightly jobs', () => {
     await eventually(() => expect(killSwitch.mode).toBe('off'));
   });
 
-  it('of each, the last hundred runs are kept; a run whose process died is told apart', async () => {
+  it('keep the last hundred runs of each; a run whose process died is marked', async () => {
     await first.database.query(
       `INSERT INTO job_runs (name, started_at) SELECT name, now()
        FROM unnest(ARRAY['of another', 'sessions']) WITH ORDINALITY AS u (name, place), generate_series(1, 150) ORDER BY place`,
@@ -145,7 +145,7 @@ describe('the nightly jobs', () => {
     expect(await runsOf('of another')).toHaveLength(150);
   });
 
-  it('come to the same when the lock is lost and two instances run them at once', async () => {
+  it('have the same result when the lock is lost and two instances run them at once', async () => {
     const free = (service: TestService): unknown =>
       jest.spyOn(service.app.get(JobLock), 'hold').mockImplementation((stop, _, work) => work(stop));
     free(first);
@@ -160,8 +160,8 @@ describe('the nightly jobs', () => {
   });
 });
 
-describe('whoever comes for the lock of the jobs after the stop', () => {
-  it('does not wait for it', async () => {
+describe('a waiter for the job lock after the stop', () => {
+  it('gives up', async () => {
     const lock = first.app.get(JobLock);
     let letGo = (): void => undefined;
     const work = new Promise<void>((resolve) => (letGo = resolve));
@@ -177,7 +177,7 @@ describe('whoever comes for the lock of the jobs after the stop', () => {
   });
 });
 
-describe('what has run out goes at night, what has not stays:', () => {
+describe('the night removes expired rows and keeps the others:', () => {
   it('sessions, one-time tokens, counters of the rate limits, instances that have died', async () => {
     await writeExpired();
     await jobsOf(first).run();
@@ -190,7 +190,7 @@ describe('the night also', () => {
   const ago = (ms: number): Date => new Date(first.clock.now().getTime() - ms);
   const countsOf = async (name: string): Promise<unknown> => (await runsOf(name))[0]!.counts;
 
-  it('empties the deleted workspaces that were left, by whomever', async () => {
+  it('empties the deleted workspaces that others have left', async () => {
     const owner = await writeUser(first.database.query);
     const { workspaceId } = await writeLog(first.database.query, owner, {
       operations: [{ file: 0, action: 'upsert', at: first.clock.now() }],
@@ -201,7 +201,7 @@ describe('the night also', () => {
     expect(await query('SELECT FROM workspaces WHERE id = $1', [workspaceId])).toEqual([]);
   });
 
-  it('empties all that can be emptied, however many are older and cannot', async () => {
+  it('empties all that it can, however many are older and cannot be emptied', async () => {
     const owner = await writeUser(first.database.query);
     const write = `WITH w AS (
          INSERT INTO workspaces (id, user_id, name, created_at, updated_at, deleted_at)
@@ -217,7 +217,7 @@ describe('the night also', () => {
     await query('TRUNCATE workspaces CASCADE');
   });
 
-  it('forgets idempotency keys after 24 hours and payment events after 90 days, and writes that a trial has ended', async () => {
+  it('removes idempotency keys after 24 hours and payment events after 90 days, and ends trials', async () => {
     const owner = await writeUser(first.database.query);
     const { workspaceId } = await writeLog(first.database.query, owner, { operations: [] });
     const key =
@@ -255,7 +255,7 @@ describe('a run that is cut short', () => {
   let waiting: TestService | undefined;
   afterEach(() => (waiting = undefined));
 
-  it('by the loss of its lock ends after its batch, and says so', async () => {
+  it('ends after its batch when its lock is lost, and says so', async () => {
     const started = addWaiting(first, 'waits for its lock');
     waiting = first;
     const run = jobsOf(first).run();
@@ -274,7 +274,7 @@ describe('a run that is cut short', () => {
     expect((await runsOf('nightly'))[0]!.error).toBe('stopped before its end');
   });
 
-  it('by a shutdown as well, and who waits for the lock goes home', async () => {
+  it('ends in the same way at a shutdown, and waiters for the lock give up', async () => {
     const third = await startService({ beside: first });
     const fourth = await startService({ beside: first });
     const started = addWaiting(third, 'waits for the shutdown');
@@ -384,11 +384,11 @@ describe('retention and a clock that is wrong', () => {
     await writeLog(first.database.query, await writeUser(first.database.query), { operations });
   });
 
-  it('the first run ever takes the clock’s word', async () => {
+  it('trusts the clock in the first run ever', async () => {
     expect((await retention.runDue(at(1))).asOf).toEqual(at(1));
   });
 
-  it('after a jump by a year it goes on by 48 hours, and what was thinned is due within those', async () => {
+  it('goes on by 48 hours after a jump by a year, and thinned versions are due within those', async () => {
     await retention.runDue(START);
     const before = await left();
     const report = await retention.runDue(at(365));
@@ -397,14 +397,14 @@ describe('retention and a clock that is wrong', () => {
     expect(before - (await left())).toBe(2 * 3);
   });
 
-  it('when the clock has been set right again, it is no obstacle', async () => {
+  it('goes on when the clock has been set right again', async () => {
     await retention.runDue(START);
     await retention.runDue(at(365));
     expect((await retention.runDue(at(1))).asOf).toEqual(at(1));
     expect((await retention.runDue(at(2))).asOf).toEqual(at(2));
   });
 
-  it('a service that was off for a month catches up by a day each night, on its own', async () => {
+  it('catches up by a day each night after a month off', async () => {
     await retention.runDue(START);
     let night = 30;
     while ((await retention.runDue(at(night))).asOf < at(night)) night++;
@@ -414,7 +414,7 @@ describe('retention and a clock that is wrong', () => {
     expect(await left()).toBe(caughtUp);
   });
 
-  it('whoever names a time gets it, and the nightly runs are none the wiser', async () => {
+  it('accepts a given time, which does not affect the nightly runs', async () => {
     await retention.runDue(START);
     expect((await retention.run(at(365))).asOf).toEqual(at(365));
     expect((await retention.runDue(at(1))).asOf).toEqual(at(1));

@@ -115,7 +115,7 @@ describe(`in ${TRIALS} trials no version is without its bytes and no pin is lost
     expect(meanwhile).toBeGreaterThan(0);
   });
 
-  it('it runs on the other instance too, and each version goes once', async () => {
+  it('the other instance runs it too, and each version goes once', async () => {
     const original = LockedThinning.prototype.thin;
     let overtaken = 0; // batches that both had planned
     jest.spyOn(LockedThinning.prototype, 'thin').mockImplementation(async function (

@@ -58,7 +58,7 @@ const numbers = async (workspace: TestWorkspace, path: string): Promise<number[]
   (await workspace.versions(path)).map(({ version }) => version);
 
 describe('thinned versions', () => {
-  it('are gone for lists, downloads and restores; the log, what is live and the counters stay', async () => {
+  it('are gone from lists, downloads and restores; the log, live files and counters stay', async () => {
     const workspace = await workspaceOf('alice');
     await write(workspace, 'note', ['one', 'two', 'three', 'four']);
     await write(workspace, 'other', ['single']);
@@ -84,7 +84,7 @@ describe('thinned versions', () => {
     await scrub(service.database, service.dataDir);
   });
 
-  it('are told workspace by workspace, and foreseen without touching anything', async () => {
+  it('are reported for each workspace, and predicted without a change', async () => {
     const [one, two] = [await workspaceOf('alice'), await workspaceOf('bob')];
     await workspaceOf('carol');
     await write(one, 'note', ['a', 'b', 'c']);
@@ -99,7 +99,7 @@ describe('thinned versions', () => {
     expect(counts()).toEqual([2, 1]);
   });
 
-  it('of a deleted file leave the last one, which can be restored at any time', async () => {
+  it('leave the last one of a deleted file, which can be restored at any time', async () => {
     const workspace = await workspaceOf('alice');
     await write(workspace, 'note', ['one', 'two', 'three']);
     await workspace.delete('note').expect(200);
@@ -111,7 +111,7 @@ describe('thinned versions', () => {
     expect(String((await workspace.get('note').expect(200)).body)).toBe('three');
   });
 
-  it('a fault in one workspace does not keep the others from being thinned', async () => {
+  it('go although thinning fails in another workspace', async () => {
     const [one, two] = [await workspaceOf('alice'), await workspaceOf('bob')];
     for (const workspace of [one, two]) await write(workspace, 'note', ['a', 'b']);
     await service.database.query(
@@ -130,7 +130,7 @@ describe('thinned versions', () => {
 });
 
 describe('pinned versions', () => {
-  it('stay while a checkpoint pins them: its projections say the same, and everything it names is there', async () => {
+  it('stay while a checkpoint pins them: its projections are the same, and everything it names exists', async () => {
     const workspace = await workspaceOf('alice');
     await write(workspace, 'note', ['one', 'two']);
     await write(workspace, 'gone', ['was here']);
@@ -166,7 +166,7 @@ describe('pinned versions', () => {
     }
   });
 
-  it('stay also when the checkpoint is made while a run is under way', async () => {
+  it('stay when the checkpoint is made while a run is under way', async () => {
     const { user } = await workspaceOf('alice');
     const files = 510; // more than a run looks at together
     const operations = Array.from({ length: 2 * files }, (_, i): LoggedOperation => {
@@ -208,7 +208,7 @@ describe('pinned versions', () => {
 });
 
 describe('the thinning itself', () => {
-  it('takes neither what is current nor what is pinned, whoever has planned it', async () => {
+  it('takes neither current nor pinned versions, whoever has planned it', async () => {
     const workspace = await workspaceOf('alice');
     await write(workspace, 'note', ['one', 'two']);
     await workspace.checkpoint();
@@ -293,7 +293,7 @@ describe('a batch of the thinning', () => {
     expect(Math.max(...sizesOf(batches).slice(-10))).toBeGreaterThan(50);
   });
 
-  it('is larger than any that was measured by half at most, however fast the machine is', async () => {
+  it('grows by half at most from any measured one, however fast the machine is', async () => {
     const sizes = sizesOf(await batchesAt(() => 0.000_1));
     expect(sizes.slice(0, 5)).toEqual([50, 75, 112, 168, 252]);
     for (const [index, size] of sizes.entries())
@@ -301,7 +301,7 @@ describe('a batch of the thinning', () => {
     expect(Math.max(...sizes)).toBe(1_000);
   });
 
-  it('takes up where the one before has ended, also in a file of more versions than are read at a time', async () => {
+  it('starts where the one before has ended, also in a file with more versions than are read at a time', async () => {
     const workspaceId = await workspaceOfOld(9_005, 4_500);
     const sizes = [7, 1, 1_000, 333];
     const taken: number[] = [];
@@ -365,7 +365,7 @@ describe('a batch of the thinning', () => {
     },
   );
 
-  it('is small after one that failed', async () => {
+  it('is small after a failed one', async () => {
     const workspace = await workspaceOf('alice');
     await write(workspace, 'note', ['one', 'two']);
     const database = service.app.get(Database);
@@ -394,7 +394,7 @@ describe('the bytes of thinned versions', () => {
     expect(await footprint(service, workspace.id)).toMatchObject({ versions: 1, blobs: 1, onDisk: [] });
   });
 
-  it('are waited for by the clock also when the run is as of a time gone by', async () => {
+  it('wait by the clock also when the run is as of a past time', async () => {
     const workspace = await workspaceOf('alice');
     await write(workspace, 'note', ['one', 'two']);
     service.clock.advance(10 * DAY);
@@ -423,7 +423,7 @@ describe('the bytes of thinned versions', () => {
     expect((await footprint(service, workspace.id)).blobs).toBe(1);
   });
 
-  it('that somebody else has come to refer to meanwhile are live again', async () => {
+  it('become live again when they are referred to meanwhile', async () => {
     const workspace = await workspaceOf('alice');
     await write(workspace, 'note', ['one', 'two']);
     await thin(2 * DAY);
@@ -438,7 +438,7 @@ describe('the bytes of thinned versions', () => {
 });
 
 describe('night after night', () => {
-  it('hours, days and weeks are thinned as they go by, and what is left is what one run in the end would leave', async () => {
+  it('thins hours, days and weeks as they go by, with the result of one run in the end', async () => {
     const { query } = service.database;
     const start = service.clock.now();
     // For two days, two versions an hour.

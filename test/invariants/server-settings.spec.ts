@@ -60,7 +60,7 @@ describe('on a server with settings of its own', () => {
     expect(row).toEqual({ setting: 'on' });
   });
 
-  it('times are answered as everywhere, and are those of the moment', async () => {
+  it('times are answered as everywhere, and are current', async () => {
     const [workspace] = await workspaces('bob');
     await workspace.put('note', 'text');
     const [change] = await workspace.log();
@@ -72,7 +72,7 @@ describe('on a server with settings of its own', () => {
   });
 });
 
-describe('what a projection and the night plan by', () => {
+describe('the planner settings of a projection and of the night', () => {
   const POOL_SIZE = 2;
   let service: TestService;
   beforeAll(async () => {
@@ -92,7 +92,7 @@ describe('what a projection and the night plan by', () => {
     }
   }
 
-  it('stays in their own transactions', async () => {
+  it('stay in their own transactions', async () => {
     const workspace = await (await service.user('dave')).workspace();
     await workspace.put('note', 'text');
     await workspace.put('note', 'another text');

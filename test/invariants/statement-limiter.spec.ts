@@ -41,7 +41,7 @@ describe('single statements beside the service’s own PostgreSQL', () => {
   afterEach(() => source.destroy());
   afterAll(() => empty.drop());
 
-  it('take turns: no more than these open connections, and each has its own answer', async () => {
+  it('take turns: only so many open connections, and each has its own answer', async () => {
     const database = new Database(source, new StatementLimiter({ atOnce: 2, patienceMs: 60_000 }));
     const reads = Array.from({ length: 40 }, (_, n) => database.run<{ n: number }>(quick, [n]));
     expect(database.waiting).toBeGreaterThanOrEqual(38);
@@ -51,7 +51,7 @@ describe('single statements beside the service’s own PostgreSQL', () => {
     expect(database.waiting).toBe(0);
   });
 
-  it('give their turn on when they fail', async () => {
+  it('pass their turn on when they fail', async () => {
     const database = new Database(source, new StatementLimiter({ atOnce: 1, patienceMs: 60_000 }));
     for (let i = 0; i < 3; i++) await expect(database.run(broken, [0])).rejects.toThrow('division by zero');
     expect(await database.run(quick, [1])).toEqual([{ n: 1 }]);
@@ -86,7 +86,7 @@ describe('single statements beside the service’s own PostgreSQL', () => {
     await slow;
   });
 
-  it('keep their turns through a pause of the process, after which they all have waited for long', async () => {
+  it('keep their turns through a pause of the process, after which all of them have waited for long', async () => {
     const limiter = new StatementLimiter({ atOnce: 1, patienceMs: PATIENCE_MS });
     const first = endless();
     const held = limiter.run(first.work);
@@ -100,7 +100,7 @@ describe('single statements beside the service’s own PostgreSQL', () => {
     expect(haveGone).toBe(5);
   });
 
-  it('in the service: one more than there are processors, where it runs its own server alone', async () => {
+  it('are one more than processors in the service, when it alone runs its own server', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'sync-turns-'));
     const configuration = loadConfiguration({ NODE_ENV: 'test', DATA_DIR: dataDir, LOG_LEVEL: 'error' });
     const app = await createApp(configuration, { log: new Log(createLogger('error')) });

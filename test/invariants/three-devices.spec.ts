@@ -40,7 +40,7 @@ describe('three devices', () => {
   afterAll(() => service.close());
 
   it.each(Array.from({ length: RUNS }, (_, i) => FIRST_SEED + i))(
-    'that edit, rename, delete, crash and sync at random end alike, and no edit is lost (seed %i)',
+    'end alike after random edits, renames, deletions, crashes and syncs, and no edit is lost (seed %i)',
     async (seed) => {
       const home = await mkdtemp(join(tmpdir(), 'sync-devices-'));
       const run = await Run.begin(service.url, home, new Random(seed));
@@ -55,7 +55,7 @@ describe('three devices', () => {
     },
   );
 
-  it('tell a file that was moved to the place of another one, though size and mtime are the same', async () => {
+  it('detect a file that replaced another one, although size and mtime are the same', async () => {
     const home = await mkdtemp(join(tmpdir(), 'sync-devices-'));
     const run = await Run.begin(service.url, home, new Random(FIRST_SEED));
     for (const path of ['a.md', 'b.md']) {

@@ -31,7 +31,7 @@ describe('the example client', () => {
     expect(isUntouched(file, state.files.get('a.md')!)).toBe(!isReadAgain);
   });
 
-  it('mirrors a file that was moved to the place of another one, though size and mtime are the same', async () => {
+  it('mirrors a file that replaced another one, although size and mtime are the same', async () => {
     const [source, copy] = [join(home, 'source'), join(home, 'copy')];
     const place = (name: string): string => join(source, name);
     const mirrored = (): Promise<unknown> => mirror(source, copy, join(source, '.none'));

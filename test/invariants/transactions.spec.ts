@@ -98,7 +98,7 @@ describe('a transaction', () => {
   });
 });
 
-it('a lost connection of the pool is told, and none while the pool ends: the server may be ending as well', async () => {
+it('a lost connection of the pool is logged, except while the pool ends', async () => {
   const database = await createDatabase({ isEmpty: true });
   const told: unknown[] = [];
   const settings = { poolSize: 2, entities: [], onPoolError: (error: unknown) => told.push(error) };

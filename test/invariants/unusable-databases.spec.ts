@@ -64,21 +64,21 @@ describe('a database that the service cannot use', () => {
   }
   const stranger = { name: role, password: 'of-a-test' };
 
-  it.each(['LATIN1', 'SQL_ASCII'])('in the encoding %s', async (encoding) => {
+  it.each(['LATIN1', 'SQL_ASCII'])('is refused in the encoding %s', async (encoding) => {
     const url = await created(`ENCODING '${encoding}' TEMPLATE template0 LOCALE 'C'`);
     expect(await refusal(url)).toBe(
       `The database has the encoding ${encoding}, which cannot store every text; create it with ENCODING 'UTF8' TEMPLATE template0.`,
     );
   });
 
-  it('in which its user may not make tables', async () => {
+  it('is refused when its user may not make tables', async () => {
     expect(await refusal(await created('', stranger))).toBe(
       'The user of DATABASE_URL lacks privileges that the service needs (permission denied for schema public); ' +
         'make it the owner of the database, or of a schema in its search_path.',
     );
   });
 
-  it('in which its user has no schema', async () => {
+  it('is refused when its user has no schema', async () => {
     const url = await created('', stranger);
     await home.query(`ALTER ROLE ${role} SET search_path = 'nowhere'`);
     try {
@@ -90,7 +90,7 @@ describe('a database that the service cannot use', () => {
     }
   });
 
-  it('that takes no writes', async () => {
+  it('is refused when it takes no writes', async () => {
     const url = await created('');
     await home.query(`ALTER DATABASE ${databases.at(-1)} SET default_transaction_read_only = on`);
     expect(await refusal(url)).toBe(
@@ -98,26 +98,26 @@ describe('a database that the service cannot use', () => {
     );
   });
 
-  it('whose user or password is another one', async () => {
+  it('is refused when the user or the password is wrong', async () => {
     const url = await created('', { ...stranger, password: 'not-of-a-test' });
     expect(await refusal(url)).toBe('PostgreSQL refused the user or password; check DATABASE_URL.');
   });
 
-  it('that asks for a password, and none is given', async () => {
+  it('is refused when it asks for a password and none is given', async () => {
     const link = await DatabaseLink.to({ url: await created('', { ...stranger, password: '' }) });
     expect(await refusal(link.url)).toBe('PostgreSQL refused the user or password; check DATABASE_URL.');
     // The driver leaves its connection to the end of the process, and the server waits for it with dropping databases.
     await link.cut();
   });
 
-  it('behind a socket that cannot be opened', async () => {
+  it('is refused behind a socket that cannot be opened', async () => {
     const noDirectory = process.execPath;
     expect(await refusal(`postgres://u:of-a-test@localhost/d?host=${noDirectory}`)).toBe(
       'PostgreSQL does not answer; check that it runs and that DATABASE_URL points at it.',
     );
   });
 
-  describe('and TLS', () => {
+  describe('without the TLS that is asked for', () => {
     let certificates: Certificates;
     beforeAll(() => (certificates = createCertificates('localhost')));
 
@@ -145,7 +145,7 @@ describe('a database that the service cannot use', () => {
         no,
         /^A file that DATABASE_URL names cannot be read \(ENOENT: .*\/no\/such\/file'\)\.$/,
       ],
-    ])('with %s', async (parameter, answer, sentence) => {
+    ])('is refused with %s', async (parameter, answer, sentence) => {
       const server = createServer((socket) =>
         socket.on('error', () => undefined).once('data', () => answer(socket)),
       );
@@ -159,12 +159,12 @@ describe('a database that the service cannot use', () => {
     });
   });
 
-  describe('any more', () => {
+  describe('after a good start', () => {
     let service: TestService;
     beforeAll(async () => (service = await startService()));
     afterAll(() => service.close());
 
-    it('as after a failover to a standby that is none yet: not ready, until it takes writes', async () => {
+    it('makes the service not ready until it takes writes, as after a failover to a standby', async () => {
       const ready = (): supertest.Test => supertest(service.url).get('/health/ready');
       await ready().expect(200);
       const set = (value: string): Promise<unknown> =>

@@ -120,7 +120,7 @@ describe('created, updated twice, deleted and payment_failed, each delivered one
     }
   });
 
-  it('and so they do whichever of them was the last to happen', async () => {
+  it('end in the same state whichever of them happened last', async () => {
     const random = new Random(SEED + 1);
     const statuses = { lasting: new Set<unknown>(), ended: new Set<unknown>() };
     for (let round = 0; round < 24; round++) {
@@ -142,7 +142,7 @@ describe('created, updated twice, deleted and payment_failed, each delivered one
     });
   });
 
-  it('also over HTTP, all at once on two instances', async () => {
+  it('end in the same state over HTTP, all at once on two instances', async () => {
     const random = new Random(SEED + 2);
     for (const seconds of [
       [1, 2, 3, 4, 5],
@@ -162,7 +162,7 @@ describe('created, updated twice, deleted and payment_failed, each delivered one
     }
   });
 
-  it('of two subscriptions, one after the other, end in that of the second', async () => {
+  it('end in the state of the second of two successive subscriptions', async () => {
     const random = new Random(SEED + 3);
     for (let round = 0; round < 20; round++) {
       const first = await buyer();
@@ -217,7 +217,7 @@ describe('a deleted subscription', () => {
     }
   });
 
-  it('does not come back either when its deletion was decided for good, or changed nothing', async () => {
+  it('does not come back after a final deletion or one without effect', async () => {
     const random = new Random(SEED + 12);
     for (const age of [0, 91 * DAY_MS, 200 * DAY_MS]) {
       one.clock.stopAt(NOW);
@@ -242,7 +242,7 @@ describe('a deleted subscription', () => {
     one.clock.stopAt(NOW);
   });
 
-  it('leaves the way open for another subscription, and for what is granted by hand', async () => {
+  it('leaves the way open for another subscription, and for grants', async () => {
     const random = new Random(SEED + 13);
     const first = await buyer();
     for (const event of life(first, [1, 2, 3, 4, 5])) await receive(event, random);
@@ -257,7 +257,7 @@ describe('a deleted subscription', () => {
     expect(await outcome(first)).toMatchObject({ status: 'active', current_period_end: at(1000) });
   });
 
-  it('does not come back after a grant by hand, in whichever order its late events come', async () => {
+  it('does not come back after a grant, in whichever order its late events come', async () => {
     const random = new Random(SEED + 14);
     const outcomes = [];
     for (const isDeletionFirst of [true, false]) {
@@ -307,7 +307,7 @@ describe('forgetting events after 90 days', () => {
     (await one.database.query('SELECT FROM payment_events WHERE user_id = $1', [userId])).length;
   afterEach(() => one.clock.stopAt(NOW));
 
-  it('changes no subscription, and what was forgotten stays without effect when it comes again', async () => {
+  it('changes no subscription, and forgotten events have no effect when they come again', async () => {
     const random = new Random(SEED + 5);
     for (const seconds of [
       [1, 2, 3, 4, 5],
@@ -336,7 +336,7 @@ describe('forgetting events after 90 days', () => {
     }
   });
 
-  it('in the middle of a life ends it as if nothing had been forgotten', async () => {
+  it('ends a subscription as if nothing had been forgotten', async () => {
     const random = new Random(SEED + 6);
     const seconds = [1, 2, 3, 4, 5];
     const expected = await inOrderOfTime(seconds);
@@ -352,7 +352,7 @@ describe('forgetting events after 90 days', () => {
     }
   });
 
-  it('leaves open what a late event of yesterday stands before', async () => {
+  it('leaves open the state before a late event of yesterday', async () => {
     const random = new Random(SEED + 7);
     const subscription = await buyer();
     await receive(subscription.paymentFailed(at(5)), random);
@@ -367,7 +367,7 @@ describe('forgetting events after 90 days', () => {
     });
   });
 
-  it('decides what is old and leaves the rest to be joined by late events', async () => {
+  it('decides old events and leaves the rest to be joined by late ones', async () => {
     const random = new Random(SEED + 9);
     const subscription = await buyer();
     await receive(subscription.created(at(1)), random);
@@ -379,7 +379,7 @@ describe('forgetting events after 90 days', () => {
     expect(await outcome(subscription)).toMatchObject({ status: 'past_due', past_due_since: at(3) });
   });
 
-  it('keeps what is younger, and the last events of each subscription', async () => {
+  it('keeps younger events, and the last ones of each subscription', async () => {
     const random = new Random(SEED + 8);
     const [old, ended] = [await buyer(), await buyer()];
     await receive(old.created(at(1)), random);

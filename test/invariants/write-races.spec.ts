@@ -60,7 +60,7 @@ describe('concurrent uploads', () => {
     await expectReplayLaw(both[0]);
   });
 
-  it('of many with the same If-Match one wins, and nothing is left of the others', async () => {
+  it('let one of many with the same If-Match win, and nothing is left of the others', async () => {
     const both = await workspaces();
     const { body } = await both[0].put('path', 'base').expect(201);
     const answers = await times(20, (i) =>
@@ -73,7 +73,7 @@ describe('concurrent uploads', () => {
 });
 
 describe('uploads against deletions of one path', () => {
-  it('end in a serial order, and the log replays to what is listed', async () => {
+  it('end in a serial order, and the log replays to the listing', async () => {
     for (let round = 0; round < 10; round++) {
       const [here, there] = await workspaces();
       await here.put('path', 'first').expect(201);
@@ -88,7 +88,7 @@ describe('uploads against deletions of one path', () => {
     await expectDenseLogs(first.database);
   });
 
-  it('two pushes of the same thousand paths delete each once', async () => {
+  it('delete each of a thousand paths once in two pushes', async () => {
     const [here, there] = await workspaces();
     const paths = Array.from({ length: 300 }, (_, i) => `p${i}`);
     for (const path of paths) await here.put(path, path).expect(201);

@@ -75,7 +75,7 @@ async function changesMadeBy(work: () => Promise<unknown>): Promise<string[]> {
 }
 
 describe('a clock that is 40 days ahead', () => {
-  it('at a start: nothing is written as ended, nothing that has not run out is removed', async () => {
+  it('ends and removes nothing at a start', async () => {
     await timeOf(service);
     service.clock.setWrongBy(40 * DAY);
     expect(await changesMadeBy(() => withNewStart(doEverything))).toEqual([]);
@@ -84,7 +84,7 @@ describe('a clock that is 40 days ahead', () => {
     expect(body).toMatchObject({ status: 'trial' });
   });
 
-  it('at the first start of this version: what earlier ones have written is believed', async () => {
+  it('believes earlier versions at the first start of this version', async () => {
     await service.database.query('DELETE FROM job_runs'); // of the test before, whose clock was wrong
     const migration = new SuspensionAndTrustedTime1763600000026();
     await service.app.get(DataSource).transaction(async ({ queryRunner }) => {
@@ -95,13 +95,13 @@ describe('a clock that is 40 days ahead', () => {
     expect(await changesMadeBy(() => withNewStart(doEverything))).toEqual([]);
   });
 
-  it('while the service runs: neither', async () => {
+  it('ends and removes nothing while the service runs', async () => {
     await timeOf(service);
     service.clock.setWrongBy(40 * DAY);
     expect(await changesMadeBy(() => doEverything(service))).toEqual([]);
   });
 
-  it('does not remove a session that is looked at meanwhile', async () => {
+  it('does not remove a session that is used meanwhile', async () => {
     // The identity library has the machine's clock: to it, the session's end comes 40 days early.
     const age = (days: number) =>
       service.database.query(`UPDATE auth_sessions SET expires_at = expires_at + $1 * interval '1 day'`, [
@@ -117,7 +117,7 @@ describe('a clock that is 40 days ahead', () => {
     expect(await look()).toMatchObject({ user: { email: 'ben@example.org' } });
   });
 
-  it('is said in the log once, and the time is the last that was trusted', async () => {
+  it('is logged once, with the last trusted time', async () => {
     const before = await timeOf(service);
     service.clock.setWrongBy(40 * DAY);
     await withNewStart(async (started) => {
@@ -127,7 +127,7 @@ describe('a clock that is 40 days ahead', () => {
     });
   });
 
-  it('is no matter when it has been set right', async () => {
+  it('has no effect when it has been set right', async () => {
     await timeOf(service);
     service.clock.setWrongBy(40 * DAY);
     await withNewStart(timeOf);
@@ -163,7 +163,7 @@ describe('the trusted time', () => {
     }
   });
 
-  it('goes with a clock that goes on while the service runs, however long', async () => {
+  it('follows a clock that goes on while the service runs, however long', async () => {
     await timeOf(service);
     service.clock.advance(40 * DAY);
     expect(await timeOf(service)).toEqual(expectNear(service));

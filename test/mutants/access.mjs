@@ -59,7 +59,7 @@ export const ACCESS_MUTANTS = [
     file: 'src/access/guards/workspace-access.ts',
     find: 'WHERE id = $4 AND user_id = $1 AND deleted_at IS NULL',
     replace: 'WHERE id = $4 AND deleted_at IS NULL',
-    tests: [['test/api/workspaces.spec.ts', 'a workspace of somebody else']],
+    tests: [['test/api/workspaces.spec.ts', 'a workspace of another user']],
   },
   {
     name: 'strangers learn that a workspace is there',
@@ -71,7 +71,7 @@ export const ACCESS_MUTANTS = [
       if (isThere && !isOwner)
         throw Object.assign(new NotFound('not yours'), { getStatus: () => 403, status: 403 });
       if (workspaceId === null || !isOwner) throw new NotFound('workspace not found');`,
-    tests: [['test/api/workspaces.spec.ts', 'a workspace of somebody else']],
+    tests: [['test/api/workspaces.spec.ts', 'a workspace of another user']],
   },
   {
     name: 'deleted workspace is still let in',
@@ -79,7 +79,7 @@ export const ACCESS_MUTANTS = [
     file: 'src/access/guards/workspace-access.ts',
     find: 'AND user_id = $1 AND deleted_at IS NULL',
     replace: 'AND user_id = $1',
-    tests: [['test/api/workspaces.spec.ts', 'makes them so before the purge has begun']],
+    tests: [['test/api/workspaces.spec.ts', 'makes them 404 before the purge']],
   },
   {
     name: 'token of a deleted user goes on',
@@ -111,7 +111,7 @@ export const ACCESS_MUTANTS = [
     file: 'src/auth/jwt-verifier.ts',
     find: 'known?.edition === this.keySet.edition',
     replace: 'known !== undefined',
-    tests: [['test/api/identity.spec.ts', 'of a key that was withdrawn']],
+    tests: [['test/api/identity.spec.ts', 'with a withdrawn key']],
   },
   {
     name: 'one-time token in the database as it is',
@@ -119,7 +119,7 @@ export const ACCESS_MUTANTS = [
     file: 'src/auth/identity.ts',
     find: "storeToken: 'hashed'",
     replace: "storeToken: 'plain'",
-    tests: [['test/api/handoff-tokens.spec.ts', 'stands in the database']],
+    tests: [['test/api/handoff-tokens.spec.ts', 'is stored only as a hash']],
   },
   {
     name: 'one-time token works twice',
@@ -128,7 +128,7 @@ export const ACCESS_MUTANTS = [
     find: 'query: (...parts) => this.noting(() => query(...parts)),',
     replace: `query: (...parts) => this.noting(() => query(...parts.map((part) =>
         typeof part === 'string' ? part.replace(/^delete from "auth_verifications"(.*) returning .*$/s, 'select * from "auth_verifications"$1') : part))),`,
-    tests: [['test/api/handoff-tokens.spec.ts', 'is used up once']],
+    tests: [['test/api/handoff-tokens.spec.ts', 'works once: one of fifty']],
   },
   {
     name: 'one-time token lives an hour',
@@ -166,7 +166,7 @@ export const ACCESS_MUTANTS = [
         replace: 'bucket.isExhausted = before + lease > perMinute;',
       },
     ],
-    tests: [['test/api/limits-and-headers.spec.ts', 'lets a user through so many times']],
+    tests: [['test/api/limits-and-headers.spec.ts', 'allows a user so many requests']],
   },
   {
     name: 'each instance counts for itself',
@@ -229,7 +229,7 @@ export const ACCESS_MUTANTS = [
     file: 'src/access/guards/workspace-access.filter.ts',
     find: 'if (!workspace || !isOfRequest(error)) {',
     replace: 'if (workspace !== null) {',
-    tests: [['test/api/workspace-access.spec.ts', 'is told that before anything else']],
+    tests: [['test/api/workspace-access.spec.ts', 'is told so before anything else']],
   },
   {
     name: 'heads go to whoever else asked',
@@ -357,7 +357,7 @@ export const ACCESS_MUTANTS = [
     file: 'src/billing/subscription.controller.ts',
     find: "@Scopes('full')\n  @Unbound()\n  async startTrial",
     replace: "@Scopes('full')\n  @BoundTokensToo('it is only a trial')\n  async startTrial",
-    tests: [['test/contract/routes/routes.spec.ts', 'is what the handlers declare']],
+    tests: [['test/contract/routes/routes.spec.ts', 'matches the declarations of the handlers']],
   },
   {
     name: 'route that says nothing of bound tokens',
@@ -365,7 +365,7 @@ export const ACCESS_MUTANTS = [
     file: 'src/access/guards/route-access-check.ts',
     find: 'if (unclear.length > 0)',
     replace: 'if (unclear.length > 1_000)',
-    tests: [['test/contract/access-policy.spec.ts', 'is not said by one handler']],
+    tests: [['test/contract/access-policy.spec.ts', 'when one handler leaves it open']],
   },
   {
     name: 'addresses that cannot sign in',
@@ -445,7 +445,7 @@ export const ACCESS_MUTANTS = [
     file: 'src/workspaces/workspaces-of-user.ts',
     find: 'const PAGE = 500;',
     replace: 'const PAGE = 1_000_000;',
-    tests: [['test/api/long-lists-of-user.spec.ts', 'has each of']],
+    tests: [['test/api/long-lists-of-user.spec.ts', 'lists each of']],
   },
   {
     name: 'metadata refuse a payment',
@@ -454,7 +454,7 @@ export const ACCESS_MUTANTS = [
     find: 'this.events.receive(parseProviderJson(body))',
     replace: 'this.events.receive(parseJsonObject(body))',
     also: [{ find: 'networkKey, readBody }', replace: 'networkKey, parseJsonObject, readBody }' }],
-    tests: [['test/api/webhook.spec.ts', 'where nobody looks']],
+    tests: [['test/api/webhook.spec.ts', 'in unused parts']],
   },
   {
     name: 'a deletion stands where it came',
@@ -478,6 +478,6 @@ export const ACCESS_MUTANTS = [
     file: 'src/billing/event-log.queries.ts',
     find: "AND e.kind <> 'deleted' AND (e.fate",
     replace: 'AND (e.fate',
-    tests: [[EVENTS, 'decided for good, or changed nothing']],
+    tests: [[EVENTS, 'after a final deletion or one without effect']],
   },
 ];

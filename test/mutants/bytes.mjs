@@ -82,7 +82,7 @@ export const BYTES_MUTANTS = [
     file: 'src/platform/database/migrations/1763600000030-counted-documents.ts',
     find: 'SET document_bytes = document_bytes + ${bytes}',
     replace: 'SET document_bytes = ${bytes}',
-    tests: [['test/invariants/migrations.spec.ts', 'has what instances of the version before write']],
+    tests: [['test/invariants/migrations.spec.ts', 'counts writes of older instances']],
   },
   {
     name: 'bytes that come in do not count on the disk',
@@ -90,7 +90,7 @@ export const BYTES_MUTANTS = [
     file: 'src/storage/free-space.ts',
     find: 'if (this.hasStore) this.sinceLook += bytes - inRows;',
     replace: '',
-    tests: [[RESERVE, 'keeps it under forty uploads']],
+    tests: [[RESERVE, 'is kept under forty uploads']],
   },
   {
     name: 'row first, bytes second',
@@ -221,7 +221,7 @@ export const BYTES_MUTANTS = [
     file: 'src/storage/blob-mover.ts',
     find: 'if (found === row.size && (await hasWhole(store, row))) return true;',
     replace: '',
-    tests: [[MOVE, 'put back']],
+    tests: [[MOVE, 'was restored from before a move']],
   },
   {
     name: 'move deletes what it did not write',
@@ -229,7 +229,7 @@ export const BYTES_MUTANTS = [
     file: 'src/storage/orphaned-copies.ts',
     find: "if (written === 'nothing') {",
     replace: "if (written === 'nothing' && !copy) {",
-    tests: [[MOVE, 'put back']],
+    tests: [[MOVE, 'was restored from before a move']],
   },
   {
     name: 'last copy is swept',
@@ -265,7 +265,7 @@ export const BYTES_MUTANTS = [
     file: 'src/storage/blob-stores.ts',
     find: "if (await this.isDiskOurs()) await this.at('disk');",
     replace: '',
-    tests: [[DOCTOR, 'on a disk that no row names']],
+    tests: [[DOCTOR, 'on a disk without a row']],
   },
   {
     name: 'quota read, then written',
@@ -291,7 +291,7 @@ export const BYTES_MUTANTS = [
       },
     ],
     faultIs500: true,
-    tests: [[ASSET_RACES, 'give back each byte once']],
+    tests: [[ASSET_RACES, 'return each byte once']],
   },
   {
     name: 'idempotency key of every workspace',
@@ -323,7 +323,7 @@ export const BYTES_MUTANTS = [
     file: 'src/assets/asset-uploads.ts',
     find: '!workspace || workspace.isDeleted ||',
     replace: '!workspace ||',
-    tests: [['test/api/assets-upload.spec.ts', 'that finds its workspace deleted']],
+    tests: [['test/api/assets-upload.spec.ts', 'when its workspace is deleted meanwhile']],
   },
   {
     name: 'file lands in a deleted workspace',

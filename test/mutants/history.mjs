@@ -53,7 +53,7 @@ export const HISTORY_MUTANTS = [
     file: 'src/checkpoints/checkpoints.queries.ts',
     find: "set_config('enable_nestloop', 'off', true)",
     replace: "set_config('enable_nestloop', 'off', false)",
-    tests: [['test/invariants/server-settings.spec.ts', 'stays in their own']],
+    tests: [['test/invariants/server-settings.spec.ts', 'stay in their own']],
   },
   {
     name: 'projection of a compacted log',
@@ -101,7 +101,7 @@ export const HISTORY_MUTANTS = [
     file: 'src/files/thinning.ts',
     find: 'WHERE f.version <> v.version AND (mark.cursor IS NULL OR v.change_cursor < (',
     replace: 'WHERE f.version <> v.version AND (true OR mark.cursor IS NULL OR v.change_cursor < (',
-    tests: [[RETENTION, 'pinned versions|takes neither what is current']],
+    tests: [[RETENTION, 'pinned versions|takes neither current nor pinned']],
   },
   {
     name: 'retention takes what is current',
@@ -109,7 +109,7 @@ export const HISTORY_MUTANTS = [
     file: 'src/files/thinning.ts',
     find: 'WHERE f.version <> v.version AND (',
     replace: 'WHERE f.version IS NOT NULL AND (',
-    tests: [[RETENTION, 'takes neither what is current']],
+    tests: [[RETENTION, 'takes neither current nor pinned']],
   },
   {
     name: 'retention decides without the lock',
@@ -128,7 +128,7 @@ export const HISTORY_MUTANTS = [
         { name: 'mutant.head', text: 'SELECT head_cursor AS "headCursor" FROM workspaces WHERE id = $1' },
         [workspaceId],
       );`,
-    tests: [['test/invariants/interleavings.spec.ts', 'pins what is current']],
+    tests: [['test/invariants/interleavings.spec.ts', 'pins the current versions']],
   },
   {
     name: 'bytes that a restored version shares are marked for deletion',

@@ -7,8 +7,8 @@
 //   tests    [spec, pattern of test names]: one of them must fail; all names without a pattern
 //   faultIs500   the fault shows as a 500. Else a 500 counts as a fault that could not run.
 //
-// `npm run mutants` plants one after the other in a copy of the tree; test/contract/mutants.spec.ts holds each of them to
-// the source, so that none goes stale.
+// `npm run mutants` plants one after the other in a copy of the tree, `npm run mutants -- --list` prints the table of them;
+// test/contract/mutants.spec.ts holds each of them to the source, so that none goes stale.
 import { ACCESS_MUTANTS } from './access.mjs';
 import { BYTES_MUTANTS } from './bytes.mjs';
 import { HISTORY_MUTANTS } from './history.mjs';
@@ -37,3 +37,22 @@ export function edited(text, { file, find, replace }) {
   if (parts.length !== 2) throw new Error(`${file} has ${parts.length - 1} times: ${find}`);
   return parts.join(replace);
 }
+
+/** All of them as a table in Markdown: what is broken where, the promise that no longer holds, the specs that notice. */
+export function tableOf(mutants) {
+  const rows = mutants.map((mutant) => {
+    const files = unique(editsOf(mutant).map(({ file }) => quoted(file)));
+    const specs = unique(mutant.tests.map(([spec]) => quoted(spec.replace(/^test\/|\.spec\.ts$/g, ''))));
+    return [mutant.name, files.join(', '), mutant.promise, specs.join(', ')];
+  });
+  const lines = [
+    ['fault', 'planted in', 'promise that it breaks', 'caught by'],
+    Array(4).fill('---'),
+    ...rows,
+  ];
+  return lines.map((cells) => `| ${cells.map(escaped).join(' | ')} |`).join('\n');
+}
+
+const unique = (values) => [...new Set(values)];
+const quoted = (text) => `\`${text}\``;
+const escaped = (cell) => cell.replaceAll('|', '\\|');

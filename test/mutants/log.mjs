@@ -96,7 +96,7 @@ export const LOG_MUTANTS = [
     file: MIGRATION,
     find: 'IF is_live AND head.content_hash = p_hash THEN',
     replace: 'IF head.content_hash = p_hash THEN',
-    tests: [[FILES, 'has the file again once it is revived|takes the file out of every view|PUT file']],
+    tests: [[FILES, 'lists a revived file again|removes the file from every view|PUT file']],
   },
   {
     name: 'revived file is not counted',
@@ -226,7 +226,7 @@ export const LOG_MUTANTS = [
     file: 'src/files/group-commit-queue.ts',
     find: 'if (batch.length === 1 || !isOfOneRow(error))',
     replace: 'if (batch.length <= BATCH_ROWS || !isOfOneRow(error))',
-    tests: [[GROUPS, 'one that the database refuses fails alone']],
+    tests: [[GROUPS, 'fail alone when the database refuses']],
   },
   {
     name: 'failure of a commit is kept quiet',
@@ -235,7 +235,7 @@ export const LOG_MUTANTS = [
     find: 'batch.forEach(({ reject }) => reject(error));',
     replace:
       "batch.forEach(({ put, resolve }) => resolve({ outcome: 'unchanged', fileId: put.fileId, version: 1 }));",
-    tests: [[GROUPS, 'one that the database refuses fails alone']],
+    tests: [[GROUPS, 'fail alone when the database refuses']],
   },
   {
     name: 'bytes of a group are cut in the wrong place',
@@ -278,7 +278,7 @@ export const LOG_MUTANTS = [
     file: 'src/files/files.service.ts',
     find: "if (rows.length === 0) throw new NotFound('workspace not found');",
     replace: '',
-    tests: [[FILES, 'breaks off when the workspace goes']],
+    tests: [[FILES, 'breaks off when the workspace is deleted']],
   },
   {
     name: 'group gives every change the same cursor',

@@ -77,7 +77,7 @@ export const OPERATION_MUTANTS = [
     file: 'src/realtime/heartbeat.ts',
     find: 'await this.log.bestEffort(',
     replace: 'if (this.rooms.all().length > 0) await this.log.bestEffort(',
-    tests: [[LIVE, 'without sockets keeps its lease']],
+    tests: [[LIVE, 'keeps its lease without sockets']],
   },
   {
     name: 'lease comes back',
@@ -85,7 +85,7 @@ export const OPERATION_MUTANTS = [
     file: 'src/realtime/presence.ts',
     find: 'this.hasEnded = true;\n    return this.lease.run();',
     replace: 'this.hasEnded = true;\n    return this.remove();',
-    tests: [[LIVE, 'from its start on until it ends']],
+    tests: [[LIVE, 'from its start until it ends']],
   },
   {
     name: 'what the bus loses stays lost',
@@ -93,7 +93,7 @@ export const OPERATION_MUTANTS = [
     file: 'src/realtime/room-reconciler.ts',
     find: 'if (head.headCursor !== room.changes.cursor) await room.changes.catchUp();',
     replace: '',
-    tests: [[LIVE, 'what is committed while no event arrives']],
+    tests: [[LIVE, 'that is committed while no event arrives']],
   },
   {
     name: 'socket outlives its token',
@@ -101,7 +101,7 @@ export const OPERATION_MUTANTS = [
     file: 'src/auth/authenticator.ts',
     find: '(tokenId !== null && !active.has(tokenId));',
     replace: 'false;',
-    tests: [[LIVE, 'ends? sockets also when no event arrives']],
+    tests: [[LIVE, 'end sockets without an event']],
   },
   {
     name: 'message after the close',
@@ -109,7 +109,7 @@ export const OPERATION_MUTANTS = [
     file: 'src/realtime/socket-connection.ts',
     find: 'if (!this.isOpen) return;\n    this.transport.write(frame);',
     replace: 'this.transport.write(frame);',
-    tests: [['test/contract/frames.spec.ts', 'do not come after the close']],
+    tests: [['test/contract/frames.spec.ts', 'are not sent after the close']],
   },
   {
     name: 'device is told of its own change',
@@ -117,7 +117,7 @@ export const OPERATION_MUTANTS = [
     file: 'src/realtime/change-feed.ts',
     find: 'const frame = own === undefined ? forAll : own;',
     replace: 'const frame = own === undefined ? forAll : forAll;',
-    tests: [['test/api/realtime.spec.ts', 'leaves out every socket of the device']],
+    tests: [['test/api/realtime.spec.ts', 'leave out every socket of the device']],
   },
   {
     name: 'own change told over a gap',
@@ -151,7 +151,7 @@ export const OPERATION_MUTANTS = [
     file: 'src/realtime/change-feed.ts',
     find: 'this.mustLook = true; // for whoever',
     replace: '// for whoever',
-    tests: [[LIVE, 'looks again for what a look should have told']],
+    tests: [[LIVE, 'repeats a look that failed']],
   },
   {
     name: 'own change at an old cursor passed over',
@@ -183,7 +183,7 @@ export const OPERATION_MUTANTS = [
     file: 'src/realtime/rooms.ts',
     find: 'await this.changes.catchUp();',
     replace: 'if (this.members.size === 0) await this.changes.catchUp();',
-    tests: [[LIVE, 'who comes into a room while no event arrives']],
+    tests: [[LIVE, 'that enters while no event arrives']],
   },
   {
     name: 'kill switch is not looked at',
@@ -332,7 +332,7 @@ export const OPERATION_MUTANTS = [
     file: 'src/platform/http/in-flight.ts',
     find: 'if (!writableEnded) unanswered++;',
     replace: 'unanswered += writableEnded ? 1 : 1;',
-    tests: [['test/api/hostile-connections.spec.ts', 'nobody’s place']],
+    tests: [['test/api/hostile-connections.spec.ts', 'take no slot of others']],
   },
   {
     name: 'small answers weigh nothing',
@@ -340,7 +340,7 @@ export const OPERATION_MUTANTS = [
     file: 'src/platform/http/in-flight.ts',
     find: '(writableEnded ? BYTES_PER_ANSWER : 0)',
     replace: '(writableEnded ? 0 * BYTES_PER_ANSWER : 0)',
-    tests: [['test/api/hostile-connections.spec.ts', 'nobody’s place']],
+    tests: [['test/api/hostile-connections.spec.ts', 'take no slot of others']],
   },
   {
     name: 'connections of an address without end',
@@ -348,7 +348,7 @@ export const OPERATION_MUTANTS = [
     file: 'src/platform/http/connection-limit.ts',
     find: 'open.of(address) >= CONNECTIONS_PER_ADDRESS ||',
     replace: 'open.of(address) > CONNECTIONS_PER_ADDRESS ||',
-    tests: [['test/api/hostile-connections.spec.ts', 'one more once one is closed']],
+    tests: [['test/api/hostile-connections.spec.ts', 'with room for one more']],
   },
   {
     name: 'pongs cost nothing',
@@ -364,7 +364,7 @@ export const OPERATION_MUTANTS = [
     file: 'src/realtime/socket-connection.ts',
     find: 'this.pongsDue = Math.min(this.pongsDue + 1, MOST_PONGS_DUE);',
     replace: 'this.pongsDue = 0 * MOST_PONGS_DUE;',
-    tests: [['test/api/realtime.spec.ts', 'answers to its own pings']],
+    tests: [['test/api/realtime.spec.ts', 'own pings']],
   },
   {
     name: 'flood is parsed to its end',
@@ -372,7 +372,7 @@ export const OPERATION_MUTANTS = [
     file: 'src/realtime/socket-connection.ts',
     find: "this.transport.removeAllListeners('data');",
     replace: '',
-    tests: [['test/api/realtime.spec.ts', 'no more of a flood']],
+    tests: [['test/api/realtime.spec.ts', 'are parsed in a flood']],
   },
   {
     name: 'port belongs to the address',
@@ -414,7 +414,7 @@ export const OPERATION_MUTANTS = [
     file: 'src/platform/jobs/trusted-time.ts',
     find: 'return asOf < now ? asOf : now;',
     replace: 'return now;',
-    tests: [[CLOCK, 'nothing is written as ended']],
+    tests: [[CLOCK, 'ends and removes nothing at a start']],
   },
   {
     name: 'two wrong clocks are believed',
@@ -459,7 +459,7 @@ export const OPERATION_MUTANTS = [
     file: 'src/config/load.ts',
     find: 'configuration.signupEnabled && configuration.emailVerification === undefined',
     replace: 'configuration.signupEnabled === undefined',
-    tests: [['test/config/configuration.spec.ts', 'lets nobody sign up in production']],
+    tests: [['test/config/configuration.spec.ts', 'requires a decision about sign-up']],
   },
   {
     name: 'parameters of DATABASE_URL as they come',
@@ -475,7 +475,7 @@ export const OPERATION_MUTANTS = [
     file: 'src/platform/database/embedded/connection-target.ts',
     find: 'database: DATABASE, ...UNAFFECTED };',
     replace: 'database: DATABASE } as ConnectionTarget;',
-    tests: [['test/process/embedded-postgres.spec.ts', 'whatever PG']],
+    tests: [['test/process/embedded-postgres.spec.ts', 'is unaffected by PG']],
   },
   {
     name: 'copied signature taken for our own',
@@ -483,7 +483,7 @@ export const OPERATION_MUTANTS = [
     file: 'src/platform/database/embedded/previous-run.ts',
     find: 'if (path === cluster) return true;',
     replace: 'if (path !== "") return true;',
-    tests: [['test/process/embedded-postgres.spec.ts', 'that is a copy of one in use']],
+    tests: [['test/process/embedded-postgres.spec.ts', 'when it is the copy of one in use']],
   },
   {
     name: 'root keeps what it makes',
@@ -507,7 +507,7 @@ export const OPERATION_MUTANTS = [
     file: 'src/storage/store-check.ts',
     find: 'await access(join(directory, STORE_ID), constants.R_OK);',
     replace: '',
-    tests: [['test/api/health.spec.ts', 'the file that says whose they are']],
+    tests: [['test/api/health.spec.ts', 'while the owner file cannot be read']],
   },
   {
     name: 'schema of a development version as a stack',

@@ -45,7 +45,7 @@ export const PASSWORD_MUTANTS = [
     file: 'src/auth/password-hasher.ts',
     find: 'if (isCurrent && !isRight) await deriveInVain(password, this.cost.outdated);',
     replace: '',
-    tests: [[PASSWORDS, 'costs as much']],
+    tests: [[PASSWORDS, 'takes the same time']],
   },
   {
     name: 'common passwords in capitals',
@@ -69,7 +69,7 @@ export const PASSWORD_MUTANTS = [
     file: 'src/auth/sign-in-passwords.ts',
     find: 'if (proof?.renewed === undefined) return false;',
     replace: 'if (proof) return false;',
-    tests: [[PASSWORDS, 'that another sign-in replaces before the session is there']],
+    tests: [[PASSWORDS, 'when another one replaces the hash']],
   },
   {
     name: 'change of the password leaves the thief in',
@@ -94,7 +94,7 @@ export const PASSWORD_MUTANTS = [
     find: `request.isWrong = true;
     await this.hasher.refuse`,
     replace: 'await this.hasher.refuse',
-    tests: [[PASSWORDS, 'do not tell whether there is an account']],
+    tests: [[PASSWORDS, 'do not reveal whether an account exists']],
   },
   {
     name: 'strangers keep the owner from changing the password',
@@ -109,7 +109,7 @@ export const PASSWORD_MUTANTS = [
         replace: 'this.wrongPasswords.countChange(user.email)',
       },
     ],
-    tests: [[PASSWORDS, 'which strangers cannot keep the owner from']],
+    tests: [[PASSWORDS, 'by which other users cannot lock out the owner']],
   },
   {
     name: 'a network of many addresses is not counted',
@@ -125,7 +125,7 @@ export const PASSWORD_MUTANTS = [
     file: 'src/auth/identity.ts',
     find: 'onAPIError: { throw: true },',
     replace: '',
-    tests: [[PASSWORDS, 'beside a sign-in is 401']],
+    tests: [[PASSWORDS, 'is 401 beside a sign-in']],
     faultIs500: true,
   },
   {
@@ -159,6 +159,6 @@ export const PASSWORD_MUTANTS = [
     find: 'this.slots.take(networkKey(ip), identityRequests.getStore()?.gone)',
     replace: 'this.slots.take(networkKey(ip))',
     also: [{ find: "import { identityRequests } from './identity-request.js';\n", replace: '' }],
-    tests: [['test/api/passwords.spec.ts', 'for a client that has gone']],
+    tests: [['test/api/passwords.spec.ts', 'for a client that has disconnected']],
   },
 ];

@@ -29,7 +29,7 @@ export const SHARES_MUTANTS = [
     file: 'src/platform/limits/fair-semaphore.ts',
     find: 'if (!chosen || share.running < chosen[1].running) chosen = entry;',
     replace: 'chosen ??= entry;\n      if (share.running > chosen[1].running) chosen = entry;',
-    tests: [[SEMAPHORE, 'go next to an owner who has none']],
+    tests: [[SEMAPHORE, 'go next to an owner without any']],
   },
   {
     name: 'queue without a bound for one owner',
@@ -53,7 +53,7 @@ export const SHARES_MUTANTS = [
     file: 'src/platform/limits/fair-semaphore.ts',
     find: 'if (share.running === 0 && share.waiting.length === 0) this.shares.delete(owner);',
     replace: '',
-    tests: [[SEMAPHORE, 'remembers nobody']],
+    tests: [[SEMAPHORE, 'remember nobody']],
   },
   inOneLine(
     'projections in one line',
@@ -82,7 +82,7 @@ export const SHARES_MUTANTS = [
     'src/automation/key-check.ts',
     'this.derivations.during(userId,',
     "this.derivations.during('all',",
-    [['test/api/automation-key-sessions.spec.ts', 'many tries wait for each other']],
+    [['test/api/automation-key-sessions.spec.ts', 'queues many tries of one user']],
   ),
   inOneLine(
     'pieces of assets in one line',
@@ -96,14 +96,14 @@ export const SHARES_MUTANTS = [
     'src/billing/webhook.controller.ts',
     'during(networkKey(request.ip), read)',
     "during('all', read)",
-    [['test/api/webhook.spec.ts', 'of one address and no more']],
+    [['test/api/webhook.spec.ts', 'at most 64 slots of one address']],
   ),
   inOneLine(
     'large notes in one line',
     'src/automation/large-notes.ts',
     'this.slots.take(userId)',
     "this.slots.take('all')",
-    [['test/invariants/automation-large-notes.spec.ts', 'two at a time of one user|three at a time']],
+    [['test/invariants/automation-large-notes.spec.ts', 'two at a time for one user|three at a time']],
   ),
   {
     name: 'slow reader keeps the slot',
@@ -111,7 +111,7 @@ export const SHARES_MUTANTS = [
     file: 'src/automation/contents.ts',
     find: '    } finally {\n      release();\n    }\n  }\n\n  /** The pieces',
     replace: '    }\n  }\n\n  /** The pieces',
-    tests: [['test/invariants/automation-large-notes.spec.ts', 'that a client does not read']],
+    tests: [['test/invariants/automation-large-notes.spec.ts', 'with a slow reader']],
   },
   {
     name: 'second look at a note is believed',
@@ -199,6 +199,6 @@ export const SHARES_MUTANTS = [
     file: 'src/web-push/push-queue.queries.ts',
     find: 'ORDER BY p.place + coalesce(busy.under_way, 0), s.due_at LIMIT $2',
     replace: 'ORDER BY s.due_at LIMIT $2',
-    tests: [[SHARES, 'pushes that are due']],
+    tests: [[SHARES, 'due pushes go to']],
   },
 ];

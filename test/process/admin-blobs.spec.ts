@@ -32,7 +32,7 @@ describe('npm run admin, beside a running service', () => {
   beforeAll(() => begin());
   afterAll(() => service.close());
 
-  it('blobs sweep removes what nothing refers to, as if it were another time', async () => {
+  it('blobs sweep removes unreferenced blobs, as if it were another time', async () => {
     await service.database.query(
       `INSERT INTO blobs (workspace_id, id, state, location, created_at) VALUES ($1, $2, 'staged', 'disk', now())`,
       [notes.id, randomUUID()],
@@ -42,7 +42,7 @@ describe('npm run admin, beside a running service', () => {
     expect(swept).toEqual({ code: 0, blobs: 1, copies: 0, drafts: 0, stuck: 0 });
   });
 
-  it('doctor exits 1 as long as something is wrong, says how to cure it, and cures it', async () => {
+  it('doctor exits 1 while something is wrong, names the cure, and cures it', async () => {
     const [workspace, id] = [randomUUID(), randomUUID()];
     const path = join(service.dataDir, 'blobs', workspace, id.slice(-2), id);
     await mkdir(dirname(path), { recursive: true });
@@ -60,7 +60,7 @@ describe('npm run admin, beside a running service', () => {
     expect(await json(['doctor', '--fix'])).toMatchObject({ code: 0, ...counts, findings: [fault] });
   });
 
-  it('says in a sentence what cannot be done', async () => {
+  it('reports in one sentence what cannot be done', async () => {
     const move = (to: string): Promise<Ended> =>
       admin(['blobs', 'move', '--to', to], { INLINE_BLOB_BYTES: '0' });
     const names = 'S3_ENDPOINT, S3_ACCESS_KEY, S3_SECRET_KEY and S3_BUCKET';
@@ -86,7 +86,7 @@ describeWithTestServers('npm run admin, with S3', () => {
   });
   afterAll(() => service.close());
 
-  it('moves the blobs of a running service from S3 to the disk, and looks whether all is there', async () => {
+  it('moves the blobs of a running service from S3 to the disk, and checks that all are there', async () => {
     const withS3 = s3.env(bucket.name);
     const contents = { YQ: randomBytes(200_000), Yg: randomBytes(200_000) };
     for (const [path, content] of Object.entries(contents)) await notes.put(path, content).expect(201);
@@ -107,7 +107,7 @@ describeWithTestServers('npm run admin, with S3', () => {
     expect(code).toBe(1);
   });
 
-  it('a service with a wrong key does not start, and does not say which', async () => {
+  it('a service with a wrong key does not start, and does not print the key', async () => {
     const wrong = { ...s3.env(s3.bucketName()), S3_SECRET_KEY: 'a-secret-that-is-wrong' };
     const { code, stdout, stderr } = await refusedStart({ ...env(), ...wrong });
     expect(stdout + stderr).toMatch(

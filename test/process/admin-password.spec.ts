@@ -49,7 +49,7 @@ async function signUp(name: string): Promise<{ email: string; session: string; j
 }
 
 describe('admin user reset-password', () => {
-  it('sets a password that signs in, and the old one does not', async () => {
+  it('sets a password that signs in; the old one does not', async () => {
     const { email } = await signUp('forgetful');
     const { password, text } = await reset(email.toUpperCase());
     expect(text).toContain(`forgetful@example.org has the new password ${password}\n`);
@@ -61,7 +61,7 @@ describe('admin user reset-password', () => {
     await signIn(email, PASSWORD).expect(200);
   });
 
-  it('ends every session at once, with the one-time tokens made for them, and nobody else’s', async () => {
+  it('ends every session of the user at once, with the one-time tokens made for them', async () => {
     const { email, session } = await signUp('ended');
     const other = await signUp('other');
     const handedOver = await withSession('/api/auth/one-time-token/generate', session).expect(200);
@@ -78,7 +78,7 @@ describe('admin user reset-password', () => {
     await signIn(other.email, PASSWORD).expect(200);
   });
 
-  it('ends also what is about to begin with the old password: a session, and a change of the password', async () => {
+  it('ends a session and a password change that are about to begin with the old password', async () => {
     const { email, session } = await signUp('raced');
     const { id } = (
       await service.database.query<{ id: string }>('SELECT id FROM users WHERE email = $1', [email])
@@ -104,7 +104,7 @@ describe('admin user reset-password', () => {
     await signIn(email, 'the new password').expect(200);
   });
 
-  it('a session that was ended as soon as it had begun is not handed out', async () => {
+  it('does not hand out a session that was ended as soon as it had begun', async () => {
     const passwords = service.app.get(SignInPasswords, { strict: false });
     const request = {
       ip: '127.0.0.1',
@@ -130,7 +130,7 @@ describe('admin user reset-password', () => {
     await withSession('/api/v1/auth/me', String(minted.body.token)).expect(200);
   });
 
-  it('gives a password to somebody who has none', async () => {
+  it('gives a password to a user without one', async () => {
     const { email } = await service.newcomer('passwordless');
     const { password } = await reset(email);
     const { body } = await signIn(email, password).expect(200);

@@ -41,7 +41,7 @@ describe('admin user list', () => {
     await admin('suspend', 'list-bob@example.org');
   });
 
-  it('tells of each account its state, its times, what it holds', async () => {
+  it('prints for each account its state, its times and its usage', async () => {
     const { accounts } = await list('--search', 'LIST-');
     expect(accounts).toEqual([
       {
@@ -73,7 +73,7 @@ describe('admin user list', () => {
     expect(await told('list', '--search', 'nobody%')).toBe('There is no such account.');
   });
 
-  it('says when something of the account was last seen', async () => {
+  it('prints when the account was last active', async () => {
     const { body } = await anna.post('/api/v1/auth/tokens').send({ name: 'laptop' }).expect(201);
     await anna.at(service.url, body.token).get('/api/v1/auth/me').expect(200);
     const [found] = (await list('--search', 'list-anna')).accounts;
@@ -107,7 +107,7 @@ describe('admin user list', () => {
 });
 
 describe('admin user show', () => {
-  it('tells what the account is, holds, and can act for it', async () => {
+  it('prints what the account is, what it holds, and what can act for it', async () => {
     const user = await service.user('shown');
     await (await user.workspace()).put('YQ', 'three').expect(201);
     await user.post('/api/v1/devices').send({ name: 'Laptop', platform: 'linux' }).expect(201);
@@ -130,7 +130,7 @@ describe('admin user show', () => {
 });
 
 describe('admin user suspend and resume', () => {
-  it('take effect on the running service, and say whether there was anything to do', async () => {
+  it('take effect on the running service, and report whether anything changed', async () => {
     const user = await service.user('hand');
     const socket = await TestSocket.join(await user.workspace(), 'laptop');
     expect(await admin('suspend', user.email)).toMatchObject({ state: 'suspended', changed: true });
@@ -164,7 +164,7 @@ describe('admin user delete', () => {
     );
   });
 
-  it('wants to be told that it is meant', async () => {
+  it('requires a confirmation', async () => {
     const user = await service.newcomer('kept');
     await expect(admin('delete', user.email)).rejects.toThrow(CommanderError);
     await user.get('/api/v1/auth/me').expect(200);

@@ -101,14 +101,14 @@ describe('admin COMMAND --dry-run', () => {
     );
   });
 
-  it.each(CHANGING)('%j changes nothing and tells what would', async (args, foreseen) => {
+  it.each(CHANGING)('%j changes nothing and prints what would change', async (args, foreseen) => {
     const rows = await checksums(service.database);
     const env = { ...beside(), INLINE_BLOB_BYTES: '0' }; // so that there is something to move
     expect(await adminReport(env, ...args, '--dry-run')).toMatchObject({ dryRun: true, ...foreseen });
     expect(changedTables(rows, await checksums(service.database))).toEqual([]);
   });
 
-  it('doctor --fix --dry-run cures nothing, says what would, and exits 1', async () => {
+  it('doctor --fix --dry-run changes nothing, prints what it would do, and exits 1', async () => {
     await query(`INSERT INTO storage_accounts (user_id, used_bytes) VALUES ($1, 5)`, [alice.id]);
     const rows = await checksums(service.database);
     const finding = { fault: 'quota drift', isFixed: false, cure: expect.stringContaining('doctor --fix') };
@@ -118,7 +118,7 @@ describe('admin COMMAND --dry-run', () => {
     expect(await told('doctor', '--fix')).toMatchObject({ found: 1, fixed: 1 });
   });
 
-  it('speaks to people', async () => {
+  it('prints sentences for people', async () => {
     const { text } = await told('kill-switch', 'read-only', '--dry-run');
     expect(text).toBe('The kill switch is off, and would be read-only.');
   });
@@ -168,7 +168,7 @@ describe('admin', () => {
     stderr.mockRestore();
   });
 
-  it('user create takes no name that is none, and says what one is', async () => {
+  it('user create refuses a malformed name, and says what a name is', async () => {
     const command = ['user', 'create', 'nameless@example.org', '--name', 'a\tb'];
     const { code, stderr } = await adminEnded(beside(), ...command);
     expect([code, stderr]).toEqual([
@@ -189,7 +189,7 @@ describe('admin', () => {
     expect(stderr).toMatch(/^Usage: admin /);
   });
 
-  it('exits 0, 1 or 2; with --json it prints one object, and what it says to people goes to stderr', async () => {
+  it('exits 0, 1 or 2; with --json it prints one object, and messages for people go to stderr', async () => {
     const ended = await Promise.all([
       admin(beside(), 'kill-switch', 'off', '--json'),
       admin(beside(), '--json', 'subscription', 'show', 'nobody@example.org'),

@@ -125,7 +125,7 @@ const DAMAGES: [string, Damage, RegExp][] = [
 
 describe('backup restore', () => {
   it.each(DAMAGES)(
-    'of a backup %s fails with one sentence and leaves the database empty',
+    'fails with one sentence and leaves the database empty for a backup %s',
     async (...fault) => {
       const [, damage, sentence] = fault;
       const copy = await copyOfBackup();
@@ -138,7 +138,7 @@ describe('backup restore', () => {
     },
   );
 
-  it('moves heads on by a million, and more for each minute since: no earlier restore has given those cursors', async () => {
+  it('moves heads on by a million, and more for each minute since: no earlier restore has used those cursors', async () => {
     const copy = await copyOfBackup();
     await rewriteManifest(copy, (manifest) => ({
       ...manifest,
@@ -150,7 +150,7 @@ describe('backup restore', () => {
     ]);
   });
 
-  it('into a database that is in use is refused, and foreseen to be', async () => {
+  it('is refused for a database in use, and the dry run predicts it', async () => {
     for (const how of [[], ['--dry-run']])
       await expect(adminReport(env, 'backup', 'restore', backup, ...how)).rejects.toMatchObject({
         name: 'OperatorError',
@@ -159,7 +159,7 @@ describe('backup restore', () => {
   });
 });
 
-describe('backup restore into a store that is still there', () => {
+describe('backup restore into an existing store', () => {
   let database: TestDatabase;
   let env: ProcessEnv & { DATA_DIR: string };
   let copy: string;
@@ -171,19 +171,19 @@ describe('backup restore into a store that is still there', () => {
   });
   afterEach(() => database.drop());
 
-  it('keeps what is whole there, whatever has become of the backup', async () => {
+  it('keeps whole blobs, whatever has become of the backup', async () => {
     await writeFile(await firstBlob(copy), 'damaged');
     await adminReport(env, 'backup', 'restore', copy);
     expect(await scrub(database, env.DATA_DIR)).toBe(HEAD);
   });
 
-  it('replaces what is not', async () => {
+  it('replaces damaged ones', async () => {
     await writeFile(fileInStore(env.DATA_DIR, await firstBlob(copy)), randomBytes(2000));
     await adminReport(env, 'backup', 'restore', copy);
     expect(await scrub(database, env.DATA_DIR)).toBe(HEAD);
   });
 
-  it('reads all of what it brings before it touches what is there', async () => {
+  it('reads everything it restores before it changes anything', async () => {
     const blob = await firstBlob(copy);
     const there = fileInStore(env.DATA_DIR, blob);
     await writeFile(there, 'in part');
@@ -197,7 +197,7 @@ describe('backup restore into a store that is still there', () => {
 });
 
 describe('backup create', () => {
-  it('into what is no directory, and cannot be one, fails with one sentence', async () => {
+  it('fails with one sentence when the target is not a directory and cannot be one', async () => {
     const [file, link] = [join(home, 'a-file'), join(home, 'a-link')];
     await writeFile(file, '');
     await symlink(join(home, 'nowhere'), link);
@@ -212,7 +212,7 @@ describe('backup create', () => {
     }
   });
 
-  it('writes through no link that somebody has put in its way', async () => {
+  it('does not write through a planted link', async () => {
     const [target, link] = [join(home, 'target'), join(home, 'link')];
     await writeFile(target, 'theirs');
     await symlink(target, link);

@@ -140,21 +140,21 @@ async function expectWhole(database: TestDatabase, env: ProcessEnv): Promise<voi
 const emptyDirectory = (): Promise<string> => mkdtemp(join(home, 'data-'));
 
 describe('a backup that is made while the service writes', () => {
-  it('is private, and says what is in it', async () => {
+  it('is private, and describes its content', async () => {
     expect(created).toMatchObject({ damaged: [], rows: { users: 1 } });
     const names = await readdir(backup);
     expect(names.sort()).toEqual(['blobs', 'blobs.list.gz', 'manifest.json', 'tables']);
     for (const name of names) expect((await stat(join(backup, name))).mode & 0o077).toBe(0);
   });
 
-  it('is verified in a database of the moment, and leaves nothing of it', async () => {
+  it('is verified in a temporary database, and leaves nothing of it', async () => {
     const scratch = await emptyDirectory();
     const verified = await admin({ ...environmentOf(service), TMPDIR: scratch }, 'backup', 'verify', backup);
     expect(verified).toMatchObject({ isWhole: true, findings: [] });
     expect(await readdir(scratch)).toEqual([]);
   });
 
-  it('is restored into an empty database and directory: every version, asset and checkpoint; devices that know more start again', async () => {
+  it('is restored into an empty database and directory: every version, asset and checkpoint; devices that are ahead start again', async () => {
     const database = await createDatabase();
     const env = { DATABASE_URL: database.url, DATA_DIR: await emptyDirectory() };
     expect(await report(env, 'backup', 'restore', backup, '--dry-run')).toMatchObject({ dryRun: true });
@@ -165,7 +165,7 @@ describe('a backup that is made while the service writes', () => {
     await database.drop();
   });
 
-  it('is refused where a service runs, though it has no socket, and changes nothing', async () => {
+  it('is refused where a service runs, although it has no socket, and changes nothing', async () => {
     const sentence = 'A service runs on this database; stop it first.\n';
     expect(await adminEnded(environmentOf(service), 'backup', 'restore', backup)).toEqual({
       ...{ code: 1, stdout: '', stderr: sentence },

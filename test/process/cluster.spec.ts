@@ -29,7 +29,7 @@ describeWithTestServers('two instances behind nginx, on one PostgreSQL and one S
 
   const admin = (...args: string[]): Promise<unknown> => adminJson(cluster.env, ...args);
 
-  it('a file is there on both at once, whatever its size', async () => {
+  it('a file is readable on both at once, whatever its size', async () => {
     const large = randomBytes(3 << 20); // streamed to the S3 server
     await workspace.put('small', 'content').expect(201);
     await workspace.put('large', large).expect(201);
@@ -40,7 +40,7 @@ describeWithTestServers('two instances behind nginx, on one PostgreSQL and one S
     }
   });
 
-  it('the live room is one: sockets on either, and through nginx, hear of a change and of each other', async () => {
+  it('the live room is shared: sockets on either, and through nginx, are told of a change and of each other', async () => {
     const sockets = await Promise.all(
       [one, two, cluster.url, cluster.url].map((url, index) =>
         TestSocket.join(workspace.as(alice.at(url)), `device-${index}`),
@@ -58,7 +58,7 @@ describeWithTestServers('two instances behind nginx, on one PostgreSQL and one S
     for (const socket of [...sockets, late]) await socket.close();
   });
 
-  it('a revoked token ends on both at once, its sockets too', async () => {
+  it('a revoked token ends on both at once, with its sockets', async () => {
     const minted = await alice.post('/api/v1/auth/tokens').send({ name: 'tool' }).expect(201);
     const tool = alice.at(cluster.url, minted.body.token);
     for (const url of [one, two]) await tool.at(url).get(workspace.path).expect(200);
@@ -87,7 +87,7 @@ describeWithTestServers('two instances behind nginx, on one PostgreSQL and one S
     await vault.read('a note.md').expect(401);
   });
 
-  it('jobs that two start at once both come right, one after the other, and leave a row each', async () => {
+  it('jobs that two start at once both succeed, one after the other, and leave a row each', async () => {
     // Who meets the run of the other is told to try again when it has ended.
     const run = async (): Promise<void> => {
       for (;;) {
@@ -119,7 +119,7 @@ describeWithTestServers('two instances behind nginx, on one PostgreSQL and one S
       await eventually(() => workspace.as(alice.at(url)).put(`after-${index}`, 'content').expect(201));
   });
 
-  it('an instance that is killed is not missed: nginx goes on with the other', async () => {
+  it('a killed instance causes no user-visible outage: nginx goes on with the other', async () => {
     const socket = await TestSocket.join(workspace.as(alice.at(two)), 'survivor');
     process.kill(cluster.instances[0]!.pid, 'SIGKILL');
     // First of all the addresses with tokens in them: whichever meets the dead one, nginx has something to write down.

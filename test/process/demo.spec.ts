@@ -40,7 +40,7 @@ describe('npm run demo', () => {
       });
     });
 
-  it('syncs a folder between two devices, and does nothing again the second time', async () => {
+  it('syncs a folder between two devices, and changes nothing the second time', async () => {
     const count = Object.keys(NOTES).length;
     const first = await demo(folder);
     expect(first.output).toContain(`${count} files, ${count} uploaded`);
@@ -54,7 +54,7 @@ describe('npm run demo', () => {
     expect(second.code).toBe(0);
   });
 
-  it('goes on where it was on the Node.js of the machine, with one change to sync', async () => {
+  it('resumes on the Node.js of the machine, with one change to sync', async () => {
     const own = join(home, 'own');
     await mkdir(own);
     await writeFile(join(own, 'kept.md'), '# A note\n');
@@ -72,7 +72,7 @@ describe('npm run demo', () => {
       expect(await readFile(join(folder, path), 'utf8')).toBe(text);
   });
 
-  it('says in a sentence what is wrong, and exits 1', async () => {
+  it('reports every error in one sentence, and exits 1', async () => {
     const { code, output } = await demo(join(home, 'no such folder'));
     expect(output).toContain('no such folder is not a folder');
     expect(code).toBe(1);

@@ -7,7 +7,7 @@ import { eventually, TestSocket, TestUser } from '../kit/index.js';
 import { startProcess } from '../kit/process.js';
 
 describe('the event bus on the embedded PostgreSQL', () => {
-  it('listens and notifies on connections of its own, and has nothing to complain about', async () => {
+  it('listens and notifies on its own connections, and logs no error', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'sync-bus-'));
     const service = await startProcess({ DATA_DIR: dataDir, LOG_LEVEL: 'warn' });
     const client = new pg.Client((await runningServerUrl(dataDir)) ?? '');

@@ -320,7 +320,7 @@ describe('the embedded PostgreSQL', () => {
     expect(service.warnings).toEqual([]);
   });
 
-  it('is closed without its password, which appears in no command line, environment or log', async () => {
+  it('is protected by its password, which appears in no command line, environment or log', async () => {
     const service = await running(freshDataDir());
     await expect(service.query('SELECT 1', { password: 'guess' })).rejects.toThrow(
       'password authentication failed',
@@ -384,7 +384,7 @@ describe('the embedded PostgreSQL', () => {
     expect(service.warnings).toEqual([]);
   });
 
-  it('runs in the process of a test too, and only for who holds the data directory', async () => {
+  it('runs in the process of a test too, and only for the holder of the data directory', async () => {
     const dataDir = freshDataDir();
     const options = {
       dataDir,
@@ -402,7 +402,7 @@ describe('the embedded PostgreSQL', () => {
     await (await lockDataDirectory(dataDir)).release();
   });
 
-  it('is not ended by signals that are meant for the service: that drains first', async () => {
+  it('ignores signals to the service: the service drains first', async () => {
     const service = await running(await usedDataDir());
     const { postmaster, shell } = service;
     const session = (pid: number) => execFileSync('ps', ['-o', 'pgid=', '-p', String(pid)]).toString();
@@ -494,7 +494,7 @@ function readable(directory: string): string[] {
 }
 
 describe('kill -9', () => {
-  it('of the service: the server shuts down by itself, and the next start finds the data', async () => {
+  it('shuts the server down when the service is killed, and the next start finds the data', async () => {
     const killed = await running(await usedDataDir());
     await note(killed, 'acknowledged');
     const { postmaster } = killed;
@@ -505,14 +505,14 @@ describe('kill -9', () => {
     expect(await notes(await running(killed.dataDir))).toEqual(['acknowledged']);
   });
 
-  it('of the service: a start in the same moment waits for the server to leave', async () => {
+  it('lets a start at the same moment wait for the server to end', async () => {
     const killed = await running(await usedDataDir());
     await note(killed, 'acknowledged');
     await killed.kill9();
     expect(await notes(await running(killed.dataDir))).toEqual(['acknowledged']);
   });
 
-  it('of the server: the supervisor says so once and restarts it', async () => {
+  it('restarts a killed server and logs it once', async () => {
     const service = await running(await usedDataDir());
     await note(service, 'acknowledged');
     const { postmaster } = service;
@@ -527,7 +527,7 @@ describe('kill -9', () => {
     expect(await service.stop()).toBe(0);
   });
 
-  it('of the server again and again: the supervisor gives up', async () => {
+  it('gives up when the server is killed again and again', async () => {
     const service = await running(await usedDataDir());
     for (let kills = 1; kills <= 6; kills++) {
       process.kill(service.postmaster, 'SIGKILL');
@@ -539,7 +539,7 @@ describe('kill -9', () => {
     expect(await service.ended).toBe(2);
   });
 
-  it("of the server's parent: the server is restarted under a new one", async () => {
+  it('restarts the server under a new parent when its parent is killed', async () => {
     const service = await running(await usedDataDir());
     await note(service, 'acknowledged');
     const { postmaster, shell } = service;
@@ -553,7 +553,7 @@ describe('kill -9', () => {
     expect(await service.stop()).toBe(0);
   });
 
-  it('of service, parent, guard and server: the next start recovers', async () => {
+  it('recovers at the next start when service, parent, guard and server are killed', async () => {
     const service = await running(await usedDataDir());
     await note(service, 'acknowledged');
     const { postmaster, shell } = service;
@@ -564,7 +564,7 @@ describe('kill -9', () => {
     expect(await notes(await running(service.dataDir))).toEqual(['acknowledged']);
   });
 
-  it('of service, parent and guard: the next start ends the server that nobody owns', async () => {
+  it('ends the orphaned server at the next start when service, parent and guard are killed', async () => {
     const service = await running(await usedDataDir());
     await note(service, 'acknowledged');
     const { postmaster, shell } = service;
@@ -579,7 +579,7 @@ describe('kill -9', () => {
     expect(await notes(next)).toEqual(['acknowledged']);
   });
 
-  describe('of a backend and then of the service', () => {
+  describe('kill -9 of a backend and then of the service', () => {
     let stories: Record<'guarded' | 'unguarded', Promise<void>>;
     /** Both take as long as the guard and the next start give a server that hangs; so they do it at the same time. */
     beforeAll(() => {
@@ -587,12 +587,12 @@ describe('kill -9', () => {
     });
     beforeEach(() => Promise.allSettled(Object.values(stories))); // what was started is ended after each test
 
-    it('the server, which hangs in its shutdown, is stopped and not waited for', () => stories.guarded);
+    it('stops a server that hangs in its shutdown', () => stories.guarded);
 
-    it('and of the guard: the next start stops the server that hangs', () => stories.unguarded);
+    it('stops a hanging server at the next start when the guard is killed as well', () => stories.unguarded);
   });
 
-  it('and its process id given to another process: the dead server does not block the next start', async () => {
+  it('does not block the next start when another process gets the process id of the dead server', async () => {
     const service = await running(await usedDataDir());
     await note(service, 'acknowledged');
     const { postmaster, shell, dataDir } = service;
@@ -634,7 +634,7 @@ describe('one data directory', () => {
     expect(await found()).toBeNull();
   });
 
-  it('that is a copy of one in use starts as after a crash, and neither it nor a command on it reaches the original', async () => {
+  it('starts as after a crash when it is the copy of one in use, and never touches the original', async () => {
     const original = await running(await usedDataDir());
     await note(original, 'acknowledged');
     const copy = freshDataDir();
@@ -669,7 +669,7 @@ describe('one data directory', () => {
     },
   );
 
-  it('is what it was, whatever PG* variables say', async () => {
+  it('is unaffected by PG* variables', async () => {
     const environment = {
       PGSSLMODE: 'require',
       PGSSLNEGOTIATION: 'direct',
@@ -695,7 +695,7 @@ describe('one data directory', () => {
   });
 
   for (const command of ['lock', 'name']) {
-    it(`goes to exactly one of 20 processes that ask at once (${command}), and on when that one is killed`, async () => {
+    it(`is taken by exactly one of 20 concurrent processes (${command}), and by another when that one is killed`, async () => {
       const dataDir = command === 'name' ? `cloudsync-test-${process.pid}` : freshDataDir();
       for (const contenders of [20, 1]) {
         const starters = Array.from({ length: contenders }, () => new Service(command, dataDir));
@@ -737,7 +737,7 @@ describe('places and users', () => {
     );
   });
 
-  it('says what to do when DATA_DIR is a file, cannot be written, or holds another version', async () => {
+  it('gives a cure when DATA_DIR is a file, cannot be written, or holds another version', async () => {
     const home = temporaryDirectory();
     writeFileSync(join(home, 'file'), '');
     expect(await refusal(serve(join(home, 'file')))).toContain('is a file or is below one; set DATA_DIR');
@@ -831,7 +831,7 @@ describe('places and users', () => {
     expect(await second.stop()).toBe(0);
   });
 
-  it('completes an installation whose scripts did not run, or does without when it cannot', async () => {
+  it('completes an installation whose scripts did not run, or works without when it cannot', async () => {
     const { dist, libraries } = installationWithoutScripts();
     chmodSync(libraries, 0o555);
     const options = { start: asOrdinaryUser, dist };
@@ -842,7 +842,7 @@ describe('places and users', () => {
     expect(readdirSync(libraries)).toContain('libpq.so.5');
   });
 
-  it('asks for DATABASE_URL where there is no package for the system', async () => {
+  it('asks for DATABASE_URL on a system without a package', async () => {
     const { dist, home } = installationWithoutScripts();
     rmSync(home, { recursive: true });
     expect(await refusal(serve(freshDataDir(), { dist }))).toContain(
@@ -881,7 +881,7 @@ function installationWithoutScripts(root = temporaryDirectory()): {
 describe("the server's messages", () => {
   const level = (line: string) => levelOf(readServerLine(line));
 
-  it('are logged when they tell of a fault of the server', () => {
+  it('are logged when they report a fault of the server', () => {
     expect(level('checkpointer|53100|PANIC:  could not write to file: No space left on device')).toBe(
       'error',
     );
@@ -893,7 +893,7 @@ describe("the server's messages", () => {
     expect(level('postgres: error while loading shared libraries')).toBe('warn');
   });
 
-  it("are not logged when they are a client's own affair or a passing state", () => {
+  it('are not logged when they concern one client or a passing state', () => {
     expect(
       level('client backend|23505|ERROR:  duplicate key value violates unique constraint'),
     ).toBeUndefined();

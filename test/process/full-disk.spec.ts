@@ -83,7 +83,7 @@ const reason = whyNoDisk();
   );
 
   it(
-    'is read and deleted from, is ready, and starts again after a crash as after a shutdown',
+    'stays readable, ready, and startable after a crash and after a shutdown',
     async () => {
       const lowest = await disk.lowestDuring(async () => {
         for (const signal of ['SIGKILL', 'SIGTERM'] as const) {

@@ -68,7 +68,7 @@ describeWithTestServers('the start command of the image, with the environment of
     rmSync(root, { recursive: true });
   });
 
-  it('starts with the packages of the image alone, is healthy, and ends with 0', async () => {
+  it('starts with the packages of the image alone, is healthy, and exits 0', async () => {
     const [command = '', ...args] = execForm(final, 'CMD');
     const service = (child = spawn(command, args, { cwd: root, env: environment }));
     let output = '';
@@ -127,7 +127,7 @@ describe('backup verify in the image', () => {
     return { code, ...printed };
   }
 
-  it('asks for --database, for there is no embedded PostgreSQL', async () => {
+  it('asks for --database, because the image has no embedded PostgreSQL', async () => {
     const { code, stderr } = await verify();
     expect(stderr).toMatch(
       /^There is no embedded PostgreSQL for this system \(.* is not installed\); name an empty database with --database URL\.\n$/,
@@ -135,7 +135,7 @@ describe('backup verify in the image', () => {
     expect(code).toBe(1);
   });
 
-  it('speaks of --database when that one cannot be used', async () => {
+  it('names --database when that one cannot be used', async () => {
     const { code, stderr } = await verify('--database', 'postgres://sync:secret@127.0.0.1:1/verify');
     expect(stderr).toBe('PostgreSQL does not answer; check that it runs and that --database points at it.\n');
     expect(code).toBe(1);

@@ -60,7 +60,7 @@ describe('the log of a process without a terminal', () => {
     expect(service.output()).not.toContain('misspelt.example.org');
   });
 
-  it('has the id of the request in every line that is written for it, however deep below', async () => {
+  it('contains the id of the request in every line that is written for it, however deep below', async () => {
     const event = eventOf('customer.subscription.updated', new Date(), {
       id: 'sub_unknown',
       object: 'subscription',
@@ -74,7 +74,7 @@ describe('the log of a process without a terminal', () => {
     });
   });
 
-  it('has the id in the line of a fault too', async () => {
+  it('contains the id in the line of a fault as well', async () => {
     await database.query('ALTER TABLE users RENAME TO users_away');
     const { headers } = await supertest(service.url)
       .post('/api/v1/auth/dev-login')
@@ -93,7 +93,7 @@ describe('the log of a process without a terminal', () => {
     });
   });
 
-  it('has no secret', async () => {
+  it('contains no secret', async () => {
     const alice = await TestUser.logIn(service.url, 'alice');
     await alice.post('/api/v1/subscription/trial');
     const workspace = await alice.workspace();

@@ -72,8 +72,8 @@ async function killBelow(table: string, rows: number, child: ChildProcess): Prom
   await ended;
 }
 
-describe('kill -9, and then once more, beside a running service:', () => {
-  it('retention, the sweep of what it has thinned, and the purge are completed by the next run', async () => {
+describe('kill -9 of a nightly run beside a running service', () => {
+  it('lets the next run complete retention, the sweep of thinned versions, and the purge', async () => {
     const workspace = await written();
     const all = FILES * VERSIONS;
     /** Each file's newest, and what the checkpoint pins: version 7 or 8 of each. */
@@ -129,7 +129,7 @@ async function deleting(workspace: TestWorkspace): Promise<ServiceProcess> {
 }
 
 describe('admin', () => {
-  it('retention run without a time does as the nightly job does, and admin jobs lists the runs', async () => {
+  it('retention run without a time does the same as the nightly job, and admin jobs lists the runs', async () => {
     const report = await admin('retention', 'run');
     expect(report).toMatchObject({ dryRun: false, failed: 0, isComplete: true, exitCode: 0 });
     expect(Math.abs((report['asOf'] as Date).getTime() - Date.now())).toBeLessThan(60_000);

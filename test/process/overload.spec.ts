@@ -73,7 +73,7 @@ const isReady = (): Promise<unknown> =>
   Promise.resolve(supertest(service.url).get('/health/ready').timeout(10_000).expect(200));
 
 describe('four times more than it can serve', () => {
-  it('is refused early when it is the database that cannot', async () => {
+  it('is refused early when the database is the bottleneck', async () => {
     const { user, path } = workspace;
     const holder = new pg.Client(database.url);
     await holder.connect();
@@ -88,7 +88,7 @@ describe('four times more than it can serve', () => {
     await eventually(isReady);
   });
 
-  it('is refused early and politely, ends nothing, loses nothing, and is over when it is over', async () => {
+  it('is refused early and politely, ends nothing, loses nothing, and stops with its cause', async () => {
     const { user, id: workspaceId } = workspace;
     const holder = new pg.Client(database.url);
     await holder.connect();
@@ -135,7 +135,7 @@ describe('two thousand connections that send a byte now and then', () => {
 });
 
 describe('large answers that nobody reads', () => {
-  it('do not fill the memory; who reads is answered', async () => {
+  it('do not fill the memory; clients that read are answered', async () => {
     const { user } = workspace;
     const large = await eventually(() => user.workspace('large')); // what was before may just be over
     for (let n = 0; n < FILES; n += AT_ONCE)

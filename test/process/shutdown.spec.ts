@@ -71,7 +71,7 @@ describe('SIGTERM', () => {
     300_000 + RUNS * 60_000,
   );
 
-  it('takes readiness first, where somebody asks for it, then the sockets, then what is under way', async () => {
+  it('drops readiness first, when it is watched, then the sockets, then requests under way', async () => {
     await start();
     const ready = (): supertest.Test => supertest(service.url).get('/health/ready');
     await ready().expect(200);
@@ -89,7 +89,7 @@ describe('SIGTERM', () => {
     expect(await ended).toEqual(ENDED_WELL);
   });
 
-  it('waits no longer than it says for an upload that never ends, and exits 0 all the same', async () => {
+  it('waits no longer than announced for an upload that never ends, and exits 0', async () => {
     await start();
     const socket = unfinishedUpload(service.url, workspace, 'bmV2ZXI');
     const answer = received(socket);
@@ -98,7 +98,7 @@ describe('SIGTERM', () => {
     expect(String(await answer)).toBe('');
   });
 
-  it('may come again, and SIGINT too, without cutting anything off', async () => {
+  it('may be repeated, also as SIGINT, without cutting anything off', async () => {
     await start();
     const finish = await halfAnUpload(database, workspace, 'dHdpY2U');
     const ended = service.end('SIGTERM');

@@ -235,7 +235,7 @@ describe('a start that succeeds', () => {
     await endDuringUpload(service);
   });
 
-  it('on its own database takes .env with a byte order mark and lets PG* variables have no say, nor in a command beside it', async () => {
+  it('takes .env with a byte order mark on its own database and ignores PG* variables, as does a command beside it', async () => {
     const pg = { PGSSLMODE: 'require', PGOPTIONS: '-c search_path=nowhere', PGSSLNEGOTIATION: 'direct' };
     const env = { DATA_DIR: await mkdtemp(join(dataDir, 'embedded-')), ...pg, PGREPLICATION: 'true' };
     await writeFile(join(env.DATA_DIR, '.env'), '\uFEFFSIGNUP_ENABLED=false\r\nAPP_NAME=first\r\n');
@@ -251,7 +251,7 @@ describe('a start that succeeds', () => {
     expect(await service.end('SIGTERM')).toEqual({ code: 0, signal: null });
   });
 
-  it('names addresses that answer', async () => {
+  it('prints addresses that answer', async () => {
     const service = await startProcess({ DATA_DIR: dataDir, DATABASE_URL: database.url, HOST: '0.0.0.0' });
     const here = `http://localhost:${new URL(service.url).port}`;
     const output = service.output();
@@ -265,7 +265,7 @@ describe('a start that succeeds', () => {
     await service.end('SIGTERM');
   });
 
-  it('from its bundle is what the sources say: names of classes in the API document, files of pages', async () => {
+  it('runs the sources from its bundle: names of classes in the API document, files of pages', async () => {
     const service = await startProcess({ DATA_DIR: dataDir, DATABASE_URL: database.url });
     const { text } = await supertest(service.url).get('/openapi.json').expect(200);
     expect(JSON.parse(text)).toEqual(JSON.parse(documentText()));
@@ -279,7 +279,7 @@ describe('a start that succeeds', () => {
     await service.end('SIGTERM');
   });
 
-  it('keeps its secrets: a token survives a restart, and all that it makes is for the owner alone', async () => {
+  it('keeps its secrets: a token survives a restart, and all of its files are private to the owner', async () => {
     const own = await createDatabase();
     const env = { DATA_DIR: await mkdtemp(join(dataDir, 'own-')), DATABASE_URL: own.url };
     const before = await startService({ env });
@@ -322,7 +322,7 @@ describe('a start that succeeds', () => {
     await own.drop();
   });
 
-  it('by npm ends when npm is told to, and npm with it', async () => {
+  it('ends with npm when npm is told to end', async () => {
     const service = await startProcess({ DATA_DIR: dataDir, DATABASE_URL: database.url }, NPM_START);
     await supertest(service.url).get('/health').expect(200);
     expect(await service.end('SIGTERM')).toEqual({ code: 0, signal: null });

@@ -50,7 +50,7 @@ describe('npm run admin -- vapid generate', () => {
     expect(pairs[0]?.VAPID_PRIVATE_KEY).not.toBe(pairs[1]?.VAPID_PRIVATE_KEY);
   });
 
-  it('exits 2 for a subject that is no address', async () => {
+  it('exits 2 for a malformed subject', async () => {
     expect((await adminEnded(env(), 'vapid', 'generate', '--subject', 'me')).code).toBe(2);
   });
 });

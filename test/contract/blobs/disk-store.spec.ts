@@ -92,7 +92,7 @@ class Syncs {
 }
 
 describe('the names that an upload needs are durable before it is acknowledged', () => {
-  it('the root, all that was made above it, and what lies directly above DATA_DIR', async () => {
+  it('including the root, the directories made above it, and the entry directly above DATA_DIR', async () => {
     await Syncs.watch(async ({ done }) => {
       const dataDir = join(home, 'new', 'data');
       await DiskBlobStore.open(join(dataDir, 'blobs'));
@@ -104,7 +104,7 @@ describe('the names that an upload needs are durable before it is acknowledged',
     });
   });
 
-  it('directories that a crash or another instance has left unsynced', async () => {
+  it('including directories that a crash or another instance has left unsynced', async () => {
     const root = join(home, randomUUID());
     const store = await DiskBlobStore.open(root);
     const key = keyIn();
@@ -116,7 +116,7 @@ describe('the names that an upload needs are durable before it is acknowledged',
     });
   });
 
-  it('directories that another upload has just made: both await one sync', async () => {
+  it('including directories that another upload has just made: both await one sync', async () => {
     const root = join(home, randomUUID());
     const store = await DiskBlobStore.open(root);
     const one = keyIn();
@@ -141,7 +141,7 @@ describe('the names that an upload needs are durable before it is acknowledged',
     });
   });
 
-  it('directories that were removed and made again', async () => {
+  it('including directories that were removed and made again', async () => {
     const root = join(home, randomUUID());
     const store = await DiskBlobStore.open(root);
     const key = keyIn();
@@ -177,7 +177,7 @@ describe('opening', () => {
   });
 });
 
-describe('another directory in the place of the one that was opened, as when its file system is unmounted', () => {
+describe('another directory in the place of the opened one, as after an unmount', () => {
   let root: string;
   let store: DiskBlobStore;
   let kept: Key;
@@ -200,7 +200,7 @@ describe('another directory in the place of the one that was opened, as when its
 
   const expectUntouched = async (): Promise<void> => expect(await readdir(root)).toEqual([]);
 
-  it('takes nothing and has lost nothing; once it is back, all goes on', async () => {
+  it('accepts nothing and loses nothing; the store goes on once its own directory is back', async () => {
     await unmount();
     const { key } = keyIn();
     await expect(store.put(key, chunksOf(Buffer.from('x')))).rejects.toBeInstanceOf(StoreUnavailable);
@@ -212,7 +212,7 @@ describe('another directory in the place of the one that was opened, as when its
     expect(await buffer(await store.read(kept.key, 4))).toEqual(Buffer.from('kept'));
   });
 
-  it('is not made when there is none', async () => {
+  it('is not created when there is none', async () => {
     await rename(root, `${root}-away`);
     const put = store.put(keyIn().key, chunksOf(Buffer.from('x')));
     await expect(put).rejects.toBeInstanceOf(StoreUnavailable);
@@ -220,7 +220,7 @@ describe('another directory in the place of the one that was opened, as when its
     await mount();
   });
 
-  it('is found out before an upload that it has cut in two is acknowledged', async () => {
+  it('is noticed before an upload across the change is acknowledged', async () => {
     const key = keyIn();
     await Syncs.watch(async (syncs) => {
       const directory = dirname(pathIn(root, key));
@@ -261,14 +261,14 @@ describe('reading', () => {
     expect((await buffer(await store.read(key.key, content.length, range))).equals(expected)).toBe(true);
   });
 
-  it('yields nothing of an empty blob', async () => {
+  it('yields nothing for an empty blob', async () => {
     const empty = keyIn();
     await store.put(empty.key, chunksOf(Buffer.alloc(0)));
     expect(await buffer(await store.read(empty.key, 0))).toHaveLength(0);
   });
 
   it.each([0, 299_999, 300_001])(
-    'of %d bytes where the row has 300,000 is BlobMissing at once',
+    'is BlobMissing at once for %d bytes where the row has 300,000',
     async (size) => {
       await truncate(pathIn(root, key), size);
       await expect(store.read(key.key, content.length)).rejects.toThrow(BlobMissing);
@@ -351,7 +351,7 @@ describe('the service', () => {
       expect(service.logged()).toContain(blob!.key);
     });
 
-    it('ends the connection when it becomes so during a download', async () => {
+    it('ends the connection when the blob becomes so during a download', async () => {
       const notes = await workspace();
       const size = 64 * 1024 * 1024; // more than the sockets' buffers take
       await notes.put('YQ', Buffer.alloc(size)).expect(201);
@@ -390,7 +390,7 @@ describe('the service', () => {
       },
     );
 
-    it('ends the connection when that shows in mid-way, and says so in the log', async () => {
+    it('ends the connection when the fault shows during a download, and logs it', async () => {
       const lines = service.logged().length;
       const { read } = reading;
       let reads = 0;
@@ -471,7 +471,7 @@ describe('the service', () => {
   describe('sweeping', () => {
     const sweep = (): Promise<number> => service.app.get(BlobSweeper).sweep(service.clock.now());
 
-    it('passes over a blob that cannot be removed, keeps its row, and takes it up again next time', async () => {
+    it('skips a blob that cannot be removed, keeps its row, and retries it next time', async () => {
       const notes = await workspace();
       const [first, second, third] = await dying(notes, 3);
       const cure = await makeStuck(first!);

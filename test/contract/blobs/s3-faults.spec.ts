@@ -99,7 +99,7 @@ describeWithTestServers('the S3 store behind a network that fails', () => {
   ];
 
   describe('an upload of one request', () => {
-    it.each(LOST)('%s: its outcome is unknown, and nothing is assumed', async (_, fault) => {
+    it.each(LOST)('has an unknown outcome, and nothing is assumed: %s', async (_, fault) => {
       const key = newKey();
       proxy.set(always(isPut, fault));
       const sent = proxy.requests.length;
@@ -111,7 +111,7 @@ describeWithTestServers('the S3 store behind a network that fails', () => {
       else expect(await direct.sizeOf(key)).toBeUndefined();
     });
 
-    it('late, but within its time: stored', async () => {
+    it('succeeds late, but within its time', async () => {
       proxy.set(always(() => true, { kind: 'delay', ms: 50 }));
       expect(await outcomeOf(newKey(), SMALL)).toBe('stored');
     });
@@ -129,7 +129,7 @@ describeWithTestServers('the S3 store behind a network that fails', () => {
       expect(error).not.toBeInstanceOf(OutcomeUnknown);
     });
 
-    it('nobody there: certainly not stored', async () => {
+    it('is certainly not stored when the server is unreachable', async () => {
       const gone = await FaultProxy.before(s3.endpoint);
       const { store: lost } = await s3UnderTest(gone.url);
       await gone.close();
@@ -152,7 +152,7 @@ describeWithTestServers('the S3 store behind a network that fails', () => {
       expect(await direct.sizeOf(key)).toBeUndefined();
     });
 
-    it('stored, but nobody can say so: its outcome is unknown', async () => {
+    it('has an unknown outcome when it is stored and nobody can say so', async () => {
       const key = newKey();
       proxy.set((request) => (isPut(request) ? undefined : { kind: 'reset' }));
       expect(await outcomeOf(key, SMALL)).toBeInstanceOf(OutcomeUnknown);
@@ -167,7 +167,7 @@ describeWithTestServers('the S3 store behind a network that fails', () => {
       ['its start', isStart],
       ['a part', isPart],
     ])('%s', (__, is) => {
-      it.each(LOST.slice(0, -1))('%s: is sent again', async (_, fault) => {
+      it.each(LOST.slice(0, -1))('repeats a failed part: %s', async (_, fault) => {
         const key = newKey();
         proxy.set(first(is, fault));
         expect(await outcomeOf(key, LARGE)).toBe('stored');
@@ -175,25 +175,28 @@ describeWithTestServers('the S3 store behind a network that fails', () => {
         await eventually(drafts);
       });
 
-      it.each(LOST)('%s each time: certainly not stored, and no part is left', async (_, fault) => {
-        const key = newKey();
-        proxy.set(always(is, fault));
-        const error = await outcomeOf(key, LARGE);
-        expect(error).toBeInstanceOf(StoreUnavailable);
-        expect(error).not.toBeInstanceOf(OutcomeUnknown);
-        expect(await direct.sizeOf(key)).toBeUndefined();
-        if (is === isPart && fault.kind !== 'late') expect(await drafts()).toBe(0);
-        else await drafts();
-      });
+      it.each(LOST)(
+        'is certainly not stored, and leaves no part, when every try fails: %s',
+        async (_, fault) => {
+          const key = newKey();
+          proxy.set(always(is, fault));
+          const error = await outcomeOf(key, LARGE);
+          expect(error).toBeInstanceOf(StoreUnavailable);
+          expect(error).not.toBeInstanceOf(OutcomeUnknown);
+          expect(await direct.sizeOf(key)).toBeUndefined();
+          if (is === isPart && fault.kind !== 'late') expect(await drafts()).toBe(0);
+          else await drafts();
+        },
+      );
     });
 
-    it('a part that is stored as something else: found out', async () => {
+    it('detects a part that is stored as something else', async () => {
       proxy.set(first(isPart, { kind: 'swallow', etag: md5('other') }));
       expect(await outcomeOf(newKey(), LARGE)).toBeInstanceOf(StoreUnavailable);
       expect(await drafts()).toBe(0);
     });
 
-    it('a part that is said to be stored and is not: not put together', async () => {
+    it('is not completed when a part that is reported as stored is missing', async () => {
       const key = newKey();
       proxy.set(first(isPart, { kind: 'swallow', etag: md5(LARGE.subarray(0, 5 * MIB)) }));
       expect(await outcomeOf(key, LARGE)).toBeInstanceOf(StoreUnavailable);
@@ -201,7 +204,7 @@ describeWithTestServers('the S3 store behind a network that fails', () => {
       expect(await drafts()).toBe(0);
     });
 
-    it.each(LOST)('the last request %s: its outcome is unknown', async (_, fault) => {
+    it.each(LOST)('has an unknown outcome when the last request fails: %s', async (_, fault) => {
       const key = newKey();
       proxy.set(always(isComplete, fault));
       expect(await outcomeOf(key, LARGE)).toBeInstanceOf(OutcomeUnknown);
@@ -210,7 +213,7 @@ describeWithTestServers('the S3 store behind a network that fails', () => {
       expect(await drafts()).toBe(fault.kind === 'late' || fault.kind === 'cut after sending' ? 0 : 1);
     });
 
-    it('that can be neither finished nor given up leaves its parts for the sweeper, while they are fresh', async () => {
+    it('leaves its parts for the sweeper when it can be neither finished nor given up, while they are fresh', async () => {
       proxy.set((request) => (isComplete(request) || isAbort(request) ? { kind: 'reset' } : undefined));
       expect(await outcomeOf(newKey(), LARGE)).toBeInstanceOf(OutcomeUnknown);
       expect(await direct.clearDrafts(new Date(Date.now() - 60_000))).toBe(0);
@@ -238,34 +241,37 @@ describeWithTestServers('the S3 store behind a network that fails', () => {
       ['silent in the middle', { kind: 'stall' }],
     ];
 
-    it.each(BREAKS)('%s: goes on where it stopped', async (_, fault) => {
+    it.each(BREAKS)('goes on where it stopped: %s', async (_, fault) => {
       proxy.set(first(isGet, fault));
       const range = { start: 100, end: LARGE.length - 101 };
       const body = await buffer(await store.read(key, LARGE.length, range));
       expect(body.equals(LARGE.subarray(100, LARGE.length - 100))).toBe(true);
     });
 
-    it.each(BREAKS)('%s each time: ends in an error, and not as if it were whole', async (_, fault) => {
-      const rest = always(isGet, fault);
-      proxy.set(rest);
-      const whole = store.read(key, LARGE.length).then((stream) => buffer(stream));
-      if (['truncated', 'half-closed', 'silent in the middle'].includes(_)) {
-        // Each answer brings half of what is missing; there is always some of it missing.
-        let first = true;
-        proxy.set((request) =>
-          first ? ((first = false), fault) : isGet(request) ? { kind: 'reset' } : undefined,
-        );
-      }
-      await expect(whole).rejects.toThrow(StoreUnavailable);
-    });
+    it.each(BREAKS)(
+      'ends in an error when every try fails, and not as if it were whole: %s',
+      async (_, fault) => {
+        const rest = always(isGet, fault);
+        proxy.set(rest);
+        const whole = store.read(key, LARGE.length).then((stream) => buffer(stream));
+        if (['truncated', 'half-closed', 'silent in the middle'].includes(_)) {
+          // Each answer brings half of what is missing; there is always some of it missing.
+          let first = true;
+          proxy.set((request) =>
+            first ? ((first = false), fault) : isGet(request) ? { kind: 'reset' } : undefined,
+          );
+        }
+        await expect(whole).rejects.toThrow(StoreUnavailable);
+      },
+    );
 
-    it('of which no answer brings a byte: ends as any other fault of the store', async () => {
+    it('ends as any other fault of the store when no answer brings a byte', async () => {
       proxy.set(always(isGet, { kind: 'truncate', share: 0 }));
       const whole = store.read(key, LARGE.length).then((stream) => buffer(stream));
       await expect(whole).rejects.toThrow(StoreUnavailable);
     });
 
-    it('of an object that has become another one meanwhile: fails', async () => {
+    it('fails when the object is replaced meanwhile', async () => {
       const changed = newKey();
       await direct.put(changed, chunksOf(LARGE));
       proxy.set(first(isGet, { kind: 'truncate' }));
@@ -274,7 +280,7 @@ describeWithTestServers('the S3 store behind a network that fails', () => {
       await expect(buffer(stream)).rejects.toThrow(BlobMissing);
     });
 
-    it('whose answer has another length than was asked for: fails at once', async () => {
+    it('fails at once when the answer has another length than was asked for', async () => {
       proxy.set(always(isGet, { kind: 'lie', headers: { 'content-range': `bytes 0-99/${LARGE.length}` } }));
       await expect(store.read(key, LARGE.length)).rejects.toThrow(BlobMissing);
     });
@@ -301,7 +307,7 @@ describeWithTestServers('the S3 store behind a network that fails', () => {
     );
   });
 
-  it('closes a download at once whose reader gives up while the store is silent, and asks for no more of it', async () => {
+  it('closes a download at once when its reader gives up while the store is silent, and asks for no more', async () => {
     const key = newKey();
     await direct.put(key, chunksOf(LARGE));
     store.connection.limits.idleMs = 3_600_000;
@@ -320,7 +326,7 @@ describeWithTestServers('the S3 store behind a network that fails', () => {
     expect(proxy.requests.length).toBe(asked);
   });
 
-  it('nor waits for the store, or asks it again, when the reader gives up while it is asked for the rest', async () => {
+  it('neither waits for the store nor asks it again when the reader of a download gives up during the next request', async () => {
     const key = newKey();
     await direct.put(key, chunksOf(LARGE));
     Object.assign(store.connection.limits, { idleMs: 3_600_000, callMs: 3_600_000 });
@@ -339,7 +345,7 @@ describeWithTestServers('the S3 store behind a network that fails', () => {
     expect(gets).toBe(2);
   });
 
-  it('asks twice for what may be asked twice', async () => {
+  it('the client repeats requests that may be repeated', async () => {
     const key = newKey();
     await direct.put(key, chunksOf(SMALL));
     for (const [, fault] of LOST.filter(([, { kind }]) => kind !== 'truncate request')) {
@@ -352,7 +358,7 @@ describeWithTestServers('the S3 store behind a network that fails', () => {
     }
   });
 
-  it('deletes once: what may still be on its way must not be thought to be over', async () => {
+  it('the client deletes once: a request under way must not be taken for ended', async () => {
     const key = newKey();
     await direct.put(key, chunksOf(SMALL));
     proxy.set(first(() => true, { kind: 'reset' }));
@@ -363,12 +369,12 @@ describeWithTestServers('the S3 store behind a network that fails', () => {
     expect(await direct.sizeOf(key)).toBeUndefined();
   });
 
-  it('gives up after less than half a minute by its own limits, whatever happens', () => {
+  it('the client gives up after less than half a minute by its own limits, whatever happens', () => {
     const { connectMs, idleMs, callMs, cleanUpMs } = direct.connection.limits;
     expect(Math.max(connectMs, idleMs, callMs) + cleanUpMs).toBeLessThan(30_000);
   });
 
-  it('says nothing of credentials in its errors', async () => {
+  it('the client reveals no credentials in its errors', async () => {
     const wrong = new S3Connection({ ...s3, bucket: direct.connection.bucket, secretKey: 'another-secret' });
     const error = await wrong
       .call((client) => client.listObjectsV2Query(wrong.bucket, '', '', '', 1, ''))

@@ -55,19 +55,19 @@ describeWithTestServers('opening an S3 store', () => {
     expect(await registered()).toEqual([{ id: await idIn(bucket) }]);
   });
 
-  it('instances that start at once agree', async () => {
+  it('lets instances that start at once agree', async () => {
     await Promise.all([open(), open(), open(), open()]);
     expect(await registered()).toEqual([{ id: await idIn(bucket) }]);
   });
 
-  it('goes on after a start that has died between database and bucket', async () => {
+  it('goes on after a start that died between database and bucket', async () => {
     const id = randomUUID();
     await service.database.query(`INSERT INTO blob_stores (location, id) VALUES ('s3', $1)`, [id]);
     await open();
     expect(await idIn(bucket)).toBe(id);
   });
 
-  it('refuses the bucket of another database, also when both are new to this one', async () => {
+  it('refuses the bucket of another database, including when both are new to this one', async () => {
     await client.makeBucket(bucket);
     await client.putObject(bucket, 'store-id', randomUUID());
     for (const known of [false, true]) {
@@ -132,7 +132,7 @@ describeWithTestServers('opening an S3 store', () => {
     await proxy.close();
   });
 
-  it('finds out whether the hashes that the store answers with are MD5', async () => {
+  it('finds out whether the hashes of the store are MD5', async () => {
     const proxy = await FaultProxy.before(s3.endpoint);
     proxy.set(({ method }) =>
       method === 'PUT' ? { kind: 'lie', headers: { etag: '"none-of-it"' } } : undefined,

@@ -41,7 +41,7 @@ function conformance(open: () => Promise<StoreUnderTest>): void {
     expect(await store.sizeOf(key)).toBe(size);
   });
 
-  it('takes in and gives out 100 MiB as a stream', async () => {
+  it('stores and returns 100 MiB as a stream', async () => {
     const block = randomBytes(MIB);
     const [sent, came] = [createHash('sha256'), createHash('sha256')];
     const key = newKey();
@@ -59,7 +59,7 @@ function conformance(open: () => Promise<StoreUnderTest>): void {
     await store.delete(key);
   });
 
-  it('gives exactly the range that is asked for', async () => {
+  it('returns exactly the requested range', async () => {
     const bytes = randomBytes(12 * MIB);
     const key = await put(bytes);
     for (const [start, end] of [
@@ -74,7 +74,7 @@ function conformance(open: () => Promise<StoreUnderTest>): void {
     }
   });
 
-  it('says of a key without bytes that they are missing, and deletes it without complaint', async () => {
+  it('reports a key without bytes as missing, and deletes it without an error', async () => {
     const key = newKey();
     await expect(store.read(key, 10)).rejects.toThrow(BlobMissing);
     await expect(store.read(key, 0)).rejects.toThrow(BlobMissing);
@@ -83,7 +83,7 @@ function conformance(open: () => Promise<StoreUnderTest>): void {
     await store.delete(key);
   });
 
-  it('says so too of bytes that are more or fewer than the row has', async () => {
+  it('reports the same for more or fewer bytes than the row has', async () => {
     const key = newKey();
     await under.plant(key, randomBytes(1000));
     for (const size of [0, 999, 1001, 2000]) await expect(store.read(key, size)).rejects.toThrow(BlobMissing);
@@ -105,7 +105,7 @@ function conformance(open: () => Promise<StoreUnderTest>): void {
     expect(await store.clearDrafts(new Date(Date.now() + 60_000))).toBe(0);
   });
 
-  it('takes many at once', async () => {
+  it('stores many at once', async () => {
     const bodies = Array.from({ length: 24 }, (_, n) => randomBytes(n % 6 === 0 ? 6 * MIB : 50_000 + n));
     const keys = await Promise.all(bodies.map((body) => put(body)));
     const found = await Promise.all(keys.map((key, n) => read(key, bodies[n]!.length)));
@@ -128,7 +128,7 @@ function conformance(open: () => Promise<StoreUnderTest>): void {
     expect(await listed(store, one)).toEqual(new Map(sizes.slice(1, 2)));
   });
 
-  it('says when each was written', async () => {
+  it('reports when each was written', async () => {
     const key = await put(randomBytes(10));
     for await (const page of store.list(key.slice(0, 36)))
       for (const { modifiedAt } of page)

@@ -125,7 +125,7 @@ async function prepared(route: Route, credential: Credential): Promise<{ target:
 }
 
 describe(`the access matrix: ${CELLS} cells, ${ROUTES.length} routes by ${CREDENTIALS.length} credentials by ${FORMS.length} forms`, () => {
-  it('forges tokens that have no fault but the one they are named for', async () => {
+  it('uses forged tokens with exactly the fault in their name', async () => {
     const me = { method: 'GET', path: '/api/v1/auth/me' };
     expect((await send(scene.service.url, me, {}, await faultless(scene))).status).toBe(200);
   });
@@ -164,7 +164,7 @@ describe('a method that a path does not have', () => {
     ]);
   });
 
-  it('is not reached by a header or a parameter that names another one', async () => {
+  it('cannot be reached by a header or a parameter that names another one', async () => {
     const { target, user } = scene.owner;
     const spelling = { method: 'POST', path: `/api/v1/workspaces/${target.workspaceId}` };
     const headers = {
@@ -178,10 +178,10 @@ describe('a method that a path does not have', () => {
   });
 });
 
-describe('a workspace that is not the caller’s', () => {
+describe('a workspace of another user', () => {
   const routes = ROUTES.filter(({ ownsWorkspace, namesWorkspace }) => ownsWorkspace || namesWorkspace);
 
-  it.each(routes)('cannot be told from one that does not exist: $method $path', async (route) => {
+  it.each(routes)('is answered like one that does not exist: $method $path', async (route) => {
     const { owner, stranger, service } = scene;
     const deletedId = await bareWorkspace(service, stranger.user.id);
     await stranger.user.delete(`/api/v1/workspaces/${deletedId}`).expect(200);
@@ -200,7 +200,7 @@ describe('a workspace that is not the caller’s', () => {
     expect(new Set(Object.values(answers))).toEqual(new Set(['404 {"error":"workspace not found"}']));
   });
 
-  it.each(routes)('nor can one that the token is not bound to: $method $path', async (route) => {
+  it.each(routes)('is answered the same to a token of another workspace: $method $path', async (route) => {
     const { owner } = scene;
     const bound = CREDENTIALS.find(({ name }) => name === 'a full PAT bound elsewhere')!;
     const ids = { 'their own': owner.target.workspaceId, 'never there': randomUUID() };
@@ -231,7 +231,7 @@ describe('a workspace that is not the caller’s', () => {
   }
 });
 
-describe('a thing of another workspace or another user', () => {
+describe('an item of another workspace or another user', () => {
   const VARIED = [
     'encryptedPath',
     'versionedPath',
@@ -246,7 +246,7 @@ describe('a thing of another workspace or another user', () => {
       method !== 'PUT' && !isIdempotent && (ownsItem || (ownsWorkspace && /:(?!id\b)/.test(path))),
   );
 
-  it.each(routes)('cannot be told from one that does not exist: $method $path', async (route) => {
+  it.each(routes)('is answered like one that does not exist: $method $path', async (route) => {
     const { owner, stranger } = scene;
     const { workspaceId } = stranger.target;
     const absent = absentTarget();

@@ -117,12 +117,12 @@ async function expectNothingSmuggled(request: () => Promise<void>): Promise<void
 
 const shapeOf = (body: string): string[] => Object.keys(JSON.parse(body) as object).sort();
 
-describe('keys that a route does not offer change nothing in a body', () => {
+describe('unknown keys in a body change nothing', () => {
   const routes = ROUTES.filter(
     ({ method, isPage }) => !isPage && ['POST', 'PATCH', 'DELETE'].includes(method),
   );
 
-  it.each(routes)('of $method $path', async (route) => {
+  it.each(routes)('at $method $path', async (route) => {
     const { service, stranger } = scene;
     const ask = async (change: (example: Example) => Example): Promise<{ status: number; body: string }> => {
       const target = await targetFor(service, stranger, route.uses);
@@ -143,10 +143,10 @@ describe('keys that a route does not offer change nothing in a body', () => {
   });
 });
 
-describe('parameters that a route does not offer change nothing in a query', () => {
+describe('unknown parameters in a query change nothing', () => {
   const routes = ROUTES.filter(({ method, isPage }) => !isPage && method === 'GET');
 
-  it.each(routes)('of $method $path', async (route) => {
+  it.each(routes)('at $method $path', async (route) => {
     const { service, stranger, owner } = scene;
     const example = route.example?.(stranger.target) ?? {};
     const spelling = { method: 'GET', path: pathTo(route, example, stranger.target) };
@@ -186,7 +186,7 @@ describe('the identity handler', () => {
   /** A picture is offered. */
   const extra = (): Record<string, unknown> => ({ ...smuggled(), image: undefined });
 
-  it('makes an account with an id, times and a state of its own', async () => {
+  it('makes an account with its own id, times and state', async () => {
     const email = 'signed-up@example.org';
     await expectNothingSmuggled(async () => {
       await post('sign-up/email', { ...extra(), email, name: 'Signed up', password: PASSWORD }).expect(200);

@@ -37,7 +37,7 @@ describe('the route table of the contract', () => {
     expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
   });
 
-  it('is what the router serves: no route is missing, none is there beside it', () => {
+  it('matches the router: no route is missing, none is extra', () => {
     const mounts = new Set(ROUTES.filter(({ method }) => method === 'ALL').map(({ path }) => path));
     const served = entries.map(({ method, path }) =>
       mounts.has(path) ? `ALL ${path}` : `${method} ${path}`,
@@ -46,11 +46,11 @@ describe('the route table of the contract', () => {
     expect([...new Set(served)].sort()).toEqual(promised.sort());
   });
 
-  it('is what the handlers declare: bearer, scopes, subscription, ownership, binding, limit', () => {
+  it('matches the declarations of the handlers: bearer, scopes, subscription, ownership, binding, limit', () => {
     expect(byName(declaredPolicies(service.app))).toEqual(byName(ROUTES.map(policyOf)));
   });
 
-  it('names tables that there are', async () => {
+  it('names tables that exist', async () => {
     const tables = await service.database.query<{ name: string }>(
       `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'`,
     );
