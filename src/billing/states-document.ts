@@ -54,7 +54,7 @@ function diagram(): string {
   return ['```mermaid', 'stateDiagram-v2', '  [*] --> free', ...lines, '```', ''].join('\n');
 }
 
-/** One arrow from `any` instead of six that lead to the same place. */
+/** One arrow from `any` instead of six to the same status. */
 function edgesOf(cause: Cause): [from: string, to: SubscriptionStatus][] {
   const edges = Object.entries(TRANSITIONS[cause]);
   const [first] = edges;
