@@ -42,7 +42,7 @@ export class IdentityClient {
     const answer = await this.identity.handler(request);
     const isBroken = body === undefined ? !answer.ok : answer.status >= 500;
     if (isBroken)
-      throw new Error(`the identity handler answers ${answer.status} to ${action.replace(/\?.*/, '')}`);
+      throw new Error(`the identity handler answered ${answer.status} to ${action.replace(/\?.*/, '')}`);
     return { body: (await answer.json()) as Body, cookies: answer.headers.getSetCookie() };
   }
 }

@@ -58,6 +58,6 @@ export class PatVerifier {
   private async noteUse({ id, lastUsedAt }: PatRow, now: Date): Promise<void> {
     const due = new Date(now.getTime() - NOTE_USE_EVERY_MS);
     if (lastUsedAt && lastUsedAt > due) return;
-    await this.log.bestEffort('note the use of a token', () => this.database.run(noteUse, [id, now, due]));
+    await this.log.bestEffort('record the use of a token', () => this.database.run(noteUse, [id, now, due]));
   }
 }

@@ -54,7 +54,7 @@ export class SignInPasswords {
   readonly hash = async (password: string): Promise<string> => {
     const request = current();
     if (request.prepared?.password === password) return request.prepared.hash;
-    if (!request.isSignIn) throw new Error('the hash of a new password is made before its transaction');
+    if (!request.isSignIn) throw new Error('the hash of a new password must be made before the transaction');
     request.isWrong = true;
     await this.hasher.refuse(password, request.ip);
     return ''; // the library does not use it
@@ -109,7 +109,7 @@ export class SignInPasswords {
 
 function current(): IdentityRequest {
   const request = identityRequests.getStore();
-  if (!request) throw new Error('passwords are handled in requests of the identity handler alone');
+  if (!request) throw new Error('passwords can only be handled in a request of the identity handler');
   return request;
 }
 

@@ -91,7 +91,7 @@ export class WrongPasswords {
     if (counted.length === 0) throw new TooManyRequests(await this.secondsUntilFree(id, anHourAgo));
     // A failure here must not change an answer that is already decided: one counted attempt too many does no harm.
     return async () => {
-      await this.log.bestEffort('take back a try at a password', () =>
+      await this.log.bestEffort('undo the count of a wrong password', () =>
         this.database.run(countStatements.takeBack, [id, now]),
       );
     };

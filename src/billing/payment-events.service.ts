@@ -26,7 +26,7 @@ export class PaymentEvents {
   ) {
     this.results = metrics.counter(
       'cloud_sync_payment_events_total',
-      'Payment events that were believed, by what they did',
+      'Verified payment events, by outcome',
       ['outcome'],
     );
   }

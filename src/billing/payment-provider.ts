@@ -26,7 +26,7 @@ export class ProviderRefusal extends Error {
   readonly isOutage: boolean;
 
   constructor(status: number | undefined) {
-    super(`the payment provider answers ${status ?? 'nothing'}`);
+    super(`the payment provider answered ${status ?? 'nothing'}`);
     this.isOutage = status === undefined || status >= 500 || OUTAGES.has(status);
   }
 }
@@ -116,7 +116,7 @@ export class PaymentProvider {
 
   /** The only text needed from an answer. Any failure counts as a fault of the provider. */
   private async ask(what: string, request: () => Promise<unknown>): Promise<string> {
-    let fault: Partial<Stripe.errors.StripeError> & Partial<Error> = { name: 'an unusable answer' };
+    let fault: Partial<Stripe.errors.StripeError> & Partial<Error> = { name: 'unusable answer' };
     try {
       const answer = await request();
       if (typeof answer === 'string' && USABLE.test(answer)) return answer;

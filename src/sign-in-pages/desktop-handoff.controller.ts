@@ -12,7 +12,7 @@ import { Handoff } from './handoff.service.js';
 import { openAppPage } from './open-app-page.js';
 import { Targets } from './targets.js';
 
-/** Signs the desktop app in: the browser is sent to it by a deep link. */
+/** Signs the desktop app in: a deep link leads from the browser to the app. */
 @Controller('auth/desktop-handoff')
 @Documented(DESKTOP_HANDOFF_DOCS)
 @Public('the page has its own session, cookie, origin and form checks')

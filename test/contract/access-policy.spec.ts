@@ -109,7 +109,7 @@ describe('what a route for bearers is to tokens that are bound to a workspace', 
 
   it('is not said by one handler: the boot stops and names it', async () => {
     await expect(boot(Clear, Unclear)).rejects.toThrow(
-      'Routes that do not say what they are to tokens bound to a workspace: Unclear.everything',
+      'Routes that do not declare how they treat tokens bound to a workspace: Unclear.everything',
     );
   });
 });

@@ -28,7 +28,7 @@ export class RouteAccessCheck implements OnApplicationBootstrap {
     const unclear = handlers.filter(isUnclear);
     if (unclear.length > 0)
       throw new Error(
-        `Routes that do not say what they are to tokens bound to a workspace: ${namesOf(unclear)}`,
+        `Routes that do not declare how they treat tokens bound to a workspace: ${namesOf(unclear)}`,
       );
   }
 
