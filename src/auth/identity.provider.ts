@@ -81,12 +81,7 @@ export const provideIdentity: FactoryProvider<Identity> = {
     const secret = configuration.authSecret ?? (await keptSecret(configuration.dataDir, 'auth-secret'));
     const identityPool = new IdentityPool(database.pool, queues);
     const sessionCap = new SessionCap(database);
-    const identity = createIdentity(
-      configuration,
-      secret,
-      { identityPool, passwords, sessionCap },
-      log,
-    );
+    const identity = createIdentity(configuration, secret, { identityPool, passwords, sessionCap }, log);
     guardSessions((await identity.$context).internalAdapter, { database, clock, identityPool });
     await underStartLock(database.dataSource, () => identity.api.getJwks());
     return { ...identity, handler: (request) => inIdentityRequest(request, identity.handler, isTolerated) };

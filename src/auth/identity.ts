@@ -31,7 +31,8 @@ export function createIdentity(
     secret,
     baseURL: configuration.publicUrl,
     basePath: '/api/auth',
-    trustedOrigins: configuration.trustedOrigins.filter((origin) => /^https?:/.test(origin)), // callback URLs; requests: settleOrigin
+    // Only for callback URLs; settleOrigin checks the origin of requests.
+    trustedOrigins: configuration.trustedOrigins.filter((origin) => /^https?:/.test(origin)),
     telemetry: { enabled: false },
     logger: {
       level: 'warn',

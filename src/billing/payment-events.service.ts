@@ -24,11 +24,9 @@ export class PaymentEvents {
     private readonly log: Log,
     metrics: Metrics,
   ) {
-    this.results = metrics.counter(
-      'cloud_sync_payment_events_total',
-      'Verified payment events, by outcome',
-      ['outcome'],
-    );
+    this.results = metrics.counter('cloud_sync_payment_events_total', 'Verified payment events, by outcome', [
+      'outcome',
+    ]);
   }
 
   /**

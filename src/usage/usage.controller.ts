@@ -11,7 +11,7 @@ interface UsageWire {
 
 interface DocumentUsageWire {
   usedBytes: number;
-  /** 0: unlimited. */
+  /** 0 means unlimited. */
   quotaBytes: number;
   workspaces: WorkspaceUsageWire[];
 }
