@@ -29,7 +29,7 @@ export class AccountPageController {
   }
 
   @Post()
-  @OpenWhenReadOnly('signs in; signing up is refused where it would write')
+  @OpenWhenReadOnly('signs in; sign-up is refused at its write')
   async signIn(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     await this.forms.receive(request, reply, async (browserRequest, form) => {
       const entered = await this.signInForms.submit(form, browserRequest);

@@ -15,7 +15,8 @@ export class Components {
     );
     if (typeof title !== 'string') return inner;
     const known = this.schemas[title];
-    if (known && !isDeepStrictEqual(known, inner)) throw new Error(`two different schemas have the title ${title}`);
+    if (known && !isDeepStrictEqual(known, inner))
+      throw new Error(`two different schemas have the title ${title}`);
     this.schemas[title] = inner;
     return { $ref: `#/components/schemas/${title}` };
   }

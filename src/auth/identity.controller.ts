@@ -35,7 +35,7 @@ const BODY_LIMIT = 64 * 1024;
 @Controller('api/auth')
 @Documented(IDENTITY_DOCS)
 @Public('the identity handler has its own session, cookie and origin checks')
-@OpenWhenReadOnly('people can sign in and out; what writes more is refused below')
+@OpenWhenReadOnly('users can sign in and out; other writes are refused below')
 export class IdentityController {
   constructor(
     @Inject(IDENTITY) private readonly identity: Identity,

@@ -66,7 +66,7 @@ export class WebhookController {
   @Post()
   @HttpCode(200)
   @Public('the signature over the raw body is checked by WebhookSignature')
-  @OpenWhenReadOnly('what has been paid for counts, and what is refused comes late')
+  @OpenWhenReadOnly('payments must take effect, and refused events arrive late')
   @Unlimited()
   async receive(@Req() request: FastifyRequest): Promise<{ received: true }> {
     this.signature.expected(request.headers);

@@ -112,7 +112,7 @@ export class DevicesController {
 
   @Get()
   @Scopes('documents:read', 'documents:write')
-  @BoundTokensToo('a client finds itself among them; names alone, and nothing can be done with them')
+  @BoundTokensToo('lets a client find its own device; lists names only, and changes nothing')
   async list(
     @CurrentPrincipal() { userId }: Principal,
     @Req() request: FastifyRequest,

@@ -51,7 +51,7 @@ export class HealthController {
   /** Liveness: the process responds. */
   @Get()
   @Unlimited()
-  @Public('liveness says nothing about anybody')
+  @Public('liveness contains no user data')
   health(): { ok: true } {
     return { ok: true };
   }
@@ -59,7 +59,7 @@ export class HealthController {
   /** Readiness: whether to send requests here. Answers within 2 s. @throws NotReady, with the same fields */
   @Get('ready')
   @Unlimited()
-  @Public('it names what does not answer, not where that is')
+  @Public('names the failed dependency, not its address')
   async ready(): Promise<Readiness> {
     this.shutdown.noteReadinessProbe();
     const state = await this.readiness.look();

@@ -6,7 +6,7 @@ import { Configuration } from '../config/index.js';
 import { errorPage } from './error-page.js';
 import { asPage } from './page.js';
 
-/** The pages, and addresses that people mistype near them. */
+/** The pages, and addresses near them that people may type by hand. */
 const PAGES = /^\/(?:account|auth|readme)?(?:[/?]|$)/;
 
 /** Prefixes that only programs use: they always get the API's JSON. */

@@ -17,7 +17,7 @@ interface FieldProps {
 /** A text field with its label; screen readers read its fault and its hint with it. */
 export function Field({ id, label, hint, fault, isFocused, value, ...input }: FieldProps): VNode {
   const described = [fault && `${id}-fault`, hint && `${id}-hint`].filter(Boolean).join(' ');
-  const attributes = input as InputHTMLAttributes; // the intersection type has one type for each attribute
+  const attributes = input as InputHTMLAttributes; // a union whose members each allow one `type`
   return (
     <div class="field">
       <label for={id}>{label}</label>

@@ -24,7 +24,7 @@ function above(directory: URL): URL {
 /** Extension of the contract: the service's root address says what the service is, for programs as well. */
 @Controller()
 @Documented(HOME_DOCS)
-@Public('says what this is, and nothing about anybody')
+@Public('describes the service; contains no user data')
 @UseFilters(PageErrorFilter)
 export class HomeController {
   constructor(private readonly configuration: Configuration) {}

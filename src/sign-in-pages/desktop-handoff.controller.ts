@@ -33,7 +33,7 @@ export class DesktopHandoffController {
 
   @Post()
   @HttpCode(200)
-  @OpenWhenReadOnly('signs in; signing up is refused where it would write')
+  @OpenWhenReadOnly('signs in; sign-up is refused at its write')
   async answer(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const form = await Form.read(request);
     const target = this.targets.desktop(form);

@@ -26,7 +26,7 @@ export class WebHandoffController {
   }
 
   @Post()
-  @OpenWhenReadOnly('signs in; signing up is refused where it would write')
+  @OpenWhenReadOnly('signs in; sign-up is refused at its write')
   async answer(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const form = await Form.read(request);
     const target = this.targets.web(form);

@@ -66,9 +66,7 @@ describe('npm run admin, beside a running service', () => {
     const names = 'S3_ENDPOINT, S3_ACCESS_KEY, S3_SECRET_KEY and S3_BUCKET';
     const refused = (sentence: string): Ended => ({ code: 1, stdout: '', stderr: `${sentence}\n` });
     expect(await move('s3')).toEqual(refused(`There is no S3 store; set ${names}.`));
-    expect(await move('inline')).toEqual(
-      refused('INLINE_BLOB_BYTES is 0: no blob belongs in the database.'),
-    );
+    expect(await move('inline')).toEqual(refused('INLINE_BLOB_BYTES is 0: no blob belongs in the database.'));
     expect(await move('tape')).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('choices are inline, disk, s3'),

@@ -27,7 +27,7 @@ const callerState = statement(
  * A condition for statements that check access by themselves: whether the row `w` of `workspaces` is open to a caller. The
  * parameters from `$first` on are `WorkspaceAccess.accessParameters`: the user, the time, and the grace period in days, or null
  * where no subscription is needed. An owner exists as a user, because deleting a user leaves workspaces without an owner. A
- * suspended user has no open workspaces. Without `=`, which would let the planner scan all workspaces of the user.
+ * suspended user has no open workspaces. It avoids `=`, which would let the planner scan all workspaces of the user.
  */
 export const accessCondition = (first: number): string => {
   const [user, now, grace] = [`$${first}::uuid`, `$${first + 1}::timestamptz`, `$${first + 2}::int`];

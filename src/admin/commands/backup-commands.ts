@@ -17,9 +17,7 @@ export function addBackup(program: Command, run: Run): void {
   backup
     .command('create')
     .argument('<directory>', 'target directory: created, or empty')
-    .description(
-      'back up everything except sessions and environment secrets, while the service runs',
-    )
+    .description('back up everything except sessions and environment secrets, while the service runs')
     .action((directory: string) => run(() => createBackup(directory)));
 
   backup

@@ -32,7 +32,9 @@ export function addOperation(program: Command, run: Run): void {
     .description('the keys for Web Push')
     .command('generate')
     .option('--subject <address>', 'contact for push services: mailto: or https:', contact, SOMEBODY)
-    .description('generate a key pair and print the three variables for .env; a new pair ends all subscriptions')
+    .description(
+      'generate a key pair and print the three variables for .env; a new pair ends all subscriptions',
+    )
     .action(({ subject }: { subject: string }) => run(() => generateVapid(subject)));
 }
 

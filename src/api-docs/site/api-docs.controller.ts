@@ -42,7 +42,7 @@ const stylesheet = served(STYLESHEET);
 /** The API document, for programs and for people. The same for everybody. */
 @Controller()
 @Documented(API_DOCS_DOCS)
-@Public('says what the service does, and nothing about anybody')
+@Public('describes the API; contains no user data')
 export class ApiDocsController {
   constructor(private readonly documents: ApiDocuments) {}
 
