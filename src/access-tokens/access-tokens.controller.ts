@@ -92,7 +92,7 @@ const ACCESS_TOKENS_DOCS = {
   },
 } as const;
 
-/** A token cannot make, see or end tokens: all of this needs an interactive session. */
+/** Tokens cannot create, list or revoke tokens: every route here needs an interactive session. */
 @Controller('api/v1/auth/tokens')
 @Documented(ACCESS_TOKENS_DOCS)
 @Interactive()

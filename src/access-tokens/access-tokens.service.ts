@@ -53,7 +53,7 @@ export const accessTokenStatements = {
     `SELECT ${COLUMNS} FROM access_tokens WHERE user_id = $1 AND ${IS_LIVE} ORDER BY id DESC LIMIT $3`,
   ),
 
-  /** $3: how many live ones a user may have. */
+  /** $3: the maximum number of live tokens per user. */
   isFull: statement(
     'access_tokens.is_full',
     `SELECT EXISTS (
@@ -75,7 +75,7 @@ export const accessTokenStatements = {
      )`,
   ),
 
-  /** One row when there is such a token, revoked before or not. */
+  /** Returns one row if the token exists, whether or not it was already revoked. */
   revoke: statement(
     'access_tokens.revoke',
     `WITH revoked AS (
@@ -85,12 +85,12 @@ export const accessTokenStatements = {
   ),
 };
 
-/** A personal access token as its owner sees it. The token itself is not known: the row has its SHA-256. */
+/** A personal access token as its owner sees it. The service does not know the token itself: the row has its SHA-256. */
 export interface AccessToken {
   readonly id: string;
   readonly name: string;
   readonly scopes: readonly Scope[];
-  /** Null when it opens all workspaces of its owner. */
+  /** Null when the token is valid for all workspaces of its owner. */
   readonly workspaceId: string | null;
   readonly createdAt: Date;
   readonly lastUsedAt: Date | null;
@@ -108,10 +108,10 @@ const MAX_LIVE = 1_000;
 /** Ended tokens of one user that stay listed; older ones are deleted. */
 const MAX_ENDED = 10_000;
 
-/** How many ended ones are forgotten with each new token. */
+/** How many ended tokens are deleted with each new token. */
 const FORGOTTEN_AT_ONCE = 1_000;
 
-/** Personal access tokens, as their owner manages them. Verifying one is the business of auth. */
+/** Manages personal access tokens for their owners. The auth module verifies them. */
 @Injectable()
 export class AccessTokens {
   constructor(
@@ -129,15 +129,15 @@ export class AccessTokens {
     );
   }
 
-  /** The usable tokens, newest first, at most `limit`. */
+  /** The live tokens, newest first, at most `limit`. */
   live(userId: string, limit: number): Promise<AccessToken[]> {
     return this.database.run<AccessToken>(accessTokenStatements.live, [userId, this.clock.now(), limit]);
   }
 
   /**
-   * A new token. `raw` is the only time it is ever seen: the row has its SHA-256.
-   * @throws BadRequest for an expiry that is not ahead, NotFound for a workspace that is not the caller's, Conflict when
-   * the user has 1,000 live tokens, Unauthorized when the account has just gone
+   * Creates a token. `raw` is returned only here: the row has its SHA-256.
+   * @throws BadRequest for an expiry that is not in the future, NotFound for a workspace that is not the caller's, Conflict when
+   *   the user has 1,000 live tokens, Unauthorized when the account has just been deleted
    */
   async mint(userId: string, request: MintTokenRequest): Promise<{ token: AccessToken; raw: string }> {
     await this.rateLimiter.hit(`mint:${userId}`, MINTS_PER_MINUTE);
@@ -163,7 +163,7 @@ export class AccessTokens {
     return { token, raw };
   }
 
-  /** Takes effect with the next request on every instance; the row stays listed. Again: no change. @throws NotFound */
+  /** Takes effect with the next request on every instance; the row stays listed. Idempotent. @throws NotFound */
   async revoke(userId: string, id: string): Promise<void> {
     const values = [userId, id, this.clock.now()];
     const found = isUUID(id) ? await this.database.run(accessTokenStatements.revoke, values) : [];

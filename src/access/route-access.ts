@@ -1,7 +1,7 @@
 import { applyDecorators, createParamDecorator, type ExecutionContext, SetMetadata } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 
-/** What a personal access token may be granted; `full` is everything, and what an interactive session has. */
+/** The scopes of personal access tokens; `full` grants everything, and is what an interactive session has. */
 export const SCOPES = [
   'full',
   'documents:read',
@@ -12,35 +12,35 @@ export const SCOPES = [
 ] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** Who makes a request, as the bearer token proves it. */
+/** The authenticated caller, as proven by the bearer token. */
 export interface Principal {
   readonly userId: string;
   readonly scopes: readonly Scope[];
-  /** The personal access token; null for an interactive session's JWT. */
+  /** The personal access token; null for the JWT of an interactive session. */
   readonly tokenId: string | null;
-  /** The key that signed the JWT; undefined where there is none. */
+  /** The key that signed the JWT; undefined for access tokens. */
   readonly keyId?: string;
-  /** The one workspace that the token is bound to; null when it is not bound. */
+  /** The one workspace that the token is bound to, or null. */
   readonly workspaceId: string | null;
-  /** When the token ends by itself; null: never. */
+  /** When the token expires; null means never. */
   readonly expiresAt: Date | null;
 }
 
-/** Access is data on the route: a route without one of these is refused at boot. */
+/** Metadata key of a route's access policy; a route without one is rejected at boot. */
 export const ACCESS = 'access';
 
 export type Access =
   | { readonly kind: 'public'; readonly reason: string }
-  /** A bearer that was granted one of the scopes, or everything. */
+  /** A bearer token with one of the scopes, or with `full`. */
   | { readonly kind: 'bearer'; readonly scopes: readonly Scope[] }
-  /** A JWT; no personal access token, whatever it was granted. */
+  /** A JWT; no personal access token, whatever its scopes. */
   | { readonly kind: 'interactive' };
 
-/** No bearer; the route has its own checks, named in the reason. */
+/** No bearer token needed; the route has its own checks, named in the reason. */
 export const Public = (reason: string): MethodDecorator & ClassDecorator =>
   SetMetadata<string, Access>(ACCESS, { kind: 'public', reason });
 
-/** Any one of the scopes opens the route; `full` always does. */
+/** Any one of the scopes is enough; `full` always is. */
 export const Scopes = (...scopes: [Scope, ...Scope[]]): MethodDecorator & ClassDecorator =>
   SetMetadata<string, Access>(ACCESS, { kind: 'bearer', scopes });
 
@@ -49,22 +49,22 @@ export const Interactive = (): MethodDecorator & ClassDecorator =>
 
 export const UNBOUND = 'unbound';
 
-/** The route reaches beyond any one workspace, so a token that is bound to one gets 403. */
+/** The route affects more than one workspace, so a token bound to a workspace gets 403. */
 export const Unbound = (): MethodDecorator & ClassDecorator => SetMetadata(UNBOUND, true);
 
 export const BOUND_TOKENS_TOO = 'bound-tokens-too';
 
 /**
- * The route names no workspace that a guard could hold the token to, and is open to a token that is bound to one all the
- * same. A bearer's route that names none has this or `Unbound`, or is refused at boot.
- * @param reason why such a token reaches nothing there that it should not
+ * The route names no workspace that a guard could compare with the token's, but accepts tokens bound to a workspace. A bearer
+ * route that names no workspace needs this or `Unbound`, or is rejected at boot.
+ * @param reason why such a token cannot reach anything there that it should not
  */
 export const BoundTokensToo = (reason: string): MethodDecorator & ClassDecorator =>
   SetMetadata(BOUND_TOKENS_TOO, reason);
 
 export const SEES_DELETED_USERS = 'sees-deleted-users';
 
-/** The route answers also when the token's user is gone (everywhere else that is 401). */
+/** The route also answers when the token's user is gone (on other routes that is 401). */
 export const SeesDeletedUsers = (): MethodDecorator & ClassDecorator =>
   applyDecorators(SetMetadata(SEES_DELETED_USERS, true));
 
@@ -76,7 +76,7 @@ export interface SubscriptionRequirement {
 
 /**
  * The route needs an active subscription (402 otherwise).
- * @param unless a token to which this scope was given by name needs none; `full` is not by name
+ * @param unless a token that was granted this scope by name needs none; `full` does not count as granted by name
  */
 export const RequiresSubscription = (unless?: Scope): MethodDecorator & ClassDecorator =>
   SetMetadata(REQUIRES_SUBSCRIPTION, { unless } satisfies SubscriptionRequirement);
@@ -84,27 +84,27 @@ export const RequiresSubscription = (unless?: Scope): MethodDecorator & ClassDec
 export const OWNED_WORKSPACE = 'owned-workspace';
 export const NAMED_WORKSPACE = 'named-workspace';
 
-/** The route's `:id` is a workspace of the caller; anything else is 404, alike for strangers and for nothing. */
+/** The route's `:id` must be a workspace of the caller; otherwise 404, whether it belongs to somebody else or does not exist. */
 export const OwnedWorkspace = (): MethodDecorator & ClassDecorator => SetMetadata(OWNED_WORKSPACE, true);
 
 /**
- * The same for a route whose path does not name the workspace: header `X-Workspace-Id` or query `workspaceId` does. None
- * of them, or two that differ, is 400.
+ * Like `OwnedWorkspace`, for a route whose path does not name the workspace: the header `X-Workspace-Id` or the query
+ * `workspaceId` does. Neither of them, or two that differ, is 400.
  */
 export const NamedWorkspace = (): MethodDecorator & ClassDecorator =>
   applyDecorators(OwnedWorkspace(), SetMetadata(NAMED_WORKSPACE, true));
 
 export const UNLIMITED = 'unlimited';
 
-/** The route is never refused for being asked too often, or by too many at once. */
+/** The route is exempt from the rate limit and from the limit of concurrent requests. */
 export const Unlimited = (): MethodDecorator & ClassDecorator => SetMetadata(UNLIMITED, true);
 
 export const TRANSFER = 'transfer';
 
-/** The route sends or takes in one file: it is counted with its like, whose limit a first sync does not reach. */
+/** The route uploads or downloads one file: it counts against a separate limit, which a first sync does not reach. */
 export const Transfer = (): MethodDecorator & ClassDecorator => SetMetadata(TRANSFER, true);
 
-/** A request on which the authentication guard has put its principal. */
+/** A request to which the authentication guard has added its principal. */
 export type AuthenticatedRequest = FastifyRequest & { principal: Principal };
 
 export const CurrentPrincipal = createParamDecorator(
@@ -112,13 +112,13 @@ export const CurrentPrincipal = createParamDecorator(
     context.switchToHttp().getRequest<AuthenticatedRequest>().principal,
 );
 
-/** Who asks for something in a workspace: what a statement needs to check access by itself. */
+/** The caller of a workspace operation: what a statement needs to check access by itself. */
 export interface Caller {
   readonly userId: string;
   readonly needsSubscription: boolean;
 }
 
-/** The workspace that the workspace access guard has let the caller into. */
+/** The workspace to which the workspace access guard has admitted the caller. */
 export interface WorkspaceRef {
   readonly id: string;
   readonly caller: Caller;

@@ -11,7 +11,7 @@ import { ACCOUNT, AccountForms } from './account-forms.js';
 import { billingPage } from './account-page.js';
 import { TokenForms } from './token-forms.js';
 
-/** What belongs to an account, as its page changes it. */
+/** The account page's forms for devices, tokens and billing. */
 @Controller('account')
 @Documented(ACCOUNT_BELONGINGS_DOCS)
 @Public('the page has its own session, cookie, origin and form checks')
@@ -32,13 +32,13 @@ export class AccountBelongingsController {
     });
   }
 
-  /** GET of the form's address, as on a reload: back to /account. */
+  /** GET of the form's address, for example on a reload: redirects to /account. */
   @Get('tokens')
   async leaveTokens(@Res() reply: FastifyReply): Promise<void> {
     await redirect(reply, ACCOUNT);
   }
 
-  /** Answers with the page itself, not by way of another address: a token is shown once and kept nowhere. */
+  /** Answers with the page itself, not with a redirect: a token is shown once and stored nowhere. */
   @Post('tokens')
   async mintToken(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     await this.forms.act(request, reply, async ({ session, form, browserRequest }) => {
@@ -62,7 +62,10 @@ export class AccountBelongingsController {
     await redirect(reply, ACCOUNT);
   }
 
-  /** Leads on by a link: where it goes is known only now, and the form's page had to name it. */
+  /**
+   * Answers with a link, not a redirect: the address is only known now, and the policy of the form's page would have had to list
+   * it.
+   */
   @Post('billing')
   async openBilling(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     await this.forms.act(request, reply, async ({ session }) => {
@@ -70,7 +73,7 @@ export class AccountBelongingsController {
     });
   }
 
-  /** The portal for who has bought something, else where it is bought. */
+  /** The portal for users who have bought something, else the checkout. */
   private async billingUrl(userId: string): Promise<string> {
     try {
       return await this.purchases.portalUrl(userId);

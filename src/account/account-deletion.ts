@@ -8,16 +8,16 @@ import { type DeletedWorkspace, WorkspaceDeletion } from '../workspaces/index.js
 import { accountStatements } from './account.queries.js';
 import { CancellationOutbox } from './cancellation-outbox.js';
 
-/** What others must hear of when an account has gone. */
+/** What must be announced after an account is deleted. */
 interface Gone {
   readonly workspaces: DeletedWorkspace[];
   readonly tokenIds: string[];
 }
 
 /**
- * Deletes accounts in one transaction. When it has committed, the user is nobody: every token and password of theirs is
- * refused, their workspaces are not found, and the email address is free. What is left to do after a crash is written in
- * rows: deleted workspaces are purged, owed cancellations are made.
+ * Deletes accounts in one transaction. Once it has committed, all tokens and passwords of the user are refused, the workspaces
+ * are not found, and the email address is free. Remaining work is stored in rows, so that it survives a crash: deleted workspaces
+ * are purged, owed cancellations are sent.
  */
 @Injectable()
 export class AccountDeletion {
@@ -29,7 +29,7 @@ export class AccountDeletion {
     private readonly bus: EventBus,
   ) {}
 
-  /** @throws BadRequest unless `confirm` is the account's email address, Unauthorized when it has gone already */
+  /** @throws BadRequest unless `confirm` is the account's email address, Unauthorized when it has already been deleted */
   async delete(userId: string, confirm: string): Promise<void> {
     const { workspaces, tokenIds } = await this.database.transaction((tx) =>
       this.remove(tx, userId, confirm),
@@ -40,8 +40,8 @@ export class AccountDeletion {
   }
 
   /**
-   * Workspaces before the user, as everybody locks them. Some may come to be until the user is locked: those are
-   * deleted as well.
+   * Locks workspaces before the user, the order used everywhere. Workspaces created before the user is locked are deleted as
+   * well.
    */
   private async remove(tx: Tx, userId: string, confirm: string): Promise<Gone> {
     const now = this.clock.now();

@@ -18,28 +18,28 @@ import { accountPage, accountSignInPage } from './account-page.js';
 
 export const ACCOUNT = '/account';
 
-/** What the account page is told by its address, as it comes after a form of its own. */
+/** Notices of the account page, selected by its query after a form was processed. */
 const DONE = {
   password: 'The password is changed, and all other sign-ins have ended.',
 } as const;
 type Done = keyof typeof DONE;
 
-/** A form of ours that was posted by somebody who is signed in. */
+/** One of our own forms, posted by a signed-in user. */
 export interface SubmittedForm {
   readonly session: BrowserSession;
   readonly form: Form;
   readonly browserRequest: BrowserRequest;
 }
 
-/** What follows: the account page again, unless this says a page of its own; with what the browser has to remember. */
+/** The answer to a form: the account page again, unless `page` is set, and the cookies to set. */
 export interface FormResult {
   readonly page?: Page;
   readonly cookies?: readonly string[];
-  /** The sentence on the account page. */
+  /** The notice on the account page. */
   readonly done?: Done;
 }
 
-/** What all forms of the account page have in common. */
+/** The common part of all forms of the account page. */
 @Injectable()
 export class AccountForms {
   constructor(
@@ -54,7 +54,7 @@ export class AccountForms {
     await sendPage(reply, await this.page(await this.browserRequests.read(request), { notice }));
   }
 
-  /** Does what a form asks for. One that is no form of ours for this browser is 403, with the page as it is now. */
+  /** Processes a form. A form that was not made for this browser gets 403, with the current page. */
   async act(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -66,7 +66,7 @@ export class AccountForms {
     });
   }
 
-  /** The same for who is not signed in yet. @throws Forbidden when another site has posted it */
+  /** Like `act`, also for users who are not signed in. @throws Forbidden when another site has posted it */
   async receive(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -85,7 +85,7 @@ export class AccountForms {
       ]);
   }
 
-  /** The account, or the form to sign in. */
+  /** The account, or the sign-in form. */
   async page(
     browserRequest: BrowserRequest,
     messages: FlashMessages & { failed?: RejectedSignIn } = {},

@@ -6,7 +6,7 @@ import { type Device, Devices } from '../devices/index.js';
 import { DocumentQuota, type DocumentUsage } from '../files/index.js';
 import { TokenForms, type TokenOverview } from './token-forms.js';
 
-/** Usage of an account. */
+/** Storage usage of an account. */
 interface StoredThings {
   readonly documents: DocumentUsage;
   readonly storage: StorageUsage;
@@ -19,7 +19,7 @@ export class StorageOverview {
     private readonly assets: StorageQuota,
   ) {}
 
-  /** One after the other: a page must not take up the connections of others. */
+  /** Sequential: a page must not take several connections at once. */
   async of(userId: string): Promise<StoredThings> {
     return { documents: await this.documents.usage(userId), storage: await this.assets.usage(userId) };
   }
@@ -28,7 +28,7 @@ export class StorageOverview {
 /** How many devices are listed. */
 export const MOST_DEVICES = 100;
 
-/** All that an account has, as the services behind the API say. */
+/** Everything the account page shows, from the services behind the API. */
 export interface Overview extends TokenOverview, StoredThings {
   readonly subscription: Subscription;
   readonly sessions: readonly ListedSession[];
@@ -45,7 +45,7 @@ export class AccountOverview {
     private readonly tokenForms: TokenForms,
   ) {}
 
-  /** One after the other: a page must not take up the connections of others. */
+  /** Sequential: a page must not take several connections at once. */
   async of({ userId, id }: BrowserSession): Promise<Overview> {
     return {
       subscription: await this.subscriptions.of(userId),

@@ -9,7 +9,7 @@ import { ACCOUNT_PAGE_DOCS } from './account-page.docs.js';
 import { ACCOUNT, AccountForms } from './account-forms.js';
 import { PasswordForm } from './password-form.js';
 
-/** Extension of the contract: people see their account, and sign in and out, in a browser. */
+/** Extension of the contract: users see their account, and sign in and out, in a browser. */
 @Controller('account')
 @Documented(ACCOUNT_PAGE_DOCS)
 @Public('the page has its own session, cookie, origin and form checks')
@@ -29,7 +29,7 @@ export class AccountPageController {
   }
 
   @Post()
-  @OpenWhenReadOnly('signs in; signing up is refused where it would write')
+  @OpenWhenReadOnly('signs in; sign-up is refused at its write')
   async signIn(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     await this.forms.receive(request, reply, async (browserRequest, form) => {
       const entered = await this.signInForms.submit(form, browserRequest);
@@ -39,7 +39,7 @@ export class AccountPageController {
     });
   }
 
-  /** GET of the form's address, as on a reload: back to /account. */
+  /** GET of the form's address, for example on a reload: redirects to /account. */
   @Get('password')
   async leavePassword(@Res() reply: FastifyReply): Promise<void> {
     await redirect(reply, ACCOUNT);

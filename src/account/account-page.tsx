@@ -89,7 +89,7 @@ export function accountPage(props: AccountPageProps): VNode {
   );
 }
 
-/** Leads to the payment provider. */
+/** The page that links to the payment provider. */
 export function billingPage(url: string): VNode {
   return (
     <Layout title="Billing">

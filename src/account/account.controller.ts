@@ -6,7 +6,7 @@ import { JsonBody } from '../platform/http/index.js';
 import { AccountDeletion } from './account-deletion.js';
 
 class DeleteAccountRequest {
-  /** The account's own email address, so that nobody does it by accident. */
+  /** The account's own email address, so that nobody deletes it by accident. */
   @IsString({ message: 'confirm must be the email address of the account' })
   confirm: string;
 }
@@ -22,7 +22,7 @@ const ACCOUNT_DOCS = {
   },
 } as const;
 
-/** Extension of the contract: people can leave, and take all that is theirs along. */
+/** Extension of the contract: users can delete their account with all their data. */
 @Controller('api/v1/auth/me')
 @Documented(ACCOUNT_DOCS)
 @Interactive()

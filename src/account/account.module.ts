@@ -19,7 +19,7 @@ import { CancellationOutbox } from './cancellation-outbox.js';
 import { PasswordForm } from './password-form.js';
 import { TokenForms } from './token-forms.js';
 
-/** The account page, deletion of an account, and all accounts for the operator. */
+/** The account page, account deletion, and the operator's list of all accounts. */
 @Module({
   imports: [
     AccessTokensModule,

@@ -17,7 +17,7 @@ const ACCOUNT = `
 
 const accountsStatements = {
   /**
-   * Up to $1 accounts in the order of their addresses, above $2; with $3, those that have it in address or name. Walks the
+   * Up to $1 accounts in the order of their addresses, above $2; with $3, only those with that text in address or name. Scans the
    * index on addresses, so a page costs no more with 100,000 accounts.
    */
   page: statement(
@@ -28,7 +28,7 @@ const accountsStatements = {
      ORDER BY email LIMIT $1`,
   ),
 
-  /** One account, and what can sign in to it at $2. */
+  /** One account, with the credentials that are valid at $2. */
   one: statement(
     'accounts.one',
     `SELECT ${ACCOUNT},
@@ -40,7 +40,7 @@ const accountsStatements = {
   ),
 };
 
-/** An account, as the operator sees it. */
+/** An account as the operator sees it. */
 export interface ListedAccount {
   readonly id: string;
   readonly email: string;
@@ -48,16 +48,16 @@ export interface ListedAccount {
   readonly createdAt: Date;
   /** Null unless it is suspended. */
   readonly suspendedAt: Date | null;
-  /** When a session, an access token or a device was last seen, to a day or a minute; null for never. */
+  /** When a session, an access token or a device was last seen, accurate to a day or a minute; null for never. */
   readonly lastSeenAt: Date | null;
   readonly workspaces: number;
-  /** Bytes of all kept versions in them. */
+  /** Bytes of all stored versions in the account's workspaces. */
   readonly documentBytes: number;
-  /** Bytes of its assets. */
+  /** Bytes of the account's assets. */
   readonly assetBytes: number;
 }
 
-/** The same, with what can act for it now. */
+/** A listed account with the number of its live sessions and tokens, and of its devices. */
 export interface AccountDetails extends ListedAccount {
   readonly sessions: number;
   readonly tokens: number;
@@ -66,9 +66,9 @@ export interface AccountDetails extends ListedAccount {
 
 export interface ListOptions {
   readonly limit: number;
-  /** The page begins behind this address. */
+  /** The page begins after this address. */
   readonly after?: string;
-  /** Part of the address or the name, whatever the case. */
+  /** Part of the address or the name, ignoring case. */
   readonly search?: string;
 }
 

@@ -3,10 +3,10 @@ import { Hidden } from '../pages/index.js';
 import type { RejectedPasswordChange } from './password-form.js';
 import type { RejectedToken } from './token-forms.js';
 
-/** Messages that are shown once, on the page that answers a form. */
+/** Messages shown once, on the page that answers a form. */
 export interface FlashMessages {
   readonly alert?: string;
-  /** Something that was done. */
+  /** What was done. */
   readonly notice?: string | undefined;
   readonly failedChange?: RejectedPasswordChange;
   readonly minted?: { readonly name: string; readonly raw: string };
@@ -16,12 +16,12 @@ export interface FlashMessages {
 interface ActionFormProps {
   readonly action: string;
   readonly csrfToken: string;
-  /** Which thing it is about. */
+  /** The id of the item that the form acts on. */
   readonly id?: string;
   readonly children: ComponentChildren;
 }
 
-/** A form that is nothing but its button. */
+/** A form that consists of a button. */
 export function ActionForm({ action, csrfToken, id, children }: ActionFormProps): VNode {
   return (
     <form method="post" action={action} class="action">

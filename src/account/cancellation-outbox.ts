@@ -7,7 +7,7 @@ import { accountStatements } from './account.queries.js';
 
 const BATCH = 100;
 
-/** When the provider was away so many times in a row, the others would fare no better. */
+/** After this many consecutive outages of the provider, the remaining requests would fail too. */
 const GIVE_UP_AFTER = 5;
 
 interface Owed extends ProviderIds {
@@ -15,8 +15,8 @@ interface Owed extends ProviderIds {
 }
 
 /**
- * Subscriptions of deleted accounts that the payment provider still has to be told of. The account does not wait for
- * it: what fails is tried again every night, until the provider has confirmed it.
+ * Subscriptions of deleted accounts that must still be cancelled at the payment provider. Deleting an account does not wait for
+ * it: failures are retried every night until the provider has confirmed.
  */
 @Injectable()
 export class CancellationOutbox {
@@ -31,17 +31,20 @@ export class CancellationOutbox {
     private readonly log: Log,
   ) {}
 
-  /** Not waited for. One pass at a time: many accounts that go at once must not ask for the same many times. */
+  /**
+   * Starts a pass without waiting for it. Runs one pass at a time, so that many accounts deleted at once do not cause duplicate
+   * requests.
+   */
   settleSoon(): void {
     this.lastPass = this.passes.run();
   }
 
-  /** Resolves when what `settleSoon` has begun has come to its end. */
+  /** Resolves when the pass that `settleSoon` started has ended. */
   async settled(): Promise<void> {
     await this.lastPass;
   }
 
-  /** Goes through all of them; without a provider they stay. Twice at once is harmless. */
+  /** Processes all owed cancellations; without a provider they stay. Concurrent calls are harmless. */
   async settle(signal?: AbortSignal): Promise<{ cancelled: number; failed: number }> {
     const counts = { cancelled: 0, failed: 0 };
     if (!this.provider.isConfigured) return counts;
@@ -61,7 +64,7 @@ export class CancellationOutbox {
       await this.provider.cancelAndDeleteCustomer(owed);
     } catch (err) {
       if (!(err instanceof ProviderRefusal)) throw err;
-      this.log.warn({ err }, 'could not cancel at the payment provider; it is tried again every night');
+      this.log.warn({ err }, 'could not cancel at the payment provider; it is retried every night');
       return err;
     }
     await this.database.run(accountStatements.settle, [owed.id]);

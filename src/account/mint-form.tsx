@@ -63,7 +63,7 @@ export function MintForm({ csrfToken, workspaces, failed }: MintFormProps): VNod
 interface ScopesFieldProps {
   readonly chosen: readonly string[];
   readonly fault: string | undefined;
-  /** Whether it takes the focus when something is wrong with it. */
+  /** Whether the field gets the focus when it has a fault. */
   readonly isFocused: boolean;
 }
 

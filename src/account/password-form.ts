@@ -4,7 +4,7 @@ import { type Form, type BrowserRequest, withAlert } from '../pages/index.js';
 
 export type PasswordField = 'current' | 'new';
 
-/** A change of the password that came to nothing; never what was entered. */
+/** A password change that failed; never contains the passwords that were entered. */
 export interface RejectedPasswordChange {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -21,12 +21,12 @@ const FAULTS: Readonly<Partial<Record<Refusal, RejectedPasswordChange['faults']>
   'password-too-common': { new: PASSWORD_FAULTS.PASSWORD_TOO_COMMON },
 };
 
-/** The password as the account page changes it. */
+/** The password form of the account page. */
 @Injectable()
 export class PasswordForm {
   constructor(private readonly browserSessions: BrowserSessions) {}
 
-  /** Returns the cookies that the browser goes on with, or what is wrong. */
+  /** Returns the browser's new cookies, or what is wrong. */
   async change(
     form: Form,
     { cookie, client }: BrowserRequest,

@@ -6,7 +6,7 @@ import { ActionForm } from './action-form.js';
 
 const UNITS = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
 
-/** `1.5 MiB`: for people. */
+/** A human-readable size, for example `1.5 MiB`. */
 function inBytes(bytes: number): string {
   const power = Math.min(bytes < 1 ? 0 : Math.floor(Math.log2(bytes) / 10), UNITS.length - 1);
   const amount = bytes / 1024 ** power;
@@ -52,7 +52,7 @@ interface BarProps {
   readonly label: string;
   readonly what: string;
   readonly usedBytes: number;
-  /** Null: unlimited, and there is nothing to fill. */
+  /** Null means unlimited; then there is no bar. */
   readonly quotaBytes: number | null;
 }
 

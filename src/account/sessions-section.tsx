@@ -24,7 +24,7 @@ const SYSTEMS: readonly (readonly [RegExp, string])[] = [
 const HANDED_OVER = /^(\S+) \(signed in with /;
 const LONGEST = 60;
 
-/** What a session's User-Agent says, in a few words. A hint, no more: every client writes what it likes. */
+/** A short description of a session's User-Agent. Only a hint: a client can send any text. */
 function clientName(userAgent: string): string {
   const app = HANDED_OVER.exec(userAgent)?.[1];
   const browser = named(BROWSERS, userAgent);
@@ -41,11 +41,11 @@ function named(names: readonly (readonly [RegExp, string])[], userAgent: string)
 interface SessionsProps {
   readonly overview: Overview;
   readonly csrfToken: string;
-  /** The one that looks at the page. */
+  /** The session that requests the page. */
   readonly currentId: string;
 }
 
-/** A new session is written a moment after it was made. */
+/** A new session is updated shortly after its creation; a longer difference means that it was used. */
 const A_MOMENT_MS = 60_000;
 
 export function SessionsSection({ overview, csrfToken, currentId }: SessionsProps): VNode {

@@ -8,10 +8,10 @@ import { WorkspacesOfUser } from '../workspaces/index.js';
 
 const DAY_MS = 24 * 60 * 60_000;
 
-/** How many tokens are listed. The others come into view when some of these are revoked. */
+/** How many tokens are listed. Older ones appear when some of these are revoked. */
 export const MOST_TOKENS = 100;
 
-/** How many days a token lasts, as the form offers it. */
+/** The lifetimes, in days, that the form offers. */
 export const LIFETIMES = ['30', '90', '365', 'never'] as const;
 
 const TOO_MANY = 'There are as many tokens as an account may have. Revoke one first.';
@@ -22,7 +22,7 @@ export interface ListedToken {
   readonly id: string;
   readonly name: string;
   readonly scopes: readonly string[];
-  /** Null when it is not bound to one. */
+  /** Null when the token is not bound to a workspace. */
   readonly workspaceName: string | null;
   readonly createdAt: Date;
   readonly lastUsedAt: Date | null;
@@ -30,12 +30,12 @@ export interface ListedToken {
 }
 
 export interface TokenOverview {
-  /** The usable tokens, newest first, at most `MOST_TOKENS`. */
+  /** The live tokens, newest first, at most `MOST_TOKENS`. */
   readonly tokens: readonly ListedToken[];
   readonly workspaces: readonly { readonly id: string; readonly name: string }[];
 }
 
-/** What is wrong with a form that asks for a token, and what was in it. */
+/** What is wrong with a token form, and the values that were entered. */
 export interface RejectedToken {
   readonly faults: Readonly<Partial<Record<MintField, string>>>;
   readonly values: {
@@ -46,7 +46,7 @@ export interface RejectedToken {
   };
 }
 
-/** Personal access tokens as the account page has them. */
+/** The token forms of the account page. */
 @Injectable()
 export class TokenForms {
   constructor(
@@ -66,7 +66,7 @@ export class TokenForms {
     return { tokens, workspaces: await this.workspaces.oldest(userId) };
   }
 
-  /** The new token, to be shown this once. @throws TooManyRequests, and NotFound for somebody else's workspace */
+  /** Creates a token, to be shown once. @throws TooManyRequests, and NotFound for a workspace of somebody else */
   async mint(userId: string, form: Form): Promise<{ name: string; raw: string } | RejectedToken> {
     const name = form.text('name');
     const scopes = form.all('scopes');

@@ -3,17 +3,17 @@ import { EMAIL_RULE, isEmailAddress } from '../auth/index.js';
 import { isInstant, parseInstant } from '../platform/clock/index.js';
 import { asName, NAME_RULE } from '../platform/http/index.js';
 
-/** Whether a command only tells what it would change: on every command that changes data of the service. */
+/** Every command that changes the service's data has this option: only report what would change. */
 export interface DryRun {
   readonly dryRun?: true;
 }
 
-/** Each command has its own: commander keeps in an option what was given for it. */
+/** Creates a new Option for each command: commander stores the given value in the Option. */
 export const dryRunOption = (): Option =>
-  new Option('--dry-run', 'tell what would change and change nothing');
+  new Option('--dry-run', 'show what would change, without changing it');
 
 export const nowOption = (): Option =>
-  new Option('--now <time>', 'as if it were this time, ISO 8601, UTC without a zone').argParser(time);
+  new Option('--now <time>', 'run as of this time, ISO 8601, UTC if it has no zone').argParser(time);
 
 export const emailArgument = (): Argument =>
   new Argument('<email>', 'address of the account').argParser(knownEmail);
@@ -41,7 +41,7 @@ export function time(text: string): Date {
   throw new InvalidArgumentError('It must be an ISO 8601 time.');
 }
 
-/** @returns the parser of a whole number of bytes up to `most` */
+/** @returns a parser for a whole number of bytes up to `most` */
 export const bytesUpTo =
   (most: number) =>
   (text: string): number => {
@@ -55,7 +55,7 @@ export function rowCount(text: string): number {
   throw new InvalidArgumentError('It must be a number from 1 to 9999.');
 }
 
-/** Of somebody whom a push service may write to. */
+/** The contact for push services. */
 export function contact(text: string): string {
   if (/^(?:mailto:[^\s@]+@[^\s@]+|https:\/\/\S+)$/.test(text)) return text;
   throw new InvalidArgumentError('It must be a mailto: or https: address.');

@@ -7,8 +7,8 @@ const FAILED = 1;
 const USAGE = 2;
 
 /**
- * `npm run admin -- COMMAND`: works beside a running service, or with its database started for the moment. Exit codes:
- * 0 done, 1 failed, 2 used wrongly. With `--json` stdout has one object and nothing else: the report, or `{ error }`.
+ * `npm run admin -- COMMAND`: works next to a running service, or starts its database temporarily. Exit codes: 0 success, 1
+ * failure, 2 usage error. With `--json`, stdout contains exactly one object: the report, or `{ error }`.
  */
 const program = adminProgram(run);
 
@@ -16,7 +16,7 @@ try {
   await program.parseAsync();
 } catch (error) {
   if (!(error instanceof CommanderError)) throw error;
-  if (error.exitCode === 0) process.exit(); // help was asked for
+  if (error.exitCode === 0) process.exit(); // the user asked for help
   if (isJson()) console.log(JSON.stringify({ error: usageOf(error) }));
   process.exit(USAGE);
 }
@@ -29,18 +29,18 @@ async function run(work: () => Promise<Report>): Promise<void> {
   } catch (error) {
     const sentence = sentenceOf(error);
     console.error(sentence ?? error);
-    if (isJson()) console.log(JSON.stringify({ error: sentence ?? 'unexpected; stderr says more' }));
-    // What a start that has failed had opened, an embedded database included, goes with the process.
+    if (isJson()) console.log(JSON.stringify({ error: sentence ?? 'unexpected error; see stderr' }));
+    // Ending the process also ends whatever a failed start has opened, including an embedded database.
     process.exit(FAILED);
   }
 }
 
-/** What was wrong. Without a command the library prints its help, and has no sentence. */
+/** The usage error. Without a command, commander prints its help and has no message. */
 function usageOf({ code, message }: CommanderError): string {
-  return code === 'commander.help' ? 'name a command; --help lists them' : message.replace(/^error: /, '');
+  return code === 'commander.help' ? 'no command given; --help lists them' : message.replace(/^error: /, '');
 }
 
-/** Of a fault that can be foreseen. */
+/** The message of an expected error. */
 function sentenceOf(error: unknown): string | undefined {
   const isForeseen = error instanceof OperatorError || (error instanceof Error && 'status' in error);
   return isForeseen ? (error as Error).message : undefined;

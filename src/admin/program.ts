@@ -8,10 +8,10 @@ import { addSubscriptions } from './commands/subscription-commands.js';
 import { addUsers } from './commands/user-commands.js';
 import type { Run } from './report.js';
 
-/** All commands. What is used wrongly is thrown as a CommanderError, and help with its exit code 0. */
+/** All commands. A usage error is thrown as a CommanderError; so is help, with exit code 0. */
 export function adminProgram(run: Run): Command {
   const program = new Command('admin')
-    .description('looks after the service')
+    .description('administers the service')
     .option('--json', 'print one JSON object instead of text')
     .exitOverride()
     .configureHelp({ showGlobalOptions: true });

@@ -1,7 +1,7 @@
-/** What a command has done: a text for people, everything else for `--json`. */
+/** The result of a command: a text for people, and all other fields for `--json`. */
 export interface Report {
   readonly text: string;
-  /** When the command has done its work and not all is well; 0 unless told. */
+  /** Set if the command has done its work but found a problem; defaults to 0. */
   readonly exitCode?: number;
   readonly [field: string]: unknown;
 }

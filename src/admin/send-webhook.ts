@@ -17,9 +17,9 @@ import { accountOf, withService } from './with-service.js';
 const TIMEOUT_MS = 30_000;
 
 /**
- * Tells the running service, at BASE_URL, of a payment event, as the payment provider would.
- * @param file holds the event, or the object in it, as JSON
- * @throws NotFound for an unknown account, BadRequest when the service refuses, ServiceUnavailable when none answers
+ * Posts a payment event to the running service at BASE_URL, as the payment provider would.
+ * @param file contains the event, or the object in it, as JSON
+ * @throws NotFound for an unknown account, BadRequest when the service refuses, ServiceUnavailable when none responds
  */
 export function sendWebhook(type: EventType, email: string, file: string | undefined): Promise<Report> {
   return withService(async (service) => {
@@ -33,7 +33,7 @@ export function sendWebhook(type: EventType, email: string, file: string | undef
   });
 }
 
-/** The event that it would send. */
+/** Reports the event that `sendWebhook` would send. */
 export function previewWebhook(type: EventType, email: string, file: string | undefined): Promise<Report> {
   return withService(async (service) => {
     const user = await accountOf(service, email);

@@ -5,7 +5,7 @@ import { DocumentQuota } from '../files/index.js';
 import type { Report } from './report.js';
 import { accountOf, withService } from './with-service.js';
 
-/** A page of the accounts, in the order of their addresses. `next`: what to give as `--after` for the page behind it, or null. */
+/** A page of the accounts, in the order of their addresses. `next` is the `--after` value for the next page, or null. */
 export function listUsers(options: ListOptions): Promise<Report> {
   return withService(async (service) => {
     const found = await service.get(Accounts).list({ ...options, limit: options.limit + 1 });
@@ -18,7 +18,7 @@ export function listUsers(options: ListOptions): Promise<Report> {
   });
 }
 
-/** An account with its state in a word. */
+/** Adds the account's state as one word. */
 function withState<T extends ListedAccount>(account: T): T & { state: 'active' | 'suspended' } {
   return { ...account, state: account.suspendedAt ? 'suspended' : 'active' };
 }
@@ -44,7 +44,7 @@ function row(state: string, created: string, seen: string, held: readonly string
 
 const day = (time: Date): string => time.toISOString().slice(0, 10);
 
-/** An account: its state, its subscription, what it holds, and what can act for it. @throws NotFound */
+/** An account: its state, subscription, storage use, and the number of its sessions, tokens and devices. @throws NotFound */
 export function showUser(email: string): Promise<Report> {
   return withService(async (service) => {
     const { id } = await accountOf(service, email);

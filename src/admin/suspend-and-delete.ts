@@ -4,19 +4,19 @@ import { Suspensions, type UserEntity } from '../auth/index.js';
 import type { Report } from './report.js';
 import { accountOf, withService } from './with-service.js';
 
-/** Suspends an account, on every instance within five seconds; one that is suspended stays so. @throws NotFound */
+/** Suspends an account on every instance within five seconds; has no effect on a suspended one. @throws NotFound */
 export function suspendUser(email: string): Promise<Report> {
   return withService(async (service) => {
     const user = await accountOf(service, email);
     const changed = await service.get(Suspensions).suspend(user.id);
     const text = changed
       ? `${user.email} is suspended: it cannot sign in, and its sessions and tokens are refused. Its data is kept.`
-      : `${user.email} was suspended already.`;
+      : `${user.email} was already suspended.`;
     return { ...fieldsOf(user), state: 'suspended', changed, text };
   });
 }
 
-/** Undoes that at once. @throws NotFound */
+/** Ends a suspension at once. @throws NotFound */
 export function resumeUser(email: string): Promise<Report> {
   return withService(async (service) => {
     const user = await accountOf(service, email);
@@ -34,7 +34,7 @@ export function previewSuspension(email: string, isToBeSuspended: boolean): Prom
     const user = await accountOf(service, email);
     const state = isToBeSuspended ? 'suspended' : 'active';
     const changed = (user.suspendedAt !== null) !== isToBeSuspended;
-    const text = changed ? `${user.email} would be ${state}.` : `${user.email} is ${state} already.`;
+    const text = changed ? `${user.email} would be ${state}.` : `${user.email} is already ${state}.`;
     return { dryRun: true, ...fieldsOf(user), state, changed, text };
   });
 }
@@ -42,8 +42,8 @@ export function previewSuspension(email: string, isToBeSuspended: boolean): Prom
 const fieldsOf = ({ id, email }: UserEntity): { id: string; email: string } => ({ id, email });
 
 /**
- * Deletes an account for good, as its owner can: nobody can sign in to it from then on, open sockets are closed within
- * seconds, and a running service removes rows and bytes of its workspaces. @throws NotFound
+ * Permanently deletes an account, as its owner can: from then on nobody can sign in to it, open sockets are closed within
+ * seconds, and a running service purges the rows and blobs of its workspaces. @throws NotFound
  */
 export function deleteUser(email: string): Promise<Report> {
   return withService(async (service) => {
@@ -61,7 +61,7 @@ export function previewDeletion(email: string): Promise<Report> {
   return withService(async (service) => {
     const user = await accountOf(service, email);
     const held = await holdings(service, user.id);
-    const text = `${user.email} would be deleted for good, with ${inWords(held)}.`;
+    const text = `${user.email} would be permanently deleted, with ${inWords(held)}.`;
     return { dryRun: true, id: user.id, email: user.email, ...held, text };
   });
 }

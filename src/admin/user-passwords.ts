@@ -4,7 +4,7 @@ import { Conflict } from '../platform/http/index.js';
 import type { Report } from './report.js';
 import { accountOf, withService } from './with-service.js';
 
-/** Creates an account with a password of our making, also where sign-up is switched off. @throws Conflict */
+/** Creates an account with a generated password, even if sign-up is disabled. @throws Conflict */
 export function createUser(email: string, name = nameIn(email)): Promise<Report> {
   return withService(async (service) => {
     const password = generatePassword();
@@ -14,7 +14,10 @@ export function createUser(email: string, name = nameIn(email)): Promise<Report>
   });
 }
 
-/** What that would do. Somebody who has come by dev-login only would get a password, and keep their name. @throws Conflict */
+/**
+ * Reports what `createUser` would do. A user who has only used dev-login would get a password, and keep the name. @throws
+ * Conflict
+ */
 export function previewUser(email: string, name = nameIn(email)): Promise<Report> {
   return withService(async (service) => {
     const users = service.get(Users);
@@ -31,7 +34,7 @@ function nameIn(email: string): string {
   return email.split('@')[0] ?? email;
 }
 
-/** Gives an account a password of our making and ends its sessions. @throws NotFound */
+/** Gives an account a generated password and ends its sessions. @throws NotFound */
 export function resetPassword(email: string): Promise<Report> {
   return withService(async (service) => {
     const user = await accountOf(service, email);
@@ -42,13 +45,13 @@ export function resetPassword(email: string): Promise<Report> {
   });
 }
 
-/** What that would do. @throws NotFound */
+/** Reports what `resetPassword` would do. @throws NotFound */
 export function previewReset(email: string): Promise<Report> {
   return withService(async (service) => {
     const user = await accountOf(service, email);
     const hasPassword = await service.get(Users).hasPassword(user.id);
     const sessions = await service.get(PasswordReset).preview(user.id);
-    const password = hasPassword ? 'a new password' : 'a password, which it has not yet';
+    const password = hasPassword ? 'a new password' : 'its first password';
     const text = `${user.email} would get ${password}\n${inWords(sessions, 'would be ended')}`;
     return { dryRun: true, id: user.id, email: user.email, hasPassword, sessions, text };
   });
@@ -59,9 +62,9 @@ function inWords(sessions: number, ended: string): string {
   return `${count} ${ended}. Personal access tokens stay; revoke them at /account.`;
 }
 
-/** Of 120 random bits, in letters that can be typed. */
+/** Generates 120 random bits in characters that can be typed. */
 export const generatePassword = (): string => randomBytes(15).toString('base64url');
 
-/** What is said to people beside one. */
+/** The note printed with a new password. */
 export const SHOWN_ONCE =
   'It is not shown again. To change it, sign in and send POST /api/auth/change-password.';

@@ -12,9 +12,9 @@ import { createLogger, Log, NestLog } from '../platform/log/index.js';
 import { StoreUnavailable } from '../storage/index.js';
 
 /**
- * Runs `work` with the service's own modules, without listening and without what a service does by itself. When a
- * service runs on the same DATA_DIR, its embedded database is used as it is; otherwise the database is started, and
- * stopped afterwards. Danger: a start that fails leaves open what it had opened; the caller ends the process.
+ * Runs `work` with the service's own modules, without listening and without background work. When a service runs on the same
+ * DATA_DIR, uses its embedded database; otherwise starts the database, and stops it afterwards. Danger: a failed start leaves
+ * open whatever it has opened; the caller must end the process.
  */
 export async function withService<T>(
   work: (service: INestApplicationContext) => Promise<T>,
@@ -42,20 +42,20 @@ export async function withService<T>(
   }
 }
 
-/** The account that a command is about. @throws NotFound */
+/** The account that a command acts on. @throws NotFound */
 export async function accountOf(service: INestApplicationContext, email: string): Promise<UserEntity> {
   const user = await service.get(Users).findByEmail(email);
   if (!user) throw new NotFound(`there is no account ${email}`);
   return user;
 }
 
-/** Runs work on the blob stores; one that does not do its part is a sentence, not a stack. @throws OperatorError */
+/** Runs work on the blob stores; reports a store failure as a message without a stack trace. @throws OperatorError */
 export async function withStores<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error;
     if (error.cause instanceof OperatorError) throw error.cause;
-    throw new OperatorError(`A blob store does not do its work: ${error.message}.`, { cause: error });
+    throw new OperatorError(`A blob store failed: ${error.message}.`, { cause: error });
   }
 }

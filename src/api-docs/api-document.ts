@@ -1,6 +1,6 @@
 import type { Schema } from './schema.js';
 
-/** What of an OpenAPI document is read again. */
+/** The parts of an OpenAPI document that the service reads again. */
 export interface ApiDocument {
   readonly openapi: string;
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
@@ -41,7 +41,7 @@ export interface Reference {
 
 export interface HeaderObject {
   readonly description: string;
-  /** Whether it is always there. */
+  /** Whether the header is always present. */
   readonly required: boolean;
   readonly schema: Schema;
 }

@@ -1,4 +1,4 @@
-/** Where class-transformer keeps what `@Type` says; it has no types of its own for it. */
+/** Where class-transformer stores `@Type` metadata; the library has no types for this file. */
 declare module 'class-transformer/cjs/storage.js' {
   import type { MetadataStorage } from 'class-transformer/types/MetadataStorage.js';
 

@@ -13,18 +13,18 @@ export type Handler = () => unknown;
 export type ControllerClass = abstract new (...args: never[]) => object;
 
 interface ControllerRoute {
-  /** Of the handler. */
+  /** The name of the handler. */
   readonly name: string;
   readonly handler: Handler;
   /** In lower case. */
   readonly method: string;
-  /** With the parameters in braces; the rest of a path, `*`, is called `path`. */
+  /** With the parameters in braces; a wildcard `*` becomes `path`. */
   readonly path: string;
 }
 
 const scanner = new MetadataScanner();
 
-/** What a controller serves, from the framework's own metadata. */
+/** The routes of a controller, from the framework's own metadata. */
 function routesOf(controller: ControllerClass): ControllerRoute[] {
   const prototype = controller.prototype as Record<string, Handler>;
   return scanner.getAllMethodNames(prototype).flatMap((name) => {
@@ -48,13 +48,13 @@ export interface DocumentParts {
   readonly info: ApiDocument['info'];
   readonly tags: ApiDocument['tags'];
   readonly securitySchemes: Readonly<Record<string, Schema>>;
-  /** What the decorators of a route say of who may use it. */
+  /** The access policy of a route, from its decorators. */
   readonly policyOf: (handler: Handler, controller: ControllerClass) => OperationPolicy;
-  /** The parameter decorator by which handlers read their JSON bodies. */
+  /** The parameter decorator with which handlers read their JSON bodies. */
   readonly jsonBody: unknown;
 }
 
-/** The OpenAPI 3.1 document of the controllers. @throws Error for a route that is not described */
+/** The OpenAPI 3.1 document of the controllers. @throws Error for a route without documentation */
 export async function buildDocument(parts: DocumentParts): Promise<ApiDocument> {
   const schemaOfClass = await loadSchemaOfClass();
   const components = new Components();
@@ -98,7 +98,7 @@ interface Described {
   readonly operation: OperationDocs;
 }
 
-/** One operation for a route, or those that are mounted at it. */
+/** The operation of a route, or the operations mounted at it. */
 function described(
   { name, method, path }: { name: string; method: string; path: string },
   controller: ControllerClass,

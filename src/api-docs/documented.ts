@@ -1,19 +1,22 @@
 import type { Schema } from './schema.js';
 
-/** What the document says of a route and neither its decorators nor its classes do: see `Documented`. */
+/** The documentation of a route that neither its decorators nor its classes contain: see `Documented`. */
 export interface OperationDocs {
   /** A few words, as in a table of contents. */
   readonly summary: string;
   readonly description?: string;
-  /** Of the parameters of the path that its policy does not describe; a string unless said. */
+  /** Path parameters that the policy does not describe; strings by default. */
   readonly path?: Parameters;
   readonly query?: Parameters;
   readonly headers?: Parameters;
-  /** What the handler reads for itself; a body that is read by `@JsonBody` is described by its class. */
+  /** A body that the handler reads itself; a body read by `@JsonBody` is described by its class. */
   readonly body?: BodyDocs;
-  /** What the class of the body does not say of its properties. */
+  /** Schemas of body properties that the class does not describe. */
   readonly properties?: Readonly<Record<string, Schema>>;
-  /** By status. A text is an error of the common form; those that follow from the route's policy need not be named. */
+  /**
+   * By status. A string is the description of an error in the common format; errors that follow from the route's policy can be
+   * omitted.
+   */
   readonly answers: Readonly<Record<number, AnswerDocs | string>>;
 }
 
@@ -22,7 +25,7 @@ export type Parameters = Readonly<Record<string, ParameterDocs>>;
 export interface ParameterDocs {
   readonly description: string;
   readonly schema?: Schema;
-  /** Of a query or header; those of the path always are. */
+  /** For query and header parameters; path parameters are always required. */
   readonly isRequired?: true;
 }
 
@@ -34,13 +37,13 @@ export interface BodyDocs {
 
 export interface AnswerDocs {
   readonly description: string;
-  /** Media type → schema; an empty schema is bytes or text. Nothing for an answer without a body. */
+  /** Media type → schema; an empty schema means bytes or text. Omitted for an answer without a body. */
   readonly content?: Readonly<Record<string, Schema>>;
-  /** Name → what it says. */
+  /** Name → description. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A handler of another make behind one route for all that is below it: `METHOD path` → what it answers. */
+/** A foreign handler mounted at one route for all paths below it: `METHOD path` → its operation. */
 export interface MountDocs {
   readonly mounted: Readonly<Record<string, OperationDocs>>;
 }
@@ -48,7 +51,7 @@ export interface MountDocs {
 export interface ControllerDocs {
   /** The group in the document. */
   readonly tag: string;
-  /** For people: errors are pages. */
+  /** Whether these are pages for browsers, whose errors are pages too. */
   readonly isPage?: true;
   readonly operations: Readonly<Record<string, OperationDocs | MountDocs>>;
 }
@@ -59,7 +62,7 @@ type DocsOf<Name extends string> = ControllerDocs & {
   readonly operations: Readonly<Record<Name, OperationDocs | MountDocs>>;
 };
 
-/** Describes each route of a controller, by the name of its handler. The compiler knows a name that is none. */
+/** Documents each route of a controller, by the name of its handler. A name without a handler is a compile error. */
 export function Documented<Name extends string>(docs: DocsOf<Name>) {
   return (controller: abstract new (...args: never[]) => Record<Name, unknown>): void => {
     Reflect.defineMetadata(DOCS, docs, controller);

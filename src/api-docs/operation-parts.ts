@@ -3,11 +3,11 @@ import type { Operation } from './api-document.js';
 import type { OperationDocs, Parameters } from './documented.js';
 import type { Schema } from './schema.js';
 
-/** Schemas that have a name, each once. */
+/** The named schemas, each stored once. */
 export class Components {
   readonly schemas: Record<string, Schema> = {};
 
-  /** The same with references in place of the schemas that have a title. @throws Error when two share one */
+  /** Replaces schemas that have a title with references. @throws Error when different schemas have the same title */
   refer(schema: Schema): Schema {
     const { title } = schema;
     const inner = Object.fromEntries(
@@ -15,7 +15,8 @@ export class Components {
     );
     if (typeof title !== 'string') return inner;
     const known = this.schemas[title];
-    if (known && !isDeepStrictEqual(known, inner)) throw new Error(`two schemas are called ${title}`);
+    if (known && !isDeepStrictEqual(known, inner))
+      throw new Error(`two different schemas have the title ${title}`);
     this.schemas[title] = inner;
     return { $ref: `#/components/schemas/${title}` };
   }
@@ -31,13 +32,13 @@ export class Components {
   }
 }
 
-/** Who may use a route, and what follows from that. */
+/** A route's access policy, and the parameters and answers that follow from it. */
 export interface OperationPolicy {
   readonly security: Operation['security'];
   readonly path?: Parameters;
   readonly query?: Parameters;
   readonly headers?: Parameters;
-  /** Status → why. */
+  /** Status → reason. */
   readonly answers: Readonly<Record<number, string>>;
 }
 

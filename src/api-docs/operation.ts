@@ -4,7 +4,7 @@ import type { Operation, Parameter } from './api-document.js';
 import { JSON_TYPE, responsesOf } from './responses.js';
 import { STRING, UUID } from './schema.js';
 
-/** One operation of the document. @throws Error when a parameter of its path is described nowhere */
+/** One operation of the document. @throws Error when a path parameter has no description */
 export function operationOf(parts: OperationParts): Operation {
   const { operation, policy, tag, name } = parts;
   const parameters = parametersOf(parts);
@@ -26,7 +26,7 @@ function parametersOf({ path, operation, policy, components }: OperationParts): 
   const known: Parameters = { ...policy.path, ...operation.path };
   const inPath = names.map((name) => {
     const { description, schema = name === 'id' ? UUID : STRING } = known[name] ?? {};
-    if (!description) throw new Error(`${path}: ${name} is described nowhere`);
+    if (!description) throw new Error(`${path}: ${name} is not described`);
     return { name, in: 'path' as const, required: true, description, schema: components.refer(schema) };
   });
   const elsewhere = (where: 'query' | 'header', all: Parameters = {}): Parameter[] =>

@@ -10,7 +10,7 @@ interface RouteArgument {
   readonly data?: unknown;
 }
 
-/** The class and the size limit (bytes) of the body that a handler reads by one of its parameters' decorators. */
+/** The class and the size limit (bytes) of the body that a handler reads with a parameter decorator. */
 export function bodyClassOf(
   controller: { readonly prototype: object; readonly name: string },
   handler: string,
@@ -22,13 +22,13 @@ export function bodyClassOf(
   if (!argument) return undefined;
   const types = Reflect.getMetadata('design:paramtypes', controller.prototype, handler) as BodyClass[];
   const bodyClass = types[argument.index];
-  if (!bodyClass) throw new Error(`${controller.name}.${handler} has a body of no class`);
+  if (!bodyClass) throw new Error(`${controller.name}.${handler} has a body without a class`);
   return { bodyClass, limit: argument.data as number };
 }
 
 export type SchemaOfClass = (bodyClass: BodyClass, properties?: Readonly<Record<string, Schema>>) => Schema;
 
-/** What makes schemas of validated classes. Loaded when somebody asks for the document, for its memory. */
+/** Loads the generator of schemas from validated classes. Loaded only when the document is requested, to save memory. */
 export async function loadSchemaOfClass(): Promise<SchemaOfClass> {
   const { targetConstructorToSchema } = (await import('class-validator-jsonschema')).default;
   const { defaultMetadataStorage } = (await import('class-transformer/cjs/storage.js')).default;
@@ -39,7 +39,7 @@ export async function loadSchemaOfClass(): Promise<SchemaOfClass> {
         matches: ({ constraints }: ValidationMetadata) => patternOf((constraints as [RegExp])[0]),
         isInstant: { type: 'string', description: 'ISO 8601: a date, or a date with a time' },
         whitelistValidation: {},
-        customValidation: {}, // a rule without a converter says nothing of the schema
+        customValidation: {}, // a rule without a converter does not affect the schema
         // Without a type, which would make numbers of the integers that they bound.
         min: ({ constraints }: ValidationMetadata) => ({ minimum: (constraints as [number])[0] }),
         max: ({ constraints }: ValidationMetadata) => ({ maximum: (constraints as [number])[0] }),
@@ -52,7 +52,7 @@ export async function loadSchemaOfClass(): Promise<SchemaOfClass> {
     }) as { properties: Record<string, Schema>; required?: string[] };
     const all = Object.entries({ ...properties, ...overrides }).map(([name, schema]) => [
       name,
-      required?.includes(name) ? schema : nullable(schema), // what is optional may be null as well
+      required?.includes(name) ? schema : nullable(schema), // optional properties may also be null
     ]);
     const schema = { type: 'object', properties: Object.fromEntries(all) as object };
     return named(bodyClass.name, required ? { ...schema, required } : schema);
@@ -60,7 +60,7 @@ export async function loadSchemaOfClass(): Promise<SchemaOfClass> {
   return schemaOfClass;
 }
 
-/** JSON Schema has no flags: what ignores case spells both out. */
+/** JSON Schema has no flags: a case-insensitive pattern lists both cases. */
 function patternOf({ source, flags }: RegExp): { type: 'string'; pattern: string } {
   const bothCases = source.replace(/([a-z])-([a-z])/g, (range) => `${range}${range.toUpperCase()}`);
   return { type: 'string', pattern: flags.includes('i') ? bothCases : source };

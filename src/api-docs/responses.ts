@@ -5,7 +5,7 @@ import { ERROR, type Schema, STRING } from './schema.js';
 
 export const JSON_TYPE = 'application/json';
 
-/** Those of the policy, of the body's reading and the route's own, in the order of their numbers. */
+/** The answers of the policy, of reading the body and of the route itself, in numerical order. */
 export function responsesOf(parts: OperationParts): Record<string, Response> {
   const { operation, policy, body } = parts;
   const ofBody = body && { 400: 'the body is not what it must be', 413: 'the body is too large' };
@@ -55,7 +55,7 @@ function responseOf(
   };
 }
 
-/** While the service is down nothing gets as far as a page. */
+/** While the service is down, a request does not reach the page's error filter. */
 function errorContent(status: number, isPage: boolean): Record<string, Schema> {
   if (!isPage) return { [JSON_TYPE]: ERROR };
   return status === 503 ? { 'text/html': {}, [JSON_TYPE]: ERROR } : { 'text/html': {} };
@@ -63,7 +63,7 @@ function errorContent(status: number, isPage: boolean): Record<string, Schema> {
 
 type Headers = NonNullable<Response['headers']>;
 
-/** What comes with some of the answers of a status alone. */
+/** Headers that only some answers of a status have. */
 const SOMETIMES = new Set(['Set-Cookie', 'set-auth-token']);
 
 const textHeaders = (headers: Readonly<Record<string, string>> = {}): Headers =>
@@ -80,7 +80,7 @@ const always = (description: string, schema: Schema): HeaderObject => ({
   schema,
 });
 
-/** What many answers have, each once in the document. */
+/** Headers of many answers, each defined once in the document. */
 export const COMMON_HEADERS = {
   'X-Request-Id': always('Names the request in the log.', { type: 'string', format: 'uuid' }),
   'Retry-After': always('Seconds to wait.', { type: 'string', pattern: '^\\d+$' }),

@@ -1,14 +1,14 @@
-/** A JSON Schema (2020-12). One with a `title` becomes a component of the document, and is referred to by it. */
+/** A JSON Schema (2020-12). A schema with a `title` becomes a component of the document, and is referenced by it. */
 export type Schema = Readonly<Record<string, unknown>>;
 
 export const STRING: Schema = { type: 'string' };
 export const BOOLEAN: Schema = { type: 'boolean' };
 export const UUID: Schema = { type: 'string', format: 'uuid' };
-/** An integer of 0 or more: a cursor, a count, bytes. */
+/** A non-negative integer: a cursor, a count, a number of bytes. */
 export const COUNT: Schema = { type: 'integer', minimum: 0 };
 /** A version of a file, which starts at 1. */
 export const ORDINAL: Schema = { type: 'integer', minimum: 1 };
-/** A moment in UTC, in the one form in which answers have it. */
+/** A time in UTC, in the only format that answers use. */
 export const INSTANT: Schema = {
   type: 'string',
   format: 'date-time',
@@ -28,7 +28,7 @@ export const nullable = (schema: Schema): Schema =>
     ? { ...schema, type: [schema.type, 'null'] }
     : { anyOf: [schema, { type: 'null' }] };
 
-/** Exactly the keys of `T`: the compiler sees to it that none is missing and none is there beside them. */
+/** An object with exactly the keys of `T`: a missing or an extra key is a compile error. */
 export function objectOf<T>(
   properties: { readonly [Key in keyof Required<T>]: Schema },
   optional: readonly (keyof T & string)[] = [],
@@ -41,7 +41,7 @@ export const named = (title: string, schema: Schema): Schema => ({ title, ...sch
 
 export const OK: Schema = named('Ok', objectOf<{ ok: true }>({ ok: { const: true } }));
 
-/** The one form of all errors; some have more fields. */
+/** The common error format; some errors have more fields. */
 export const ERROR: Schema = named('Error', objectOf<{ error: string }>({ error: STRING }));
 
 /** An error with fields that a program can act on. */

@@ -19,19 +19,16 @@ const activePatsAmong = statement(
    WHERE id = ANY ($1) AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`,
 );
 
-/**
- * A token that was verified less than this ago is not asked about again; so a revocation takes effect within five
- * seconds.
- */
+/** A token that was verified less than this long ago is not checked again, so a revocation takes effect within five seconds. */
 const GOOD_FOR_MS = 3_000;
 
-/** A token that is good no longer though it has not expired, and what its bearer has to be told. */
+/** An unexpired token that is no longer valid, and the error for its bearer. */
 export interface Lapsed {
   readonly principal: Principal;
   readonly refusal: Unauthorized | AccountSuspended;
 }
 
-/** Proves whom a bearer token stands for. */
+/** Authenticates bearer tokens. */
 @Injectable()
 export class Authenticator {
   constructor(
@@ -43,8 +40,8 @@ export class Authenticator {
   ) {}
 
   /**
-   * A JWT stands for an interactive session, so it may do everything its user may.
-   * @throws Unauthorized for every token that is not wholly in order
+   * A JWT represents an interactive session, so it has all the rights of its user.
+   * @throws Unauthorized unless the token is valid in every respect
    */
   async verify(token: string): Promise<Principal> {
     if (token.startsWith('pat_')) return this.patVerifier.verify(token);
@@ -52,7 +49,10 @@ export class Authenticator {
     return { userId, scopes: ['full'], tokenId: null, keyId, workspaceId: null, expiresAt };
   }
 
-  /** The same where no guard looks for the user. @throws Unauthorized also when the user is gone, AccountSuspended */
+  /**
+   * Like `verify`, for callers without a guard that loads the user. @throws Unauthorized also when the user is gone,
+   * AccountSuspended
+   */
   async authenticate(token: string): Promise<Principal> {
     const principal = await this.verify(token);
     const refusal = refusalOf(await this.usersOf([principal]), principal);
@@ -65,8 +65,9 @@ export class Authenticator {
   }
 
   /**
-   * What asks again, when time may have passed, about a token that is good now. It throws Unauthorized when it has been
-   * taken away since, AccountSuspended when its user may do nothing any more. A JWT that has run out is good for the request that it began, or long uploads would fail in the end.
+   * Returns a function that checks a token, valid now, again later. It throws Unauthorized if the token has been revoked since,
+   * and AccountSuspended if its user is suspended. A JWT that expires stays valid for the request that it started; otherwise long
+   * uploads would fail at the end.
    */
   recheck(principal: Principal): () => Promise<void> {
     const goodAt = this.clock.elapsed();
@@ -93,7 +94,7 @@ export class Authenticator {
     });
   }
 
-  /** Costs no query in most cases. A key may have been some seconds old in memory when the token was verified with it. */
+  /** Usually costs no query. The key set in memory may have been some seconds old when the token was verified. */
   private async isKeyKnown({ keyId }: Principal): Promise<boolean> {
     return keyId === undefined || (await this.keySet.refresh()).has(keyId);
   }
@@ -113,7 +114,7 @@ export class Authenticator {
   }
 }
 
-/** By id of each existing user: whether the user is suspended. */
+/** For each existing user, by id, whether the user is suspended. */
 type Users = ReadonlyMap<string, boolean>;
 
 function refusalOf(users: Users, { userId }: Principal): Lapsed['refusal'] | undefined {

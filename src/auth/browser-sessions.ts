@@ -7,13 +7,13 @@ import type { Identity } from './identity.js';
 import { IDENTITY } from './identity.provider.js';
 import { IdentityClient } from './identity-client.js';
 
-/** Who makes a request, as far as a session remembers it. */
+/** The client of a request, as recorded with a session. */
 export interface Client {
   readonly ip: string;
   readonly userAgent: string;
 }
 
-/** The session that a browser's cookie stands for, and its user. */
+/** The session identified by a browser's cookie, with its user. */
 export interface BrowserSession {
   readonly id: string;
   /** A secret: it must not leave the service. */
@@ -23,7 +23,7 @@ export interface BrowserSession {
   readonly name: string;
 }
 
-/** Why somebody was not let in; `unfit` is a name or an address that cannot be stored. */
+/** Why a sign-in, sign-up or password change was refused; `unfit` means a name or an address that cannot be stored. */
 export type Refusal =
   | 'wrong-credentials'
   | 'invalid-email'
@@ -34,7 +34,7 @@ export type Refusal =
   | 'no-password'
   | 'unfit';
 
-/** A new session in the browser: its cookies are still to be set. */
+/** A new browser session; the caller must still set its cookies. */
 export interface SignedIn {
   readonly userId: string;
   /** A secret: it must not leave the service. */
@@ -52,14 +52,14 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
   CREDENTIAL_ACCOUNT_NOT_FOUND: 'no-password',
   USER_ALREADY_EXISTS: 'email-taken',
   USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL: 'email-taken',
-  FAILED_TO_CREATE_USER: 'email-taken', // somebody else has been faster
+  FAILED_TO_CREATE_USER: 'email-taken', // a concurrent sign-up won
 };
 
 const MAX_USER_AGENT = 512;
 
 /**
- * The identity handler as the service's own pages use it. They check origin and form themselves, so nothing here looks
- * at where a request comes from; only a request's cookies and its client are passed on.
+ * The identity handler as used by the service's own pages. The pages check origin and form themselves, so this class does not
+ * check where a request comes from; it passes on only the cookies and the client of a request.
  */
 @Injectable()
 export class BrowserSessions {
@@ -72,8 +72,9 @@ export class BrowserSessions {
   ) {}
 
   /**
-   * Whose browser it is, by its Cookie header; null for nobody's. @throws AccountSuspended. With the cookies that the browser has to take over: a
-   * session slides, at most once a day, and one that has ended is forgotten.
+   * The session of a browser, by its Cookie header, or null. Also returns the cookies to set in the browser: the session's expiry
+   * is extended at most once a day, and the cookie of an ended session is removed.
+   * @throws AccountSuspended
    */
   async of(
     cookie: string | undefined,
@@ -87,13 +88,13 @@ export class BrowserSessions {
     return { session: { id, token, userId, email, name }, cookies };
   }
 
-  /** @throws TooManyRequests after ten tries a minute from an address, those of the API counted */
+  /** @throws TooManyRequests after ten attempts a minute from an address, including those over the API */
   async signIn(email: string, password: string, client: Client): Promise<SignedIn | { refusal: Refusal }> {
     await this.guessLimit.count('sign-in/email', client.ip);
     return this.enter('sign-in/email', { email, password }, client);
   }
 
-  /** @throws Forbidden where signing up is switched off, ServiceUnavailable while read-only, TooManyRequests as above */
+  /** @throws Forbidden if sign-up is disabled, ServiceUnavailable while read-only, TooManyRequests as above */
   async signUp(
     account: { email: string; password: string; name: string },
     client: Client,
@@ -105,7 +106,7 @@ export class BrowserSessions {
   }
 
   /**
-   * Changes the password of who is signed in. All other sessions end, and this one gets a new token.
+   * Changes the password of the signed-in user. All other sessions end, and this one gets a new token.
    * @throws ServiceUnavailable while read-only, TooManyRequests as above
    */
   async changePassword(
@@ -126,21 +127,22 @@ export class BrowserSessions {
     return answer.user ? { cookies } : { refusal: refusalOf(answer) };
   }
 
-  /** Ends a new session whose cookies no browser will get. */
+  /** Ends a new session whose cookies are not sent to a browser. */
   async forget({ token }: Pick<SignedIn, 'token'>): Promise<void> {
     await (await this.identity.$context).internalAdapter.deleteSession(token);
   }
 
-  /** Ends the browser's session. Returns the cookies that make it forget. */
+  /** Ends the browser's session. Returns the cookies that remove the session from the browser. */
   async signOut(cookie: string | undefined, { ip }: Pick<Client, 'ip'>): Promise<readonly string[]> {
     const headers: Record<string, string> = cookie === undefined ? {} : { cookie };
     return (await this.identityClient.ask('sign-out', ip, headers, {})).cookies;
   }
 
   /**
-   * Makes a session of its own for an app and returns a one-time token for it. The handler hands over the very session
-   * that a token was minted from: minted from the browser's, the two would end together.
-   * @param browser the browser's session. @throws Forbidden when it ends meanwhile: a password may have been changed; AccountSuspended
+   * Creates a separate session for an app and returns a one-time token for it. A one-time token hands over the session it was
+   * created from; created from the browser's session, the two would end together.
+   * @param browser the browser's session
+   * @throws Forbidden when the browser's session ends meanwhile (the password may have been changed), AccountSuspended
    */
   async handOver(browser: { userId: string; token: string }, client: Client): Promise<string> {
     const { internalAdapter } = await this.identity.$context;
@@ -156,7 +158,7 @@ export class BrowserSessions {
       return (await this.identityClient.ask<{ token: string }>(action, client.ip, { authorization })).body
         .token;
     } catch (error) {
-      await internalAdapter.deleteSession(session.token); // nobody will ever get it
+      await internalAdapter.deleteSession(session.token); // its token was not handed out
       throw error;
     }
   }

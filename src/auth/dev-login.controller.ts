@@ -23,7 +23,7 @@ import { Users } from './users.js';
 
 const TRIES_PER_MINUTE = 10;
 
-/** 403 unless the key is configured and the header carries it. */
+/** Answers 403 unless the key is configured and the header contains it. */
 @Injectable()
 export class DevLoginGuard implements CanActivate {
   constructor(
@@ -52,7 +52,7 @@ class DevLoginRequest {
   name: string;
 }
 
-/** A JWT for any email, for tests and development alone. */
+/** A JWT for any email, for tests and development only. */
 @Controller('api/v1/auth/dev-login')
 @Documented(DEV_LOGIN_DOCS)
 export class DevLoginController {
@@ -72,7 +72,7 @@ export class DevLoginController {
     return { token: await this.users.signJwt(user.id), userId: user.id, email: user.email, name: user.name };
   }
 
-  /** @throws ServiceUnavailable for a new one while read-only */
+  /** @throws ServiceUnavailable for a new user while read-only */
   private async account({ email, name }: DevLoginRequest): Promise<UserEntity> {
     const refusal = this.killSwitch.refusal('read-only');
     if (!refusal) return this.users.findOrCreate(email, name);

@@ -4,14 +4,14 @@ import { RateLimiter } from '../platform/limits/index.js';
 
 const TRIES_PER_MINUTE = { ofAddress: 10, ofNetwork: 30 };
 
-/** Counts tries at what can be guessed, by address and by network: the API's and those on the pages together. */
+/** Limits attempts at guessable secrets, by address and by network. The API and the pages share the counts. */
 @Injectable()
 export class GuessLimit {
   constructor(private readonly rateLimiter: RateLimiter) {}
 
   /**
-   * @param action the identity handler's name for it
-   * @throws TooManyRequests after ten tries a minute from an IPv4 address or an IPv6 /64, and after thirty from a /48
+   * @param action the identity handler's name for the action
+   * @throws TooManyRequests after ten attempts a minute from an IPv4 address or an IPv6 /64, and after thirty from a /48
    */
   async count(action: string, ip: string): Promise<void> {
     await this.rateLimiter.hit(`${action}:${addressKey(ip)}`, TRIES_PER_MINUTE.ofAddress);

@@ -1,11 +1,11 @@
 interface IdentityAction {
-  /** Whether it makes or changes an account. */
+  /** Whether it creates or changes an account. */
   readonly isWrite?: true;
-  /** Whether what it takes can be guessed, so that tries are counted. */
+  /** Whether it takes a guessable secret, so that attempts are counted. */
   readonly isGuessable?: true;
 }
 
-/** What of the identity handler is reachable below /api/auth; the library brings more than this service offers. */
+/** The actions of the identity handler that are reachable under /api/auth; the library has more than this service offers. */
 const IDENTITY_ACTIONS = {
   'POST sign-up/email': { isWrite: true, isGuessable: true },
   'POST sign-in/email': { isGuessable: true },
@@ -24,7 +24,7 @@ const IDENTITY_ACTIONS = {
 
 export type IdentityActionName = keyof typeof IDENTITY_ACTIONS;
 
-/** @returns undefined when it is not offered */
+/** @returns undefined when the service does not offer the action */
 export function identityAction(method: string, path: string): IdentityAction | undefined {
   const name = `${method} ${path}`;
   return Object.hasOwn(IDENTITY_ACTIONS, name) ? IDENTITY_ACTIONS[name as IdentityActionName] : undefined;

@@ -6,11 +6,11 @@ import { IDENTITY } from './identity.provider.js';
 
 export interface IdentityAnswer<Body> {
   readonly body: Body;
-  /** Set-Cookie headers. */
+  /** The values of the Set-Cookie headers. */
   readonly cookies: readonly string[];
 }
 
-/** The identity handler, asked from within as over HTTP: its hooks run, and its faults are seen, as for the API. */
+/** Calls the identity handler in-process as if over HTTP, so that its hooks run and its faults surface as they do for the API. */
 @Injectable()
 export class IdentityClient {
   constructor(
@@ -19,8 +19,8 @@ export class IdentityClient {
   ) {}
 
   /**
-   * A GET, or a POST when there is a body, from our own origin. A POST may be refused: its body says so.
-   * @param ip the address of the client for whom it is asked
+   * Sends a GET, or a POST when there is a body, from the service's own origin. A POST may be refused; the body says so.
+   * @param ip the address of the client on whose behalf the call is made
    * @throws when the handler cannot answer
    */
   async ask<Body>(
@@ -42,7 +42,7 @@ export class IdentityClient {
     const answer = await this.identity.handler(request);
     const isBroken = body === undefined ? !answer.ok : answer.status >= 500;
     if (isBroken)
-      throw new Error(`the identity handler answers ${answer.status} to ${action.replace(/\?.*/, '')}`);
+      throw new Error(`the identity handler answered ${answer.status} to ${action.replace(/\?.*/, '')}`);
     return { body: (await answer.json()) as Body, cookies: answer.headers.getSetCookie() };
   }
 }

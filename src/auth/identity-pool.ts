@@ -7,23 +7,23 @@ import { identityRequests } from './identity-request.js';
 const LIMITS = {
   atOnce: 3,
   waiting: 2_000,
-  perOwner: { atOnce: 2, waiting: 500 }, // a request that ends 200 sessions asks for each at once
+  perOwner: { atOnce: 2, waiting: 500 }, // a request that ends 200 sessions sends all its queries at once
   waitMs: 5_000,
   busy: 'too many people are signing in; try again in a few seconds',
 };
 
-/** The owner of connections outside a request, when the service itself asks the library. */
+/** The owner of connections outside a request, when the service itself calls the library. */
 const SERVICE = 'service';
 
-/** What the identity handler's query builder uses of a connection. */
+/** The part of a connection that the identity handler's query builder uses. */
 interface Connection {
   query(...query: readonly unknown[]): Promise<unknown>;
   release(): void;
 }
 
 /**
- * The service's pool as the identity handler gets it. The handler takes a failed query for an absent session and
- * answers 401, so that a moment without PostgreSQL would sign every client out; here its faults are kept in sight, on the request.
+ * The service's pool as the identity handler sees it. The handler treats a failed query as a missing session and answers 401, so
+ * a moment without PostgreSQL would sign every client out. This class records the fault on the request instead.
  */
 export class IdentityPool {
   private readonly lendable: FairSemaphore;
@@ -36,8 +36,8 @@ export class IdentityPool {
   }
 
   /**
-   * Lends few connections at a time, fairly by network: the handler holds one through a transaction, and the rest of the
-   * service needs the pool too.
+   * Limits concurrent connections, fairly by network: the handler holds one for a whole transaction, and the rest of the service
+   * shares the pool.
    */
   async connect(): Promise<Connection> {
     const request = identityRequests.getStore();
@@ -46,7 +46,7 @@ export class IdentityPool {
       release();
       throw error;
     });
-    // A connection that dies between two queries says so by an event, which would end the process unheard.
+    // A connection that breaks between two queries emits an 'error' event, which ends the process if nobody listens.
     const onError = (error: Error): void => this.note(error);
     client.on('error', onError);
     const query = client.query.bind(client) as Connection['query'];
@@ -60,12 +60,12 @@ export class IdentityPool {
     };
   }
 
-  /** The pool is the service's, and ends with it. */
+  /** Does nothing: the service owns the pool and closes it. */
   end(): Promise<void> {
     return Promise.resolve();
   }
 
-  /** Runs a query, or a check of ours, and keeps its fault in sight. */
+  /** Runs a query or another check, and records its fault on the request. */
   async noting<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
@@ -81,7 +81,7 @@ export class IdentityPool {
   }
 }
 
-/** A value that PostgreSQL did not take (class 22) or a constraint (23): the handler's own business. */
+/** A value that PostgreSQL rejects (class 22) or a constraint violation (23): the handler deals with these itself. */
 function isRefusal(error: unknown): boolean {
   return /^2[23]/.test(sqlState(error) ?? '');
 }

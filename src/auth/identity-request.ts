@@ -1,36 +1,36 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** The header in which the bridge hands over the client's address; a client's own is overwritten. */
+/** The header that passes the client's address to the identity handler; a value sent by the client is overwritten. */
 export const CLIENT_ADDRESS_HEADER = 'x-client-address';
 
-/** The state of a request of the identity handler, for the callbacks that the library makes during it. */
+/** State of an identity handler request, for the callbacks that the library makes during it. */
 export interface IdentityRequest {
-  /** The address of the client. */
   readonly ip: string;
-  /** Aborted when the client has gone. */
+  /** Aborted when the client disconnects. */
   readonly gone: AbortSignal;
-  /** Whether it is a sign-in, in which an unknown account must take as long as a wrong password. */
+  /** Whether this is a sign-in, where an unknown account must take as long as a wrong password. */
   readonly isSignIn: boolean;
-  /** Each password hash that the request has found right, or has made. */
+  /** Every password hash that this request has verified or created. */
   readonly hashes: Set<string>;
-  /** Whether a password was found wrong, or there was no account to check it against. */
+  /** Whether a password was wrong, or there was no account to check it against. */
   isWrong: boolean;
-  /** A password that was found right: what replaces its hash when that is outdated. */
+  /** A password that was right; `renewed` replaces its hash if that is outdated. */
   proof?: { readonly password: string; readonly hash: string; readonly renewed: string | undefined };
-  /** Made before the library opens a transaction, which would hold a connection meanwhile. */
+  /** Created before the library opens a transaction, which would hold a connection during hashing. */
   prepared?: { readonly password: string; readonly hash: string };
-  /** Takes back that the sign-in was counted as one with a wrong password. */
+  /** Undoes the count of this sign-in as one with a wrong password. */
   takeBack?: () => Promise<void>;
-  /** The first fault of PostgreSQL. */
+  /** The first fault from PostgreSQL. */
   fault?: Error;
 }
 
-/** One for the process: each such storage that was ever used costs every promise of Node.js 20 something, for good. */
+/** One for the process: on Node.js 20, every AsyncLocalStorage ever used permanently adds a cost to each promise. */
 export const identityRequests = new AsyncLocalStorage<IdentityRequest>();
 
 /**
- * Answers a request of the identity handler.
- * @throws the fault of PostgreSQL that it has met, whatever it would answer for it, and what else is no answer of its own
+ * Runs a request of the identity handler.
+ * @throws the PostgreSQL fault that occurred, regardless of the handler's answer to it, and any error that is not an answer of
+ *   the handler
  */
 export async function inIdentityRequest(
   webRequest: Request,

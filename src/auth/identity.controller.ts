@@ -13,13 +13,13 @@ import type { Identity } from './identity.js';
 import { IDENTITY } from './identity.provider.js';
 
 /**
- * Says of a request's headers what the identity handler is to see of where it comes from. The handler looks at all POSTs
- * with cookies, and at every sign-in and sign-up.
+ * Adjusts the headers that tell the identity handler where a request comes from. The handler checks all POSTs with cookies, and
+ * every sign-in and sign-up.
  *
- * - An origin that is trusted counts as our own. It is compared here, as a whole.
- * - A client that is no browser sends no cookie, and nothing of where it comes from. Node.js's `fetch` does send
- *   `Sec-Fetch-Mode`, which the handler takes for a browser that hides its origin, so that goes. Browsers send an
- *   `Origin` with each POST, if only `null`, and `Sec-Fetch-Site`: with either of them nothing is changed.
+ * - A trusted origin is replaced by the service's own. It is compared here, as a whole.
+ * - A client other than a browser sends no cookie and no origin. Node.js's `fetch` does send `Sec-Fetch-Mode`, which the handler
+ *   takes for a browser that hides its origin, so the header is removed. Browsers send an `Origin` with each POST, even if only
+ *   `null`, and `Sec-Fetch-Site`; if either is present, nothing is changed.
  */
 function settleOrigin(headers: Headers, { publicUrl, trustedOrigins }: Configuration): void {
   const origin = headers.get('origin');
@@ -35,7 +35,7 @@ const BODY_LIMIT = 64 * 1024;
 @Controller('api/auth')
 @Documented(IDENTITY_DOCS)
 @Public('the identity handler has its own session, cookie and origin checks')
-@OpenWhenReadOnly('people can sign in and out; what writes more is refused below')
+@OpenWhenReadOnly('users can sign in and out; other writes are refused below')
 export class IdentityController {
   constructor(
     @Inject(IDENTITY) private readonly identity: Identity,
@@ -55,7 +55,7 @@ export class IdentityController {
     }
     if (action.isGuessable) await this.guessLimit.count(path, request.ip);
 
-    // From our own address: a request target may name any host, and the handler would take it for its own.
+    // Always use our own address: a request target may name any host, and the handler would accept it as its own.
     const url = new URL(`/api/auth/${path}`, this.configuration.publicUrl);
     url.search = queryOf(request.url);
     const gone = new AbortController();
@@ -98,9 +98,9 @@ async function toWebRequest(
   });
 }
 
-/** JSON alone: a form could be posted by any site, and could carry what the check below does not see. */
+/** Accepts only JSON: any site could post a form, and the check below would not see all that a form can contain. */
 function refuseUnreadable(body: Buffer): void {
   parseJsonObject(body);
-  // PostgreSQL's text has no NUL, and the handler would find out too late. JSON can hold it in this spelling only.
+  // PostgreSQL's text cannot store NUL, and the handler would fail too late. JSON can contain NUL in this spelling only.
   if (body.includes('\\u0000')) throw new BadRequest('NUL characters are not accepted');
 }

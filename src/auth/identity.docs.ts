@@ -67,7 +67,7 @@ const COOKIE = {
   'set-auth-token': 'The signed session token, for apps.',
 };
 
-/** Better Auth, as it is mounted: it has its own session, cookie and origin checks, and its own form of errors. */
+/** Better Auth as mounted: it has its own session, cookie and origin checks, and its own error format. */
 export const IDENTITY_DOCS = {
   tag: 'Identity',
   operations: {

@@ -25,10 +25,12 @@ interface Parts {
 }
 
 /**
- * Puts two rules at the one place where the identity handler finds and begins sessions. No session of a suspended account
- * is found or begun; the request is answered with AccountSuspended, after the password was checked, so that nobody learns
- * of a suspension without it. And a session that has run out is not found, so that the handler does not delete it: under
- * a clock that is wrong for a moment that would sign everybody out for good. The nightly job removes it.
+ * Adds two rules at the single place where the identity handler finds and creates sessions.
+ *
+ * - A session of a suspended account is neither found nor created. The request is answered with AccountSuspended, only after the
+ *   password check, so that nobody learns of a suspension without the password.
+ * - An expired session is not found, so that the handler does not delete it: a clock that is briefly wrong would otherwise sign
+ *   everybody out for good. The nightly job removes expired sessions.
  */
 function guardSessions(adapter: Adapter, { database, clock, identityPool }: Parts): void {
   const findSession = adapter.findSession.bind(adapter);
@@ -45,7 +47,7 @@ function guardSessions(adapter: Adapter, { database, clock, identityPool }: Part
     try {
       await refuseSuspended(found.user.id);
     } catch (error) {
-      if (error instanceof AccountSuspended) return null; // noted; thrown, the handler would log it as its own fault
+      if (error instanceof AccountSuspended) return null; // already recorded; the handler would log it as its own fault
       throw error;
     }
     return found;
@@ -62,8 +64,8 @@ const mayBeSuspended = ({ url }: Request): boolean => new URL(url).pathname.ends
 export const IDENTITY = Symbol('IDENTITY');
 
 /**
- * The identity handler on a migrated database, its signing key made. The key is made here and under the start
- * lock: left to the first requests, instances that start together would each make one.
+ * The identity handler, on a migrated database and with its signing key. The key is created here under the start lock: otherwise
+ * instances that start together would each create one on their first request.
  */
 export const provideIdentity: FactoryProvider<Identity> = {
   provide: IDENTITY,
@@ -79,12 +81,7 @@ export const provideIdentity: FactoryProvider<Identity> = {
     const secret = configuration.authSecret ?? (await keptSecret(configuration.dataDir, 'auth-secret'));
     const identityPool = new IdentityPool(database.pool, queues);
     const sessionCap = new SessionCap(database);
-    const identity = createIdentity(
-      configuration,
-      secret,
-      { identityPool, passwords, sessionCap },
-      log,
-    );
+    const identity = createIdentity(configuration, secret, { identityPool, passwords, sessionCap }, log);
     guardSessions((await identity.$context).internalAdapter, { database, clock, identityPool });
     await underStartLock(database.dataSource, () => identity.api.getJwks());
     return { ...identity, handler: (request) => inIdentityRequest(request, identity.handler, isTolerated) };

@@ -46,7 +46,7 @@ export const SESSION = named(
 
 export const WHO = objectOf<Record<'session' | 'user', unknown>>({ session: SESSION, user: USER });
 
-/** The handler's own form, or that of the service, which reads the body before it. */
+/** The handler's own error format, or that of the service, which reads the body first. */
 const REFUSED: Schema = {
   anyOf: [
     ERROR,
@@ -61,7 +61,7 @@ const REFUSED: Schema = {
 
 export const refused = (description: string): AnswerDocs => json(description, REFUSED);
 
-/** What every POST may meet. */
+/** Answers that every POST may get. */
 export const OF_POST = {
   403: refused('the request was sent by another site, or the account is suspended'),
   413: 'the body is too large',

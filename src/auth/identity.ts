@@ -14,7 +14,7 @@ import { EMAIL_RULE, isEmailAddress } from './email-address.js';
 import { JWT_MINUTES, ONE_TIME_TOKEN_MINUTES, PASSWORD_LENGTH } from './password-policy.js';
 import type { IdentityPool } from './identity-pool.js';
 
-/** The identity handler: email and password, sessions, one-time tokens, service JWTs, on the service's own tables. */
+/** The identity handler: email and password, sessions, one-time tokens and service JWTs, on the service's own tables. */
 // eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types -- the library infers its API from the plugins
 export function createIdentity(
   configuration: Configuration,
@@ -31,14 +31,15 @@ export function createIdentity(
     secret,
     baseURL: configuration.publicUrl,
     basePath: '/api/auth',
-    trustedOrigins: configuration.trustedOrigins.filter((origin) => /^https?:/.test(origin)), // for callback URLs; of requests, see settleOrigin
+    // Only for callback URLs; settleOrigin checks the origin of requests.
+    trustedOrigins: configuration.trustedOrigins.filter((origin) => /^https?:/.test(origin)),
     telemetry: { enabled: false },
     logger: {
       level: 'warn',
-      // What it calls errors are a client's mistakes for the most part, and it repeats what the client has sent.
+      // Most of what the library logs as errors are client mistakes, and its messages repeat client input.
       log: (_level, message) => log.warn({}, redactUrl(message)),
     },
-    rateLimit: { enabled: false }, // the mount counts sign-ins itself, for all instances together
+    rateLimit: { enabled: false }, // the service counts sign-ins itself, across all instances
     emailAndPassword: {
       enabled: true,
       disableSignUp: !configuration.signupEnabled,
@@ -49,11 +50,11 @@ export function createIdentity(
     advanced: {
       database: { generateId: 'uuid', defaultFindManyLimit: LIBRARY_READS_AT_MOST },
       ipAddress: { ipAddressHeaders: [CLIENT_ADDRESS_HEADER] },
-      // Said outright: left to itself the library checks no origin where NODE_ENV or TEST speaks of tests.
+      // Set explicitly: by default the library skips origin checks when NODE_ENV or TEST indicates tests.
       disableOriginCheck: false,
       disableCSRFCheck: false,
     },
-    onAPIError: { throw: true }, // what is no answer of its own ends as 401, 500 or 503 in the service's filter
+    onAPIError: { throw: true }, // errors that are not answers of its own end as 401, 500 or 503 in the service's filter
     databaseHooks: hooksOf(passwords, sessionCap),
     ...TABLES,
     plugins: [
@@ -95,7 +96,7 @@ interface Fields {
   readonly image?: unknown;
 }
 
-/** The library bounds no address, takes anything for a name or an image, and would store an object as its JSON. */
+/** The library does not limit addresses, accepts any type as a name or an image, and would store an object as its JSON. */
 function fit({ email, name, image = null }: Fields): Promise<{ data: { name?: string } }> {
   if (image !== null && typeof image !== 'string')
     throw new APIError('BAD_REQUEST', { message: 'image must be text or null' });
@@ -117,7 +118,7 @@ const JWKS_COLUMNS = {
   expiresAt: 'expires_at',
 };
 
-/** The names of our tables and columns, as the migration made them. */
+/** The names of our tables and columns, as created by the migration. */
 const TABLES = {
   user: { modelName: 'users', fields: { emailVerified: 'email_verified', ...TIMES } },
   session: {
@@ -146,7 +147,7 @@ const TABLES = {
   },
   verification: {
     modelName: 'auth_verifications',
-    // The nightly job removes what has run out; the library would do so at each look, by a clock that may be wrong.
+    // The nightly job removes expired rows; the library would do so on each lookup, by a clock that may be wrong.
     disableCleanup: true,
     fields: { expiresAt: 'expires_at', ...TIMES },
   },

@@ -7,7 +7,7 @@ import { Clock } from '../platform/clock/index.js';
 import { Unauthorized } from '../platform/http/index.js';
 import { KeySet } from './key-set.js';
 
-/** Tokens remembered as verified; beyond, the oldest are forgotten, which costs them a verification. */
+/** The number of verified tokens in the cache; beyond it, the oldest are evicted and must be verified again. */
 const MOST_REMEMBERED = 10_000;
 
 interface Verified {
@@ -16,10 +16,13 @@ interface Verified {
   readonly expiresAt: Date;
 }
 
-/** Verifies service JWTs: RS256 alone, ours alone (iss, aud), not without an end (exp). */
+/** Verifies service JWTs: only RS256, only our own issuer and audience (iss, aud), never without an expiry (exp). */
 @Injectable()
 export class JwtVerifier {
-  /** By SHA-256. What a signature says does not change, but for the keys: what may change is asked elsewhere, each time. */
+  /**
+   * By SHA-256. The result of a verification changes only with the keys; whatever else may change is checked elsewhere, each
+   * time.
+   */
   private readonly verified = new Map<string, Verified & { readonly edition: number }>();
 
   constructor(
@@ -28,7 +31,7 @@ export class JwtVerifier {
     private readonly clock: Clock,
   ) {}
 
-  /** The user that the token names, its key and its end. @throws Unauthorized for every token that is not wholly in order */
+  /** The token's user, key and expiry. @throws Unauthorized unless the token is valid in every respect */
   async verify(token: string): Promise<Verified> {
     await this.keySet.refresh();
     const hash = createHash('sha256').update(token).digest('base64');
@@ -54,7 +57,7 @@ export class JwtVerifier {
         algorithms: ['RS256'],
         issuer: this.configuration.publicUrl,
         audience: this.configuration.publicUrl,
-        requiredClaims: ['exp', 'sub'], // without this, a token that has no exp would never expire
+        requiredClaims: ['exp', 'sub'], // without this, a token without exp would never expire
         currentDate: this.clock.now(),
       });
       if (!isUUID(payload.sub)) throw new Unauthorized();

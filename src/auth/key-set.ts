@@ -3,10 +3,10 @@ import { createLocalJWKSet, errors, type JWK, type JWSHeaderParameters, type Loc
 import { Clock } from '../platform/clock/index.js';
 import { Database, statement } from '../platform/database/index.js';
 
-/** A key that was removed may be accepted for so long. */
+/** A removed key may still be accepted for this long. */
 const FRESH_MS = 5_000;
 
-/** A forged token with a made-up kid must not buy a query: for one the keys are read again at most so often. */
+/** A forged token with an invented kid must not cost a query: unknown kids reload the keys at most this often. */
 const UNKNOWN_KID_MS = 1_000;
 
 const publicKeys = statement(
@@ -14,10 +14,10 @@ const publicKeys = statement(
   'SELECT id, public_key AS "publicKey" FROM auth_jwks WHERE alg = $1 ORDER BY id',
 );
 
-/** The public keys of the service's own JWTs, in memory for seconds. */
+/** The public keys of the service's own JWTs, cached in memory for seconds. */
 @Injectable()
 export class KeySet {
-  /** Counts the times that the keys were found changed: what was verified with those before may not be good any more. */
+  /** Incremented whenever the keys have changed; results verified with an earlier edition may no longer be valid. */
   edition = 0;
 
   private keys: LocalJWKSet | undefined;
@@ -31,20 +31,20 @@ export class KeySet {
     private readonly clock: Clock,
   ) {}
 
-  /** Reads the keys again unless that was done just now. To be awaited before anything is taken for verified. @returns their ids */
+  /** Reloads the keys unless they are fresh. Await this before treating anything as verified. @returns the ids of the keys */
   async refresh(): Promise<ReadonlySet<string>> {
     if (!this.isYoungerThan(FRESH_MS)) await this.reload();
     return this.ids;
   }
 
-  /** The key that a token's header names. @throws JWKSNoMatchingKey when there is none */
+  /** The key named in a token's header. @throws JWKSNoMatchingKey when there is none */
   async find(header: JWSHeaderParameters | undefined): ReturnType<LocalJWKSet> {
     if (!header?.kid) throw new errors.JWKSNoMatchingKey();
     try {
       return await this.lookUp(header);
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey) || this.isYoungerThan(UNKNOWN_KID_MS)) throw error;
-      await this.reload(); // another instance may have made a key since
+      await this.reload(); // another instance may have created a key since
       return this.lookUp(header);
     }
   }
@@ -55,7 +55,7 @@ export class KeySet {
   }
 
   private isYoungerThan(ms: number): boolean {
-    return this.clock.elapsed() - this.loadedAt < ms; // a wall clock that is set back would keep them for hours
+    return this.clock.elapsed() - this.loadedAt < ms; // with the wall clock, setting it back would keep the keys for hours
   }
 
   private reload(): Promise<void> {

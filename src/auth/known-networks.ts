@@ -3,10 +3,10 @@ import { Clock } from '../platform/clock/index.js';
 import { Database, statement } from '../platform/database/index.js';
 import { networkKey } from '../platform/http/index.js';
 
-/** How long a network is known after the last sign-in from it. */
+/** How long a network stays known after the last sign-in from it. */
 export const KNOWN_FOR_MS = 90 * 24 * 60 * 60_000;
 
-/** How many networks are kept for each user; the oldest go first. */
+/** How many networks are kept for each user; the oldest are removed first. */
 const MOST_KNOWN = 50;
 
 const note = statement(
@@ -22,8 +22,8 @@ const note = statement(
 );
 
 /**
- * The networks from which users have signed in with their password. Nobody can pretend to be in one: it is where the
- * connection comes from.
+ * The networks from which users have signed in with their password. A client cannot fake its network: it is the source of the
+ * connection.
  */
 @Injectable()
 export class KnownNetworks {
@@ -32,7 +32,7 @@ export class KnownNetworks {
     private readonly clock: Clock,
   ) {}
 
-  /** To be called when a session has begun with a password. */
+  /** Call this after a session has begun with a password. */
   async note(userId: string, ip: string): Promise<void> {
     await this.database.run(note, [userId, networkKey(ip), this.clock.now(), MOST_KNOWN]);
   }

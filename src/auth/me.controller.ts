@@ -20,7 +20,7 @@ export class MeController {
 
   @Get()
   @Scopes(...SCOPES)
-  @BoundTokensToo('says whose token it is')
+  @BoundTokensToo('returns the user of the token')
   @SeesDeletedUsers()
   async me(@CurrentPrincipal() principal: Principal): Promise<UserWire> {
     const user = await this.users.find(principal.userId);

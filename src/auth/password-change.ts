@@ -27,7 +27,7 @@ const changeStatements = {
     'SELECT FROM auth_sessions WHERE user_id = $1 AND id = $2',
   ),
 
-  /** The value of a one-time token is the session that it opens. */
+  /** The value of a one-time token is the token of the session that it opens. */
   endOthers: statement(
     'password_change.end_others',
     `WITH ended AS (DELETE FROM auth_sessions WHERE user_id = $1 AND id <> $2 RETURNING token)
@@ -47,15 +47,15 @@ const changeStatements = {
   ),
 };
 
-/** A user who wants another password. */
+/** A user's request to change the password. */
 export interface Change {
   readonly user: { readonly id: string; readonly email: string };
-  /** The session that asks for it, which goes on. */
+  /** The session that makes the request; it continues. */
   readonly sessionId: string;
   readonly currentPassword: string;
   readonly newPassword: string;
   readonly ip: string;
-  /** Another secret for the session, in place of the one that it has. */
+  /** A new secret for the session that replaces the current one, or null. */
   readonly newSessionToken: string | null;
   /** Whether the user's personal access tokens end as well. */
   readonly revokesAccessTokens: boolean;
@@ -63,10 +63,10 @@ export interface Change {
 
 export type ChangeFault = PasswordFault | 'CREDENTIAL_ACCOUNT_NOT_FOUND' | 'INVALID_PASSWORD';
 
-/** A hash is outdated at most once: who loses to its renewal reads the new one. */
+/** A hash is renewed at most once, so an attempt that loses to a renewal succeeds with the new hash. */
 const ATTEMPTS = 2;
 
-/** Changes of a password by somebody who knows it. */
+/** Password changes by somebody who knows the current password. */
 @Injectable()
 export class PasswordChange {
   constructor(
@@ -78,15 +78,15 @@ export class PasswordChange {
   ) {}
 
   /**
-   * Changes the password and ends all other sessions of the user, with their one-time tokens: all or nothing. Returns what
-   * is wrong, if anything.
+   * Changes the password and ends all other sessions of the user with their one-time tokens, atomically. Returns what is wrong,
+   * if anything.
    * @throws Unauthorized when the session has ended, TooManyRequests after too many wrong passwords, ServiceUnavailable
    */
   async run(change: Change): Promise<ChangeFault | undefined> {
     const { user, newPassword } = change;
     const fault = await faultOfPassword(newPassword);
     if (fault) return fault;
-    // A count apart from sign-ins: strangers who guess there must not keep the owner from changing the password.
+    // Counted separately from sign-ins: strangers who guess there must not keep the owner from changing the password.
     const takeBack = await this.wrongPasswords.countChange(user.id);
     let result: ChangeFault | undefined;
     try {
@@ -104,24 +104,24 @@ export class PasswordChange {
       if (hash === undefined) return 'CREDENTIAL_ACCOUNT_NOT_FOUND';
       const { isRight } = await this.hasher.verify(currentPassword, hash, ip);
       if (!isRight) {
-        await this.wrongPasswords.noteWrong(user.email); // the same password could be tried at the sign-in
+        await this.wrongPasswords.noteWrong(user.email); // the same password could be tried at sign-in
         return 'INVALID_PASSWORD';
       }
       const newHash = await this.hasher.hash(newPassword, ip);
       if (await this.replace(change, hash, newHash)) return undefined;
     }
-    return 'INVALID_PASSWORD'; // somebody else has changed it
+    return 'INVALID_PASSWORD'; // a concurrent request has changed it
   }
 
   private async hashOf(userId: string): Promise<string | undefined> {
     return (await this.database.run<{ hash: string }>(changeStatements.hash, [userId]))[0]?.hash;
   }
 
-  /** False, and nothing is changed, when the old hash is there no longer. */
+  /** Returns false, and changes nothing, when the old hash has been replaced. */
   private async replace(change: Change, hash: string, newHash: string): Promise<boolean> {
     const revoked = await this.database.transaction(async (tx) => {
       const { user, sessionId } = change;
-      // No session of this user begins meanwhile: one that waits is checked against the new password.
+      // No session of this user begins during the lock: one that waits is then checked against the new password.
       await lockOwnUser(tx, user.id);
       if ((await tx.run(changeStatements.isThere, [user.id, sessionId])).length === 0)
         throw new Unauthorized();
@@ -133,7 +133,7 @@ export class PasswordChange {
     return revoked !== undefined;
   }
 
-  /** Returns the tokens that were revoked. */
+  /** Returns the ids of the revoked tokens. */
   private async endAccess(tx: Tx, { user, sessionId, ...change }: Change): Promise<string[]> {
     await tx.run(changeStatements.endOthers, [user.id, sessionId]);
     if (change.newSessionToken)

@@ -1,6 +1,6 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 
-/** Cost of one derivation: 128 × N × r bytes, and time in proportion to N × r × p. */
+/** Cost of one derivation: 128 × N × r bytes, and time proportional to N × r × p. */
 export interface ScryptCost {
   /** N as a power of two. */
   readonly ln: number;
@@ -8,26 +8,26 @@ export interface ScryptCost {
   readonly p: number;
 }
 
-/** 128 MiB, and some 0.4 s of one core. */
+/** 128 MiB and about 0.4 s of one core. */
 export const PASSWORD_COST: ScryptCost = { ln: 17, r: 8, p: 1 };
 
 const KEY_BYTES = 64;
 
-/** The hashes of before, `salt:key`. The salt is the text itself, not the bytes that its digits stand for. */
+/** The old format, `salt:key`. The salt is the hex text itself, not the bytes that it encodes. */
 const OUTDATED = /^([0-9a-f]+):([0-9a-f]{128})$/;
 export const OUTDATED_COST: ScryptCost = { ln: 14, r: 16, p: 1 };
 
-/** In the PHC string format: the parameters stand before the salt and the key. */
+/** The PHC string format: the parameters come before the salt and the key. */
 const FORMAT = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
 
-/** A hash as it is stored, taken apart. */
+/** A stored hash, parsed. */
 export interface PasswordHash {
   readonly cost: ScryptCost;
   readonly salt: string | Buffer;
   readonly key: Buffer;
 }
 
-/** Takes apart a hash of any format that was ever stored. @throws for any other text */
+/** Parses a hash in any format that was ever stored. @throws for any other text */
 export function parseHash(text: string): PasswordHash {
   const [, outdatedSalt, outdatedKey] = OUTDATED.exec(text) ?? [];
   if (outdatedSalt && outdatedKey)
@@ -38,7 +38,7 @@ export function parseHash(text: string): PasswordHash {
   return { cost, salt: Buffer.from(salt, 'base64'), key: Buffer.from(key, 'base64') };
 }
 
-/** A new hash of a password, with a salt of its own. */
+/** Hashes a password with a new salt. */
 export async function makeHash(password: string, cost: ScryptCost): Promise<string> {
   const salt = randomBytes(16);
   const key = await derive(password, { cost, salt, bytes: KEY_BYTES });
@@ -46,7 +46,6 @@ export async function makeHash(password: string, cost: ScryptCost): Promise<stri
   return `$scrypt$ln=${ln},r=${r},p=${p}$${unpadded(salt)}$${unpadded(key)}`;
 }
 
-/** Whether the hash is that of the password. */
 export async function isHashOf(password: string, { cost, salt, key }: PasswordHash): Promise<boolean> {
   return timingSafeEqual(await derive(password, { cost, salt, bytes: key.length }), key);
 }
@@ -61,7 +60,7 @@ export const isSameCost = (one: ScryptCost, other: ScryptCost): boolean =>
 
 const unpadded = (bytes: Buffer): string => bytes.toString('base64').replace(/=+$/, '');
 
-/** In a thread of libuv. NFKC, so that a password is the same from every keyboard. */
+/** Runs in a libuv thread. Normalizes to NFKC, so that a password is the same from every keyboard. */
 function derive(
   password: string,
   { cost: { ln, r, p }, salt, bytes }: { cost: ScryptCost; salt: string | Buffer; bytes: number },

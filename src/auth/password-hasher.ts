@@ -22,7 +22,7 @@ export class PasswordCost {
   ) {}
 }
 
-/** Told from outside, so that tests need not pay it hundreds of times; no setting leads here. */
+/** Passed in from outside, so that tests need not pay the cost hundreds of times; no setting changes it. */
 @Module({})
 export class PasswordCostModule {
   static with(cost = new PasswordCost()): DynamicModule {
@@ -32,41 +32,41 @@ export class PasswordCostModule {
 }
 
 /**
- * One for every two cores, and two at most: 256 MiB. Half of the cores and two of the four threads of libuv stay free
- * for everything else, such as files and signing tokens.
+ * One for every two cores, and two at most (256 MiB). Half of the cores and two of the four libuv threads stay free for other
+ * work, such as files and signing tokens.
  */
 const AT_ONCE = Math.min(2, Math.max(1, Math.floor(availableParallelism() / 2)));
 
 const LIMITS = {
   atOnce: AT_ONCE,
   waiting: 20 * AT_ONCE,
-  perOwner: { atOnce: 1, waiting: 10 }, // the ten devices of a family, behind one address
+  perOwner: { atOnce: 1, waiting: 10 }, // the ten devices of a family behind one address
   waitMs: 10_000,
   busy: 'too many people are signing in; try again in a few seconds',
 };
 
 const RETRY_AFTER_S = 5;
 
-/** Nothing was checked and nothing counted. */
+/** The queue for hashing is full; nothing was checked and nothing was counted. */
 export class HashingBusy extends ServiceUnavailable {
   constructor() {
     super(LIMITS.busy, RETRY_AFTER_S);
   }
 }
 
-/** The owner of the administrator's hashes in the queue. */
+/** The queue owner of the administrator's hashes. */
 export const OPERATOR = 'operator';
 
 /** The result of a password check. */
 export interface Verdict {
   readonly isRight: boolean;
-  /** A hash of today's cost, for a password that is right and whose hash is of another cost. */
+  /** A hash of the current cost, if the password is right and its hash has another cost. */
   readonly renewed: string | undefined;
 }
 
 /**
- * Hashes passwords and checks them. That costs much memory and time, so few run at once, fairly by network, and what
- * cannot start soon is refused early. A caller must hold no database connection meanwhile.
+ * Hashes and checks passwords. Both cost much memory and time, so few run at once, fairly by network, and a call that cannot
+ * start soon is refused early. A caller must not hold a database connection meanwhile.
  */
 @Injectable()
 export class PasswordHasher {
@@ -85,8 +85,8 @@ export class PasswordHasher {
   }
 
   /**
-   * Runs work in a slot of the network of this address. @throws HashingBusy when none becomes free soon, or before the client
-   * of the request goes
+   * Runs work in a slot of the address's network.
+   * @throws HashingBusy when no slot becomes free soon, or when the client disconnects before
    */
   async inSlot<T>(ip: string, work: () => Promise<T>): Promise<T> {
     const release = await this.slots.take(networkKey(ip), identityRequests.getStore()?.gone).catch(() => {
@@ -99,14 +99,14 @@ export class PasswordHasher {
     }
   }
 
-  /** A new hash. @throws HashingBusy */
+  /** Creates a hash. @throws HashingBusy */
   hash(password: string, ip: string): Promise<string> {
     return this.inSlot(ip, () => makeHash(password, this.cost.scrypt));
   }
 
   /**
-   * Checks a password against a stored hash. A wrong one takes the same time whatever the cost of the hash, and the same
-   * as `refuse`. @throws HashingBusy
+   * Checks a password against a stored hash. A wrong password takes the same time whatever the cost of the hash, and the same as
+   * `refuse`. @throws HashingBusy
    */
   verify(password: string, hash: string, ip: string): Promise<Verdict> {
     const stored = parseHash(hash);
@@ -119,7 +119,7 @@ export class PasswordHasher {
     });
   }
 
-  /** Does for an account that does not exist as much work as for a wrong password. @throws HashingBusy */
+  /** Does the same work for an account that does not exist as for a wrong password. @throws HashingBusy */
   refuse(password: string, ip: string): Promise<void> {
     return this.inSlot(ip, async () => {
       await makeHash(password, this.cost.scrypt);

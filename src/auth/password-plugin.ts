@@ -24,8 +24,8 @@ const CHANGE_BODY =
 type Fields = Readonly<Record<string, unknown>> | undefined;
 
 /**
- * What the service does about passwords in the identity handler's place: its policy, its limits, hashing outside of
- * transactions, and a change of password that ends all other sessions whatever the request says.
+ * The service's own password handling in place of the identity handler's: policy, limits, hashing outside transactions, and a
+ * password change that ends all other sessions whatever the request says.
  */
 // eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types -- the library infers its API from it
 export function passwordPlugin({ hasher, passwordChange, wrongPasswords }: IdentityPasswords) {
@@ -39,7 +39,7 @@ export function passwordPlugin({ hasher, passwordChange, wrongPasswords }: Ident
           handler: createAuthMiddleware(async ({ body }) => {
             const { email } = (body as Fields) ?? {};
             const request = identityRequests.getStore();
-            if (!request || typeof email !== 'string') return; // the library refuses what is no text
+            if (!request || typeof email !== 'string') return; // the library rejects an email that is not a string
             request.takeBack = await wrongPasswords.countSignIn(email, request.ip);
           }),
         },

@@ -1,9 +1,9 @@
-/** What the identity handler is told, and what pages and documents say of it. */
+/** Settings of the identity handler that pages and documents mention. */
 export const ONE_TIME_TOKEN_MINUTES = 3;
 export const JWT_MINUTES = 15;
 export const PASSWORD_LENGTH = { min: 10, max: 128 } as const;
 
-/** Why a password cannot be chosen, by the codes of the identity library where it has one. */
+/** Why a password cannot be chosen; uses the identity library's codes where it has them. */
 export type PasswordFault = 'PASSWORD_TOO_SHORT' | 'PASSWORD_TOO_LONG' | 'PASSWORD_TOO_COMMON';
 
 export const PASSWORD_FAULTS: Readonly<Record<PasswordFault, string>> = {
@@ -15,8 +15,8 @@ export const PASSWORD_FAULTS: Readonly<Record<PasswordFault, string>> = {
 let common: Promise<ReadonlySet<string>> | undefined;
 
 /**
- * What is wrong with a new password, if anything. It is for passwords that are being chosen: those that were chosen under
- * other rules stay valid. Upper and lower case make no difference to how common one is.
+ * What is wrong with a new password, if anything. Only for new passwords: passwords chosen under earlier rules stay valid.
+ * Whether a password is common does not depend on case.
  */
 export async function faultOfPassword(password: string): Promise<PasswordFault | undefined> {
   if (password.length < PASSWORD_LENGTH.min) return 'PASSWORD_TOO_SHORT';

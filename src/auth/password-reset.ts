@@ -17,7 +17,7 @@ const resetStatements = {
      VALUES ($1::uuid, $1::uuid::text, 'credential', $2, $3, $3)`,
   ),
 
-  /** The value of a one-time token is the session that it opens. */
+  /** The value of a one-time token is the token of the session that it opens. */
   end: statement(
     'password_reset.end',
     `WITH ended AS (DELETE FROM auth_sessions WHERE user_id = $1 RETURNING token, expires_at),
@@ -32,7 +32,7 @@ const resetStatements = {
   ),
 };
 
-/** A new password for somebody who cannot sign in with theirs. */
+/** A new password for a user who cannot sign in with the current one. */
 @Injectable()
 export class PasswordReset {
   constructor(
@@ -42,16 +42,16 @@ export class PasswordReset {
   ) {}
 
   /**
-   * Sets the password, also of a user without one, and ends every session with its one-time tokens, all or nothing. JWTs
-   * live on until they expire, personal access tokens for good. Returns how many sessions were live. @throws NotFound
+   * Sets the password, also for a user without one, and ends every session with its one-time tokens, atomically. JWTs stay valid
+   * until they expire, and personal access tokens are not affected. Returns how many sessions were live. @throws NotFound
    */
   async run(userId: string, password: string): Promise<number> {
     const hash = await this.hasher.hash(password, OPERATOR);
     const now = this.clock.now();
     return this.database.transaction(async (tx) => {
-      // Two resets at once would each add a password; and no session of this user begins meanwhile.
+      // Without the lock, two concurrent resets would each add a password; it also keeps sessions of this user from beginning.
       if (!(await lockUser(tx, userId))) throw new NotFound('user not found');
-      // Another row: a change of the old password that is under way finds its own gone, and changes nothing.
+      // A new row: a concurrent change of the old password finds its row gone, and changes nothing.
       await tx.run(resetStatements.remove, [userId]);
       await tx.run(resetStatements.add, [userId, hash, now]);
       const [ended] = await tx.run<{ sessions: number }>(resetStatements.end, [userId, now]);
@@ -59,7 +59,7 @@ export class PasswordReset {
     });
   }
 
-  /** How many sessions that would end. */
+  /** How many sessions `run` would end. */
   async preview(userId: string): Promise<number> {
     const values = [userId, this.clock.now()];
     const [live] = await this.database.run<{ sessions: number }>(resetStatements.live, values);

@@ -27,13 +27,13 @@ const findActive = statement(
    WHERE token_hash = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`,
 );
 
-/** Many requests at once see the same old time; the condition lets one of them write. */
+/** Many concurrent requests see the same old time; the condition lets one of them write. */
 const noteUse = statement(
   'auth.note_pat_use',
   `UPDATE access_tokens SET last_used_at = $2 WHERE id = $1 AND (last_used_at IS NULL OR last_used_at <= $3)`,
 );
 
-/** Verifies personal access tokens. Nothing is cached: a revoked one is refused from the next request on, everywhere. */
+/** Verifies personal access tokens. Nothing is cached: a revoked token is refused from the next request on, on every instance. */
 @Injectable()
 export class PatVerifier {
   constructor(
@@ -42,7 +42,7 @@ export class PatVerifier {
     private readonly log: Log,
   ) {}
 
-  /** @throws Unauthorized for a token that is malformed, unknown, revoked or expired, AccountSuspended */
+  /** @throws Unauthorized for a malformed, unknown, revoked or expired token, AccountSuspended */
   async verify(token: string): Promise<Principal> {
     if (!PAT.test(token)) throw new Unauthorized();
     const now = this.clock.now();
@@ -54,10 +54,10 @@ export class PatVerifier {
     return { userId, scopes, tokenId, workspaceId, expiresAt };
   }
 
-  /** At most once a minute per token. */
+  /** Writes at most once a minute per token. */
   private async noteUse({ id, lastUsedAt }: PatRow, now: Date): Promise<void> {
     const due = new Date(now.getTime() - NOTE_USE_EVERY_MS);
     if (lastUsedAt && lastUsedAt > due) return;
-    await this.log.bestEffort('note the use of a token', () => this.database.run(noteUse, [id, now, due]));
+    await this.log.bestEffort('record the use of a token', () => this.database.run(noteUse, [id, now, due]));
   }
 }

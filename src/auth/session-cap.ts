@@ -1,18 +1,18 @@
 import { type Database, statement } from '../platform/database/index.js';
 import { lockUser } from './lock-user.js';
 
-/** Of one user. */
+/** Sessions per user. */
 export const MAX_SESSIONS = 200;
 
-/** That wait to be used, of one session. */
+/** Unused one-time tokens per session. */
 const MAX_ONE_TIME_TOKENS = 100;
 
-/** How many rows the library reads at a time: it lists and ends sessions in one go, and takes the rest for absent. */
+/** How many rows the library reads at a time: it lists and ends sessions in one query, and ignores any rows beyond the limit. */
 export const LIBRARY_READS_AT_MOST = 5 * MAX_SESSIONS;
 
 /**
- * Sessions that have run out go first, then those that were renewed longest ago (a session in use is renewed once a day).
- * The value of a one-time token is the session that it opens.
+ * Expired sessions are deleted first, then those renewed longest ago (a session in use is renewed once a day). The value of a
+ * one-time token is the token of the session that it opens.
  */
 const endSurplus = statement(
   'session_cap.end_surplus',
@@ -27,7 +27,7 @@ const endSurplus = statement(
    DELETE FROM auth_verifications WHERE identifier LIKE 'one-time-token:%' AND value IN (SELECT token FROM ended)`,
 );
 
-/** Passes by what another such statement is removing: two that wait for each other's rows would be a deadlock. */
+/** Skips rows that another such statement is deleting: two that wait for each other's rows would deadlock. */
 const endOne = statement('session_cap.end_one', 'DELETE FROM auth_sessions WHERE id = $1');
 
 const forgetSurplus = statement(
@@ -42,20 +42,21 @@ const forgetSurplus = statement(
 );
 
 /**
- * Bounds what signing in leaves behind. The identity library commits a row on a connection of its own, so both methods run
- * after that: of several at once the last sees all of them, and no more than the bound stay, on any number of instances.
+ * Limits the sessions and one-time tokens that signing in leaves behind. The identity library commits each row on its own
+ * connection, and both methods run after that commit: of several concurrent calls the last sees all rows, so the limits hold on
+ * any number of instances.
  */
 export class SessionCap {
   constructor(private readonly database: Database) {}
 
   /**
-   * Ends the sessions of the user beyond `MAX_SESSIONS`, with their one-time tokens; never the new one, unless this fails:
-   * then nobody gets its token.
+   * Ends the user's sessions beyond `MAX_SESSIONS`, with their one-time tokens. The new session is kept, unless this fails: then
+   * it is ended, and nobody gets its token.
    */
   async begun({ id, userId }: { id: string; userId: string }): Promise<void> {
     try {
       await this.database.transaction(async (tx) => {
-        // In turns: two at once could wait for the rows that the other one deletes.
+        // Serialized: two concurrent deletions could wait for each other's rows.
         if (await lockUser(tx, userId)) await tx.run(endSurplus, [userId, id, MAX_SESSIONS]);
       });
     } catch (error) {
@@ -64,7 +65,7 @@ export class SessionCap {
     }
   }
 
-  /** Forgets the oldest one-time tokens of the session beyond 100. */
+  /** Deletes the oldest one-time tokens of the session beyond 100. */
   async minted({ value }: { value: string }): Promise<void> {
     await this.database.run(forgetSurplus, [value, MAX_ONE_TIME_TOKENS]);
   }

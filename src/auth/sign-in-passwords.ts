@@ -38,9 +38,9 @@ interface Session {
 const WRONG = { code: 'INVALID_EMAIL_OR_PASSWORD', message: 'Invalid email or password' };
 
 /**
- * The passwords that a request of the identity handler makes or checks. A password that is changed or reset ends the
- * sessions that are there; one that another request is about to begin with the old password would come after that, so it
- * is ended here: its password must still be the user's when the session is there.
+ * The passwords that an identity handler request creates or checks. Changing or resetting a password ends the existing sessions,
+ * but a concurrent request may create a session with the old password just after that. This class ends such a session: once the
+ * session exists, its password must still be the user's.
  */
 @Injectable()
 export class SignInPasswords {
@@ -50,14 +50,14 @@ export class SignInPasswords {
     private readonly networks: KnownNetworks,
   ) {}
 
-  /** For a new account, or in place of checking the password of one that does not exist. @throws ServiceUnavailable */
+  /** Called for a new account, or instead of a password check when the account does not exist. @throws ServiceUnavailable */
   readonly hash = async (password: string): Promise<string> => {
     const request = current();
     if (request.prepared?.password === password) return request.prepared.hash;
-    if (!request.isSignIn) throw new Error('the hash of a new password is made before its transaction');
+    if (!request.isSignIn) throw new Error('the hash of a new password must be made before the transaction');
     request.isWrong = true;
     await this.hasher.refuse(password, request.ip);
-    return ''; // the library has no use for it
+    return ''; // the library does not use it
   };
 
   /** @throws ServiceUnavailable */
@@ -71,12 +71,12 @@ export class SignInPasswords {
   };
 
   /**
-   * To be called when the session is committed. Replaces an outdated hash of its password.
-   * @throws APIError, as for a wrong password, after ending it; also when somebody else has ended it already
+   * Call this after the session is committed. Replaces an outdated hash of its password.
+   * @throws APIError, the one for a wrong password, after ending the session; also when somebody else has already ended it
    */
   readonly check = async (session: Session): Promise<void> => {
     const request = identityRequests.getStore();
-    if (!request?.hashes.size) return; // begun by something else than a password
+    if (!request?.hashes.size) return; // the session did not begin with a password
     if (!(await this.isProven(session, request))) {
       await this.database.run(signInPasswordStatements.end, [session.id]);
       request.isWrong = true;
@@ -86,7 +86,7 @@ export class SignInPasswords {
     await this.networks.note(session.userId, request.ip);
   };
 
-  /** Another sign-in may have replaced the outdated hash meanwhile: then the password is right for the new one. */
+  /** A concurrent sign-in may have replaced the outdated hash; then the password is checked against the new one. */
   private async isProven({ id }: Session, { hashes, proof, ip }: IdentityRequest): Promise<boolean> {
     const isAmong = async (): Promise<boolean> => {
       const values: Parameter[] = [id, [...hashes]];
@@ -100,7 +100,7 @@ export class SignInPasswords {
     return isAmong();
   }
 
-  /** Changes nothing when the password has been changed, or the hash replaced, meanwhile. */
+  /** Changes nothing when the password or its hash has been replaced meanwhile. */
   private async renew({ userId }: Session, { proof }: IdentityRequest): Promise<void> {
     if (proof?.renewed === undefined) return;
     await this.database.run(signInPasswordStatements.renew, [userId, proof.hash, proof.renewed]);
@@ -109,11 +109,11 @@ export class SignInPasswords {
 
 function current(): IdentityRequest {
   const request = identityRequests.getStore();
-  if (!request) throw new Error('passwords are handled in requests of the identity handler alone');
+  if (!request) throw new Error('passwords can only be handled in a request of the identity handler');
   return request;
 }
 
-/** All that the identity handler is told about passwords. */
+/** The password services that the identity handler uses. */
 @Injectable()
 export class IdentityPasswords {
   constructor(

@@ -15,7 +15,7 @@ export class SigningKeys {
     private readonly database: Database,
   ) {}
 
-  /** @throws OperatorError when AUTH_SECRET is not the one that the key was made with: nobody could get a token */
+  /** @throws OperatorError when AUTH_SECRET differs from the one that encrypted the key: no token could be issued */
   async check(): Promise<void> {
     try {
       await this.identity.api.signJWT({ body: { payload: { sub: 'nobody' } } });
@@ -29,13 +29,13 @@ export class SigningKeys {
     }
   }
 
-  /** How many there are: those that `renew` removes. */
+  /** The number of keys that `renew` removes. */
   async count(): Promise<number> {
     const [row] = await this.database.run<{ keys: number }>(countAll, []);
     return row?.keys ?? 0;
   }
 
-  /** Makes a new key under the present secret. Within five seconds every instance refuses every JWT so far; sessions stay. */
+  /** Creates a new key under the current secret. Within five seconds every instance refuses all existing JWTs; sessions stay. */
   async renew(): Promise<void> {
     await underStartLock(this.database.dataSource, async () => {
       await this.database.run(removeAll, []);

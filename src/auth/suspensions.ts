@@ -4,7 +4,7 @@ import { Database, statement } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
 import { Forbidden } from '../platform/http/index.js';
 
-/** The operator has suspended the account: it may do nothing until it is resumed. Nothing of it is lost. */
+/** The operator has suspended the account: every request is refused until it is resumed. No data is lost. */
 export class AccountSuspended extends Forbidden {
   constructor() {
     super('the account is suspended');
@@ -27,8 +27,8 @@ const statements = {
 };
 
 /**
- * The operator's hold on accounts: `users.suspended_at`. Every request reads it anew with what it reads of its user anyway,
- * so it holds on every instance from its commit on; open sockets are told by the bus, and looked after every 3 s.
+ * Suspends and resumes accounts (`users.suspended_at`). Every request reads the column together with its user's other data, so a
+ * suspension applies on every instance from its commit on. Open sockets learn of it over the bus, and are checked every 3 s.
  */
 @Injectable()
 export class Suspensions {
@@ -38,14 +38,14 @@ export class Suspensions {
     private readonly bus: EventBus,
   ) {}
 
-  /** Says whether it was not suspended before. */
+  /** Returns whether the account was not suspended before. */
   async suspend(userId: string): Promise<boolean> {
     const isNew = (await this.database.run(statements.suspend, [userId, this.clock.now()])).length > 0;
     this.bus.publish({ topic: USER_SUSPENDED, key: userId });
     return isNew;
   }
 
-  /** Everything is as before: sessions, tokens and data were kept. Says whether it was suspended. */
+  /** Restores access: sessions, tokens and data were kept. Returns whether the account was suspended. */
   async resume(userId: string): Promise<boolean> {
     return (await this.database.run(statements.resume, [userId])).length > 0;
   }

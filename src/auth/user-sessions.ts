@@ -11,17 +11,19 @@ export interface ListedSession {
   readonly ip: string;
   readonly userAgent: string;
   readonly createdAt: Date;
-  /** When it last slid on, at most once a day. */
+  /** When its expiry was last extended, at most once a day. */
   readonly updatedAt: Date;
 }
 
-/** How many are listed. Scripts that sign in each time they run leave many behind. */
+/** How many sessions are listed. Scripts that sign in each time they run leave many behind. */
 export const MOST_LISTED = 100;
 
-/** How many are ended at a time. */
+/** How many sessions are ended at a time. */
 const BATCH = 1_000;
 
-/** Ours, because the library lists a hundred without an order, which are the oldest: a stranger's would not be among them. */
+/**
+ * Replaces the library's list, which returns a hundred sessions in no order, usually the oldest: an intruder's would be missing.
+ */
 const userSessionStatements = {
   list: statement(
     'user_sessions.list',
@@ -51,13 +53,13 @@ export class UserSessions {
     private readonly clock: Clock,
   ) {}
 
-  /** Those that have not ended, the current one first, then the newest: `MOST_LISTED` of them. */
+  /** The live sessions: the current one first, then the newest, at most `MOST_LISTED`. */
   list(userId: string, currentId: string): Promise<ListedSession[]> {
     const values = [userId, this.clock.now(), currentId, MOST_LISTED];
     return this.database.run<ListedSession>(userSessionStatements.list, values);
   }
 
-  /** @throws NotFound for what is no session of this user */
+  /** @throws NotFound unless the id is a session of this user */
   async end(userId: string, id: string): Promise<void> {
     const [session] = isUUID(id)
       ? await this.database.run<{ token: string }>(userSessionStatements.tokenOf, [userId, id])
@@ -66,7 +68,7 @@ export class UserSessions {
     await (await this.identity.$context).internalAdapter.deleteSession(session.token);
   }
 
-  /** Ends all of them but one. */
+  /** Ends all sessions but one. */
   async endOthers(userId: string, keptId: string): Promise<void> {
     const { internalAdapter } = await this.identity.$context;
     for (;;) {

@@ -32,12 +32,12 @@ export class Users {
     return this.users.findOneBy({ id });
   }
 
-  /** Also by an address that a new account could not have. */
+  /** Also finds addresses that a new account could not have. */
   findByEmail(email: string): Promise<UserEntity | null> {
     return this.users.findOneBy({ email: email.toLowerCase() });
   }
 
-  /** The user with this email, made without a password if there is none. Safe to call twice at once. @throws BadRequest */
+  /** The user with this email, created without a password if absent. Safe to call concurrently. @throws BadRequest */
   async findOrCreate(email: string, name: string): Promise<UserEntity> {
     if (!isEmailAddress(email)) throw new BadRequest(`email ${EMAIL_RULE}`);
     const stored = asName(name);
@@ -47,8 +47,8 @@ export class Users {
   }
 
   /**
-   * An account with email and password; a user that has none yet, from dev-login or a crash between the two steps, gets
-   * this one. @throws Conflict when there is a password already, BadRequest for a name that is none
+   * Creates an account with email and password. A user without a password, from dev-login or a crash between the two steps, gets
+   * this one. @throws Conflict when the user already has a password, BadRequest for an invalid name or address
    */
   async create(email: string, name: string, password: string): Promise<UserEntity> {
     const { internalAdapter } = await this.identity.$context;
@@ -70,7 +70,7 @@ export class Users {
     return accounts.some(({ providerId }) => providerId === 'credential');
   }
 
-  /** A service JWT for a user, good for `JWT_MINUTES` from now on. */
+  /** A service JWT for a user, valid for `JWT_MINUTES` from now. */
   async signJwt(userId: string): Promise<string> {
     const iat = Math.floor(this.clock.now().getTime() / 1000);
     const { token } = await this.identity.api.signJWT({

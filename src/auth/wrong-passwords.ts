@@ -16,7 +16,10 @@ const IS_KNOWN = `EXISTS (
 )`;
 
 const countStatements = {
-  /** Counts a try unless there are too many of the last hour; then it returns no row. Keeps one more than that, as one may be taken back. */
+  /**
+   * Counts an attempt, or returns no row if there are too many within the last hour. Keeps one attempt above the limit, as one
+   * may be undone.
+   */
   add: statement(
     'wrong_passwords.add',
     `INSERT INTO wrong_passwords AS w (key, tried_at, last_at) VALUES ($1, ARRAY[$2::timestamptz], $2)
@@ -26,7 +29,7 @@ const countStatements = {
      RETURNING true AS "isCounted"`,
   ),
 
-  /** One of the tries that were counted at this moment. */
+  /** Removes one of the attempts that were counted at this moment. */
   takeBack: statement(
     'wrong_passwords.take_back',
     `UPDATE wrong_passwords SET tried_at =
@@ -41,8 +44,8 @@ const countStatements = {
 };
 
 /**
- * Counts wrong passwords by account, over the last hour and all instances. A try is counted before its password is
- * checked, or a thousand at once would all be let through; one that turns out right is taken back.
+ * Counts wrong passwords by account, over the last hour and all instances. An attempt is counted before its password is checked,
+ * or a thousand concurrent attempts would all be let through; an attempt with the right password is removed again.
  */
 @Injectable()
 export class WrongPasswords {
@@ -54,20 +57,20 @@ export class WrongPasswords {
   ) {}
 
   /**
-   * Counts a sign-in as one with a wrong password. Returns a function that takes that back. Accounts that do not exist are
-   * counted as others are; a client that has signed in to the account before, from its network, is never refused.
+   * Counts a sign-in as one with a wrong password. Returns a function that undoes the count. Accounts that do not exist are
+   * counted like others. A client whose network has signed in to the account before is never refused.
    * @throws TooManyRequests after `WRONG_PASSWORDS_PER_HOUR`
    */
   countSignIn(email: string, ip: string): Promise<() => Promise<void>> {
     return this.count(signInOf(email), { email: email.toLowerCase(), network: networkKey(ip) });
   }
 
-  /** The same for a change of the password: of a user whose session is known, and whatever strangers have tried. */
+  /** Like `countSignIn`, for a password change: counts per user with a known session, regardless of strangers' attempts. */
   countChange(userId: string): Promise<() => Promise<void>> {
     return this.count(`change-password:${userId}`);
   }
 
-  /** Counts a password that was found wrong elsewhere with those of sign-ins. Refuses nobody. */
+  /** Counts a wrong password found elsewhere together with those of sign-ins. Refuses nobody. */
   async noteWrong(email: string): Promise<void> {
     try {
       await this.count(signInOf(email));
@@ -86,9 +89,9 @@ export class WrongPasswords {
     const values = [id, now, anHourAgo, ...client, WRONG_PASSWORDS_PER_HOUR];
     const counted = await this.database.run(countStatements.add, values);
     if (counted.length === 0) throw new TooManyRequests(await this.secondsUntilFree(id, anHourAgo));
-    // A failure here must not change an answer that is already decided: one counted try too many does no harm.
+    // A failure here must not change an answer that is already decided: one counted attempt too many does no harm.
     return async () => {
-      await this.log.bestEffort('take back a try at a password', () =>
+      await this.log.bestEffort('undo the count of a wrong password', () =>
         this.database.run(countStatements.takeBack, [id, now]),
       );
     };
@@ -101,5 +104,5 @@ export class WrongPasswords {
   }
 }
 
-/** Whatever the case: the identity handler stores addresses in lower case. */
+/** Ignores case: the identity handler stores addresses in lower case. */
 const signInOf = (email: string): string => `sign-in:${email.toLowerCase()}`;

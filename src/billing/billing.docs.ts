@@ -12,7 +12,7 @@ import {
 import type { Subscription } from './subscriptions.service.js';
 import { STATUSES } from './transitions.js';
 
-/** Subscription info as the contract has it; times are ISO 8601. */
+/** Subscription info in the contract's format; times are ISO 8601. */
 export interface SubscriptionWire {
   plan: string;
   status: string;

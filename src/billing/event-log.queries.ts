@@ -5,7 +5,10 @@ const STATE = `plan, status, trial_start AS "trialStart", trial_end AS "trialEnd
                provider_subscription_id AS "subscriptionId"`;
 
 export const eventLogStatements = {
-  /** By the stored customer, else by id. The user's row, because there may be no subscription's row to lock yet. */
+  /**
+   * Finds the user by the stored customer, else by id. Locks the user's row, because there may be no subscription row to lock
+   * yet.
+   */
   lockBilling: statement(
     'event_log.lock_user',
     `SELECT id FROM users
@@ -14,8 +17,8 @@ export const eventLogStatements = {
   ),
 
   /**
-   * An id that is known stays as it is. What is older than what was applied for good comes too late, and so does whatever
-   * is about a subscription whose deletion was decided for good, unless it is another deletion.
+   * A known id stays unchanged. An event is ignored if it is older than an event that was applied and closed, or if its
+   * subscription was deleted by a closed event, unless it is another deletion.
    */
   record: statement(
     'event_log.record',
@@ -30,8 +33,8 @@ export const eventLogStatements = {
   ),
 
   /**
-   * And of those that are decided for good the ones by which later ones are read: that nothing was paid yet, which changes
-   * nothing wherever it stands, and that a subscription was deleted.
+   * Also returns the closed events that affect how later ones are read: `incomplete` (nothing was paid yet; it changes nothing
+   * itself, wherever it is in the order) and deletions.
    */
   open: statement(
     'event_log.open',
@@ -65,20 +68,20 @@ export const eventLogStatements = {
 
   setBase: statement('event_log.set_base', 'UPDATE subscriptions SET base = $2::jsonb WHERE user_id = $1'),
 
-  /** A customer is one user's, and a user has one. */
+  /** A customer belongs to one user, and a user has one customer. */
   adoptCustomer: statement(
     'event_log.adopt_customer',
     `INSERT INTO payment_customers (user_id, customer_id, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
   ),
 
-  /** Users above $2 with open events from before $1. */
+  /** Users with ids above $2 that have open events received before $1. */
   usersWithOld: statement(
     'event_log.users_with_old',
     `SELECT DISTINCT user_id AS id FROM payment_events
      WHERE received_at < $1 AND fate = 'open' AND user_id > $2 ORDER BY user_id LIMIT $3`,
   ),
 
-  /** The last applied ones of each subscription stay for good, and its deletion: late events are measured against them. */
+  /** Keeps the last applied events of each subscription, and deletions, forever: late events are compared with them. */
   forget: statement(
     'event_log.forget',
     `DELETE FROM payment_events WHERE event_id IN (

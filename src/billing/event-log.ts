@@ -10,15 +10,15 @@ import {
   type SubscriptionState,
 } from './subscription-state.js';
 
-/** What the log has of an event. */
+/** An event as stored in the log. */
 interface LoggedEvent extends PaymentEvent {
   readonly receivedAt: Date;
-  /** Whether it is a deletion that is decided for good: it has had its effect, and still forbids any other. */
+  /** Whether it is a closed deletion: it has had its effect, and still blocks other events of its subscription. */
   readonly isPastDeletion: boolean;
 }
 
 interface ReadState {
-  /** As the row has it. */
+  /** As stored in the row. */
   readonly now: SubscriptionState;
   /** Before the open events. */
   readonly base: SubscriptionState;
@@ -27,9 +27,9 @@ interface ReadState {
 type StateRow = SubscriptionState & { base: StoredState | null };
 
 /**
- * Locks a user's billing until the transaction ends: whatever decides about a subscription comes through here, on
- * every instance; `expire` only writes down what reads so already. Found by the stored customer, else by id; undefined
- * when there is no such user.
+ * Locks a user's billing until the transaction ends. Every decision about a subscription takes this lock, on every instance;
+ * `expire` does not, because it only stores a status that is already read as such. Finds the user by the stored customer, else by
+ * id; undefined when there is no such user.
  */
 export async function lockBilling(
   tx: Tx,
@@ -39,7 +39,7 @@ export async function lockBilling(
   return user?.id;
 }
 
-/** Puts an event into the log of a locked user; false when it is there already. */
+/** Adds an event to the log of a locked user; false when it is already there. */
 export async function record(tx: Tx, userId: string, event: PaymentEvent, now: Date): Promise<boolean> {
   const { id, subscriptionId, kind, cause, terms, occurredAt } = event;
   const values = [id, userId, subscriptionId, kind, cause, terms && JSON.stringify(terms), occurredAt, now];
@@ -47,8 +47,8 @@ export async function record(tx: Tx, userId: string, event: PaymentEvent, now: D
 }
 
 /**
- * Brings a locked user's subscription to what its base and all open events make of it, after one was recorded; false
- * when that one makes no difference, and then the row stays untouched.
+ * Recomputes a locked user's subscription from its base and all open events, after one was recorded. Returns false, and leaves
+ * the row untouched, when that event makes no difference.
  */
 export async function replayUserEvents(tx: Tx, userId: string, added: string, now: Date): Promise<boolean> {
   const { base } = await readState(tx, userId);
@@ -61,12 +61,12 @@ export async function replayUserEvents(tx: Tx, userId: string, added: string, no
   return true;
 }
 
-/** Of a locked user. */
+/** The subscription of a locked user. */
 export async function currentState(tx: Tx, userId: string): Promise<SubscriptionState> {
   return (await readState(tx, userId)).now;
 }
 
-/** Sets a locked user's subscription from our side. What was open is decided for good: it cannot undo this. */
+/** Sets a locked user's subscription from the service's side. Closes all open events, so that they cannot undo this. */
 export async function overwrite(tx: Tx, userId: string, state: SubscriptionState, now: Date): Promise<void> {
   const { base } = await readState(tx, userId);
   await close(tx, userId, base, await openEvents(tx, userId));
@@ -74,8 +74,8 @@ export async function overwrite(tx: Tx, userId: string, state: SubscriptionState
 }
 
 /**
- * Decides for good what a locked user's events from before `cutoff` have made, as far as no younger one stands among
- * them. The subscription stays as it is.
+ * Closes a locked user's events received before `cutoff`, up to the first event in order that was received later. The
+ * subscription stays unchanged.
  */
 export async function closeOld(tx: Tx, userId: string, cutoff: Date): Promise<void> {
   const { base } = await readState(tx, userId);
@@ -95,7 +95,7 @@ async function readState(tx: Tx, userId: string): Promise<ReadState> {
   return { now, base: base ? stateFromJson(base) : now };
 }
 
-/** With those that are decided for good and by which open ones are read. */
+/** Includes the closed events that affect how open ones are read. */
 const openEvents = (tx: Tx, userId: string): Promise<LoggedEvent[]> =>
   tx.run<LoggedEvent>(eventLogStatements.open, [userId]);
 

@@ -13,7 +13,7 @@ const BATCH = 500;
 
 type Outcome = 'applied' | 'no_effect' | 'duplicate' | 'unknown_customer' | 'ignored';
 
-/** What the payment provider tells. Each event counts once, whenever and however often it is delivered. */
+/** Events of the payment provider. Each event counts once, whenever and however often it is delivered. */
 @Injectable()
 export class PaymentEvents {
   private readonly results: Counter;
@@ -24,16 +24,14 @@ export class PaymentEvents {
     private readonly log: Log,
     metrics: Metrics,
   ) {
-    this.results = metrics.counter(
-      'cloud_sync_payment_events_total',
-      'Payment events that were believed, by what they did',
-      ['outcome'],
-    );
+    this.results = metrics.counter('cloud_sync_payment_events_total', 'Verified payment events, by outcome', [
+      'outcome',
+    ]);
   }
 
   /**
-   * Takes a verified event. When this resolves, the event and its effect are committed, or there is none.
-   * @throws BadRequest when it lacks what every event has
+   * Processes a verified event. When this resolves, the event and its effect are committed, unless it has no effect.
+   * @throws BadRequest when a field that every event has is missing
    */
   async receive(body: Record<string, unknown>): Promise<void> {
     const { id, type, notice } = readDelivery(body, this.clock.now());
@@ -43,9 +41,9 @@ export class PaymentEvents {
   }
 
   /**
-   * Forgets what has been processed 90 days ago; the provider repeats a delivery for three. What the subscriptions
-   * are does not change by it, and the last events of each stay. Returns how many events went.
-   * @param signal once aborted, it ends with the batch under way
+   * Deletes events that were processed more than 90 days ago; the provider repeats a delivery for three days. Subscriptions do
+   * not change, and the last events of each are kept. Returns how many events were deleted.
+   * @param signal once aborted, it ends after the current batch
    */
   async forgetOldEvents(now: Date, signal?: AbortSignal): Promise<number> {
     const cutoff = new Date(now.getTime() - KEPT_DAYS * DAY_MS);
@@ -68,7 +66,7 @@ export class PaymentEvents {
     });
   }
 
-  /** User by user, each in a transaction of its own. */
+  /** Processes one user at a time, each in its own transaction. */
   private async closeBefore(cutoff: Date, signal?: AbortSignal): Promise<void> {
     for (let above: string | undefined = BEFORE_ALL_IDS; above;) {
       const users: { id: string }[] = await this.database.run(eventLogStatements.usersWithOld, [

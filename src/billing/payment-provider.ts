@@ -5,7 +5,7 @@ import { NotFound, ServiceUnavailable } from '../platform/http/index.js';
 import { Log } from '../platform/log/index.js';
 import { stripeClient } from './stripe-client.js';
 
-/** One attempt: what a deleted account leaves behind is asked for again every night. */
+/** One attempt: the cleanup after deleted accounts is retried every night. */
 const SINGLE_ATTEMPT = { maxNetworkRetries: 0, timeout: 10_000 };
 
 export interface Purchase {
@@ -20,23 +20,23 @@ export interface ProviderIds {
   readonly subscriptionId: string | null;
 }
 
-/** The payment provider did not do what it was asked; it can be asked again. */
+/** The payment provider did not carry out a request; it can be repeated. */
 export class ProviderRefusal extends Error {
-  /** Whether it would refuse to take leave of anybody now. */
+  /** Whether the same failure is to be expected for every other user now. */
   readonly isOutage: boolean;
 
   constructor(status: number | undefined) {
-    super(`the payment provider answers ${status ?? 'nothing'}`);
+    super(`the payment provider answered ${status ?? 'nothing'}`);
     this.isOutage = status === undefined || status >= 500 || OUTAGES.has(status);
   }
 }
 
-/** Of answers that say nothing about who was asked for: a wrong key, too many requests. */
+/** Statuses that do not concern the user in the request: a wrong key, too many requests. */
 const OUTAGES = new Set([401, 403, 429]);
 
 /**
- * The payment provider's API, through its own library. A fault there is a 503 here, and nothing that the provider has
- * said leaves the service.
+ * The payment provider's API, through its own library. A fault there is a 503 here, and no text from the provider leaves the
+ * service.
  */
 @Injectable()
 export class PaymentProvider {
@@ -59,7 +59,7 @@ export class PaymentProvider {
     this.client();
   }
 
-  /** A new customer's id; for a while the same `idempotencyKey` gives the same customer. */
+  /** Creates a customer and returns its id; for a limited time the same `idempotencyKey` returns the same customer. */
   createCustomer(userId: string, email: string, idempotencyKey: string): Promise<string> {
     const { customers } = this.client();
     const customer = { email, metadata: { userId } };
@@ -69,14 +69,16 @@ export class PaymentProvider {
     );
   }
 
-  /** Where a customer manages what has been bought; to be used once, soon. @throws NotFound for a customer that is gone */
+  /**
+   * The address where a customer manages purchases; it must be used soon, and only once. @throws NotFound for a deleted customer
+   */
   portalUrl(customerId: string): Promise<string> {
     const { billingPortal } = this.client();
     const session = { customer: customerId, return_url: this.returnUrl };
     return this.ask('open the portal', async () => (await billingPortal.sessions.create(session)).url);
   }
 
-  /** Where a customer buys a subscription. @throws NotFound for a customer that is gone */
+  /** The address where a customer buys a subscription. @throws NotFound for a deleted customer */
   checkoutUrl({ userId, customerId, priceId }: Purchase): Promise<string> {
     const { checkout } = this.client();
     const session: Stripe.Checkout.SessionCreateParams = {
@@ -84,7 +86,7 @@ export class PaymentProvider {
       customer: customerId,
       client_reference_id: userId,
       line_items: [{ price: priceId, quantity: 1 }],
-      // The events that follow are about the subscription, and name the user by this.
+      // Subsequent events are about the subscription, and identify the user by this.
       subscription_data: { metadata: { userId } },
       success_url: this.returnUrl,
       cancel_url: this.returnUrl,
@@ -93,8 +95,8 @@ export class PaymentProvider {
   }
 
   /**
-   * Cancels the subscription at once, then removes the customer: with it go other subscriptions, the payment details
-   * and purchases that have been begun. What is gone already is no error.
+   * Cancels the subscription at once, then deletes the customer, and with it other subscriptions, the payment details and
+   * purchases in progress. What is already deleted is not an error.
    * @throws ProviderRefusal, ServiceUnavailable when no provider is configured
    */
   async cancelAndDeleteCustomer({ customerId, subscriptionId }: ProviderIds): Promise<void> {
@@ -112,9 +114,9 @@ export class PaymentProvider {
     return this.stripe;
   }
 
-  /** The one text that matters of an answer. Whatever goes wrong on the way to it is the provider's fault. */
+  /** The only text needed from an answer. Any failure counts as a fault of the provider. */
   private async ask(what: string, request: () => Promise<unknown>): Promise<string> {
-    let fault: Partial<Stripe.errors.StripeError> & Partial<Error> = { name: 'an unusable answer' };
+    let fault: Partial<Stripe.errors.StripeError> & Partial<Error> = { name: 'unusable answer' };
     try {
       const answer = await request();
       if (typeof answer === 'string' && USABLE.test(answer)) return answer;
@@ -137,5 +139,5 @@ async function gone(request: () => Promise<unknown>): Promise<void> {
   }
 }
 
-/** An id or an address: nothing that a database or a browser would choke on. */
+/** An id or an address: nothing that a database or a browser would reject. */
 const USABLE = /^(?:https?:\/\/|[\w-]+$)[^\p{Cc}\s]*$/u;

@@ -9,7 +9,7 @@ import {
   userOf,
 } from './provider-objects.js';
 
-/** The events that are acted upon; every other type is let pass. */
+/** The events that the service processes; all other types are accepted and ignored. */
 export const EVENT_TYPES = {
   'customer.subscription.created': 'created',
   'customer.subscription.updated': 'updated',
@@ -25,31 +25,31 @@ const READERS: Readonly<Record<EventKind, (object: object, created: number) => A
   payment_failed: ofUnpaidInvoice,
 };
 
-/** Characters of an unknown type that go into the log. */
+/** Characters of an unknown type that are logged. */
 const LOGGED_TYPE = 100;
 
-/** An event as it was delivered. */
+/** An event as delivered. */
 export interface Delivery {
-  /** Null when an event that is not acted upon has none. */
+  /** Null when an event of an ignored type has none. */
   readonly id: string | null;
   /** An unknown type is cut to 100 characters. */
   readonly type: string;
-  /** Undefined when there is nothing in it to act upon. */
+  /** Undefined when the event requires no action. */
   readonly notice?: SubscriptionNotice;
 }
 
 export interface SubscriptionNotice {
   readonly event: Omit<PaymentEvent, 'subscriptionId'> & About;
-  /** Who it is about: the provider's name for the user, and ours, as far as the object says. */
+  /** The event's customer at the provider, and the service's user, if the object contains them. */
   readonly customerId: string | null;
   readonly userId: string | null;
 }
 
 /**
- * Reads what the provider has sent, in the shapes of its API versions before and after billing periods moved to the
- * subscription's items. Only what is used is validated: of a type that is not acted upon that is the type alone.
- * @param receivedAt stands in for the time of an event that has none
- * @throws BadRequest when a field that is used is missing or is not what it must be
+ * Reads a delivered event, in the formats of the provider's API versions before and after billing periods moved to the
+ * subscription's items. Only used fields are validated: for an ignored type that is only the type.
+ * @param receivedAt the time for events that have none
+ * @throws BadRequest when a used field is missing or invalid
  */
 export function readDelivery(body: Record<string, unknown>, receivedAt: Date): Delivery {
   const id = idOf(valueAt(body, 'id'));

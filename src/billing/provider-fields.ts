@@ -6,7 +6,7 @@ const ID = /^[\x21-\x7e]{1,255}$/;
 /** The end of the year 9999. */
 const LAST_SECOND = 253_402_300_799;
 
-/** The own property at a path inside a JSON value; undefined where the path breaks off. */
+/** The own property at a path inside a JSON value; undefined if the path does not exist. */
 export function valueAt(value: unknown, ...path: Path): unknown {
   return path.reduce<unknown>(
     (inner, key) =>
@@ -17,7 +17,7 @@ export function valueAt(value: unknown, ...path: Path): unknown {
   );
 }
 
-/** An id, or that of an object that stands in its place; null for anything else. */
+/** An id, or the id of an expanded object in its place; null for anything else. */
 export function idOf(value: unknown): string | null {
   const id = typeof value === 'object' ? valueAt(value, 'id') : value;
   return typeof id === 'string' && ID.test(id) ? id : null;
@@ -32,7 +32,7 @@ export function firstId(value: unknown, places: readonly Path[]): string | null 
   return null;
 }
 
-/** A time in seconds since 1970; null when there is none. @throws BadRequest for what is there and is no time */
+/** A time in seconds since 1970; null when absent. @throws BadRequest when present but not a time */
 export function secondsAt(value: unknown, ...path: Path): number | null {
   const seconds = valueAt(value, ...path) ?? null;
   if (seconds === null) return null;

@@ -7,14 +7,14 @@ import { PROVIDER_STATUSES, type ProviderStatus } from './transitions.js';
 
 /** What an object says about a subscription. */
 export interface About extends Pick<PaymentEvent, 'cause' | 'terms'> {
-  /** Null: the one that counts, whichever that is. */
+  /** Null means the current subscription, whichever that is. */
   readonly subscriptionId: string | null;
 }
 
-/** No half of a surrogate pair either: PostgreSQL could not store it. */
+/** Excludes lone surrogates as well: PostgreSQL cannot store them. */
 const PLAN = /^[^\p{Cc}\p{Cs}]{1,255}$/u;
 
-/** Where the API versions have put it, the newest after the oldest. */
+/** Where the API versions have put it, oldest first. */
 const SUBSCRIPTION_OF_INVOICE = [
   ['subscription'],
   ['parent', 'subscription_details', 'subscription'],
@@ -27,20 +27,20 @@ const USER = [
   ['subscription_details', 'metadata', 'userId'],
 ];
 
-/** An invoice that could not be paid; undefined for one that is about no subscription. */
+/** An invoice that could not be paid; undefined if it is not for a subscription. */
 export function ofUnpaidInvoice(invoice: object): About | undefined {
   const subscriptionId = firstId(invoice, SUBSCRIPTION_OF_INVOICE);
   const isOneOff = ['billing_reason', 'parent', 'lines'].some((key) => valueAt(invoice, key) !== undefined);
   return subscriptionId || !isOneOff ? { cause: 'payment_failed', subscriptionId, terms: null } : undefined;
 }
 
-/** A subscription as it was at its end. @throws BadRequest */
+/** A subscription at its end. @throws BadRequest */
 export function ofEndedSubscription(subscription: object, created: number): About {
   const subscriptionId = subscriptionIdOf(subscription);
   return { cause: 'deleted', subscriptionId, terms: termsOf(subscription, 'canceled', created) };
 }
 
-/** A subscription as it is; undefined for a status that we do not know. @throws BadRequest */
+/** A subscription as it is now; undefined for an unknown status. @throws BadRequest */
 export function ofSubscription(subscription: object, created: number): About | undefined {
   const subscriptionId = subscriptionIdOf(subscription);
   const status = valueAt(subscription, 'status');
@@ -49,7 +49,7 @@ export function ofSubscription(subscription: object, created: number): About | u
   return cause && { cause, subscriptionId, terms: termsOf(subscription, cause, created) };
 }
 
-/** Our user's id, if the object has it. */
+/** The service's user id, if the object contains it. */
 export function userOf(object: object): string | null {
   const userId = firstId(object, USER);
   return isUUID(userId) ? userId : null;
@@ -72,7 +72,7 @@ function termsOf(subscription: object, status: ProviderStatus, created: number):
   };
 }
 
-/** Of the subscription itself, or of that one of its items that lasts longest. */
+/** The period end of the subscription, or the latest one of its items. */
 function periodEndOf(subscription: object): number | null {
   const own = secondsAt(subscription, 'current_period_end');
   if (own !== null) return own;
@@ -83,7 +83,7 @@ function periodEndOf(subscription: object): number | null {
   return ends.length > 0 ? Math.max(...ends) : null;
 }
 
-/** With flexible billing the portal sets the time and not the mark. */
+/** With flexible billing, the portal sets the time but not the flag. */
 function isCancelledAtPeriodEnd(subscription: object, periodEnd: number | null): boolean {
   const cancelAt = secondsAt(subscription, 'cancel_at');
   const isInTime = cancelAt !== null && periodEnd !== null && cancelAt <= periodEnd;

@@ -9,7 +9,7 @@ import { Log } from '../platform/log/index.js';
 import { PaymentProvider } from './payment-provider.js';
 import { Subscriptions } from './subscriptions.service.js';
 
-/** The provider repeats its first answer to a key for a day, also when that was a fault: a key must not live as long. */
+/** The provider repeats its first answer to a key for a day, even if that was a fault, so a key must expire sooner. */
 const KEY_LIVES_MS = 10 * 60_000;
 
 const find = statement(
@@ -17,7 +17,7 @@ const find = statement(
   'SELECT customer_id AS "customerId" FROM payment_customers WHERE user_id = $1',
 );
 
-/** Stays out of the way of whoever was faster; $3: the customer to be replaced, if any. */
+/** Does nothing if a concurrent request has stored a customer; $3: the customer to replace, if any. */
 const keep = statement(
   'customers.keep',
   `INSERT INTO payment_customers AS c (user_id, customer_id, created_at)
@@ -26,7 +26,7 @@ const keep = statement(
    WHERE c.customer_id = $3`,
 );
 
-/** The payment provider's id of each user who has opened a checkout. */
+/** The payment provider's customer id of each user who has opened a checkout. */
 @Injectable()
 export class Customers {
   constructor(
@@ -42,12 +42,12 @@ export class Customers {
     return row?.customerId;
   }
 
-  /** The user's customer, made when there is none: once, also when two instances are asked at the same time. */
+  /** The user's customer, created if absent: only once, even when two instances are called at the same time. */
   async findOrCreate(userId: string): Promise<string> {
     return (await this.find(userId)) ?? this.create(userId, null);
   }
 
-  /** Another customer in place of one that the provider does not know any more. */
+  /** Creates a new customer in place of one that the provider no longer knows. */
   replace(userId: string, gone: string): Promise<string> {
     return this.create(userId, gone);
   }
@@ -62,7 +62,7 @@ export class Customers {
     await this.database.run(keep, [userId, customerId, gone, now]);
     const kept = await this.find(userId);
     if (kept === undefined) {
-      // The account has gone meanwhile, and did not know of this customer.
+      // The account was deleted meanwhile, before this customer was stored.
       await this.log.bestEffort('remove a customer', () =>
         this.provider.cancelAndDeleteCustomer({ customerId, subscriptionId: null }),
       );
@@ -72,7 +72,7 @@ export class Customers {
   }
 }
 
-/** The pages of the payment provider on which users buy, and manage what they have bought. */
+/** The payment provider's pages where users buy, and manage what they have bought. */
 @Injectable()
 export class Purchases {
   constructor(
@@ -82,7 +82,7 @@ export class Purchases {
     private readonly subscriptions: Subscriptions,
   ) {}
 
-  /** @throws NotFound for who has never bought anything, ServiceUnavailable without a provider */
+  /** @throws NotFound for users who have never bought anything, ServiceUnavailable without a provider */
   async portalUrl(userId: string): Promise<string> {
     this.provider.requireConfigured();
     const customerId = await this.customers.find(userId);
@@ -90,7 +90,7 @@ export class Purchases {
     return this.provider.portalUrl(customerId);
   }
 
-  /** @throws Conflict for who has a subscription already: a second one would be paid for twice */
+  /** @throws Conflict for users who already have a subscription: a second one would be charged as well */
   async checkoutUrl(userId: string): Promise<string> {
     this.provider.requireConfigured();
     const { stripePriceId: priceId, hasSubscriptions } = this.configuration;

@@ -3,12 +3,12 @@ import { type ProviderCause, type SubscriptionStatus, transition } from './trans
 
 export type EventKind = 'created' | 'updated' | 'deleted' | 'payment_failed';
 
-/** What the provider's subscription object says; times in seconds since 1970. */
+/** The terms in the provider's subscription object; times in seconds since 1970. */
 export interface Terms {
   readonly plan: string;
   readonly periodEnd: number | null;
   readonly cancelAtPeriodEnd: boolean;
-  /** Of the provider's own trial, also when it is over. */
+  /** Of the provider's own trial, even after it has ended. */
   readonly trialStart: number | null;
   readonly trialEnd: number | null;
 }
@@ -31,16 +31,16 @@ export interface ReplayedState {
   readonly applied: readonly string[];
 }
 
-/** What makes the subscription in the event the one that counts, whichever counted before. */
+/** The statuses with which the event's subscription becomes the current one, replacing any other. */
 const TAKES_OVER: ReadonlySet<SubscriptionStatus> = new Set(['trial', 'active', 'past_due']);
 
 /**
- * What a user's subscription is after all these events, in whatever order they have come: they are applied in the
- * order in which they happened, those of one second in the order given, but a deletion after all others of its second.
- * So a late event takes its place among the others, and the same events end in the same state.
+ * A user's subscription after all these events, independent of the order of arrival: events are applied in the order in which
+ * they happened; events of the same second in the given order, but a deletion after all others of its second. A late event is
+ * thus inserted in its place, and the same events always lead to the same state.
  *
  * A deletion is final: no creation, update or failed payment of that subscription counts after it, whatever its time.
- * @param deleted subscriptions whose deletion is not among `events` any more
+ * @param deleted subscriptions whose deletion is no longer among `events`
  */
 export function replayEvents(
   base: SubscriptionState,
@@ -88,7 +88,7 @@ function after(
   };
 }
 
-/** The status at `time`: a trial or a grant that has ended is over. The same rule in SQL is `hasRunOut`. */
+/** The status at `time`, with an expired trial or grant taken into account. The same rule in SQL is `hasRunOut`. */
 function statusAt(state: SubscriptionState, time: Date): SubscriptionStatus {
   const { status, trialEnd, currentPeriodEnd, subscriptionId } = state;
   const hasPassed = (end: Date | null): boolean => end !== null && end <= time;
@@ -99,8 +99,8 @@ function statusAt(state: SubscriptionState, time: Date): SubscriptionStatus {
 }
 
 /**
- * Whether the event is about another subscription than the one that counts. While our own trial runs, one that was
- * never paid for is another: who breaks off a purchase keeps the trial.
+ * Whether the event is about a subscription other than the current one. While the service's own trial runs, a subscription that
+ * was never paid for counts as another: a user who abandons a purchase keeps the trial.
  */
 function isAboutAnother(
   { subscriptionId }: SubscriptionState,
@@ -115,7 +115,7 @@ function takesOver({ kind }: PaymentEvent, to: SubscriptionStatus): boolean {
   return (kind === 'created' || kind === 'updated') && TAKES_OVER.has(to);
 }
 
-/** What the provider does not say stays: the dates of our own trial, the period of the same subscription. */
+/** What the provider does not specify stays: the dates of the service's own trial, the period of the same subscription. */
 function termsAfter(
   state: SubscriptionState,
   { terms, subscriptionId }: PaymentEvent,

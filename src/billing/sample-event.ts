@@ -4,7 +4,7 @@ import { EVENT_TYPES, type EventType } from './provider-event.js';
 
 const DAY_S = 24 * 60 * 60;
 
-/** Whom a sample is about, as far as the provider's names for them are known. */
+/** The user of a sample event, with the provider's ids if they are known. */
 export interface SampleSubject {
   readonly userId: string;
   readonly customerId: string | null;
@@ -14,9 +14,9 @@ export interface SampleSubject {
 export type SampleEvent = Readonly<Record<string, unknown>> & { readonly id: string };
 
 /**
- * An event in the provider's shape, for trying billing without an account there.
- * @param object a subscription or an invoice to send instead of a made-up one, or a whole event with one in it; it is
- * made to be about the subject
+ * An event in the provider's format, for trying billing without an account there.
+ * @param object a subscription or an invoice to send instead of a generated one, or a whole event that contains one; its customer
+ *   and user are replaced by the subject's
  */
 export function sampleEvent(
   type: EventType,
@@ -39,7 +39,7 @@ export function sampleEvent(
   };
 }
 
-/** Without a stored customer none is named: it would be taken for a real one. */
+/** Without a stored customer, none is named: it would be stored as a real one. */
 function aboutSubject({ userId, customerId }: SampleSubject): object {
   return { customer: customerId, metadata: { userId } };
 }

@@ -2,8 +2,8 @@ import { type Cause, CAUSES, STATUSES, type SubscriptionStatus, TRANSITIONS } fr
 
 const MEANING: Readonly<Record<Cause, string>> = {
   trial_started: '`POST /api/v1/subscription/trial`, once per user ever',
-  trial_ended: 'the end of the trial passes',
-  grant_ended: 'the end of what was granted by hand passes',
+  trial_ended: 'the trial ends',
+  grant_ended: 'a manual grant ends',
   trialing: 'created or updated: `trialing`',
   active: 'created or updated: `active`',
   past_due: 'created or updated: `past_due`',
@@ -18,23 +18,24 @@ const MEANING: Readonly<Record<Cause, string>> = {
 
 const HEAD = `# Subscription states
 
-Printed from \`src/billing/transitions.ts\` by \`node dist/src/billing/print-states.js > docs/reference/subscription-states.md\`; a test holds this
-page to the code. "Created or updated" stands for the events \`customer.subscription.created\` and \`.updated\`, and the
-word after it for the status that the provider's object has.
+Printed from \`src/billing/transitions.ts\` by \`node dist/src/billing/print-states.js > docs/reference/subscription-states.md\`; a test
+compares this page with the code. "Created or updated" stands for the events \`customer.subscription.created\` and
+\`.updated\`; the word after it is the status in the provider's object.
 `;
 
-const TAIL = `Events are applied in the order in which they happened, in whatever order they come ([ADR 10](../adr/0010-billing.md)).
+const TAIL = `Events are applied in the order in which they happened, whatever the order of their arrival ([ADR 10](../adr/0010-billing.md)).
 
-One more condition stands beside the table: an event about another subscription than the one that counts changes nothing,
-unless it is a creation or an update that leads to \`trial\`, \`active\` or \`past_due\`; then that subscription is the one
-that counts from there on. While the service's own trial runs, a subscription that was never paid for is another one too.
+One more condition applies: an event about a subscription other than the current one changes nothing, unless it is a
+creation or an update that leads to \`trial\`, \`active\` or \`past_due\`; then that subscription becomes the current one.
+While the service's own trial runs, a subscription that was never paid for counts as another one too.
 
-A deletion is final. In its second it is applied last, and no creation, update or failed payment of that subscription has an
-effect after it, even with a later time. A new subscription at the provider has a new id and is not affected.
+A deletion is final. Among the events of the same second it is applied last, and no creation, update or failed payment of
+that subscription has an effect after it, even with a later time. A new subscription at the provider has a new id and is
+not affected.
 
-Active, that is not 402: \`trial\` before its end, \`active\`, \`past_due\` for \`BILLING_GRACE_DAYS\` since it became so,
-\`cancelled\` until the end of the paid period. It is computed on each request; the status of a trial or a grant that has ended reads as
-\`expired\` at once and is written by the nightly job \`subscriptions\`, or by \`admin subscriptions expire\`.
+These statuses are active (not 402): \`trial\` before its end, \`active\`, \`past_due\` for \`BILLING_GRACE_DAYS\` after it began,
+\`cancelled\` until the end of the paid period. This is computed on each request. When a trial or a grant ends, its status
+reads as \`expired\` at once; the nightly job \`subscriptions\`, or \`admin subscriptions expire\`, stores it.
 `;
 
 /** The text of docs/reference/subscription-states.md. */
@@ -54,7 +55,7 @@ function diagram(): string {
   return ['```mermaid', 'stateDiagram-v2', '  [*] --> free', ...lines, '```', ''].join('\n');
 }
 
-/** One arrow from `any` instead of six that lead to the same place. */
+/** One arrow from `any` instead of six to the same status. */
 function edgesOf(cause: Cause): [from: string, to: SubscriptionStatus][] {
   const edges = Object.entries(TRANSITIONS[cause]);
   const [first] = edges;

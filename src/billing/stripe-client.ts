@@ -3,7 +3,7 @@ import type Stripe from 'stripe';
 
 const require = createRequire(import.meta.url);
 
-/** The payment provider's library, loaded when it is first used: 20 MB that a service without payments does without. */
+/** The payment provider's library, loaded on first use: a service without payments saves 20 MB. */
 export const stripe = (): typeof Stripe => require('stripe') as typeof Stripe;
 
 /** For one attempt, body included. With two more attempts a caller waits for a quarter of a minute at most. */
@@ -21,16 +21,16 @@ export function stripeClient(secretKey: string, apiBase: string): Stripe {
     timeout: TIMEOUT_MS,
     maxNetworkRetries: RETRIES,
     telemetry: false,
-    httpClient: Client.createFetchHttpClient(ask), // its time limit spans the whole answer
+    httpClient: Client.createFetchHttpClient(ask), // its timeout covers the whole answer
   });
 }
 
 /**
- * An answer whose body says what its status says, whatever the provider, or a proxy before it, has sent. The library looks at
- * `error` alone, so that a 500 without one is a success to it; over JSON that is no object it throws where nobody can
- * catch it, which ends the process; and what is no JSON makes it forget the status. A redirect is a fault like any other:
- * followed, it would carry the key to somebody else. Danger: with `redirect: 'error'` Node.js before 24 loses the time limit of a
- * request in the next collection of garbage (nodejs/undici#4627), and the answer may take for ever.
+ * Returns an answer whose body matches its status, whatever the provider, or a proxy in front of it, has sent. The library looks
+ * only at `error`: it takes a 500 without one for a success; for JSON other than an object it throws where nobody can catch it,
+ * which ends the process; for anything but JSON it drops the status. A redirect is treated as a fault: following it would send
+ * the key to somebody else. Danger: with `redirect: 'error'`, Node.js before 24 loses a request's timeout in the next garbage
+ * collection (nodejs/undici#4627), and the answer may take forever.
  */
 const ask: typeof fetch = async (url, init) => {
   const answer = await fetch(url, { ...init, redirect: 'manual' });

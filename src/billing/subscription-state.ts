@@ -1,6 +1,6 @@
 import type { SubscriptionStatus } from './transitions.js';
 
-/** How long our own trial lasts, and one of the provider's whose end it does not say. */
+/** The length of the service's own trial, and of a provider's trial whose end is unknown. */
 export const TRIAL_MS = 30 * 24 * 60 * 60_000;
 
 /** Everything that events decide about a user's subscription. */
@@ -11,9 +11,9 @@ export interface SubscriptionState {
   readonly trialEnd: Date | null;
   readonly currentPeriodEnd: Date | null;
   readonly cancelAtPeriodEnd: boolean;
-  /** Since when without a break; the grace runs from here. */
+  /** The start of the current uninterrupted past-due period; the grace period begins here. */
   readonly pastDueSince: Date | null;
-  /** The provider's subscription that is in force; null for our own trial and for what was granted by hand. */
+  /** The provider's current subscription; null for the service's own trial and for manual grants. */
   readonly subscriptionId: string | null;
 }
 

@@ -15,7 +15,7 @@ export class SubscriptionController {
 
   @Get()
   @Scopes('documents:read', 'documents:write')
-  @BoundTokensToo('says whether the bearer may write; changes nothing')
+  @BoundTokensToo('tells whether the bearer may write; changes nothing')
   async get(@CurrentPrincipal() principal: Principal): Promise<SubscriptionWire> {
     return subscriptionWire(await this.subscriptions.of(principal.userId));
   }

@@ -1,16 +1,16 @@
 import { statement } from '../platform/database/index.js';
 
-/** Nobody tells of these ends: that of a trial, and that of what was granted by hand until a time. */
+/** Expiries for which there is no event: that of a trial, and that of a manual grant. */
 const hasRunOut = (time: string): string =>
   `(status = 'trial' AND trial_end <= ${time}
     OR status = 'active' AND provider_subscription_id IS NULL AND current_period_end <= ${time})`;
 
-/** What has run out reads as expired before the nightly job has written it. */
+/** An expired subscription reads as expired before the nightly job has stored it. */
 const statusAt = (time: string): string => `CASE WHEN ${hasRunOut(time)} THEN 'expired' ELSE status END`;
 
 /**
- * Whether a row of `subscriptions` is active. Parameters: the time, and the grace in days after falling past due. In hours:
- * a day is not 24 of them in every time zone.
+ * Whether a row of `subscriptions` is active. Parameters: the time, and the grace period in days after falling past due. The
+ * interval is in hours: a day does not have 24 of them in every time zone.
  */
 export const isActive = (time: string, graceDays: string): string => `
   CASE ${statusAt(time)}
@@ -23,7 +23,7 @@ export const isActive = (time: string, graceDays: string): string => `
 
 /** $2: the time. */
 const STATUS_NOW = statusAt('$2');
-/** $3: the grace in days. */
+/** $3: the grace period in days. */
 const IS_ACTIVE = isActive('$2', '$3');
 
 const INFO = `plan, ${STATUS_NOW} AS status, trial_start AS "trialStart", trial_end AS "trialEnd",
@@ -40,7 +40,7 @@ export const subscriptionStatements = {
     `SELECT ${IS_ACTIVE} AS "isActive" FROM subscriptions WHERE user_id = $1`,
   ),
 
-  /** Whether the provider has a subscription for which it goes on asking money. */
+  /** Whether the provider has a subscription that it continues to charge. */
   isBought: statement(
     'subscriptions.is_bought',
     `SELECT provider_subscription_id IS NOT NULL AND ${STATUS_NOW} IN ('trial', 'active', 'past_due') AS "isBought"
@@ -54,13 +54,13 @@ export const subscriptionStatements = {
      FROM subscriptions WHERE user_id = $1`,
   ),
 
-  /** Writes what reads so already. */
+  /** Stores the status that is already read. */
   expire: statement(
     'subscriptions.expire',
     `UPDATE subscriptions SET status = 'expired', updated_at = $1 WHERE ${HAS_RUN_OUT} RETURNING user_id`,
   ),
 
-  /** How many `expire` would write. */
+  /** How many rows `expire` would update. */
   countExpirable: statement(
     'subscriptions.count_expirable',
     `SELECT count(*) AS subscriptions FROM subscriptions WHERE ${HAS_RUN_OUT}`,

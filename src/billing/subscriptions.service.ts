@@ -8,7 +8,7 @@ import { FREE, type SubscriptionState, TRIAL_MS } from './subscription-state.js'
 import { subscriptionStatements } from './subscription.queries.js';
 import { type SubscriptionStatus, transition } from './transitions.js';
 
-/** A subscription after a status was set by hand. @throws BadRequest for a trial without an end ahead */
+/** The subscription after a status is set manually. @throws BadRequest for a trial whose end is not in the future */
 function granted(
   state: SubscriptionState,
   status: SubscriptionStatus,
@@ -28,16 +28,16 @@ function granted(
   };
 }
 
-/** A user's subscription as it stands now. */
+/** A user's current subscription. */
 export type Subscription = Omit<SubscriptionState, 'pastDueSince' | 'subscriptionId'>;
 
-/** The same for those who look after the service. */
+/** The subscription with details for operators. */
 export interface SubscriptionDetails extends SubscriptionState {
-  /** Whether the user may use what needs an active subscription. */
+  /** Whether the user may use features that need an active subscription. */
   readonly isActive: boolean;
 }
 
-/** Everybody's subscription with SUBSCRIPTIONS=off. */
+/** Every user's subscription with SUBSCRIPTIONS=off. */
 const ALWAYS_ACTIVE: SubscriptionState = { ...FREE, plan: 'pro', status: 'active' };
 
 @Injectable()
@@ -48,12 +48,12 @@ export class Subscriptions {
     private readonly clock: Clock,
   ) {}
 
-  /** Everybody is active then, for good. */
+  /** Whether subscriptions are switched off; then every user is active, without an end. */
   get isOff(): boolean {
     return !this.configuration.hasSubscriptions;
   }
 
-  /** For how many days a subscription that is past due stays active. */
+  /** The number of days for which a past-due subscription stays active. */
   get graceDays(): number {
     return this.configuration.billingGraceDays;
   }
@@ -72,7 +72,10 @@ export class Subscriptions {
     return row ?? { ...FREE, isActive: false };
   }
 
-  /** Whether the user may use what needs an active subscription. Asked anew each time: every instance knows at once. */
+  /**
+   * Whether the user may use features that need an active subscription. Read on each call, so changes apply at once on every
+   * instance.
+   */
   async isActive(userId: string): Promise<boolean> {
     if (this.isOff) return true;
     const values = [userId, this.clock.now(), this.graceDays];
@@ -80,14 +83,14 @@ export class Subscriptions {
     return row?.isActive ?? false;
   }
 
-  /** Whether the user has bought a subscription that goes on. */
+  /** Whether the user has bought a subscription that continues. */
   async isBought(userId: string): Promise<boolean> {
     const values = [userId, this.clock.now()];
     const [row] = await this.database.run<{ isBought: boolean }>(subscriptionStatements.isBought, values);
     return row?.isBought ?? false;
   }
 
-  /** Starts the 30-day trial, once per user ever; during the trial it answers the same again. @throws Conflict */
+  /** Starts the 30-day trial, once per user ever; during the trial it returns the same result again. @throws Conflict */
   async startTrial(userId: string): Promise<Subscription> {
     if (this.isOff) throw new Conflict('subscriptions are switched off: every user is active');
     const now = this.clock.now();
@@ -103,8 +106,8 @@ export class Subscriptions {
   }
 
   /**
-   * Sets a status by hand, for the admin command; `until` ends a trial, or the period for which it is granted. What the
-   * provider has a subscription for goes on until the provider ends it. @throws BadRequest
+   * Sets a status manually, for the admin command; `until` is the end of a trial, or of the granted period. A subscription at the
+   * provider continues until the provider ends it. @throws BadRequest
    */
   async grant(userId: string, status: SubscriptionStatus, until: Date | null): Promise<Subscription> {
     const now = this.clock.now();
@@ -112,7 +115,7 @@ export class Subscriptions {
     return this.of(userId);
   }
 
-  /** What `grant` would make of it. @throws BadRequest */
+  /** What `grant` would change the subscription to. @throws BadRequest */
   async previewGrant(userId: string, status: SubscriptionStatus, until: Date | null): Promise<Subscription> {
     const state = await this.describe(userId);
     const after = granted(state, status, until, this.clock.now());
@@ -120,12 +123,12 @@ export class Subscriptions {
     return { plan, status, trialStart, trialEnd, currentPeriodEnd, cancelAtPeriodEnd };
   }
 
-  /** Writes `expired` where a trial or a grant has run out, which reads so already. Returns how many there were. */
+  /** Stores `expired` where a trial or a grant has expired, which is already read as such. Returns the number of rows. */
   async expire(now: Date): Promise<number> {
     return (await this.database.run(subscriptionStatements.expire, [now])).length;
   }
 
-  /** How many `expire` would write. */
+  /** How many rows `expire` would update. */
   async countExpirable(now: Date): Promise<number> {
     const [row] = await this.database.run<{ subscriptions: number }>(subscriptionStatements.countExpirable, [
       now,
@@ -133,7 +136,7 @@ export class Subscriptions {
     return row?.subscriptions ?? 0;
   }
 
-  /** Sets what `decide` makes of the subscription, if anything, while no event can come in between. @throws NotFound */
+  /** Stores the result of `decide`, if any, under the billing lock, so that no event intervenes. @throws NotFound */
   private change(
     userId: string,
     now: Date,

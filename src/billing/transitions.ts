@@ -1,7 +1,7 @@
 export const STATUSES = ['free', 'trial', 'active', 'past_due', 'cancelled', 'expired'] as const;
 export type SubscriptionStatus = (typeof STATUSES)[number];
 
-/** What the payment provider says of a subscription that it has created or updated. */
+/** The statuses of a subscription in the payment provider's created and updated events. */
 export const PROVIDER_STATUSES = [
   'trialing',
   'active',
@@ -14,10 +14,12 @@ export const PROVIDER_STATUSES = [
 ] as const;
 export type ProviderStatus = (typeof PROVIDER_STATUSES)[number];
 
-/** What an event of the payment provider says: the status after creation or update, the end, a payment that failed. */
+/** The content of a payment provider's event: the status after creation or update, the deletion, or a failed payment. */
 export type ProviderCause = ProviderStatus | 'deleted' | 'payment_failed';
 
-/** What moves a subscription: our own trial, the end of what was granted by hand, or an event of the payment provider. */
+/**
+ * What changes a subscription's status: the service's own trial, the end of a manual grant, or an event of the payment provider.
+ */
 export type Cause = 'trial_started' | 'trial_ended' | 'grant_ended' | ProviderCause;
 
 const fromAny = (to: SubscriptionStatus): Record<SubscriptionStatus, SubscriptionStatus> => ({
@@ -29,7 +31,9 @@ const fromAny = (to: SubscriptionStatus): Record<SubscriptionStatus, Subscriptio
   expired: to,
 });
 
-/** The whole state table; where it has no entry, the cause changes nothing. docs/reference/subscription-states.md is printed from it. */
+/**
+ * The whole state table; without an entry, the cause changes nothing. docs/reference/subscription-states.md is printed from it.
+ */
 export const TRANSITIONS: Readonly<
   Record<Cause, Readonly<Partial<Record<SubscriptionStatus, SubscriptionStatus>>>>
 > = {

@@ -9,15 +9,15 @@ import { stripe } from './stripe-client.js';
 const TOLERANCE_S = 300;
 const HEADERS = ['payment-signature', 'stripe-signature'] as const;
 
-/** `t=…,v1=…[,v1=…]`: nothing that the provider's library could stumble over comes through. */
+/** `t=…,v1=…[,v1=…]`: rejects anything that the provider's library could fail on. */
 const TIMED = /^\w+=\w+(?:,\w+=\w+)*$/;
 const TIME = /(?:^|,)t=(\d{1,12})(?:,|$)/;
 const BARE = /^[0-9a-f]{64}$/i;
 
-/** The library would verify a repaired copy of what is no UTF-8, not what was sent. */
+/** For invalid UTF-8 the library would verify a repaired copy, not the bytes that were sent. */
 const utf8 = new TextDecoder('utf8', { fatal: true, ignoreBOM: true });
 
-/** Who may tell us about payments: whoever signs with one of the secrets. */
+/** Verifies that a payment event was signed with one of the secrets. */
 @Injectable()
 export class WebhookSignature {
   constructor(
@@ -26,9 +26,10 @@ export class WebhookSignature {
   ) {}
 
   /**
-   * The signature, to be asked for before the body is read: nobody is waited for whose event cannot be believed. Undefined
-   * without a secret, in development, where everybody is. @throws BadRequest when it is missing, malformed or too old,
-   * ServiceUnavailable in production without a secret: nobody could be believed
+   * The request's signature. Call this before reading the body, so that the service does not wait for the body of an event that
+   * cannot be verified. Undefined without a secret in development, where every event is accepted.
+   * @throws BadRequest when the signature is missing, malformed or too old, ServiceUnavailable in production without a secret,
+   *   where no event could be verified
    */
   expected(headers: IncomingHttpHeaders): string | undefined {
     const { paymentWebhookSecrets, isProduction } = this.configuration;
@@ -53,7 +54,9 @@ export class WebhookSignature {
     if (!isSigned) throw notValid();
   }
 
-  /** Of the provider's own form. Its library lets times ahead of ours pass; five minutes count in both directions. */
+  /**
+   * For the provider's own format. Its library accepts future times; here, at most five minutes in either direction are allowed.
+   */
   private isTimely(signature: string): boolean {
     const time = TIMED.test(signature) ? TIME.exec(signature)?.[1] : undefined;
     const now = Math.floor(this.clock.now().getTime() / 1000);
@@ -89,7 +92,7 @@ function isBareHmac(signature: string, body: Buffer, secret: string): boolean {
   return timingSafeEqual(Buffer.from(signature, 'hex'), createHmac('sha256', secret).update(body).digest());
 }
 
-/** The header by which the provider would sign `payload` at `now`. */
+/** The header with which the provider would sign `payload` at `now`. */
 export function signatureFor(payload: string, secret: string, now: Date): string {
   const timestamp = Math.floor(now.getTime() / 1000);
   return stripe().webhooks.generateTestHeaderString({ payload, secret, timestamp });

@@ -12,11 +12,11 @@ import { WebhookSignature } from './webhook-signature.js';
 const utf8 = new TextDecoder('utf8', { fatal: true, ignoreBOM: true });
 
 /**
- * The JSON object that the provider has sent. Unlike a client's request it may have any keys, any number of values, any
- * depth and any text: whoever pays writes metadata, and an event that is refused leaves the payer without a subscription.
- * `JSON.parse` makes even `__proto__` an own property and does not recurse, so the value itself is harmless. Read it with
+ * Parses the JSON object that the provider has sent. Unlike a client's request it may have any keys, any number of values, any
+ * depth and any text: the paying customer writes metadata, and a rejected event leaves the customer without a subscription.
+ * `JSON.parse` makes even `__proto__` an own property and does not recurse, so the value itself is harmless. Danger: read it with
  * `valueAt`; never merge it, walk it recursively or serialize it.
- * @throws BadRequest for bytes that are not UTF-8, broken JSON, another type at the top
+ * @throws BadRequest for bytes that are not UTF-8, broken JSON, another type at the top level
  */
 function parseProviderJson(body: Buffer): Record<string, unknown> {
   let value: unknown;
@@ -32,7 +32,10 @@ function parseProviderJson(body: Buffer): Record<string, unknown> {
 
 const EVENT_LIMIT = 256 * 1024;
 
-/** The provider sends its events in one go. Strangers who do not must not take the places of all other requests, nor of the provider. */
+/**
+ * The provider sends an event's body in one piece. Slow strangers must not use up the slots of all other requests, or of the
+ * provider.
+ */
 const BODY_TIMEOUT_MS = 5_000;
 const BODIES = {
   atOnce: 32,
@@ -56,13 +59,14 @@ export class WebhookController {
   }
 
   /**
-   * Not limited: the provider delivers in bursts from a few addresses, and what it is refused comes back for days. A
-   * stranger costs one HMAC over at most 256 KiB, and no query. Addresses take turns, so that the provider waits for one body of each.
+   * Not rate limited: the provider delivers in bursts from a few addresses, and retries rejected events for days. A stranger
+   * costs one HMAC over at most 256 KiB, and no query. Addresses take turns, so the provider waits for at most one body of each
+   * other address.
    */
   @Post()
   @HttpCode(200)
   @Public('the signature over the raw body is checked by WebhookSignature')
-  @OpenWhenReadOnly('what has been paid for counts, and what is refused comes late')
+  @OpenWhenReadOnly('payments must take effect, and refused events arrive late')
   @Unlimited()
   async receive(@Req() request: FastifyRequest): Promise<{ received: true }> {
     this.signature.expected(request.headers);

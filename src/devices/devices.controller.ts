@@ -17,7 +17,7 @@ import { Configuration } from '../config/index.js';
 import { IsName, JsonBody, sendJsonList } from '../platform/http/index.js';
 import { type Device, Devices } from './devices.service.js';
 
-/** The list is snake_case, creation is camelCase: the contract has it so. */
+/** The contract requires snake_case for the list, camelCase for creation. */
 interface DeviceWire {
   id: string;
   name: string;
@@ -112,7 +112,7 @@ export class DevicesController {
 
   @Get()
   @Scopes('documents:read', 'documents:write')
-  @BoundTokensToo('a client finds itself among them; names alone, and nothing can be done with them')
+  @BoundTokensToo('lets a client find its own device; lists names only, and changes nothing')
   async list(
     @CurrentPrincipal() { userId }: Principal,
     @Req() request: FastifyRequest,
@@ -132,7 +132,7 @@ export class DevicesController {
     return createdDeviceWire(userId, await this.devices.create(userId, name, platform));
   }
 
-  /** What a browser needs to subscribe. */
+  /** The key that a browser needs to subscribe. */
   @Get('vapid-public-key')
   @Scopes('documents:read', 'documents:write')
   @BoundTokensToo('the same for everybody')

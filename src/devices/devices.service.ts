@@ -9,7 +9,7 @@ import { Log } from '../platform/log/index.js';
 const COLUMNS = 'id, name, platform, last_seen_at AS "lastSeenAt", created_at AS "createdAt"';
 
 export const deviceStatements = {
-  /** Ids are UUIDv7, so their order is that of creation. */
+  /** Ids are UUIDv7, so they sort by creation. */
   page: statement(
     'devices.page',
     `SELECT ${COLUMNS} FROM devices WHERE user_id = $1 AND id > $2 ORDER BY id LIMIT $3`,
@@ -20,7 +20,7 @@ export const deviceStatements = {
     `SELECT ${COLUMNS} FROM devices WHERE user_id = $1 ORDER BY id DESC LIMIT $2`,
   ),
 
-  /** Under the lock of the user, unless there are $6 already: then nothing. */
+  /** Run this under the lock of the user. Inserts nothing if the user already has $6 devices. */
   create: statement(
     'devices.create',
     `INSERT INTO devices (id, user_id, name, platform, created_at)
@@ -29,7 +29,10 @@ export const deviceStatements = {
      RETURNING id`,
   ),
 
-  /** With its push subscriptions. Another user may have one under the same id: only those of this user's workspaces go. */
+  /**
+   * Deletes the device with its push subscriptions. Another user may have a subscription with the same device id, so only those
+   * in this user's workspaces are deleted.
+   */
   delete: statement(
     'devices.delete',
     `WITH gone AS (
@@ -41,7 +44,7 @@ export const deviceStatements = {
      SELECT id FROM gone`,
   ),
 
-  /** Many requests at once see the same old time; the condition lets one of them write. */
+  /** Many concurrent requests see the same old time; the condition lets one of them write. */
   seen: statement(
     'devices.seen',
     `UPDATE devices SET last_seen_at = $3
@@ -56,27 +59,27 @@ export const deviceStatements = {
 
 const NOTE_EVERY_MS = 60_000;
 
-/** Devices remembered as noted; beyond, the oldest are forgotten, which costs them a statement. */
+/** The number of devices in memory; beyond it, the oldest are evicted, which costs one statement each. */
 const MAX_NOTED = 10_000;
 
 const PAGE = 500;
 
-/** Of one user. */
+/** Per user. */
 const MAX_DEVICES = 1_000;
 
 export interface Device {
   readonly id: string;
   readonly name: string;
   readonly platform: string;
-  /** Null until it has said hello, pulled or pushed. */
+  /** Null until the device has connected, pulled or pushed. */
   readonly lastSeenAt: Date | null;
   readonly createdAt: Date;
 }
 
-/** The devices that a user has registered; they belong to the user and to no workspace. */
+/** The devices that a user has registered; they belong to the user, not to a workspace. */
 @Injectable()
 export class Devices {
-  /** Whom this instance has tried to note, and when: a device that pulls all the time costs one statement a minute. */
+  /** When this instance last tried to record each device: a device that pulls all the time costs one statement a minute. */
   private readonly noted = new Map<string, number>();
 
   constructor(
@@ -85,19 +88,19 @@ export class Devices {
     private readonly log: Log,
   ) {}
 
-  /** In the order of their registration, page by page. */
+  /** In the order of registration, page by page. */
   list(userId: string): AsyncGenerator<Device[], void> {
     return pagesById(BEFORE_ALL_IDS, PAGE, (above) =>
       this.database.run<Device>(deviceStatements.page, [userId, above, PAGE]),
     );
   }
 
-  /** The devices registered last, newest first, at most `limit`. */
+  /** The most recently registered devices, newest first, at most `limit`. */
   newest(userId: string, limit: number): Promise<Device[]> {
     return this.database.run<Device>(deviceStatements.newest, [userId, limit]);
   }
 
-  /** @throws Conflict when the user has 1,000 already, Unauthorized when the account has just gone */
+  /** @throws Conflict when the user already has 1,000, Unauthorized when the account has just been deleted */
   async create(userId: string, name: string, platform: string): Promise<Device> {
     const device = { id: newId(), name, platform, lastSeenAt: null, createdAt: this.clock.now() };
     const values = [device.id, userId, name, platform, device.createdAt, MAX_DEVICES];
@@ -110,26 +113,25 @@ export class Devices {
     return device;
   }
 
-  /** Removes it with its push subscriptions. @throws NotFound for what is no device of this user */
+  /** Deletes the device with its push subscriptions. @throws NotFound unless the id is a device of this user */
   async delete(userId: string, id: string): Promise<void> {
     const gone = isUUID(id) ? await this.database.run(deviceStatements.delete, [id, userId]) : [];
     if (gone.length === 0) throw new NotFound('device not found');
   }
 
   /**
-   * Notes that a device has been here, at most once a minute; never fails. Whatever is no registered device of this
-   * user is no news.
+   * Records that a device was seen, at most once a minute; never fails. Ignores ids that are not registered devices of this user.
    */
   async seen(userId: string, deviceId: string): Promise<void> {
     const now = this.clock.now();
     if (!isUUID(deviceId) || this.isNoted(`${userId} ${deviceId}`, now.getTime())) return;
     const due = new Date(now.getTime() - NOTE_EVERY_MS);
-    await this.log.bestEffort('note that a device was seen', () =>
+    await this.log.bestEffort('record that a device was seen', () =>
       this.database.run(deviceStatements.seen, [deviceId, userId, now, due]),
     );
   }
 
-  /** The names of those that are registered devices of this user, by their ids. */
+  /** The names of this user's registered devices among `deviceIds`, by id. */
   async names(userId: string, deviceIds: readonly string[]): Promise<Map<string, string>> {
     const ids = deviceIds.filter((id) => isUUID(id));
     if (ids.length === 0) return new Map();
@@ -140,7 +142,7 @@ export class Devices {
   private isNoted(key: string, now: number): boolean {
     const at = this.noted.get(key);
     if (at !== undefined && Math.abs(now - at) < NOTE_EVERY_MS) return true;
-    this.noted.delete(key); // so that it comes last in the order of insertion
+    this.noted.delete(key); // so that it moves to the end of the insertion order
     this.noted.set(key, now);
     const [oldest] = this.noted.keys();
     if (this.noted.size > MAX_NOTED && oldest !== undefined) this.noted.delete(oldest);

@@ -6,7 +6,7 @@ import { type Readiness, ReadinessCheck } from './readiness.js';
 
 const RETRY_AFTER_S = 5;
 
-/** This instance cannot do its work, or soon will not. */
+/** This instance cannot serve requests, or is about to shut down. */
 class NotReady extends ApiError {
   readonly status = 503;
 
@@ -48,18 +48,18 @@ export class HealthController {
     private readonly shutdown: Shutdown,
   ) {}
 
-  /** Liveness: the process answers. */
+  /** Liveness: the process responds. */
   @Get()
   @Unlimited()
-  @Public('liveness says nothing about anybody')
+  @Public('liveness contains no user data')
   health(): { ok: true } {
     return { ok: true };
   }
 
-  /** Whether to send requests here. Answers within 2 s. @throws NotReady, with the same fields */
+  /** Readiness: whether to send requests here. Answers within 2 s. @throws NotReady, with the same fields */
   @Get('ready')
   @Unlimited()
-  @Public('it names what does not answer, not where that is')
+  @Public('names the failed dependency, not its address')
   async ready(): Promise<Readiness> {
     this.shutdown.noteReadinessProbe();
     const state = await this.readiness.look();

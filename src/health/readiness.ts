@@ -6,21 +6,21 @@ import { Shutdown } from '../platform/http/index.js';
 import { Log } from '../platform/log/index.js';
 import { Metrics } from '../platform/metrics/index.js';
 
-/** An answer within 2 s, whatever hangs. */
+/** Keeps the answer within 2 s, even if a dependency hangs. */
 const LOOK_WITHIN_MS = 1_700;
 
-/** Anybody may ask; what is below is asked once a second at most. */
+/** Anybody may call this; the dependencies are checked once a second at most. */
 const FRESH_FOR_MS = 1_000;
 
 export interface Readiness {
   readonly ready: boolean;
   readonly database: 'ok' | 'away';
   readonly blobs: 'ok' | 'away';
-  /** `unknown` while the database is away; `ahead` is ready too. */
+  /** `unknown` while the database is away; `ahead` also counts as ready. */
   readonly migrations: SchemaState | 'unknown';
 }
 
-/** Whether this instance can do its work. */
+/** Whether this instance can serve requests. */
 @Injectable()
 export class ReadinessCheck {
   private last: { readonly at: number; readonly state: Promise<Readiness> } | undefined;
@@ -34,7 +34,7 @@ export class ReadinessCheck {
   ) {
     metrics.gauge(
       'cloud_sync_ready',
-      '1 for what is in order and 0 for what is not, of what the service stands on',
+      '1 if ready, else 0, for the service and each dependency',
       ['part'],
       async () => {
         const { ready, database, blobs } = await this.look();

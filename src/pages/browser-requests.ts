@@ -6,20 +6,20 @@ import { Configuration } from '../config/index.js';
 import { Forbidden } from '../platform/http/index.js';
 import type { Form } from './form.js';
 
-/** A request of a browser: who is signed in on it, and the CSRF token of its forms. */
+/** A browser's request: its session, and the CSRF token for its forms. */
 export interface BrowserRequest {
   readonly session: BrowserSession | null;
   readonly csrfToken: CsrfToken;
   readonly client: Client;
   readonly cookie: string | undefined;
-  /** What the answer has to set; what its work sets as well comes after. */
+  /** Cookies that the answer must set, before those of the request's own work. */
   readonly cookies: readonly string[];
 }
 
-/** Told to who posts a form whose CSRF token is not this browser's. */
+/** Shown when a form's CSRF token is not this browser's. */
 export const OUT_OF_DATE = 'This page was out of date. Please try again.';
 
-/** Where a form comes from, as the browser itself says; a page cannot make it say otherwise. */
+/** Where a form comes from, according to the browser's `Sec-Fetch-Site`; a page cannot change it. */
 const OWN_SITES = new Set([undefined, 'same-origin', 'none']);
 
 @Injectable()
@@ -43,11 +43,11 @@ export class BrowserRequests {
   }
 
   /**
-   * Whether a form that was posted is one of ours, made for this browser as it is now. False for one that is out of date.
+   * Whether a posted form is one of our own, made for this browser in its current state. False for an outdated form.
    * @throws Forbidden when another site has posted it
    */
   hasValidCsrfToken({ headers }: FastifyRequest, { csrfToken }: BrowserRequest, form: Form): boolean {
-    // Our pages send no referrer, which makes browsers say `null` for the page's own origin too: then the token decides.
+    // Our pages send no referrer, so browsers send `Origin: null` even for our own origin; then the token decides.
     const { origin = 'null' } = headers;
     const isForeign = origin !== 'null' && origin !== new URL(this.configuration.publicUrl).origin;
     if (isForeign || !OWN_SITES.has(headers['sec-fetch-site']))
@@ -59,18 +59,19 @@ export class BrowserRequests {
 const SECRET = /^[A-Za-z0-9_-]{43}$/;
 
 /**
- * Proves that a form was made for the browser that posts it, and for who is signed in there. The browser keeps a secret in a
- * cookie; the form has a keyed hash of the session under it. Other sites can neither read the one nor make the other.
+ * Proves that a form was made for the browser that posts it, and for the user signed in there. The browser has a secret in a
+ * cookie; the form has a hash of the session, keyed with the secret. Other sites can neither read the secret nor compute the
+ * hash.
  */
 class CsrfToken {
   private constructor(
     private readonly secret: string,
     private readonly sessionToken: string,
-    /** Sets the cookie; undefined when the browser has it. */
+    /** The cookie to set; undefined when the browser already has it. */
     readonly cookie: string | undefined,
   ) {}
 
-  /** @param isHttps the cookie can be one that other hosts of the domain cannot set */
+  /** @param isHttps allows a cookie that other hosts of the domain cannot set */
   static of(cookieHeader: string | undefined, sessionToken: string | undefined, isHttps: boolean): CsrfToken {
     const name = isHttps ? '__Host-form-secret' : 'form-secret';
     const found = cookieOf(cookieHeader, name);
@@ -83,13 +84,13 @@ class CsrfToken {
     return createHmac('sha256', this.secret).update(this.sessionToken).digest('base64url');
   }
 
-  /** A browser that has brought no cookie has no form of ours. */
+  /** A browser that sent no cookie cannot have one of our forms. */
   accepts(value: string | undefined): boolean {
     return this.cookie === undefined && value !== undefined && equalSecrets(value, this.value);
   }
 }
 
-/** Two cookies of one name are none: one of them is somebody else's. */
+/** Two cookies of the same name are rejected: another party must have set one of them. */
 function cookieOf(header: string | undefined, name: string): string | undefined {
   const values = (header ?? '')
     .split(';')

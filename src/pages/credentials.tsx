@@ -4,16 +4,16 @@ import type { CredentialField, RejectedSignIn } from './sign-in-forms.js';
 import { Field, Hidden } from './fields.js';
 
 export interface CredentialsProps {
-  /** Where the forms are posted to. */
+  /** The address to which the forms are posted. */
   readonly action: string;
   readonly hidden: Readonly<Record<string, string>>;
   readonly canSignUp: boolean;
   readonly failed?: RejectedSignIn | undefined;
-  /** Whether the first field takes the focus when there is nothing to correct. */
+  /** Whether the first field gets the focus when there is nothing to correct. */
   readonly isFocused: boolean;
 }
 
-/** The form to sign in, and beneath it, folded up, the one to sign up. */
+/** The sign-in form, and below it, collapsed, the sign-up form. */
 export function Credentials({ action, hidden, canSignUp, failed, isFocused }: CredentialsProps): VNode {
   const signIn = failed?.intent === 'sign-in' ? failed : undefined;
   const signUp = failed?.intent === 'sign-up' ? failed : undefined;
@@ -101,7 +101,7 @@ function Password({ id, failed, isNew = false }: CredentialProps & { readonly is
   );
 }
 
-/** What was entered comes back, the password never; what is wrong has the focus. */
+/** Shows the entered values again, except the password; a field with a fault gets the focus. */
 function stateOf(
   failed: RejectedSignIn | undefined,
   name: CredentialField,

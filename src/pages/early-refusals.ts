@@ -6,15 +6,15 @@ import { Configuration } from '../config/index.js';
 import { errorPage } from './error-page.js';
 import { asPage } from './page.js';
 
-/** The pages, and what people come to from them by hand. */
+/** The pages, and addresses near them that people may type by hand. */
 const PAGES = /^\/(?:account|auth|readme)?(?:[/?]|$)/;
 
 /** Prefixes that only programs use: they always get the API's JSON. */
 const PROGRAMS = /^\/(?:api|health|openapi\.json)(?:[/?]|$)/;
 
 /**
- * Refusals that come before any handler, and so before the filter: the kill switch, overload, an address that is none.
- * A browser, which asks for HTML, gets them as pages; everybody else as from the API. Nothing of the address is shown.
+ * Refusals that happen before any handler, and therefore before the filter: the kill switch, overload, an invalid address. A
+ * browser, which requests HTML, gets them as pages; all others get the API's JSON. The page does not repeat the address.
  */
 @Injectable()
 export class EarlyRefusals implements OnModuleInit {
@@ -46,13 +46,13 @@ function isRefusal({ url, method, headers }: FastifyRequest, reply: FastifyReply
   return isJson && (PAGES.test(url) || ['GET', 'HEAD'].includes(method));
 }
 
-/** Whether HTML is asked for by name, and rather than JSON, as browsers do when they open an address. */
+/** Whether the client explicitly accepts HTML, at least as much as JSON, as browsers do when they open an address. */
 function prefersHtml(accept = ''): boolean {
   const html = weightOf(accept, 'text/html');
   return html > 0 && html >= weightOf(accept, 'application/json');
 }
 
-/** How much a media type is wanted, 0 to 1; 0 when it is not named. */
+/** The weight of a media type in `Accept`, 0 to 1; 0 when it is not listed. */
 function weightOf(accept: string, type: string): number {
   const range = accept.split(',').find((one) => one.split(';', 1)[0]?.trim().toLowerCase() === type);
   if (range === undefined) return 0;

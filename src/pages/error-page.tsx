@@ -25,7 +25,7 @@ const ADVICE: Readonly<Record<number, string>> = {
   503: 'Try again in a moment.',
 };
 
-/** An error for people; the request's id is for who looks after the service. */
+/** An error page for people; the request's id is for the operator. */
 export function errorPage({ host, status, detail, requestId }: Failure): VNode {
   const heading = HEADINGS[status] ?? (status < 500 ? 'This did not work' : 'Something went wrong here');
   return (

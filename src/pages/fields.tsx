@@ -8,16 +8,16 @@ interface FieldProps {
   readonly autocomplete: string;
   readonly value?: string;
   readonly hint?: string;
-  /** What is wrong with what was entered. */
+  /** What is wrong with the entered value. */
   readonly fault?: string | undefined;
   readonly minLength?: number | undefined;
   readonly isFocused?: boolean;
 }
 
-/** A text field with its label; its fault and its hint are read out with it. */
+/** A text field with its label; screen readers read its fault and its hint with it. */
 export function Field({ id, label, hint, fault, isFocused, value, ...input }: FieldProps): VNode {
   const described = [fault && `${id}-fault`, hint && `${id}-hint`].filter(Boolean).join(' ');
-  const attributes = input as InputHTMLAttributes; // of which each has one type only
+  const attributes = input as InputHTMLAttributes; // a union whose members each allow one `type`
   return (
     <div class="field">
       <label for={id}>{label}</label>
@@ -55,7 +55,7 @@ interface SelectFieldProps {
   readonly fault?: string | undefined;
 }
 
-/** A choice of one. */
+/** A drop-down list. */
 export function SelectField({ id, name, label, options, value, fault }: SelectFieldProps): VNode {
   return (
     <div class="field">
@@ -83,11 +83,11 @@ export function SelectField({ id, name, label, options, value, fault }: SelectFi
 interface CopyFieldProps {
   readonly id: string;
   readonly value: string;
-  /** The id of its hint. */
+  /** The id of the field's hint. */
   readonly describedBy?: string;
 }
 
-/** A text to take along. The script shows the button, and what is beneath when the browser refuses to copy. */
+/** A text to copy. The script shows the button, and the message below it if the browser refuses to copy. */
 export function CopyField({ id, value, describedBy }: CopyFieldProps): VNode {
   return (
     <>
@@ -104,7 +104,7 @@ export function CopyField({ id, value, describedBy }: CopyFieldProps): VNode {
   );
 }
 
-/** What a form carries along unseen. */
+/** The hidden fields of a form. */
 export function Hidden({ fields }: { readonly fields: Readonly<Record<string, string>> }): VNode {
   return (
     <>

@@ -4,11 +4,14 @@ import { BadRequest, isEncodedUtf8, readBody, UnsupportedMediaType, utf8Of } fro
 const BODY_LIMIT = 32 * 1024;
 const FORM = /^application\/x-www-form-urlencoded\s*(?:;|$)/i;
 
-/** What a browser has posted, or the query of an address. */
+/** A posted form, or the query of an address. */
 export class Form {
   private constructor(private readonly fields: URLSearchParams) {}
 
-  /** @throws UnsupportedMediaType for what is no form, BadRequest for one that is not UTF-8, or has a NUL, which the database cannot hold */
+  /**
+   * @throws UnsupportedMediaType for another content type, BadRequest for a form that is not UTF-8, or contains NUL, which the
+   *   database cannot store
+   */
   static async read(request: FastifyRequest): Promise<Form> {
     if (!FORM.test(request.headers['content-type'] ?? ''))
       throw new UnsupportedMediaType('a form is expected');
@@ -26,14 +29,14 @@ export class Form {
     return new Form(new URLSearchParams(start < 0 ? '' : request.url.slice(start + 1)));
   }
 
-  /** @throws BadRequest when it is there more than once: which one counts must not be a matter of taste */
+  /** @throws BadRequest when the field occurs more than once: parsers differ in which one they use */
   get(name: string): string | undefined {
     const values = this.fields.getAll(name);
     if (values.length > 1) throw new BadRequest(`${name} is there more than once`);
     return values[0];
   }
 
-  /** Empty when it is absent; without spaces around it. */
+  /** The trimmed value; empty when absent. */
   text(name: string): string {
     return this.get(name)?.trim() ?? '';
   }

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { Layout, Masthead } from './layout.js';
 
-/** The page at the service's own address, the same for everybody. */
+/** The page at the service's root address, the same for everybody. */
 export function homePage({ host }: { readonly host: string }): VNode {
   return (
     <Layout title={`Cloud Sync Service on ${host}`}>
@@ -16,10 +16,10 @@ export function homePage({ host }: { readonly host: string }): VNode {
           <a href="/account">Your account</a>
         </li>
         <li>
-          <a href="/docs">The API, for who writes an app</a>
+          <a href="/docs">The API, for app developers</a>
         </li>
         <li>
-          <a href="/readme">The readme, for who runs a service</a>
+          <a href="/readme">The readme, for operators</a>
         </li>
       </ul>
       <p class="hint">In an app, this is the address of the server.</p>

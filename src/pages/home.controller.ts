@@ -9,7 +9,7 @@ import { PageErrorFilter } from './page-error.filter.js';
 import { sendPage } from './page.js';
 import { HOME_DOCS } from './pages.docs.js';
 
-/** The readme of this version: beside the pages' files where it is bundled with them, else at the top of the tree. */
+/** The readme of this version: next to the pages' files in a bundle, else at the root of the repository. */
 const README = readFileSync(placeOf(new URL('./assets/readme.md', import.meta.url)));
 
 function placeOf(bundled: URL): URL {
@@ -21,10 +21,10 @@ function above(directory: URL): URL {
   return existsSync(file) ? file : above(new URL('..', directory));
 }
 
-/** Extension of the contract: the address of the service itself says what it is, to programs too. */
+/** Extension of the contract: the service's root address says what the service is, for programs as well. */
 @Controller()
 @Documented(HOME_DOCS)
-@Public('says what this is, and nothing about anybody')
+@Public('describes the service; contains no user data')
 @UseFilters(PageErrorFilter)
 export class HomeController {
   constructor(private readonly configuration: Configuration) {}

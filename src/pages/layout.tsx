@@ -28,7 +28,7 @@ export function Layout({ title, isWide = false, children }: LayoutProps): VNode 
   );
 }
 
-/** Whose page this is: the host that the address bar must show as well. */
+/** The host of the page, which the address bar must show as well. */
 export function Masthead({ host }: { readonly host: string }): VNode {
   return (
     <header class="masthead">
@@ -38,7 +38,7 @@ export function Masthead({ host }: { readonly host: string }): VNode {
   );
 }
 
-/** A moment in UTC; the script turns it into the reader's own time. */
+/** A time in UTC; the script converts it to the reader's local time. */
 export function Time({ at, isToday = false }: { readonly at: Date; readonly isToday?: boolean }): VNode {
   return (
     <time dateTime={at.toISOString()} data-today={isToday || undefined}>

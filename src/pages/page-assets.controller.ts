@@ -9,7 +9,7 @@ import { PAGE_ASSETS } from './page-assets.js';
 @Controller('auth/assets')
 @Documented(PAGE_ASSETS_DOCS)
 export class PageAssetsController {
-  /** Cached for good: another content has another name. */
+  /** Cached permanently: different content has a different name. */
   @Get(':name')
   @Public('stylesheet, script and icon of the pages, the same for everybody')
   async get(@Param('name') name: string, @Res() reply: FastifyReply): Promise<void> {

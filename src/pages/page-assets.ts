@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 
 /** A file that pages load. */
 export interface PageAsset {
-  /** With a hash of the content in it, so that it may be cached for ever. */
+  /** Contains a hash of the content, so that it may be cached forever. */
   readonly name: string;
   readonly type: string;
   readonly content: Buffer;

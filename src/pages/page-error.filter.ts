@@ -6,7 +6,7 @@ import { Log } from '../platform/log/index.js';
 import { errorPage } from './error-page.js';
 import { sendPage } from './page.js';
 
-/** Errors of routes for browsers: the status that the API would answer, as a page. */
+/** Errors of browser routes: the status that the API would answer, as a page. */
 @Catch()
 @Injectable()
 export class PageErrorFilter implements ExceptionFilter {

@@ -2,31 +2,31 @@ import type { FastifyReply } from 'fastify';
 import type { VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 
-/** An answer for people. */
+/** An HTML answer. */
 export interface Page {
-  /** 200 unless said. */
+  /** Defaults to 200. */
   readonly status?: number;
   /** The whole document. */
   readonly content: VNode;
-  /** Where the forms on it lead in the end; nowhere unless said. Browsers hold redirects to it too. */
+  /** Allowed targets of the page's forms; none by default. Browsers apply this to redirects as well. */
   readonly formTargets?: readonly string[];
-  /** Set-Cookie headers. */
+  /** The values of the Set-Cookie headers. */
   readonly cookies?: readonly string[];
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Nothing but our own stylesheet, script and icon; nothing inline, so that markup put in by somebody does nothing. */
+/** Allows only our own stylesheet, script and icon and nothing inline, so that injected markup has no effect. */
 const SOURCES = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'";
 
 const ISOLATION =
   "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 
-/** `no-store`, `no-referrer` and the like are on every answer of the service, see platform/http. */
+/** Headers such as `no-store` and `no-referrer` are set on every answer of the service, see platform/http. */
 export async function sendPage(reply: FastifyReply, page: Page): Promise<void> {
   await reply.send(asPage(reply, page));
 }
 
-/** Makes the answer that page, but for its body, which is returned. */
+/** Sets the page's status and headers on the answer, and returns its body. */
 export function asPage(reply: FastifyReply, page: Page): string {
   const formTargets = page.formTargets?.join(' ') ?? "'none'";
   setCookies(reply, page.cookies);
@@ -40,7 +40,7 @@ export function asPage(reply: FastifyReply, page: Page): string {
   return `<!doctype html>${renderToString(page.content)}`;
 }
 
-/** 303 See Other, to an address that is ours or was found to be allowed. */
+/** 303 See Other. Danger: `location` must be our own address, or one checked to be allowed. */
 export async function redirect(
   reply: FastifyReply,
   location: string,
@@ -54,7 +54,7 @@ function setCookies(reply: FastifyReply, cookies: readonly string[] = []): void 
   for (const cookie of cookies) void reply.header('set-cookie', cookie);
 }
 
-/** An address as a source of a Content-Security-Policy: without its query, and without what ends a source there. */
+/** An address as a Content-Security-Policy source: without its query, and with characters escaped that would end the source. */
 export function asSource(address: string): string {
   const { origin, pathname } = new URL(address);
   return origin + pathname.replace(/[;,]/g, encodeURIComponent);

@@ -6,7 +6,7 @@ import { HomeController } from './home.controller.js';
 import { PageAssetsController } from './page-assets.controller.js';
 import { BrowserRequests } from './browser-requests.js';
 
-/** What all pages for browsers share. */
+/** Shared parts of all browser pages. */
 @Module({
   imports: [AuthModule],
   controllers: [HomeController, PageAssetsController],

@@ -13,7 +13,7 @@ interface TryAgain {
 
 const SECONDS_OF_A_MINUTE = 60;
 
-/** For a form with a password. @throws the error when it is about something else */
+/** Converts an error of a form with a password to an alert. @throws any other error unchanged */
 export function withAlert(error: unknown): TryAgain {
   if (!(error instanceof TooManyRequests || error instanceof HashingBusy)) throw error;
   const { status, headers } = error as ApiError;
@@ -27,19 +27,19 @@ export function withAlert(error: unknown): TryAgain {
 
 export type CredentialField = 'name' | 'email' | 'password';
 
-/** A sign-in or sign-up that came to nothing, for its form to be shown again; never the password. */
+/** A sign-in or sign-up that failed, with the values to show again; never the password. */
 export interface RejectedSignIn {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly intent: 'sign-in' | 'sign-up';
   readonly values: Readonly<{ name: string; email: string }>;
-  /** What is wrong with which field. */
+  /** What is wrong with each field. */
   readonly faults: Readonly<Partial<Record<CredentialField, string>>>;
-  /** What is wrong with none of them. */
+  /** A fault that concerns none of the fields. */
   readonly alert?: string;
 }
 
-/** In words for the person who filled in the form. */
+/** Messages for the person who filled in the form. */
 const FAULTS: Readonly<Record<Refusal, RejectedSignIn['faults']>> = {
   'wrong-credentials': { password: 'The email address or the password is wrong.' },
   'invalid-email': { email: 'This is not an email address.' },
@@ -51,12 +51,12 @@ const FAULTS: Readonly<Record<Refusal, RejectedSignIn['faults']>> = {
   unfit: { email: 'This email address cannot be used.' },
 };
 
-/** What people type to get in, on whichever page. */
+/** The sign-in and sign-up forms of all pages. */
 @Injectable()
 export class SignInForms {
   constructor(private readonly browserSessions: BrowserSessions) {}
 
-  /** @throws Forbidden where signing up is switched off, ServiceUnavailable while read-only */
+  /** @throws Forbidden if sign-up is disabled, ServiceUnavailable while read-only */
   async submit(form: Form, { client }: BrowserRequest): Promise<SignedIn | RejectedSignIn> {
     const intent = form.get('intent');
     if (intent !== 'sign-in' && intent !== 'sign-up') throw new BadRequest('the form has an unknown intent');

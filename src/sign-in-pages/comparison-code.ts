@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 
-/** Crockford's: no I, L, O, U, which look like others. */
+/** Crockford's alphabet: without I, L, O and U, which are easily misread. */
 const DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const LENGTH = 8;
 
 /**
- * What app and page both show, so that a person sees that one belongs to the other: the first 40 bits of the SHA-256 of
- * `client_state` in Crockford's base 32, as `XXXX-XXXX`.
+ * The code that the app and the page both show, so that a person can see that they belong together: the first 40 bits of the
+ * SHA-256 of `client_state` in Crockford's base 32, as `XXXX-XXXX`.
  */
 export function comparisonCode(clientState: string): string {
   const bits = createHash('sha256').update(clientState).digest().readUIntBE(0, 5);

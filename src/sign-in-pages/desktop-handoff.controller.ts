@@ -12,7 +12,7 @@ import { Handoff } from './handoff.service.js';
 import { openAppPage } from './open-app-page.js';
 import { Targets } from './targets.js';
 
-/** Signs the desktop app in: the browser is sent to it by a deep link. */
+/** Signs the desktop app in: a deep link leads from the browser to the app. */
 @Controller('auth/desktop-handoff')
 @Documented(DESKTOP_HANDOFF_DOCS)
 @Public('the page has its own session, cookie, origin and form checks')
@@ -33,7 +33,7 @@ export class DesktopHandoffController {
 
   @Post()
   @HttpCode(200)
-  @OpenWhenReadOnly('signs in; signing up is refused where it would write')
+  @OpenWhenReadOnly('signs in; sign-up is refused at its write')
   async answer(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const form = await Form.read(request);
     const target = this.targets.desktop(form);

@@ -17,7 +17,7 @@ export interface HandoffPageProps {
   readonly alert?: string | undefined;
 }
 
-/** Asks the person at the browser whether an app or a website may be signed in, and as whom. */
+/** Asks the user whether an app or a website may be signed in, and with which account. */
 export function handoffPage(props: HandoffPageProps): VNode {
   const { kind, action, host, target, session, csrfToken, canSignUp, failed, alert } = props;
   const hidden = { ...target.fields, csrf_token: csrfToken };
@@ -52,7 +52,7 @@ export function handoffPage(props: HandoffPageProps): VNode {
   );
 }
 
-/** Who asks, and how to see that it is the one on one's own screen. */
+/** Which client asks, and a code to check that it is the client on the user's own screen. */
 function Request({ kind, target }: Pick<HandoffPageProps, 'kind' | 'target'>): VNode {
   return (
     <dl class="facts">

@@ -26,13 +26,15 @@ export const PATHS: Readonly<Record<Kind, string>> = {
   web: '/auth/web-handoff',
 };
 
-/** Who was let in, and the one-time token for the session that was made for them. */
+/** The one-time token for the new session, and the browser's cookies. */
 export interface HandedOver {
   readonly token: string;
   readonly cookies: readonly string[];
 }
 
-/** Signs an app or a website in through the browser. Only a form of ours does; looking at the page changes nothing. */
+/**
+ * Signs an app or a website in through the browser. Only posting one of our own forms does so; opening the page changes nothing.
+ */
 @Injectable()
 export class Handoff {
   constructor(
@@ -102,7 +104,7 @@ export class Handoff {
   }
 }
 
-/** The form goes on with the browser's session, and does not make one. */
+/** Whether the form uses the browser's existing session instead of creating one. */
 function isSignedIn(form: Form): boolean {
   return form.get('intent') === 'continue';
 }

@@ -10,7 +10,7 @@ export interface OpenAppPageProps {
   readonly expiresAt: Date;
 }
 
-/** Leads to the app. A link, because a redirect to a scheme that no app has taken leaves people on an empty page. */
+/** Leads to the app by a link: a redirect to a scheme that no app has registered leaves people on an empty page. */
 export function openAppPage({ host, target, token, expiresAt }: OpenAppPageProps): VNode {
   const link = withToken(target, token);
   return (

@@ -3,22 +3,22 @@ import { Configuration } from '../config/index.js';
 import { BadRequest } from '../platform/http/index.js';
 import type { Form } from '../pages/index.js';
 
-/** Whoever asks for a one-time token, found to be allowed to have it. */
+/** The verified recipient of a one-time token. */
 export interface Target {
-  /** What people see: the app's scheme, or the website's host. */
+  /** What the page shows: the app's scheme, or the website's host. */
   readonly name: string;
-  /** Where the token goes; it and `client_state` are added to the query. */
+  /** Where the token goes; the token and `client_state` are added to the query. */
   readonly address: string;
   readonly clientState: string;
-  /** What the page's forms carry along, to be checked again when they come back. */
+  /** Hidden fields of the page's forms, checked again when a form is posted. */
   readonly fields: Readonly<Record<string, string>>;
 }
 
 const CLIENT_STATE = /^[A-Za-z0-9_-]{16,512}$/;
 
 /**
- * The only addresses that a token is ever sent to. What is asked for is compared with them as text, character by
- * character: two spellings that one parser takes for the same address are two addresses to another.
+ * The only addresses to which a token is ever sent. The requested address is compared with them as text, character by character:
+ * two spellings that one parser considers the same address are two addresses to another.
  */
 @Injectable()
 export class Targets {
@@ -31,7 +31,7 @@ export class Targets {
     this.callbacks = [editorCallbackUrl, altCallbackUrl].filter((address) => address !== undefined);
   }
 
-  /** @throws BadRequest for a client_state or a scheme that is not in order */
+  /** @throws BadRequest for an invalid client_state or scheme */
   desktop(asked: Form): Target {
     const clientState = clientStateOf(asked);
     const scheme = asked.get('scheme') ?? this.schemes[0];
@@ -41,7 +41,7 @@ export class Targets {
     return { name: scheme, address, clientState, fields: { client_state: clientState, scheme } };
   }
 
-  /** @throws BadRequest for a client_state or a return_to that is not in order */
+  /** @throws BadRequest for an invalid client_state or return_to */
   web(asked: Form): Target {
     const clientState = clientStateOf(asked);
     const address = asked.get('return_to');
@@ -59,7 +59,7 @@ function clientStateOf(asked: Form): string {
   return clientState;
 }
 
-/** Where a token goes, with the token. The address may have a query of its own. */
+/** The target's address with the token. The address may already have a query. */
 export function withToken({ address, clientState }: Target, token: string): string {
   const query = new URLSearchParams({ token, client_state: clientState });
   return `${address}${address.includes('?') ? '&' : '?'}${query.toString()}`;

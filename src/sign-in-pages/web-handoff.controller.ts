@@ -8,7 +8,7 @@ import { WEB_HANDOFF_DOCS } from './sign-in-pages.docs.js';
 import { Handoff } from './handoff.service.js';
 import { Targets, withToken } from './targets.js';
 
-/** Signs a web editor in: the browser is sent back to its callback. */
+/** Signs a web editor in: the browser is redirected to the editor's callback. */
 @Controller('auth/web-handoff')
 @Documented(WEB_HANDOFF_DOCS)
 @Public('the page has its own session, cookie, origin and form checks')
@@ -26,7 +26,7 @@ export class WebHandoffController {
   }
 
   @Post()
-  @OpenWhenReadOnly('signs in; signing up is refused where it would write')
+  @OpenWhenReadOnly('signs in; sign-up is refused at its write')
   async answer(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const form = await Form.read(request);
     const target = this.targets.web(form);

@@ -11,7 +11,7 @@ interface UsageWire {
 
 interface DocumentUsageWire {
   usedBytes: number;
-  /** 0: unlimited. */
+  /** 0 means unlimited. */
   quotaBytes: number;
   workspaces: WorkspaceUsageWire[];
 }
@@ -63,7 +63,7 @@ export class UsageController {
   ) {}
 
   @Get()
-  @BoundTokensToo('sees its workspace alone, and the sums of the account, to which its uploads are held')
+  @BoundTokensToo('shows only its workspace, and the account totals that limit its uploads')
   @Scopes('documents:read', 'documents:write')
   async get(@CurrentPrincipal() { userId, workspaceId }: Principal): Promise<UsageWire> {
     const { usedBytes, quotaBytes, workspaces } = await this.documents.usage(userId, workspaceId);

@@ -6,7 +6,7 @@ import { NotPublic, Outbound, type OutboundResponse } from '../platform/outbound
 import { parseEndpoint } from './push-subscription.js';
 import { type PushMessage, type PushResult, PushSender } from './push-sender.js';
 
-/** Who was away for longer pulls anyway when back. */
+/** A device that is offline for longer pulls anyway when it is back. */
 const KEPT_FOR_S = 24 * 60 * 60;
 
 const ENCODING = 'aes128gcm';
@@ -26,7 +26,7 @@ export class HttpsPushSender extends PushSender {
       const url = parseEndpoint(push.endpoint);
       const payload = JSON.stringify({ type: push.type, workspaceId: push.workspaceId });
       const cipherText = encrypted(push, payload);
-      if (!cipherText) return { outcome: 'failed', reason: 'the keys are no keys', mayRetry: false };
+      if (!cipherText) return { outcome: 'failed', reason: 'the keys are invalid', mayRetry: false };
       const headers = this.headers(url, push, cipherText);
       return judge(await this.outbound.post(url, { headers, body: cipherText }));
     } catch (error) {
@@ -53,7 +53,7 @@ export class HttpsPushSender extends PushSender {
   }
 }
 
-/** Undefined when the device's key is no point of the curve. */
+/** Undefined when the device's key is not a point of the curve. */
 function encrypted({ p256dh, auth }: PushMessage, payload: string): Buffer | undefined {
   try {
     return webPush.encrypt(p256dh, auth, payload, ENCODING).cipherText;
@@ -63,8 +63,8 @@ function encrypted({ p256dh, auth }: PushMessage, payload: string): Buffer | und
 }
 
 /**
- * Lets the push service replace a push that still waits by the next of its kind. Keyed, and another for each device:
- * it tells neither the workspace nor which subscriptions belong together. 32 characters are the most that is allowed.
+ * Lets the push service replace a queued push with the next one of its kind. The topic is keyed and differs for each device, so
+ * it reveals neither the workspace nor which subscriptions belong together. 32 characters are the maximum length.
  */
 function topicOf({ type, workspaceId, deviceId }: PushMessage, secret: string): string {
   return createHmac('sha256', secret)
@@ -81,7 +81,7 @@ function judge({ status, retryAfter }: OutboundResponse): PushResult {
   return { outcome: 'failed', reason: `status ${status}`, mayRetry, retryAfterMs };
 }
 
-/** Never the message of an error of the network: it can name the host. */
+/** Never uses the message of a network error: it can contain the host. */
 function reasonOf(error: unknown): string {
   if (error instanceof NotPublic) return error.message;
   const { code, name } = error as NodeJS.ErrnoException;

@@ -7,24 +7,24 @@ import { PushSender } from './push-sender.js';
 
 const MAX_AT_ONCE = 32;
 
-/** An owner whose endpoints are slow delays only their own pushes. */
+/** An owner whose endpoints are slow delays only that owner's pushes. */
 const MAX_OF_ONE_OWNER = 4;
 
-/** What pushes that are under way get at shutdown. */
+/** The time that pushes in progress get at shutdown. */
 const GRACE_MS = 1_000;
 
-/** Those of the devices that have a live socket in the workspace. */
+/** Returns the devices that have a live socket in the workspace. */
 export type LiveCheck = (workspaceId: string, deviceIds: readonly string[]) => Promise<ReadonlySet<string>>;
 
-/** Claims what is due and sends it, so many at once and no more, in all and of one owner. */
+/** Claims and sends pushes that are due, with limits on concurrent pushes in total and per owner. */
 @Injectable()
 export class PushDispatcher {
   private readonly results: Counter;
   private readonly liveChecks: LiveCheck[] = [];
   private readonly sending = new Set<Promise<void>>();
-  /** How many of them each owner has. */
+  /** The number of pushes in progress for each owner. */
   private readonly underWay = new KeyedCounter();
-  /** Something may be due that there was no room for; `onRoom` says when there is. */
+  /** Whether pushes may be due that exceeded the limits; `onCapacity` is called once there is capacity. */
   private hasBacklog = false;
   private isStopped = false;
   private onCapacity: () => void = () => undefined;
@@ -37,7 +37,7 @@ export class PushDispatcher {
   ) {
     this.results = metrics.counter(
       'cloud_sync_pushes_total',
-      'Web Pushes that were tried, by what became of them: delivered, gone or failed',
+      'Web Push attempts, by outcome: delivered, gone or failed',
       ['outcome'],
     );
   }
@@ -46,17 +46,17 @@ export class PushDispatcher {
     this.liveChecks.push(check);
   }
 
-  /** @param onRoom called when pushes that are due can be started after all */
+  /** @param onRoom called when pushes that were due can be started after all */
   whenCapacity(onRoom: () => void): void {
     this.onCapacity = onRoom;
   }
 
-  /** Starts what is due, as far as there is room. Not to be called while it runs. */
+  /** Starts pushes that are due, up to the limits. Must not be called while it runs. */
   async startDue(): Promise<void> {
     this.hasBacklog = false;
     while (!this.isStopped) {
       const room = MAX_AT_ONCE - this.sending.size;
-      // Before the claim: a push that ends during it must ask for another one.
+      // Set before the claim: a push that ends during the claim must cause another one.
       this.hasBacklog =
         room === 0 || [...this.underWay.entries()].some(([, count]) => count >= MAX_OF_ONE_OWNER);
       if (room === 0) return;
@@ -66,17 +66,19 @@ export class PushDispatcher {
     }
   }
 
-  /** Resolves when all that was started so far has been tried; one that ends may let another begin. */
+  /** Resolves when all pushes started so far have been attempted; one that ends may let another start. */
   async finish(): Promise<void> {
     await Promise.all(this.sending);
   }
 
-  /** Nothing is being sent, and nothing waits for room. */
+  /** Whether nothing is being sent and nothing waits for capacity. */
   get isIdle(): boolean {
     return this.sending.size === 0 && !this.hasBacklog;
   }
 
-  /** Starts nothing any more. What is not done in a moment is cut off and counts as failed: it will be tried again. */
+  /**
+   * Starts no more pushes. Pushes that do not end within the grace period are aborted and count as failed: they will be retried.
+   */
   async stop(): Promise<void> {
     this.isStopped = true;
     this.hasBacklog = false;
@@ -88,7 +90,7 @@ export class PushDispatcher {
   private start(push: ClaimedPush): void {
     this.underWay.increment(push.ownerId);
     const sent = this.log
-      .bestEffort('settle a push', () => this.deliver(push))
+      .bestEffort('store the result of a push', () => this.deliver(push))
       .then(() => {
         this.sending.delete(sent);
         this.underWay.decrement(push.ownerId);
@@ -118,7 +120,7 @@ export class PushDispatcher {
     return asleep;
   }
 
-  /** When it cannot be found out, none: a push too many is better than one too few. */
+  /** If the check fails, no device counts as live: one push too many is better than one too few. */
   private async liveAmong(workspaceId: string, deviceIds: string[]): Promise<ReadonlySet<string>> {
     const live = new Set<string>();
     await this.log.bestEffort('find out which devices are connected', async () => {

@@ -1,13 +1,13 @@
 import { statement } from '../platform/database/index.js';
 
-/** The subscription is still the one that was used. */
+/** The subscription has not been replaced since it was used. */
 const IS_SAME = 'workspace_id = $1 AND device_id = $2 AND endpoint = $3 AND p256dh = $4 AND auth = $5';
 
 export const queueStatements = {
   /**
-   * Makes the subscriptions of changed workspaces wait for their push, but for the device that made the change; what
-   * waits for one of this kind already is not written again. In one order, so that two instances cannot lock each
-   * other out. $1, $2, $3: workspaces, kinds and devices; $4: the time.
+   * Marks the subscriptions of changed workspaces as waiting for a push, except the device that made the change; a subscription
+   * that already waits for one of this kind is not written again. Locks in a fixed order, so that two instances cannot deadlock.
+   * $1, $2, $3: workspaces, kinds and devices; $4: the time.
    */
   mark: statement(
     'push_queue.mark',
@@ -31,11 +31,11 @@ export const queueStatements = {
   ),
 
   /**
-   * Takes what is due at $1 for whoever runs this, so that of several instances one sends. A subscription that waits
-   * for both kinds gets the changes now and the other no sooner than $3, like everything that comes later. $2: how many.
-   * An owner gets no more than $7, with those that are under way already ($5: owners, $6: how many of each), and owners with the
-   * fewest go first. Owners with $7 and suspended ones are passed over; of the others the $8 that are due first are looked at, or
-   * a long queue would be sorted each time.
+   * Claims the pushes due at $1 for the caller, so that only one of several instances sends each. A subscription that waits for
+   * both kinds gets the changes now and the other no sooner than $3, like everything that comes later. $2: the maximum number of
+   * pushes. An owner gets no more than $7, including those already in progress ($5: owners, $6: the number for each), and owners
+   * with the fewest go first. Owners with $7 and suspended owners are skipped; of the others only the $8 pushes due first are
+   * considered, or a long queue would be sorted each time.
    */
   claim: statement(
     'push_queue.claim',
@@ -67,7 +67,7 @@ export const queueStatements = {
                s.auth, s.failures, CASE WHEN due.pending_changes THEN 'changes' ELSE 'assets-changed' END AS type`,
   ),
 
-  /** Nothing was sent to these devices, so the next push need not wait. Locks in the order of `mark`. $3: the time. */
+  /** Nothing was sent to these devices, so their next push need not wait. Locks in the order of `mark`. $3: the time. */
   release: statement(
     'push_queue.release',
     `WITH locked AS (
@@ -83,7 +83,7 @@ export const queueStatements = {
 
   gone: statement('push_queue.gone', `DELETE FROM push_subscriptions WHERE ${IS_SAME}`),
 
-  /** $6: the kind to be tried again, if it is to be; $7: no sooner than then. */
+  /** $6: the kind to retry, or null; $7: the earliest time of the next push. */
   failed: statement(
     'push_queue.failed',
     `UPDATE push_subscriptions

@@ -4,37 +4,39 @@ import { Database } from '../platform/database/index.js';
 import { queueStatements } from './push-queue.queries.js';
 import type { PushMessage, PushResult, PushType } from './push-sender.js';
 
-/** No device is pushed to more often for a workspace. */
+/** The minimum interval between pushes to a device for one workspace. */
 const WINDOW_MS = 30_000;
 
-/** The wait after a failure doubles from a minute to this. */
+/** The wait after a failure doubles from a minute up to this. */
 const LONGEST_WAIT_MS = 60 * 60_000;
 
-/** After this many failures in a row a push is dropped, about half an hour after it was due; the next change makes another. */
+/**
+ * After this many consecutive failures a push is dropped, about half an hour after it was due; the next change creates another.
+ */
 const MAX_TRIES = 6;
 
-/** How far ahead a claim looks for those whose owners have room. */
+/** How many due pushes a claim considers to find owners below their limit. */
 const LOOK_AHEAD = 1_000;
 
-/** Something has changed in a workspace. */
+/** A change in a workspace. */
 export interface Announcement {
   readonly workspaceId: string;
   readonly type: PushType;
-  /** The device that did it and need not be told. */
+  /** The device that made the change and needs no push. */
   readonly by: string | undefined;
 }
 
 export interface ClaimedPush extends PushMessage {
-  /** Whose workspace it is. */
+  /** The owner of the workspace. */
   readonly ownerId: string;
-  /** How often in a row the subscription has failed before. */
+  /** The number of consecutive failures of the subscription so far. */
   readonly failures: number;
 }
 
 /**
- * What the subscriptions are waiting for, in their own rows: the first push of a window leaves at once, what comes
- * during the window leaves at its end as one. Claiming is what counts as sending, so a crash in between costs that
- * push and never doubles it.
+ * The pending pushes, stored in the rows of their subscriptions: the first push of a window is sent at once, and all that follow
+ * during the window are sent as one at its end. A claim counts as a send, so a crash in between loses that push and never
+ * duplicates it.
  */
 @Injectable()
 export class PushQueue {
@@ -53,8 +55,8 @@ export class PushQueue {
   }
 
   /**
-   * Up to `limit` pushes that are due, for the caller alone to send; of an owner not more than `ofOneOwner`, with those
-   * that the caller has under way already. None when nothing is due but for owners with so many.
+   * Up to `limit` pushes that are due, to be sent only by the caller; at most `ofOneOwner` per owner, including those that the
+   * caller already has in progress. Empty when all due pushes belong to owners at that limit.
    */
   claim(limit: number, ofOneOwner: number, underWay: ReadonlyMap<string, number>): Promise<ClaimedPush[]> {
     const now = this.clock.now();
@@ -70,12 +72,12 @@ export class PushQueue {
     ]);
   }
 
-  /** Claimed pushes that turned out not to be needed. */
+  /** Resets claimed pushes that turned out to be unnecessary. */
   async release(workspaceId: string, deviceIds: readonly string[]): Promise<void> {
     await this.database.run(queueStatements.release, [workspaceId, deviceIds, this.clock.now()]);
   }
 
-  /** What follows for the subscription, unless it has been replaced meanwhile. */
+  /** Stores the result in the subscription, unless it has been replaced meanwhile. */
   async settle(push: ClaimedPush, result: PushResult): Promise<void> {
     const used = [push.workspaceId, push.deviceId, push.endpoint, push.p256dh, push.auth];
     if (result.outcome === 'gone') await this.database.run(queueStatements.gone, used);

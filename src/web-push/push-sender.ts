@@ -1,6 +1,6 @@
 import type { PushSubscription } from './push-subscription.js';
 
-/** What a push says: that there is something new, never what. */
+/** The content of a push: that there is something new, never what. */
 export type PushType = 'changes' | 'assets-changed';
 
 export interface PushMessage extends PushSubscription {
@@ -10,23 +10,23 @@ export interface PushMessage extends PushSubscription {
 
 export type PushResult =
   | { readonly outcome: 'delivered' }
-  /** The push service does not know the subscription any more. */
+  /** The push service no longer knows the subscription. */
   | { readonly outcome: 'gone' }
   | {
       readonly outcome: 'failed';
-      /** For the log: it names neither endpoint nor key. */
+      /** For the log: contains neither the endpoint nor keys. */
       readonly reason: string;
       /** Whether the same push may succeed later. */
       readonly mayRetry: boolean;
-      /** How long the push service wants to be left alone. */
+      /** How long the push service asks to wait. */
       readonly retryAfterMs?: number;
     };
 
-/** What takes a push to the push service of a device. */
+/** Delivers a push to the device's push service. */
 export abstract class PushSender {
   /** Takes a few seconds at most, and never throws. */
   abstract send(push: PushMessage): Promise<PushResult>;
 
-  /** Ends at once what is under way; it fails. */
+  /** Aborts all sends in progress; they fail. */
   abstract stop(): void;
 }

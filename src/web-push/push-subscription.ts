@@ -4,18 +4,18 @@ import { DEVICE_ID_RULE, isDeviceId } from '../devices/index.js';
 
 const MAX_ENDPOINT_LENGTH = 2048;
 
-/** Where and under which keys a device of a workspace is pushed to. */
+/** The endpoint and keys for pushes to a device of a workspace. */
 export interface PushSubscription {
   readonly deviceId: string;
-  /** Whoever knows it can push to it: never logged, never answered. */
+  /** A secret: anybody who knows it can push to it. Never log it or include it in an answer. */
   readonly endpoint: string;
-  /** 65 bytes in base64url: the browser's public key. Whether it is a point of P-256 shows when a push is encrypted. */
+  /** 65 bytes in base64url: the browser's public key. Whether it is a point of P-256 is only checked when a push is encrypted. */
   readonly p256dh: string;
   /** 16 bytes in base64url. */
   readonly auth: string;
 }
 
-/** @throws BadRequest that names the first field that is missing or wrong */
+/** @throws BadRequest that names the first field that is missing or invalid */
 export function parsePushSubscription(request: {
   deviceId?: unknown;
   endpoint?: unknown;
@@ -39,12 +39,12 @@ export function parsePushSubscription(request: {
   };
 }
 
-/** @throws NotPublic for what no push may be sent to */
+/** @throws NotPublic for an address to which no push may be sent */
 export function parseEndpoint(endpoint: string): URL {
   return parsePublicUrl(endpoint, MAX_ENDPOINT_LENGTH);
 }
 
-/** As the URL parser spells it, so that nothing that reads it later can take it for another one. */
+/** The URL parser's spelling, so that no later reader can parse it as another address. */
 function normalized(endpoint: string): string {
   try {
     return parseEndpoint(endpoint).href;

@@ -43,7 +43,7 @@ const PUSH_SUBSCRIPTIONS_DOCS = {
 @Controller('api/v1/devices/push-subscription')
 @Documented(PUSH_SUBSCRIPTIONS_DOCS)
 @Scopes('documents:read', 'documents:write')
-@BoundTokensToo('the service holds the token to the workspace that body or path names')
+@BoundTokensToo('the service checks the token against the workspace in the body or path')
 export class PushSubscriptionsController {
   constructor(private readonly subscriptions: PushSubscriptions) {}
 

@@ -11,9 +11,9 @@ import { parsePushSubscription } from './push-subscription.js';
 
 export const pushSubscriptionStatements = {
   /**
-   * One per workspace and device. What the replaced one was waiting for is kept, and so is when the next push may
-   * leave; what its endpoint has failed at is not. $7: how many a workspace may have. Whoever marks subscriptions locks many
-   * in an order of its own: what it holds is passed over and stays until the next one subscribes.
+   * Stores one subscription per workspace and device. A replaced subscription's pending push, and the time before which the next
+   * one may not be sent, are kept; the failures of its endpoint are not. $7: the maximum per workspace. Marking locks many
+   * subscriptions in its own order; rows that it has locked are skipped, and stay until the next subscription.
    */
   put: statement(
     'push_subscriptions.put',
@@ -35,7 +35,9 @@ export const pushSubscriptionStatements = {
          due_at = CASE WHEN s.failures > 0 AND s.due_at IS NOT NULL THEN excluded.updated_at ELSE s.due_at END`,
   ),
 
-  /** Those of a user beyond $4, the ones that were renewed longest ago; never that of $2 and $3. What is locked is passed over. */
+  /**
+   * Deletes a user's subscriptions beyond $4, least recently renewed first, but never the one of $2 and $3. Skips locked rows.
+   */
   crowdOut: statement(
     'push_subscriptions.crowd_out',
     `WITH surplus AS MATERIALIZED (
@@ -55,7 +57,7 @@ export const pushSubscriptionStatements = {
     'DELETE FROM push_subscriptions WHERE workspace_id = $1 AND device_id = $2',
   ),
 
-  /** Locks in the order of those who mark. */
+  /** Locks in the order of `mark`. */
   purge: statement(
     'push_subscriptions.purge',
     `WITH locked AS MATERIALIZED (
@@ -66,7 +68,7 @@ export const pushSubscriptionStatements = {
   ),
 };
 
-/** Ownership is decided before the rest is looked at, so only what it needs is checked here. */
+/** Ownership is checked before the other fields, so this class validates only what that check needs. */
 export class SubscribeRequest {
   @IsString()
   workspaceId: string;
@@ -81,13 +83,15 @@ export class SubscribeRequest {
   keys?: unknown;
 }
 
-/** Beyond, the one that was renewed longest ago goes: a change must not make this service flood somebody with pushes. */
+/**
+ * Beyond this, the least recently renewed subscription is deleted: a change must not make this service flood anybody with pushes.
+ */
 const MAX_PER_WORKSPACE = 100;
 
-/** Of all workspaces of a user; beyond, likewise. */
+/** For all workspaces of a user; beyond it, the same applies. */
 const MAX_PER_USER = 1_000;
 
-/** Which devices want to be woken for a workspace; one subscription each. Kept also while Web Push is off. */
+/** The devices that want pushes for a workspace, with one subscription each. Stored even while Web Push is off. */
 @Injectable()
 export class PushSubscriptions {
   constructor(
@@ -98,7 +102,7 @@ export class PushSubscriptions {
 
   /**
    * A device's second subscription replaces its first.
-   * @throws NotFound for another's workspace, then BadRequest; Unauthorized when the account has just gone
+   * @throws NotFound for a workspace of somebody else, then BadRequest; Unauthorized when the account has just been deleted
    */
   async subscribe(principal: Principal, request: SubscribeRequest): Promise<void> {
     const workspaceId = await this.workspaces.requireOwned(request.workspaceId, principal);
@@ -116,7 +120,7 @@ export class PushSubscriptions {
     }
   }
 
-  /** Also when there is none. @throws NotFound for another's workspace */
+  /** Succeeds even if there is none. @throws NotFound for a workspace of somebody else */
   async unsubscribe(principal: Principal, workspaceId: string, deviceId: string): Promise<void> {
     const id = await this.workspaces.requireOwned(workspaceId, principal);
     if (isDeviceId(deviceId)) await this.database.run(pushSubscriptionStatements.remove, [id, deviceId]);

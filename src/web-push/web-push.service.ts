@@ -15,7 +15,7 @@ import { type LiveCheck, PushDispatcher } from './push-dispatcher.js';
 import { type Announcement, PushQueue } from './push-queue.js';
 import type { PushType } from './push-sender.js';
 
-/** The key pair by which push services know this service, both halves in base64url. */
+/** The key pair that identifies this service to push services, both halves in base64url. */
 interface VapidKeys {
   readonly publicKey: string;
   readonly privateKey: string;
@@ -25,7 +25,7 @@ export function generateVapidKeys(): VapidKeys {
   return webPush.generateVAPIDKeys();
 }
 
-/** Whether two keys are halves of one. */
+/** Whether two keys form a pair. */
 export function isVapidKeyPair(publicKey?: string, privateKey?: string): boolean {
   const curve = createECDH('prime256v1');
   try {
@@ -38,15 +38,15 @@ export function isVapidKeyPair(publicKey?: string, privateKey?: string): boolean
 
 const LOOK_EVERY_MS = 1_000;
 
-/** Writes that follow one another this fast are noted in one statement. */
+/** Writes that follow one another within this time are recorded in one statement. */
 const GATHER_MS = 50;
 
-/** Kept in memory while the database cannot take them; beyond, they are dropped. */
+/** The maximum kept in memory while the database is unavailable; further ones are dropped. */
 const MAX_ANNOUNCED = 10_000;
 
 /**
- * Wakes the devices of a workspace after a change, off the path of the request that made it: whatever fails here, the
- * write was committed and answered. Does nothing without VAPID keys.
+ * Notifies the devices of a workspace after a change, outside the request that made it: whatever fails here, the write is already
+ * committed and answered. Does nothing without VAPID keys.
  */
 @Injectable()
 export class WebPush implements OnApplicationBootstrap, BeforeApplicationShutdown, OnApplicationShutdown {
@@ -63,7 +63,7 @@ export class WebPush implements OnApplicationBootstrap, BeforeApplicationShutdow
     private readonly log: Log,
   ) {}
 
-  /** Devices that the check finds are not pushed to: they hear it over their socket. Asked right before sending. */
+  /** Devices that the check returns get no push: they are notified over their socket. Called right before sending. */
   skipWhen(check: LiveCheck): void {
     this.dispatcher.skipWhen(check);
   }
@@ -74,20 +74,20 @@ export class WebPush implements OnApplicationBootstrap, BeforeApplicationShutdow
     if (!isVapidKeyPair(vapidPublicKey, vapidPrivateKey))
       this.log.warn(
         {},
-        'VAPID_PUBLIC_KEY does not belong to VAPID_PRIVATE_KEY: push services will refuse us',
+        'VAPID_PUBLIC_KEY does not belong to VAPID_PRIVATE_KEY: push services will reject pushes',
       );
     this.dispatcher.whenCapacity(() => void this.work());
     this.listen(CHANGES, 'changes');
     this.listen(ASSETS, 'assets-changed');
   }
 
-  /** Finds what has become due, also what another instance has left behind. */
+  /** Sends what has become due, including what another instance has left behind. */
   @Interval(LOOK_EVERY_MS)
   async look(): Promise<void> {
     if (this.configuration.hasWebPush) await this.work();
   }
 
-  /** Sends what is due now, and resolves when all of it has been tried; it would also happen by itself. */
+  /** Sends what is due now, and resolves when all of it has been attempted; the same would happen without this call. */
   async sendDue(): Promise<void> {
     if (!this.configuration.hasWebPush) return;
     do {
@@ -100,12 +100,12 @@ export class WebPush implements OnApplicationBootstrap, BeforeApplicationShutdow
     await this.dispatcher.stop();
   }
 
-  /** Of the last requests too, what was announced is written down, for another instance or the next start to send. */
+  /** Stores the announcements of the last requests as well, for another instance or the next start to send. */
   async onApplicationShutdown(): Promise<void> {
     await this.sendDue();
   }
 
-  /** The instance that made a change alone acts on it: it knows the device that did, and others would repeat it. */
+  /** Only the instance that made a change acts on it: it knows the device, and others would send duplicates. */
   private listen(topic: Topic<Committed>, type: PushType): void {
     this.bus.on(topic, (workspaceId, origin, committed) => {
       if (origin === 'here') this.announce({ workspaceId, type, by: committed?.by ?? undefined });
@@ -119,7 +119,7 @@ export class WebPush implements OnApplicationBootstrap, BeforeApplicationShutdow
     this.gathering ??= setTimeout(() => void this.work(), GATHER_MS).unref();
   }
 
-  /** One round at a time; a call during one makes another follow. */
+  /** Runs one round at a time; a call during a round starts another after it. */
   private work(): Promise<void> {
     clearTimeout(this.gathering);
     this.gathering = undefined;

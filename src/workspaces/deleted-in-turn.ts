@@ -1,13 +1,16 @@
-/** A workspace that is to be emptied. */
+/** A deleted workspace whose data is to be purged. */
 export interface DeletedWorkspace {
   readonly id: string;
-  /** Null once the owner's account has been deleted: all of those share one turn, for nobody waits for their quota. */
+  /**
+   * Null once the owner's account has been deleted. All such workspaces share one turn, because nobody waits for the quota they
+   * free.
+   */
   readonly userId: string | null;
 }
 
-/** Deleted workspaces in the order in which they are emptied: round robin between users, and between those of one user. */
+/** A queue of deleted workspaces to purge: round robin between users, and between the workspaces of each user. */
 export class DeletedInTurn {
-  /** By user; the one whose turn is next comes first, among users as among the ids of one. */
+  /** By user, in the order of turns: the first user is next, and so is the first id of each user. */
   private readonly users = new Map<string | null, Set<string>>();
 
   get size(): number {
@@ -16,14 +19,14 @@ export class DeletedInTurn {
     return size;
   }
 
-  /** Does nothing when it waits already. */
+  /** Does nothing if the workspace is already queued. */
   add({ id, userId }: DeletedWorkspace): void {
     const ids = this.users.get(userId) ?? new Set();
     this.users.set(userId, ids);
     ids.add(id);
   }
 
-  /** Takes out the next one. The user's other workspaces wait until every other user has had a turn. */
+  /** Removes and returns the next workspace. The user's other workspaces wait until every other user has had a turn. */
   next(): DeletedWorkspace | undefined {
     for (const [userId, ids] of this.users) {
       this.users.delete(userId);

@@ -1,6 +1,9 @@
 import type { Topic } from '../platform/events/index.js';
 
-/** What rooms tell of a row of the log, which `files/` writes; here because the topic carries it to modules below that one. */
+/**
+ * The part of a change-log row that rooms send to clients. `files/` writes the log; the type is here because the topic carries it
+ * to modules that `files/` depends on.
+ */
 export interface LoggedChange {
   readonly cursor: number;
   readonly encryptedPath: string;
@@ -11,11 +14,11 @@ export interface LoggedChange {
   readonly changedByDevice: string | null;
 }
 
-/** What an instance says to itself of what it has committed. */
+/** What an instance publishes to itself about its own commits. */
 export interface Committed {
   /** The device that made the changes, or null. */
   readonly by: string | null;
-  /** The change, where it is one and all of it is known. */
+  /** The change, if it is a single one and all its fields are known. */
   readonly change?: LoggedChange;
 }
 

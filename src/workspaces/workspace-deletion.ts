@@ -11,8 +11,8 @@ const deleteOne = statement(
 );
 
 /**
- * Marks all live workspaces of a user as deleted and takes their owner away; the purge removes them. Locks them in the
- * order of their ids, so that two such requests cannot lock each other out; waits for writes that are under way.
+ * Marks all live workspaces of a user as deleted and removes their owner; the purge deletes the data. Locks the rows in the order
+ * of their ids, so that two such requests cannot deadlock; waits for writes in progress.
  */
 const deleteAllOfUser = statement(
   'workspaces.delete_all_of_user',
@@ -23,7 +23,7 @@ const deleteAllOfUser = statement(
    RETURNING w.id, w.user_id AS "userId"`,
 );
 
-/** Workspaces are deleted by a mark, which is told of once it is committed; rows and bytes go in the background. */
+/** Deletes workspaces by setting a mark and publishing it after the commit; rows and blobs are purged in the background. */
 @Injectable()
 export class WorkspaceDeletion {
   constructor(
@@ -32,19 +32,22 @@ export class WorkspaceDeletion {
     private readonly bus: EventBus,
   ) {}
 
-  /** Gone for every caller when this resolves. Says whether it was there. */
+  /** When this resolves, the workspace is gone for every caller. Returns whether it existed. */
   async delete(id: string, now: Date): Promise<boolean> {
     const deleted = await this.database.run<DeletedWorkspace>(deleteOne, [id, now]);
     this.announce(deleted);
     return deleted.length > 0;
   }
 
-  /** All of a user's; returns them for `announce` after the commit. */
+  /** Marks all of a user's workspaces; returns them for `announce` after the commit. */
   markAllOf(tx: Tx, userId: string, now: Date): Promise<DeletedWorkspace[]> {
     return tx.run<DeletedWorkspace>(deleteAllOfUser, [userId, now]);
   }
 
-  /** Ends what others do with them, and begins to empty them. Not before the commit: who hears of it looks at the rows. */
+  /**
+   * Ends other work on the workspaces and starts to purge them. Danger: call this only after the commit, because subscribers read
+   * the rows.
+   */
   announce(workspaces: readonly DeletedWorkspace[]): void {
     for (const workspace of workspaces) {
       this.bus.publish({ topic: WORKSPACE_DELETED, key: workspace.id });

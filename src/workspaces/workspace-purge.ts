@@ -12,13 +12,13 @@ import { Background } from '../platform/jobs/index.js';
 import { Log } from '../platform/log/index.js';
 import { type DeletedWorkspace, DeletedInTurn } from './deleted-in-turn.js';
 
-/** Removes a bounded number of a deleted workspace's rows; says how many went, 0 when none is left. */
+/** Deletes a bounded number of a deleted workspace's rows; returns how many it deleted, 0 when none is left. */
 export type PurgeStep = (workspaceId: string) => Promise<number>;
 
 const LOOK_AGAIN_MS = 60_000;
 const TAKEN_UP_AT_ONCE = 1000;
 
-/** Of each user the oldest first, so that nobody's thousands hide the few of another. */
+/** The oldest of each user first, so that the thousands of one user do not hide the few of another. */
 const deleted = statement(
   'workspaces.deleted',
   `SELECT id, "userId" FROM (
@@ -42,10 +42,10 @@ const removeRow = statement(
 );
 
 /**
- * Empties deleted workspaces in the background: one bounded batch at a time, so that many deletions cannot starve the
- * pool. Users take turns, and so do the workspaces of one user: nobody waits for a thousand deletions of another, and
- * a small workspace does not wait for a large one. The mark `deleted_at` is the whole of its memory:
- * after a crash the next start, or any other instance, goes on where this one stopped. Running twice at once is safe.
+ * Purges deleted workspaces in the background, one bounded batch at a time, so that many deletions cannot exhaust the pool. Users
+ * take turns, and so do the workspaces of one user: nobody waits for a thousand deletions of another user, and a small workspace
+ * does not wait for a large one. The only persistent state is `deleted_at`: after a crash the next start, or another instance,
+ * continues where this one stopped. Concurrent runs are safe.
  */
 @Injectable()
 export class WorkspacePurge
@@ -65,7 +65,7 @@ export class WorkspacePurge
     private readonly log: Log,
   ) {}
 
-  /** The modules that keep rows of workspaces add how to remove theirs, at set-up; blobs and the row itself go last. */
+  /** Registers a step for a module's own rows of workspaces, during set-up; blobs and the workspace row are deleted last. */
   addStep(step: PurgeStep): void {
     this.steps.push(step);
   }
@@ -75,7 +75,7 @@ export class WorkspacePurge
     return this.waiting.size;
   }
 
-  /** Starts emptying a workspace; returns at once. */
+  /** Queues a workspace for purging; returns at once. */
   begin(workspace: DeletedWorkspace): void {
     if (this.isStopping) return;
     this.waiting.add(workspace);
@@ -86,7 +86,7 @@ export class WorkspacePurge
     if (this.background.isOn) await this.resume();
   }
 
-  /** Takes up a thousand of the deleted workspaces that are still there, those of all users in turn. */
+  /** Queues up to a thousand of the remaining deleted workspaces, alternating between users. */
   @Interval(LOOK_AGAIN_MS)
   async resume(): Promise<void> {
     await this.log.bestEffort('look for deleted workspaces', async () => {
@@ -96,8 +96,8 @@ export class WorkspacePurge
   }
 
   /**
-   * The nightly run: comes by every deleted workspace, a thousand at a time, so that those that a store keeps, which
-   * are left for later, are in nobody's way.
+   * The nightly run: visits every deleted workspace, a thousand at a time, so that workspaces whose blobs a store fails to
+   * delete, which are left for later, do not block the others.
    */
   async finish(): Promise<{ purged: number; left: number }> {
     const before = await this.countDeleted();
@@ -111,12 +111,12 @@ export class WorkspacePurge
     return { purged: Math.max(before - left, 0), left };
   }
 
-  /** Resolves when no purge is under way. */
+  /** Resolves when no purge is running. */
   async idle(): Promise<void> {
     while (this.working) await this.working;
   }
 
-  /** The batch under way ends while requests are still answered. */
+  /** Lets the current batch end while requests are still answered. */
   beforeApplicationShutdown(): void {
     this.isStopping = true;
     this.draining = drained(this.idle());
@@ -131,7 +131,7 @@ export class WorkspacePurge
     return row?.workspaces ?? 0;
   }
 
-  /** Also for what comes after the last look at what waits, and before the end of the run is known. */
+  /** Restarts also for a workspace that was queued after the last check of the queue, before the run has ended. */
   private start(): void {
     this.working ??= this.work().finally(() => {
       this.working = undefined;
@@ -149,7 +149,7 @@ export class WorkspacePurge
     }
   }
 
-  /** One batch of the first step that still finds something; whether there may be more. */
+  /** Runs one batch of the first step that still finds rows. Returns whether there may be more. */
   private async purgeBatch(workspaceId: string): Promise<boolean> {
     for (const step of this.steps) if ((await step(workspaceId)) > 0) return true;
     if ((await this.sweeper.sweepWorkspace(workspaceId, this.clock.now())) > 0) return true;

@@ -31,7 +31,7 @@ export class WorkspaceEntity {
   deletedAt: Date | null;
 }
 
-/** One that is not deleted. */
+/** A workspace that is not deleted. */
 export type LiveWorkspace = WorkspaceEntity & { readonly userId: string };
 
 export function isLive(workspace: WorkspaceEntity | null): workspace is LiveWorkspace {

@@ -9,7 +9,7 @@ const COLUMNS = `id, user_id AS "userId", name, encryption_salt AS "encryptionSa
             created_at AS "createdAt", updated_at AS "updatedAt"`;
 
 export const workspacesOfUserStatements = {
-  /** Ids are UUIDv7, so their order is that of creation. */
+  /** Ids are UUIDv7, so they sort by creation. */
   page: statement(
     'workspaces_of_user.page',
     `SELECT ${COLUMNS} FROM workspaces WHERE user_id = $1 AND deleted_at IS NULL AND id > $2 ORDER BY id LIMIT $3`,
@@ -25,7 +25,7 @@ export const workspacesOfUserStatements = {
     `SELECT ${COLUMNS} FROM workspaces WHERE id = ANY ($2::uuid[]) AND user_id = $1 AND deleted_at IS NULL`,
   ),
 
-  /** Under the lock of the user, unless there are $5 already: then nothing. */
+  /** Run this under the lock of the user. Inserts nothing if the user already has $5 workspaces. */
   create: statement(
     'workspaces_of_user.create',
     `INSERT INTO workspaces (id, user_id, name, created_at, updated_at)
@@ -37,7 +37,7 @@ export const workspacesOfUserStatements = {
 
 const PAGE = 500;
 
-/** Of one user, deleted ones not counted. */
+/** Per user, not counting deleted ones. */
 const MAX_WORKSPACES = 1_000;
 
 /** A workspace as its owner sees it. */
@@ -51,7 +51,7 @@ export interface ListedWorkspace {
   readonly updatedAt: Date;
 }
 
-/** Queries by user: lists the workspaces and creates one. */
+/** Lists a user's workspaces and creates new ones. */
 @Injectable()
 export class WorkspacesOfUser {
   constructor(
@@ -59,7 +59,7 @@ export class WorkspacesOfUser {
     private readonly clock: Clock,
   ) {}
 
-  /** Oldest first, page by page; for a token that is bound to a workspace, that one alone. */
+  /** Oldest first, page by page; only the token's workspace if the token is bound to one. */
   async *list({ userId, workspaceId }: Principal): AsyncGenerator<ListedWorkspace[], void> {
     if (workspaceId !== null) {
       yield await this.database.run(workspacesOfUserStatements.one, [userId, workspaceId]);
@@ -68,19 +68,19 @@ export class WorkspacesOfUser {
     yield* pagesById(BEFORE_ALL_IDS, PAGE, (above) => this.page(userId, above, PAGE));
   }
 
-  /** The oldest ones: all that a user can make. */
+  /** The oldest workspaces, up to the maximum a user can have. */
   oldest(userId: string): Promise<ListedWorkspace[]> {
     return this.page(userId, BEFORE_ALL_IDS, MAX_WORKSPACES);
   }
 
-  /** The names of those among `ids` that are the user's and not deleted, by their ids. */
+  /** The names of the user's live workspaces among `ids`, by id. */
   async names(userId: string, ids: readonly string[]): Promise<Map<string, string>> {
     const values = [userId, ids];
     const rows = await this.database.run<ListedWorkspace>(workspacesOfUserStatements.among, values);
     return new Map(rows.map(({ id, name }) => [id, name]));
   }
 
-  /** @throws Conflict when the user has 1,000 already, Unauthorized when the account has just gone */
+  /** @throws Conflict when the user already has 1,000, Unauthorized when the account has just been deleted */
   async create(userId: string, name: string): Promise<ListedWorkspace> {
     const values = [newId(), userId, name, this.clock.now(), MAX_WORKSPACES];
     const [created] = await this.database.transaction(async (tx) => {

@@ -107,7 +107,7 @@ export class WorkspacesController {
 
   @Get()
   @Scopes('documents:read')
-  @BoundTokensToo('lists that workspace alone')
+  @BoundTokensToo('lists only that workspace')
   async list(
     @CurrentPrincipal() principal: Principal,
     @Req() request: FastifyRequest,

@@ -60,7 +60,7 @@ export class Workspaces {
   ) {}
 
   /**
-   * The id as its row has it, for routes that no guard does this for.
+   * Checks ownership for routes without a guard that does. Returns the id as stored.
    * @throws NotFound unless it is a workspace of the caller, and the one that the caller's token is bound to
    */
   async requireOwned(id: string, { userId, workspaceId }: Owner): Promise<string> {
@@ -78,13 +78,15 @@ export class Workspaces {
     return workspace;
   }
 
-  /** Gone for every caller when this resolves; its rows and bytes go in the background. @throws NotFound */
+  /**
+   * When this resolves, the workspace is gone for every caller; its rows and blobs are purged in the background. @throws NotFound
+   */
   async delete(id: string): Promise<void> {
     const wasThere = await this.deletion.delete(id, this.clock.now());
     if (!wasThere) throw new NotFound('workspace not found');
   }
 
-  /** Once per workspace: other salts later would lock the owner out of what is stored. @throws Conflict */
+  /** Only once per workspace: a later change of the salts would lock the owner out of the stored data. @throws Conflict */
   async setUpEncryption(id: string, request: SetupEncryptionRequest): Promise<void> {
     const { encryptionSalt, verificationHash, verificationSalt } = request;
     const { affected } = await this.workspaces.update(
@@ -96,7 +98,7 @@ export class Workspaces {
     throw new Conflict('encryption is already set up');
   }
 
-  /** Whether the hash is the workspace's; false before set-up. @throws TooManyRequests after ten tries a minute */
+  /** Whether the hash matches the workspace's; false before set-up. @throws TooManyRequests after ten attempts a minute */
   async verifyPassword(id: string, verificationHash: string): Promise<boolean> {
     await this.rateLimiter.hit(`verify-password:${id}`, PASSWORD_TRIES_PER_MINUTE);
     const workspace = await this.get(id);

@@ -1,6 +1,6 @@
 import type { ListedWorkspace } from './workspaces-of-user.js';
 
-/** List and detail are snake_case, creation is camelCase: the contract has it so. */
+/** The contract requires snake_case for list and detail, camelCase for creation. */
 export interface WorkspaceWire {
   id: string;
   user_id: string;

@@ -340,7 +340,7 @@ describe('the subscription of a deleted account', () => {
     await remove(user).expect(200);
     await eventually(() => expect(provider.asked).toHaveLength(1));
     expect(await first.app.get(CancellationOutbox).settle()).toEqual({ cancelled: 0, failed: 1 });
-    expect(first.logged()).toContain(`the payment provider answers ${status}`);
+    expect(first.logged()).toContain(`the payment provider answered ${status}`);
     Object.assign(provider, { status: 200, body: undefined });
     expect(await first.app.get(CancellationOutbox).settle()).toEqual({ cancelled: 1, failed: 0 });
   });

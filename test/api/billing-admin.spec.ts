@@ -122,7 +122,7 @@ describe('admin subscriptions expire', () => {
         ?.status;
     expect(await expireSubscriptions(undefined)).toEqual({
       expired: 0,
-      text: '0 subscriptions have run out',
+      text: '0 subscriptions have expired',
     });
     expect(await status()).toBe('trial');
     const later = new Date(Date.now() + 31 * 24 * 3600_000).toISOString();

@@ -109,7 +109,7 @@ describe('what a bearer route is to tokens that are bound to a workspace', () =>
 
   it('stops the boot when one handler leaves it open, and the message names the handler', async () => {
     await expect(boot(Clear, Unclear)).rejects.toThrow(
-      'Routes that do not say what they are to tokens bound to a workspace: Unclear.everything',
+      'Routes that do not declare how they treat tokens bound to a workspace: Unclear.everything',
     );
   });
 });

@@ -54,7 +54,7 @@ describe('npm run admin, beside a running service', () => {
     expect(told.stdout).toMatch(
       /^orphan: \S+: The disk store has bytes that no row refers to\. Run `doctor --fix`/,
     );
-    expect(told.stdout).toMatch(/\nFound 1; cured 0, 1 remain\n$/);
+    expect(told.stdout).toMatch(/\nFound 1; repaired 0, 1 remain\n$/);
     const fault = { fault: 'orphan', subject: `${workspace}/${id}` };
     const counts = { found: 1, fixed: 1, remaining: 0 };
     expect(await json(['doctor', '--fix'])).toMatchObject({ code: 0, ...counts, findings: [fault] });
@@ -66,9 +66,7 @@ describe('npm run admin, beside a running service', () => {
     const names = 'S3_ENDPOINT, S3_ACCESS_KEY, S3_SECRET_KEY and S3_BUCKET';
     const refused = (sentence: string): Ended => ({ code: 1, stdout: '', stderr: `${sentence}\n` });
     expect(await move('s3')).toEqual(refused(`There is no S3 store; set ${names}.`));
-    expect(await move('inline')).toEqual(
-      refused('INLINE_BLOB_BYTES is 0: no blob belongs into the database.'),
-    );
+    expect(await move('inline')).toEqual(refused('INLINE_BLOB_BYTES is 0: no blob belongs in the database.'));
     expect(await move('tape')).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('choices are inline, disk, s3'),
@@ -103,7 +101,7 @@ describeWithTestServers('npm run admin, with S3', () => {
     expect(stdout).toContain(
       `bytes missing or damaged: ${first}: It has 14 bytes instead of 200000 in the s3 store.`,
     );
-    expect(stdout).toMatch(/\nFound 1; cured 0, 1 remain\n$/);
+    expect(stdout).toMatch(/\nFound 1; repaired 0, 1 remain\n$/);
     expect(code).toBe(1);
   });
 

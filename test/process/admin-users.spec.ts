@@ -151,7 +151,7 @@ describe('admin user delete', () => {
     const socket = await TestSocket.join(notes, 'laptop');
     await admin('suspend', user.email);
     expect(await told('delete', user.email, '--dry-run')).toBe(
-      'leaver@example.org would be deleted for good, with 1 workspace, 7 bytes of documents and 0 bytes of assets.',
+      'leaver@example.org would be permanently deleted, with 1 workspace, 7 bytes of documents and 0 bytes of assets.',
     );
     expect(await admin('delete', user.email, '--yes')).toEqual({
       ...{ id: user.id, email: user.email },

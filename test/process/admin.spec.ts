@@ -185,7 +185,7 @@ describe('admin', () => {
 
   it.each([[[]], [['user']]])('%j --json without a command says so', async (args) => {
     const { code, stdout, stderr } = await adminEnded(beside(), ...args, '--json');
-    expect([code, stdout]).toEqual([2, '{"error":"name a command; --help lists them"}\n']);
+    expect([code, stdout]).toEqual([2, '{"error":"no command given; --help lists them"}\n']);
     expect(stderr).toMatch(/^Usage: admin /);
   });
 

@@ -144,7 +144,7 @@ describe('backup verify in the image', () => {
   it('tries the backup in the database that it names', async () => {
     const empty = await createDatabase({ isEmpty: true });
     expect(await verify('--database', empty.url)).toMatchObject({
-      ...{ code: 0, stderr: '', stdout: expect.stringMatching(/^The backup is whole: /) },
+      ...{ code: 0, stderr: '', stdout: expect.stringMatching(/^The backup is intact: /) },
     });
     await empty.drop();
   });

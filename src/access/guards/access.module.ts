@@ -12,7 +12,7 @@ import { WorkspaceAccessGuard } from './workspace-access.guard.js';
 
 const GUARDS = [AuthenticationGuard, RateLimitGuard, ScopeGuard, WorkspaceAccessGuard];
 
-/** Whatever decides who may. The order of the guards is in `app.module.ts`. */
+/** Access control. The order of the guards is in `app.module.ts`. */
 @Module({
   imports: [AuthModule, BillingModule, DiscoveryModule],
   providers: [...GUARDS, RouteAccessCheck, GeneralLimit, RequestsAtOnce, WorkspaceAccess],

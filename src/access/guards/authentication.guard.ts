@@ -9,8 +9,8 @@ import { GeneralLimit } from './general-limit.js';
 const BEARER = /^Bearer +([\x21-\x7e]+)$/i;
 
 /**
- * 401, 403 for the access token of a suspended user, or a Principal on the request. Whether the user of a JWT is still
- * there and not suspended, the last guard reads.
+ * Adds a Principal to the request, or answers 401, or 403 for the access token of a suspended user. Whether a JWT's user still
+ * exists and is not suspended is checked by the last guard.
  */
 @Injectable()
 export class AuthenticationGuard implements CanActivate {

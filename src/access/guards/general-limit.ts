@@ -3,23 +3,23 @@ import { Configuration } from '../../config/index.js';
 import { addressKey } from '../../platform/http/index.js';
 import { RateLimiter } from '../../platform/limits/index.js';
 
-/** An instance reserves a 24th of the limit at a time: one round trip in fifty requests, where 1,200 are allowed. */
+/** An instance reserves a 24th of the limit at a time: at 1,200 a minute, one round trip per fifty requests. */
 const LEASES = 24;
 
 /**
- * How many times the general limit a user may transfer single files a minute. A first sync sends one request per note, as fast as it can:
- * ten devices that fetch 5,000 notes each send 50,000. What such requests cost is bounded by how many run at once.
+ * The limit of single-file transfers a minute, as a multiple of the general limit. A first sync sends one request per note, as
+ * fast as it can: ten devices that fetch 5,000 notes each send 50,000. The number of concurrent requests limits their cost.
  */
 const TRANSFERS = 50;
 
-/** A user, or somebody who is none. */
+/** A user, or an unauthenticated address. */
 export type LimitedClient = { readonly userId: string } | { readonly ip: string };
 
-/** Under which a client is counted: an address stands for all who have not said who they are. */
+/** The key under which a client is counted: a user, or an address for all its unauthenticated clients. */
 export const limitKey = (client: LimitedClient): string =>
   'userId' in client ? `user:${client.userId}` : addressKey(client.ip);
 
-/** The limits of all requests: so many a minute for a user, or for the address of somebody who is none. */
+/** The limits of all requests: a number a minute for each user, or for the address of an unauthenticated client. */
 @Injectable()
 export class GeneralLimit {
   constructor(
@@ -32,7 +32,7 @@ export class GeneralLimit {
     return this.hit(limitKey(client), this.configuration.rateLimitPerMinute);
   }
 
-  /** Counts the transfer of one file, apart from all other requests. @throws TooManyRequests */
+  /** Counts the transfer of one file, separately from all other requests. @throws TooManyRequests */
   countTransfer(client: LimitedClient): Promise<void> {
     return this.hit(`transfer:${limitKey(client)}`, TRANSFERS * this.configuration.rateLimitPerMinute);
   }

@@ -8,17 +8,18 @@ import { InFlightRequests, networkKey, TooManyRequests } from '../../platform/ht
 import { type AuthenticatedRequest, TRANSFER, UNLIMITED } from '../index.js';
 import { GeneralLimit, type LimitedClient, limitKey } from './general-limit.js';
 
-/**
- * Under way for one client: fifteen devices that sync with sixteen each. Eight such clients fit into MAX_IN_FLIGHT.
- */
+/** Concurrent requests of one client: fifteen devices that sync with sixteen each. Eight such clients fit into MAX_IN_FLIGHT. */
 const AT_ONCE = 250;
 
-/** The limit for all strangers of one IPv6 /48, where each /64 counts as a client. */
+/** The limit for all unauthenticated clients of one IPv6 /48, where each /64 counts as a client. */
 const AT_ONCE_OF_NETWORK = 2 * AT_ONCE;
 
 const RETRY_AFTER_S = 1;
 
-/** Whoever sends bodies slowly, or reads answers slowly, keeps the places of a few requests, not those of everybody else. */
+/**
+ * Limits concurrent requests per client, so that a client that sends bodies or reads answers slowly takes only a few of all
+ * requests in flight.
+ */
 @Injectable()
 export class RequestsAtOnce {
   private readonly underWay = new KeyedCounter();
@@ -28,7 +29,7 @@ export class RequestsAtOnce {
     private readonly inFlight: InFlightRequests,
   ) {}
 
-  /** Counts a request until it is over. @throws TooManyRequests when the client has too many others under way */
+  /** Counts a request until it ends. @throws TooManyRequests when the client has too many others in flight */
   enter(client: LimitedClient, response: ServerResponse): void {
     if (this.configuration.rateLimitPerMinute === 0) return;
     const limits: [string, number][] = [[limitKey(client), AT_ONCE]];
@@ -41,7 +42,7 @@ export class RequestsAtOnce {
   }
 }
 
-/** 429. Who has no valid token is counted by `AuthenticationGuard`. */
+/** Answers 429. Requests without a valid token are counted by `AuthenticationGuard`. */
 @Injectable()
 export class RateLimitGuard implements CanActivate {
   constructor(

@@ -10,8 +10,8 @@ interface Handler {
 }
 
 /**
- * Deny by default, at boot: a handler that declares no access policy stops the start. So does one for bearers that names no
- * workspace and does not say what it is to tokens that are bound to one.
+ * Deny by default, at boot: the start fails for a handler without an access policy, and for a bearer route that names no
+ * workspace and does not declare how it treats tokens bound to a workspace.
  */
 @Injectable()
 export class RouteAccessCheck implements OnApplicationBootstrap {
@@ -28,7 +28,7 @@ export class RouteAccessCheck implements OnApplicationBootstrap {
     const unclear = handlers.filter(isUnclear);
     if (unclear.length > 0)
       throw new Error(
-        `Routes that do not say what they are to tokens bound to a workspace: ${namesOf(unclear)}`,
+        `Routes that do not declare how they treat tokens bound to a workspace: ${namesOf(unclear)}`,
       );
   }
 
@@ -49,7 +49,7 @@ export class RouteAccessCheck implements OnApplicationBootstrap {
 
 const namesOf = (handlers: readonly Handler[]): string => handlers.map(({ name }) => name).join(', ');
 
-/** The last guard holds a bound token to the workspace that a route of `OwnedWorkspace` names. */
+/** On routes with `OwnedWorkspace` the last guard compares a bound token with the workspace. */
 const isUnclear = ({ declared }: Handler): boolean =>
   (declared(ACCESS) as Access).kind === 'bearer' &&
   ![UNBOUND, BOUND_TOKENS_TOO, OWNED_WORKSPACE].some(declared);

@@ -3,12 +3,12 @@ import { Reflector } from '@nestjs/core';
 import { Forbidden } from '../../platform/http/index.js';
 import { ACCESS, type Access, type AuthenticatedRequest, type Scope, UNBOUND } from '../index.js';
 
-/** Whether any one of the wanted scopes is among the granted ones; `full` is all of them. */
+/** Whether any of the wanted scopes is granted; `full` grants all. */
 export function isGranted(granted: readonly Scope[], wanted: readonly Scope[]): boolean {
   return granted.includes('full') || wanted.some((scope) => granted.includes(scope));
 }
 
-/** 403 unless the token was granted what the route asks for. */
+/** Answers 403 unless the token has a scope that the route accepts. */
 @Injectable()
 export class ScopeGuard implements CanActivate {
   constructor(private readonly reflector: Reflector) {}

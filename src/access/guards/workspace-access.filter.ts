@@ -13,8 +13,9 @@ import type { WorkspaceRequest } from '../index.js';
 import { WorkspaceAccess, WorkspaceClosed } from './workspace-access.js';
 
 /**
- * Of routes that look again: before an error is told, it is asked whether the caller may be there at all, so that 401, 402 and
- * 404 come first as everywhere. Not before a 503 that passes: whoever cannot be served now need not wait for that read as well.
+ * For routes whose statement checks access: before it answers an error, it checks whether the caller has access at all, so that
+ * 401, 402 and 404 take precedence as on other routes. A temporary 503 is answered without that check: it would add another read
+ * to a request that cannot be served.
  */
 @Catch()
 @Injectable()
@@ -50,8 +51,8 @@ const isOfRequest = (error: unknown): boolean =>
 export const ACCESS_CHECKED_IN_STATEMENT = 'access-checked-in-statement';
 
 /**
- * The statement that does the route's work checks by itself whether the workspace is open to the caller (`accessCondition`): who was let
- * in a moment ago is spared the guard's own read. Before a route has this, its every statement must do so.
+ * The statement that does the route's work checks by itself whether the workspace is open to the caller (`accessCondition`);
+ * callers admitted within the last minute skip the guard's own read. Danger: every statement of such a route must check access.
  */
 export const AccessCheckedInStatement = (): MethodDecorator & ClassDecorator =>
   applyDecorators(SetMetadata(ACCESS_CHECKED_IN_STATEMENT, true), UseFilters(WorkspaceAccessFilter));

@@ -17,16 +17,17 @@ import { BadRequest, NotFound } from '../../platform/http/index.js';
 import { ACCESS_CHECKED_IN_STATEMENT } from './workspace-access.filter.js';
 import { type AccessRequirements, WorkspaceAccess } from './workspace-access.js';
 
-/** What a route asks of its caller beside the scope. */
+/** What a route requires of its caller besides the scope. */
 interface RouteDemands extends AccessRequirements {
-  /** The workspaces that the request names, which must be one and the same; undefined where none is asked for. */
+  /** The workspaces that the request names, which must all be the same; undefined if the route needs none. */
   readonly workspaces: readonly string[] | undefined;
 }
 
 /**
- * Last of the global guards: 401 when the token's user is gone, 403 when suspended, 402 without a subscription, 404 for what is no workspace
- * of the caller. One read answers all of them, anew for each request, so what changes counts at once on every instance. Where
- * a route looks again, that is left to its statement for callers who were let in within the last minute.
+ * Last of the global guards: 401 when the token's user is gone, 403 when suspended, 402 without a subscription, 404 for anything
+ * that is not a workspace of the caller. One read on each request answers all of them, so a change takes effect at once on every
+ * instance. On routes with `AccessCheckedInStatement`, the check is left to the statement for callers admitted within the last
+ * minute.
  */
 @Injectable()
 export class WorkspaceAccessGuard implements CanActivate {
@@ -75,7 +76,7 @@ export class WorkspaceAccessGuard implements CanActivate {
   }
 }
 
-/** As its row has it; null for what no workspace can be, or none that the token may be used for. */
+/** The id as stored, in lower case; null if it is not a valid id, or if the token is bound to another workspace. */
 function idInReach({ workspaces }: RouteDemands, principal: Principal): string | null {
   const id = workspaces?.[0]?.toLowerCase();
   if (id === undefined || !isUUID(id)) return null;

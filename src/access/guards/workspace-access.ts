@@ -6,7 +6,7 @@ import { Database, statement } from '../../platform/database/index.js';
 import { NotFound, PaymentRequired, ServiceUnavailable, Unauthorized } from '../../platform/http/index.js';
 import type { Caller } from '../index.js';
 
-/** What the rows say of a caller. */
+/** What the database says of a caller. */
 interface CallerState {
   readonly isUser: boolean;
   readonly isSuspended: boolean;
@@ -14,7 +14,7 @@ interface CallerState {
   readonly isOwner: boolean;
 }
 
-/** $1: the user, $2: the time, $3: the grace in days, $4: the workspace, which may be null. */
+/** $1: the user, $2: the time, $3: the grace period in days, $4: the workspace, or null. */
 const callerState = statement(
   'access.caller_state',
   `SELECT u.id IS NOT NULL AS "isUser", u.suspended_at IS NOT NULL AS "isSuspended",
@@ -24,10 +24,10 @@ const callerState = statement(
 );
 
 /**
- * Whether the row `w` of `workspaces` is open to a caller, for a statement that looks by itself. From `$first` on
- * `WorkspaceAccess.accessParameters`: the user, the time, and the grace in days, or null where no subscription is needed. An owner
- * is a user: who goes leaves workspaces without one. Who is suspended has none open. No `=`, which would leave the planner the choice to walk all that the
- * user has.
+ * A condition for statements that check access by themselves: whether the row `w` of `workspaces` is open to a caller. The
+ * parameters from `$first` on are `WorkspaceAccess.accessParameters`: the user, the time, and the grace period in days, or null
+ * where no subscription is needed. An owner exists as a user, because deleting a user leaves workspaces without an owner. A
+ * suspended user has no open workspaces. It avoids `=`, which would let the planner scan all workspaces of the user.
  */
 export const accessCondition = (first: number): string => {
   const [user, now, grace] = [`$${first}::uuid`, `$${first + 1}::timestamptz`, `$${first + 2}::int`];
@@ -36,9 +36,9 @@ export const accessCondition = (first: number): string => {
     SELECT FROM subscriptions WHERE user_id = ${user} AND ${isActive(now, grace)}))`;
 };
 
-/** For so long a caller who has been let in is expected to be let in again. */
+/** How long an admitted caller is expected to be admitted again. */
 const ALLOWED_FOR_MS = 60_000;
-/** Beyond, the oldest are forgotten, which costs them one read. */
+/** Beyond this, the oldest entries are evicted, which costs their callers one read. */
 const MAX_ALLOWED = 10_000;
 
 const RETRY_SECONDS = 1;
@@ -46,7 +46,7 @@ const RETRY_SECONDS = 1;
 /** Callers with the same key have the same access to every workspace. */
 export const callerKey = ({ userId, needsSubscription }: Caller): string => `${userId} ${needsSubscription}`;
 
-/** Requests with the same key have the same access to the same workspace, and may be answered together. */
+/** Requests with the same key have the same access to the same workspace, and may be batched. */
 export const accessKey = ({ id, caller }: { readonly id: string; readonly caller: Caller }): string =>
   `${id} ${callerKey(caller)}`;
 
@@ -55,10 +55,12 @@ export interface AccessRequirements {
   readonly subscription: boolean;
 }
 
-/** Whether users are there, are not suspended, have paid, and own what they ask for, as the rows have it at the moment. */
+/**
+ * Checks in the database whether users exist, are not suspended, have an active subscription, and own the workspace they ask for.
+ */
 @Injectable()
 export class WorkspaceAccess {
-  /** Whom `check` has let in lately, until when by `Clock.elapsed`. */
+  /** The callers that `check` has recently admitted, and until when (by `Clock.elapsed`). */
   private readonly allowed = new Map<string, number>();
 
   constructor(
@@ -78,23 +80,23 @@ export class WorkspaceAccess {
   }
 
   /**
-   * Whether `check` has let this caller in within the last minute. That is no permission: it only tells who may leave
-   * the check to the statement that does the work, and who would probably be refused before that.
+   * Whether `check` has admitted this caller within the last minute. Danger: that is not a permission. It only tells for which
+   * callers the check may be left to the statement that does the work, and which callers would probably be refused before that.
    */
   wasAllowedLately(caller: Caller, workspaceId: string): boolean {
     return (this.allowed.get(accessKey({ id: workspaceId, caller })) ?? 0) > this.clock.elapsed();
   }
 
-  /** Remembers for a minute that `check` has let the caller in. */
+  /** Remembers for a minute that `check` has admitted the caller. */
   rememberAllowed(caller: Caller, workspaceId: string): void {
     const key = accessKey({ id: workspaceId, caller });
-    this.allowed.delete(key); // a map keeps the place of a key that it has
+    this.allowed.delete(key); // a Map keeps the position of an existing key
     this.allowed.set(key, this.clock.elapsed() + ALLOWED_FOR_MS);
     const [oldest] = this.allowed.keys();
     if (this.allowed.size > MAX_ALLOWED && oldest !== undefined) this.allowed.delete(oldest);
   }
 
-  /** Values for `accessCondition`; the user is null when nobody is to be asked about. */
+  /** Values for `accessCondition`; the user is null if there is no caller to check. */
   accessParameters(caller: Caller | undefined): [string | null, Date, number | null] {
     const graceDays = caller?.needsSubscription ? this.subscriptions.graceDays : null;
     return [caller?.userId ?? null, this.clock.now(), graceDays];
@@ -108,8 +110,8 @@ export class WorkspaceAccess {
 }
 
 /**
- * A statement has found the workspace closed to the caller. Why, `WorkspaceAccessFilter` finds out and answers; this is what the
- * caller sees when it is open again by then.
+ * Thrown when a statement finds the workspace closed to the caller. `WorkspaceAccessFilter` then finds out why and answers that;
+ * the caller sees this error only if the workspace is open again by then.
  */
 export class WorkspaceClosed extends ServiceUnavailable {
   constructor() {

@@ -12,21 +12,19 @@ import { withService, withStores } from '../with-service.js';
 
 /** `backup create`, `backup verify` and `backup restore`. */
 export function addBackup(program: Command, run: Run): void {
-  const backup = program.command('backup').description('database and blobs in a directory');
+  const backup = program.command('backup').description('back up and restore the database and blobs');
 
   backup
     .command('create')
-    .argument('<directory>', 'where to; it is made, or empty')
-    .description(
-      'back up everything, while the service runs; sessions and secrets of the environment are left out',
-    )
+    .argument('<directory>', 'target directory: created, or empty')
+    .description('back up everything except sessions and environment secrets, while the service runs')
     .action((directory: string) => run(() => createBackup(directory)));
 
   backup
     .command('verify')
     .argument('<directory>', 'where the backup is')
-    .option('--database <url>', 'an empty database to try it in, instead of an embedded one of the moment')
-    .description('restore it for a try and read every byte')
+    .option('--database <url>', 'an empty database to restore into, instead of a temporary one')
+    .description('restore it temporarily and read every byte')
     .action((directory: string, options: VerifyOptions) => run(() => verifyBackup(directory, options)));
 
   backup
@@ -39,7 +37,7 @@ export function addBackup(program: Command, run: Run): void {
     );
 }
 
-/** Fills an empty database and store. When it fails, nothing has been restored. */
+/** Restores into an empty database and store. On failure, nothing is restored. */
 function restoreBackup(directory: string): Promise<Report> {
   return withService((service) =>
     withStores(async () => {
@@ -50,7 +48,7 @@ function restoreBackup(directory: string): Promise<Report> {
   );
 }
 
-/** What it would restore, where it would. */
+/** Reports what would be restored, if a restore is possible. */
 function previewRestore(directory: string): Promise<Report> {
   return withService(async (service) => {
     const manifest = await service.get(Backups).preview(resolve(directory));
@@ -60,13 +58,13 @@ function previewRestore(directory: string): Promise<Report> {
 }
 
 interface VerifyOptions {
-  /** An empty database to restore into; an embedded one of the moment unless told. */
+  /** An empty database to restore into; by default a temporary embedded one. */
   readonly database?: string;
 }
 
 /**
- * Restores a backup for a try, with the blobs in a directory of the moment, and reads every byte. Needs as much room as
- * the backup itself, under TMPDIR. @throws what restoring throws
+ * Restores a backup temporarily, with the blobs in a temporary directory, and reads every byte. Needs as much space as the backup
+ * itself, under TMPDIR. @throws the errors of a restore
  */
 async function verifyBackup(directory: string, { database }: VerifyOptions): Promise<Report> {
   const scratch = await mkdtemp(join(tmpdir(), 'sync-verify-'));
@@ -79,7 +77,7 @@ async function verifyBackup(directory: string, { database }: VerifyOptions): Pro
           const examination = { now: service.get(Clock).now(), isDeep: true, fix: false };
           for await (const finding of service.get(Doctor).examine(examination)) findings.push(finding);
           const isWhole = findings.length === 0;
-          const verdict = isWhole ? 'is whole' : `has ${findings.length} faults`;
+          const verdict = isWhole ? 'is intact' : `has ${findings.length} faults`;
           const text = [`The backup ${verdict}: ${contentsOf(manifest)}, as of ${manifest.takenAt}`];
           for (const { subject, problem } of findings.slice(0, 20)) text.push(`${subject}: ${problem}`);
           return {
@@ -99,7 +97,7 @@ async function verifyBackup(directory: string, { database }: VerifyOptions): Pro
   }
 }
 
-/** The service's own, but for where its data is. */
+/** The service's own configuration, except for the location of its data. */
 function scratchConfiguration(dataDir: string, database = ''): Configuration {
   const elsewhere = ['S3_ENDPOINT', 'S3_BUCKET', 'S3_ACCESS_KEY', 'S3_SECRET_KEY', 'REDIS_URL'];
   const unset = [...elsewhere, ...elsewhere.map((name) => `${name}_FILE`), 'DATABASE_URL_FILE'];
@@ -110,7 +108,7 @@ function scratchConfiguration(dataDir: string, database = ''): Configuration {
   });
 }
 
-/** What the start says of DATABASE_URL is said of `--database`, which stands for it here. */
+/** Rewrites errors of the start about DATABASE_URL to name `--database`, which replaces it here. */
 function asOfOption(error: unknown): unknown {
   if (!(error instanceof OperatorError) || !error.message.includes('DATABASE_URL')) return error;
   const message = error.message
@@ -119,7 +117,7 @@ function asOfOption(error: unknown): unknown {
   return new OperatorError(message, { cause: error });
 }
 
-/** Backs up database and blobs into an empty directory, beside a running service. Fails when blobs had no bytes to save. */
+/** Backs up database and blobs into an empty directory, while the service runs. Fails if blobs had already lost their bytes. */
 function createBackup(directory: string): Promise<Report> {
   const path = resolve(directory);
   return withService((service) =>
@@ -129,19 +127,19 @@ function createBackup(directory: string): Promise<Report> {
       const text = `Backed up ${contentsOf(manifest)} to ${path}`;
       const fields = { directory: path, ...summaryOf(manifest), damaged };
       if (damaged.length === 0) return { ...fields, text };
-      const lost = `${damaged.length} blobs had lost their bytes before: ${damaged.slice(0, 10).join(', ')}`;
+      const lost = `${damaged.length} blobs had already lost their bytes: ${damaged.slice(0, 10).join(', ')}`;
       return { ...fields, text: `${text}\n${lost}`, exitCode: 1 };
     }),
   );
 }
 
-/** For people. */
+/** A summary for people. */
 function contentsOf({ tables, blobs }: Manifest): string {
   const rows = (name: string): number => tables.find((table) => table.name === name)?.rows ?? 0;
   return `${rows('users')} accounts, ${rows('workspaces')} workspaces, ${rows('versions')} versions, ${blobs.count} large blobs`;
 }
 
-/** For programs. */
+/** A summary for programs. */
 function summaryOf({ takenAt, version, tables, blobs, gone }: Manifest): Record<string, unknown> {
   const rows = Object.fromEntries(tables.map((table) => [table.name, table.rows]));
   return { takenAt, version, rows, blobs, gone: gone.length };

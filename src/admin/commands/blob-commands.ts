@@ -10,22 +10,22 @@ import { withService, withStores } from '../with-service.js';
 
 /** `blobs sweep`, `blobs move` and `doctor`. */
 export function addBlobs(program: Command, run: Run): void {
-  const blobs = program.command('blobs').description('the bytes of files and assets');
+  const blobs = program.command('blobs').description('stored bytes of files and assets');
 
   blobs
     .command('sweep')
     .addOption(nowOption())
     .addOption(dryRunOption())
-    .description('remove what nothing refers to')
+    .description('remove unreferenced blobs')
     .action(({ now, dryRun }: DryRun & { now?: Date }) =>
       run(() => (dryRun ? previewSweep(now) : sweepBlobs(now))),
     );
 
   blobs
     .command('move')
-    .addOption(new Option('--to <place>', 'where they are to be').choices(LOCATIONS).makeOptionMandatory())
+    .addOption(new Option('--to <place>', 'target location').choices(LOCATIONS).makeOptionMandatory())
     .addOption(dryRunOption())
-    .description('move all that belong there, while the service runs; may be stopped and run again')
+    .description('move all blobs that belong there, while the service runs; can be interrupted and repeated')
     .action(({ to, dryRun }: DryRun & { to: BlobLocation }) =>
       run(() => (dryRun ? previewMove(to) : moveBlobs(to))),
     );
@@ -33,13 +33,13 @@ export function addBlobs(program: Command, run: Run): void {
   program
     .command('doctor')
     .option('--deep', 'read every byte')
-    .option('--fix', 'cure what can be cured')
+    .option('--fix', 'repair what can be repaired')
     .addOption(dryRunOption())
-    .description('look whether rows and bytes belong together, and all that is promised holds')
+    .description('check that database and blob store agree, and that all guarantees hold')
     .action((options: DoctorOptions) => run(() => examine(options)));
 }
 
-/** Removes what nothing refers to, as the service does every ten minutes. @param now the time to go by */
+/** Removes unreferenced blobs, as the service does every ten minutes. @param now overrides the current time */
 function sweepBlobs(now?: Date): Promise<Report> {
   return withService((service) =>
     withStores(async () => {
@@ -52,7 +52,7 @@ function sweepBlobs(now?: Date): Promise<Report> {
   );
 }
 
-/** What it would remove. */
+/** Reports what `sweepBlobs` would remove. */
 function previewSweep(now?: Date): Promise<Report> {
   return withService(async (service) => {
     const due = await service.get(BlobPreview).sweep(now ?? (await service.get(TrustedTime).now()));
@@ -63,7 +63,7 @@ function previewSweep(now?: Date): Promise<Report> {
 
 const LOCATIONS: readonly BlobLocation[] = ['inline', 'disk', 's3'];
 
-/** Moves all blobs that belong there, beside a running service. @throws OperatorError when there is no such place */
+/** Moves all blobs that belong in `to`, while the service runs. @throws OperatorError when that location is not configured */
 function moveBlobs(to: BlobLocation): Promise<Report> {
   return withService((service) =>
     withStores(async () => {
@@ -75,7 +75,7 @@ function moveBlobs(to: BlobLocation): Promise<Report> {
   );
 }
 
-/** How many that would be. @throws OperatorError when there is no such place */
+/** Reports how many blobs would be moved. @throws OperatorError when that location is not configured */
 function previewMove(to: BlobLocation): Promise<Report> {
   return withService(async (service) => {
     expectPlace(service, to);
@@ -87,14 +87,14 @@ function previewMove(to: BlobLocation): Promise<Report> {
 function expectPlace(service: INestApplicationContext, to: BlobLocation): void {
   const { inlineBlobBytes, hasS3 } = service.get(Configuration);
   if (to === 'inline' && inlineBlobBytes === 0)
-    throw new OperatorError('INLINE_BLOB_BYTES is 0: no blob belongs into the database.');
+    throw new OperatorError('INLINE_BLOB_BYTES is 0: no blob belongs in the database.');
   if (to === 's3' && !hasS3) {
     const names = 'S3_ENDPOINT, S3_ACCESS_KEY, S3_SECRET_KEY and S3_BUCKET';
     throw new OperatorError(`There is no S3 store; set ${names}.`);
   }
 }
 
-/** More are counted, and not told one by one. */
+/** Findings beyond this are counted, but not listed. */
 const TOLD = 1000;
 
 interface DoctorOptions extends DryRun {
@@ -103,8 +103,8 @@ interface DoctorOptions extends DryRun {
 }
 
 /**
- * Looks whether the service's promises hold; beside a running one. Fails when something is wrong and was not cured. A
- * dry run looks and cures nothing: each finding says what would.
+ * Checks that the service's guarantees hold; can run next to a running service. Fails when a problem remains unrepaired. A dry
+ * run checks but repairs nothing: each finding says what would repair it.
  */
 function examine({ deep, fix, dryRun }: DoctorOptions): Promise<Report> {
   return withService((service) =>
@@ -128,11 +128,11 @@ function examine({ deep, fix, dryRun }: DoctorOptions): Promise<Report> {
 }
 
 function lineOf({ fault, subject, problem, cure, isFixed }: Finding): string {
-  return `${fault}: ${subject}: ${problem} ${isFixed ? 'Cured.' : cure}`;
+  return `${fault}: ${subject}: ${problem} ${isFixed ? 'Repaired.' : cure}`;
 }
 
 function summaryOf(found: number, fixed: number): string {
-  if (found === 0) return 'All is well';
-  const told = found > TOLD ? `, of which ${TOLD} are told` : '';
-  return `Found ${found}${told}; cured ${fixed}, ${found - fixed} remain`;
+  if (found === 0) return 'No problems found';
+  const told = found > TOLD ? `, of which ${TOLD} are listed` : '';
+  return `Found ${found}${told}; repaired ${fixed}, ${found - fixed} remain`;
 }

@@ -12,31 +12,33 @@ const SOMEBODY = 'mailto:you@example.org';
 export function addOperation(program: Command, run: Run): void {
   program
     .command('kill-switch')
-    .addArgument(new Argument('<mode>', 'what to hold off').choices(MODES))
+    .addArgument(new Argument('<mode>', 'what to reject').choices(MODES))
     .addOption(dryRunOption())
-    .description('hold off writes (read-only) or everything (down) on every instance, or nothing (off)')
+    .description('reject writes (read-only) or everything (down) on every instance, or nothing (off)')
     .action((mode: Mode, { dryRun }: DryRun) =>
       run(() => (dryRun ? previewKillSwitch(mode) : setKillSwitch(mode))),
     );
 
   program
     .command('signing-keys')
-    .description('the keys of the JWTs')
+    .description('the keys that sign JWTs')
     .command('renew')
     .addOption(dryRunOption())
-    .description('make a new key, after AUTH_SECRET has changed')
+    .description('create a new key, after AUTH_SECRET has changed')
     .action(({ dryRun }: DryRun) => run(() => (dryRun ? previewSigningKeys() : renewSigningKeys())));
 
   program
     .command('vapid')
-    .description('the keys of Web Push')
+    .description('the keys for Web Push')
     .command('generate')
-    .option('--subject <address>', 'whom a push service may write to: mailto: or https:', contact, SOMEBODY)
-    .description('make a key pair and print the three variables for .env; a new pair ends all subscriptions')
+    .option('--subject <address>', 'contact for push services: mailto: or https:', contact, SOMEBODY)
+    .description(
+      'generate a key pair and print the three variables for .env; a new pair ends all subscriptions',
+    )
     .action(({ subject }: { subject: string }) => run(() => generateVapid(subject)));
 }
 
-/** A key pair for Web Push, as lines for `.env`. Changes nothing, and needs neither service nor database. */
+/** Generates a key pair for Web Push, as lines for `.env`. Changes nothing, and needs neither the service nor the database. */
 function generateVapid(subject: string): Promise<Report> {
   const { publicKey, privateKey } = generateVapidKeys();
   const variables = {
@@ -50,13 +52,13 @@ function generateVapid(subject: string): Promise<Report> {
   return Promise.resolve({ ...variables, text });
 }
 
-/** After AUTH_SECRET has changed. */
+/** For use after AUTH_SECRET has changed. */
 function renewSigningKeys(): Promise<Report> {
   return withService(async (service) => {
     const removed = await service.get(SigningKeys).count();
     await service.get(SigningKeys).renew();
     const text =
-      'Made a new signing key. JWTs made before are refused; clients get new ones by their session.';
+      'Created a new signing key. Earlier JWTs are refused; clients get new ones with their session.';
     return { removed, text };
   });
 }
@@ -71,8 +73,8 @@ function previewSigningKeys(): Promise<Report> {
 
 const SENTENCES: Record<Mode, string> = {
   off: 'The service works as usual.',
-  'read-only': 'The service is read-only: what writes content, settings or tokens is answered 503.',
-  down: 'The service is down: everything but health is answered 503.',
+  'read-only': 'The service is read-only: requests that write content, settings or tokens get 503.',
+  down: 'The service is down: all requests except health get 503.',
 };
 
 /** Every instance follows within 5 s. */
@@ -81,7 +83,7 @@ async function setKillSwitch(mode: Mode): Promise<Report> {
   return { text: SENTENCES[mode], mode };
 }
 
-/** What it is now, and what it would be. */
+/** Reports the current and the new mode. */
 async function previewKillSwitch(mode: Mode): Promise<Report> {
   const now = await withService((service) =>
     Promise.resolve(service.get(KillSwitch, { strict: false }).mode),

@@ -22,11 +22,11 @@ export function addRetention(program: Command, run: Run): void {
     .command('run')
     .option(
       '--now <time>',
-      'as of this time, ISO 8601, UTC without a zone; the clock and earlier runs do not matter',
+      'as of this time, ISO 8601, UTC if it has no zone, whatever the clock and earlier runs say',
       time,
     )
     .addOption(dryRunOption())
-    .description('thin old versions as the nightly job does; their bytes go 24 hours later')
+    .description('thin old versions as the nightly job does; their bytes are deleted 24 hours later')
     .action(({ now, dryRun }: DryRun & { now?: Date }) =>
       run(() => (dryRun ? previewRetention(now) : runRetention(now))),
     );
@@ -54,8 +54,8 @@ function line({ name, startedAt, endedAt, counts, error }: JobRun): string {
 }
 
 /**
- * Thins old versions. As of `now` where it is given, whatever the clock and earlier runs say; else as the nightly job
- * does. @throws Conflict while nightly jobs run
+ * Thins old versions: as of `now` if given, regardless of the clock and earlier runs; otherwise as the nightly job does.
+ * @throws Conflict while nightly jobs run
  */
 function runRetention(now: Date | undefined): Promise<Report> {
   return withService(async (service) => {
@@ -67,11 +67,11 @@ function runRetention(now: Date | undefined): Promise<Report> {
       return retentionCounts(report);
     });
     const [report] = reports;
-    if (!report) throw new Error('there is no report');
+    if (!report) throw new Error('the retention run returned no report');
     const { asOf, ...counts } = report;
     const text = [
       `As of ${asOf.toISOString()}: ${counts.versions} versions thinned in ${workspaces.length} workspaces`,
-      `${counts.blobs} blobs of ${counts.bytes} bytes will go 24 hours from now; the longest lock took ${counts.longestLockMs} ms`,
+      `${counts.blobs} blobs of ${counts.bytes} bytes will be deleted in 24 hours; the longest lock took ${counts.longestLockMs} ms`,
       ...(counts.failed > 0 ? [`${counts.failed} workspaces could not be thinned; the log says why`] : []),
       ...workspaces.map(({ workspaceId, versions }) => `${workspaceId}  ${versions}`),
     ];
@@ -80,7 +80,7 @@ function runRetention(now: Date | undefined): Promise<Report> {
   });
 }
 
-/** The same without touching anything: how many versions would go. */
+/** Reports how many versions would be removed, without changing anything. */
 function previewRetention(now: Date | undefined): Promise<Report> {
   return withService(async (service) => {
     const workspaces: Pick<ThinnedWorkspace, 'workspaceId' | 'versions'>[] = [];

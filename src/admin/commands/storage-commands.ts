@@ -6,14 +6,14 @@ import { accountOf, withService } from '../with-service.js';
 
 /** `storage set`. */
 export function addStorage(program: Command, run: Run): void {
-  const set = program.command('storage').description('what accounts may store as assets').command('set');
+  const set = program.command('storage').description('asset storage of accounts').command('set');
   set
     .addArgument(emailArgument())
-    .option('--addon <bytes>', 'bytes beyond what the plan gives', bytesUpTo(MAX_ADDON_BYTES))
+    .option('--addon <bytes>', 'bytes in addition to the plan', bytesUpTo(MAX_ADDON_BYTES))
     .addOption(new Option('--locked', 'refuse uploads').conflicts('unlocked'))
     .option('--unlocked', 'accept uploads again')
     .addOption(dryRunOption())
-    .description('set add-on bytes, lock or unlock; what is not given stays')
+    .description('set add-on bytes, lock or unlock; omitted options change nothing')
     .action((address: string, { dryRun, ...options }: DryRun & StorageOptions) => {
       if (Object.keys(options).length === 0)
         set.error('There is nothing to set: give --addon, --locked or --unlocked.');
@@ -21,17 +21,17 @@ export function addStorage(program: Command, run: Run): void {
     });
 }
 
-/** 1 PiB: with it, no sum of bytes comes near what a number can hold. */
+/** 1 PiB: keeps all sums of bytes far below the largest safe integer. */
 const MAX_ADDON_BYTES = 2 ** 50;
 
-/** As the command has them; what is not given stays as it is. */
+/** The command's options; omitted ones leave the setting unchanged. */
 interface StorageOptions {
   readonly addon?: number;
   readonly locked?: true;
   readonly unlocked?: true;
 }
 
-/** Sets what an account may store beyond its plan, locks or unlocks it. @throws NotFound */
+/** Sets an account's storage beyond its plan, and locks or unlocks it. @throws NotFound */
 function setStorage(email: string, options: StorageOptions): Promise<Report> {
   return withService(async (service) => {
     const user = await accountOf(service, email);
@@ -40,7 +40,7 @@ function setStorage(email: string, options: StorageOptions): Promise<Report> {
   });
 }
 
-/** What that would make of it. @throws NotFound */
+/** Reports the result that `setStorage` would have. @throws NotFound */
 function previewStorage(email: string, options: StorageOptions): Promise<Report> {
   return withService(async (service) => {
     const user = await accountOf(service, email);

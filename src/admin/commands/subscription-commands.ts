@@ -34,7 +34,7 @@ export function addSubscriptions(program: Command, run: Run): void {
     .command('expire')
     .addOption(nowOption())
     .addOption(dryRunOption())
-    .description('write down which trials and grants have ended')
+    .description('store ended trials and grants as expired')
     .action(({ now, dryRun }: DryRun & { now?: Date }) =>
       run(() => (dryRun ? previewExpiry(now) : expireSubscriptions(now))),
     );
@@ -44,8 +44,8 @@ export function addSubscriptions(program: Command, run: Run): void {
     .description('payment events')
     .command('send')
     .addArgument(new Argument('<event>', 'type of the event').choices(Object.keys(EVENT_TYPES)))
-    .requiredOption('--user <email>', 'address of the account that it is about', knownEmail)
-    .option('--file <file>', 'JSON of the event, or of the object in it, instead of a made-up one')
+    .requiredOption('--user <email>', 'address of the account', knownEmail)
+    .option('--file <file>', 'JSON of the event, or of the object in it, instead of a generated one')
     .addOption(dryRunOption())
     .description('sign a payment event and post it to the running service')
     .action((type: EventType, { user, file, dryRun }: WebhookOptions) =>
@@ -58,9 +58,9 @@ function addSubscription(subscription: Command, run: Run): void {
     .command('grant')
     .addArgument(emailArgument())
     .addOption(new Option('--status <status>', 'status to set').choices(STATUSES).makeOptionMandatory())
-    .option('--until <time>', 'end of the trial or the paid period, ISO 8601, UTC without a zone', time)
+    .option('--until <time>', 'end of the trial or the paid period, ISO 8601, UTC if it has no zone', time)
     .addOption(dryRunOption())
-    .description('set a subscription by hand')
+    .description('set a subscription manually')
     .action((address: string, { status, until, dryRun }: GrantOptions) =>
       run(() => (dryRun ? previewGrant : grantSubscription)(address, status, until ?? null)),
     );
@@ -68,35 +68,35 @@ function addSubscription(subscription: Command, run: Run): void {
   subscription
     .command('show')
     .addArgument(emailArgument())
-    .description('what it is, whether it is active, and its names at the payment provider')
+    .description('show a subscription, whether it is active, and its ids at the payment provider')
     .action((address: string) => run(() => showSubscription(address)));
 }
 
-/** Writes down which trials and grants have ended by `now`. */
+/** Stores the trials and grants that have ended by `now` as expired. */
 export function expireSubscriptions(now: Date | undefined): Promise<Report> {
   return withService(async (service) => {
     const expired = await service.get(Subscriptions).expire(now ?? (await service.get(TrustedTime).now()));
     return {
       expired,
-      text: `${expired} ${expired === 1 ? 'subscription has' : 'subscriptions have'} run out`,
+      text: `${expired} ${expired === 1 ? 'subscription has' : 'subscriptions have'} expired`,
     };
   });
 }
 
-/** How many that would be. */
+/** Reports how many subscriptions that would be. */
 function previewExpiry(now: Date | undefined): Promise<Report> {
   return withService(async (service) => {
     const expired = await service
       .get(Subscriptions)
       .countExpirable(now ?? (await service.get(TrustedTime).now()));
-    const text = `${expired} ${expired === 1 ? 'subscription' : 'subscriptions'} would be written down as expired`;
+    const text = `${expired} ${expired === 1 ? 'subscription' : 'subscriptions'} would be stored as expired`;
     return { dryRun: true, expired, text };
   });
 }
 
 type Grant = (email: string, status: SubscriptionStatus, until: Date | null) => Promise<Report>;
 
-/** Sets a user's subscription by hand. @throws NotFound, BadRequest */
+/** Sets a user's subscription manually. @throws NotFound, BadRequest */
 const grantSubscription: Grant = (email, status, until) =>
   withService(async (service) => {
     const user = await accountOf(service, email);
@@ -105,7 +105,7 @@ const grantSubscription: Grant = (email, status, until) =>
     return { email: user.email, ...subscription, text };
   });
 
-/** What that would make of it. @throws NotFound, BadRequest */
+/** Reports the result that `grantSubscription` would have. @throws NotFound, BadRequest */
 const previewGrant: Grant = (email, status, until) =>
   withService(async (service) => {
     const user = await accountOf(service, email);
@@ -118,7 +118,7 @@ function inWords({ status }: Subscription, until: Date | null): string {
   return until ? `${status} until ${until.toISOString()}` : status;
 }
 
-/** What a user's subscription is, and under which names the payment provider knows it. @throws NotFound */
+/** A user's subscription, with its ids at the payment provider. @throws NotFound */
 export function showSubscription(email: string): Promise<Report> {
   return withService(async (service) => {
     const user = await accountOf(service, email);

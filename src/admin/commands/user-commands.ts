@@ -25,9 +25,9 @@ function addBeginnings(user: Command, run: Run): void {
   user
     .command('create')
     .argument('<email>', 'address to sign in with', newEmail)
-    .option('--name <name>', 'display name; the part before the @ unless told', personName)
+    .option('--name <name>', 'display name; by default the part before the @', personName)
     .addOption(dryRunOption())
-    .description('create an account; its password is made here and shown once')
+    .description('create an account; its password is generated and shown once')
     .action((address: string, { name, dryRun }: DryRun & { name?: string }) =>
       run(() => (dryRun ? previewUser(address, name) : createUser(address, name))),
     );
@@ -36,7 +36,7 @@ function addBeginnings(user: Command, run: Run): void {
     .command('reset-password')
     .addArgument(emailArgument())
     .addOption(dryRunOption())
-    .description('set a new password, made here and shown once, and end all sessions; access tokens stay')
+    .description('set a new password, generated and shown once, and end all sessions; access tokens stay')
     .action((address: string, { dryRun }: DryRun) =>
       run(() => (dryRun ? previewReset(address) : resetPassword(address))),
     );
@@ -46,7 +46,7 @@ function addLooks(user: Command, run: Run): void {
   user
     .command('list')
     .option('--search <text>', 'only those with this in the address or the name')
-    .option('--after <email>', 'begin behind this address')
+    .option('--after <email>', 'start after this address')
     .option('--limit <number>', 'how many, 9999 at most', rowCount, ACCOUNTS)
     .description('accounts in the order of their addresses')
     .action((options: { search?: string; after?: string; limit: number }) => run(() => listUsers(options)));
@@ -54,7 +54,7 @@ function addLooks(user: Command, run: Run): void {
   user
     .command('show')
     .addArgument(emailArgument())
-    .description('state, subscription, what it holds, and what can act for it')
+    .description('show state, subscription, storage use, sessions, tokens and devices')
     .action((address: string) => run(() => showUser(address)));
 }
 
@@ -63,7 +63,7 @@ function addStates(user: Command, run: Run): void {
     .command('suspend')
     .addArgument(emailArgument())
     .addOption(dryRunOption())
-    .description('refuse sign-in, sessions and tokens on every instance within 5 s; nothing is lost')
+    .description('refuse sign-in, sessions and tokens on every instance within 5 s; no data is lost')
     .action((address: string, { dryRun }: DryRun) =>
       run(() => (dryRun ? previewSuspension(address, true) : suspendUser(address))),
     );
@@ -72,7 +72,7 @@ function addStates(user: Command, run: Run): void {
     .command('resume')
     .addArgument(emailArgument())
     .addOption(dryRunOption())
-    .description('undo a suspension at once')
+    .description('end a suspension at once')
     .action((address: string, { dryRun }: DryRun) =>
       run(() => (dryRun ? previewSuspension(address, false) : resumeUser(address))),
     );
@@ -80,12 +80,12 @@ function addStates(user: Command, run: Run): void {
   const remove = user.command('delete');
   remove
     .addArgument(emailArgument())
-    .option('--yes', 'really; there is no way back')
+    .option('--yes', 'confirm; this cannot be undone')
     .addOption(dryRunOption())
-    .description('delete an account and all that is its own, for good')
+    .description('permanently delete an account and all its data')
     .action((address: string, { yes, dryRun }: DryRun & { yes?: true }) => {
       if (!yes && !dryRun)
-        remove.error('It deletes for good: say so with --yes, or look first with --dry-run.');
+        remove.error('This deletes permanently: confirm with --yes, or preview with --dry-run.');
       return run(() => (dryRun ? previewDeletion(address) : deleteUser(address)));
     });
 }

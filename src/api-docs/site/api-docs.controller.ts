@@ -39,10 +39,10 @@ const POLICY =
 
 const stylesheet = served(STYLESHEET);
 
-/** What the API is, for programs and for people. The same for everybody. */
+/** The API document, for programs and for people. The same for everybody. */
 @Controller()
 @Documented(API_DOCS_DOCS)
-@Public('says what the service does, and nothing about anybody')
+@Public('describes the API; contains no user data')
 export class ApiDocsController {
   constructor(private readonly documents: ApiDocuments) {}
 
@@ -66,7 +66,7 @@ export class ApiDocsController {
   }
 }
 
-/** May be kept by anybody, and is asked for again each time: the next release has another one. */
+/** May be cached by anybody, but must be revalidated each time: the next release has another document. */
 async function send(
   reply: FastifyReply,
   known: string | undefined,

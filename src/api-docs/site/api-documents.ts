@@ -41,13 +41,13 @@ const TAGS = [
   { name: 'Service', description: 'Health, and this document.' },
 ] as const;
 
-/** Bytes to be sent, and what they are known by. */
+/** A body with its ETag. */
 export interface Served {
   readonly body: Buffer;
   readonly etag: string;
 }
 
-/** The API document, and the page made of it. Made when first asked for, and kept. */
+/** The API document, and the page made from it. Both are built on the first request and cached. */
 @Injectable()
 export class ApiDocuments {
   private built: Promise<ApiDocument> | undefined;
@@ -70,7 +70,7 @@ export class ApiDocuments {
     return this.built;
   }
 
-  /** As it stands in docs/openapi.json. */
+  /** The content of docs/openapi.json. */
   async text(): Promise<string> {
     return `${JSON.stringify(await this.document(), null, 2)}\n`;
   }

@@ -10,7 +10,7 @@ interface Listed {
   readonly operation: Operation;
 }
 
-/** The document as a page: complete, without scripts, and asking nobody else for anything. */
+/** The document as a page: complete, without scripts and without requests to other hosts. */
 export const docsPage = (document: ApiDocument): string =>
   `<!doctype html>${renderToString(<DocsPage document={document} />)}\n`;
 

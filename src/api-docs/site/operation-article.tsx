@@ -9,7 +9,7 @@ interface ArticleProps {
   readonly document: ApiDocument;
 }
 
-/** One operation: what it is for, what it takes, what it answers, and a command to try it. */
+/** One operation: its purpose, parameters, body, answers, and a command to try it. */
 export function OperationArticle({ method, path, operation, document }: ArticleProps): VNode {
   const { operationId, summary, description, parameters = [], requestBody } = operation;
   return (
@@ -86,7 +86,7 @@ function Answer({ status, response }: { readonly status: string; readonly respon
   );
 }
 
-/** The common form, which need not be shown each time. */
+/** Errors in the common format, which is not repeated for each answer. */
 const isPlainError = ({ content = {} }: Response): boolean =>
   Object.values(content).every(({ schema }) => schema?.['$ref'] === '#/components/schemas/Error');
 
@@ -107,7 +107,7 @@ function Content({
   );
 }
 
-/** The command that makes a request, with variables of the shell for what a reader has to fill in. */
+/** A curl command for the operation, with shell variables for the values to fill in. */
 function curlOf(
   { method, path, operation }: { method: string; path: string; operation: Operation },
   { components }: ApiDocument,
@@ -141,7 +141,7 @@ function bodyOf(
   return `-d '${JSON.stringify(sample(schema ?? {}, schemas))}'`;
 }
 
-/** Something of the form of a schema: what is optional is left out, a text says what it is. */
+/** A sample value for a schema: optional properties are omitted, and a string is its name. */
 function sample(schema: Schema, schemas: ApiDocument['components']['schemas'], name = '…'): unknown {
   const { $ref, type, items, properties, required } = schema;
   if (typeof $ref === 'string')

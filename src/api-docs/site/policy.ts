@@ -13,7 +13,7 @@ import {
 import type { ControllerClass, Handler, OperationPolicy } from '../index.js';
 import { UUID } from '../index.js';
 
-/** How a request says who it is from. */
+/** How requests authenticate. */
 export const SECURITY_SCHEMES = {
   bearer: {
     type: 'http',
@@ -34,7 +34,7 @@ const reflector = new Reflector();
 
 const NAMING = 'Which workspace. One of the two must name it.';
 
-/** What the guards make of a route's decorators, as a client sees it. */
+/** The effect of a route's decorators on clients, as the guards apply it. */
 export function policyOf(handler: Handler, controller: ControllerClass): OperationPolicy {
   const targets = [handler, controller as unknown as Handler];
   const has = (key: string): boolean => reflector.getAllAndOverride<unknown>(key, targets) !== undefined;
@@ -60,7 +60,7 @@ export function policyOf(handler: Handler, controller: ControllerClass): Operati
   };
 }
 
-/** Any one of the scopes will do. */
+/** Any one of the scopes is enough. */
 function securityOf(access: Access): OperationPolicy['security'] {
   if (access.kind === 'public') return [];
   if (access.kind === 'interactive') return [{ interactive: [] }];
@@ -83,6 +83,6 @@ const defined = (answers: Readonly<Record<number, string | undefined>>): Operati
 
 const isForAll = (scopes: readonly Scope[]): boolean => SCOPES.every((scope) => scopes.includes(scope));
 
-/** What no kill switch reaches. */
+/** Health routes, which the kill switch does not affect. */
 const isHealth = (controller: ControllerClass): boolean =>
   Reflect.getMetadata('path', controller) === 'health';

@@ -1,7 +1,7 @@
 import type { ComponentChild, VNode } from 'preact';
 import type { Schema } from '../index.js';
 
-/** Text with `code` in it. */
+/** Text that contains `code`. */
 export function Marked({ text }: { readonly text: string }): VNode {
   const parts = text.split('`');
   return <>{parts.map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))}</>;
@@ -9,7 +9,7 @@ export function Marked({ text }: { readonly text: string }): VNode {
 
 const INDENT = '  ';
 
-/** A schema as programmers write types; the names in it lead to their own description. */
+/** A schema in the notation of types; named schemas are links to their description. */
 export function SchemaText({ schema }: { readonly schema: Schema }): VNode {
   const isShort = !('properties' in schema) && !('anyOf' in schema);
   return isShort ? (

@@ -1,4 +1,4 @@
-/** Of the page at /docs: light and dark, wide and narrow. */
+/** The stylesheet of the page at /docs: light and dark, wide and narrow. */
 export const STYLESHEET = `:root {
   color-scheme: light dark;
   --ground: #ffffff; --side: #f6f7f9; --text: #1a1e26; --muted: #545c6a; --line: #dfe2e8; --inset: #f6f7f9;

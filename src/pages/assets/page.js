@@ -1,4 +1,4 @@
-// Comfort alone: every page works without it.
+// Optional: every page works without this script.
 for (const time of document.querySelectorAll('time')) {
   const day = time.dataset.today ? {} : { dateStyle: 'medium' };
   time.textContent = new Date(time.dateTime).toLocaleString(undefined, { ...day, timeStyle: 'short' });
@@ -15,10 +15,12 @@ for (const button of document.querySelectorAll('[data-copy]')) {
   });
 }
 
-/** Whether the browser has copied it: what is shown once must not be said to be safe. If not, it stays selected. */
+/**
+ * Whether the text was copied: a text that is shown once must not be reported as copied if it was not. If not, it stays selected.
+ */
 async function copy(field) {
   try {
-    await navigator.clipboard.writeText(field.value); // throws where there is none, as on http
+    await navigator.clipboard.writeText(field.value); // throws where it is unavailable, as over http
     return true;
   } catch {
     field.focus();
