@@ -123,7 +123,7 @@ describe('the doctor', () => {
     return findings.filter(({ fault }) => fault === 'usage drift');
   };
 
-  it('finds counts that are wrong, and counts anew', async () => {
+  it('finds wrong usage counters and corrects them', async () => {
     const workspace = await newWorkspace();
     await workspace.put('YQ', 'one').expect(201);
     await workspace.put('YQ', 'three').expect(200);
@@ -132,8 +132,8 @@ describe('the doctor', () => {
     const finding = {
       fault: 'usage drift',
       subject: `workspace ${workspace.id}`,
-      problem: 'It counts 7 bytes of kept versions and has 8.',
-      cure: 'Run `doctor --fix`: it counts anew.',
+      problem: 'The usage counter is 7 bytes; the kept versions take 8 bytes.',
+      cure: 'Run `doctor --fix` to correct the counter.',
     };
     expect(await examine(false)).toEqual([{ ...finding, isFixed: false }]);
     expect(await examine(true)).toEqual([{ ...finding, isFixed: true }]);
