@@ -9,7 +9,7 @@ const WINDOW_MS = 24 * 60 * 60_000;
 const FORGET_EVERY_MS = 10 * 60_000;
 const BATCH = 1000;
 
-/** A key that was first used then, or before, is as good as never used. */
+/** A key first used at or before this time counts as unused. */
 export function oldestValidKey(now: Date): Date {
   return new Date(now.getTime() - WINDOW_MS);
 }
@@ -36,8 +36,8 @@ export class IdempotencyKeys {
   }
 
   /**
-   * In bounded batches; may run on several instances at once. Returns how many went.
-   * @param signal once aborted, it ends with the batch under way
+   * Works in bounded batches; may run on several instances at once. Returns the number of keys removed.
+   * @param signal once aborted, the run ends after the current batch
    */
   forgetExpiredKeys(now: Date, signal?: AbortSignal): Promise<number> {
     const values = [oldestValidKey(now), BATCH];
