@@ -131,10 +131,10 @@ async function answers(url, child) {
   child.once('error', (error) => (failure = error));
   for (const deadline = Date.now() + 60_000; Date.now() < deadline;) {
     if (failure ?? (child.exitCode !== null || child.signalCode !== null))
-      throw failure ?? new Error(`${child.spawnargs.join(' ')} has ended`);
+      throw failure ?? new Error(`${child.spawnargs.join(' ')} has exited`);
     const answer = await fetch(url).catch(() => undefined);
     if (answer?.ok) return;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  throw new Error(`${url} does not answer`);
+  throw new Error(`${url} does not respond`);
 }

@@ -136,7 +136,7 @@ async function photographDemo(browser, directory) {
   let output = '';
   demo.stdout.on('data', (chunk) => (output += chunk));
   const [status] = await once(demo, 'exit');
-  if (status !== 0) throw new Error(`the demo ended with ${status}: ${output}`);
+  if (status !== 0) throw new Error(`the demo exited with ${status}: ${output}`);
   const lines = output.replaceAll(notes, '~/notes').trim().split('\n');
   const page = await browser.newPage({ viewport: { width: 1180, height: 100 } });
   await page.setContent(TERMINAL);

@@ -61,7 +61,7 @@ async function addressOf(child: ChildProcess): Promise<string> {
     child.stderr?.on('data', read);
     child.once('error', reject);
     child.once('exit', (code) => reject(new Error(`the process exited with ${code ?? 'a signal'}`)));
-    setTimeout(() => reject(new Error('it did not report its address')), START_TIMEOUT_MS).unref();
+    setTimeout(() => reject(new Error('the process did not report its address')), START_TIMEOUT_MS).unref();
   });
   return address.catch((cause: unknown) => {
     child.kill('SIGKILL');

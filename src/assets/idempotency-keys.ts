@@ -30,7 +30,7 @@ export class IdempotencyKeys {
 
   @Interval(FORGET_EVERY_MS)
   async forgetNow(): Promise<void> {
-    await this.log.bestEffort('forget idempotency keys', async () =>
+    await this.log.bestEffort('remove expired idempotency keys', async () =>
       this.forgetExpiredKeys(await this.time.now()),
     );
   }

@@ -50,7 +50,7 @@ function lastBoundary(bytes: Buffer): number {
   return bytes.length;
 }
 
-/** The most memory that one slow client may hold. Inline blobs are smaller than this too. */
+/** The most memory that one slow client may hold. Inline blobs are small too. */
 const HELD_BYTES = 64 * 1024 + ENVELOPE_OVERHEAD;
 
 const NO_TEXT = 'the file is not a text';

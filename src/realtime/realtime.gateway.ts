@@ -47,7 +47,7 @@ export class RealtimeGateway implements OnGatewayConnection {
     socket.once('error', () => connection.cutSoon()); // ws has closed it with a protocol close code
     socket.once('close', () => {
       this.connections.remove(connection);
-      void this.log.bestEffort('take a socket out of its room', () => this.rooms.leave(connection));
+      void this.log.bestEffort('remove a socket from its room', () => this.rooms.leave(connection));
     });
   }
 
@@ -102,7 +102,7 @@ export class RealtimeGateway implements OnGatewayConnection {
         connection.close(CloseCode.workspaceNotFound);
         return;
       }
-      this.log.warn({ err }, 'could not let a socket into its room');
+      this.log.warn({ err }, 'could not add a socket to its room');
       connection.sendError('unavailable', 'the service is temporarily unavailable');
       connection.close(CloseCode.tryAgainLater);
     }

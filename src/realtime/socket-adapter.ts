@@ -95,7 +95,7 @@ export class SocketAdapter extends WsAdapter {
       this.requireOpen(request);
       const admission = await this.authorizer.admit(request, query, workspaceId);
       if (socket.destroyed) return;
-      this.requireOpen(request); // a switch-off meanwhile has closed the existing sockets, but not this one
+      this.requireOpen(request); // if the kill switch closed the API meanwhile, it closed only the sockets that existed then
       this.authorizer.requireRoom(admission);
       server.handleUpgrade(request, socket, head, (client) => {
         this.note(request, requestId, 101);
