@@ -4,7 +4,7 @@ import { Account } from './servers/account.js';
 import { type BareServer, startBareServer } from './servers/bare.js';
 import { type Service, startService } from './servers/service.js';
 
-/** What a run has started, each thing when it is first asked for, and all of it ended at last. */
+/** The resources of a run: each is started on first use, and all are stopped at the end. */
 export class Bench {
   private readonly stops: (() => Promise<unknown>)[] = [];
   private readonly made = new Map<string, Promise<unknown>>();
@@ -15,7 +15,7 @@ export class Bench {
     readonly isLong: boolean,
   ) {}
 
-  /** An empty directory that goes with the run. */
+  /** An empty directory that is removed after the run. */
   async place(name: string): Promise<string> {
     const path = join(this.directory, name);
     await mkdir(path, { recursive: true });
@@ -30,7 +30,7 @@ export class Bench {
     return this.once('account', async () => Account.signUp((await this.service()).url));
   }
 
-  /** The bare server that keeps each body in a file. */
+  /** The bare server that stores each body in a file. */
   bareWithFiles(): Promise<BareServer> {
     return this.once('bare_files', async () =>
       this.ending(
@@ -39,32 +39,32 @@ export class Bench {
     );
   }
 
-  /** The bare server that keeps no body at all. */
+  /** The bare server that stores no bodies. */
   bareWithoutBlobs(): Promise<BareServer> {
     return this.once('bare_rows', async () =>
       this.ending(await startBareServer(await this.service(), 'bare_rows')),
     );
   }
 
-  /** The same, but each request's token is checked. */
+  /** The same, with the token of each request verified. */
   bareWithTokens(): Promise<BareServer> {
     return this.once('bare_tokens', async () =>
       this.ending(await startBareServer(await this.service(), 'bare_tokens', { checksTokens: true })),
     );
   }
 
-  /** One that shares nothing with this one. */
+  /** A separate bench that shares nothing with this one. */
   fresh(name: string): Bench {
     return this.ending(new Bench(join(this.directory, name), this.isLong));
   }
 
-  /** Stops it at the end of the run. */
+  /** Stops a resource at the end of the run. */
   ending<T extends { stop(): Promise<unknown> }>(started: T): T {
     this.stops.push(() => started.stop());
     return started;
   }
 
-  /** Last in, first out: nothing loses what it rests on. */
+  /** Stops in reverse order of starting, so that nothing loses a dependency. */
   async stop(): Promise<void> {
     for (const stop of this.stops.splice(0).reverse()) await stop();
   }

@@ -10,7 +10,7 @@ import { reads } from './cases/reads.js';
 import { restart } from './cases/restart.js';
 import { retention } from './cases/retention.js';
 
-/** In the order in which they are measured. */
+/** In the order of measurement. */
 export const cases: readonly Case[] = [
   put,
   notes,

@@ -2,13 +2,13 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** Below those that systems give away. */
+/** Below the ephemeral range of common systems. */
 const [FIRST, LAST] = [10_000, 32_000];
 const ATTEMPTS = 50;
 
 /**
- * A port on which nobody listens just now, and which no outgoing connection and no server on port 0 is given: neither
- * before the server has it nor while it restarts.
+ * A port without a listener, outside the range for outgoing connections and for servers on port 0: the system assigns
+ * it to no one else, neither before the server binds it nor during a restart.
  */
 export async function freePort(): Promise<number> {
   for (let attempt = 1; ; attempt++) {

@@ -1,13 +1,19 @@
-/** Whatever runs SQL: a client, a pool, the tests' database. */
+/** Anything that runs SQL: a client, a pool, the tests' database. */
 export type RunSql = (sql: string, values: unknown[]) => Promise<unknown>;
 
 export interface LogSize {
   readonly files: number;
-  /** Twice `files` or another multiple: each file is written in turn, and a tenth of them is deleted in the last one. */
+  /**
+   * A multiple of `files`, at least 2: each file is written in turn, and a tenth of them is deleted in the last
+   * round.
+   */
   readonly changes: number;
 }
 
-/** Writes a log into an empty workspace as if uploads had made it: every version with its change row, all of one empty blob. */
+/**
+ * Writes a log into an empty workspace as if uploads had created it: each version has its change row, and all share
+ * one empty blob.
+ */
 export async function insertLargeLog(run: RunSql, workspaceId: string, size: LogSize): Promise<void> {
   const { files, changes } = size;
   await run(BLOB, [workspaceId]);
@@ -17,7 +23,7 @@ export async function insertLargeLog(run: RunSql, workspaceId: string, size: Log
   await run(HEAD, [workspaceId]);
 }
 
-/** In the order in which they were made, as the service's ids are (UUIDv7): rows that were made together lie together. */
+/** Ids in creation order, like the service's UUIDv7 ids: rows created together are stored together. */
 const idInOrder = (place: string): string =>
   `(lpad(to_hex(1760000000000 + ${place}), 12, '0') || '7' || substr(md5(random()::text), 1, 3) || '8' || substr(md5(random()::text), 1, 15))::uuid`;
 

@@ -8,8 +8,8 @@ import type { Result } from './measure/beside.js';
 import { table } from './measure/report.js';
 
 /**
- * Measures the service beside its limits, in turns in one run: machines are noisy, ratios are not. Prints one JSON line
- * per measurement, and a table at the end.
+ * Measures the service against its theoretical limits, alternating within one run: absolute numbers vary with the
+ * machine, ratios do not. Prints one JSON line per measurement, and a table at the end.
  *
  *     npm run bench [-- --long] [case…]     npm run bench -- --list
  */

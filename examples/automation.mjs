@@ -1,4 +1,4 @@
-// Adds a line to today's journal, whoever else writes to it meanwhile, and prints what the vault has about a word:
+// Appends a line to today's journal, even while others write to it, and prints the search results for a word:
 //   SYNC_URL=… TOKEN=pat_… WORKSPACE=… PASSWORD=… node examples/automation.mjs 'Bought apples' apple
 const { SYNC_URL, TOKEN, WORKSPACE, PASSWORD } = process.env;
 const [line, word] = process.argv.slice(2);
@@ -17,12 +17,12 @@ try {
   for (let isWritten = false; !isWritten;) {
     const note = await call('GET', `/notes/${path}`, undefined, [404]);
     const content = `${note.content ?? ''}- ${line}\n`;
-    headers['if-match'] = `"${note.contentHash}"`; // 404, 409 and 412: somebody was faster, so look again
+    headers['if-match'] = `"${note.contentHash}"`; // 404, 409 and 412: another client was faster, so read again
     const [method, at] = note.ok ? ['PUT', `/notes/${path}`] : ['POST', '/notes'];
     isWritten = (await call(method, at, { path, content }, [404, 409, 412])).ok;
   }
   const { results } = await call('GET', `/search?q=${encodeURIComponent(word)}`);
   for (const { path, snippet } of results) console.log(`${path}: ${snippet}`);
 } finally {
-  await call('DELETE', '/key-sessions/current'); // the service forgets the keys and the search index
+  await call('DELETE', '/key-sessions/current'); // the service discards the keys and the search index
 }

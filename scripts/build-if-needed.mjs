@@ -1,4 +1,4 @@
-// Builds what is older than what it is made of. In an image without the sources there is nothing to build.
+// Builds outputs that are older than their sources. In an image without sources there is nothing to build.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -14,7 +14,7 @@ const sources = ['src', 'examples', 'bench', 'package-lock.json', 'tsconfig.json
 const bundled = 'dist/service/.complete';
 const installed = 'node_modules/.package-lock.json'; // npm writes it last
 
-const isCompiled = isNewest(compiled, sources) && existsSync(join(root, 'dist/src/main.js')); // none when types are wrong
+const isCompiled = isNewest(compiled, sources) && existsSync(join(root, 'dist/src/main.js')); // absent if types fail
 const isBundled = isCompiled && isNewest(bundled, [compiled, 'scripts/bundle.mjs', 'README.md', installed]);
 const isImage = !existsSync(join(root, 'src'));
 const canBuild = tools.every((tool) => existsSync(join(root, tool)));
@@ -26,10 +26,10 @@ if (canBuild && !isImage && !isBundled) {
   run('scripts/bundle.mjs');
 }
 
-/** NODE_ENV=production leaves out of an installation what is for development alone. A build that was made before will do. */
+/** NODE_ENV=production omits development dependencies. An existing build is sufficient then. */
 function refuse() {
   console.error(
-    'The service is not built, and what builds it is not installed: run `npm ci --include=dev`, then start again.',
+    'The service is not built, and its build tools are not installed: run `npm ci --include=dev`, then start again.',
   );
   process.exit(1);
 }
@@ -46,7 +46,7 @@ function newest(name) {
   return Math.max(stats.mtimeMs, ...readdirSync(path).map((entry) => newest(join(name, entry))));
 }
 
-/** Ends this process when it fails. */
+/** Exits this process when the script fails. */
 function run(script, ...args) {
   const { status } = spawnSync(process.execPath, [join(root, script), ...args], {
     cwd: root,

@@ -1,5 +1,5 @@
-// Makes dist/service of what the compiler has written: the service and its administration as few files, with their
-// libraries. A process loads these in less than half the time: docs/adr/0026-run-the-service-from-a-bundle.md.
+// Builds dist/service from the compiler's output: the service and its admin command in a few files, with their
+// libraries. These load in less than half the time: docs/adr/0026-run-the-service-from-a-bundle.md.
 import { cp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { rolldown } from 'rolldown';
@@ -7,10 +7,13 @@ import { rolldown } from 'rolldown';
 const dist = join(import.meta.dirname, '..', 'dist');
 const target = join(dist, 'service');
 
-/** Others require the first two at run time: in a bundle there would be two of each. The third reads its package.json. */
+/**
+ * Other packages require the first two at run time: bundling them would load them twice. The third reads its
+ * package.json.
+ */
 const LOADED_AS_THEY_ARE = ['pg', 'typeorm', 'ioredis'];
 
-/** Nest asks for them in case they are installed. */
+/** Nest tries to load these if they are installed. */
 const NOT_USED = [
   '@fastify/multipart',
   '@fastify/static',
@@ -27,12 +30,12 @@ const bundle = await rolldown({
   platform: 'node',
   external: (id) => external.some((name) => id === name || id.startsWith(`${name}/`)),
   onLog: (level, { message }) => {
-    if (level === 'warn') throw new Error(message); // such as for an import that leads nowhere
+    if (level === 'warn') throw new Error(message); // such as for an unresolved import
   },
 });
 await rm(target, { recursive: true, force: true });
-// V8 keeps the text of each file, with two bytes for every character as soon as one is beyond Latin-1.
+// V8 keeps the source of each file, with two bytes per character as soon as one is beyond Latin-1.
 await bundle.write({ dir: target, keepNames: true, sourcemap: true, charset: 'ascii', comments: false });
 await cp(join(dist, 'src/pages/assets'), join(target, 'assets'), { recursive: true });
 await cp(join(dist, '../README.md'), join(target, 'assets/readme.md'));
-await writeFile(join(target, '.complete'), ''); // last: what has been cut off is made anew
+await writeFile(join(target, '.complete'), ''); // written last: an interrupted build is repeated

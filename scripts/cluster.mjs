@@ -1,10 +1,10 @@
-// Several instances behind nginx, on one PostgreSQL and one S3 server, as in production: to try out, and for tests.
+// Runs several instances behind nginx, on one PostgreSQL and one S3 server, as in production: for trying out and tests.
 //
-//   npm run cluster -- [INSTANCES]     two unless told
+//   npm run cluster -- [INSTANCES]     default: two
 //
-// Needs scripts/test-servers.sh once. Prints one line of JSON: { url, instances: [{ url, pid }], env }; env is for the admin
-// command and further instances. Ends with all it has started on SIGINT, SIGTERM or the end of its standard input; its
-// data goes with it. The environment is passed on; DATABASE_URL, when set, is the database.
+// Run scripts/test-servers.sh once before. Prints one line of JSON: { url, instances: [{ url, pid }], env }; env is for
+// the admin command and further instances. Stops everything that it has started on SIGINT, SIGTERM or the end of its
+// standard input, and deletes its data. The environment is passed on; DATABASE_URL, when set, is the database.
 import './build-if-needed.mjs';
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -21,11 +21,11 @@ import { testServers } from './unpacked-servers.mjs';
 const ROOT = join(import.meta.dirname, '..');
 const INSTANCES = Number(process.argv[2] ?? 2);
 
-/** What to end, last started first. */
+/** What to stop, most recently started first. */
 const started = [];
 let ending;
 
-/** @param status of this process. What is started meanwhile is ended by whoever started it. */
+/** @param status of this process. Anything started during the shutdown is stopped by its starter. */
 function end(status) {
   ending ??= (async () => {
     for (const stop of started.reverse()) await stop();
@@ -45,7 +45,7 @@ try {
 }
 
 async function startCluster() {
-  const home = await mkdtemp(join(tmpdir(), 'sync-c-')); // short: there are sockets in it
+  const home = await mkdtemp(join(tmpdir(), 'sync-c-')); // short, because it contains sockets
   started.push(() => rm(home, { recursive: true, force: true }));
   const [DATABASE_URL, s3] = await Promise.all([
     process.env.DATABASE_URL ?? startDatabase(join(home, 'database')),
@@ -65,7 +65,7 @@ async function startCluster() {
     DATA_DIR: join(home, 'data'),
   };
   await mkdir(env.DATA_DIR);
-  // At once, on an empty database: they agree among themselves who makes what.
+  // Concurrently, on an empty database: the instances coordinate the setup themselves.
   const pids = await Promise.all(ports.map((port) => startInstance({ ...env, PORT: String(port) })));
   await startProxy(join(home, 'nginx'), first, ports);
   const instances = ports.map((port, index) => ({ url: `http://127.0.0.1:${port}`, pid: pids[index] }));
@@ -125,16 +125,16 @@ async function stopProcess(child, signal) {
   await once(child, 'exit');
 }
 
-/** Waits until it answers 200. @throws when the process ends before, or after a minute */
+/** Waits until the URL answers 200. @throws when the process ends first, or after a minute */
 async function answers(url, child) {
   let failure;
   child.once('error', (error) => (failure = error));
   for (const deadline = Date.now() + 60_000; Date.now() < deadline;) {
     if (failure ?? (child.exitCode !== null || child.signalCode !== null))
-      throw failure ?? new Error(`${child.spawnargs.join(' ')} has ended`);
+      throw failure ?? new Error(`${child.spawnargs.join(' ')} has exited`);
     const answer = await fetch(url).catch(() => undefined);
     if (answer?.ok) return;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  throw new Error(`${url} does not answer`);
+  throw new Error(`${url} does not respond`);
 }

@@ -1,5 +1,6 @@
-// `npm run crash -- [--rounds N] [--seed N] [--stop-seconds N]`: the crash test (test/invariants/crash.spec.ts) for as
-// long as one likes. Prints a line per round, and in the end what was acknowledged, lost sight of and found again.
+// `npm run crash -- [--rounds N] [--seed N] [--stop-seconds N]`: runs the crash test (test/invariants/crash.spec.ts)
+// for any number of rounds. Prints one line per round, and finally what was acknowledged, lost track of and found
+// again.
 import { spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -17,7 +18,7 @@ function settings() {
   try {
     const { values } = parseArgs({ options: OPTIONS });
     for (const [name, value] of Object.entries(values))
-      if (!/^\d+$/.test(value)) throw new Error(`--${name} is a whole number`);
+      if (!/^\d+$/.test(value)) throw new Error(`--${name} must be a whole number`);
     return values;
   } catch (error) {
     console.error(`${error.message}\nnpm run crash -- [--rounds N] [--seed N] [--stop-seconds N]`);

@@ -1,6 +1,6 @@
-// The embedded PostgreSQL of the service, as it was built last, for scripts and tests that want a server of their own.
+// The service's embedded PostgreSQL from the latest build, for scripts and tests that need their own server.
 
-/** Starts it on a directory that exists. @returns its `target`, for a client, and how to `stop` it */
+/** Starts PostgreSQL on an existing directory. @returns its `target`, for a client, and `stop` */
 export async function startEmbeddedDatabase(dataDir, onFatal = rethrow) {
   const { lockDataDirectory, startEmbeddedPostgres } =
     await import('../dist/src/platform/database/embedded/index.js');

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 
-/** The first of `count` free ports in a row, below those that the system gives to clients. */
+/** The first of `count` consecutive free ports, below the system's ephemeral range. */
 export async function freePorts(count) {
   for (;;) {
     const first = 20_000 + count * Math.floor((Math.random() * 10_000) / count);

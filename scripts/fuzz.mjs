@@ -1,7 +1,7 @@
-// Sends the service requests that nobody should send: `npm run fuzz -- --requests 100000 --seed 7`.
+// Sends the service malformed and unexpected requests: `npm run fuzz -- --requests 100000 --seed 7`.
 //
-// What is sent depends on the seed alone; without one it is a new one, and is printed. Prints how often each operation
-// has answered what, and for every answer that is not as it must be a line for a shell. Ends with 1 when there is one.
+// The requests depend only on the seed, which is random by default and printed. Prints how often each operation gave
+// each answer, and a shell command for every answer that violates the contract. Exits with 1 if there is one.
 import './build-if-needed.mjs';
 import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
@@ -17,7 +17,7 @@ const { values } = parseArgs({
 const seed = Number(values.seed ?? randomInt(1_000_000));
 const requests = Number(values.requests);
 if (!Number.isSafeInteger(seed) || !Number.isSafeInteger(requests) || requests < 1) {
-  console.error('--requests and --seed are whole numbers');
+  console.error('--requests and --seed must be whole numbers');
   process.exit(2);
 }
 

@@ -1,4 +1,4 @@
-// What `npm start` tells the engine of memory and garbage, for whoever starts the service in another way.
+// The memory and garbage collection flags of `npm start`, for other ways to start the service.
 import { readFileSync } from 'node:fs';
 
 const { scripts } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));

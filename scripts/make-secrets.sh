@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Makes the secrets of docker-compose.yml, once: files that exist stay as they are.
+# Generates the secrets of docker-compose.yml once: existing files are kept.
 #
-#   scripts/make-secrets.sh [DIRECTORY]     ./secrets unless told
+#   scripts/make-secrets.sh [DIRECTORY]     default: ./secrets
 #
-# Containers read the files as another user, so they are readable, in a directory that is only yours.
+# Containers read the files as another user, so the files are world-readable, in a directory that only you can enter.
 set -euo pipefail
 
 directory=${1:-secrets}
@@ -17,7 +17,7 @@ keep() { # NAME TEXT
   (umask 077 && printf '%s' "$2" >"$directory/$1.draft")
   chmod 644 "$directory/$1.draft"
   mv "$directory/$1.draft" "$directory/$1"
-  echo "made $directory/$1"
+  echo "created $directory/$1"
 }
 kept() { cat "$directory/$1"; }
 

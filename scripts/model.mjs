@@ -1,5 +1,6 @@
-// Runs the model test for as long as it is told: `npm run model -- --runs 20000 --seed 7`, after a build. Exits with 1 when the
-// service has answered otherwise than the model; the shortest sequence that was found is told, and how to run it again.
+// Runs the model test for a given number of runs: `npm run model -- --runs 20000 --seed 7`, after a build. Exits with
+// 1 when the service's answer differs from the model's, and prints the shortest failing sequence and how to replay
+// it.
 import { spawn } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,10 +11,10 @@ const { values } = parseArgs({
   options: {
     runs: { type: 'string', default: '20000' },
     seed: { type: 'string', default: String(Math.trunc(Math.random() * 2 ** 30)) },
-    // Of a sequence that failed, as they were told: it alone is run.
+    // The path printed for a failing sequence: only that sequence is run.
     path: { type: 'string' },
     'replay-path': { type: 'string' },
-    lanes: { type: 'string', default: '2' }, // sequences at once
+    lanes: { type: 'string', default: '2' }, // concurrent sequences
   },
 });
 for (const name of ['runs', 'seed', 'lanes']) {

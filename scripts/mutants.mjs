@@ -1,9 +1,10 @@
-// Plants faults, one after the other, and sees that the tests which should notice do: `npm run mutants [-- NAME …]`.
-// `npm run mutants -- --list` prints the table of the faults, in Markdown, and plants none.
+// Plants faults one by one and checks that the corresponding tests fail: `npm run mutants [-- NAME …]`.
+// `npm run mutants -- --list` prints the table of faults in Markdown and plants none.
 //
-// Each is planted in a copy of the tree, runs the specs that its row in test/mutants names, and is taken out again. It
-// is caught when a test fails, and by what it does: a fault that does not compile or start proves nothing. Prints a
-// table and ends with 1 when one survives. `--sound` plants nothing and expects the same specs to pass.
+// Each fault is planted in a copy of the tree; the specs listed in its entry in test/mutants run, and the fault is
+// removed again. It counts as caught when a test fails because of its behavior: a fault that does not compile or
+// start proves nothing. Prints a table and exits with 1 when a fault survives. `--sound` plants nothing and expects
+// the same specs to pass.
 import { spawn } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -16,7 +17,7 @@ const ROOT = join(import.meta.dirname, '..');
 const NOT_COPIED = new Set(['node_modules', '.git', 'data', 'coverage']);
 const LONGEST_MS = 5 * 60_000;
 
-/** What a fault looks like that cannot run, so that any test would have failed. */
+/** Output of a fault that cannot run, which would fail any test. */
 const UNFIT =
   /SyntaxError|ReferenceError|Cannot find module|OperatorError|Nest can't resolve|got 500 "Internal Server Error"/;
 
@@ -25,7 +26,7 @@ const asked = process.argv.slice(2).filter((argument) => !OPTIONS.includes(argum
 const isSound = process.argv.includes('--sound');
 const chosen = asked.length === 0 ? MUTANTS : MUTANTS.filter(({ name }) => asked.includes(name));
 if (chosen.length < asked.length) {
-  console.error(`There are: ${MUTANTS.map(({ name }) => name).join(', ')}`);
+  console.error(`Known names: ${MUTANTS.map(({ name }) => name).join(', ')}`);
   process.exit(2);
 }
 if (process.argv.includes('--list')) {
@@ -37,7 +38,7 @@ await import('./build-if-needed.mjs');
 const home = await mkdtemp(join(tmpdir(), 'mutants-'));
 const copy = join(home, 'tree');
 const started = [];
-/** The files in which a fault is, as they were. */
+/** The original contents of the files that contain a fault. */
 const sound = new Map();
 let isStopped = false;
 for (const signal of ['SIGINT', 'SIGTERM'])
@@ -79,12 +80,12 @@ async function copyTree() {
     filter: (source) => !NOT_COPIED.has(source.slice(ROOT.length + 1)),
   });
   await symlink(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
-  // Without a bundle, so that a fault is in one file of the build.
+  // Without a bundle, so that a fault affects a single file of the build.
   await writeFile(join(copy, 'dist/service/main.js'), "import '../src/main.js';\n");
   await writeFile(join(copy, 'dist/service/admin.js'), "import '../src/admin/main.js';\n");
 }
 
-/** One for all runs: it takes longer to start than most of these tests. */
+/** One server for all runs: starting it takes longer than most of these tests. */
 async function startDatabase() {
   const { runningServerUrl } = await import('../dist/src/platform/database/index.js');
   const dataDir = join(home, 'database');
@@ -119,18 +120,18 @@ function verdict({ faultIs500 = false }, failures) {
   return { isCaught: true, by: `${first.spec}: ${first.name}` };
 }
 
-/** In the sources, which the tests read, and in what was built of them, which other processes run here. */
+/** Edits the sources, which the tests read, and their build output, which other processes run. */
 async function plant(mutant) {
   for (const edit of editsOf(mutant)) {
     const path = join(copy, edit.file);
     const text = edited(await readFile(path, 'utf8'), edit);
-    const { code } = transpiled(edit.file, text); // throws for what is no TypeScript
+    const { code } = transpiled(edit.file, text); // throws on invalid TypeScript
     await write(path, text);
     await write(builtOf(edit.file), code);
   }
 }
 
-/** Remembers what was there. */
+/** Remembers the original content. */
 async function write(path, text) {
   if (!sound.has(path)) sound.set(path, await readFile(path, 'utf8'));
   await writeFile(path, text);
@@ -145,7 +146,7 @@ function builtOf(file) {
   return join(copy, 'dist', file.replace(/\.tsx?$/, '.js'));
 }
 
-/** Of the first spec that has any. */
+/** The failures of the first spec that has any. */
 async function failuresIn({ tests }) {
   for (const [spec, pattern] of tests) {
     const failures = await failuresOf(spec, pattern);
@@ -166,7 +167,7 @@ async function failuresOf(spec, pattern) {
     ...(pattern ? ['-t', pattern] : []),
   ]);
   const text = await readFile(report, 'utf8').catch(() => {
-    throw new Error(`${spec} has not ended within ${LONGEST_MS / 1000} s`);
+    throw new Error(`${spec} did not finish within ${LONGEST_MS / 1000} s`);
   });
   const { testResults, numTotalTests, numPendingTests } = JSON.parse(text);
   if (numTotalTests === numPendingTests) throw new Error(`${spec} ran no test: ${testResults[0]?.message}`);
@@ -185,7 +186,7 @@ async function run(args) {
   const jest = join(copy, 'node_modules', 'jest', 'bin', 'jest.js');
   const child = spawn(process.execPath, [jest, ...args], {
     cwd: copy,
-    detached: true, // a group of its own, to be ended with all it has started
+    detached: true, // a process group of its own, to be killed with its children
     env: { ...process.env, TEST_DATABASE_URL: database.url, GIVE_UP_AFTER_MS: '10000' },
     stdio: process.env.VERBOSE ? 'inherit' : 'ignore',
   });
@@ -200,6 +201,6 @@ function endGroup({ pid }) {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // it has ended by itself
+    // it has already ended
   }
 }

@@ -1,4 +1,5 @@
-// Writes docs/openapi.json, what a running service answers at /openapi.json: `npm run openapi`, after a build.
+// Writes docs/openapi.json, the document that a running service serves at /openapi.json: `npm run openapi`, after a
+// build.
 import { writeFile } from 'node:fs/promises';
 import 'reflect-metadata';
 

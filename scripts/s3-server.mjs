@@ -10,14 +10,18 @@ const SCRIPT = join(import.meta.dirname, 's3-server.sh');
 const PORTS = 10;
 const ATTEMPTS = 3;
 
-/** @param home a directory with a short path, where the server makes one of its own. It ends with its standard input. */
+/**
+ * @param home a directory with a short path, in which the server creates its own. It exits when its standard input
+ * ends.
+ */
 export async function startS3Server(home) {
-  if (!testServers.isInstalled) throw new Error('it is not installed: run scripts/test-servers.sh');
+  if (!testServers.isInstalled)
+    throw new Error('the S3 server is not installed: run scripts/test-servers.sh');
   for (let attempt = 1; ; attempt++) {
     try {
       return await startOnce(home);
     } catch (error) {
-      if (attempt === ATTEMPTS) throw error; // else another program may have taken a port
+      if (attempt === ATTEMPTS) throw error; // retry: another program may have taken a port
     }
   }
 }
@@ -34,7 +38,7 @@ async function startOnce(home) {
   child.stdin.on('error', () => undefined);
   const ended = once(child, 'exit');
   const [first] = await Promise.race([once(child.stdout, 'data'), ended]);
-  if (String(first).trim() !== 'ready') throw new Error(`it did not start: ${errors}`);
+  if (String(first).trim() !== 'ready') throw new Error(`the S3 server did not start: ${errors}`);
   const stop = async () => {
     child.stdin.end();
     await ended;

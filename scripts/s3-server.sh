@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# An S3 server for tests: Ceph's gateway over one monitor and one store in memory, on the loopback, gone when it ends.
-# scripts/test-servers.sh has unpacked the programs; PATH and LD_LIBRARY_PATH lead to them.
+# An S3 server for tests: Ceph's gateway with one monitor and one in-memory store, on the loopback interface; its data is
+# lost when it exits. scripts/test-servers.sh has unpacked the programs; PATH and LD_LIBRARY_PATH point to them.
 #
 #   scripts/s3-server.sh DIRECTORY PORT ACCESS_KEY SECRET_KEY
 #
-# DIRECTORY is empty, and its path short (there are sockets in it). Takes PORT (S3) and the nine ports above it. Says
-# "ready" when the gateway answers. Reads commands: "kill" ends the gateway as a crash would ("killed"), "start" brings
-# it back ("ready"). Ends, with all it has started, when its standard input does.
+# DIRECTORY must be empty and its path short, because it contains sockets. Uses PORT (S3) and the nine ports above it.
+# Prints "ready" when the gateway responds. Reads commands: "kill" kills the gateway like a crash ("killed"), "start"
+# restarts it ("ready"). Exits, with everything that it has started, when its standard input ends.
 set -euo pipefail
 
 dir=$1 port=$2 access_key=$3 secret_key=$4
@@ -25,7 +25,7 @@ run() { # NAME COMMAND...
   pids[$name]=$!
 }
 
-wait_for() { # NAME COMMAND...: until the command succeeds; fails when the program has ended, or after a minute
+wait_for() { # NAME COMMAND...: waits until the command succeeds; fails when the program exits, or after a minute
   local name=$1
   shift
   for _ in $(seq 600); do
@@ -113,7 +113,7 @@ start_gateway() {
   echo ready
 }
 
-# A gateway that was killed is still expected to answer for half a minute, and every new bucket waits for that.
+# For half a minute, Ceph still waits for answers of a killed gateway, which delays every new bucket.
 forget_gateway() {
   local watcher
   for watcher in $(rados -p default.rgw.control listwatchers notify.0 | sed -n 's/^watcher=\([^ ]*\) .*/\1/p'); do

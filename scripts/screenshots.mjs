@@ -1,5 +1,5 @@
-// Takes docs/screenshots: starts the service on an empty directory, walks through the pages in Chromium, and photographs
-// them. `npm run screenshots`; needs Debian's chromium, or CHROMIUM=/path/to/it.
+// Creates docs/screenshots: starts the service on an empty directory, walks through the pages in Chromium and takes
+// screenshots. `npm run screenshots`; needs Debian's chromium, or CHROMIUM=/path/to/it.
 import './build-if-needed.mjs';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -24,7 +24,10 @@ const PASSWORD = 'correct horse battery staple';
 const WIDE = { width: 1280, height: 800 };
 const PHONE = { width: 390, height: 844 };
 
-/** All pages, or the two that come first. Each with a person of its own, so that no picture shows what was done for another. */
+/**
+ * Takes all pages, or only the first two. Each round has its own person, so that no screenshot shows the actions of
+ * another round.
+ */
 const ROUNDS = [
   { person: ADA, suffix: 'wide-light', viewport: WIDE, colorScheme: 'light', isWhole: true },
   { person: GRACE, suffix: 'wide-dark', viewport: WIDE, colorScheme: 'dark', isWhole: false },
@@ -48,7 +51,7 @@ async function startService(dataDir, port) {
   return service;
 }
 
-/** Gives somebody what an account has. */
+/** Creates typical data for an account. */
 async function furnish(address, person) {
   const send = async (method, path, body, headers = {}) => {
     const answer = await fetch(address + path, {
@@ -90,7 +93,7 @@ async function makeToken(page) {
   await page.getByText('it is not shown again').waitFor();
 }
 
-/** The pages in one size and one colour scheme; each in a tab of its own, so that no dialog of an app stays. */
+/** The pages in one size and one color scheme; each in its own tab, so that no app dialog stays open. */
 async function photograph(browser, { person, suffix, viewport, colorScheme, isWhole }) {
   const context = await browser.newContext({
     ...{ baseURL: `http://${HOST}`, viewport, colorScheme, timezoneId: 'UTC', locale: 'en-GB' },
@@ -122,7 +125,7 @@ async function photograph(browser, { person, suffix, viewport, colorScheme, isWh
   await context.close();
 }
 
-/** What `npm run demo` prints, as a terminal shows it; a folder of this project stands for somebody's notes. */
+/** The output of `npm run demo` as in a terminal; a folder of this project stands in for a user's notes. */
 async function photographDemo(browser, directory) {
   const notes = join(directory, 'notes');
   await cp(join(ROOT, 'docs'), notes, { recursive: true });
@@ -133,7 +136,7 @@ async function photographDemo(browser, directory) {
   let output = '';
   demo.stdout.on('data', (chunk) => (output += chunk));
   const [status] = await once(demo, 'exit');
-  if (status !== 0) throw new Error(`the demo ended with ${status}: ${output}`);
+  if (status !== 0) throw new Error(`the demo exited with ${status}: ${output}`);
   const lines = output.replaceAll(notes, '~/notes').trim().split('\n');
   const page = await browser.newPage({ viewport: { width: 1180, height: 100 } });
   await page.setContent(TERMINAL);

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Unpacks the servers that some tests need (Redis, Ceph's S3 gateway and others) from Debian's packages into a directory of
-# their own. The system stays as it is: no root, no daemon, no account, nothing registered. apt checks the signatures.
+# Unpacks the servers that some tests need (Redis, Ceph's S3 gateway and others) from Debian's packages into a separate
+# directory. The system is not changed: no root, no daemon, no account, no installed package. apt verifies the signatures.
 #
-#   scripts/test-servers.sh          into $TEST_SERVERS_DIR, else ~/.cache/cloud-sync-service/test-servers
+#   scripts/test-servers.sh          unpacks into $TEST_SERVERS_DIR, by default ~/.cache/cloud-sync-service/test-servers
 set -euo pipefail
 
 PACKAGES=(redis-server radosgw ceph-mon ceph-osd ceph-common chromium nginx pgbouncer)
@@ -12,20 +12,20 @@ if [ "$(cat "$prefix/unpacked" 2>/dev/null)" = "${PACKAGES[*]}" ]; then
   echo "test servers: already in $prefix"
   exit 0
 fi
-command -v apt-get >/dev/null || { echo "test servers: there is no apt-get, and so no Debian packages" >&2; exit 1; }
+command -v apt-get >/dev/null || { echo "test servers: apt-get is not available, so there are no Debian packages" >&2; exit 1; }
 
-# Complete under its name or not at all.
+# The directory gets its final name only when it is complete.
 draft=$prefix.$$
 trap 'rm -rf "$draft"' EXIT
 mkdir -p "$draft/apt/lists/partial" "$draft/apt/archives/partial"
 
-# Package lists and locks of our own: the system's may be missing, stale or another user's.
+# Uses separate package lists and locks: the system's may be missing, stale or owned by another user.
 apt=(apt-get -qq -y -o Dir::State::lists="$draft/apt/lists" -o Dir::Cache="$draft/apt"
   -o Debug::NoLocking=1 -o APT::Sandbox::User= -o Dpkg::Use-Pty=0 -o Acquire::Retries=3)
-"${apt[@]}" update || true # one source of the machine that is away does not matter; whether ours is, the next line says
+"${apt[@]}" update || true # an unreachable source does not matter unless it is ours, in which case the next line fails
 "${apt[@]}" --no-install-recommends --download-only install "${PACKAGES[@]}" >/dev/null
 for package in "$draft"/apt/archives/*.deb; do dpkg-deb --extract "$package" "$draft"; done
-find "$draft" -type f -perm /6000 -exec chmod a-s {} + # no copies that run as somebody else
+find "$draft" -type f -perm /6000 -exec chmod a-s {} + # no setuid copies
 rm -rf "$draft/apt"
 echo "${PACKAGES[*]}" >"$draft/unpacked"
 

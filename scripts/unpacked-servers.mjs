@@ -1,4 +1,4 @@
-// The servers that scripts/test-servers.sh has unpacked for the tests: where they are, and what they need to run.
+// The servers that scripts/test-servers.sh has unpacked for the tests: their location and environment.
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';

@@ -13,7 +13,7 @@ const SIZE = 2560;
 
 export const arrival: Case = {
   name: 'arrival',
-  says: 'from an edit to its message at a listening second device, beside a bare server that broadcasts over ws',
+  says: 'from an edit to its message at a second device, compared with a bare server that broadcasts over ws',
   run: async function* (bench) {
     const targets = [await serviceTarget(bench), await bareTarget(bench, 'no blob')];
     const contestants = targets.map((target): Contestant => ({

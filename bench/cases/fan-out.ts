@@ -18,7 +18,7 @@ const ROUNDS = 3;
 
 export const fanOut: Case = {
   name: 'fan-out',
-  says: 'processor time for each message to 100 and 1,000 listeners, beside a bare server that broadcasts over ws',
+  says: 'CPU time per message to 100 and 1,000 listeners, compared with a bare server that broadcasts over ws',
   run: async function* (bench) {
     const targets = [await serviceTarget(bench), await bareTarget(bench, 'no blob')];
     for (const count of LISTENERS) {
@@ -30,9 +30,9 @@ export const fanOut: Case = {
   },
 };
 
-/** A workspace with its listeners, and one without any. */
+/** A workspace with listeners, and one without. */
 class Room {
-  /** Between two writes that everybody hears of; nothing before the first round, which is not counted. */
+  /** Interval between two announced writes; 0 before the warm-up round, which is not counted. */
   private paceMs = 0;
 
   private constructor(
@@ -54,8 +54,9 @@ class Room {
   }
 
   /**
-   * What the same writes cost without anybody who listens is not the messages' cost. They come first, and at the pace that the
-   * round before had: one write right after the other shares a message to the other instances, and keeps the processors awake.
+   * Measures the cost of messages by subtracting the cost of the same writes without listeners. Those run first, at
+   * the pace of the previous round: back-to-back writes share one notification to the other instances and keep the
+   * processors awake.
    */
   async tellAll(): Promise<Figures> {
     const pids = (): number[] => [this.target.pid];
@@ -80,7 +81,7 @@ class Room {
     await hangUp(this.sockets);
   }
 
-  /** Writes, and waits until everybody has heard of it: changes that wait would share a message. */
+  /** Writes and waits until every listener has been notified: waiting changes would share a message. */
   private async tellOnce(arrivals: number[]): Promise<void> {
     const started = performance.now();
     const heard = new Promise<void>((resolve) => {
@@ -106,7 +107,7 @@ async function repeat(times: number, work: () => Promise<void>): Promise<void> {
   for (let i = 0; i < times; i++) await work();
 }
 
-/** The same, each begun so long after the one before. */
+/** The same, each started at this interval after the previous one. */
 async function paced(times: number, everyMs: number, work: () => Promise<void>): Promise<void> {
   let due = performance.now();
   await repeat(times, async () => {

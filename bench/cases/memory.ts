@@ -13,14 +13,13 @@ const LOOK_EVERY_MS = 500;
 const SOCKETS = 1_000;
 const IN_FLIGHT = 16;
 const [LOAD_S, LONG_LOAD_S] = [30, 300];
-const NOTE =
-  'service: resident; PostgreSQL: its processes together, a page that n share counted as an n-th for each';
+const NOTE = 'service: resident set size; PostgreSQL: proportional set size (PSS) of all its processes';
 
 export const memory: Case = {
   name: 'memory',
-  says: 'service and PostgreSQL at idle, with 1,000 sockets, and under uploads, pulls and downloads without pause',
+  says: 'service and PostgreSQL at idle, with 1,000 sockets, and under continuous uploads, pulls and downloads',
   run: async function* (bench) {
-    // A service of its own: what other cases have left behind is not its memory.
+    // A separate service: memory left over from other cases must not count.
     const fresh = bench.fresh('memory');
     const target = await serviceTarget(fresh);
     try {
@@ -59,7 +58,7 @@ async function footprint(pid: number, postgres: readonly number[]): Promise<Figu
   return { together: (service + database) / MIB, service: service / MIB, postgres: database / MIB };
 }
 
-/** The look at which both together were largest. */
+/** The sample with the highest total. */
 async function peakDuring(look: () => Promise<Figures>, work: () => Promise<void>): Promise<Figures> {
   const looks: Figures[] = [await look()];
   const looking = setInterval(() => void look().then((figures) => looks.push(figures)), LOOK_EVERY_MS);
@@ -68,7 +67,7 @@ async function peakDuring(look: () => Promise<Figures>, work: () => Promise<void
   return looks.reduce((peak, figures) => ((figures.together ?? 0) > (peak.together ?? 0) ? figures : peak));
 }
 
-/** Two uploads, a download and a pull in turns, as an hour of many devices in minutes. */
+/** Two uploads, a download and a pull in turn: an hour of many devices compressed into minutes. */
 async function load({ client, pathTo }: Target, workspaceId: string, seconds: number): Promise<void> {
   const notes = notebook(500);
   const deadline = performance.now() + seconds * 1000;

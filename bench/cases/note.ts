@@ -11,7 +11,7 @@ const MEDIAN_BYTES = 2560;
 const SPREAD = 1.4;
 const MOST_BYTES = 1024 * 1024;
 
-/** As a client has it before it sends: encrypted, named and hashed. */
+/** A note as a client holds it before sending: encrypted, named and hashed. */
 export function note(size: number): Note {
   const body = randomBytes(size);
   const hash = createHash('sha256').update(body).digest('hex');
@@ -23,7 +23,7 @@ export function note(size: number): Note {
   return { path: randomBytes(24).toString('base64url'), body, headers };
 }
 
-/** Of lognormal sizes, the same ones in each run. */
+/** Notes of lognormal sizes, the same sizes in each run. */
 export function notebook(count: number): Note[] {
   const random = seeded(1);
   return Array.from({ length: count }, () => {
@@ -32,7 +32,7 @@ export function notebook(count: number): Note[] {
   });
 }
 
-/** From 0 to 1, without 1. */
+/** From 0 inclusive to 1 exclusive. */
 function seeded(state: number): () => number {
   return () => {
     state = (state + 0x6d2b79f5) | 0;

@@ -11,7 +11,7 @@ const IN_FLIGHT = 16;
 
 export const notes: Case = {
   name: 'notes',
-  says: `${NOTES} notes (lognormal, median 2.5 KiB) from one device and to a second one, beside nginx, pouchdb-server and others`,
+  says: `${NOTES} notes (lognormal, median 2.5 KiB) from one device to a second one, compared with nginx, pouchdb-server and others`,
   run: async function* (bench) {
     const written = notebook(NOTES);
     const { present, absent } = await keepers(bench);
@@ -27,7 +27,7 @@ export const notes: Case = {
   },
 };
 
-/** One device puts all of it into an empty place, then another one fetches all. */
+/** One device uploads everything to an empty place, then another one downloads it. */
 async function syncedThrough(keeper: Keeper, written: readonly Note[]): Promise<Figures> {
   const place = await keeper.emptyPlace();
   let [uploads, seconds] = [0, 0];
@@ -38,7 +38,7 @@ async function syncedThrough(keeper: Keeper, written: readonly Note[]): Promise<
     const started = performance.now();
     const bytes = await place.fetchAll(written, IN_FLIGHT);
     seconds = (performance.now() - started) / 1000;
-    if (bytes < totalBytes(written)) throw new Error(`${keeper.name} has given ${bytes} bytes back`);
+    if (bytes < totalBytes(written)) throw new Error(`${keeper.name} returned only ${bytes} bytes`);
   });
   return {
     uploadsPerSecond: uploads,

@@ -27,7 +27,7 @@ const pull: Work = (client, id) =>
 
 export const profile: Case = {
   name: 'profile',
-  says: 'where the service spends its time during PUT 4 KiB and pull of 100, 16 in flight (only when asked for)',
+  says: 'where the service spends its time during PUT 4 KiB and pull of 100, 16 in flight (only on request)',
   isExtra: true,
   run: async function* (bench) {
     yield* await profiled(bench, 'PUT 4 KiB', put);
@@ -35,7 +35,10 @@ export const profile: Case = {
   },
 };
 
-/** Shares of the time in which JavaScript's thread was not idle; time in which it was not let run counts too. */
+/**
+ * Shares of the time in which the JavaScript thread was not idle; time in which the scheduler did not run it counts
+ * too.
+ */
 async function profiled(bench: Bench, name: string, work: Work): Promise<Result[]> {
   const directory = await bench.place(`profile ${name}`);
   const profiles = join(directory, 'profiles');
@@ -54,7 +57,7 @@ async function profiled(bench: Bench, name: string, work: Work): Promise<Result[
   const from = now();
   await perSecond(REQUESTS, IN_FLIGHT, () => work(client, workspaceId));
   const to = now();
-  await service.stop(); // then it writes the profile
+  await service.stop(); // it writes the profile on exit
   const { areas, functions } = await readProfile(profiles, [from, to], REQUESTS);
   const worthNaming = areas.filter(({ percent }) => percent >= AREA_PERCENT);
   return [

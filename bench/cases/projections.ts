@@ -11,12 +11,12 @@ const FILES = 20_000;
 const CHANGES = 100_000;
 const CURSOR = CHANGES / 2;
 
-/** The least that any projection has to do: look at each of the rows once. */
+/** The minimum work of any projection: read each of the rows once. */
 const COUNT = `SELECT (SELECT count(*) FROM changes WHERE workspace_id = $1) + (SELECT count(*) FROM files WHERE workspace_id = $1)`;
 
 export const projections: Case = {
   name: 'projections',
-  says: 'restore manifest and summary over 100,000 changes, beside the statement alone and a count of the same rows',
+  says: 'restore manifest and summary over 100,000 changes, compared with the bare statement and a count of the same rows',
   run: async function* (bench) {
     const account = await bench.account();
     const [workspaceId = ''] = await account.workspaces(1);
@@ -37,7 +37,7 @@ export const projections: Case = {
   },
 };
 
-/** A checkpoint in the middle of a long log. */
+/** Creates a checkpoint in the middle of a long log. */
 async function fill(database: pg.Client, workspaceId: string): Promise<void> {
   const run = (sql: string, values: unknown[]): Promise<unknown> => database.query(sql, values);
   await insertLargeLog(run, workspaceId, { files: FILES, changes: CHANGES });
@@ -70,10 +70,10 @@ class Projections {
   }
 }
 
-/** As the service runs it; the time of the statement alone. */
+/** Runs the statement as the service does; returns the time of the statement alone. */
 async function onSnapshot(client: pg.Client, statement: Statement, values: unknown[]): Promise<number> {
   await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
-  await client.query({ ...projectionStatements.begin, values: [values[0], values[0]] }); // the checkpoint has the workspace's id
+  await client.query({ ...projectionStatements.begin, values: [values[0], values[0]] }); // the checkpoint uses the workspace's id
   const milliseconds = await timed(() => client.query({ ...statement, values }));
   await client.query('COMMIT');
   return milliseconds;

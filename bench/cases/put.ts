@@ -14,7 +14,7 @@ const WORKSPACES = [1, 200];
 
 export const put: Case = {
   name: 'put',
-  says: `PUT 4 KiB, ${IN_FLIGHT} in flight, to one workspace and to 200, beside a bare server with a file each and without blobs`,
+  says: `PUT 4 KiB, ${IN_FLIGHT} in flight, to one workspace and to 200, compared with a bare server with one file per blob and without blobs`,
   run: async function* (bench) {
     const targets = [
       await serviceTarget(bench),

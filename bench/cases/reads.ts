@@ -8,7 +8,7 @@ import { type Reader, serviceReader, sqlReader } from '../servers/readers.js';
 import type { Case } from './case.js';
 
 const IN_FLIGHT = 8;
-/** Of which a tenth is deleted. */
+/** A tenth of them is deleted. */
 const FILES = 111_111;
 const TURNS = 2;
 const PULLS = 2_000;
@@ -16,7 +16,7 @@ const SNAPSHOTS = 100;
 
 export const reads: Case = {
   name: 'reads',
-  says: 'pull of 100 changes, snapshot of 1,000 files, walk of 100,000 files, beside the same rows through pg alone',
+  says: 'pull of 100 changes, snapshot of 1,000 files, walk of 100,000 files, compared with the same rows through pg alone',
   run: async function* (bench) {
     const [workspaceId = ''] = await (await bench.account()).workspaces(1);
     await fill((await bench.service()).databaseUrl, workspaceId);
@@ -58,15 +58,16 @@ async function walk(reader: Reader): Promise<void> {
     const page = await reader.snapshot(from);
     from = /"nextPageCursor":"([^"]+)"/.exec(page.toString('latin1', page.length - 200))?.[1];
   }
-  if (pages !== 100) throw new Error(`${reader.name} has walked ${pages} pages`);
+  if (pages !== 100) throw new Error(`${reader.name} walked ${pages} pages instead of 100`);
 }
 
-/** What is compared must be the same work: the same JSON, byte for byte. */
+/** Compared readers must do the same work: their JSON must be identical, byte for byte. */
 async function requireAlike([ours, theirs]: Reader[]): Promise<void> {
   if (!ours || !theirs) return;
   for (const read of [(reader: Reader) => reader.pull(300), (reader: Reader) => reader.snapshot('')]) {
     const [a, b] = [JSON.parse(String(await read(ours))), JSON.parse(String(await read(theirs)))] as object[];
-    if (JSON.stringify(a) !== JSON.stringify(b)) throw new Error('the SQL alone reads something else');
+    if (JSON.stringify(a) !== JSON.stringify(b))
+      throw new Error('the SQL alone returns different pages than the service');
   }
 }
 

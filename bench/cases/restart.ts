@@ -12,7 +12,7 @@ const RESTARTS = 3;
 
 export const restart: Case = {
   name: 'restart',
-  says: 'from the start of the process to ready, with 1,000,000 changes in the log and with none',
+  says: 'from process start to ready, with 1,000,000 changes in the log and with none',
   run: async function* (bench) {
     const directory = await bench.place('restart');
     const service = await startService(directory);
@@ -43,7 +43,7 @@ async function filled(directory: string, workspaceId: string): Promise<void> {
     const client = new pg.Client({ connectionString: databaseUrl });
     await client.connect();
     try {
-      // The rows refer to each other as they should; looking that up millions of times takes minutes.
+      // The rows satisfy the foreign keys; checking them millions of times takes minutes.
       await client.query('SET session_replication_role = replica');
       const run = (sql: string, values: unknown[]): Promise<unknown> => client.query(sql, values);
       await insertLargeLog(run, workspaceId, { files: FILES, changes: CHANGES });

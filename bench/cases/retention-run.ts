@@ -6,10 +6,10 @@ import type { RetentionFigures } from './retention.js';
 const MIB = 1024 * 1024;
 const LOOK_EVERY_MS = 20;
 
-/** Runs retention once and tells its parent what it took. */
+/** Runs retention once and sends the measurements to the parent process. */
 await withService(async (service) => {
   const retention = service.get(Retention);
-  // A first time over nothing, so that what any run needs is part of the idle process.
+  // A first run with nothing to do, so that the memory that any run needs counts as idle.
   await retention.run(new Date(0));
   const idle = await residentBytes();
   let peak = idle;
@@ -41,7 +41,7 @@ function secondsSince(started: number): number {
   return Math.round((performance.now() - started) / 100) / 10;
 }
 
-/** Of this process (Linux; elsewhere what Node knows of itself). */
+/** The resident set size of this process (Linux; elsewhere, Node's own figure). */
 async function residentBytes(): Promise<number> {
   const status = await readFile('/proc/self/status', 'utf8').catch(() => '');
   const kilobytes = /VmRSS:\s+(\d+) kB/.exec(status)?.[1];

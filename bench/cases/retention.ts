@@ -8,18 +8,18 @@ import type { Case } from './case.js';
 const FILES = 10_000;
 const VERSIONS_OF_EACH = 100;
 
-/** A version every twelve hours for fifty days: of 100 about 45 are left. */
+/** One version every twelve hours for fifty days: about 45 of 100 are kept. */
 const APART = '12 hours';
 
-/** What a run may take. */
+/** The limits of a run. */
 const LIMITS = { aboveIdleMiB: 64, longestLockMs: 200 };
 
-/** What the process of the run tells about itself. */
+/** The measurements that the run's process reports. */
 export interface RetentionFigures {
   readonly versions: number;
   readonly blobs: number;
   readonly seconds: number;
-  /** Of a second run, which finds nothing to do. */
+  /** Duration of a second run, which finds nothing to do. */
   readonly againSeconds: number;
   readonly longestLockMs: number;
   readonly idleMiB: number;
@@ -28,7 +28,7 @@ export interface RetentionFigures {
 
 export const retention: Case = {
   name: 'retention',
-  says: 'one run of retention over a million versions, each with a blob of its own, in a process of its own',
+  says: 'one retention run over a million versions, each with its own blob, in a separate process',
   run: async function* (bench) {
     const fresh = bench.fresh('retention');
     const { databaseUrl } = await fresh.service();
@@ -54,7 +54,7 @@ async function fill(databaseUrl: string, workspaceId: string): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   try {
-    // The rows refer to each other as they should; looking that up a million times takes minutes.
+    // The rows satisfy the foreign keys; checking them a million times takes minutes.
     await client.query('SET session_replication_role = replica');
     for (const sql of [FILES_SQL, VERSIONS_SQL, CHANGES_SQL]) await client.query(sql, [workspaceId]);
     await client.query(HEAD_SQL, [workspaceId]);
@@ -70,7 +70,7 @@ async function runInProcess(dataDir: string): Promise<RetentionFigures> {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
   const ended = once(child, 'exit').then(([code]) => {
-    throw new Error(`the run ended with ${String(code)}`);
+    throw new Error(`the run exited with ${String(code)}`);
   });
   const [figures] = (await Promise.race([once(child, 'message'), ended])) as [RetentionFigures];
   return figures;

@@ -2,10 +2,10 @@ import { loadavg } from 'node:os';
 import { type Figures, medians, roundedValue } from './figures.js';
 
 const ROUNDS = 5;
-/** Of hot paths: the engine goes on compiling for some 40,000 uploads. */
+/** For hot paths: V8 keeps compiling for about 40,000 uploads. */
 export const WARM_UP_MS = 10_000;
 
-/** One that is measured: the service, or what it is held against. */
+/** A measured system: the service, or one that it is compared with. */
 export interface Contestant {
   readonly name: string;
   readonly run: (round: number) => Promise<Figures>;
@@ -13,18 +13,18 @@ export interface Contestant {
 
 export interface Result {
   readonly case: string;
-  /** Load average of the last minute when it was measured: who else used the machine. */
+  /** The one-minute load average at the time of measurement: how busy the machine was otherwise. */
   readonly load: number;
-  /** By contestant; medians. */
+  /** Medians by contestant. */
   readonly figures: Readonly<Record<string, Figures>>;
-  /** The first contestant's figures, which is the service, as a share of each other one's. */
+  /** The figures of the first contestant, the service, divided by those of each other contestant. */
   readonly ratios: Readonly<Record<string, Figures>>;
   readonly note?: string;
 }
 
 /**
- * Runs the contestants in turns, A B A B …, so that what else the machine does hits all alike. Before that each runs for
- * `warmUpMs`, one round at least, which is not counted, for caches and compilers to warm up.
+ * Alternates between the contestants, A B A B …, so that other load on the machine affects all alike. Each first
+ * warms up for `warmUpMs`, at least one round, which is not counted.
  */
 export async function measureBeside(
   name: string,
@@ -51,7 +51,7 @@ async function warmUp({ run }: Contestant, ms: number): Promise<void> {
   while (performance.now() < end);
 }
 
-/** For what was measured otherwise. */
+/** For figures measured in another way. */
 export function result(name: string, figures: Record<string, Figures>, note?: string): Result {
   return {
     case: name,

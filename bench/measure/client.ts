@@ -8,14 +8,14 @@ export interface Sent {
 const END_OF_HEAD = Buffer.from('\r\n\r\n');
 const END_OF_CHUNKS = Buffer.from('\r\n0\r\n\r\n');
 const NOTHING = Buffer.alloc(0);
-/** What a connection has memory for at first, and the least that it reads into. */
+/** The initial buffer size of a connection, and the minimum free space to read into. */
 const [MEMORY, READ_AT_ONCE] = [64 * 1024, 16 * 1024];
-/** By default Node's server ends what was idle for five seconds, and a request that is on its way then is lost. */
+/** Node's server closes connections after five idle seconds by default; a request in flight at that moment is lost. */
 const LONGEST_IDLE_MS = 4_000;
 
 /**
- * HTTP/1.1 over kept connections with as little work as can be: the client shares the processors with what it
- * measures, and what it costs makes any two servers look alike.
+ * HTTP/1.1 over persistent connections with minimal overhead: the client shares the processors with the measured
+ * server, and its own cost would make any two servers look alike.
  */
 export class Client {
   private readonly idle: { connection: Connection; since: number }[] = [];
@@ -28,7 +28,7 @@ export class Client {
     this.port = Number(new URL(url).port);
   }
 
-  /** Resolves with the body, which is good until whoever gets it waits for anything else. @throws for every status but 2xx */
+  /** Resolves with the body, which is valid only until the caller's next await. @throws for every status except 2xx */
   async send(method: string, path: string, { headers = {}, body = NOTHING }: Sent = {}): Promise<Buffer> {
     let head = `${method} ${path} HTTP/1.1\r\nhost: 127.0.0.1:${this.port}\r\ncontent-length: ${body.length}\r\n`;
     for (const [name, value] of Object.entries({ ...this.headers, ...headers }))
@@ -46,7 +46,7 @@ export class Client {
     return answer.length > 0 ? JSON.parse(answer.toString()) : undefined;
   }
 
-  /** The one that was used last, if it is still good. */
+  /** The most recently used connection, if it is still usable. */
   private kept(): Connection | undefined {
     for (let kept = this.idle.pop(); kept; kept = this.idle.pop()) {
       if (kept.connection.isOpen && performance.now() - kept.since < LONGEST_IDLE_MS) return kept.connection;
@@ -65,7 +65,10 @@ interface Answer {
   readonly body: Buffer;
 }
 
-/** One request at a time. Each answer is read into the same memory: most of what new ones would cost is collecting them. */
+/**
+ * Handles one request at a time. All responses are read into the same buffer: most of the cost of new ones is garbage
+ * collection.
+ */
 class Connection {
   isOpen = true;
   private readonly socket: Socket;
@@ -78,7 +81,7 @@ class Connection {
     const callback = (length: number): boolean => {
       this.received += length;
       this.receive();
-      return true; // goes on reading
+      return true; // continue reading
     };
     this.socket = connect({ port, host: '127.0.0.1', noDelay: true, onread: { buffer, callback } });
     const { socket } = this;
@@ -125,7 +128,7 @@ class Connection {
   }
 }
 
-/** Undefined while more has to come. */
+/** Undefined while the response is incomplete. */
 function parsed(received: Buffer): Answer | undefined {
   const endOfHead = received.indexOf(END_OF_HEAD);
   if (endOfHead < 0) return undefined;

@@ -1,4 +1,4 @@
-/** What one measurement says, by the name of the figure with its unit. */
+/** The figures of one measurement, by name with unit. */
 export type Figures = Readonly<Record<string, number>>;
 
 export function median(values: readonly number[]): number {
@@ -10,13 +10,13 @@ export function quantile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
-/** Each figure's median over the rounds. */
+/** The median of each figure over the rounds. */
 export function medians(rounds: readonly Figures[]): Figures {
   const names = Object.keys(rounds[0] ?? {});
   return Object.fromEntries(names.map((name) => [name, median(rounds.map((round) => round[name] ?? NaN))]));
 }
 
-/** Three digits that count; more would pretend. */
+/** Three significant digits; more would be false precision. */
 export function roundedValue(value: number): number {
   return Math.abs(value) >= 100 ? Math.round(value) : Number(value.toPrecision(3));
 }

@@ -1,4 +1,4 @@
-/** Runs `work` `total` times with so many in flight; operations a second. */
+/** Runs `work` `total` times with `inFlight` concurrent operations; returns operations per second. */
 export async function perSecond(
   total: number,
   inFlight: number,

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 
-/** Of processes and what they have started. Linux alone tells it; elsewhere it is NaN. */
+/** The ids of a process and its descendants. Process figures are available on Linux only; elsewhere they are NaN. */
 export async function familyOf(pid: number): Promise<number[]> {
   const parents = new Map<number, number>();
   for (const name of await readdir('/proc').catch((): string[] => [])) {
@@ -16,7 +16,7 @@ export async function familyOf(pid: number): Promise<number[]> {
   return [...family];
 }
 
-/** Microseconds of processor time that processes spend while work is done. Those that end meanwhile are left out. */
+/** Microseconds of CPU time that processes use while `work` runs. Processes that end meanwhile are left out. */
 export async function processorMicros(
   pids: () => number[] | Promise<number[]>,
   work: () => Promise<unknown>,
@@ -43,7 +43,7 @@ async function processorTimes(pids: readonly number[]): Promise<ReadonlyMap<numb
   return new Map(await Promise.all(pids.map(async (pid) => [pid, await processorTime(pid)] as const)));
 }
 
-/** To the nanosecond, where /proc/<pid>/stat counts in hundredths of a second. */
+/** With nanosecond resolution; /proc/<pid>/stat counts in hundredths of a second. */
 async function processorTime(pid: number): Promise<number> {
   const threads = await readdir(`/proc/${pid}/task`).catch((): string[] => []);
   const times = await Promise.all(
@@ -56,8 +56,8 @@ async function processorTime(pid: number): Promise<number> {
 }
 
 /**
- * Bytes of resident memory. `Pss` counts a page that n processes share as an n-th for each, so that it can be added
- * up: PostgreSQL's processes share their buffers.
+ * Bytes of resident memory. `Pss` divides each page among the processes that share it, so that the values can be
+ * added up: PostgreSQL's processes share their buffers.
  */
 export async function memoryOf(pid: number, field: 'Rss' | 'Pss'): Promise<number> {
   const text = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8').catch(() => '');

@@ -17,7 +17,7 @@ interface CpuProfile {
 
 export interface Share {
   readonly name: string;
-  /** Of the time in which the process did something. */
+  /** Of the time in which the process was busy. */
   readonly percent: number;
   readonly microsPerOperation: number;
 }
@@ -28,7 +28,7 @@ export interface Profile {
   readonly functions: Share[];
 }
 
-/** What code belongs to, by its address; the first that fits. */
+/** Maps code to an area by its URL; the first match counts. */
 const AREAS: readonly (readonly [pattern: RegExp, area: string])[] = [
   [/src\/(auth|billing|workspaces|platform\/kill-switch|platform\/limits)\//, 'guards: $1'],
   [/src\/([a-z-]+(?:\/[a-z-]+)?)\//, 'src/$1'],
@@ -53,8 +53,8 @@ const AREAS: readonly (readonly [pattern: RegExp, area: string])[] = [
 ];
 
 /**
- * Reads the profile that `--cpu-prof` has left in a directory.
- * @param from of the part to look at, as `process.hrtime` in microseconds, and the same for `to`
+ * Reads the profile that `--cpu-prof` has written to a directory.
+ * @param from start of the relevant part, as `process.hrtime` in microseconds; `to` is its end
  */
 export async function readProfile(
   directory: string,
@@ -96,7 +96,7 @@ function sharesOf(sums: Map<string, number>, busy: number, operations: number): 
     }));
 }
 
-/** Native code and Node's own belong to the package that called them where that says more than they do. */
+/** Attributes native code and Node's own code to the package that called them, where that is more informative. */
 function areaOf(leaf: Frame, frames: Map<number, Frame>, parents: Map<number, number>): string {
   const own = leaf.callFrame.functionName;
   if (own === '(garbage collector)') return 'garbage collector';

@@ -1,7 +1,7 @@
 import type { Result } from './beside.js';
 import type { Figures } from './figures.js';
 
-/** A line for each contestant: its figures, and the service's as a share of them. */
+/** One line per contestant: its figures, and the service's figures relative to them. */
 export function table(results: readonly Result[]): string {
   const lines = [['case', 'load', 'who', 'figures', 'service / it']];
   for (const { case: name, load, figures, ratios, note } of results) {

@@ -33,7 +33,7 @@ export class Account {
     return account;
   }
 
-  /** A service token, good for a quarter of an hour. */
+  /** A service token, valid for a quarter of an hour. */
   async token(): Promise<string> {
     const client = new Client(this.url, { authorization: `Bearer ${this.session}` });
     const { token } = JSON.parse(String(await client.send('GET', '/api/auth/token'))) as { token: string };
@@ -41,7 +41,7 @@ export class Account {
     return token;
   }
 
-  /** One for many sockets; renewed when half of its life is over. */
+  /** A token shared by many sockets; renewed at half of its lifetime. */
   async keptToken(): Promise<string> {
     if (!this.kept || performance.now() - this.kept.since > TOKEN_KEPT_MS) {
       this.kept = { since: performance.now(), token: this.token() };
@@ -49,12 +49,12 @@ export class Account {
     return this.kept.token;
   }
 
-  /** Its requests carry a fresh token. */
+  /** A client whose requests carry a fresh token. */
   async client(): Promise<Client> {
     return new Client(this.url, { authorization: `Bearer ${await this.token()}` });
   }
 
-  /** The ids of new workspaces. */
+  /** Creates workspaces and returns their ids. */
   async workspaces(count: number): Promise<string[]> {
     const client = await this.client();
     const ids: string[] = [];

@@ -1,4 +1,4 @@
-/** What @actual-app/sync-server takes: a protobuf of which these are all the fields that it needs. */
+/** A request to @actual-app/sync-server: a protobuf message with only the fields that it requires. */
 interface SyncRequest {
   readonly file: string;
   readonly group: string;

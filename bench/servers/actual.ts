@@ -9,12 +9,12 @@ import type { Keeper, Place } from './keepers.js';
 import { npmPeer } from './npm-peer.js';
 import { startProgram } from './program.js';
 
-/** Needs Node.js 22. What 25.6.0 compiles ends a process of Node.js 24.21 sooner or later. */
+/** Needs Node.js 22. The native modules that 25.6.0 compiles eventually crash a Node.js 24.21 process. */
 const VERSION = '26.9.0';
 const NODE = '0123456789abcdef';
 const BEFORE_ALL = `1970-01-01T00:00:00.000Z-0000-${NODE}`;
 
-/** A message for each note, sent one by one, as single edits are; the second device asks once for all. */
+/** Sends one message per note, one by one, like single edits; the second device fetches all of them in one request. */
 export async function actual(bench: Bench): Promise<Keeper> {
   const home = await npmPeer('@actual-app/sync-server', VERSION, ['better-sqlite3', 'bcrypt', 'argon2']);
   const port = await freePort();
@@ -75,11 +75,11 @@ async function emptyPlace(client: Client): Promise<Place> {
   };
 }
 
-/** It says that it listens before it does. */
+/** The server reports that it is listening before it is. */
 async function untilAnswered(client: Client, path: string): Promise<void> {
   const deadline = performance.now() + 30_000;
   for (let isUp = false; !isUp;) {
-    if (performance.now() > deadline) throw new Error('it does not answer');
+    if (performance.now() > deadline) throw new Error('the server does not answer');
     isUp = await client.send('GET', path).then(
       () => true,
       () => new Promise((resolve) => setTimeout(() => resolve(false), 50)),
@@ -89,7 +89,7 @@ async function untilAnswered(client: Client, path: string): Promise<void> {
 
 let sender = 0;
 
-/** It serves 500 requests a minute to an address; each of these comes from another one, through a proxy that it trusts. */
+/** The server allows 500 requests a minute per address; each of these claims another address through a trusted proxy. */
 function forwarded(): Record<string, string> {
   sender++;
   return { 'x-forwarded-for': `203.${(sender >> 16) & 255}.${(sender >> 8) & 255}.${sender & 255}` };

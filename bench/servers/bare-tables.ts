@@ -1,4 +1,7 @@
-/** The least that keeps what the service keeps of an upload: its file, its version and its change, nothing referred to. */
+/**
+ * The minimal tables for what the service stores about an upload: its file, its version and its change, without
+ * foreign keys.
+ */
 export const BARE_TABLES = `
   CREATE TABLE workspace (id uuid PRIMARY KEY, cursor bigint NOT NULL) WITH (fillfactor = 50);
   CREATE TABLE file (
@@ -14,8 +17,8 @@ export const BARE_TABLES = `
   )`;
 
 /**
- * The ideal statement: the next cursors, which is also the lock, and all rows of all uploads that wait, in one round
- * trip and one flush.
+ * The ideal statement: the next cursors, which also act as the lock, and all rows of all waiting uploads, in one
+ * round trip and one flush.
  */
 export const BARE_PUT = `
   WITH given AS (

@@ -11,8 +11,8 @@ export interface BareServer extends Program {
 }
 
 /**
- * Starts the bare server on a database of its own beside the service's, so that both have the same PostgreSQL.
- * @param does where to keep blobs, if at all, and whether to check tokens
+ * Starts the bare server on its own database in the service's PostgreSQL, so that both use the same server.
+ * @param does where to store blobs, if at all, and whether to verify tokens
  */
 export async function startBareServer(
   service: Service,

@@ -7,7 +7,7 @@ import { nginx } from './nginx.js';
 import { pouchdb } from './pouchdb.js';
 import { type Bare, bareTarget, serviceTarget, type Target } from './target.js';
 
-/** Somebody to whom one device gives its notes, and from whom another one gets them. */
+/** A server to which one device uploads its notes and from which another one downloads them. */
 export interface Keeper {
   readonly name: string;
   readonly pids: () => number[] | Promise<number[]>;
@@ -16,11 +16,11 @@ export interface Keeper {
 
 export interface Place {
   put(note: Note): Promise<unknown>;
-  /** Everything, as a device that has nothing yet would; how many bytes of notes came. */
+  /** Fetches everything, like a device that has nothing yet; returns the number of bytes. */
   fetchAll(notes: readonly Note[], inFlight: number): Promise<number>;
 }
 
-/** All that can be had here, the service first, and in words why others cannot. */
+/** All servers available here, the service first, and the reasons why others are not. */
 export async function keepers(bench: Bench): Promise<{ present: Keeper[]; absent: string[] }> {
   const bare = [await bareKeeper(bench, 'no blob, token checked'), await bareKeeper(bench, 'no blob')];
   const present = [await serviceKeeper(bench), ...bare];
@@ -29,13 +29,13 @@ export async function keepers(bench: Bench): Promise<{ present: Keeper[]; absent
     try {
       present.push(await make(bench));
     } catch (error) {
-      absent.push(`left out: ${make.name}, ${(error as Error).message.split('\n')[0]}`);
+      absent.push(`skipped: ${make.name}, ${(error as Error).message.split('\n')[0]}`);
     }
   }
   return { present, absent };
 }
 
-/** The second device asks for the list of files first; then it fetches each. */
+/** The second device first requests the list of files, then fetches each file. */
 async function serviceKeeper(bench: Bench): Promise<Keeper> {
   const target = await serviceTarget(bench);
   const account = await bench.account();
@@ -81,7 +81,7 @@ interface SnapshotPage {
   readonly nextPageCursor: string | null;
 }
 
-/** The sum of what fetching each one says. */
+/** The sum of the results of fetching each item. */
 export async function fetchEach<T>(
   items: readonly T[],
   inFlight: number,

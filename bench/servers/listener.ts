@@ -5,7 +5,7 @@ import type { Target } from './target.js';
 
 const AT_ONCE = 50;
 
-/** A second device: it listens to a workspace. */
+/** A second device that listens to a workspace. */
 export async function listen(bench: Bench, target: Target, workspaceId: string): Promise<WebSocket> {
   const url = target.url.replace('http', 'ws');
   const socket = new WebSocket(
@@ -21,7 +21,7 @@ export async function listen(bench: Bench, target: Target, workspaceId: string):
   return socket;
 }
 
-/** All of them are one device: how devices come and go is not what is measured. */
+/** All sockets are one device: presence is not what is measured. */
 export async function listeners(
   bench: Bench,
   target: Target,
@@ -38,7 +38,7 @@ export async function listeners(
   return sockets;
 }
 
-/** Ends them and waits until they have gone. */
+/** Terminates the sockets and waits until they are closed. */
 export async function hangUp(sockets: readonly WebSocket[]): Promise<void> {
   await Promise.all(
     sockets.map(async (socket) => {

@@ -7,7 +7,7 @@ import { familyOf } from '../measure/processes.js';
 import { fetchEach, type Keeper } from './keepers.js';
 import { startProgram } from './program.js';
 
-/** Where scripts/unpacked-servers.mjs says that servers are unpacked. It is no part of the build. */
+/** scripts/unpacked-servers.mjs defines where servers are unpacked. It is not part of the build. */
 const UNPACKED = '../../../scripts/unpacked-servers.mjs';
 
 interface TestServers {
@@ -18,7 +18,7 @@ interface TestServers {
 /** WebDAV: plain files without fsync, history or accounts. */
 export async function nginx(bench: Bench): Promise<Keeper> {
   const { testServers } = (await import(UNPACKED)) as { testServers: TestServers };
-  if (!testServers.isInstalled) throw new Error('it is not installed, see scripts/test-servers.sh');
+  if (!testServers.isInstalled) throw new Error('nginx is not installed, see scripts/test-servers.sh');
   const directory = await bench.place('nginx');
   const port = await freePort();
   await writeFile(join(directory, 'nginx.conf'), configuration(directory, port));

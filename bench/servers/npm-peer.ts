@@ -9,11 +9,11 @@ import { NPM } from '../npm.js';
 const INSTALLS_WITHIN_MS = 5 * 60_000;
 
 /**
- * Another project's server from npm, in a cache of its own outside this project, one for each ABI of Node.js: what it has
- * compiled runs on no other.
- * @param scripts dependencies that compile themselves when they are installed
- * @returns the directory in which it stands
- * @throws when it cannot be installed in five minutes
+ * Installs another project's server from npm into a cache outside this project, one per Node.js ABI, because native
+ * modules run on no other.
+ * @param scripts dependencies whose install scripts may compile native code
+ * @returns the installation directory
+ * @throws when the installation fails or takes more than five minutes
  */
 export async function npmPeer(
   name: string,
@@ -36,12 +36,12 @@ export async function npmPeer(
     await rename(draft, home);
   } catch (error) {
     await rm(draft, { recursive: true, force: true });
-    throw new Error('npm cannot install it here', { cause: error });
+    throw new Error('npm cannot install the package here', { cause: error });
   }
   return home;
 }
 
-/** What is compiled is for the Node.js that runs this, by its own headers where it has them. */
+/** Compiles native modules for the Node.js that runs this process, with its own headers if present. */
 function forThisEngine(): NodeJS.ProcessEnv {
   const bin = dirname(process.execPath);
   const PATH = [bin, process.env.PATH].join(delimiter);

@@ -8,7 +8,7 @@ import { startProgram } from './program.js';
 
 const VERSION = '4.2.0';
 
-/** A document for each note with its bytes as base64, put and fetched one by one, as replication of single edits does. */
+/** One document per note with its bytes as base64, written and fetched one by one, like replication of single edits. */
 export async function pouchdb(bench: Bench): Promise<Keeper> {
   const home = await npmPeer('pouchdb-server', VERSION);
   const port = await freePort();

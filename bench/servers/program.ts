@@ -4,13 +4,13 @@ import { once } from 'node:events';
 const STARTS_WITHIN_MS = 60_000;
 const STOPS_WITHIN_MS = 15_000;
 
-/** A process of this run, ended by its id. */
+/** A process of this run, stopped by its id. */
 export interface Program {
   readonly pid: number;
   stop(): Promise<void>;
 }
 
-/** Starts a program and resolves when its output matches. @throws with the output when it ends or takes too long */
+/** Starts a program and resolves when its output matches. @throws with the output when it exits or takes too long */
 export async function startProgram(
   [command, ...args]: readonly [string, ...string[]],
   options: SpawnOptions,
@@ -26,7 +26,7 @@ export async function startProgram(
     child.stdout.on('data', read);
     child.stderr.on('data', read);
     child.once('error', reject);
-    child.once('exit', (code) => reject(new Error(`${command} ended with ${code}: ${output}`)));
+    child.once('exit', (code) => reject(new Error(`${command} exited with ${code}: ${output}`)));
     setTimeout(() => reject(new Error(`${command} is not ready: ${output}`)), STARTS_WITHIN_MS).unref();
   });
   try {

@@ -2,12 +2,12 @@ import pg from 'pg';
 import { instantText } from '../../src/platform/database/index.js';
 import type { Bench } from '../bench.js';
 
-/** Pages of one workspace as the bytes of their JSON, which are good until whoever gets them waits for anything else. */
+/** Reads pages of one workspace as JSON bytes, which are valid only until the caller's next await. */
 export interface Reader {
   readonly name: string;
   readonly pids: () => Promise<number[]>;
   pull(cursor: number): Promise<Buffer>;
-  /** @param from an id, or nothing for the first page */
+  /** @param from an id, or an empty string for the first page */
   snapshot(from: string): Promise<Buffer>;
 }
 
@@ -27,9 +27,12 @@ export async function serviceReader(bench: Bench, workspaceId: string): Promise<
   };
 }
 
-/** Texts as PostgreSQL sends them: nothing is parsed that is only written down again. */
+/** Values as PostgreSQL sends them: parsing them only to serialize them again would be wasted work. */
 const asText = { getTypeParser: () => (value: unknown) => value } as unknown as pg.CustomTypesConfig;
-/** A plan for one page that knows its values, or its limit, would sort all files: the service's tables have no statistics on workspaces. */
+/**
+ * A custom plan for one page, which knows its values or limit, would sort all files: the service's tables have no
+ * statistics on workspaces.
+ */
 const PLANNING = '-c enable_seqscan=off -c jit=off -c plan_cache_mode=force_generic_plan';
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
@@ -46,8 +49,8 @@ const SNAPSHOT = `
 type Row = (string | null)[];
 
 /**
- * The same rows through pg alone, in this process, without a server: prepared statements, rows as arrays of texts, JSON
- * by putting these together.
+ * The same rows through pg alone, in this process, without a server: prepared statements, rows as arrays of strings,
+ * and JSON built by concatenation.
  */
 export async function sqlReader(bench: Bench, workspaceId: string, connections: number): Promise<Reader> {
   const service = await bench.service();

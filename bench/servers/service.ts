@@ -5,32 +5,32 @@ import { freePort } from '../free-port.js';
 import { familyOf } from '../measure/processes.js';
 import { startProgram } from './program.js';
 
-/** The service as in production: compiled, a process of its own, on the embedded PostgreSQL with fsync. */
+/** The service as in production: compiled, in its own process, on the embedded PostgreSQL with fsync. */
 export interface Service {
   readonly url: string;
   readonly pid: number;
   readonly databaseUrl: string;
-  /** From the start of the process to the moment at which it listens. */
+  /** From process start to listening. */
   readonly readyMs: number;
-  /** Processes of PostgreSQL. */
+  /** Process ids of PostgreSQL. */
   postgres(): Promise<number[]>;
   stop(): Promise<void>;
 }
 
-/** The same for all services of a run: one that starts again knows its users. */
+/** Shared by all services of a run, so that a restarted service recognizes its users. */
 const AUTH_SECRET = randomBytes(32).toString('hex');
 
-/** Where scripts/heap-flags.mjs says how `npm start` runs the engine. It is no part of the build. */
+/** scripts/heap-flags.mjs returns the V8 flags of `npm start`. It is not part of the build. */
 const HEAP = '../../../scripts/heap-flags.mjs';
 
-/** All that is not the default: a benchmark is one client that asks more than a thousand times a minute. */
+/** All settings that differ from the defaults: a benchmark is one client with more than a thousand requests a minute. */
 function environment(dataDir: string, port: number): NodeJS.ProcessEnv {
   return {
     PATH: process.env.PATH,
     NODE_ENV: 'production',
     BASE_URL: `http://127.0.0.1:${port}`,
     AUTH_SECRET,
-    EMAIL_VERIFICATION: 'optional', // its users sign up
+    EMAIL_VERIFICATION: 'optional', // its users sign up without verification
     PORT: String(port),
     DATA_DIR: dataDir,
     LOG_LEVEL: 'warn',
@@ -40,7 +40,7 @@ function environment(dataDir: string, port: number): NodeJS.ProcessEnv {
 
 /**
  * @param nodeOptions such as `--cpu-prof`
- * @param file of the build that is run; `src/main.js` is not bundled, so that functions tell of which library they are
+ * @param file of the build to run; `src/main.js` is not bundled, so that functions can be attributed to their library
  */
 export async function startService(
   dataDir: string,

@@ -2,13 +2,13 @@ import type { Bench } from '../bench.js';
 import { Client } from '../measure/client.js';
 import type { BareServer } from './bare.js';
 
-/** Who takes uploads by the same requests: the service, and the bare servers. */
+/** A server that accepts the same upload requests: the service and the bare servers. */
 export interface Target {
   readonly name: string;
   readonly url: string;
   readonly client: Client;
   readonly pathTo: (workspaceId: string, path: string) => string;
-  /** Of the process that answers, and of all that work for it. */
+  /** The process that answers, and in `pids` all processes that work for it. */
   readonly pid: number;
   readonly pids: () => Promise<number[]>;
 }

@@ -103,7 +103,7 @@ export class Device {
       if (answer.status !== 200) return;
       this.toFetch.delete(path);
       if (answer.headers.etag !== `"${sha256(answer.body)}"`)
-        throw new Error(`${path} is not what its ETag says`);
+        throw new Error(`${path} does not match its ETag`);
     }
   }
 }

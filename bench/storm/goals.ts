@@ -58,18 +58,19 @@ export function missed(its: Figures, others: readonly string[]): string[] {
   const lines = [...others];
   for (const kind of ['put', 'pull'] as const)
     if (!(ratio(kind) <= GOALS.ratio))
-      lines.push(`p99 of ${kind}: ${ratio(kind).toFixed(1)} × that of the calm, not ${GOALS.ratio} ×`);
+      lines.push(
+        `p99 of ${kind}: ${ratio(kind).toFixed(1)} × that of the calm phase, limit ${GOALS.ratio} ×`,
+      );
   if (!(its.failedPerThousand <= GOALS.failedPerThousand))
-    lines.push(`${its.failedPerThousand.toFixed(1)} in a thousand requests of ordinary users failed`);
+    lines.push(`${its.failedPerThousand.toFixed(1)} per thousand requests of ordinary users failed`);
   if (its.limited > 0) lines.push(`${its.limited} requests of ordinary users were limited (429)`);
-  if (its.wrong > 0)
-    lines.push(`${its.wrong} requests of ordinary users had another answer than they should`);
+  if (its.wrong > 0) lines.push(`${its.wrong} requests of ordinary users got an unexpected answer`);
   if (its.socketsLost > 0) lines.push(`${its.socketsLost} sockets of ordinary users were closed`);
   if (!(its.mebibytes < GOALS.mebibytes))
-    lines.push(`${Math.round(its.mebibytes)} MiB of memory, not below ${GOALS.mebibytes}`);
+    lines.push(`${Math.round(its.mebibytes)} MiB of memory, limit ${GOALS.mebibytes}`);
   if (!(its.recoverySeconds <= GOALS.recoverySeconds))
     lines.push(
-      `${its.recoverySeconds.toFixed(1)} s until everything was as before (${its.missing.join(', ') || 'late'})`,
+      `${its.recoverySeconds.toFixed(1)} s until everything had recovered (${its.missing.join(', ') || 'late'})`,
     );
   return lines;
 }

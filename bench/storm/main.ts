@@ -29,8 +29,8 @@ function options(): Options {
       },
     });
     const minutes = Number(values.minutes);
-    if (!(minutes > 0 && minutes <= 24 * 60)) throw new Error('--minutes is a number above 0');
-    if (!/^[12]$/.test(values.instances)) throw new Error('--instances is 1 or 2');
+    if (!(minutes > 0 && minutes <= 24 * 60)) throw new Error('--minutes must be a number above 0');
+    if (!/^[12]$/.test(values.instances)) throw new Error('--instances must be 1 or 2');
     const only = values.only.split(',').filter(Boolean);
     const unknown = only.filter((name) => !ATTACKS.some((attack) => attack.name === name));
     if (unknown.length > 0) throw new Error(`no such attack: ${unknown.join(', ')}`);
@@ -46,7 +46,9 @@ function options(): Options {
 
 async function run({ rounds, seconds, instances, only, isJson }: Options): Promise<boolean> {
   const say = (line: string): void => (isJson ? console.error(line) : console.log(line));
-  say(`${USERS} users, ${instances} instance(s), ${rounds} × ${Math.round(seconds)} s of calm and of storm`);
+  say(
+    `${USERS} users, ${instances} instance(s), ${rounds} × ${Math.round(seconds)} s of calm and ${Math.round(seconds)} s of storm`,
+  );
   // Exiting also ends the processes that were started.
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130));
   const storm = await Storm.open({ instances, users: USERS });
@@ -58,7 +60,7 @@ async function run({ rounds, seconds, instances, only, isJson }: Options): Promi
       blown.push(its);
       const { report, recovery, tallies } = its;
       say(
-        `round ${round + 1}: ${report.requests} requests, ${report.failed} failed, back after ${(recovery.ms / 1000).toFixed(1)} s`,
+        `round ${round + 1}: ${report.requests} requests, ${report.failed} failed, recovered after ${(recovery.ms / 1000).toFixed(1)} s`,
       );
       for (const [name, tally] of Object.entries(tallies)) say(`  ${name}: ${JSON.stringify(tally)}`);
       for (const line of report.examples.slice(0, 10)) say(`  ${line}`);
@@ -67,7 +69,7 @@ async function run({ rounds, seconds, instances, only, isJson }: Options): Promi
     const others = [...storm.ends()];
     const { faults } = await storm
       .verify()
-      .catch((error: unknown) => ({ faults: [`what is lost cannot be told: ${String(error)}`] }));
+      .catch((error: unknown) => ({ faults: [`the data could not be verified: ${String(error)}`] }));
     const { bytes, workspaces } = await storm.taken().catch(() => ({ bytes: 0, workspaces: 0 }));
     if (bytes > QUOTA_BYTES + 8 * MIB)
       others.push(`the hostile account stores ${Math.round(bytes / MIB)} MiB of ${QUOTA_BYTES / MIB}`);
@@ -95,7 +97,7 @@ function print(its: Figures, lines: readonly string[], isJson: boolean): void {
   }
   console.log(
     `${its.requests} requests in the storm, ${its.failedPerThousand.toFixed(2)} in a thousand failed; ` +
-      `${Math.round(its.mebibytes)} MiB at most; as before after ${its.recoverySeconds.toFixed(1)} s`,
+      `${Math.round(its.mebibytes)} MiB at most; recovered after ${its.recoverySeconds.toFixed(1)} s`,
   );
   for (const line of lines) console.log(`MISSED: ${line}`);
 }

@@ -27,8 +27,7 @@ export async function verify(user: User): Promise<string[]> {
     const lost = acknowledged.filter((hash) => !hashes.includes(hash));
     if (lost.length > 0) faults.push(`${path}: ${lost.length} acknowledged uploads are not in the log`);
     const order = hashes.map((hash) => sent.get(hash) ?? -1);
-    if (order.some((n, i) => n < 0 || n <= (order[i - 1] ?? -1)))
-      faults.push(`${path}: logged in another order`);
+    if (order.some((n, i) => n < 0 || n <= (order[i - 1] ?? -1))) faults.push(`${path}: logged out of order`);
   }
   return [...faults, ...(await wrongFiles(user, log))];
 }
@@ -43,9 +42,10 @@ async function wrongFiles(user: User, log: readonly Change[]): Promise<string[]>
   );
   if (files.length !== folded.size) faults.push(`${files.length} files listed, ${folded.size} in the log`);
   for (const { encrypted_path: path, content_hash: hash } of files) {
-    if (folded.get(path) !== hash) faults.push(`${path}: listed with another hash than logged`);
+    if (folded.get(path) !== hash) faults.push(`${path}: listed with a different hash than logged`);
     const answer = await patiently(user, 'GET', `${user.path}/files/${path}`);
-    if (sha256(answer.body) !== hash) faults.push(`${path}: downloads as something else (${answer.status})`);
+    if (sha256(answer.body) !== hash)
+      faults.push(`${path}: downloads with different content (${answer.status})`);
   }
   return faults;
 }

@@ -33,7 +33,7 @@ export class Worker {
       else call?.reject(new Error(error));
     });
     this.child.once('exit', (code) => {
-      for (const { reject } of this.open.values()) reject(new Error(`${name} ended with ${code}`));
+      for (const { reject } of this.open.values()) reject(new Error(`${name} exited with ${code}`));
     });
   }
 

@@ -9,13 +9,13 @@ import { bodyOf } from './http.js';
 import { loadJson, saveJson } from './json-file.js';
 import { Session } from './session.js';
 
-/** What the demo remembers of its account. The vault password never leaves the device. */
+/** The demo's stored account data. The vault password never leaves the device. */
 interface Account {
   email: string;
   password: string;
   vaultPassword: string;
   workspaceId?: string;
-  /** Not secret, but no route gives it out: a real client keeps its own copy, or does without the check. */
+  /** Not secret, but no route returns it: a real client keeps its own copy, or skips the check. */
   verificationSalt?: string;
 }
 
@@ -24,17 +24,20 @@ interface Workspace {
   encryption_salt: string | null;
 }
 
-/** An opened vault: where it is and what opens it. */
+/** An opened vault: its location and its keys. */
 export interface Vault {
   readonly session: Session;
   readonly workspaceId: string;
   readonly keys: VaultKeys;
 }
 
-/** The demo's account, made on the first run: user, trial, workspace and encryption. Kept in `file`, but for what the environment gives. */
+/**
+ * Sets up the demo's account on the first run: user, trial, workspace and encryption. Stored in `file`, except for
+ * values from the environment.
+ */
 export async function setUpAccount(baseUrl: string, file: string, workspaceName: string): Promise<Account> {
   const kept = (await loadJson<Account>(file)) ?? inventAccount();
-  await saveJson(file, kept); // before the server hears of it: an account without its password is lost
+  await saveJson(file, kept); // before the server sees it: an account is lost without its password
 
   const session = await Session.open(baseUrl, { ...kept, ...accountOfEnvironment() });
   await session.call({ method: 'POST', path: '/api/v1/subscription/trial' }, 409); // 409: it was used already
@@ -55,11 +58,11 @@ export async function setUpAccount(baseUrl: string, file: string, workspaceName:
   return { ...kept, ...accountOfEnvironment() };
 }
 
-/** What each device does: sign in, fetch the salt, derive the keys from the password, and check that they are right. */
+/** Opens the vault on a device: signs in, fetches the salt, derives the keys from the password, and verifies them. */
 export async function openVault(baseUrl: string, account: Account): Promise<Vault> {
   const session = await Session.open(baseUrl, account);
   const workspace = (await workspacesOf(session)).find(({ id }) => id === account.workspaceId);
-  if (!workspace?.encryption_salt) throw new Error('the workspace is gone');
+  if (!workspace?.encryption_salt) throw new Error('the workspace no longer exists');
   const masterKey = await deriveMasterKey(account.vaultPassword, workspace.encryption_salt);
   if (account.verificationSalt !== undefined) {
     const path = `/api/v1/workspaces/${workspace.id}/verify-password`;
@@ -70,7 +73,7 @@ export async function openVault(baseUrl: string, account: Account): Promise<Vaul
   return { session, workspaceId: workspace.id, keys: deriveVaultKeys(masterKey) };
 }
 
-/** Once in the life of a workspace: another salt would make another vault of it. */
+/** Runs once per workspace: a different salt would make it a different vault. */
 async function setUpEncryption(
   session: Session,
   workspaceId: string,
@@ -85,7 +88,7 @@ async function setUpEncryption(
     verificationHash: verificationHash(masterKey, verificationSalt),
   };
   const path = `/api/v1/workspaces/${workspaceId}/setup-encryption`;
-  await session.call({ method: 'POST', path, json }, 409); // 409: a retry of one that landed; openVault checks it
+  await session.call({ method: 'POST', path, json }, 409); // 409: a retry of a call that succeeded; openVault verifies it
 }
 
 async function workspacesOf(session: Session): Promise<Workspace[]> {

@@ -2,7 +2,7 @@ import { bodyOf } from './http.js';
 import { LiveRoom } from './live-room.js';
 import type { Session } from './session.js';
 
-/** A file as the server knows it: it can neither read the name nor the content. */
+/** A file as the server sees it: it can read neither the name nor the content. */
 export interface RemoteFile {
   readonly encryptedPath: string;
   /** SHA-256 of the envelope */
@@ -31,16 +31,16 @@ export interface Checkpoint {
   readonly encryptedLabel: string;
 }
 
-/** What brings one path to a checkpoint. */
+/** The operation that brings one path to a checkpoint. */
 export interface ManifestEntry {
   readonly encryptedPath: string;
   readonly op: 'restore' | 'delete' | 'noop';
-  /** null: the server does not know the version any more */
+  /** null: the server no longer has the version */
   readonly afterVersionId: string | null;
 }
 
 export interface Manifest {
-  /** The manifest holds as long as this is the head. */
+  /** The manifest is valid while this is the head. */
   readonly expectedHeadCursor: number;
   readonly entries: ManifestEntry[];
 }
@@ -49,11 +49,14 @@ export interface Upload {
   readonly encryptedPath: string;
   readonly contentHash: string;
   readonly envelope: Uint8Array;
-  /** Content hash of the version that this one was made from; undefined when there was none. */
+  /** Content hash of the version that this one is based on; undefined when there was none. */
   readonly base: string | undefined;
 }
 
-/** The routes that a sync client needs, for one device and one workspace. Each throws ApiError when the server refuses. */
+/**
+ * The routes that a sync client needs, for one device and one workspace. Each throws ApiError when the server
+ * refuses.
+ */
 export class SyncApi {
   constructor(
     private readonly session: Session,
@@ -98,7 +101,7 @@ export class SyncApi {
     return conflicts.map((conflict) => conflict.encryptedPath);
   }
 
-  /** @returns undefined, with nothing changed, when the server's file is not `base` any more: another device was faster */
+  /** @returns undefined, with nothing changed, when the server's file is no longer `base`: another device was faster */
   async upload({ encryptedPath, contentHash, envelope, base }: Upload): Promise<RemoteFile | undefined> {
     const headers = {
       'x-content-hash': contentHash,
@@ -110,7 +113,7 @@ export class SyncApi {
     return answer.status === 412 ? undefined : (bodyOf(answer) as RemoteFile);
   }
 
-  /** The current envelope and its hash as the server states it. @returns undefined when there is no such file */
+  /** The current envelope and its hash as stated by the server. @returns undefined when there is no such file */
   async download(encryptedPath: string): Promise<{ envelope: Buffer; statedHash: string } | undefined> {
     const call = { method: 'GET', path: this.path(`files/${encryptedPath}`) } as const;
     const answer = await this.session.call(call, 404);
@@ -118,7 +121,7 @@ export class SyncApi {
     return { envelope: answer.body, statedHash: answer.headers.get('etag')?.replaceAll('"', '') ?? '' };
   }
 
-  /** Marks the server's head. Not repeated: a second one would be made. @returns its id */
+  /** Marks the server's head. Not retried: a retry would create a second checkpoint. @returns its id */
   async createCheckpoint(encryptedLabel: string): Promise<string> {
     const json = { encryptedLabel, kind: 'manual' };
     const call = { method: 'POST', path: this.path('checkpoints'), json, repeatable: false } as const;
@@ -131,10 +134,10 @@ export class SyncApi {
     return (bodyOf(answer) as { checkpoints: Checkpoint[] }).checkpoints;
   }
 
-  /** Removes the marker alone; the history stays. */
+  /** Removes only the marker and keeps the history. */
   async deleteCheckpoint(id: string): Promise<void> {
     const call = { method: 'DELETE', path: this.path(`checkpoints/${id}`) } as const;
-    await this.session.call(call, 404); // 404: a retry of one that landed
+    await this.session.call(call, 404); // 404: a retry of a call that succeeded
   }
 
   async restoreManifest(checkpointId: string): Promise<Manifest> {
@@ -142,7 +145,7 @@ export class SyncApi {
     return bodyOf(await this.session.call({ method: 'GET', path })) as Manifest;
   }
 
-  /** Makes an old version the newest. Not repeated: each time makes one more. */
+  /** Makes an old version the newest. Not retried: each call creates another version. */
   async restore(encryptedPath: string, versionId: string): Promise<RemoteFile> {
     const path = this.path(`files/${encryptedPath}/restore/${versionId}`);
     const headers = { 'x-device-id': this.deviceId };
@@ -155,7 +158,7 @@ export class SyncApi {
     return (await this.session.call({ method: 'GET', path })).body;
   }
 
-  /** Opens the live room. @param cursor says where this device is in the change log */
+  /** Opens the live room. @param cursor returns this device's position in the change log */
   listen(cursor: () => number): Promise<LiveRoom> {
     const address = (): Promise<string> => this.session.socketAddress(this.path('ws'));
     return LiveRoom.open({ address, deviceId: this.deviceId, cursor });

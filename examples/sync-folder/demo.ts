@@ -18,10 +18,10 @@ const DATA_DIR = resolve(process.env['DATA_DIR'] ?? 'data');
 const DEMO_DIR = join(DATA_DIR, 'demo');
 const OWN_DOCS = fileURLToPath(new URL('../../../docs/', import.meta.url));
 
-/** The story: a folder goes from a laptop through the service to a phone, and both go on working on it. */
+/** The demo: a folder is synced from a laptop through the service to a phone, and both continue to work on it. */
 async function main(): Promise<boolean> {
   const startedAt = performance.now();
-  // npm changes the working directory and says here where it was called.
+  // npm changes the working directory; INIT_CWD is where it was called.
   const source = resolve(process.env['INIT_CWD'] ?? '.', process.argv[2] ?? OWN_DOCS);
   const isFolder = (await stat(source).catch(() => undefined))?.isDirectory();
   if (!isFolder) throw new Error(`${source} is not a folder`);
@@ -49,7 +49,7 @@ async function tellStory(baseUrl: string, home: string, source: string): Promise
   say('account', account.email);
   const scenesDir = await unusedName(source, 'sync demo');
   const notCopied = await mirror(source, join(home, 'laptop'), DATA_DIR);
-  await rm(join(home, 'phone', scenesDir), { recursive: true, force: true }); // of a run that was interrupted
+  await rm(join(home, 'phone', scenesDir), { recursive: true, force: true }); // left over from an interrupted run
 
   const laptopsVault = await openVault(baseUrl, account);
   const laptop = await openDevice('laptop', home, laptopsVault);
@@ -83,8 +83,10 @@ async function openDevice(name: string, home: string, vault: Vault): Promise<Syn
 function tell(label: string, summary: string, report: SyncReport): void {
   say(label, summary);
   const { removed, deleted, conflicts } = report;
-  if (deleted.size > 0) say(label, `${number(deleted.size)} deleted on the service: gone from the folder`);
-  if (removed.size > 0) say(label, `${number(removed.size)} removed here: another device deleted them`);
+  if (deleted.size > 0)
+    say(label, `${number(deleted.size)} deleted on the service, because they were deleted in the folder`);
+  if (removed.size > 0)
+    say(label, `${number(removed.size)} removed here, because another device deleted them`);
   for (const path of conflicts) say(label, `changed on both sides, kept as ${path}`);
 }
 
@@ -92,7 +94,7 @@ async function tellWhatTheServiceSees(api: SyncApi): Promise<void> {
   const [{ fileCount }, { files }] = [await api.status(), await api.snapshot(null)];
   if (!files[0]) return;
   const name = files[0].encryptedPath.slice(0, 40);
-  say('service', `has ${filesOf(fileCount)} and can read none; one is called ${name}`);
+  say('service', `stores ${filesOf(fileCount)} and can read none of them; one is called ${name}`);
 }
 
 async function tellComparison(
@@ -111,7 +113,7 @@ async function tellComparison(
   return true;
 }
 
-/** A name that nothing in the folder has, such as "sync demo 2". */
+/** A name that does not exist in the folder yet, such as "sync demo 2". */
 async function unusedName(folder: string, name: string): Promise<string> {
   const { files } = await walk(folder, DATA_DIR);
   const taken = new Set(files.map(({ path }) => path.split('/')[0]));

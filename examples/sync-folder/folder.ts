@@ -5,24 +5,31 @@ import { dirname, join, sep } from 'node:path';
 import { normalizePath } from '../../src/automation/vault-crypto.js';
 import { type Listing, type LocalFile, localFile, walk } from './walk.js';
 
-/** The synced folder on disk. Takes the vault's paths, and never touches anything outside. */
+/** The synced folder on disk. Accepts vault paths and never touches anything outside the folder. */
 export class Folder {
   private constructor(
     readonly root: string,
-    /** beside the folder, on the same disk: what is half-written is never seen in the folder */
+    /** next to the folder, on the same disk: partially written files never appear in the folder */
     private readonly staging: string,
   ) {}
 
-  /** @param mayBeNew false when files of it are known: a folder that is gone, such as a disk not mounted, is no mass deletion */
+  /**
+   * @param mayBeNew false when files in it are known: a missing folder, such as an unmounted disk, is not a mass
+   * deletion
+   */
   static async open(root: string, staging: string, mayBeNew: boolean): Promise<Folder> {
-    if (!mayBeNew && !(await statOf(root))) throw new Error(`${root} is gone, but files of it are known`);
+    if (!mayBeNew && !(await statOf(root)))
+      throw new Error(`${root} does not exist, but it was synced before`);
     await mkdir(root, { recursive: true });
     await rm(staging, { recursive: true, force: true });
     await mkdir(staging, { recursive: true });
     return new Folder(root, staging);
   }
 
-  /** All files. Names in another Unicode form are renamed to the vault's form, so that each path has one file. */
+  /**
+   * Lists all files. Renames files whose names use another Unicode form to the vault's form, so that each path has
+   * one file.
+   */
   async list(): Promise<Listing> {
     const listing = await walk(this.root);
     for (const file of listing.files) {
@@ -40,7 +47,7 @@ export class Folder {
     return stat?.isFile() ? localFile(path, onDisk, stat, lookedAtMs) : undefined;
   }
 
-  /** Whether there is no file any more. False when that cannot be told: what cannot be seen is not deleted. */
+  /** Whether the file no longer exists. False when this is unknown: a file that cannot be checked is not deleted. */
   async isGone(path: string): Promise<boolean> {
     const stat = await statOf(this.onDisk(path)).catch(() => 'unknown' as const);
     return stat !== 'unknown' && (stat === undefined || stat.isDirectory());
@@ -50,14 +57,14 @@ export class Folder {
     return readFile(this.onDisk(path));
   }
 
-  /** Writes a content to the disk, but not yet into the folder. @returns the draft to `place` */
+  /** Writes content to disk, but not into the folder yet. @returns the draft to pass to `place` */
   async stage(content: Uint8Array): Promise<string> {
     const draft = join(this.staging, randomUUID());
     await writeFile(draft, content, { flush: true });
     return draft;
   }
 
-  /** Makes a draft the file at a path. What stood there is replaced, whole or not at all. */
+  /** Moves a draft to a path, atomically replacing an existing file. */
   async place(draft: string, path: string): Promise<LocalFile> {
     const onDisk = await this.placeFor(path);
     await rename(draft, onDisk);
@@ -69,7 +76,10 @@ export class Folder {
     await rm(draft);
   }
 
-  /** A file where the path has a directory, or a directory where the path has a file. An empty one is removed instead. */
+  /**
+   * A file where the path needs a directory, or a directory where the path needs a file. An empty directory is
+   * removed instead.
+   */
   async obstacleTo(path: string): Promise<string | undefined> {
     const segments = path.split('/');
     for (let depth = 1; depth < segments.length; depth++) {
@@ -80,13 +90,16 @@ export class Folder {
     return (await statOf(onDisk))?.isDirectory() && !(await removeIfEmpty(onDisk)) ? path : undefined;
   }
 
-  /** Removes the file, and the directories that are empty then. */
+  /** Removes the file and any parent directories that become empty. */
   async remove(path: string): Promise<void> {
     await rm(this.onDisk(path));
     await this.removeEmptyParents(path);
   }
 
-  /** Gives a file or a directory a name that nothing has: `plan.md` becomes `plan (conflict from laptop).md`. @returns the new path */
+  /**
+   * Renames a file or directory to an unused name: `plan.md` becomes `plan (conflict from laptop).md`. @returns the
+   * new path
+   */
   async moveAside(path: string, remark: string): Promise<string> {
     const [, stem = path, extension = ''] = /^(.*[^/])(\.[^./]*)$/.exec(path) ?? [];
     for (let count = 1; ; count++) {
@@ -101,7 +114,10 @@ export class Folder {
     await rename(from, await this.placeFor(path));
   }
 
-  /** Makes the directories on the way. Refuses to follow a symbolic link, which may lead out of the folder, or to replace one. */
+  /**
+   * Creates missing parent directories. Refuses to follow a symbolic link, which may lead out of the folder, or to
+   * replace one.
+   */
   private async placeFor(path: string): Promise<string> {
     const place = this.onDisk(path);
     let directory = this.root;
@@ -130,7 +146,7 @@ export class Folder {
   }
 }
 
-/** @returns whether the directory was empty, and is gone now */
+/** @returns whether the directory was empty and has been removed */
 function removeIfEmpty(directory: string): Promise<boolean> {
   return rmdir(directory).then(
     () => true,

@@ -6,12 +6,12 @@ const LONGEST_WAIT_MS = 60_000;
 
 export interface Call {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** path with its query, such as /api/v1/workspaces */
+  /** path with query, such as /api/v1/workspaces */
   readonly path: string;
   readonly headers?: Record<string, string>;
   readonly json?: unknown;
   readonly bytes?: Uint8Array;
-  /** False when doing it twice would be wrong. It is then not sent again unless the server said that it did nothing. */
+  /** False when repeating the call would be wrong. It is then retried only if the server says that it did nothing. */
   readonly repeatable?: boolean;
 }
 
@@ -21,7 +21,7 @@ export interface Answer {
   readonly body: Buffer;
 }
 
-/** The server answered, and it was no. */
+/** The server refused a request. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
 
@@ -30,14 +30,14 @@ export class ApiError extends Error {
     call: Call,
     reason: string,
   ) {
-    // An encrypted path says nothing to anybody and may be 4,096 characters long.
-    super(`${call.method} ${call.path.slice(0, 100)} was answered ${status}: ${reason}`);
+    // An encrypted path is unreadable and may be 4,096 characters long.
+    super(`${call.method} ${call.path.slice(0, 100)} answered ${status}: ${reason}`);
   }
 }
 
 /**
- * One request and its whole answer, of whatever status. Tried again, a little later each time, when the network
- * fails or the server says "not now" (429, 503); its Retry-After is honoured.
+ * Sends a request and reads the whole response, whatever its status. Retries with increasing delays when the network
+ * fails or the server answers 429 or 503; its Retry-After is honored.
  */
 export async function send(baseUrl: string, call: Call): Promise<Answer> {
   for (let attempt = 1; ; attempt++) {
@@ -55,12 +55,12 @@ export async function send(baseUrl: string, call: Call): Promise<Answer> {
   }
 }
 
-/** The JSON of an answer. Its shape is taken at the server's word. */
+/** The JSON of a response. Its shape is trusted. */
 export function bodyOf(answer: Answer): unknown {
   return JSON.parse(answer.body.toString());
 }
 
-/** The reason in an error's body: the service says `error`, the identity handler says `message`. */
+/** The reason in an error body: the service uses `error`, the identity handler uses `message`. */
 export function reasonOf(answer: Answer): string {
   try {
     const body = bodyOf(answer) as { error?: string; message?: string };
@@ -70,7 +70,7 @@ export function reasonOf(answer: Answer): string {
   }
 }
 
-/** Reads the body as part of the attempt, so that a connection cut half-way is tried again too. */
+/** Reads the body within the attempt, so that a connection cut half-way is retried too. */
 async function exchange(baseUrl: string, call: Call): Promise<Answer> {
   const headers = { ...call.headers };
   if (call.json !== undefined) headers['content-type'] = 'application/json';
@@ -90,7 +90,7 @@ async function exchange(baseUrl: string, call: Call): Promise<Answer> {
   };
 }
 
-/** Milliseconds. Retry-After is in seconds, or a date. */
+/** In milliseconds. Retry-After is in seconds, or a date. */
 function waitFor(answer: Answer, attempt: number): number {
   const header = answer.headers.get('retry-after') ?? answer.headers.get('x-retry-after');
   if (!header) return backoff(attempt);
@@ -99,7 +99,7 @@ function waitFor(answer: Answer, attempt: number): number {
   return Number.isNaN(wait) ? backoff(attempt) : Math.max(wait, 0) + Math.random() * 100;
 }
 
-/** Doubles each time. Random, so that clients that failed together do not come back together. */
+/** Doubles with each attempt. Randomized, so that clients that failed together do not retry together. */
 function backoff(attempt: number): number {
   return 250 * 2 ** (attempt - 1) * (0.5 + Math.random());
 }

@@ -3,29 +3,30 @@ import type { RemoteChange, RemoteFile } from './api.js';
 import { fetchChanges } from './remote-changes.js';
 import type { SyncRun } from './sync-run.js';
 
-/** Brings what other devices did into the folder. A file that was edited in both places is kept twice. */
+/** Applies other devices' changes to the folder. A file that was edited in both places is kept twice. */
 export async function takeRemoteChanges(run: SyncRun): Promise<void> {
   const { api, keys, state } = run.device;
   const { changes, cursor, isEverything } = await fetchChanges(api, keys, state.cursor);
-  // Behind where it was, the server was put back from a backup. What it lost is in the folders, and must not be deleted there.
+  // A cursor that moved backwards means that the server was restored from a backup. The folders still have what it
+  // lost, which must not be deleted there.
   if (cursor < (state.cursor ?? 0)) state.files.clear();
 
   const deleted = isEverything
     ? [...state.files.keys()].filter((path) => changes.get(path)?.action !== 'upsert')
     : [...changes.keys()].filter((path) => changes.get(path)?.action === 'delete');
-  // Own uploads come back here too, with the hash that is known already.
+  // This device's own uploads also come back here, with the hash that is already known.
   const written = [...changes].filter(
     ([path, change]) =>
       change.action === 'upsert' && state.files.get(path)?.contentHash !== change.contentHash,
   );
 
-  // Deletions first: a directory may come where a file was.
+  // Deletions first: a directory may replace a file.
   for (const path of deleted) await takeDeletion(run, path);
   await run.forEach('downloading', written, ([path, change]) => takeFile(run, path, change));
-  state.cursor = cursor; // only now: what is not in the folder must be fetched again
+  state.cursor = cursor; // only now: changes that are not in the folder yet must be fetched again
 }
 
-/** Removes a file that the server does not have any more. */
+/** Removes a file that no longer exists on the server. */
 export async function takeDeletion(run: SyncRun, path: string): Promise<void> {
   const { folder, state } = run.device;
   const known = state.files.get(path);
@@ -35,7 +36,7 @@ export async function takeDeletion(run: SyncRun, path: string): Promise<void> {
     await folder.remove(path);
     run.report.removed.add(path);
   }
-  // A file that was edited here stays, and is a new one from now on: edits win over deletions.
+  // A file that was edited here stays and counts as new from now on: edits win over deletions.
   state.files.delete(path);
 }
 
@@ -44,7 +45,7 @@ async function takeFile(run: SyncRun, path: string, change: RemoteChange): Promi
   if (content) await takeContent(run, path, change, content);
 }
 
-/** Writes what the server has, and remembers that it has it: so it is not sent back. */
+/** Writes the server's content and remembers it, so that it is not uploaded again. */
 export async function takeContent(
   run: SyncRun,
   path: string,
@@ -55,7 +56,7 @@ export async function takeContent(
   await run.exclusively(() => putInPlace(run, path, remote, content, draft));
 }
 
-/** Looks at the folder only now: it may have been edited during the download. */
+/** Checks the folder only now: the file may have been edited during the download. */
 async function putInPlace(
   run: SyncRun,
   path: string,
@@ -68,7 +69,7 @@ async function putInPlace(
   const local = await folder.look(path);
   const isEdited = local && !(known && (await run.isAsKnown(local, known)));
   if (isEdited && content.equals(await folder.read(path))) {
-    // Not a conflict: an upload was not noted before a crash, or the state was lost.
+    // Not a conflict: an upload was not recorded before a crash, or the state was lost.
     await folder.discard(draft);
     run.remember(local, sha256(content), remote);
     return;
@@ -81,7 +82,7 @@ async function putInPlace(
   run.report.downloaded.set(path, content.length);
 }
 
-/** The verified content; undefined when it was replaced or deleted since, which the next pull will tell. */
+/** The verified content; undefined when it was replaced or deleted since, which the next pull will report. */
 async function download(run: SyncRun, path: string, change: RemoteChange): Promise<Buffer | undefined> {
   const { api, keys } = run.device;
   const answer = await api.download(change.encryptedPath);
@@ -89,7 +90,7 @@ async function download(run: SyncRun, path: string, change: RemoteChange): Promi
   if (answer && hash === change.contentHash) {
     return decryptContent(keys, change.encryptedPath, answer.envelope);
   }
-  if (answer && hash !== answer.statedHash) throw new Error(`${path} was damaged on its way`);
+  if (answer && hash !== answer.statedHash) throw new Error(`${path} was corrupted in transit`);
   run.overtaken.add(path);
   return undefined;
 }

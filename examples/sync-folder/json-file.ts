@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Replaces the file whole or not at all, also when the power fails. Readable for its owner alone. */
+/** Replaces the file atomically, even if the power fails. Readable by its owner only. */
 export async function saveJson(file: string, value: unknown): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
   const draft = `${file}.${randomUUID()}`;

@@ -6,14 +6,20 @@ const LAST_WAIT_MS = 30_000;
 const SILENT_FOR_MS = 90_000;
 
 export interface Room {
-  /** Fetched for every connection: a service token lives for 15 minutes, and a socket as long as its token. */
+  /**
+   * Called for every connection: a service token is valid for 15 minutes, and a socket lives no longer than its
+   * token.
+   */
   readonly address: () => Promise<string>;
   readonly deviceId: string;
-  /** Where this device is in the change log. */
+  /** This device's position in the change log. */
   readonly cursor: () => number;
 }
 
-/** Tells when there is something to sync: another device has changed something, or may have while nobody was listening. */
+/**
+ * Signals when there is something to sync: another device has changed something, or may have while the connection was
+ * down.
+ */
 export class LiveRoom {
   private socket: WebSocket | undefined;
   private isClosed = false;
@@ -23,14 +29,14 @@ export class LiveRoom {
 
   private constructor(private readonly room: Room) {}
 
-  /** Resolves once the service has said welcome: whatever is committed from here on is heard. */
+  /** Resolves after the service's welcome: every later commit is signaled. */
   static async open(room: Room): Promise<LiveRoom> {
     const live = new LiveRoom(room);
     await live.connect();
     return live;
   }
 
-  /** Resolves when there is something to sync that no earlier call has told of. */
+  /** Resolves when there is something to sync that no earlier call has reported. */
   async news(): Promise<void> {
     if (!this.hasNews) await new Promise<void>((resolve) => (this.wake = resolve));
     this.hasNews = false;
@@ -64,7 +70,7 @@ export class LiveRoom {
     this.expectLife(socket);
   }
 
-  /** With growing, random pauses: clients that were cut off together must not come back together. */
+  /** Reconnects with growing, random delays: clients that were disconnected together must not reconnect together. */
   private async reconnect(): Promise<void> {
     for (let wait = FIRST_WAIT_MS; !this.isClosed; wait = Math.min(wait * 2, LAST_WAIT_MS)) {
       await sleep(wait * (0.5 + Math.random()), undefined, { ref: false });
@@ -83,7 +89,7 @@ export class LiveRoom {
     this.wake?.();
   }
 
-  /** The service pings every 30 s; a connection that the network has swallowed says nothing. */
+  /** The service pings every 30 s; without this, a connection silently dropped by the network would go unnoticed. */
   private expectLife(socket: WebSocket): void {
     clearTimeout(this.watchdog);
     this.watchdog = setTimeout(() => socket.terminate(), SILENT_FOR_MS);

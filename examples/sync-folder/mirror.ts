@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path';
 import { reasonToSkip, type Skipped, walk } from './walk.js';
 
 /**
- * Makes `copy` what `source` is, reading only in `source`. Untouched files stay as they are, times included, so that
- * the sync need not read them again.
+ * Makes `copy` equal to `source`, which is only read. Unchanged files stay as they are, times included, so that the
+ * sync need not read them again.
  *
  * @param except a directory below `source` to leave out
  * @returns what could not be copied
@@ -19,12 +19,12 @@ export async function mirror(source: string, copy: string, except: string): Prom
 
   for (const { path, onDisk, size, mtimeMs, ctimeMs } of files) {
     const there = present.get(path);
-    // The ctime of another file that was moved here since is later than that of the copy.
+    // If another file has been moved here since, its ctime is later than that of the copy.
     const isOlder = there && ctimeMs < there.ctimeMs;
     if (isOlder && there.size === size && Math.abs(there.mtimeMs - mtimeMs) < 1) continue;
     const place = join(copy, path);
     try {
-      await rm(place, { recursive: true, force: true }); // an empty directory, or a file that forbids writing
+      await rm(place, { recursive: true, force: true }); // an empty directory, or a read-only file
       await mkdir(dirname(place), { recursive: true });
       await copyFile(onDisk, place);
       await utimes(place, mtimeMs / 1_000, mtimeMs / 1_000);
@@ -41,7 +41,7 @@ export interface Comparison {
   readonly differences: string[];
 }
 
-/** Compares two folders byte for byte. @param leftOut paths that are not looked at, @param except as in mirror */
+/** Compares two folders byte for byte. @param leftOut paths to ignore, @param except as in mirror */
 export async function compare(
   a: string,
   b: string,

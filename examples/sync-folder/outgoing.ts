@@ -6,11 +6,11 @@ import { type LocalFile, reasonToSkip } from './walk.js';
 
 const DELETIONS_AT_ONCE = 500;
 
-/** Sends what was done in the folder. What another device changed in between is left as it is, for another round. */
+/** Sends local changes to the server. Files that another device changed meanwhile are left for another round. */
 export async function sendLocalChanges(run: SyncRun): Promise<void> {
   const { files, skipped } = await run.device.folder.list();
   run.report.see(files, skipped);
-  // Uploads before deletions: a renamed file is never nowhere.
+  // Uploads before deletions: a renamed file always exists somewhere.
   await run.forEach('comparing and uploading', files, (file) => sendFile(run, file));
   await sendDeletions(run, new Set(files.map((file) => file.path)));
 }
@@ -26,7 +26,7 @@ async function sendFile(run: SyncRun, local: LocalFile): Promise<void> {
     else await upload(run, local, content, known?.contentHash);
   } catch (error) {
     const isTooLarge = error instanceof ApiError && error.status === 413;
-    run.report.skip(local.path, isTooLarge ? 'larger than the service takes' : reasonToSkip(error));
+    run.report.skip(local.path, isTooLarge ? 'larger than the service accepts' : reasonToSkip(error));
   }
 }
 
@@ -45,7 +45,7 @@ async function upload(
     run.report.uploaded.set(local.path, content.length);
     run.hasSent = true;
   } else {
-    // The next round takes the other version in and keeps this one beside it.
+    // The next round downloads the other version and keeps this one next to it.
     run.overtaken.add(local.path);
   }
 }
@@ -62,7 +62,7 @@ async function sendDeletions(run: SyncRun, present: Set<string>): Promise<void> 
     const conflicts = new Set(await api.pushDeletions(state.cursor ?? 0, batch));
     for (const { path, encryptedPath } of batch) {
       if (conflicts.has(encryptedPath)) {
-        run.overtaken.add(path); // edits win over deletions: the next round brings the file back
+        run.overtaken.add(path); // edits win over deletions: the next round restores the file
       } else {
         state.files.delete(path);
         run.report.deleted.add(path);

@@ -1,4 +1,7 @@
-/** Does `work` for every item, at most `limit` at a time. After a failure no new item is begun, and it is thrown when the rest has ended. */
+/**
+ * Runs `work` for every item, at most `limit` at a time. After a failure no new item is started, and the error is
+ * thrown once the others have finished.
+ */
 export async function inParallel<T>(
   items: Iterable<T>,
   limit: number,

@@ -4,14 +4,14 @@ const REDRAW_MS = 100;
 let drawnAt = Date.now();
 let isProgressShown = false;
 
-/** A line of the story. */
+/** Prints one line of the demo. */
 export function say(label: string, text: string): void {
   clearProgress();
   drawnAt = Date.now();
   console.log(line(label, text));
 }
 
-/** On a terminal, one line that is drawn over, if it takes long enough to be read; elsewhere nothing. */
+/** On a terminal, redraws a single line, no more often than it can be read; otherwise prints nothing. */
 export function showProgress(label: string, text: string): void {
   if (!process.stdout.isTTY || Date.now() - drawnAt < REDRAW_MS) return;
   clearProgress();
@@ -25,18 +25,18 @@ export function clearProgress(): void {
   isProgressShown = false;
 }
 
-/** A file name may hold what a terminal obeys, so control characters are replaced. */
+/** File names may contain terminal escape sequences, so control characters are replaced. */
 function line(label: string, text: string): string {
   return `  ${label.padEnd(LABEL_WIDTH)} ${text.replaceAll(/\p{Cc}/gu, '\ufffd')}`;
 }
 
-/** The first few of many lines. */
+/** Prints the first few of many lines. */
 export function sayFew(label: string, texts: string[], limit = 5): void {
   for (const text of texts.slice(0, limit)) say(label, text);
   if (texts.length > limit) say(label, `… and ${texts.length - limit} more`);
 }
 
-/** Everything an error knows, causes included, on one line. */
+/** An error's message and its causes on one line. */
 export function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const errors = error instanceof AggregateError ? (error.errors as unknown[]) : [error.cause];

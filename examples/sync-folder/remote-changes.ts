@@ -1,19 +1,20 @@
 import { type VaultKeys, decryptPath } from '../../src/automation/vault-crypto.js';
 import type { RemoteChange, SyncApi } from './api.js';
 
-/** What happened on the server, the last change of each path, by path in plaintext. */
+/** The server's changes: the last change of each path, by plaintext path. */
 export interface RemoteChanges {
   readonly changes: Map<string, RemoteChange>;
-  /** where the next pull begins, once these changes are in the folder */
+  /** the next pull starts here, once these changes are in the folder */
   readonly cursor: number;
-  /** Whether they are all that the server has, so that a file that is not among them is not there. */
+  /** Whether these are all files on the server, so that any other file does not exist there. */
   readonly isEverything: boolean;
 }
 
 /**
- * The changes since `cursor`; everything when there is no cursor, or the server no longer has all changes since then.
+ * The changes since `cursor`; everything when there is no cursor, or when the server no longer has all changes since
+ * then.
  *
- * @throws DecryptionError when a path does not open: the password is wrong, or someone altered it
+ * @throws DecryptionError when a path cannot be decrypted: the password is wrong, or the path was altered
  */
 export async function fetchChanges(
   api: SyncApi,
@@ -29,13 +30,13 @@ export async function fetchChanges(
 
   changes.clear();
   const reached = await pullAll(api, await walkSnapshot(api, take), take);
-  if (reached === undefined) throw new Error('the server forgets changes faster than they can be read');
+  if (reached === undefined) throw new Error('the server compacts changes faster than they can be read');
   return { changes, cursor: reached, isEverything: true };
 }
 
 /**
- * Passes every live file to `take`. The cursor of the FIRST page is returned: a file that is made during the walk may
- * sort before the page that is being read, and only a pull from there is certain to show it.
+ * Passes every live file to `take`. Returns the cursor of the FIRST page: a file created during the walk may sort
+ * before the current page, and only a pull from that cursor is certain to include it.
  */
 async function walkSnapshot(api: SyncApi, take: (change: RemoteChange) => unknown): Promise<number> {
   const first = await api.snapshot(null);
@@ -45,7 +46,10 @@ async function walkSnapshot(api: SyncApi, take: (change: RemoteChange) => unknow
   }
 }
 
-/** Passes the changes after `cursor` to `take`, oldest first. @returns the cursor reached, undefined when they are not there any more */
+/**
+ * Passes the changes after `cursor` to `take`, oldest first. @returns the cursor reached; undefined when they are no
+ * longer available
+ */
 async function pullAll(
   api: SyncApi,
   cursor: number,

@@ -1,19 +1,19 @@
 import type { LocalFile, Skipped } from './walk.js';
 
-/** What one sync did. */
+/** The results of one sync. */
 export class SyncReport {
   /** plaintext bytes by path */
   readonly uploaded = new Map<string, number>();
   readonly downloaded = new Map<string, number>();
-  /** removed in the folder, because another device deleted it */
+  /** removed from the folder because another device deleted it */
   readonly removed = new Set<string>();
-  /** deleted on the server, because it was deleted in the folder */
+  /** deleted on the server because it was deleted in the folder */
   readonly deleted = new Set<string>();
   /** where this device's version went when both had changed a file */
   readonly conflicts: string[] = [];
   /** left out, with the reason by path */
   readonly skipped = new Map<string, string>();
-  /** files in the folder that the server has too */
+  /** files in the folder that are also on the server */
   files = 0;
   unchanged = 0;
   seconds = 0;
@@ -38,7 +38,7 @@ export class SyncReport {
     return this;
   }
 
-  /** Such as "12 files, 3 uploaded, 9 unchanged in 0.4 s (1.2 MB/s)". */
+  /** For example "12 files, 3 uploaded, 9 unchanged in 0.4 s (1.2 MB/s)". */
   summary(verb: 'uploaded' | 'downloaded'): string {
     const moved = this[verb];
     const megabytes = [...moved.values()].reduce((sum, size) => sum + size, 0) / 1e6;
@@ -48,12 +48,12 @@ export class SyncReport {
   }
 }
 
-/** Such as "1 file". */
+/** For example "1 file". */
 export function filesOf(count: number): string {
   return `${number(count)} ${count === 1 ? 'file' : 'files'}`;
 }
 
-/** Such as "1,234". */
+/** For example "1,234". */
 export function number(count: number): string {
   return count.toLocaleString('en');
 }

@@ -6,30 +6,31 @@ import type { SyncRun } from './sync-run.js';
 const LOOKS = 5;
 const DELETIONS_AT_ONCE = 500;
 
-/** What a restore did, as paths. */
+/** The results of a restore, as paths. */
 export interface Restored {
   readonly restored: string[];
   readonly deleted: string[];
-  /** Changed by another device in the very moment of their deletion: that edit wins, the next sync brings it. */
+  /** Changed by another device at the moment of deletion: that edit wins, and the next sync downloads it. */
   readonly kept: string[];
-  /** The server does not know their versions any more. */
+  /** The server no longer has the versions of these files. */
   readonly lost: string[];
-  /** Whether somebody had written since the manifest was fetched, so that a fresh one was applied. */
+  /** Whether another device wrote after the manifest was fetched, so that a fresh one was applied. */
   readonly hasDrifted: boolean;
 }
 
 /**
- * Brings server and folder back to a checkpoint. The server only says what differs; this does it, file by file. What is
- * replaced or deleted stays in the history. After a failure, fetch another manifest and go on: it holds what is left.
+ * Restores server and folder to a checkpoint. The server only reports the differences; this function applies them
+ * file by file. Replaced and deleted files stay in the history. After a failure, fetch a new manifest and continue:
+ * it contains what is left.
  *
- * @param seen the manifest that the user has agreed to
+ * @param seen the manifest that the user has confirmed
  */
 export async function applyRestore(run: SyncRun, checkpointId: string, seen: Manifest): Promise<Restored> {
   const manifest = await upToDate(run.device.api, checkpointId, seen);
   const hasDrifted = manifest !== seen;
   const done: Restored = { restored: [], deleted: [], kept: [], lost: [], hasDrifted };
 
-  // Deletions first: a file may come back where a directory is now.
+  // Deletions first: a file may replace a directory.
   const doomed = manifest.entries.filter(({ op }) => op === 'delete');
   for (let at = 0; at < doomed.length; at += DELETIONS_AT_ONCE) {
     await deleteFiles(run, manifest.expectedHeadCursor, doomed.slice(at, at + DELETIONS_AT_ONCE), done);
@@ -39,7 +40,10 @@ export async function applyRestore(run: SyncRun, checkpointId: string, seen: Man
   return done;
 }
 
-/** A manifest that still holds, asked for right before it is applied: the one that was seen, if nobody wrote since. */
+/**
+ * A manifest that is still valid, checked right before it is applied: the confirmed one unless another device wrote
+ * since.
+ */
 async function upToDate(api: SyncApi, checkpointId: string, seen: Manifest): Promise<Manifest> {
   let latest = seen;
   for (let look = 1; look <= LOOKS; look++) {
@@ -80,7 +84,7 @@ async function restoreFile(run: SyncRun, entry: ManifestEntry, done: Restored): 
   }
   const restored = await api.restore(encryptedPath, afterVersionId);
   const envelope = await api.downloadVersion(encryptedPath, afterVersionId);
-  if (sha256(envelope) !== restored.contentHash) throw new Error(`${path} was damaged on its way`);
+  if (sha256(envelope) !== restored.contentHash) throw new Error(`${path} was corrupted in transit`);
   await takeContent(run, path, restored, decryptContent(keys, encryptedPath, envelope));
   done.restored.push(path);
 }

@@ -2,11 +2,11 @@ import { appendFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/prom
 import { CheckpointScene } from './checkpoint-scene.js';
 import { expect, Stage } from './stage.js';
 
-/** What the two devices go through together. */
+/** The scenes that the two devices play. */
 export class Scenes extends Stage {
   /**
-   * Plays the scenes in order, and says what happened in each.
-   * @throws when something else happened
+   * Plays the scenes in order and reports the result of each.
+   * @throws when the result is unexpected
    */
   async *play(): AsyncGenerator<[string, string]> {
     yield ['edit', await this.edit()];
@@ -34,7 +34,7 @@ export class Scenes extends Stage {
     room.close();
     const text = await readFile(this.at(this.laptop, 'shopping list.md'), 'utf8');
     expect(text === '- bread\n- coffee\n', 'the edited text to arrive');
-    return `a line that the phone added is on the laptop, which heard of it over the WebSocket: ${took} ms in all`;
+    return `a line added on the phone is on the laptop, which was notified over the WebSocket: ${took} ms in total`;
   }
 
   private async rename(): Promise<string> {
@@ -56,7 +56,7 @@ export class Scenes extends Stage {
   private async conflict(): Promise<string> {
     await appendFile(this.at(this.laptop, 'plan.md'), 'At noon, says the laptop.\n');
     await appendFile(this.at(this.phone, 'plan.md'), 'At six, says the phone.\n');
-    await Promise.all([this.laptop.sync(), this.phone.sync()]); // both come online in the same moment
+    await Promise.all([this.laptop.sync(), this.phone.sync()]); // both come online at the same moment
     await this.laptop.sync();
     await this.phone.sync();
 

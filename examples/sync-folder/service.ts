@@ -6,19 +6,19 @@ import { fileURLToPath } from 'node:url';
 const START_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 30_000;
 
-/** A service of the demo's own, as a child process on a free port. */
+/** The demo's own service, as a child process on a free port. */
 export class Service {
   private constructor(
     readonly baseUrl: string,
     private readonly child: ChildProcess,
   ) {}
 
-  /** @throws with the last lines that the service printed, when it does not start */
+  /** @throws with the last lines of the service's output when it does not start */
   static async start(dataDir: string): Promise<Service> {
     await mkdir(dataDir, { recursive: true });
     const main = fileURLToPath(new URL('../../service/main.js', import.meta.url));
     const child = spawn(process.execPath, [main], {
-      cwd: dataDir, // not the caller's: a .env there speaks of another service, and of its database
+      cwd: dataDir, // not the caller's: a .env there configures another service and its database
       env: {
         ...harmlessEnvironment(),
         PORT: '0',
@@ -47,11 +47,11 @@ export class Service {
   }
 }
 
-/** Waits for the line that says where the service listens. */
+/** Waits for the line that names the service's address. */
 async function addressOf(child: ChildProcess): Promise<string> {
   let printed = '';
   const address = new Promise<string>((resolve, reject) => {
-    // Read to its end even after that: a full pipe would stop the service.
+    // Keep reading even after that: a full pipe would block the service.
     const read = (chunk: Buffer): void => {
       printed = (printed + chunk.toString()).slice(-20_000);
       const match = /https?:\/\/(localhost|127\.0\.0\.1):[1-9]\d*/.exec(printed);
@@ -60,8 +60,8 @@ async function addressOf(child: ChildProcess): Promise<string> {
     child.stdout?.on('data', read);
     child.stderr?.on('data', read);
     child.once('error', reject);
-    child.once('exit', (code) => reject(new Error(`it ended with ${code ?? 'a signal'}`)));
-    setTimeout(() => reject(new Error('it did not say where it listens')), START_TIMEOUT_MS).unref();
+    child.once('exit', (code) => reject(new Error(`the process exited with ${code ?? 'a signal'}`)));
+    setTimeout(() => reject(new Error('the process did not report its address')), START_TIMEOUT_MS).unref();
   });
   return address.catch((cause: unknown) => {
     child.kill('SIGKILL');
@@ -71,7 +71,7 @@ async function addressOf(child: ChildProcess): Promise<string> {
   });
 }
 
-/** What a program needs to run, and nothing that configures the service. */
+/** The variables that a program needs to run, without any that configure the service. */
 function harmlessEnvironment(): NodeJS.ProcessEnv {
   const names = ['PATH', 'HOME', 'USER', 'LANG', 'TZ', 'TMPDIR', 'LD_LIBRARY_PATH', 'SystemRoot'];
   return Object.fromEntries(names.map((name) => [name, process.env[name]]));

@@ -5,7 +5,7 @@ export interface Credentials {
   readonly password: string;
 }
 
-/** A signed-in user. Calls carry a service token that lives for 15 minutes and is fetched again when it has died. */
+/** A signed-in user. Calls carry a service token that is valid for 15 minutes and is renewed after it has expired. */
 export class Session {
   private serviceToken: Promise<string> | undefined;
 
@@ -14,7 +14,7 @@ export class Session {
     private readonly sessionToken: string,
   ) {}
 
-  /** Signs in, or up when the account does not exist yet. @throws when the server accepts neither */
+  /** Signs in, or signs up when the account does not exist yet. @throws when the server accepts neither */
   static async open(baseUrl: string, credentials: Credentials): Promise<Session> {
     let call = authPost(baseUrl, 'sign-in/email', credentials);
     let answer = await send(baseUrl, call);
@@ -29,12 +29,12 @@ export class Session {
     return new Session(baseUrl, (bodyOf(answer) as { token: string }).token);
   }
 
-  /** @throws ApiError for every status but 2xx and the expected ones */
+  /** @throws ApiError for every status except 2xx and the expected ones */
   async call(call: Call, ...expected: number[]): Promise<Answer> {
     const token = this.token();
     let answer = await this.callWith(await token, call);
     if (answer.status === 401) {
-      // Many calls may find it dead at once: the first one replaces it, the others wait for that.
+      // Many calls may find the token expired at once: the first one renews it, the others wait.
       if (this.serviceToken === token) this.serviceToken = undefined;
       answer = await this.callWith(await this.token(), call);
     }
@@ -42,9 +42,9 @@ export class Session {
     throw new ApiError(answer.status, call, reasonOf(answer));
   }
 
-  /** Where something of this service is for a WebSocket. The token is in it, for a socket cannot send headers. */
+  /** A WebSocket URL of this service. It contains the token, because a browser-style WebSocket cannot send headers. */
   async socketAddress(path: string): Promise<string> {
-    // Fresh: a socket ends with its token, and the one that is kept may have a minute left.
+    // Always a fresh token: the socket closes when it expires, and the cached one may have a minute left.
     this.serviceToken = undefined;
     return `${this.baseUrl.replace(/^http/, 'ws')}${path}?token=${await this.token()}`;
   }
@@ -55,7 +55,7 @@ export class Session {
 
   private token(): Promise<string> {
     this.serviceToken ??= this.freshToken().catch((error: unknown) => {
-      this.serviceToken = undefined; // a failure must not be kept as the answer to every later call
+      this.serviceToken = undefined; // a failure must not be cached for later calls
       throw error;
     });
     return this.serviceToken;
@@ -69,7 +69,7 @@ export class Session {
   }
 }
 
-/** The identity handler refuses a POST without an Origin when the client looks like a browser, and Node's fetch does. */
+/** The identity handler refuses a POST without an Origin from clients that look like browsers, and Node's fetch does. */
 function authPost(baseUrl: string, route: string, json: unknown): Call {
   return {
     method: 'POST',

@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import type { SyncClient } from './sync-client.js';
 import { walk } from './walk.js';
 
-/** Two devices, and a directory in which the demo may do what it likes. Files are changed as a user would, not through the client. */
+/**
+ * Two devices, and a directory that the demo may change freely. Files are changed as a user would, not through the
+ * client.
+ */
 export class Stage {
   constructor(
     readonly laptop: SyncClient,
@@ -20,7 +23,7 @@ export class Stage {
     return names.map((name) => name.normalize('NFC')).sort();
   }
 
-  /** Every file below the directory with its text, as one string that can be compared. */
+  /** Every file below the directory with its text, as one comparable string. */
   async contents(device: SyncClient): Promise<string> {
     const { files } = await walk(this.at(device, '.'));
     const texts = files.map(async ({ path, onDisk }) => [path, await readFile(onDisk, 'utf8')]);
@@ -28,7 +31,7 @@ export class Stage {
   }
 }
 
-/** @throws when it is not so */
+/** @throws when the condition is false */
 export function expect(isSo: boolean, what: string): void {
   if (!isSo) throw new Error(`the demo expected ${what}`);
 }

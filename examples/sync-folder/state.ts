@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { loadJson, saveJson } from './json-file.js';
 import type { LocalFile } from './walk.js';
 
-/** What device and server agreed on for one path, the last time. */
+/** The state of one path that device and server last agreed on. */
 export interface KnownFile {
   /** SHA-256 of the plaintext: tells whether the local file was changed since */
   readonly plainHash: string;
@@ -10,8 +10,9 @@ export interface KnownFile {
   readonly contentHash: string;
   readonly version: number;
   /**
-   * What the local file was like, so that an untouched one need not be read. A file that is moved to where another one was
-   * brings its size and mtime along, and both may be as those were: ctime and inode number are not, on most file systems.
+   * The local file's metadata, so that an unchanged file need not be read. A file moved into the place of another
+   * keeps its own size and mtime, which may equal the old ones; its ctime and inode number differ on most file
+   * systems.
    */
   readonly size: number;
   readonly mtimeMs: number;
@@ -19,7 +20,7 @@ export interface KnownFile {
   readonly ino: number;
 }
 
-/** Whether the file need not be read to know that it is what was synced last. */
+/** Whether the metadata shows that the file is unchanged since the last sync. */
 export function isUntouched(local: LocalFile, known: KnownFile): boolean {
   return (['size', 'mtimeMs', 'ctimeMs', 'ino'] as const).every((name) => local[name] === known[name]);
 }
@@ -34,13 +35,14 @@ interface Kept {
 const SAVE_EVERY_MS = 2_000;
 
 /**
- * The memory of a device. It is written after what it tells of, so a crash makes it too old, never wrong: what it does
- * not know is compared again. Losing it costs time, and brings files back that were deleted since; it loses none.
+ * The persistent state of a device. It is written after the changes that it records, so a crash leaves it outdated,
+ * never wrong: unknown files are compared again. Losing it costs time and brings back files that were deleted since,
+ * but loses none.
  */
 export class DeviceState {
-  /** Up to here every change of the server is in the folder. Undefined: nothing is, start from the snapshot. */
+  /** The folder contains all server changes up to this cursor. Undefined: it contains none, start from the snapshot. */
   cursor: number | undefined;
-  /** by path in plaintext */
+  /** by plaintext path */
   readonly files: Map<string, KnownFile>;
   private savedAt = Date.now();
 
@@ -54,14 +56,14 @@ export class DeviceState {
     this.files = new Map(Object.entries(kept?.files ?? {}));
   }
 
-  /** The state in `file`; an empty one when there is none, or when it is of another workspace. */
+  /** Loads the state from `file`; an empty one when there is none, or when it belongs to another workspace. */
   static async open(file: string, workspaceId: string, deviceName: string): Promise<DeviceState> {
     const kept = await loadJson<Kept>(file);
     if (kept?.workspaceId === workspaceId) return new DeviceState(file, workspaceId, kept.deviceId, kept);
     return new DeviceState(file, workspaceId, `${deviceName}-${randomBytes(4).toString('hex')}`);
   }
 
-  /** Everything is compared again, and nothing counts as deleted. */
+  /** Every file is compared again, and none counts as deleted. */
   forget(): void {
     this.cursor = undefined;
     this.files.clear();
@@ -79,7 +81,7 @@ export class DeviceState {
     await saveJson(this.file, kept);
   }
 
-  /** Called after each transfer, so that a crash in a long one costs seconds of work. */
+  /** Called after each transfer, so that a crash during a long sync loses only seconds of work. */
   async saveNowAndThen(): Promise<void> {
     if (Date.now() - this.savedAt > SAVE_EVERY_MS) await this.save();
   }

@@ -9,7 +9,7 @@ import { type Device, SyncRun } from './sync-run.js';
 
 const ROUNDS = 5;
 
-/** Keeps one folder and one workspace alike. README.md has the reason for each rule. */
+/** Keeps one folder and one workspace in sync. README.md explains each rule. */
 export class SyncClient {
   constructor(private readonly device: Device) {}
 
@@ -22,13 +22,14 @@ export class SyncClient {
   }
 
   /**
-   * Fetches and sends until both sides agree. Safe to repeat after any failure, and not to be called twice at once.
-   * @throws when it cannot be done; what was done until then is kept, and nothing is lost
+   * Downloads and uploads until both sides agree. Safe to repeat after any failure; do not call it concurrently.
+   * @throws when the sync cannot complete; what was done so far is kept, and nothing is lost
    */
   async sync(): Promise<SyncReport> {
     const run = new SyncRun(this.device);
     for (let round = 1; round <= ROUNDS; round++) {
-      // Perhaps it is not the others, but the memory that is wrong, as after a server was put back from a backup.
+      // The cause may be a wrong local state instead of other devices, for example after a server was restored from a
+      // backup.
       if (round === ROUNDS && run.overtaken.size > 0) this.device.state.forget();
       run.beginRound();
       try {
@@ -45,26 +46,26 @@ export class SyncClient {
     );
   }
 
-  /** Hears of what other devices do; `sync` after each news. */
+  /** Listens for changes by other devices; call `sync` after each notification. */
   listen(): Promise<LiveRoom> {
     return this.device.api.listen(() => this.device.state.cursor ?? 0);
   }
 
-  /** Marks what all devices can go back to. @returns its id */
+  /** Creates a checkpoint that every device can restore. @returns its id */
   async checkpoint(label: string): Promise<string> {
     const { api, keys } = this.device;
     await this.sync();
     return api.createCheckpoint(encryptLabel(keys, label));
   }
 
-  /** Labels by id, the newest first. */
+  /** Labels by id, newest first. */
   async checkpoints(): Promise<Map<string, string>> {
     const { api, keys } = this.device;
     const checkpoints = await api.checkpoints();
     return new Map(checkpoints.map(({ id, encryptedLabel }) => [id, decryptLabel(keys, encryptedLabel)]));
   }
 
-  /** What a restore would do, for the user to look at. Syncs first: what the server does not have would not be in the history. */
+  /** What a restore would do, for the user to review. Syncs first: unsynced changes would be missing from the history. */
   async planRestore(checkpointId: string): Promise<Manifest> {
     await this.sync();
     return this.device.api.restoreManifest(checkpointId);
@@ -78,7 +79,7 @@ export class SyncClient {
     }
   }
 
-  /** The history stays. */
+  /** Keeps the history. */
   deleteCheckpoint(checkpointId: string): Promise<void> {
     return this.device.api.deleteCheckpoint(checkpointId);
   }

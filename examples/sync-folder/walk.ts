@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { InvalidPathError, normalizePath } from '../../src/automation/vault-crypto.js';
 
 export interface LocalFile {
-  /** below the folder, as the vault knows it: NFC, separated by `/` */
+  /** path below the folder in the vault's form: NFC, separated by `/` */
   readonly path: string;
-  /** where it is on this disk, whose name may be in another Unicode form */
+  /** path on this disk, whose name may be in another Unicode form */
   readonly onDisk: string;
   readonly size: number;
   readonly mtimeMs: number;
   readonly ctimeMs: number;
   readonly ino: number;
-  /** when it was asked what it is like, so no later than that */
+  /** time just before the metadata was read */
   readonly lookedAtMs: number;
 }
 
@@ -22,7 +22,7 @@ export function localFile(path: string, onDisk: string, stats: Stats, lookedAtMs
   return { path, onDisk, size, mtimeMs, ctimeMs, ino, lookedAtMs };
 }
 
-/** Something that was left out, and why. */
+/** Something that was skipped, and why. */
 export interface Skipped {
   readonly path: string;
   readonly reason: string;
@@ -35,7 +35,7 @@ export interface Listing {
 
 const IGNORED = new Set(['.git', 'node_modules']);
 
-/** Every regular file below `root`, in the order of names. @param except a directory to leave out */
+/** Every regular file below `root`, ordered by name. @param except a directory to leave out */
 export async function walk(root: string, except?: string): Promise<Listing> {
   const files = new Map<string, LocalFile>();
   const skipped: Skipped[] = [];
@@ -49,7 +49,7 @@ export async function walk(root: string, except?: string): Promise<Listing> {
         if (entry.isDirectory()) await visit(onDisk, `${path}/`);
         else files.set(...(await fileAt(path, onDisk, entry)));
       } catch (error) {
-        skipped.push({ path: prefix + entry.name, reason: reasonToSkip(error) }); // as it is on disk
+        skipped.push({ path: prefix + entry.name, reason: reasonToSkip(error) }); // as named on disk
       }
     }
   }
@@ -68,16 +68,16 @@ export async function walk(root: string, except?: string): Promise<Listing> {
 
 class Skip extends Error {}
 
-/** Why a file or directory is left out, for a person. @throws the error itself when it is no such reason */
+/** A readable reason why a file or directory is skipped. @throws the error itself when it is not such a reason */
 export function reasonToSkip(error: unknown): string {
   if (error instanceof Skip || error instanceof InvalidPathError) return error.message;
   const code = (error as NodeJS.ErrnoException).code;
   if (code === 'EACCES' || code === 'EPERM') return 'not readable';
-  if (code === 'ENOENT') return 'gone while it was read, or its name is not UTF-8';
+  if (code === 'ENOENT') return 'deleted while it was being read, or its name is not UTF-8';
   throw error;
 }
 
-/** In the order of names, those in NFC first: of two files with one name it is the one that counts. */
+/** Ordered by name, NFC names first: of two files with the same normalized name, the first one counts. */
 async function entriesOf(directory: string): Promise<Dirent[]> {
   const entries = await readdir(directory, { withFileTypes: true });
   const rank = ({ name }: Dirent): string => (name === name.normalize('NFC') ? '0' : '1') + name;

@@ -4,17 +4,20 @@ import { Readable } from 'node:stream';
 import { BlobMissing, type BlobReference, Blobs } from '../storage/index.js';
 import { Assets } from './assets.service.js';
 
-/** Three bytes are four characters, so only a piece of a multiple of three can be followed by another. */
+/** Three bytes make four characters, so only a chunk whose length is a multiple of three can be followed by another. */
 const GROUP = 3;
 
 function base64Length(bytes: number): number {
   return Math.ceil(bytes / GROUP) * 4;
 }
 
-/** Bytes as base64, piece by piece: an error of theirs is one of the stream's, and they end with it. */
+/**
+ * Encodes bytes as base64 chunk by chunk. An error of the source becomes an error of the stream, and closing the
+ * stream destroys the source.
+ */
 function base64Stream(bytes: Readable): Readable {
   const text = Readable.from(encode(bytes as AsyncIterable<Buffer>), { objectMode: false });
-  // A generator that has not begun, since nobody has read yet, does not end what it would read.
+  // A generator that has not started, because nothing has been read yet, does not destroy its source.
   return text.once('close', () => bytes.destroy());
 }
 
@@ -35,7 +38,7 @@ interface Text {
   readonly base64: Readable | string;
 }
 
-/** Answers an envelope as base64 text; what kind of file is in it, no header says. */
+/** Sends an envelope as base64 text; no header reveals the type of the file inside. */
 @Injectable()
 export class AssetDownload {
   constructor(
@@ -50,12 +53,15 @@ export class AssetDownload {
   ): Promise<void> {
     const blob = await this.assets.envelope(asset.workspaceId, asset.token);
     const text = method === 'HEAD' ? headOf(blob) : await this.read(asset.workspaceId, asset.token, blob);
-    // Only now: the answer to an error on the way here must not carry them.
+    // Set late: an error response thrown above must not carry these headers.
     reply.header('content-type', 'text/plain; charset=utf-8').header('x-asset-size-bytes', text.size);
     await reply.header('content-length', base64Length(text.size)).send(text.base64);
   }
 
-  /** An asset's bytes may go as soon as it is deleted: then, by the time they are missed, it is another one or none. */
+  /**
+   * The bytes of an asset may be removed as soon as it is deleted. By the time they are missing, the token belongs to
+   * another asset or to none.
+   */
   private async read(workspaceId: string, token: string, blob: BlobReference): Promise<Text> {
     try {
       const bytes = await this.blobs.read(blob);
@@ -70,7 +76,7 @@ export class AssetDownload {
   }
 }
 
-/** A stream, because to HEAD the framework would answer with the length of an empty text. */
+/** Returns a stream because Fastify would answer HEAD with the length of an empty string. */
 function headOf({ size }: BlobReference): Text {
   return { size, base64: Readable.from([]) };
 }

@@ -5,8 +5,8 @@ export const ASSET_TOKEN = /^[A-Za-z0-9_-]{1,1024}$/;
 export const ASSET_TOKEN_RULE = 'must be 1 to 1024 base64url characters';
 
 /**
- * A token that an asset may get: not one whose download another route would answer. An asset that has such a token from
- * before can still be renamed and deleted.
+ * A valid token for a new asset: excludes names whose download URL belongs to another route. An older asset with such
+ * a token can still be renamed and deleted.
  */
 export const NEW_ASSET_TOKEN = /^(?!(?:list|usage)$)[A-Za-z0-9_-]{1,1024}$/;
 export const NEW_ASSET_TOKEN_RULE = `${ASSET_TOKEN_RULE}, and neither list nor usage`;
@@ -14,14 +14,14 @@ export const NEW_ASSET_TOKEN_RULE = `${ASSET_TOKEN_RULE}, and neither list nor u
 /** 1–128 visible ASCII characters. */
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,128}$/;
 
-/** The `:token` of the route. */
+/** The `:token` parameter of the route. */
 export const AssetToken = fromRequest(({ params }) => {
   const { token } = params as { token: string };
   if (!ASSET_TOKEN.test(token)) throw new BadRequest(`the asset token ${ASSET_TOKEN_RULE}`);
   return token;
 });
 
-/** `Idempotency-Key`, or null without one. */
+/** `Idempotency-Key`, or null when absent. */
 export const IdempotencyKey = fromRequest(({ headers }) => {
   const key = headers['idempotency-key'];
   if (key === undefined) return null;

@@ -11,15 +11,17 @@ import { StorageQuota } from './storage-quota.js';
 import type { UploadBody } from './upload-body.js';
 
 interface WorkspaceRow {
-  /** Null when the account is deleted, and the workspace with it. */
+  /** Null when the account, and the workspace with it, is deleted. */
   readonly ownerId: string | null;
   readonly isDeleted: boolean;
 }
 
 /**
- * Locks a workspace until the transaction ends, by the row that writers of its log lock too; every writer of its assets
- * does so first, and then the account. So they come one after the other, none deadlocks with another, and none brings a deleted workspace back to life.
- * @returns whose quota its assets count to. @throws NotFound when it has been deleted
+ * Locks a workspace until the transaction ends, using the same row that writers of its log lock. Every writer of its
+ * assets locks the workspace first and the account second. So writers are serialized, none deadlocks with another,
+ * and none revives a deleted workspace.
+ * @returns the id of the user whose quota the assets count towards
+ * @throws NotFound when the workspace has been deleted
  */
 export async function lockWorkspace(tx: Tx, workspaceId: string): Promise<string> {
   const [workspace] = await tx.run<WorkspaceRow>(assetStatements.lockWorkspace, [workspaceId]);
@@ -29,8 +31,8 @@ export async function lockWorkspace(tx: Tx, workspaceId: string): Promise<string
 }
 
 /**
- * Locks a workspace, deleted or not: for the purge, which alone may work on a deleted one. Null: its account is gone;
- * undefined: its row is.
+ * Locks a workspace, deleted or not: only the purge may work on a deleted workspace. Null means that its account is
+ * gone, undefined that its row is gone.
  */
 export async function lockWorkspaceForPurge(tx: Tx, workspaceId: string): Promise<string | null | undefined> {
   const [workspace] = await tx.run<WorkspaceRow>(assetStatements.lockWorkspace, [workspaceId]);
@@ -63,15 +65,15 @@ export class AssetUploads {
   ) {}
 
   /**
-   * Takes in an asset and returns its token; a repeated upload returns it too and changes nothing.
-   * @throws BadRequest, Conflict (asset rule 3), InsufficientStorage, NotFound when the workspace has gone
+   * Stores an asset and returns its token; a repeated upload returns the same token and changes nothing.
+   * @throws BadRequest, Conflict (asset rule 3), InsufficientStorage, NotFound when the workspace has been deleted
    */
   async upload(upload: AssetUpload, body: UploadBody): Promise<string> {
     try {
       const token = await body.open();
       const verdict = token === undefined ? 'new' : await this.foresee(upload, token);
       if (verdict === 'new') return await this.create(upload, body);
-      // Nothing is to be stored, but what is wrong with the body still comes before what is wrong with the token.
+      // Nothing is stored, but errors in the body still take precedence over a conflict of the token.
       await body.skip();
       return settled(verdict, body.encryptedFilename());
     } finally {
@@ -87,7 +89,7 @@ export class AssetUploads {
       const allowance = await this.quota.allowance(upload.ownerId);
       verdict = await this.database.transaction((tx) => this.commit(tx, upload, { token, blob, allowance }));
     } catch (error) {
-      // A database that does not answer is not made to keep the client waiting once more: the sweeper comes for the blob.
+      // If the database does not respond, do not make the client wait a second time: the sweeper removes the blob.
       if (!isUnanswered(error)) await this.blobs.discard(blob);
       throw error;
     }
@@ -96,7 +98,7 @@ export class AssetUploads {
     return settled(verdict, token);
   }
 
-  /** What will be decided, most likely: it spares storing what comes again. */
+  /** The likely verdict: avoids storing the bytes of a repeated upload. */
   private async foresee({ workspaceId, idempotencyKey }: AssetUpload, token: string): Promise<Verdict> {
     const values = [workspaceId, token, idempotencyKey, oldestValidKey(this.clock.now())];
     const [state] = await this.database.run<UploadState>(assetStatements.uploadState, values);
@@ -131,7 +133,7 @@ export class AssetUploads {
   }
 }
 
-/** Asset rule 3; the key comes first, as a repeated upload finds its own token taken. */
+/** Asset rule 3. The key is checked first, because a repeated upload finds its own token taken. */
 function judge(state: UploadState | undefined, token: string): Verdict {
   if (state?.tokenOfKey === token) return 'replay';
   if (typeof state?.tokenOfKey === 'string') return 'other token';

@@ -37,7 +37,10 @@ import { Assets } from './assets.service.js';
 import { StorageQuota } from './storage-quota.js';
 import { UploadBodies } from './upload-bodies.js';
 
-/** The last decorator of a property is checked first, so its type stands nearest to it. */
+/**
+ * class-validator checks the last decorator of a property first, so the type check is the one closest to the
+ * property.
+ */
 
 class RenameAssetRequest {
   @Matches(NEW_ASSET_TOKEN, { message: `newEncryptedFilename ${NEW_ASSET_TOKEN_RULE}` })
@@ -149,7 +152,7 @@ export class AssetsController {
     return { results: deletedAssetsWire(tokens, await this.assets.delete(workspace.id, tokens)) };
   }
 
-  /** There is no file system of the user's here; clients that have one offer the same route. */
+  /** The service has no local file system of the user's; clients that have one offer the same route. */
   @Post('import')
   @OpenWhenReadOnly('always refused')
   @Scopes(...SCOPES)

@@ -45,7 +45,7 @@ export function storageUsageWire(usage: StorageUsage): StorageUsageWire {
   return { usedBytes, quotaBytes, plan, addonBytes, locked };
 }
 
-/** In the order in which they were asked for. */
+/** In the order of the request. */
 export function deletedAssetsWire(tokens: string[], deleted: Set<string>): DeletedAssetWire[] {
   return tokens.map((token) => ({ token, deleted: deleted.has(token) }));
 }

@@ -1,15 +1,15 @@
 import { statement } from '../platform/database/index.js';
 
 export const assetStatements = {
-  /** A deleted workspace has its row until it is empty. */
+  /** A deleted workspace keeps its row until it is empty. */
   lockWorkspace: statement(
     'assets.lock_workspace',
     `SELECT user_id AS "ownerId", deleted_at IS NOT NULL AS "isDeleted" FROM workspaces WHERE id = $1 FOR NO KEY UPDATE`,
   ),
 
   /**
-   * Up to $4 assets that come after the one of $2 and $3, newest first: one row without a token where there are none, no row
-   * without the workspace.
+   * Up to $4 assets after the one at $2 and $3, newest first. One row without a token when there are none; no row
+   * when the workspace does not exist.
    */
   page: statement(
     'assets.page',
@@ -24,7 +24,7 @@ export const assetStatements = {
      ORDER BY page."uploadedAt" DESC, page.revision DESC`,
   ),
 
-  /** An asset with where its bytes are. */
+  /** An asset, with the location of its bytes. */
   envelope: statement(
     'assets.envelope',
     `SELECT a.size, b.workspace_id AS "workspaceId", b.id, b.location, b.bytes
@@ -32,7 +32,10 @@ export const assetStatements = {
      WHERE a.workspace_id = $1 AND a.token = $2`,
   ),
 
-  /** What stands against an upload: the token that a key, not used before $4, was used for; an asset of that token. */
+  /**
+   * What blocks an upload: the token that the key was used for, unless that was before $4, and an existing asset with
+   * this token.
+   */
   uploadState: statement(
     'assets.upload_state',
     `SELECT (SELECT token FROM asset_idempotency_keys
@@ -41,8 +44,8 @@ export const assetStatements = {
   ),
 
   /**
-   * Blob, asset, key and revision. The bytes are in $7 or in the store, where their row was staged before. No row
-   * comes back when the sweeper has taken that one.
+   * Creates blob, asset, key and revision. The bytes are in $7, or in the blob store under a row that was staged
+   * before. Returns no row when the sweeper has removed that staged row.
    */
   create: statement(
     'assets.create',
@@ -69,13 +72,13 @@ export const assetStatements = {
      RETURNING token`,
   ),
 
-  /** Which of these tokens there are. */
+  /** Those of the tokens that exist. */
   present: statement(
     'assets.present',
     `SELECT token FROM assets WHERE workspace_id = $1 AND token = ANY ($2::text[])`,
   ),
 
-  /** The name, and nothing else of the asset. */
+  /** Changes only the name of the asset. */
   rename: statement(
     'assets.rename',
     `WITH revised AS (
@@ -84,7 +87,10 @@ export const assetStatements = {
      UPDATE assets SET token = $3 WHERE workspace_id = $1 AND token = $2`,
   ),
 
-  /** Removes those of the tokens that there are, gives their owner $3 the quota back and marks their bytes. */
+  /**
+   * Removes the existing assets among the tokens, releases the quota of their owner $3 and marks their blobs for
+   * deletion.
+   */
   remove: statement(
     'assets.remove',
     `WITH gone AS (
@@ -110,7 +116,7 @@ export const assetStatements = {
      RETURNING key`,
   ),
 
-  /** Looks at the age once more: a key that is used anew meanwhile must stay. */
+  /** Checks the age a second time: a key that is reused meanwhile must stay. */
   forgetKeys: statement(
     'assets.forget_keys',
     `DELETE FROM asset_idempotency_keys

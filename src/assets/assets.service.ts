@@ -12,7 +12,7 @@ import { lockWorkspace, lockWorkspaceForPurge } from './asset-uploads.js';
 const PAGE = 1000;
 const PURGE_BATCH = 1000;
 
-/** Before the newest asset, in the order of the listing. */
+/** Sorts before the newest asset in the list. */
 const TOP = { uploadedAt: 'infinity', revision: Number.MAX_SAFE_INTEGER };
 
 export interface ListedAsset {
@@ -20,7 +20,7 @@ export interface ListedAsset {
   /** Of the envelope. */
   readonly size: number;
   readonly uploadedAt: Date;
-  /** The workspace's count of asset commits when it was uploaded: what orders uploads of one millisecond. */
+  /** The workspace's count of asset commits at the time of the upload; orders uploads of the same millisecond. */
   readonly revision: number;
 }
 
@@ -29,7 +29,7 @@ interface Removed {
   readonly location: BlobLocation;
 }
 
-/** The assets of a workspace, but for their creation. */
+/** The assets of a workspace; `AssetUploads` creates them. */
 @Injectable()
 export class Assets {
   private sweeping: Promise<unknown> | undefined;
@@ -42,7 +42,10 @@ export class Assets {
     private readonly log: Log,
   ) {}
 
-  /** Newest first, page by page. Each page is true when it is read, not all of them at one instant. @throws NotFound, also in the middle */
+  /**
+   * Lists newest first, page by page. Each page is consistent, the whole list is not. @throws NotFound, also
+   * mid-stream
+   */
   async *list(workspaceId: string): AsyncGenerator<ListedAsset[], void> {
     for (let after: ListedAsset | typeof TOP | undefined = TOP; after !== undefined;) {
       const values = [workspaceId, after.uploadedAt, after.revision, PAGE];
@@ -54,14 +57,17 @@ export class Assets {
     }
   }
 
-  /** Where an asset's bytes are. @throws NotFound */
+  /** The location of an asset's bytes. @throws NotFound */
   async envelope(workspaceId: string, token: string): Promise<BlobReference> {
     const [blob] = await this.database.run<BlobReference>(assetStatements.envelope, [workspaceId, token]);
     if (!blob) throw new NotFound('asset not found');
     return blob;
   }
 
-  /** Object, size, time and accounting stay as they are; onto itself nothing happens. @throws NotFound, Conflict */
+  /**
+   * Blob, size, time and accounting stay the same; a rename to the same token does nothing. @throws NotFound,
+   * Conflict
+   */
   async rename(workspaceId: string, token: string, newToken: string): Promise<void> {
     await this.database.transaction(async (tx) => {
       await lockWorkspace(tx, workspaceId);
@@ -77,7 +83,10 @@ export class Assets {
     if (token !== newToken) this.announce(workspaceId);
   }
 
-  /** Removes those of the assets that there are, and returns their tokens; their objects go afterwards. */
+  /**
+   * Removes the existing assets among the tokens and returns their tokens; the blob store objects are removed
+   * afterwards.
+   */
   async delete(workspaceId: string, tokens: readonly string[]): Promise<Set<string>> {
     if (tokens.length === 0) return new Set();
     const removed = await this.database.transaction(async (tx) =>
@@ -88,7 +97,7 @@ export class Assets {
     return new Set(removed.map(({ token }) => token));
   }
 
-  /** Removes up to a batch of a deleted workspace's assets and frees their quota. Returns how many went. */
+  /** Removes up to one batch of a deleted workspace's assets and releases their quota. Returns the number removed. */
   async purge(workspaceId: string): Promise<number> {
     return this.database.transaction(async (tx) => {
       const ownerId = await lockWorkspaceForPurge(tx, workspaceId);
@@ -102,7 +111,7 @@ export class Assets {
   private remove(
     tx: Tx,
     workspaceId: string,
-    /** Nobody's quota is given back without one. */
+    /** Without an owner, no quota is released. */
     ownerId: string | null,
     tokens: readonly string[],
   ): Promise<Removed[]> {
@@ -114,7 +123,7 @@ export class Assets {
     this.bus.publish({ topic: ASSETS, key: workspaceId });
   }
 
-  /** Not waited for; what is marked for deletion while a sweep is under way may stay until the next one. */
+  /** Not awaited. A blob marked for deletion during a sweep may stay until the next one. */
   private sweepSoon(): void {
     this.sweeping ??= this.log
       .bestEffort('remove the objects of deleted assets', () => this.blobs.sweepBlobs())

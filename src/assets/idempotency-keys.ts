@@ -9,7 +9,7 @@ const WINDOW_MS = 24 * 60 * 60_000;
 const FORGET_EVERY_MS = 10 * 60_000;
 const BATCH = 1000;
 
-/** A key that was first used then, or before, is as good as never used. */
+/** A key first used at or before this time counts as unused. */
 export function oldestValidKey(now: Date): Date {
   return new Date(now.getTime() - WINDOW_MS);
 }
@@ -30,14 +30,14 @@ export class IdempotencyKeys {
 
   @Interval(FORGET_EVERY_MS)
   async forgetNow(): Promise<void> {
-    await this.log.bestEffort('forget idempotency keys', async () =>
+    await this.log.bestEffort('remove expired idempotency keys', async () =>
       this.forgetExpiredKeys(await this.time.now()),
     );
   }
 
   /**
-   * In bounded batches; may run on several instances at once. Returns how many went.
-   * @param signal once aborted, it ends with the batch under way
+   * Works in bounded batches; may run on several instances at once. Returns the number of keys removed.
+   * @param signal once aborted, the run ends after the current batch
    */
   forgetExpiredKeys(now: Date, signal?: AbortSignal): Promise<number> {
     const values = [oldestValidKey(now), BATCH];

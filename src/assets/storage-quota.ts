@@ -22,7 +22,7 @@ const storageStatements = {
      FROM storage_accounts WHERE user_id = $1 FOR NO KEY UPDATE`,
   ),
 
-  /** $3: what the plan gives. No row when it does not fit. */
+  /** $3: the allowance of the plan. Returns no row when the bytes do not fit. */
   reserve: statement(
     'storage.reserve',
     `UPDATE storage_accounts SET used_bytes = used_bytes + $2
@@ -30,7 +30,7 @@ const storageStatements = {
      RETURNING used_bytes`,
   ),
 
-  /** Null leaves a part as it is. */
+  /** Null leaves a column unchanged. */
   set: statement(
     'storage.set',
     `INSERT INTO storage_accounts AS a (user_id, addon_bytes, locked)
@@ -38,7 +38,7 @@ const storageStatements = {
      ON CONFLICT (user_id) DO UPDATE SET addon_bytes = coalesce($2, a.addon_bytes), locked = coalesce($3, a.locked)`,
   ),
 
-  /** One statement, so that both sides are of one moment. */
+  /** One statement, so both sums come from the same snapshot. */
   drift: statement(
     'storage.drift',
     `SELECT user_id AS "userId", coalesce(used_bytes, 0) AS "usedBytes", coalesce(bytes, 0)::bigint AS "actualBytes"
@@ -49,7 +49,7 @@ const storageStatements = {
      ORDER BY 1`,
   ),
 
-  /** To be run under the account's lock, as a statement of its own: its sum is of what is committed by then. */
+  /** Run it under the account's lock, as a separate statement, so that its sum includes everything committed by then. */
   recount: statement(
     'storage.recount',
     `UPDATE storage_accounts
@@ -59,7 +59,7 @@ const storageStatements = {
   ),
 };
 
-/** What an account holds, beside what its plan gives. */
+/** The stored state of an account, without its plan. */
 interface Account {
   readonly usedBytes: number;
   readonly addonBytes: number;
@@ -67,14 +67,14 @@ interface Account {
 }
 
 export interface StorageUsage extends Account {
-  /** What the plan gives, and the add-on. */
+  /** The allowance of the plan plus the add-on. */
   readonly quotaBytes: number;
   readonly plan: StoragePlan;
 }
 
 export type StoragePlan = 'free' | 'pro';
 
-/** An account whose count is not the sum of its assets. */
+/** An account whose usage counter differs from the sum of its assets. */
 export interface StorageDrift {
   readonly userId: string;
   readonly usedBytes: number;
@@ -83,7 +83,7 @@ export interface StorageDrift {
 
 const EMPTY: Account = { usedBytes: 0, addonBytes: 0, locked: false };
 
-/** What the assets of an account's workspaces may take up together; the count moves with their rows, in one commit. */
+/** The quota for the assets of all workspaces of an account; the counter changes in the same commit as the asset rows. */
 @Injectable()
 export class StorageQuota {
   constructor(
@@ -98,7 +98,10 @@ export class StorageQuota {
     return { ...account, plan, quotaBytes: this.bytesOf(plan) + account.addonBytes };
   }
 
-  /** What the plan gives, without the add-on; to be asked before a transaction, as it takes a connection of its own. */
+  /**
+   * The allowance of the plan, without the add-on. Call it before a transaction, because it uses a connection of its
+   * own.
+   */
   async allowance(userId: string): Promise<number> {
     return this.bytesOf(await this.plan(userId));
   }
@@ -108,7 +111,8 @@ export class StorageQuota {
     const values = [userId, bytes, allowance];
     if ((await tx.run(storageStatements.reserve, values)).length > 0) return;
 
-    // The account may be new, or may have got room since; under its lock the answer and its figures are of one moment.
+    // The account may be new, or may have gained room since; under its lock, the decision and its figures are
+    // consistent.
     await tx.run(storageStatements.open, [userId]);
     const [account = EMPTY] = await tx.run<Account>(storageStatements.lock, [userId]);
     if ((await tx.run(storageStatements.reserve, values)).length > 0) return;
@@ -119,18 +123,18 @@ export class StorageQuota {
     });
   }
 
-  /** Sets by hand what is given, and leaves the rest; for the admin command. */
+  /** Sets the given fields and keeps the others; used by the admin command. */
   async set(userId: string, { addonBytes, locked }: Partial<Account>): Promise<StorageUsage> {
     await this.database.run(storageStatements.set, [userId, addonBytes ?? null, locked ?? null]);
     return this.usage(userId);
   }
 
-  /** The accounts whose count is wrong; there are none, unless somebody has changed the tables by hand. */
+  /** The accounts whose counter is wrong; there are none unless the tables were edited by hand. */
   drift(): Promise<StorageDrift[]> {
     return this.database.run<StorageDrift>(storageStatements.drift, []);
   }
 
-  /** Counts those anew; uploads and deletions may go on meanwhile. Returns what was wrong. */
+  /** Recounts those accounts, concurrently with uploads and deletions. Returns what was wrong. */
   async repair(): Promise<StorageDrift[]> {
     const wrong = await this.drift();
     for (const { userId } of wrong) {
@@ -153,20 +157,20 @@ export class StorageQuota {
   }
 }
 
-/** Looks whether each account's count is the sum of its assets. */
+/** Checks that each account's usage counter equals the sum of its assets. */
 @Injectable()
 export class QuotaCheck {
   constructor(private readonly quota: StorageQuota) {}
 
-  /** With `fix` it counts anew, beside uploads and deletions that go on. */
+  /** With `fix`, recounts concurrently with uploads and deletions. */
   async *drift({ fix }: Examination): AsyncGenerator<Finding> {
     const wrong = fix ? await this.quota.repair() : await this.quota.drift();
     for (const { userId, usedBytes, actualBytes } of wrong) {
       yield {
         fault: 'quota drift',
         subject: `account ${userId}`,
-        problem: `It counts ${usedBytes} bytes of assets and has ${actualBytes}.`,
-        cure: 'Run `doctor --fix`: it counts anew.',
+        problem: `The usage counter is ${usedBytes} bytes; the assets take ${actualBytes} bytes.`,
+        cure: 'Run `doctor --fix` to correct the counter.',
         isFixed: fix,
       };
     }

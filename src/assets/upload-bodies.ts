@@ -6,9 +6,9 @@ import { FreeSpace } from '../storage/index.js';
 import { UPLOAD_BODY_LIMIT, UploadBody } from './upload-body.js';
 
 /**
- * So many uploads are decoded at a time, each a piece at a time: between two pieces an upload holds no slot, so a slow
- * client keeps nobody waiting. The rest wait, and their clients with them, for the bytes are not read. As many of one user
- * may wait as a user may have requests under way.
+ * Limits how many uploads are decoded concurrently, a chunk at a time. Between two chunks an upload holds no slot, so
+ * a slow client blocks no one. Other uploads wait, and so do their clients, because their bytes are not read. The
+ * waiting uploads of one user are limited to the number of concurrent requests per user.
  */
 export const DECODING: FairLimits = {
   atOnce: 4,
@@ -18,7 +18,7 @@ export const DECODING: FairLimits = {
   busy: 'too many assets are being uploaded',
 };
 
-/** Lends the bodies of uploads for as long as their uploads take. */
+/** Provides the bodies of uploads for the duration of the upload. */
 @Injectable()
 export class UploadBodies {
   private readonly slots: FairSemaphore;
@@ -30,7 +30,7 @@ export class UploadBodies {
     this.slots = queues.open('asset_pieces', DECODING);
   }
 
-  /** @throws NoRoom, before anything is read, when the disk has no room for uploads; and what `use` throws */
+  /** @throws NoRoom, before anything is read, when the disk has no room for uploads; and whatever `use` throws */
   lend<T>(request: IncomingMessage, userId: string, use: (body: UploadBody) => Promise<T>): Promise<T> {
     return this.space.during((count) =>
       use(new UploadBody(bodyChunks(request, UPLOAD_BODY_LIMIT, count), this.slots, userId)),

@@ -5,19 +5,19 @@ import { notBase64, UploadScanner } from './upload-scanner.js';
 
 const MIB = 1024 * 1024;
 
-/** What encryption adds to the smallest file, which is empty. */
+/** The encryption overhead, which is the envelope size of an empty file. */
 const MIN_ENVELOPE_BYTES = 61;
 const MAX_ENVELOPE_BYTES = 25 * MIB + MIN_ENVELOPE_BYTES;
 
-/** The largest envelope in base64, with as much around it as any other JSON body may have. */
+/** The largest envelope in base64, plus the size limit of any other JSON body for the rest. */
 export const UPLOAD_BODY_LIMIT = Math.ceil(MAX_ENVELOPE_BYTES / 3) * 4 + MIB;
 
-/** One byte too many takes no more base64 than none; beyond, the body is longer than any upload needs. */
+/** One byte too many needs no more base64 than none; beyond that, the body is longer than any valid upload. */
 const SAME_LENGTH = 1;
 
 /**
- * The body of an upload, `{ encryptedFilename, data }`, decoded while it comes: at no time is more of it in memory than
- * a piece. Whatever is wrong with it, whoever reads on gets it as a BadRequest. To be closed in any case.
+ * The body of an upload, `{ encryptedFilename, data }`, decoded as a stream: memory never holds more than one chunk
+ * of it. Any error in it surfaces as a BadRequest to the reader. Always close it.
  */
 export class UploadBody {
   private readonly scanner = new UploadScanner();
@@ -26,7 +26,7 @@ export class UploadBody {
   private first: Buffer | undefined;
   private size = 0;
 
-  /** @param slots for decoding, taken by its owner a piece at a time */
+  /** @param slots decoding slots, taken by the owner one chunk at a time */
   constructor(
     chunks: AsyncIterable<Buffer>,
     private readonly slots: FairSemaphore,
@@ -36,7 +36,7 @@ export class UploadBody {
     this.decoded = this.decode();
   }
 
-  /** Reads to where `data` begins. The token if it stands before that; what comes behind is known in the end. */
+  /** Reads up to the start of `data`. Returns the token if it precedes `data`; otherwise it is known only at the end. */
   async open(): Promise<string | undefined> {
     while (!this.scanner.hasData) {
       const next = await this.chunks.next();
@@ -52,24 +52,27 @@ export class UploadBody {
     return encryptedFilename === undefined ? undefined : tokenOf(encryptedFilename);
   }
 
-  /** The bytes of the envelope, to be read once, after `open`. They end only if all of the body is in order. */
+  /**
+   * The bytes of the envelope, to be read once, after `open`. They end without an error only if the whole body is
+   * valid.
+   */
   envelope(): AsyncIterable<Buffer> {
     return this.decoded;
   }
 
-  /** Reads the rest and finds out whether it is in order; instead of `envelope`. */
+  /** Reads and validates the rest of the body; an alternative to `envelope`. */
   async skip(): Promise<void> {
     while (!(await this.decoded.next()).done);
   }
 
-  /** The asset token; after the last byte of the envelope. */
+  /** The asset token; available after the last byte of the envelope. */
   encryptedFilename(): string {
     return tokenOf(this.scanner.members().encryptedFilename);
   }
 
-  /** Gives back what is held, however far the body was read; what is left of it can be discarded by others then. */
+  /** Releases all resources, however much of the body was read; other code may then discard the rest. */
   close(): void {
-    // Not awaited: whoever reads ahead would make this wait for the client.
+    // Not awaited: a pending read would make this wait for the client.
     void this.end().catch(() => undefined);
   }
 
@@ -83,7 +86,7 @@ export class UploadBody {
     for (let next = await this.chunks.next(); !next.done; next = await this.chunks.next()) {
       const giveBack = await this.slots.take(this.ownerId);
       try {
-        yield this.counted(this.scanner.feed(next.value)); // held until the reader has dealt with it
+        yield this.counted(this.scanner.feed(next.value)); // the slot is held until the reader has processed the chunk
       } finally {
         giveBack();
       }

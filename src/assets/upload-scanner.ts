@@ -4,25 +4,25 @@ const ALPHABET = /^[A-Za-z0-9+/]*$/;
 const QUANTUM = 4;
 
 /**
- * Strict standard base64, piece by piece: alphabet, padding, no whitespace, and no bits left over behind the last byte,
- * so that no two texts mean the same bytes.
+ * Strict standard base64, decoded chunk by chunk: alphabet, padding, no whitespace, and no non-zero bits after the
+ * last byte, so every byte sequence has exactly one encoding.
  */
 class Base64Decoder {
-  /** The end of what came so far: only the very last quantum may have padding. */
+  /** The tail received so far: only the very last quantum may have padding. */
   private pending = '';
 
-  /** The bytes that are certain now. @throws BadRequest */
+  /** Returns the bytes that can be decoded so far. @throws BadRequest */
   push(text: string): Buffer {
     const all = this.pending + text;
     const certain = Math.max(Math.floor(all.length / QUANTUM) - 1, 0) * QUANTUM;
     this.pending = all.slice(certain);
     const body = all.slice(0, certain);
-    // Buffer.from skips what it does not know, and knows base64url.
+    // Buffer.from skips unknown characters and accepts base64url.
     if (!ALPHABET.test(body)) throw notBase64();
     return Buffer.from(body, 'base64');
   }
 
-  /** The last bytes. @throws BadRequest */
+  /** Returns the last bytes. @throws BadRequest */
   end(): Buffer {
     const last = Buffer.from(this.pending, 'base64');
     if (last.toString('base64') !== this.pending) throw notBase64();
@@ -35,32 +35,32 @@ export function notBase64(): BadRequest {
   return new BadRequest('data must be standard base64, with padding and without whitespace');
 }
 
-/** Members that may not come twice: what was decided on the first would not hold for the second. */
+/** Members that may appear only once: a decision based on the first occurrence would not hold for the second. */
 const ONCE = new Set(['encryptedFilename', 'data']);
 
-/** JSON may write any character so; of base64's own, encoders do it to the slash and the equals sign. */
+/** JSON may escape any character; of the base64 characters, encoders escape the slash and the equals sign. */
 const ESCAPE = /\\(?:\/|u([0-9a-fA-F]{4}))/g;
 const BROKEN_OFF_ESCAPE = /\\(?:u[0-9a-fA-F]{0,3})?$/;
 
 /**
- * Takes a JSON object apart as it comes: the text of its member `data` is decoded at once and forgotten, all the rest is
- * kept. With a text of base64 in it, it is JSON exactly when it is JSON without. Texts are latin1 here, a character per
- * byte, until they are parsed.
+ * Parses a JSON object as it arrives: the text of its member `data` is decoded and discarded immediately, everything
+ * else is kept. Base64 inside a string never affects whether the JSON around it is valid. Text is latin1 here, one
+ * character per byte, until it is parsed.
  */
 export class UploadScanner {
   private readonly around = new JsonAroundText('data', ONCE);
   private readonly decoder = new Base64Decoder();
-  /** The start of an escape in which the last piece of `data` ended. */
+  /** The start of an escape at the end of the previous chunk of `data`. */
   private brokenOff = '';
-  /** How much stands before the text of `data`, once that has begun. */
+  /** The length before the text of `data`, once it has begun. */
   private lengthBefore: number | undefined;
 
-  /** Whether the text of `data` has begun, or gone by. */
+  /** Whether the text of `data` has begun or is complete. */
   get hasData(): boolean {
     return this.lengthBefore !== undefined;
   }
 
-  /** The bytes of the envelope in the next piece of the body. @throws BadRequest, PayloadTooLarge */
+  /** Returns the bytes of the envelope in the next chunk of the body. @throws BadRequest, PayloadTooLarge */
   feed(chunk: Buffer): Buffer {
     const text = chunk.toString('latin1');
     const decoded: Buffer[] = [];
@@ -71,17 +71,17 @@ export class UploadScanner {
     return Buffer.concat(decoded);
   }
 
-  /** The members before `data`, once that has begun. @throws BadRequest */
+  /** Returns the members before `data`, once it has begun. @throws BadRequest */
   membersBefore(): Record<string, unknown> {
     return this.around.membersBefore(this.lengthBefore ?? 0);
   }
 
-  /** All members, after the last byte. @throws BadRequest */
+  /** Returns all members; call it after the last byte. @throws BadRequest */
   members(): Record<string, unknown> {
     return this.around.members();
   }
 
-  /** Decodes up to the end of the text or of the piece; returns where it stopped. */
+  /** Decodes up to the end of the text or of the chunk; returns the position where it stopped. */
   private readData(text: string, at: number, decoded: Buffer[]): number {
     const quote = text.indexOf('"', at); // never an escaped one: base64 has no quotes
     const end = quote < 0 ? text.length : quote;
@@ -97,7 +97,7 @@ export class UploadScanner {
   private endData(decoded: Buffer[]): void {
     if (this.brokenOff !== '') throw notBase64();
     decoded.push(this.decoder.end());
-    this.around.isInText = false; // the quote itself is read as the end of a string
+    this.around.isInText = false; // the quote itself is then read as the end of a string
   }
 
   private readAround(char: string): void {

@@ -16,7 +16,7 @@ import { KDF } from './vault-crypto.js';
 
 export const TAG = 'Automation';
 
-/** Of every route below a key session. */
+/** For every route that requires a key session. */
 export const KEY_SESSION = {
   'X-Key-Session': { description: 'The key session that opens the workspace.', isRequired: true },
 } as const;
@@ -31,7 +31,7 @@ export const WRITING = {
   },
 } as const;
 
-/** What is too much at a time is refused by the common 503. */
+/** Overload is covered by the common 503. */
 export const OF_NOTE = {
   path: {
     description: 'The rest of the address: the path of the note, percent-encoded but for its slashes.',

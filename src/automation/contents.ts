@@ -15,12 +15,12 @@ import {
 } from './vault-crypto.js';
 import type { Vault } from './vault.js';
 
-/** The longest character, less one byte. */
+/** The longest UTF-8 character, minus one byte. */
 const LONGEST_REST = 3;
 
-/** Whether a text that comes in pieces is UTF-8. A character may be cut in two. */
+/** Checks whether a text that arrives in chunks is UTF-8. A character may be split across chunks. */
 export class Utf8Check {
-  /** The bytes of a character that has begun. */
+  /** The bytes of an incomplete character. */
   private rest: Buffer = Buffer.alloc(0);
   private isSound = true;
 
@@ -33,13 +33,13 @@ export class Utf8Check {
     if (bytes !== piece) bytes.fill(0);
   }
 
-  /** To be asked once, after the last piece. */
+  /** Call it once, after the last chunk. */
   isText(): boolean {
     return this.isSound && this.rest.length === 0;
   }
 }
 
-/** Where the last character begins, if its end is missing; otherwise the end. */
+/** The start of the last character if it is incomplete; otherwise the end. */
 function lastBoundary(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(LONGEST_REST, bytes.length); back++) {
     const byte = bytes[bytes.length - back] ?? 0;
@@ -50,20 +50,20 @@ function lastBoundary(bytes: Buffer): number {
   return bytes.length;
 }
 
-/** What one slow client may keep in memory. What is stored inline is small as well. */
+/** The most memory that one slow client may hold. Inline blobs are small too. */
 const HELD_BYTES = 64 * 1024 + ENVELOPE_OVERHEAD;
 
 const NO_TEXT = 'the file is not a text';
 
-/** A plaintext, UTF-8. */
+/** A plaintext in UTF-8. */
 export interface OpenedContent {
-  /** To be read once, before `close`. A character may be cut in two. */
+  /** To be read once, before `close`. A character may be split across chunks. */
   readonly pieces: Iterable<Buffer> | AsyncIterable<Buffer>;
-  /** Wipes what is in memory. */
+  /** Wipes the plaintext from memory. */
   readonly close: () => void;
 }
 
-/** What is in the envelopes. */
+/** Decrypts envelopes. */
 @Injectable()
 export class Contents {
   constructor(
@@ -72,9 +72,10 @@ export class Contents {
   ) {}
 
   /**
-   * A content that is not small is read twice, piece by piece: first to know that it is true, then as the client takes
-   * it. However slowly that is, it holds neither memory nor a slot.
-   * @throws Conflict when it does not open or is no text, ServiceUnavailable when too many large ones are being opened
+   * Reads content that is not small twice, chunk by chunk: first to authenticate it, then at the pace of the client.
+   * However slow the client is, it holds neither memory nor a slot.
+   * @throws Conflict when the content cannot be decrypted or is not text, ServiceUnavailable when too many large
+   * notes are being opened
    */
   async open({ userId, keys }: Vault, encryptedPath: string, blob: BlobReference): Promise<OpenedContent> {
     const release = await this.largeNotes.acquire(userId, blob.size);
@@ -95,7 +96,10 @@ export class Contents {
     }
   }
 
-  /** The pieces of a content that has been found true and a text. @throws DecryptionError, Conflict when it is no text */
+  /**
+   * Returns the chunks of content that has been authenticated and is text. @throws DecryptionError, Conflict when it
+   * is not text
+   */
   private async verified(
     keys: VaultKeys,
     encryptedPath: string,
@@ -134,7 +138,7 @@ export class Contents {
     finish(decipher);
   }
 
-  /** Whether a file has this content. What does not open has another one. */
+  /** Whether a file has this content. A file that cannot be decrypted does not. */
   async isSame({ keys }: Vault, head: Head, content: Buffer): Promise<boolean> {
     if (head.size !== content.length + ENVELOPE_OVERHEAD) return false;
     const envelope = await this.heads.envelope(head);
@@ -150,7 +154,7 @@ export class Contents {
   }
 }
 
-/** Checks the tag. @throws DecryptionError */
+/** Verifies the tag. @throws DecryptionError */
 function finish(decipher: DecipherGCM): void {
   try {
     decipher.final();

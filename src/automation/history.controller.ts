@@ -57,7 +57,7 @@ function noteVersionWire(version: Version): NoteVersionWire {
   };
 }
 
-/** With a gap for the content. */
+/** With a placeholder for the content. */
 function noteVersionContentWire(path: string, version: VersionContent): NoteVersionContentWire {
   const { contentHash, createdAt } = version;
   return { path, content: '', version: version.version, contentHash, createdAt: createdAt.toISOString() };

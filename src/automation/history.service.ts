@@ -4,7 +4,7 @@ import { Contents, type OpenedContent } from './contents.js';
 import { encryptPath } from './vault-crypto.js';
 import type { Vault } from './vault.js';
 
-/** The versions of a note, also of one that is deleted now. */
+/** The version history of a note, including deleted notes. */
 @Injectable()
 export class NoteHistory {
   constructor(
@@ -12,12 +12,12 @@ export class NoteHistory {
     private readonly contents: Contents,
   ) {}
 
-  /** Newest first, page by page. @throws NotFound for a path that was never seen */
+  /** Lists versions newest first, page by page. @throws NotFound for an unknown path */
   list({ workspaceId, keys }: Vault, path: string): AsyncGenerator<Version[], void> {
     return this.versions.list(workspaceId, encryptPath(keys, path));
   }
 
-  /** @throws NotFound for a version that is not this path's; and as reading a note does */
+  /** @throws NotFound for a version that does not belong to this path, and whatever reading a note throws */
   async read(
     vault: Vault,
     path: string,
@@ -28,7 +28,10 @@ export class NoteHistory {
     return { version, ...(await this.contents.open(vault, encryptedPath, version)) };
   }
 
-  /** Makes an old version the newest, in exactly one new one; a deleted note comes alive. @throws NotFound */
+  /**
+   * Makes an old version the newest by adding exactly one version; a deleted note becomes live again. @throws
+   * NotFound
+   */
   restore(
     { workspaceId, keys }: Vault,
     path: string,

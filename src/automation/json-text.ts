@@ -6,24 +6,24 @@ const BACKSLASH = 0x5c;
 const SPACE = 0x20;
 const LETTER_U = 0x75;
 
-/** What a backslash makes of the character after it; `u` begins four hexadecimal digits. */
+/** The characters that a backslash escape stands for; `u` starts four hex digits. */
 const ESCAPES = new Map(
   Object.entries({ '"': '"', '\\': '\\', '/': '/', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }),
 );
 
-/** Of an escape, this is due next: nothing, the character after the backslash, or so many digits. */
+/** What the current escape expects next: nothing, the character after the backslash, or this many digits. */
 type Due = 'nothing' | 'character' | 1 | 2 | 3 | 4;
 
 /**
- * The inside of a JSON text, decoded into UTF-8 as it comes. It never becomes a string here: those cannot be wiped, take
- * twice the memory, and take the event loop's time all at once.
+ * Decodes the inside of a JSON string into UTF-8 as it arrives. It is never converted to a JavaScript string: those
+ * cannot be wiped, take twice the memory, and block the event loop while they are built.
  */
 export class JsonText {
   private readonly decoded: GrowingBytes;
   private due: Due = 'nothing';
-  /** The digits of an escape so far. */
+  /** The value of the hex digits so far. */
   private unit = 0;
-  /** The first half of a surrogate pair, which must be followed by the second. */
+  /** The high surrogate of a pair; the low one must follow. */
   private half: number | undefined;
 
   /** @param limit of the decoded text, in bytes */
@@ -31,12 +31,15 @@ export class JsonText {
     this.decoded = new GrowingBytes(limit);
   }
 
-  /** In bytes, so far. */
+  /** The number of bytes decoded so far. */
   get size(): number {
     return this.decoded.size;
   }
 
-  /** Decodes up to the quote that ends the text, or all there is; returns where it stopped. @throws BadRequest, PayloadTooLarge */
+  /**
+   * Decodes up to the closing quote or the end of the chunk; returns the position where it stopped.
+   * @throws BadRequest, PayloadTooLarge
+   */
   read(chunk: Buffer, from: number): number {
     for (let at = from; at < chunk.length;) {
       if (this.due !== 'nothing') {
@@ -53,7 +56,7 @@ export class JsonText {
     return chunk.length;
   }
 
-  /** The whole text, after its last byte. @throws BadRequest unless it is Unicode */
+  /** Returns the whole text; call it after the last byte. @throws BadRequest unless it is well-formed Unicode */
   end(): Buffer {
     const bytes = this.decoded.whole();
     if (this.half !== undefined || !isUtf8(bytes)) throw noUnicode();
@@ -80,7 +83,7 @@ export class JsonText {
     }
   }
 
-  /** A UTF-16 code unit. */
+  /** Appends a UTF-16 code unit. */
   private appendUnit(unit: number): void {
     const isSecondHalf = unit >= 0xdc00 && unit <= 0xdfff;
     if (isSecondHalf !== (this.half !== undefined)) throw noUnicode();
@@ -104,7 +107,7 @@ export class JsonText {
   }
 }
 
-/** Where the characters that stand for themselves end. */
+/** The end of the run of unescaped characters. */
 function plainEnd(chunk: Buffer, from: number): number {
   let at = from;
   for (; at < chunk.length; at++) {
@@ -131,7 +134,7 @@ function noUnicode(): BadRequest {
 
 const FIRST_CAPACITY = 4 * 1024;
 
-/** A text in UTF-8 that comes bit by bit, up to a limit. What it grows out of is wiped. */
+/** A growing UTF-8 buffer with a limit. Buffers that it outgrows are wiped. */
 export class GrowingBytes {
   private bytes = Buffer.allocUnsafe(FIRST_CAPACITY);
   private used = 0;
@@ -143,19 +146,19 @@ export class GrowingBytes {
     return this.used;
   }
 
-  /** Adds a piece of a chunk. @throws PayloadTooLarge */
+  /** Appends part of a chunk. @throws PayloadTooLarge */
   append(chunk: Buffer, from: number, end: number): void {
     this.makeRoom(end - from);
     this.used += chunk.copy(this.bytes, this.used, from, end);
   }
 
-  /** Adds one character. @throws PayloadTooLarge */
+  /** Appends one character. @throws PayloadTooLarge */
   appendCharacter(character: string): void {
     this.makeRoom(Buffer.byteLength(character, 'utf8'));
     this.used += this.bytes.write(character, this.used, 'utf8');
   }
 
-  /** All of them so far; no copy. */
+  /** All bytes so far, without copying. */
   whole(): Buffer {
     return this.bytes.subarray(0, this.used);
   }

@@ -6,10 +6,10 @@ import { type FairSemaphore, Queues, RateLimiter } from '../platform/limits/inde
 import { Workspaces } from '../workspaces/index.js';
 import { deriveMasterKey, verificationHash } from './vault-crypto.js';
 
-/** 32 bytes in the one spelling that standard base64 has for them. */
+/** 32 bytes in canonical standard base64. */
 const KEY = /^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/;
 
-/** One of the two. */
+/** Contains either a password or a key. */
 export class OpenKeySessionRequest {
   @IsOptional()
   @Length(1, 1024, { message: 'password must be 1 to 1024 characters' })
@@ -25,8 +25,8 @@ export class OpenKeySessionRequest {
 const TRIES_PER_MINUTE = 10;
 
 /**
- * Each derivation holds one of libuv's four threads for a fraction of a second, which files need too. Tries are limited
- * by workspace, and a user may have many.
+ * Each derivation occupies one of libuv's four threads, which file I/O also needs, for a fraction of a second.
+ * Attempts are rate-limited per workspace, and a user may have many workspaces.
  */
 const DERIVATIONS = {
   atOnce: 2,
@@ -36,7 +36,7 @@ const DERIVATIONS = {
   busy: 'too many key sessions are being opened',
 };
 
-/** Derives a workspace's master key from a password, or takes one that is given, and verifies it. */
+/** Derives a workspace's master key from a password, or accepts a given key, and verifies it. */
 @Injectable()
 export class KeyCheck {
   private readonly derivations: FairSemaphore;
@@ -50,9 +50,9 @@ export class KeyCheck {
   }
 
   /**
-   * The master key, 32 bytes, for the caller to wipe. A wrong password takes the same work as the right one.
-   * @throws BadRequest unless exactly one is given, TooManyRequests after ten tries a minute, Conflict before the
-   * encryption is set up, Forbidden when it is wrong, ServiceUnavailable when too many are being opened
+   * Returns the master key, 32 bytes; the caller must wipe it. A wrong password takes as much work as the right one.
+   * @throws BadRequest unless exactly one is given, TooManyRequests after ten attempts per minute, Conflict before
+   * encryption is set up, Forbidden when it is wrong, ServiceUnavailable when too many sessions are being opened
    */
   async masterKey(workspaceId: string, request: OpenKeySessionRequest): Promise<Buffer> {
     if ((request.password == null) === (request.key == null))
@@ -77,7 +77,7 @@ export class KeyCheck {
       const derive = (): Promise<Buffer> => deriveMasterKey(password ?? '', encryptionSalt);
       return this.derivations.during(userId, derive);
     }
-    const decoded = Buffer.alloc(32); // of its own: what Buffer.from makes shares its memory with others
+    const decoded = Buffer.alloc(32); // not Buffer.from, whose result may share its memory with other buffers
     decoded.write(key, 'base64');
     return decoded;
   }

@@ -20,7 +20,10 @@ type VaultRequest = AuthenticatedRequest & { workspace: WorkspaceRef; vault: Vau
 const requestOf = (context: ExecutionContext): VaultRequest =>
   context.switchToHttp().getRequest<VaultRequest>();
 
-/** Runs after all global guards, so a stranger learns nothing here: 401 unless `X-Key-Session` opens the workspace. */
+/**
+ * Runs after all global guards, so it reveals nothing to unauthorized callers: 401 unless `X-Key-Session` opens the
+ * workspace.
+ */
 @Injectable()
 class KeySessionGuard implements CanActivate {
   constructor(private readonly sessions: KeySessions) {}
@@ -35,7 +38,10 @@ class KeySessionGuard implements CanActivate {
   }
 }
 
-/** Wipes the keys when the handler has done with them: not when the client goes away, while it may still be encrypting. */
+/**
+ * Wipes the keys when the handler has finished, not when the client disconnects: the handler may still be encrypting
+ * then.
+ */
 @Injectable()
 class KeyWiper implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
@@ -44,7 +50,10 @@ class KeyWiper implements NestInterceptor {
   }
 }
 
-/** The route reads or writes plaintext: it needs a key session, and gets the vault by `@CurrentVault()`. */
+/**
+ * Marks a route that reads or writes plaintext: it requires a key session and receives the vault through
+ * `@CurrentVault()`.
+ */
 export const NeedsKeySession = (): MethodDecorator & ClassDecorator =>
   applyDecorators(UseGuards(KeySessionGuard), UseInterceptors(KeyWiper));
 

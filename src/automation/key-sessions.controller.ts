@@ -19,7 +19,7 @@ import type { Vault } from './vault.js';
 
 const BODY_LIMIT = 16 * 1024;
 
-/** What a client does before and after it works with the plaintext. */
+/** The routes that a client calls before and after working with plaintext. */
 @Controller('api/v1/automation/workspaces/:id')
 @Documented(KEY_SESSIONS_DOCS)
 @OwnedWorkspace()

@@ -1,21 +1,21 @@
 import { statement } from '../platform/database/index.js';
 
 const MINUTE_MS = 60_000;
-/** Not used for so long, it has ended. */
+/** A session that has been idle for this long has ended. */
 export const IDLE_MS = 15 * MINUTE_MS;
 const LONGEST_MS = 8 * 60 * MINUTE_MS;
 
-/** When a session that is used now ends, unless it is used again. */
+/** The time at which a session used now ends unless it is used again. */
 export function endOf(lastUse: Date): Date {
   return new Date(lastUse.getTime() + IDLE_MS);
 }
 
-/** The first three values of every statement that asks which sessions are live: last use after, opened after, now. */
+/** The first three parameters of every statement that selects live sessions: last used after, opened after, now. */
 export function liveAt(now: Date): [Date, Date, Date] {
   return [new Date(now.getTime() - IDLE_MS), new Date(now.getTime() - LONGEST_MS), now];
 }
 
-/** The sessions that are good: used lately ($1), not too old ($2), and so is the token that opened them ($3 is now). */
+/** Live sessions: used recently ($1), not too old ($2), and opened with a token that is still valid ($3 is now). */
 const LIVE = `s.last_used_at > $1 AND s.created_at > $2 AND (
   s.access_token_id IS NULL OR EXISTS (
     SELECT FROM access_tokens t
@@ -42,13 +42,13 @@ export const keySessionStatements = {
     `SELECT s.id FROM key_sessions s WHERE s.id = ANY ($4) AND ${LIVE}`,
   ),
 
-  /** Many requests at once see the same old time; the condition lets one of them write. */
+  /** Concurrent requests see the same old time; the condition lets only one of them write. */
   noteUse: statement(
     'key_sessions.note_use',
     'UPDATE key_sessions SET last_used_at = $2 WHERE id = $1 AND last_used_at <= $3',
   ),
 
-  /** Ends the sessions of a user beyond $3, those used longest ago first; never $2. */
+  /** Ends a user's sessions beyond $3, least recently used first; never $2. */
   endSurplus: statement(
     'key_sessions.end_surplus',
     `DELETE FROM key_sessions WHERE id IN (

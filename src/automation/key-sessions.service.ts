@@ -14,12 +14,12 @@ import { type Binding, generateToken, hashToken, isToken, unwrapKey, wrapKey } f
 import { deriveVaultKeys, type VaultKeys } from './vault-crypto.js';
 import { KeySessionRequired, type Vault } from './vault.js';
 
-/** Topic of the event bus: a key session was ended by its client; the key is its id. */
+/** Event bus topic: a client has ended a key session; the key is the session id. */
 export const KEY_SESSION_ENDED = 'key-session-ended';
 
 const NOTE_USE_EVERY_MS = 5_000;
 
-/** Of one user. */
+/** Per user. */
 const MAX_SESSIONS = 1_000;
 
 interface SessionRow {
@@ -30,9 +30,10 @@ interface SessionRow {
 }
 
 /**
- * Key sessions: for 15 minutes after its last use, and 8 hours at most, whoever has a session's token can have the
- * service read and write one workspace in plaintext. The row holds the master key sealed under the token, so every
- * instance can serve it and none without the token. Nothing is cached: a session that has ended is refused at once.
+ * Key sessions: for 15 minutes after its last use, and 8 hours at most, a session's token lets its holder have the
+ * service read and write one workspace in plaintext. The row holds the master key wrapped with the token, so every
+ * instance can serve the session, but none can without the token. Nothing is cached: a session that has ended is
+ * refused immediately.
  */
 @Injectable()
 export class KeySessions {
@@ -45,9 +46,9 @@ export class KeySessions {
   ) {}
 
   /**
-   * Ends the session that was used longest ago when the user has 1,000 others.
-   * @returns the token, which is never seen again, and when it ends unless it is used
-   * @throws what `KeyCheck.masterKey` throws, NotFound when the workspace has gone meanwhile
+   * Opens a session. If the user has 1,000 others, the least recently used one is ended.
+   * @returns the token, which is never shown again, and the time at which it ends unless it is used
+   * @throws whatever `KeyCheck.masterKey` throws, NotFound when the workspace has been deleted meanwhile
    */
   async open(
     { userId, tokenId }: Principal,
@@ -66,8 +67,8 @@ export class KeySessions {
   }
 
   /**
-   * Opens the vault for one request and counts as use; the caller wipes it afterwards.
-   * @throws KeySessionRequired for a token that is unknown, ended, or of another user or workspace
+   * Opens the vault for one request, which counts as a use; the caller must wipe the vault afterwards.
+   * @throws KeySessionRequired for a token that is unknown, has ended, or belongs to another user or workspace
    */
   async unlock(token: unknown, userId: string, workspaceId: string): Promise<Vault> {
     if (!isToken(token)) throw new KeySessionRequired();
@@ -81,7 +82,7 @@ export class KeySessions {
     return { sessionId: row.id, accessTokenId: row.accessTokenId, userId, workspaceId, keys };
   }
 
-  /** Ends it everywhere. */
+  /** Ends the session on all instances. */
   async end(sessionId: string): Promise<void> {
     await this.database.run(keySessionStatements.end, [sessionId]);
     this.announceEnd(sessionId);
@@ -92,14 +93,17 @@ export class KeySessions {
     if (!(await this.liveAmong([sessionId])).has(sessionId)) throw new KeySessionRequired();
   }
 
-  /** Those of the sessions that have not ended. */
+  /** Those of the sessions that are still live. */
   async liveAmong(sessionIds: readonly string[]): Promise<Set<string>> {
     const values = [...liveAt(this.clock.now()), sessionIds];
     const rows = await this.database.run<{ id: string }>(keySessionStatements.liveAmong, values);
     return new Set(rows.map(({ id }) => id));
   }
 
-  /** Returns the sessions that end for the new one. @throws NotFound, Unauthorized when the account has just gone */
+  /**
+   * Returns the sessions that were ended to make room. @throws NotFound, Unauthorized when the account has just been
+   * deleted
+   */
   private async insert(userId: string, id: string, row: readonly Parameter[]): Promise<string[]> {
     try {
       const ended = await this.database.transaction(async (tx) => {
@@ -117,17 +121,17 @@ export class KeySessions {
     this.bus.publish({ topic: KEY_SESSION_ENDED, key: sessionId });
   }
 
-  /** At most once in five seconds per session, so it may end so much earlier than its last use says. */
+  /** Writes at most once every five seconds per session, so a session may end up to five seconds early. */
   private async noteUse({ id, lastUsedAt }: SessionRow, now: Date): Promise<void> {
     const due = new Date(now.getTime() - NOTE_USE_EVERY_MS);
     if (lastUsedAt > due) return;
-    await this.log.bestEffort('note the use of a key session', () =>
+    await this.log.bestEffort('record the use of a key session', () =>
       this.database.run(keySessionStatements.noteUse, [id, now, due]),
     );
   }
 }
 
-/** @throws KeySessionRequired for a row that was altered or put in another's place */
+/** @throws KeySessionRequired for a row that was altered or swapped with another */
 function keysIn({ wrappedKey }: SessionRow, token: string, binding: Binding): VaultKeys {
   let key: Buffer;
   try {
@@ -142,7 +146,10 @@ function keysIn({ wrappedKey }: SessionRow, token: string, binding: Binding): Va
 
 const EVERY_MS = 60_000;
 
-/** Removes the rows of sessions that nobody has ended. They opened nothing any more; those of a purged workspace go with it. */
+/**
+ * Removes the rows of expired sessions, which no longer open anything. The rows of a purged workspace are removed
+ * with it.
+ */
 @Injectable()
 export class EndedKeySessions {
   constructor(
@@ -151,10 +158,10 @@ export class EndedKeySessions {
     private readonly log: Log,
   ) {}
 
-  /** Those that have ended by themselves, or with their personal access token. */
+  /** Removes sessions that have expired or whose personal access token has ended. */
   @Interval(EVERY_MS)
   async forget(): Promise<void> {
-    await this.log.bestEffort('forget ended key sessions', async () =>
+    await this.log.bestEffort('remove ended key sessions', async () =>
       this.database.run(keySessionStatements.forgetEnded, liveAt(await this.time.now())),
     );
   }

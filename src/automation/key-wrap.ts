@@ -1,15 +1,15 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 import { hkdf } from './vault-crypto.js';
 
-/** `ks_` and 43 base64url characters: what a client presents in `X-Key-Session`. */
+/** `ks_` and 43 base64url characters: the value that a client sends in `X-Key-Session`. */
 const TOKEN = /^ks_[A-Za-z0-9_-]{43}$/;
 
-/** The token is random enough. */
+/** The token has enough entropy without a salt. */
 const NO_SALT = Buffer.alloc(0);
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** What a wrapped key belongs to: moved to another row, it opens no more. */
+/** The identity that a wrapped key is bound to: copied into another row, it does not unwrap. */
 export interface Binding {
   readonly id: string;
   readonly userId: string;
@@ -24,12 +24,12 @@ export function isToken(text: unknown): text is string {
   return typeof text === 'string' && TOKEN.test(text);
 }
 
-/** What the database has of a token. Without salt, so that a session is found by it: 32 random bytes need none. */
+/** The stored form of a token, used to look up its session. It has no salt, which 32 random bytes do not need. */
 export function hashToken(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }
 
-/** The key, sealed under one that the token alone gives: nonce, ciphertext, tag. */
+/** Wraps the key with a key derived from the token only. The result is nonce, ciphertext, tag. */
 export function wrapKey(token: string, binding: Binding, key: Buffer): Buffer {
   const nonce = randomBytes(NONCE_BYTES);
   return withWrappingKey(token, (wrappingKey) => {
@@ -41,7 +41,7 @@ export function wrapKey(token: string, binding: Binding, key: Buffer): Buffer {
   });
 }
 
-/** @throws Error when it was wrapped under another token or for another binding, or was altered */
+/** @throws Error when the key was wrapped with another token or binding, or was altered */
 export function unwrapKey(token: string, binding: Binding, wrapped: Buffer): Buffer {
   return withWrappingKey(token, (wrappingKey) => {
     const nonce = wrapped.subarray(0, NONCE_BYTES);
@@ -49,13 +49,13 @@ export function unwrapKey(token: string, binding: Binding, wrapped: Buffer): Buf
     cipher.setAAD(associated(binding));
     cipher.setAuthTag(wrapped.subarray(-TAG_BYTES));
     const key = cipher.update(wrapped.subarray(NONCE_BYTES, -TAG_BYTES));
-    cipher.final(); // checks the tag: nothing may leave here before
+    cipher.final(); // verifies the tag: return nothing before this
     return key;
   });
 }
 
 function withWrappingKey<T>(token: string, use: (wrappingKey: Buffer) => T): T {
-  // The stored hash is a plain SHA-256 of the token, this one an HMAC: from the one nothing follows about the other.
+  // The stored hash is a plain SHA-256 of the token, while this is an HMAC: neither reveals anything about the other.
   const wrappingKey = hkdf(Buffer.from(token), NO_SALT, 'key session', 32);
   try {
     return use(wrappingKey);

@@ -1,10 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { type FairSemaphore, Queues } from '../platform/limits/index.js';
 
-/** Plaintext bytes from which on a note is large. */
+/** Notes with more plaintext bytes than this are large. */
 export const LARGE_NOTE_BYTES = 1024 * 1024;
 
-/** A large note is in memory several times over while it is encrypted or decrypted. A slow client may hold its slot for minutes. */
+/**
+ * A large note is in memory several times over while it is encrypted or decrypted. A slow client may hold its slot
+ * for minutes.
+ */
 const LIMITS = {
   atOnce: 3,
   waiting: 32,
@@ -13,7 +16,7 @@ const LIMITS = {
   busy: 'too many large notes at a time',
 };
 
-/** Keeps the large notes that are in memory few, so that their number is not what decides whether the service lives. */
+/** Limits how many large notes are in memory, so that their number cannot exhaust it. */
 @Injectable()
 export class LargeNotes {
   private readonly slots: FairSemaphore;
@@ -23,8 +26,8 @@ export class LargeNotes {
   }
 
   /**
-   * Waits until `size` bytes of a user's note may be held. Resolves with a function that releases them. @throws
-   * ServiceUnavailable
+   * Waits until `size` bytes of a user's note may be held in memory. Resolves with a function that releases them.
+   * @throws ServiceUnavailable
    */
   acquire(userId: string, size: number): Promise<() => void> {
     if (size <= LARGE_NOTE_BYTES) return Promise.resolve(() => undefined);

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Workspaces } from '../workspaces/index.js';
 import { KDF } from './vault-crypto.js';
 
-/** What a client needs to turn the password into the keys; the salts are null before the encryption is set up. */
+/** What a client needs to derive the keys from the password; the salts are null before encryption is set up. */
 export interface VaultMetadata {
   readonly workspaceId: string;
   readonly name: string;

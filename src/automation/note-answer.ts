@@ -5,13 +5,16 @@ import type { OpenedContent } from './contents.js';
 
 const PIECE_BYTES = 256 * 1024;
 
-/** A client that takes an answer more slowly than this is cut off: keys wait for being wiped. */
+/** A client that takes longer than this to read a response is disconnected: the keys can only be wiped afterwards. */
 export const SEND_TIMEOUT_MS = 5 * 60_000;
 
-/** Where the content goes. Quotes inside of a text are escaped, so no path can look like this. */
+/** The placeholder for the content. Quotes inside strings are escaped, so no path can contain it. */
 const GAP = '"content":""';
 
-/** Answers `{ …, content, … }`. The text becomes JSON piece by piece, so a large one never is a string as a whole. */
+/**
+ * Sends `{ …, content, … }`. The text is converted to JSON chunk by chunk, so a large one is never held as a single
+ * string.
+ */
 export function sendNote(
   reply: FastifyReply,
   wire: object & { content: '' },
@@ -30,7 +33,7 @@ export function sendNote(
 async function* json(wire: string, pieces: OpenedContent['pieces']): AsyncGenerator<string, void> {
   const at = wire.indexOf(GAP) + GAP.length - 1;
   yield wire.slice(0, at);
-  const decoder = new StringDecoder('utf8'); // a character may be cut in two
+  const decoder = new StringDecoder('utf8'); // a character may be split across chunks
   for await (const piece of pieces)
     for (let from = 0; from < piece.length; from += PIECE_BYTES) {
       const text = decoder.write(piece.subarray(from, from + PIECE_BYTES));

@@ -7,7 +7,10 @@ import { type Count, FreeSpace } from '../storage/index.js';
 import { JsonText } from './json-text.js';
 import { LARGE_NOTE_BYTES, LargeNotes } from './large-notes.js';
 
-/** Takes a JSON object apart as it comes: the text of its member `content` is decoded at once, all the rest is kept. */
+/**
+ * Parses a JSON object as it arrives: the text of its member `content` is decoded immediately, everything else is
+ * kept.
+ */
 export class NoteScanner {
   private readonly around = new JsonAroundText('content');
   private readonly text: JsonText;
@@ -28,19 +31,19 @@ export class NoteScanner {
     for (let at = 0; at < chunk.length;) {
       if (this.around.isInText) {
         at = this.text.read(chunk, at);
-        this.around.isInText = at === chunk.length; // otherwise the quote comes, and is read as the end of a string
+        this.around.isInText = at === chunk.length; // otherwise the quote follows and is read as the end of a string
       } else this.readAround(String.fromCharCode(chunk[at++] ?? 0));
     }
   }
 
-  /** All members, after the last byte; `content` as bytes of UTF-8. @throws BadRequest */
+  /** Returns all members, with `content` as UTF-8 bytes; call it after the last byte. @throws BadRequest */
   end(): { members: Record<string, unknown>; content: Buffer } {
     const members = this.around.members();
     if (!this.hasContent || members.content !== '') throw new BadRequest('content must be a text');
     return { members, content: this.text.end() };
   }
 
-  /** The content, as far as it has come. */
+  /** Wipes the content received so far. */
   wipe(): void {
     this.text.wipe();
   }
@@ -53,7 +56,7 @@ export class NoteScanner {
   }
 }
 
-/** JSON may write every byte of a text as an escape of six. */
+/** JSON may write each byte of a text as an escape of six. */
 const ESCAPED = 6;
 const AROUND_BYTES = 64 * 1024;
 
@@ -62,13 +65,13 @@ const LARGE_TIMEOUT_MS = 120_000;
 
 /** A request to write a note. */
 export interface NoteBody {
-  /** What else the body has; not checked yet. */
+  /** The other members of the body, not validated yet. */
   readonly members: Record<string, unknown>;
   /** UTF-8. */
   readonly content: Buffer;
 }
 
-/** Reads the bodies that have a note's content in them. */
+/** Reads request bodies that contain the content of a note. */
 @Injectable()
 export class NoteBodies {
   constructor(
@@ -78,10 +81,11 @@ export class NoteBodies {
   ) {}
 
   /**
-   * Reads a body and lends it for as long as `use` takes; the content is wiped then, also one that has come in part or is
-   * refused. A content may have MAX_FILE_BYTES.
-   * @param userId whose body it is
-   * @throws BadRequest, PayloadTooLarge, RequestTimeout, ServiceUnavailable when too many large ones come at a time, NoRoom
+   * Reads a body and passes it to `use`; the content is wiped afterwards, even if it was incomplete or refused. It
+   * may have up to MAX_FILE_BYTES.
+   * @param userId the user who sends the body
+   * @throws BadRequest, PayloadTooLarge, RequestTimeout, ServiceUnavailable when too many large notes arrive
+   * concurrently, NoRoom
    */
   lend<T>(request: IncomingMessage, userId: string, use: (body: NoteBody) => Promise<T>): Promise<T> {
     return this.space.during((count) => this.readAndLend(request, userId, count, use));
@@ -119,7 +123,7 @@ export class NoteBodies {
   }
 }
 
-/** A body's place among the large ones, from the moment it turns out to be one. */
+/** A body's slot among the large notes, taken once it turns out to be large. */
 class Held {
   private isLarge = false;
   private hasLeft = false;
@@ -130,13 +134,13 @@ class Held {
     private readonly userId: string,
   ) {}
 
-  /** @throws RequestTimeout when it has left: nothing more may come in */
+  /** @throws RequestTimeout after `leave`, when no more bytes may be accepted */
   async grow(size: number): Promise<void> {
     this.refuseLate();
     if (this.isLarge || size <= LARGE_NOTE_BYTES) return;
     this.isLarge = true;
     this.giveBack = await this.largeNotes.acquire(this.userId, size);
-    if (this.hasLeft) this.giveBack(); // the time was over while it waited for its place
+    if (this.hasLeft) this.giveBack(); // the request timed out while waiting for its slot
     this.refuseLate();
   }
 
@@ -150,7 +154,7 @@ class Held {
   }
 }
 
-/** By its own word; a body whose length is not said may be large. */
+/** According to Content-Length; a body without one may be large. */
 function isSmall({ headers }: IncomingMessage): boolean {
   return Number(headers['content-length'] ?? Number.MAX_SAFE_INTEGER) <= LARGE_NOTE_BYTES;
 }

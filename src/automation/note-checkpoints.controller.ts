@@ -11,7 +11,7 @@ import { NOTE_CHECKPOINTS_DOCS } from './note-checkpoints.docs.js';
 import { type NoteCheckpoint, NoteCheckpoints, type NoteSummary } from './note-checkpoints.service.js';
 import type { Vault } from './vault.js';
 
-/** What an encrypted label may hold beside its envelope: 8,192 characters of base64, less 61 bytes. */
+/** The longest label whose envelope fits: 8,192 characters of base64, minus 61 bytes. */
 const MAX_LABEL_BYTES = 6_083;
 
 const isLabel = (value: unknown): boolean =>

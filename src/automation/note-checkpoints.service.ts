@@ -8,14 +8,14 @@ import type { Vault } from './vault.js';
 
 type Summary = Awaited<ReturnType<Projections['summary']>>;
 
-/** A checkpoint with its label in plaintext; null when that does not open with this key. */
+/** A checkpoint with its label in plaintext; null when the label cannot be decrypted with this key. */
 export interface NoteCheckpoint extends Omit<Checkpoint, 'encryptedLabel'> {
   readonly label: string | null;
 }
 
 type Entry = Omit<Summary['entries'][number], 'encryptedPath'>;
 
-/** What changed up to a checkpoint; `path` is null where it does not open with this key. */
+/** What changed up to a checkpoint; `path` is null when it cannot be decrypted with this key. */
 export interface NoteSummary extends Omit<Summary, 'entries'> {
   readonly entries: ({ readonly path: string | null } & Entry)[];
 }
@@ -35,7 +35,10 @@ export class NoteCheckpoints {
     return { id, label, kind: made.kind, cursor: made.cursor, createdAt: made.createdAt };
   }
 
-  /** Highest cursor first, of equal ones the newest first, page by page. Needs the keys up to the last one. */
+  /**
+   * Lists by cursor, highest first, and newest first among equal cursors, page by page. Needs the keys until the last
+   * page.
+   */
   async *list({ workspaceId, keys }: Vault): AsyncGenerator<NoteCheckpoint[], void> {
     for await (const page of this.checkpoints.list(workspaceId))
       yield await this.each(page, ({ encryptedLabel, id, ...rest }) => ({
@@ -45,7 +48,7 @@ export class NoteCheckpoints {
       }));
   }
 
-  /** As the projection of the log. @throws NotFound, BadRequest, Conflict */
+  /** Like the projection of the log. @throws NotFound, BadRequest, Conflict */
   async summary(vault: Vault, id: string, fromCursor?: number): Promise<NoteSummary> {
     const { entries, ...window } = await this.projections.summary(vault, id, fromCursor);
     const opened = await this.each(entries, ({ encryptedPath, ...entry }) => ({

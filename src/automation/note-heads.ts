@@ -5,8 +5,8 @@ import { type BlobReference, Blobs, type ByteRange } from '../storage/index.js';
 
 const noteStatements = {
   /**
-   * The live heads of these paths, with where their bytes are; the bytes of inline ones come along up to size $3.
-   * Looked up path by path, whatever the planner thinks of the workspace's size.
+   * The live heads of these paths, with the location of their bytes; inline bytes are included up to size $3. Looked
+   * up path by path, so the plan does not depend on the planner's estimate of the workspace's size.
    */
   heads: statement(
     'automation.heads',
@@ -28,7 +28,7 @@ const noteStatements = {
   ),
 };
 
-/** The newest version of a live file: what it is, and where its ciphertext is. */
+/** The newest version of a live file and the location of its ciphertext. */
 export interface Head extends BlobReference {
   readonly encryptedPath: string;
   readonly version: number;
@@ -37,7 +37,7 @@ export interface Head extends BlobReference {
   readonly updatedAt: Date;
 }
 
-/** Reads the files whose plaintext is asked for. */
+/** Reads the files whose plaintext is requested. */
 @Injectable()
 export class NoteHeads {
   constructor(
@@ -45,14 +45,17 @@ export class NoteHeads {
     private readonly blobs: Blobs,
   ) {}
 
-  /** @throws NotFound unless the path is alive */
+  /** @throws NotFound unless the path is live */
   async at(workspaceId: string, encryptedPath: string): Promise<Head> {
     const [head] = await this.among(workspaceId, [encryptedPath]);
     if (!head) throw new NotFound('file not found');
     return head;
   }
 
-  /** Those of the paths that are alive. @param maxSize the bytes of larger ones are not fetched, and cannot be read */
+  /**
+   * Returns the live ones among the paths. @param maxSize inline bytes of larger files are not fetched, so these
+   * cannot be read
+   */
   among(
     workspaceId: string,
     encryptedPaths: readonly string[],
@@ -61,21 +64,21 @@ export class NoteHeads {
     return this.database.run<Head>(noteStatements.heads, [workspaceId, encryptedPaths, maxSize]);
   }
 
-  /** The ciphertext, whole. */
+  /** Returns the whole ciphertext. */
   envelope(blob: BlobReference): Promise<Buffer> {
     return this.blobs.readWhole(blob);
   }
 
-  /** A part of an envelope that is not stored inline, as its reader takes it. */
+  /** Streams a part of an envelope that is not stored inline, at the reader's pace. */
   pieces(blob: BlobReference, range: ByteRange): AsyncIterable<Buffer> {
     return this.blobs.pieces(blob, range);
   }
 
-  /** When a version was written: the time that its file row, its change and its version all have. */
+  /** When a version was written: its file row, its change and its version share this time. */
   async writtenAt(workspaceId: string, fileId: string, version: number): Promise<Date> {
     const values = [workspaceId, fileId, version];
     const [row] = await this.database.run<{ writtenAt: Date }>(noteStatements.writtenAt, values);
-    if (!row) throw new NotFound('workspace not found'); // purged since
+    if (!row) throw new NotFound('workspace not found'); // purged meanwhile
     return row.writtenAt;
   }
 }

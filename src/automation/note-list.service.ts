@@ -10,11 +10,11 @@ import type { Vault } from './vault.js';
 
 /** Which notes to list. */
 export interface NotesQuery {
-  /** Beginning of the paths, in NFC. */
+  /** Prefix of the paths, in NFC. */
   readonly prefix: string;
   /** 1 to 1000. */
   readonly limit: number;
-  /** Where the page before ended. */
+  /** The end of the previous page. */
   readonly pageCursor: string | undefined;
 }
 
@@ -31,26 +31,29 @@ export const WhichNotes = fromRequest(({ query }): NotesQuery => {
   };
 });
 
-/** `If-Match: "<content hash>", …` or `*`; null without one. */
+/** `If-Match: "<content hash>", …` or `*`; null when absent. */
 export const IfMatch = fromRequest(({ headers }) => parseIfMatch(headers['if-match']));
 
-/** Files that one request looks at: the database cannot know what begins with a prefix. */
+/**
+ * The maximum number of files that one request examines: paths are encrypted, so the database cannot filter by
+ * prefix.
+ */
 const LOOKED_AT = 5_000;
 const MAX_PAGE = 1_000;
 
 export interface ListedNote {
-  /** Null when it does not open with this key. */
+  /** Null when it cannot be decrypted with this key. */
   readonly path: string | null;
   readonly file: ListedFile;
 }
 
 export interface NotePage {
   readonly notes: ListedNote[];
-  /** Where the next page begins; null after the last. */
+  /** The start of the next page; null after the last. */
   readonly nextPageCursor: string | null;
 }
 
-/** The live notes, in the order of their creation. */
+/** Lists the live notes in order of creation. */
 @Injectable()
 export class NoteList {
   constructor(
@@ -58,7 +61,7 @@ export class NoteList {
     private readonly clock: Clock,
   ) {}
 
-  /** Up to `limit` notes; fewer, even none, when many files in a row do not begin with the prefix. */
+  /** Returns up to `limit` notes; fewer, even none, when many consecutive files do not match the prefix. */
   async page({ workspaceId, keys }: Vault, { prefix, limit, pageCursor }: NotesQuery): Promise<NotePage> {
     const turns = new EventLoopYield(this.clock);
     const notes: ListedNote[] = [];

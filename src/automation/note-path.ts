@@ -2,12 +2,12 @@ import { deviceIdOf } from '../devices/index.js';
 import { BadRequest, fromRequest } from '../platform/http/index.js';
 import { InvalidPathError, normalizePath } from './vault-crypto.js';
 
-/** Bytes of UTF-8. The vault itself takes three times as many; a path must also fit into a URL, percent-encoded. */
+/** UTF-8 bytes. The vault itself allows three times as many, but a path must also fit into a URL, percent-encoded. */
 const MAX_PATH_BYTES = 1024;
 
 const DEFAULT_DEVICE = 'automation';
 
-/** The path of a note as the vault has it, in NFC. @throws BadRequest */
+/** Normalizes the path of a note as in the vault, to NFC. @throws BadRequest */
 export function notePath(path: string): string {
   const normal = normalized(path);
   if (Buffer.byteLength(normal, 'utf8') > MAX_PATH_BYTES)
@@ -23,8 +23,8 @@ function normalized(path: string): string {
   }
 }
 
-/** The note that the rest of the URL names, percent-decoded. */
+/** The note named by the rest of the URL, percent-decoded. */
 export const NotePath = fromRequest(({ params }) => notePath((params as { '*': string })['*']));
 
-/** `X-Device-Id`, or `automation` without one: the device that makes the change, and is not told of it. */
+/** `X-Device-Id`, or `automation` when absent: the device that makes the change and is not notified of it. */
 export const WritingDevice = fromRequest((request) => deviceIdOf(request) ?? DEFAULT_DEVICE);

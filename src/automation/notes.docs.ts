@@ -30,7 +30,7 @@ export interface NoteWire {
 }
 
 export interface ListedNoteWire {
-  /** Null for a file whose path does not open with this key. */
+  /** Null for a file whose path cannot be decrypted with this key. */
   path: string | null;
   /** Bytes of plaintext. */
   size: number;
@@ -43,7 +43,7 @@ export function noteWire({ path, version, contentHash, updatedAt }: Note): NoteW
   return { path, version, contentHash, updatedAt: updatedAt.toISOString() };
 }
 
-/** With a gap for the content. */
+/** With a placeholder for the content. */
 export function readNoteWire({ path, ...note }: Note): NoteWire & { content: '' } {
   const { version, contentHash, updatedAt } = noteWire({ path, ...note });
   return { path, content: '', version, contentHash, updatedAt };

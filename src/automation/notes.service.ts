@@ -12,7 +12,7 @@ import type { Vault } from './vault.js';
 
 const PIECE_BYTES = 1024 * 1024;
 
-/** What an answer says of a note, with the hash of its ciphertext. */
+/** The metadata of a note in a response, with the hash of its ciphertext. */
 export interface Note {
   readonly path: string;
   readonly version: number;
@@ -27,8 +27,8 @@ export interface Writing {
 }
 
 /**
- * Notes in plaintext: a client of the write model like any other, with the keys of the vault. What it writes is one
- * upload, one version and one announcement, under the same conditions.
+ * Notes in plaintext: an ordinary client of the write model that holds the keys of the vault. Each write is one
+ * upload, one version and one event, with the usual preconditions.
  */
 @Injectable()
 export class Notes {
@@ -40,7 +40,7 @@ export class Notes {
     private readonly clock: Clock,
   ) {}
 
-  /** @throws NotFound, Conflict when it does not open or is no text, ServiceUnavailable */
+  /** @throws NotFound, Conflict when the note cannot be decrypted or is not text, ServiceUnavailable */
   async read(vault: Vault, path: string): Promise<Note & OpenedContent> {
     const head = await this.heads.at(vault.workspaceId, encryptPath(vault.keys, path));
     return { ...noteAt(path, head), ...(await this.contents.open(vault, head.encryptedPath, head)) };
@@ -56,27 +56,28 @@ export class Notes {
   }
 
   /**
-   * Replaces what is there. The same text again changes nothing, although its envelope would be another one.
-   * @param ifMatch content hashes of which the live one must be one, or `*`; null: no demand
+   * Replaces a note. Writing the same text again changes nothing, although its envelope would differ.
+   * @param ifMatch content hashes of which the live head must have one, or `*`; null: no condition
    * @throws NotFound unless there is a live note, PreconditionFailed, InsufficientStorage
    */
   async update(vault: Vault, writing: Writing, ifMatch: readonly string[] | null): Promise<Note> {
     const { path, content } = writing;
     const head = await this.heads.at(vault.workspaceId, encryptPath(vault.keys, path));
     const isAny = ifMatch === null || ifMatch.includes('*');
-    // Before the texts are compared: who may write and not read must not learn by a false hash whether a guess is right.
+    // Checked before comparing the texts: a caller that may write but not read must not use a false hash to test a
+    // guess.
     if (!isAny && !ifMatch.includes(head.contentHash)) throw new PreconditionFailed('the note has changed');
     if (await this.contents.isSame(vault, head, content)) return noteAt(path, head);
     try {
-      // Checked again under the workspace's lock, where `*` is any live head.
+      // Checked again under the workspace's lock, where `*` matches any live head.
       return await this.upload(vault, writing, { ifMatch: isAny ? ['*'] : ifMatch, ifAbsent: false });
     } catch (error) {
       if (!(error instanceof PreconditionFailed)) throw error;
-      return this.update(vault, writing, ifMatch); // deleted or changed meanwhile: the head says which
+      return this.update(vault, writing, ifMatch); // deleted or changed meanwhile: reading the head again tells which
     }
   }
 
-  /** Soft-deletes; its history stays. @throws NotFound unless there is a live note */
+  /** Soft-deletes a note and keeps its history. @throws NotFound unless there is a live note */
   delete(vault: Vault, path: string, deviceId: string): Promise<void> {
     return this.files.delete(vault.workspaceId, encryptPath(vault.keys, path), deviceId);
   }
@@ -96,7 +97,7 @@ export class Notes {
     return { path, version, contentHash, updatedAt };
   }
 
-  /** As `contentHash`, but others get their turn in between. */
+  /** Like `contentHash`, but yields to the event loop in between. */
   private async hashOf(envelope: Buffer): Promise<string> {
     const hash = createHash('sha256');
     const turns = new EventLoopYield(this.clock);

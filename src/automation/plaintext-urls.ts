@@ -8,14 +8,14 @@ const ROOT = '/api/v1/automation/';
 const UNROUTED = /\/automation\/.*$/is;
 
 /**
- * The URLs of this API have paths of notes and words of searches in them. They are for the handlers alone: what is
- * written down of a request afterwards, whoever refused it, has the route and the workspace, and nothing else.
+ * URLs of this API contain note paths and search words, which only the handlers may see. After routing, everything
+ * recorded about a request, whoever refused it, shows only the route and the workspace.
  */
 @Injectable()
 export class PlaintextUrls implements OnModuleInit {
   constructor(private readonly host: HttpAdapterHost) {}
 
-  /** The router has read the URL when a hook sees it, and nobody after that does but the log. */
+  /** When the hook runs, the router has already read the URL, and after that only the log reads it. */
   onModuleInit(): void {
     const adapter = this.host.httpAdapter as FastifyAdapter | null; // the admin command has none
     if (!adapter) return;
@@ -24,7 +24,7 @@ export class PlaintextUrls implements OnModuleInit {
       forgetPlaintext(request);
       done();
     });
-    // For requests that another hook has refused before they came to the first one.
+    // For requests that another hook refused before they reached the first one.
     fastify.addHook('onSend', (request, _reply, _payload, done) => {
       forgetPlaintext(request);
       done();
@@ -32,7 +32,7 @@ export class PlaintextUrls implements OnModuleInit {
   }
 }
 
-/** The route as the router has it: a URL can be spelt in many ways. */
+/** Uses the router's pattern, because a URL can be spelled in many ways. */
 function forgetPlaintext({ raw, routeOptions, params }: FastifyRequest): void {
   if (routeOptions.url?.startsWith(ROOT)) {
     raw.url = routeOptions.url.replace(':id', (params as { id: string }).id);

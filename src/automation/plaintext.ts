@@ -7,12 +7,15 @@ import {
   type VaultKeys,
 } from './vault-crypto.js';
 
-/** Bytes of plaintext in an envelope of `encryptedSize`; 0 for what is too small to be one. */
+/** Bytes of plaintext in an envelope of `encryptedSize`; 0 when it is too small to be an envelope. */
 export function plaintextSize(encryptedSize: number): number {
   return Math.max(encryptedSize - ENVELOPE_OVERHEAD, 0);
 }
 
-/** The path, or null for one that another client made under another key or by other rules: it is shown as such. */
+/**
+ * The decrypted path, or null when another client encrypted it with another key or by other rules. Null is shown to
+ * the caller.
+ */
 export function pathOrNull(keys: VaultKeys, encryptedPath: string): string | null {
   return openedOrNull(() => decryptPath(keys, encryptedPath));
 }

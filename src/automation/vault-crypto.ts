@@ -1,8 +1,7 @@
 /**
- * The client's cryptography: how paths, contents, labels and assets become what the service stores.
- * Pure functions without I/O, so that any client can copy this file. The format is written down in
- * docs/guide/encryption.md and pinned by test/contract/vectors/vault-crypto.json: changing one byte here
- * locks users out of what they have stored.
+ * The client's cryptography: how paths, contents, labels and assets become what the service stores. Pure functions
+ * without I/O, so that any client can copy this file. The format is specified in docs/guide/encryption.md and pinned
+ * by test/contract/vectors/vault-crypto.json: changing one byte here locks users out of what they have stored.
  */
 import {
   createCipheriv,
@@ -16,7 +15,7 @@ import {
 import { promisify } from 'node:util';
 import { aessiv } from '@noble/ciphers/aes.js';
 
-/** How a password becomes the master key, in the form in which a client may be told. */
+/** How the master key is derived from a password, in a form that can be sent to a client. */
 export const KDF = {
   name: 'PBKDF2-HMAC-SHA256',
   iterations: 600_000,
@@ -27,10 +26,10 @@ export const KDF = {
 /** Bytes that an envelope adds to its plaintext: version 1, salt 32, nonce 12, tag 16. */
 export const ENVELOPE_OVERHEAD = 61;
 
-/** Longest encrypted path that the service takes, in characters. That is a path of 3,056 bytes of UTF-8. */
+/** Longest encrypted path that the service accepts, in characters: a path of 3,056 bytes of UTF-8. */
 export const MAX_ENCRYPTED_PATH = 4_096;
 
-/** Longest asset token that the service takes, in characters. That is a name of 752 bytes of UTF-8. */
+/** Longest asset token that the service accepts, in characters: a name of 752 bytes of UTF-8. */
 export const MAX_ASSET_TOKEN = 1_024;
 
 const VERSION = 0x01;
@@ -40,27 +39,27 @@ const TAG_BYTES = 16;
 const HEADER_BYTES = 1 + SALT_BYTES + NONCE_BYTES;
 const NOTHING = Buffer.alloc(0);
 
-/** A range of bytes in a file; both ends are included. */
+/** A range of bytes in a file; both ends are inclusive. */
 export interface ByteRange {
   readonly start: number;
   readonly end: number;
 }
 
-/** The five keys of a vault. Whoever holds them reads and writes everything in it. */
+/** The five keys of a vault. Anyone who holds them can read and write everything in it. */
 export interface VaultKeys {
   /** 64 bytes, AES-256-SIV */
   readonly path: Buffer;
   /** 32 bytes, from which each envelope derives its own key */
   readonly content: Buffer;
-  /** 32 bytes, as content */
+  /** 32 bytes, used like `content` */
   readonly label: Buffer;
   /** 64 bytes, AES-256-SIV */
   readonly assetName: Buffer;
-  /** 32 bytes, as content */
+  /** 32 bytes, used like `content` */
   readonly asset: Buffer;
 }
 
-/** Fixes the random parts of an envelope. For test vectors only: a pair used twice under one key gives both texts away. */
+/** Fixes the random parts of an envelope. For test vectors only: using a pair twice with one key reveals both texts. */
 export interface FixedRandomness {
   /** 32 bytes */
   readonly salt: Uint8Array;
@@ -68,21 +67,21 @@ export interface FixedRandomness {
   readonly nonce: Uint8Array;
 }
 
-/** The bytes do not open: wrong key, altered, moved to another path, cut short or of an unknown version. */
+/** The bytes cannot be decrypted: wrong key, altered, moved to another path, truncated or of an unknown version. */
 export class DecryptionError extends Error {
   override readonly name = 'DecryptionError';
 }
 
-/** A path or name that a vault cannot hold. The message says why and does not repeat the path. */
+/** A path or name that a vault cannot store. The message gives the reason without repeating the path. */
 export class InvalidPathError extends Error {
   override readonly name = 'InvalidPathError';
 }
 
 /**
- * The master key of a vault: 32 bytes. Takes a fraction of a second, off the event loop.
- * Passwords that look alike are alike: they are compared in Unicode NFKC.
+ * Derives the master key of a vault: 32 bytes. Takes a fraction of a second, off the event loop. Passwords are
+ * normalized to Unicode NFKC, so passwords that look the same are the same.
  *
- * @param encryptionSaltHex 64 hex characters, as the workspace carries them
+ * @param encryptionSaltHex 64 hex characters, as stored in the workspace
  * @throws RangeError when the salt is not 32 bytes in hex
  */
 export async function deriveMasterKey(password: string, encryptionSaltHex: string): Promise<Buffer> {
@@ -91,7 +90,7 @@ export async function deriveMasterKey(password: string, encryptionSaltHex: strin
   return pbkdf2Async(password.normalize('NFKC'), salt, KDF.iterations, KDF.keyBytes, 'sha256');
 }
 
-/** The keys of the vault. @throws RangeError when the master key is not 32 bytes */
+/** Derives the keys of the vault. @throws RangeError when the master key is not 32 bytes */
 export function deriveVaultKeys(masterKey: Uint8Array): VaultKeys {
   checkMasterKey(masterKey);
   return {
@@ -104,11 +103,11 @@ export function deriveVaultKeys(masterKey: Uint8Array): VaultKeys {
 }
 
 /**
- * What the service compares to tell a right password from a wrong one: 64 lower-case hex characters.
- * It says nothing about the keys, and it can be computed from a master key without the password.
+ * The value that the service compares to tell a right password from a wrong one: 64 lower-case hex characters. It
+ * reveals nothing about the keys, and can be computed from a master key without the password.
  *
  * @param verificationSaltHex hex, 16 to 64 bytes
- * @throws RangeError when the salt is no hex or the master key not 32 bytes
+ * @throws RangeError when the salt is not hex or the master key is not 32 bytes
  */
 export function verificationHash(masterKey: Uint8Array, verificationSaltHex: string): string {
   checkMasterKey(masterKey);
@@ -121,17 +120,17 @@ export function contentHash(bytes: Uint8Array): string {
 }
 
 /**
- * The path as the vault knows it: NFC, segments separated by `/`.
- * A path that passes names something below a folder, on every system whose only separator is `/`.
+ * Normalizes a path to the vault's form: NFC, segments separated by `/`. A valid path names something below a folder,
+ * on every system whose only separator is `/`.
  *
- * @throws InvalidPathError when it is empty, starts or ends with `/`, or has an empty, `.` or `..` segment,
- *   a control character or half a surrogate pair
+ * @throws InvalidPathError when it is empty, starts or ends with `/`, or has an empty, `.` or `..` segment, a control
+ * character or an unpaired surrogate
  */
 export function normalizePath(path: string): string {
   const normal = path.normalize('NFC');
   if (normal === '') throw new InvalidPathError('the path is empty');
   if (/\p{Cc}/u.test(normal)) throw new InvalidPathError('the path has a control character');
-  // UTF-8 turns every unpaired surrogate into U+FFFD, so two names would become one.
+  // UTF-8 encodes every unpaired surrogate as U+FFFD, so two names would become one.
   if (/\p{Cs}/u.test(normal)) throw new InvalidPathError('the path is not well-formed Unicode');
   for (const segment of normal.split('/')) {
     if (segment === '') throw new InvalidPathError('the path has an empty segment');
@@ -141,7 +140,7 @@ export function normalizePath(path: string): string {
 }
 
 /**
- * The path as the service stores it: base64url without padding. Deterministic, so that a path has one name.
+ * Encrypts a path to its stored form: base64url without padding. Deterministic, so a path has exactly one name.
  *
  * @throws InvalidPathError as normalizePath, and when the result is longer than MAX_ENCRYPTED_PATH
  */
@@ -150,20 +149,22 @@ export function encryptPath(keys: VaultKeys, path: string): string {
 }
 
 /**
- * The path behind `encryptedPath`, in NFC. It keeps the rules of normalizePath, and encrypting it gives `encryptedPath` again.
+ * Decrypts `encryptedPath` to a path in NFC. The result satisfies the rules of normalizePath, and encrypting it gives
+ * `encryptedPath` again.
  *
- * @throws DecryptionError when it does not open
- * @throws InvalidPathError when it opens to a path that breaks the rules, as a careless or hostile client may have stored
+ * @throws DecryptionError when it cannot be decrypted
+ * @throws InvalidPathError when it decrypts to a path that breaks the rules, which a careless or hostile client may
+ * have stored
  */
 export function decryptPath(keys: VaultKeys, encryptedPath: string): string {
   return openName(keys.path, encryptedPath);
 }
 
 /**
- * The envelope of a file's content, ENVELOPE_OVERHEAD bytes longer than `plaintext`. Two calls never give the same bytes.
- * It opens under this path only, so renaming a file means encrypting it again.
+ * Encrypts a file's content into an envelope that is ENVELOPE_OVERHEAD bytes longer than `plaintext`. Two calls never
+ * return the same bytes. The envelope is bound to this path, so renaming a file means encrypting it again.
  *
- * @throws InvalidPathError when `encryptedPath` is not what encryptPath returns, such as a plaintext path
+ * @throws InvalidPathError when `encryptedPath` is not a result of encryptPath, for example a plaintext path
  */
 export function encryptContent(
   keys: VaultKeys,
@@ -175,16 +176,19 @@ export function encryptContent(
 }
 
 /**
- * The content of an envelope that was made for `encryptedPath`.
+ * Decrypts an envelope that was made for `encryptedPath`.
  *
- * @throws DecryptionError when it does not open under this path
+ * @throws DecryptionError when it cannot be decrypted for this path
  * @throws InvalidPathError as encryptContent
  */
 export function decryptContent(keys: VaultKeys, encryptedPath: string, envelope: Uint8Array): Buffer {
   return open(keys.content, envelope, boundTo(encryptedPath));
 }
 
-/** Where the parts of an envelope of so many bytes are; both ends are included. @throws DecryptionError when it is too short */
+/**
+ * The positions of the parts of an envelope of this size; both ends are inclusive. @throws DecryptionError when it is
+ * too short
+ */
 export function envelopeParts(size: number): Record<'header' | 'ciphertext' | 'tag', ByteRange> {
   if (size < ENVELOPE_OVERHEAD) throw new DecryptionError('the envelope is too short');
   const tag = size - TAG_BYTES;
@@ -196,9 +200,9 @@ export function envelopeParts(size: number): Record<'header' | 'ciphertext' | 't
 }
 
 /**
- * Deciphers a content piece by piece, for one that is too large to be held. Danger: no piece is true before `final` has
- * returned, so nothing may be shown of a first pass.
- * @throws DecryptionError when the header is no header
+ * Decrypts content chunk by chunk, for content that is too large to hold in memory. Danger: no chunk is authenticated
+ * before `final` has returned, so the output of a first pass must not be shown to anyone.
+ * @throws DecryptionError when the header is malformed
  */
 export function contentDecipher(
   keys: VaultKeys,
@@ -208,18 +212,18 @@ export function contentDecipher(
   return decipherOf(keys.content, Buffer.concat([header, tag]), boundTo(encryptedPath));
 }
 
-/** A checkpoint's label as the service stores it: the envelope in base64. */
+/** Encrypts a checkpoint's label to its stored form: the envelope in base64. */
 export function encryptLabel(keys: VaultKeys, label: string, fixed?: FixedRandomness): string {
   return seal(keys.label, Buffer.from(label, 'utf8'), NOTHING, fixed).toString('base64');
 }
 
-/** @throws DecryptionError when it is no base64, does not open or is no UTF-8 */
+/** @throws DecryptionError when it is not base64, cannot be decrypted or is not UTF-8 */
 export function decryptLabel(keys: VaultKeys, encryptedLabel: string): string {
   return textOf(open(keys.label, bytesOfBase64(encryptedLabel, 'base64'), NOTHING));
 }
 
 /**
- * An asset's file name as the service stores it: the token in the asset routes.
+ * Encrypts an asset's file name to its stored form: the token in the asset routes.
  *
  * @throws InvalidPathError as encryptPath, and when the result is longer than MAX_ASSET_TOKEN
  */
@@ -232,17 +236,20 @@ export function decryptAssetName(keys: VaultKeys, token: string): string {
   return openName(keys.assetName, token);
 }
 
-/** The envelope of an asset. It is not bound to its name, because an asset is renamed without its bytes. */
+/** Encrypts an asset. The envelope is not bound to the name, because renaming an asset does not touch its bytes. */
 export function encryptAsset(keys: VaultKeys, plaintext: Uint8Array, fixed?: FixedRandomness): Buffer {
   return seal(keys.asset, plaintext, NOTHING, fixed);
 }
 
-/** @throws DecryptionError when the envelope does not open */
+/** @throws DecryptionError when the envelope cannot be decrypted */
 export function decryptAsset(keys: VaultKeys, envelope: Uint8Array): Buffer {
   return open(keys.asset, envelope, NOTHING);
 }
 
-/** Version, salt, nonce, ciphertext, tag. Each envelope has its own key, so that random nonces never come near their limit. */
+/**
+ * Version, salt, nonce, ciphertext, tag. Each envelope has its own key, so random nonces never approach their safe
+ * limit.
+ */
 function seal(key: Buffer, plaintext: Uint8Array, associated: Buffer, fixed?: FixedRandomness): Buffer {
   const salt = fixed?.salt ?? randomBytes(SALT_BYTES);
   const nonce = fixed?.nonce ?? randomBytes(NONCE_BYTES);
@@ -252,10 +259,10 @@ function seal(key: Buffer, plaintext: Uint8Array, associated: Buffer, fixed?: Fi
 
   const envelopeKey = hkdf(key, salt, '', 32);
   const cipher = createCipheriv('aes-256-gcm', envelopeKey, nonce, { authTagLength: TAG_BYTES });
-  envelopeKey.fill(0); // the cipher has a copy, which goes with it
+  envelopeKey.fill(0); // the cipher has its own copy, which is freed with it
   cipher.setAAD(associated);
   const ciphertext = cipher.update(plaintext);
-  cipher.final(); // empty in this mode, but the tag is not there before it
+  cipher.final(); // returns no bytes in this mode, but the tag is unavailable before it
   return Buffer.concat([Buffer.of(VERSION), salt, nonce, ciphertext, cipher.getAuthTag()]);
 }
 
@@ -263,9 +270,9 @@ function open(key: Buffer, envelope: Uint8Array, associated: Buffer): Buffer {
   const cipher = decipherOf(key, envelope, associated);
   const plaintext = cipher.update(envelope.subarray(HEADER_BYTES, -TAG_BYTES));
   try {
-    cipher.final(); // checks the tag: nothing may leave here before
+    cipher.final(); // verifies the tag: return nothing before this
   } catch (cause) {
-    plaintext.fill(0); // it is a true one when somebody has moved the envelope to another path
+    plaintext.fill(0); // it is genuine plaintext if the envelope was moved from another path
     throw new DecryptionError('the envelope does not open: wrong key, altered or of another path', { cause });
   }
   return plaintext;
@@ -305,21 +312,21 @@ function openName(key: Buffer, sealed: string): string {
   return name;
 }
 
-/** The associated data of a content. Refusing anything but base64url catches a plaintext path passed by mistake. */
+/** The associated data of a content. Accepting only base64url catches a plaintext path passed by mistake. */
 function boundTo(encryptedPath: string): Buffer {
   if (!/^[A-Za-z0-9_-]+$/.test(encryptedPath)) throw new InvalidPathError('not an encrypted path');
   return Buffer.from(encryptedPath, 'ascii');
 }
 
 /**
- * RFC 5869 with SHA-256, for up to 64 bytes. Not `hkdfSync`: that one leaves a copy of the key in memory until garbage is
- * collected.
+ * RFC 5869 with SHA-256, for up to 64 bytes. Not `hkdfSync`, which leaves a copy of the key in memory until garbage
+ * collection.
  */
 export function hkdf(key: Uint8Array, salt: Uint8Array, info: string, length: 32 | 64): Buffer {
   const extracted = hmac(salt, key);
   const first = hmac(extracted, Buffer.from(info), Buffer.of(1));
   const second = hmac(extracted, first, Buffer.from(info), Buffer.of(2));
-  const expanded = Buffer.alloc(length); // of its own: what Buffer.concat makes shares its memory with others
+  const expanded = Buffer.alloc(length); // not Buffer.concat, whose result may share its memory with other buffers
   first.copy(expanded);
   second.copy(expanded, first.length);
   for (const used of [extracted, first, second]) used.fill(0);
@@ -332,7 +339,7 @@ function hmac(key: Uint8Array, ...parts: Uint8Array[]): Buffer {
   return code.digest();
 }
 
-/** Canonical only: Node decodes more than that, and a name must not have two spellings. */
+/** Accepts only canonical base64: Node decodes more than that, and a name must not have two spellings. */
 function bytesOfBase64(text: string, encoding: 'base64' | 'base64url'): Buffer {
   const bytes = Buffer.from(text, encoding);
   if (bytes.toString(encoding) !== text) throw new DecryptionError(`not canonical ${encoding}`);

@@ -1,7 +1,7 @@
 import { Unauthorized } from '../platform/http/index.js';
 import type { VaultKeys } from './vault-crypto.js';
 
-/** A workspace for as long as one request may read it: its keys are wiped when the request has been dealt with. */
+/** A workspace opened for one request; its keys are wiped when the request has finished. */
 export interface Vault {
   readonly sessionId: string;
   /** The personal access token that opened the session; null for a JWT. */
@@ -11,14 +11,14 @@ export interface Vault {
   readonly keys: VaultKeys;
 }
 
-/** There is no vault for this request: no key session, or it has ended. */
+/** There is no vault for this request: the key session is missing or has ended. */
 export class KeySessionRequired extends Unauthorized {
   constructor() {
     super('key session required');
   }
 }
 
-/** For work that may outlast the request, and wipes it at its end. */
+/** For work that may outlast the request; the copy must be wiped when the work ends. */
 export function copyOf(vault: Vault): Vault {
   const keys = Object.entries(vault.keys).map(([name, key]: [string, Buffer]) => [name, Buffer.from(key)]);
   return { ...vault, keys: Object.fromEntries(keys) as VaultKeys };

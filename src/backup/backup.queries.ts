@@ -1,7 +1,7 @@
 import { statement } from '../platform/database/index.js';
 
 export const backupStatements = {
-  /** What has become of a blob of the snapshot ($1, $2) since: where it is now, and whether its workspace still is there. */
+  /** The current state of a blob of the snapshot ($1, $2): its location, and whether its workspace still exists. */
   whereabouts: statement(
     'backup.whereabouts',
     `SELECT b.location, b.bytes, b.state = 'live' AS "isLive", w.id IS NOT NULL AS "hasWorkspace"
@@ -15,25 +15,25 @@ export const backupStatements = {
     `SELECT FROM users UNION ALL SELECT FROM workspaces LIMIT 1`,
   ),
 
-  /** A service that runs; its lease goes by the database's clock. */
+  /** A running service; its lease uses the database clock. */
   runningInstance: statement(
     'backup.running_instance',
     `SELECT FROM instances WHERE alive_until > statement_timestamp() LIMIT 1`,
   ),
 };
 
-/** Those outside the database, in the order of their keys. What is dying is nobody's any more. */
+/** Blobs stored outside the database, ordered by key. Dying blobs are not referenced any more. */
 export const STORED_BLOBS = `
   SELECT workspace_id, id, location, size, sha256,
          EXISTS (SELECT FROM assets a WHERE a.workspace_id = b.workspace_id AND a.blob_id = b.id)
   FROM blobs b WHERE location <> 'inline' AND state = 'live' ORDER BY workspace_id, id`;
 
-/** Each in the transaction that has filled the tables. */
+/** Each runs in the transaction that has filled the tables. */
 export const AFTER_IMPORT = {
   leaveGap: 'UPDATE workspaces SET head_cursor = head_cursor + $1::bigint',
   placeBlobs: `UPDATE blobs SET location = $1 WHERE location <> 'inline'`,
   deleteWorkspace: `UPDATE workspaces SET deleted_at = coalesce(deleted_at, $2) WHERE id = $1`,
-  /** With what it has used. */
+  /** Also releases the quota that the asset used. */
   deleteAsset: `
     WITH asset AS (
       DELETE FROM assets WHERE workspace_id = $1 AND blob_id = $2 RETURNING workspace_id, blob_id, size

@@ -14,21 +14,21 @@ import { asUnwritable } from './faults.js';
 import { type Manifest, readManifest, type TableFile, writeManifest } from './manifest.js';
 import { advanceIdentities, exportTable, importTable, tablesInOrder } from './table-files.js';
 
-/** Text means the same to every server that reads it, and nothing ends what takes long. */
+/** Makes text output independent of the server's settings and disables timeouts for long operations. */
 const SETTINGS = `
   ${WITHOUT_LIMITS}; ${DURABLE};
   SET client_encoding = 'UTF8'; SET timezone = 'UTC'; SET datestyle = 'ISO, YMD'; SET intervalstyle = 'postgres';
   SET bytea_output = 'hex'; SET extra_float_digits = 1;
 `;
 
-/** Runs work in one transaction on a connection of its own. @throws what `work` throws; nothing is changed then */
+/** Runs `work` in one transaction on a dedicated connection. @throws whatever `work` throws, after a rollback */
 async function inOneTransaction<T>(
   database: Database,
   begin: string,
   work: (client: pg.Client) => Promise<T>,
 ): Promise<T> {
   const client = database.dedicatedClient('backup', 0); // a table may take hours
-  client.on('error', () => undefined); // the statement under way fails, and says so
+  client.on('error', () => undefined); // the current statement fails and reports the error
   await client.connect();
   try {
     await client.query(SETTINGS);
@@ -38,7 +38,7 @@ async function inOneTransaction<T>(
     if (command !== 'COMMIT') throw new Error(`the transaction ended with ${command}`);
     return result;
   } finally {
-    await client.end().catch(() => undefined); // rolls back what is not committed
+    await client.end().catch(() => undefined); // rolls back uncommitted work
   }
 }
 
@@ -48,14 +48,15 @@ async function appliedMigrations(client: pg.ClientBase): Promise<string[]> {
 }
 
 const LEAST = 1_000_000;
-/** More changes than one workspace gets: a hundred a second, day and night. */
+/** More changes than one workspace makes: a hundred per second, day and night. */
 const A_MINUTE = 6_000;
 const MINUTE_MS = 60_000;
 
 /**
- * How far the heads are moved on. Cursors that clients were given after the backup was made stand for changes that it has
- * not, and none may be given twice: neither by this service, nor by one that was restored from the same or an older
- * backup before and has run since. So it is a million, and 6,000 more for each whole minute that has passed.
+ * How far restored heads are advanced. Cursors that clients received after the backup was made stand for changes that
+ * the backup does not contain, and no cursor may be issued twice: neither by this service, nor by one that was
+ * restored from the same or an older backup earlier and has run since. So the gap is one million, plus 6,000 for each
+ * whole minute that has passed.
  */
 export function cursorGap(takenAt: Date, now: Date): number {
   const minutes = Math.max(0, Math.floor((now.getTime() - takenAt.getTime()) / MINUTE_MS));
@@ -65,8 +66,8 @@ export function cursorGap(takenAt: Date, now: Date): number {
 const SNAPSHOT = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
 
 /**
- * Backups in directories: all tables as of one instant, in PostgreSQL's own text format, and the blobs beside them. They are
- * as secret as the database: paths and contents are ciphertext, addresses and names are not.
+ * Backups in directories: all tables as of one instant, in PostgreSQL's text format, and the blobs next to them. A
+ * backup is as sensitive as the database: paths and contents are ciphertext, email addresses and names are not.
  */
 @Injectable()
 export class Backups {
@@ -79,9 +80,9 @@ export class Backups {
   ) {}
 
   /**
-   * Makes one, while the service runs. The blobs are copied after the tables, which is safe: what a row of the snapshot
-   * names keeps its bytes for a day, unless its workspace or asset is deleted.
-   * @param directory is made; what is there must be empty
+   * Creates a backup while the service runs. Copying the blobs after the tables is safe: blobs referenced by the
+   * snapshot keep their bytes for a day unless their workspace or asset is deleted.
+   * @param directory is created if missing; an existing one must be empty
    * @throws OperatorError
    */
   async create(directory: string): Promise<Manifest> {
@@ -94,23 +95,27 @@ export class Backups {
   }
 
   /**
-   * Fills this service's empty database and store. Bytes first, rows second: when it fails the database is as empty as before,
-   * and it may be run again. Heads are moved on, so that clients that have seen more than the backup start again.
-   * @throws OperatorError when the service is in use, is of another schema, or the backup is damaged
+   * Fills this service's empty database and blob store, bytes before rows: if it fails, the database is as empty as
+   * before and the restore can be repeated. Heads are advanced, so that clients that have seen more than the backup
+   * start again.
+   * @throws OperatorError when the service is in use or has another schema, or the backup is damaged
    */
   async restore(directory: string): Promise<Manifest> {
     const manifest = await this.preview(directory);
     await inOneTransaction(this.database, 'BEGIN', async (client) => {
       await client.query(`LOCK TABLE ${manifest.tables.map(({ name }) => name).join(', ')}`);
-      await refuseWhenInUse(client); // nobody comes in from now on
+      await refuseWhenInUse(client); // the lock keeps everyone else out from here on
       await this.importTables(client, directory, manifest);
       await this.blobFiles.import(directory, manifest);
     });
-    await this.purge.finish(); // what was being deleted is gone, not half there
+    await this.purge.finish(); // completes deletions that were in progress
     return manifest;
   }
 
-  /** What `restore` would bring, without reading all of it. @throws OperatorError where it can be seen that it would fail */
+  /**
+   * Describes what `restore` would restore, without reading all of it. @throws OperatorError when a failure is
+   * foreseeable
+   */
   async preview(directory: string): Promise<Manifest> {
     const manifest = await readManifest(directory);
     await refuseWhenInUse(this.database.pool);
@@ -151,21 +156,25 @@ export class Backups {
 
 async function refuseWhenInUse(on: pg.ClientBase | pg.Pool): Promise<void> {
   const running = await on.query(backupStatements.runningInstance);
-  if (running.rows.length > 0) throw new OperatorError('A service runs on this database; stop it first.');
+  if (running.rows.length > 0)
+    throw new OperatorError('A service is running on this database; stop it first.');
   const users = await on.query(backupStatements.isAnybodyHere);
   if (users.rows.length > 0)
-    throw new OperatorError('This database is in use; a backup is restored into an empty one.');
+    throw new OperatorError('This database is in use; a backup can only be restored into an empty one.');
 }
 
 async function makeEmpty(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const names = await readdir(directory);
   if (names.length > 0)
-    throw new OperatorError(`${directory} is not empty; a backup needs a directory of its own.`);
+    throw new OperatorError(`${directory} is not empty; a backup needs an empty directory.`);
   for (const name of ['tables', 'blobs']) await mkdir(join(directory, name), { mode: 0o700 });
 }
 
-/** Also a manifest that names other tables than there are: its names go into statements as they stand. */
+/**
+ * Also refuses a manifest whose tables differ from those in the database: its names are inserted into statements
+ * unescaped.
+ */
 async function refuseOtherSchema(
   client: pg.ClientBase,
   { migrations, version, tables }: Manifest,
@@ -173,12 +182,12 @@ async function refuseOtherSchema(
   const applied = await appliedMigrations(client);
   if (applied.join() !== migrations.join())
     throw new OperatorError(
-      `The backup is of another schema: restore it with version ${version} of the service, then start this one.`,
+      `The backup has a different schema: restore it with version ${version} of the service, then start this one.`,
     );
   const here = new Set((await tablesInOrder(client)).map(({ name, columns }) => [name, ...columns].join()));
   const saved = new Set(tables.map(({ name, columns }) => [name, ...columns].join()));
   if (saved.size !== here.size || [...saved].some((table) => !here.has(table)))
     throw new OperatorError(
-      'The tables of the backup are not those of this database: its manifest is damaged, or there are other tables here.',
+      'The tables of the backup do not match this database: its manifest is damaged, or the database has other tables.',
     );
 }

@@ -12,7 +12,7 @@ import { asDamaged } from './faults.js';
 import type { GoneBlob, Manifest } from './manifest.js';
 
 interface Whereabouts {
-  /** Null when the row has gone. */
+  /** Null when the row has been deleted. */
   readonly location: BlobLocation | null;
   readonly isLive: boolean | null;
   readonly bytes: Buffer | null;
@@ -23,7 +23,7 @@ type Outcome = 'saved' | 'damaged' | GoneBlob['deleted'];
 
 type Exported = Pick<Manifest, 'blobs' | 'gone' | 'damaged'>;
 
-/** The blobs of a backup that have files of their own. */
+/** The blobs of a backup that are stored as files. */
 @Injectable()
 export class BlobFiles {
   constructor(
@@ -32,8 +32,8 @@ export class BlobFiles {
   ) {}
 
   /**
-   * Copies the bytes of all that are listed. What was deleted meanwhile is left out and said so; what has lost its bytes is
-   * damaged, and does not keep the others from being saved.
+   * Copies the bytes of all listed blobs. A blob deleted meanwhile is skipped and recorded; a blob that has lost its
+   * bytes is recorded as damaged and does not keep the others from being saved.
    */
   async export(directory: string): Promise<Exported> {
     const gone: GoneBlob[] = [];
@@ -50,8 +50,9 @@ export class BlobFiles {
   }
 
   /**
-   * Brings the bytes into this service's store, where it has not kept them itself: after the loss of the database alone those
-   * may be better than the backup's. @throws OperatorError when the backup is damaged, ServiceUnavailable
+   * Copies the bytes into this service's blob store unless it already has them: after the loss of only the database,
+   * its own bytes may be better than those of the backup. @throws OperatorError when the backup is damaged,
+   * ServiceUnavailable
    */
   async import(directory: string, { blobs, gone, damaged }: Manifest): Promise<void> {
     const without = new Set([...gone.map(keyOf), ...damaged]);
@@ -61,7 +62,7 @@ export class BlobFiles {
       if (!(await this.isStored(blob))) await this.bring(directory, blob);
       count += 1;
     });
-    if (count !== blobs.count) throw new OperatorError('The backup does not list all of its blobs.');
+    if (count !== blobs.count) throw new OperatorError("The backup's list of blobs is incomplete.");
   }
 
   private async isStored(blob: StoredBlob): Promise<boolean> {
@@ -75,7 +76,7 @@ export class BlobFiles {
     }
   }
 
-  /** Reads all of it before it clears the place where it goes: a damaged file must not cost what is there. */
+  /** Reads the whole file before clearing its destination: a damaged file must not destroy what is stored there. */
   private async bring(directory: string, blob: StoredBlob): Promise<void> {
     expectWhole(await HashedBody.readThrough(bytesOf(directory, blob)), blob);
     const body = new HashedBody(bytesOf(directory, blob));
@@ -97,7 +98,7 @@ export class BlobFiles {
     }
   }
 
-  /** Moved, deleted, or lost. */
+  /** Determines whether a missing blob was moved, deleted or lost. */
   private async missing(directory: string, blob: StoredBlob): Promise<Outcome> {
     const [found] = await this.database.run<Whereabouts>(backupStatements.whereabouts, [
       blob.workspaceId,
@@ -114,7 +115,7 @@ function expectWhole(body: HashedBody, blob: StoredBlob): void {
   if (!body.is(blob)) throw new OperatorError(`The backup's blob ${keyOf(blob)} is damaged.`);
 }
 
-/** Opened when it is read: a stream that nobody reads yet would end the process when it cannot be. */
+/** Opened on first read: an unread stream that fails to open would crash the process. */
 async function* bytesOf(directory: string, blob: StoredBlob): AsyncGenerator<Buffer, void> {
   try {
     for await (const chunk of createReadStream(fileOf(directory, blob))) yield chunk as Buffer;
@@ -123,7 +124,7 @@ async function* bytesOf(directory: string, blob: StoredBlob): AsyncGenerator<Buf
   }
 }
 
-/** A file survives a power cut only when its name does. */
+/** A file survives a power failure only when its directory entry does. */
 async function syncNames(directory: string): Promise<void> {
   for (const name of await readdir(directory)) await syncDirectory(join(directory, name));
   await syncDirectory(directory);

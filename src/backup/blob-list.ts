@@ -12,14 +12,14 @@ import { STORED_BLOBS } from './backup.queries.js';
 import { asDamaged } from './faults.js';
 import { compressed, type GoneBlob } from './manifest.js';
 
-/** A blob of a backup that has a file of its own. */
+/** A blob of a backup that is stored as a file. */
 export interface StoredBlob {
   readonly workspaceId: string;
   readonly id: string;
   readonly location: BlobLocation;
   readonly size: number;
   readonly sha256: string;
-  /** Else it is a version's, which nobody can delete at once. */
+  /** False for the blob of a version, which cannot be deleted immediately. */
   readonly isAsset: boolean;
 }
 
@@ -29,20 +29,20 @@ const AT_ONCE = 4;
 export const keyOf = ({ workspaceId, id }: Pick<GoneBlob, 'workspaceId' | 'id'>): string =>
   blobKey(workspaceId, id);
 
-/** Writes down which there are in the client's snapshot, so that it need not last while they are copied. */
+/** Writes the list of blobs in the client's snapshot, so that the snapshot need not stay open while they are copied. */
 export async function writeList(client: pg.ClientBase, directory: string): Promise<void> {
   const copy = client.query(copyTo(`COPY (${STORED_BLOBS}) TO STDOUT`));
   await writeDurably(join(directory, LIST), compressed(copy));
 }
 
-/** Does some of the list at a time. What fails ends it, when what else is under way has come to its end. */
+/** Processes the list with several workers. The first failure ends it after the work in progress has finished. */
 export async function eachListed(
   directory: string,
   work: (blob: StoredBlob) => Promise<void>,
 ): Promise<void> {
   const source = listed(directory);
   const worker = async (): Promise<void> => {
-    for await (const blob of source) await work(blob); // one that throws closes the source for all
+    for await (const blob of source) await work(blob); // a worker that throws closes the source for all
   };
   const ends = await Promise.allSettled(Array.from({ length: AT_ONCE }, worker));
   const failed = ends.find((end) => end.status === 'rejected');
@@ -61,7 +61,7 @@ async function* listed(directory: string): AsyncGenerator<StoredBlob, void> {
   }
 }
 
-/** @throws OperatorError for a line that names no blob */
+/** @throws OperatorError for a malformed line */
 function parsed(line: string): StoredBlob {
   const [workspaceId = '', id = '', location = '', size = '', sha256 = '', isAsset = ''] = line.split('\t');
   if (!isUUID(workspaceId) || !isUUID(id)) throw new OperatorError(`The backup's ${LIST} is damaged.`);

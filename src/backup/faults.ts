@@ -14,17 +14,20 @@ const UNWRITABLE = new Set([
 ]);
 const UNREADABLE = new Set(['ENOENT', 'EISDIR', 'ENOTDIR', 'EIO', 'EACCES', 'EPERM']);
 
-/** What zlib says of bytes that are not as it wrote them, and PostgreSQL of rows that cannot be (classes 22 and 23). */
+/** Error codes of zlib for corrupt data, and of PostgreSQL for invalid rows (classes 22 and 23). */
 const DAMAGE = /^(?:Z_[A-Z_]+|2[23][0-9A-Z]{3})$/;
 
-/** A backup that cannot be written where it should be is the operator's to cure; other errors stay what they are. */
+/**
+ * Turns failures to write a backup into operator errors, because the operator can fix them; other errors are returned
+ * unchanged.
+ */
 export function asUnwritable(directory: string, error: unknown): unknown {
   if (!UNWRITABLE.has(codeOf(error))) return error;
-  const message = `The backup cannot be written to ${directory} (${codeOf(error)}); remove what there is of it and try again.`;
+  const message = `The backup cannot be written to ${directory} (${codeOf(error)}); remove the partial backup and try again.`;
   return new OperatorError(message, { cause: error });
 }
 
-/** As above, of a part of a backup that is not there or not what was written. */
+/** The same for a part of a backup that is missing or corrupt. */
 export function asDamaged(part: string, error: unknown): unknown {
   const code = codeOf(error);
   if (!UNREADABLE.has(code) && !DAMAGE.test(code)) return error;

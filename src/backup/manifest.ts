@@ -11,37 +11,37 @@ export interface TableFile {
   readonly name: string;
   readonly columns: readonly string[];
   readonly rows: number;
-  /** Of the compressed file, hex. */
+  /** Of the compressed file, in hex. */
   readonly sha256: string;
 }
 
-/** A blob whose bytes went while the backup was made, because somebody deleted what it belonged to. */
+/** A blob whose bytes disappeared while the backup was made, because its workspace or asset was deleted. */
 export interface GoneBlob {
   readonly workspaceId: string;
   readonly id: string;
   readonly deleted: 'workspace' | 'asset';
 }
 
-/** What `manifest.json` says of a backup. It is written last: a directory without it is no backup. */
+/** The content of a backup's `manifest.json`. It is written last: a directory without it is not a backup. */
 export interface Manifest {
   readonly format: 1;
-  /** Of the service that made it. */
+  /** The version of the service that made the backup. */
   readonly version: string;
-  /** The migrations that its tables have seen, oldest first. */
+  /** The migrations applied to its tables, oldest first. */
   readonly migrations: readonly string[];
-  /** The instant that all tables are of. */
+  /** The instant of the snapshot of all tables. */
   readonly takenAt: string;
   readonly tables: readonly TableFile[];
-  /** Those in files of their own, `blobs/<workspace>/<id>`; small ones are in the table. */
+  /** Blobs stored as files, `blobs/<workspace>/<id>`; small blobs are in the table. */
   readonly blobs: { readonly count: number; readonly bytes: number };
   readonly gone: readonly GoneBlob[];
-  /** Keys of blobs that should have bytes and have not, or others: the service had lost them already. */
+  /** Keys of blobs whose bytes are missing or wrong: the service had lost them before the backup. */
   readonly damaged: readonly string[];
 }
 
 const NAME = 'manifest.json';
 
-/** Durable, whole or not at all. */
+/** Writes the manifest atomically and durably. */
 export async function writeManifest(directory: string, manifest: Manifest): Promise<void> {
   const draft = join(directory, `${NAME}.draft`);
   await writeDurably(draft, [Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`)]);
@@ -49,18 +49,22 @@ export async function writeManifest(directory: string, manifest: Manifest): Prom
   await syncDirectory(directory);
 }
 
-/** @throws OperatorError for what is no whole backup, or one of another format */
+/** @throws OperatorError for an incomplete backup, or one of another format */
 export async function readManifest(directory: string): Promise<Manifest> {
   let text: string;
   try {
     text = await readFile(join(directory, NAME), 'utf8');
   } catch (error) {
-    throw new OperatorError(`${directory} holds no whole backup: ${NAME} cannot be read.`, { cause: error });
+    throw new OperatorError(`${directory} does not contain a complete backup: ${NAME} cannot be read.`, {
+      cause: error,
+    });
   }
   const manifest = parsed(text);
   if (manifest?.format === undefined) throw new OperatorError(`The backup's ${NAME} is damaged.`);
   if ((manifest.format as number) !== 1)
-    throw new OperatorError(`${directory} is a backup of another format; use the service that made it.`);
+    throw new OperatorError(
+      `${directory} is a backup in another format; use the version of the service that made it.`,
+    );
   const { migrations, tables, blobs, gone, damaged, takenAt } = manifest;
   const isWhole = [migrations, tables, gone, damaged].every(Array.isArray) && isInstant(takenAt);
   if (!isWhole || typeof blobs?.count !== 'number')
@@ -76,9 +80,9 @@ function parsed(text: string): Partial<Manifest> | null {
   }
 }
 
-/** Compresses what is read. What breaks off the reading fails the iteration; what ends the iteration ends the reading. */
+/** Compresses a stream. A read error fails the iteration; ending the iteration ends the read. */
 export function compressed(source: Readable, level?: number): AsyncIterable<Buffer> {
   const gzip = createGzip(level === undefined ? {} : { level });
-  pipeline(source, gzip).catch(() => undefined); // its reader hears of it
+  pipeline(source, gzip).catch(() => undefined); // the reader gets the error
   return gzip as AsyncIterable<Buffer>;
 }

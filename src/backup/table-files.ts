@@ -13,13 +13,13 @@ import { compressed, type TableFile } from './manifest.js';
 
 interface Table {
   readonly name: string;
-  /** Without those that the database computes. */
+  /** Excludes generated columns. */
   readonly columns: readonly string[];
 }
 
 /**
- * What a backup has no use for: what is of this moment or of this machine, and what would let somebody in who has been shut
- * out since: sessions, one-time tokens, key sessions.
+ * Tables that are left out: state of the moment or of the machine, and credentials that would readmit someone who has
+ * been locked out since: sessions, one-time tokens, key sessions.
  */
 const LEFT_OUT = [
   'auth_sessions',
@@ -35,13 +35,16 @@ const LEFT_OUT = [
   'migrations',
 ];
 
-/** Bytes of uploads under way are nobody's yet. */
+/** Excludes blobs of uploads in progress, which nothing refers to yet. */
 const ROWS: Readonly<Record<string, string>> = { blobs: "state <> 'staged'" };
 
 /** The name of `SCHEMA_OID`. */
 const SCHEMA = `(SELECT nspname FROM pg_namespace WHERE oid = ${SCHEMA_OID})`;
 
-/** All tables of a backup, each after those that it refers to. @throws OperatorError where they are not: it would keep nothing */
+/**
+ * All tables of a backup, each after the tables that it references. @throws OperatorError when there are none: the
+ * backup would be empty
+ */
 export async function tablesInOrder(client: pg.ClientBase): Promise<Table[]> {
   const { rows: tables } = await client.query<Table>(
     `SELECT table_name AS name, array_agg(quote_ident(column_name) ORDER BY ordinal_position) AS columns
@@ -62,12 +65,12 @@ export async function tablesInOrder(client: pg.ClientBase): Promise<Table[]> {
   };
   for (const { name } of tables) visit(name);
   if (ordered.size === 0)
-    throw new OperatorError('There are no tables of the service in the schemas of its role.');
+    throw new OperatorError('The schemas of the database role contain no tables of the service.');
   const byName = new Map(tables.map((table) => [table.name, table]));
   return [...ordered].flatMap((name) => byName.get(name) ?? []);
 }
 
-/** Ciphertext in hexadecimal: a higher level costs time and gives nothing. */
+/** The rows are ciphertext in hex: a higher level costs time and gains nothing. */
 const LEVEL = 1;
 
 const fileOf = (directory: string, name: string): string => join(directory, 'tables', `${name}.copy.gz`);
@@ -85,7 +88,7 @@ export async function exportTable(
   return { name, columns, rows: copy.rowCount, sha256: body.sha256() };
 }
 
-/** Fills one table. @throws OperatorError when the file is not the one that was written; the transaction is to be given up */
+/** Fills one table. @throws OperatorError when the file differs from what was written; roll back the transaction then */
 export async function importTable(client: pg.ClientBase, directory: string, table: TableFile): Promise<void> {
   const { name, columns, rows, sha256 } = table;
   const hash = createHash('sha256');
@@ -97,10 +100,12 @@ export async function importTable(client: pg.ClientBase, directory: string, tabl
     throw asDamaged(`table ${name}`, error);
   }
   if (hash.digest('hex') !== sha256 || copy.rowCount !== rows)
-    throw new OperatorError(`The backup's table ${name} is damaged: it is not what was written.`);
+    throw new OperatorError(
+      `The backup's table ${name} is damaged: its checksum or row count does not match.`,
+    );
 }
 
-/** What the identity columns give next comes after what is there. */
+/** Advances the identity columns beyond the existing rows. */
 export async function advanceIdentities(client: pg.ClientBase, tables: readonly Table[]): Promise<void> {
   const { rows } = await client.query<{ table: string; column: string }>(
     `SELECT table_name AS "table", column_name AS "column" FROM information_schema.columns

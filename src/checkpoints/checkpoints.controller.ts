@@ -37,7 +37,7 @@ const EncryptedPathQuery = fromRequest(({ query }) => {
   throw new BadRequest('encPath must be 1 to 4096 base64url characters');
 });
 
-/** Base64, base64url or hex: opaque, so its alphabet and length are all that is looked at. */
+/** Base64, base64url or hex. Labels are opaque: only alphabet and length are checked. */
 const LABEL = /^(?=.{1,8192}$)(?:[A-Za-z0-9+/]+|[A-Za-z0-9_-]+)={0,2}$/;
 
 class CreateCheckpointRequest {

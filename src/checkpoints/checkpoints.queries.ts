@@ -1,10 +1,10 @@
 import { statement } from '../platform/database/index.js';
 
-/** Made in SQL at UTC: the contract's form has no zone, and a local clock would put its own into it. */
+/** Formatted in SQL, in UTC: the contract's format has no time zone, and formatting in local time would shift it. */
 const CREATED_AT = `to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS') AS "createdAt"`;
 
 export const checkpointStatements = {
-  /** Under the lock of the log, unless there are $7 already: then nothing. */
+  /** Run it under the log's lock. Inserts nothing when $7 checkpoints exist already. */
   create: statement(
     'checkpoints.create',
     `INSERT INTO checkpoints (workspace_id, id, encrypted_label, kind, cursor, created_at)
@@ -14,8 +14,9 @@ export const checkpointStatements = {
   ),
 
   /**
-   * Up to $5 checkpoints that come after a place ($2 to $4) in the list: one row without an id where there are none, no row
-   * without the workspace. A place has its time as PostgreSQL writes it: a Date would lose the microseconds.
+   * Up to $5 checkpoints after a position ($2 to $4) in the list. One row without an id when there are none; no row
+   * when the workspace does not exist. The position carries its time as PostgreSQL text: a Date would lose the
+   * microseconds.
    */
   page: statement(
     'checkpoints.page',
@@ -46,12 +47,12 @@ export const checkpointStatements = {
 /** The three projections of the log, each one statement. $1 is the workspace. */
 export const projectionStatements = {
   /**
-   * A checkpoint, the log that it marks, and the cursor of the next one in the list (0 when it is the last).
+   * A checkpoint, the log that it marks, and the cursor of the next checkpoint in the list (0 when it is the last).
    *
-   * To be run before summary and manifest, in their transaction, which it sets up: a plan that was made for a small
-   * workspace, or from statistics of many small ones, joins row by row, and for 20,000 files that took 45 s. So these two
-   * are planned for their own values and join by hashing, which can only grow with the history and not with its square.
-   * Compiling such a plan (jit) would take longer than running it.
+   * Run it before summary and manifest, in the same transaction, because it also sets the planner options. A plan
+   * made for a small workspace, or from statistics of many small ones, uses nested loops, which took 45 s for 20,000
+   * files. So both statements use custom plans and hash joins, whose cost is linear in the history, not quadratic.
+   * JIT compilation of such a plan would take longer than running it.
    */
   begin: statement(
     'checkpoints.begin_projection',
@@ -68,7 +69,10 @@ export const projectionStatements = {
      WHERE c.workspace_id = $1 AND c.id = $2 AND w.deleted_at IS NULL`,
   ),
 
-  /** The window ($2, $3]: each path's last row in it, how many rows touch it, whether it was alive when it began. */
+  /**
+   * The window ($2, $3]: each path's last row in it, the number of rows that touch the path, and whether it was live
+   * at the start.
+   */
   summary: statement(
     'checkpoints.summary',
     `WITH touched AS (
@@ -93,9 +97,9 @@ export const projectionStatements = {
   ),
 
   /**
-   * Every path that is alive now or was at the cursor ($2), each side with its version. Versions of a file are
-   * numbered by its upserts, so the same number is the same version. A side's id is null for a legacy row that has
-   * no version row.
+   * Every path that is live now or was live at the cursor ($2), with its version on each side. A file's versions are
+   * numbered by its upserts, so equal numbers mean the same version. A side's id is null for a legacy change without
+   * a version row.
    */
   manifest: statement(
     'checkpoints.manifest',
@@ -126,8 +130,8 @@ export const projectionStatements = {
   ),
 
   /**
-   * The last row of a path ($3) at or below the cursor of the checkpoint ($2), with its version's id: nulls when it had
-   * none yet, no row without the checkpoint.
+   * The last row of a path ($3) at or below the cursor of the checkpoint ($2), with its version's id. All nulls when
+   * the path did not exist yet; no row when the checkpoint does not exist.
    */
   noteState: statement(
     'checkpoints.note_state',

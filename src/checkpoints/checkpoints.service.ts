@@ -7,13 +7,13 @@ import { BEFORE_ALL_IDS, Database, newId, type Tx } from '../platform/database/i
 import { Conflict, NotFound } from '../platform/http/index.js';
 import { checkpointStatements } from './checkpoints.queries.js';
 
-/** A label takes up to 8 KiB. */
+/** Kept small because a label takes up to 8 KiB. */
 const PAGE = 100;
 
-/** Of one workspace. */
+/** Per workspace. */
 const MAX_CHECKPOINTS = 10_000;
 
-/** Before the newest checkpoint, in the order of the list. */
+/** Sorts before the newest checkpoint in the list. */
 const TOP = { cursor: Number.MAX_SAFE_INTEGER, exactTime: 'infinity', id: BEFORE_ALL_IDS };
 
 export type CheckpointKind = 'manual' | 'auto';
@@ -22,14 +22,14 @@ export interface Checkpoint {
   readonly id: string;
   readonly encryptedLabel: string;
   readonly kind: CheckpointKind;
-  /** Head of the change log when it was made. */
+  /** Head of the change log when the checkpoint was created. */
   readonly cursor: number;
   /** `YYYY-MM-DD HH:MM:SS`, UTC. */
   readonly createdAt: string;
 }
 
 interface Listed extends Checkpoint {
-  /** When it was made, to the microsecond. */
+  /** Creation time with microseconds. */
   readonly exactTime: string;
 }
 
@@ -43,9 +43,9 @@ export class Checkpoints {
   ) {}
 
   /**
-   * Marks the head, read under the log's lock: what is pinned is settled before the next write or thinning.
-   * Labels count to no quota, so the disk's reserve holds them as it holds uploads.
-   * @throws NoRoom, Conflict when the workspace has 10,000 already, NotFound
+   * Marks the head, read under the log's lock, so the pinned versions are fixed before the next write or thinning.
+   * Labels count towards no quota, so creation is refused like an upload when the disk is down to its reserve.
+   * @throws NoRoom, Conflict when the workspace has 10,000 checkpoints already, NotFound
    */
   create(workspaceId: string, encryptedLabel: string, kind: CheckpointKind): Promise<Checkpoint> {
     const insert = async (tx: Tx): Promise<Checkpoint> => {
@@ -61,8 +61,8 @@ export class Checkpoints {
   }
 
   /**
-   * Highest cursor first, of equal ones the newest first, page by page. Each page is true when it is read, not all of them
-   * at one instant. @throws NotFound, also in the middle
+   * Lists by cursor, highest first, and newest first among equal cursors, page by page. Each page is consistent, the
+   * whole list is not. @throws NotFound, also mid-stream
    */
   async *list(workspaceId: string): AsyncGenerator<Checkpoint[], void> {
     for (let after: typeof TOP | undefined = TOP; after !== undefined;) {
@@ -75,7 +75,7 @@ export class Checkpoints {
     }
   }
 
-  /** Removes the marker alone. Under the log's lock, like every change of what is pinned. @throws NotFound */
+  /** Removes only the marker. Runs under the log's lock, like every change to what is pinned. @throws NotFound */
   async delete(workspaceId: string, id: string): Promise<void> {
     if (!isUUID(id)) throw new NotFound('checkpoint not found');
     await this.database.transaction(async (tx) => {

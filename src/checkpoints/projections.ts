@@ -8,7 +8,7 @@ import { projectionStatements } from './checkpoints.queries.js';
 export interface SummaryEntry {
   readonly encryptedPath: string;
   readonly action: 'created' | 'modified' | 'deleted';
-  /** Rows of the log that touch the path in the window. */
+  /** Number of log rows that touch the path within the window. */
   readonly changeCount: number;
   readonly latestVersion: number;
 }
@@ -32,10 +32,10 @@ export interface Manifest {
   readonly entries: ManifestEntry[];
 }
 
-/** `versionId` is null for a legacy change row without a version row. */
+/** `versionId` is null for a legacy change without a version row. */
 export type NoteState = { readonly versionId: string | null } | { readonly absent: true };
 
-/** Of a larger log a projection may fill a large part of the memory, and reads all of it: one at a time. */
+/** A projection of a larger log reads the whole log and may use much of the memory: these run one at a time. */
 const SMALL_LOG = 1_000;
 const LARGE: FairLimits = {
   atOnce: 1,
@@ -44,10 +44,13 @@ const LARGE: FairLimits = {
   waitMs: 10_000,
   busy: 'too many projections are being computed',
 };
-/** These do not wait for large ones. At most 4 MiB of paths each; with all connections for them, nothing else would go on. */
+/**
+ * Small projections do not wait for large ones. Each needs at most 4 MiB for paths; two at once, because with all
+ * connections in use nothing else would proceed.
+ */
 const SMALL: FairLimits = { ...LARGE, atOnce: 2 };
 
-/** Who asks for a projection of which workspace. */
+/** The user who requests a projection, and the workspace. */
 export interface ProjectionOf {
   readonly userId: string;
   readonly workspaceId: string;
@@ -69,8 +72,8 @@ interface MarkedNote extends Compactable {
 }
 
 /**
- * What a checkpoint says about the log: three read-only projections, each on one snapshot of the database, so that
- * head and rows never tear. All @throws NotFound without the checkpoint, Conflict once the log has been compacted.
+ * Three read-only projections of the log at a checkpoint. Each runs on one database snapshot, so head and rows are
+ * consistent. All throw NotFound when the checkpoint does not exist and Conflict once the log has been compacted.
  */
 @Injectable()
 export class Projections {
@@ -86,7 +89,7 @@ export class Projections {
   }
 
   /**
-   * What changed in the window (fromCursor, checkpoint.cursor]; from the next-older checkpoint on unless told.
+   * What changed in the window (fromCursor, checkpoint.cursor]; by default from the next-older checkpoint.
    * @throws BadRequest when `fromCursor` is above the checkpoint's cursor
    */
   summary(of: ProjectionOf, checkpointId: string, fromCursor?: number): Promise<Summary> {
@@ -100,7 +103,7 @@ export class Projections {
     });
   }
 
-  /** What a client has to do to bring every path to the checkpoint; paths absent on both sides are left out. */
+  /** The operations that bring every path to the checkpoint; paths absent on both sides are omitted. */
   restoreManifest(of: ProjectionOf, checkpointId: string): Promise<Manifest> {
     return this.inTurn(of, checkpointId, async (tx, mark) => {
       refuseCompacted(mark);
@@ -122,7 +125,10 @@ export class Projections {
     return row.action === 'upsert' ? { versionId: row.versionId } : { absent: true };
   }
 
-  /** Users take turns, those of large logs in a queue of their own; nobody waits with a connection. @throws ServiceUnavailable */
+  /**
+   * Users take turns; projections of large logs have their own queue. No request holds a connection while it waits.
+   * @throws ServiceUnavailable
+   */
   private async inTurn<T>(
     { userId, workspaceId }: ProjectionOf,
     checkpointId: string,
@@ -151,7 +157,7 @@ export class Projections {
   }
 }
 
-/** Whatever the floor is: rows that a projection needs may be below it (checkpoint rule 7). */
+/** Refuses whatever the floor is: a projection may need rows below it (checkpoint rule 7). */
 function refuseCompacted({ compactionFloor }: Compactable): void {
   if (compactionFloor === null) return;
   throw new Conflict('the change log has been compacted', { compactionFloor });

@@ -1,7 +1,7 @@
 import { statement, type Tx } from '../platform/database/index.js';
 import { NotFound } from '../platform/http/index.js';
 
-/** A file as its row has it, under the workspace lock. */
+/** A file row, read under the workspace lock. */
 export interface FileRow {
   readonly id: string;
   readonly encryptedPath: string;
@@ -50,8 +50,8 @@ export interface LockedLog {
 
 /**
  * Locks a workspace's log until the transaction ends. Every writer of the log calls this or locks the same row in
- * put_file or put_files; so changes become visible in cursor order. @throws NotFound when the workspace has been
- * deleted
+ * put_file or put_files, so changes become visible in cursor order.
+ * @throws NotFound when the workspace has been deleted
  */
 export async function lockLog(tx: Tx, workspaceId: string): Promise<LockedLog> {
   const [log] = await tx.run<LockedLog>(lock, [workspaceId]);
@@ -59,7 +59,7 @@ export async function lockLog(tx: Tx, workspaceId: string): Promise<LockedLog> {
   return log;
 }
 
-/** The files at these paths, live or deleted; to be called under the lock. */
+/** Returns the files at these paths, live or deleted. Call it under the lock. */
 export function lockedFilesAt(
   tx: Tx,
   workspaceId: string,
@@ -71,12 +71,12 @@ export function lockedFilesAt(
 export interface Deletion {
   readonly workspaceId: string;
   readonly deviceId: string;
-  /** Ids of live files, each once, in the order in which they enter the log. */
+  /** Ids of live files, without duplicates, in the order in which they enter the log. */
   readonly fileIds: readonly string[];
   readonly now: Date;
 }
 
-/** Soft-deletes live files and logs one tombstone each; returns the new head. To be called under the lock. */
+/** Soft-deletes live files, logs one tombstone each and returns the new head. Call it under the lock. */
 export async function logDeletions(tx: Tx, deletion: Deletion): Promise<number> {
   const { workspaceId, fileIds, now, deviceId } = deletion;
   const [head] = await tx.run<{ headCursor: number }>(appendDeletions, [workspaceId, fileIds, now, deviceId]);

@@ -3,10 +3,9 @@ import { EventBus } from '../platform/events/index.js';
 import { type Counter, Metrics } from '../platform/metrics/index.js';
 import { CHANGES, type Committed, type LoggedChange } from '../workspaces/index.js';
 
-/** What a change does to a file. */
 export type ChangeKind = 'create' | 'update' | 'restore' | 'delete';
 
-/** Where every write of the log says that it was committed: uploads, deletions, pushes and restores alike. */
+/** Every writer of the log announces its commits here: uploads, deletions, pushes and restores. */
 @Injectable()
 export class ChangePublisher {
   private readonly changes: Counter;
@@ -19,17 +18,18 @@ export class ChangePublisher {
   }
 
   /**
-   * To be called after COMMIT.
-   * @param deviceId who made the changes and need not be told, or null
-   * @param count how many they are, all of one kind
+   * Call it after COMMIT.
+   * @param deviceId the device that made the changes and is not notified, or null
+   * @param count the number of changes, all of one kind
    */
   changed(workspaceId: string, deviceId: string | null, kind: ChangeKind, count = 1): void {
     this.tell(workspaceId, kind, count, { by: deviceId });
   }
 
   /**
-   * The same of one change as the log has it, so that rooms here need not read it there. Danger: before COMMIT it would hide
-   * the change that gets this cursor if the write is rolled back.
+   * Like `changed`, but for a single change, passed along as logged so that live rooms on this instance need not read
+   * it. Danger: if called before COMMIT and the write is rolled back, it hides the change that gets this cursor
+   * later.
    */
   logged(workspaceId: string, kind: ChangeKind, change: LoggedChange): void {
     this.tell(workspaceId, kind, 1, { by: change.changedByDevice, change });

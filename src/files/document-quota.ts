@@ -7,11 +7,14 @@ import { type Counter, Metrics } from '../platform/metrics/index.js';
 import type { Precondition } from './file-headers.js';
 import { fileStatements } from './files.queries.js';
 
-/** For the advisory lock of those who correct counts. */
+/** Key of the advisory lock that serializes corrections of usage counters. */
 const CORRECTION = 7_325_190_003;
 
 export const usageStatements = {
-  /** Usage of the user $1: the sum, and each workspace, oldest first; with $2, that workspace alone. All of one snapshot. */
+  /**
+   * Usage of user $1: the total and each workspace, oldest first; with $2, that workspace only. All from one
+   * snapshot.
+   */
   ofUser: statement(
     'usage.of_user',
     `SELECT coalesce(sum(document_bytes), 0)::bigint AS "usedBytes",
@@ -27,7 +30,10 @@ export const usageStatements = {
     `SELECT coalesce(sum(document_bytes), 0)::bigint AS bytes FROM workspaces WHERE deleted_at IS NULL`,
   ),
 
-  /** The workspace after $1, with what it counts and what it has: the blobs that its versions refer to, each once. */
+  /**
+   * The next workspace after $1, with its usage counter and its actual usage: the blobs that its versions refer to,
+   * each counted once.
+   */
   next: statement(
     'usage.next',
     `SELECT w.id AS "workspaceId", w.document_bytes AS "usedBytes", (
@@ -38,10 +44,10 @@ export const usageStatements = {
      FROM (SELECT id, document_bytes FROM workspaces WHERE id > $1 AND deleted_at IS NULL ORDER BY id LIMIT 1) w`,
   ),
 
-  /** Until the connection ends. Two at once would add the same twice. */
+  /** Held until the connection ends. Two concurrent corrections would add the same difference twice. */
   correctAlone: statement('usage.correct_alone', `SELECT pg_advisory_lock(${CORRECTION})`),
 
-  /** Every write changes both alike, so what is missing is the same later. */
+  /** Adds a difference: concurrent writes change both sums equally, so the difference stays valid. */
   correct: statement(
     'usage.correct',
     `UPDATE workspaces SET document_bytes = document_bytes + $2 WHERE id = $1`,
@@ -51,23 +57,23 @@ export const usageStatements = {
 /** Usage of one workspace: the bytes of its kept versions. */
 export interface WorkspaceUsage {
   readonly id: string;
-  /** Bytes of their blobs, each counted once. */
+  /** Bytes of the blobs of those versions, each blob counted once. */
   readonly usedBytes: number;
-  /** Live ones. */
+  /** Live files only. */
   readonly files: number;
 }
 
 export interface DocumentUsage {
   /** The sum over all workspaces of the account. */
   readonly usedBytes: number;
-  /** 0: unlimited. */
+  /** 0 means unlimited. */
   readonly quotaBytes: number;
   readonly workspaces: readonly WorkspaceUsage[];
 }
 
 type Used = Omit<DocumentUsage, 'quotaBytes'>;
 
-/** An upload before its body has come. */
+/** An upload whose body has not been read yet. */
 export interface ForeseenUpload {
   readonly workspaceId: string;
   readonly encryptedPath: string;
@@ -81,9 +87,9 @@ interface Foreseen {
 }
 
 /**
- * What the kept versions of an account's workspaces may take up together. The statement that writes an upload decides, under
- * the lock of its workspace; what the account's other workspaces hold is as committed when that statement begins, so uploads
- * to several of them at once may overshoot by what was under way.
+ * The quota for the kept versions of all workspaces of an account. The statement that writes an upload decides, under
+ * the lock of its workspace. It sees the account's other workspaces as committed when the statement starts, so
+ * concurrent uploads to several workspaces may overshoot the quota by the bytes in flight.
  */
 @Injectable()
 export class DocumentQuota {
@@ -95,7 +101,7 @@ export class DocumentQuota {
     private readonly subscriptions: Subscriptions,
     metrics: Metrics,
   ) {
-    const help = 'Uploads of files that were refused because the quota of their account is used up';
+    const help = 'File uploads refused because the quota of the account is used up';
     this.refusals = metrics.counter('cloud_sync_document_quota_refusals_total', help);
     metrics.gauge(
       'cloud_sync_document_bytes',
@@ -108,12 +114,15 @@ export class DocumentQuota {
     );
   }
 
-  /** The quota of an upload in bytes; null: unlimited. Every route that takes documents asks for an active subscription. */
+  /**
+   * The quota for uploads in bytes; null means unlimited. Every route that accepts documents requires an active
+   * subscription.
+   */
   get ofUploads(): number | null {
     return this.configuration.documentQuotaProBytes || null;
   }
 
-  /** Oldest workspace first; with a workspace, the sums of the account and that one alone. */
+  /** Lists the oldest workspace first; given a workspace, returns the account total and that workspace only. */
   async usage(userId: string, workspaceId: string | null = null): Promise<DocumentUsage> {
     const { documentQuotaFreeBytes, documentQuotaProBytes } = this.configuration;
     const isActive = await this.subscriptions.isActive(userId);
@@ -123,10 +132,12 @@ export class DocumentQuota {
   }
 
   /**
-   * Refuses an upload that will not fit before its body costs anything. It only foresees: the write decides. One that repeats
-   * the live head, or whose condition does not hold, is left to the write.
-   * @param size of the body, where it is known
-   * @returns to be called with the number of bytes that have come, where the size is not known @throws InsufficientStorage, as does that
+   * Refuses an upload that will not fit before its body is read. This is only a forecast: the write decides. An
+   * upload that repeats the live head, or whose precondition fails, is left to the write.
+   * @param size of the body, if known
+   * @returns a callback to call with the number of bytes received so far, for bodies of unknown size; it throws the
+   * same
+   * @throws InsufficientStorage
    */
   async foresee(upload: ForeseenUpload, size: number | undefined): Promise<(received: number) => void> {
     const quota = this.ofUploads;
@@ -141,7 +152,7 @@ export class DocumentQuota {
     return refuseAbove;
   }
 
-  /** The answer to an upload that does not fit. */
+  /** The error for an upload that does not fit. */
   exceeded(usedBytes: number, requestedBytes: number): InsufficientStorage {
     this.refusals.add();
     return new InsufficientStorage('the storage quota is used up', {

@@ -9,26 +9,26 @@ import { parseEntityTags } from './file-headers.js';
 const SINGLE_RANGE = /^bytes=(\d*)-(\d*)$/i;
 
 /**
- * The one range that a `Range` header asks of something `size` bytes long, as RFC 9110 reads it. Undefined means the
- * whole: several ranges, another unit, an end before the start, no range at all.
+ * Parses the single range of a `Range` header against a size in bytes, as specified in RFC 9110. Undefined means the
+ * whole representation: several ranges, another unit, an end before the start, or no range at all.
  */
 function parseByteRange(header: string, size: number): ByteRange | 'unsatisfiable' | undefined {
   const [, first = '', last = ''] = SINGLE_RANGE.exec(header.trim()) ?? [];
   if (first === '' && last === '') return undefined;
 
-  const isSuffix = first === ''; // the last so many bytes; all of them when there are fewer
+  const isSuffix = first === ''; // the last n bytes, or all when there are fewer
   const start = isSuffix ? Math.max(size - Number(last), 0) : Number(first);
   const end = isSuffix || last === '' ? size - 1 : Math.min(Number(last), size - 1);
   if (!isSuffix && last !== '' && Number(last) < start) return undefined;
   return start < size ? { start, end } : 'unsatisfiable';
 }
 
-/** Answers a version's bytes: ETag is the content hash, 304 for If-None-Match, 206 for one byte range. */
+/** Sends the bytes of a version: ETag is the content hash, 304 for If-None-Match, 206 for one byte range. */
 @Injectable()
 export class Download {
   constructor(private readonly blobs: Blobs) {}
 
-  /** Resolves when the answer is on its way; whoever waited for its last byte would do so at every request. */
+  /** Resolves when the response has started. Waiting for the last byte would delay every request. */
   async send(request: FastifyRequest, reply: FastifyReply, content: VersionBytes): Promise<void> {
     const etag = `"${content.contentHash}"`;
     const always = { etag, 'accept-ranges': 'bytes', 'cache-control': 'private, no-cache' };
@@ -39,7 +39,7 @@ export class Download {
 
     const range = rangeOf(request, content.size, etag);
     const body = request.method === 'HEAD' ? nothing() : await this.blobs.read(content, range);
-    // Only now: the answer to an error on the way here must not carry them.
+    // Set late: an error response thrown above must not carry these headers.
     reply.headers(always).header('content-type', 'application/octet-stream');
     reply.header('content-length', range ? range.end - range.start + 1 : content.size);
     if (range) reply.status(206).header('content-range', `bytes ${range.start}-${range.end}/${content.size}`);
@@ -47,7 +47,7 @@ export class Download {
   }
 }
 
-/** A stream, because to HEAD the framework would answer with the length of an empty text. */
+/** Returns a stream because Fastify would answer HEAD with the length of an empty string. */
 function nothing(): Readable {
   return Readable.from([]);
 }
@@ -57,7 +57,10 @@ function isFresh({ headers }: FastifyRequest, contentHash: string): boolean {
   return tags.includes('*') || tags.includes(contentHash);
 }
 
-/** Undefined means the whole: also for HEAD, which has no ranges, and for one of another version (If-Range). */
+/**
+ * Undefined means the whole file: also for HEAD, where ranges do not apply, and for a range of another version
+ * (If-Range).
+ */
 function rangeOf({ method, headers }: FastifyRequest, size: number, etag: string): ByteRange | undefined {
   if (method !== 'GET' || headers.range === undefined) return undefined;
   if (headers['if-range'] !== undefined && headers['if-range'] !== etag) return undefined;

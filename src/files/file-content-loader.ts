@@ -7,12 +7,12 @@ import { accessKey, WorkspaceAccess } from '../access/guards/index.js';
 import type { WorkspaceRef } from '../access/index.js';
 import { fileStatements } from './files.queries.js';
 
-/** A version's ciphertext: what its headers say and where its bytes are. */
+/** The ciphertext of a version: its header values and the location of its bytes. */
 export interface VersionBytes extends BlobReference {
   readonly contentHash: string;
 }
 
-/** Each row may carry an inline blob. */
+/** Kept small because each row may carry an inline blob. */
 const MOST_AT_ONCE = 16;
 
 interface Ask {
@@ -21,8 +21,8 @@ interface Ask {
 }
 
 /**
- * Heads that one caller asks for at once, as a device does that fetches a whole workspace, share round trips: for small
- * files these cost more than all else.
+ * Concurrent reads of heads by one caller, such as a device that fetches a whole workspace, share round trips: for
+ * small files the round trips dominate the cost.
  */
 @Injectable()
 export class FileContentLoader {
@@ -35,14 +35,14 @@ export class FileContentLoader {
     private readonly workspaceAccess: WorkspaceAccess,
   ) {}
 
-  /** The live head of a path. @throws NotFound, also when the workspace is not open to the caller */
+  /** Returns the live head of a path. @throws NotFound, also when the caller has no access to the workspace */
   async content(workspace: WorkspaceRef, encryptedPath: string): Promise<VersionBytes> {
     const content = await this.batches.load(accessKey(workspace), { workspace, encryptedPath });
     if (!content) throw new NotFound('file not found');
     return content;
   }
 
-  /** All of one caller, in one workspace. */
+  /** All asks must come from one caller and one workspace. */
   private async read(asks: readonly Ask[]): Promise<(VersionBytes | undefined)[]> {
     const [first] = asks;
     if (!first) return [];

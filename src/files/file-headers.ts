@@ -5,7 +5,7 @@ import { BadRequest, fromRequest } from '../platform/http/index.js';
 export const ENCRYPTED_PATH = /^(?=.{1,4096}$)[A-Za-z0-9_-]+={0,2}$/;
 export const CONTENT_HASH = /^[0-9a-f]{64}$/i;
 
-/** The `:encPath` of the route. */
+/** The `:encPath` parameter of the route. */
 export const EncryptedPath = fromRequest((request) => {
   const { encPath } = request.params as { encPath: string };
   if (!ENCRYPTED_PATH.test(encPath))
@@ -20,7 +20,7 @@ export const DeviceId = fromRequest((request) => {
   throw new BadRequest(`X-Device-Id ${DEVICE_ID_RULE}`);
 });
 
-/** `X-Device-Id`, or null without one. */
+/** `X-Device-Id`, or null when absent. */
 export const OptionalDeviceId = fromRequest((request) => deviceIdOf(request) ?? null);
 
 /** Required `X-Content-Hash`, lower-cased. */
@@ -32,9 +32,12 @@ export const ContentHash = fromRequest((request) => {
   return contentHash.toLowerCase();
 });
 
-/** What an upload demands of the live head; checked under the workspace lock. */
+/** The precondition of an upload on the live head; checked under the workspace lock. */
 export interface Precondition {
-  /** Content hashes of which the live head must be one; `*` means any, none of them that nothing will do. Null: no demand. */
+  /**
+   * The live head must have one of these content hashes; `*` matches any head, an empty list matches none. Null: no
+   * condition.
+   */
   readonly ifMatch: readonly string[] | null;
   /** There must be no live head. */
   readonly ifAbsent: boolean;
@@ -48,19 +51,22 @@ export const UploadPrecondition = fromRequest(({ headers }): Precondition => {
   return { ifMatch, ifAbsent };
 });
 
-/** The content hashes of an `If-Match`, or `*`; null without one. Weak tags match nothing. @throws BadRequest when it names nothing */
+/**
+ * The content hashes of an `If-Match`, or `*`; null when absent. Weak tags match nothing. @throws BadRequest when it
+ * lists no tag
+ */
 export function parseIfMatch(header: string | undefined): readonly string[] | null {
   if (header === undefined) return null;
-  // A condition that is not understood must not be dropped: the write would overwrite what it meant to spare.
+  // An unparsable precondition must not be ignored: the write would overwrite what the client meant to protect.
   if (parseEntityTags(header, true).length === 0)
     throw new BadRequest('If-Match must be a list of quoted content hashes or *');
-  return parseEntityTags(header).filter((tag) => tag === '*' || CONTENT_HASH.test(tag)); // no version has another
+  return parseEntityTags(header).filter((tag) => tag === '*' || CONTENT_HASH.test(tag)); // no other tag can match a version
 }
 
-/** The opaque parts of a list of entity tags; weak ones match no version and are left out unless `weak`. */
+/** The opaque parts of a list of entity tags. Weak tags match no version and are skipped unless `weak` is set. */
 export function parseEntityTags(header: string, weak = false): string[] {
   if (header.trim() === '*') return ['*'];
   const tags = header.matchAll(/(W\/)?"([\x21\x23-\x7e]*)"/g);
   const named = [...tags].filter(([, isWeak]) => weak || !isWeak).map(([, , tag]) => tag ?? '');
-  return named.filter((tag) => tag !== '*'); // in quotes it is a name like any other, and no version has it
+  return named.filter((tag) => tag !== '*'); // a quoted `*` is an ordinary tag and matches no version
 }

@@ -18,7 +18,7 @@ import { DEVICE_ID } from '../devices/index.js';
 import { CONTENT_HASH, ENCRYPTED_PATH } from './file-headers.js';
 import type { ListedFile, Upload, Uploaded } from './files.service.js';
 
-/** The list is snake_case, an upload's answer camelCase: the contract has it so. */
+/** The contract mixes cases: the list is snake_case, the response to an upload is camelCase. */
 interface FileWire {
   id: string;
   encrypted_path: string;
@@ -70,7 +70,7 @@ export const DOWNLOAD_HEADERS = {
   'If-None-Match': { description: 'ETags that the client has.' },
 } as const;
 
-/** Of every route that answers a version's bytes. */
+/** Shared by all routes that return the bytes of a version. */
 export const DOWNLOAD_ANSWERS = {
   200: {
     description: 'the ciphertext',
@@ -86,7 +86,7 @@ export const DOWNLOAD_ANSWERS = {
   416: 'the range is outside the file',
 } as const;
 
-/** The 507 of every upload. */
+/** The 507 response of every upload. */
 export const QUOTA_EXCEEDED = errorWith({
   code: oneOf('STORAGE_QUOTA_EXCEEDED'),
   details: objectOf<Record<'usedBytes' | 'quotaBytes' | 'requestedBytes' | 'locked', unknown>>({

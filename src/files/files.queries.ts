@@ -1,21 +1,27 @@
 import { statement } from '../platform/database/index.js';
 import { accessCondition } from '../access/guards/index.js';
 
-/** Looked at once, before anything else of its statement. Without a user ($first) nobody is asked about. */
+/** Evaluated once, before the rest of the statement. Without a user ($first) there is no access check. */
 const isOpen = (first: number): string =>
   `($${first}::uuid IS NULL OR EXISTS (SELECT FROM workspaces w WHERE w.id = $1 AND ${accessCondition(first)}))`;
 
-/** Usage of the live workspaces of the owner of $1, without those that `but` excludes. */
+/** Usage of all live workspaces of the owner of $1, except those that `but` excludes. */
 const heldByOwner = (but = ''): string => `(
   SELECT coalesce(sum(o.document_bytes), 0)::bigint FROM workspaces o
   WHERE o.user_id = (SELECT w.user_id FROM workspaces w WHERE w.id = $1) AND o.deleted_at IS NULL${but})`;
 
-/** The last arguments of the functions: what the owner's other workspaces hold, and the quota ($quota); null for none. */
+/**
+ * The last arguments of the functions: the usage of the owner's other workspaces, and the quota ($quota), null for
+ * unlimited.
+ */
 const held = (quota: number): string =>
   `CASE WHEN $${quota}::bigint IS NULL THEN 0 ELSE ${heldByOwner(' AND o.id <> $1')} END, $${quota}::bigint`;
 
 export const fileStatements = {
-  /** One upload; no row when the workspace is not open to the caller, and nothing is done then. The functions are in the migrations. */
+  /**
+   * One upload. Returns no row and writes nothing when the caller has no access to the workspace. The functions are
+   * defined in the migrations.
+   */
   put: statement(
     'files.put',
     `SELECT outcome, file_id AS "fileId", file_version AS version, change_cursor AS cursor, used_bytes AS "usedBytes"
@@ -23,7 +29,7 @@ export const fileStatements = {
      WHERE ${isOpen(13)}`,
   ),
 
-  /** Several to one workspace, each to another path, in one commit. */
+  /** Several uploads to one workspace, each to a different path, in one commit. */
   putMany: statement(
     'files.put_many',
     `SELECT outcome, file_id AS "fileId", file_version AS version, change_cursor AS cursor, used_bytes AS "usedBytes"
@@ -31,7 +37,10 @@ export const fileStatements = {
      WHERE ${isOpen(14)}`,
   ),
 
-  /** Usage of the account, and the hash of the live head that an upload to the path $2 would replace. The write decides anew. */
+  /**
+   * Usage of the account, and the hash of the live head that an upload to path $2 would replace. The write checks
+   * both again.
+   */
   foreseen: statement(
     'files.foreseen',
     `SELECT ${heldByOwner()} AS "usedBytes", (
@@ -39,7 +48,10 @@ export const fileStatements = {
      ) AS "liveHash"`,
   ),
 
-  /** Up to $3 live files whose ids come after $2: one row without an id where there are none, no row without the workspace. */
+  /**
+   * Up to $3 live files with ids after $2. One row without an id when there are none; no row when the workspace does
+   * not exist.
+   */
   page: statement(
     'files.page',
     `SELECT page.* FROM workspaces w
@@ -53,9 +65,9 @@ export const fileStatements = {
   ),
 
   /**
-   * The live heads of paths ($2) with where their bytes are and their places among the paths, from 1; no rows when the
-   * workspace is not open to the caller. Each table by its key alone (LIMIT 1): a join would leave the planner the choice
-   * to walk the workspace.
+   * The live heads of paths ($2), with the location of their bytes and their 1-based positions among the paths. No
+   * rows when the caller has no access to the workspace. Each table is read by its key alone (LIMIT 1): with a join
+   * the planner could choose to scan the workspace.
    */
   heads: statement(
     'files.heads',
@@ -72,7 +84,7 @@ export const fileStatements = {
      WHERE NOT f.is_deleted AND ${isOpen(3)}`,
   ),
 
-  /** Up to $2 rows of a deleted workspace's history; each statement leaves the rows that the next one needs. */
+  /** Up to $2 rows of a deleted workspace's history. Each statement keeps the rows that the following one needs. */
   purgeChanges: statement(
     'files.purge_changes',
     `DELETE FROM changes WHERE workspace_id = $1 AND cursor IN (SELECT cursor FROM changes WHERE workspace_id = $1 LIMIT $2)

@@ -14,10 +14,10 @@ const PAGE = 1000;
 
 export interface Upload {
   readonly workspaceId: string;
-  /** To whom the workspace must be open; undefined when that was asked already. */
+  /** The workspace must be accessible to this caller; undefined when access has already been checked. */
   readonly caller?: Caller;
   readonly encryptedPath: string;
-  /** What the client says the body's SHA-256 is. */
+  /** SHA-256 of the body as claimed by the client. */
   readonly contentHash: string;
   readonly deviceId: string;
   readonly precondition: Precondition;
@@ -41,8 +41,8 @@ export interface ListedFile {
 }
 
 /**
- * Uploads, deletions and the list of files. The log is written here, by `Versions.restore`, and by `Push` through
- * `logDeletions`; nowhere else.
+ * Uploads, deletions and the file list. Only this class, `Versions.restore`, and `Push` through `logDeletions` write
+ * the log.
  */
 @Injectable()
 export class Files {
@@ -55,10 +55,10 @@ export class Files {
   ) {}
 
   /**
-   * Takes in a new content for a path. Bytes first, rows second: a crash at any point leaves bytes that the sweeper
-   * finds, never a version without bytes. The live head's own content again changes nothing.
-   * @throws BadRequest when the body's hash is another, PreconditionFailed, InsufficientStorage when it would cross the quota,
-   * NotFound when the workspace has gone, WorkspaceClosed
+   * Stores new content for a path. Bytes are written before rows: a crash at any point leaves bytes for the sweeper,
+   * never a version without bytes. Uploading the live head's own content again changes nothing.
+   * @throws BadRequest when the body does not match its hash, PreconditionFailed, InsufficientStorage when the quota
+   * would be exceeded, NotFound when the workspace has been deleted, WorkspaceClosed
    */
   async upload(upload: Upload, body: AsyncIterable<Buffer>): Promise<Uploaded> {
     const blob = await this.blobs.stage(upload.workspaceId, body);
@@ -99,9 +99,10 @@ export class Files {
   }
 
   /**
-   * The live files page by page, in the order of their ids, which is that of their creation. Each row is true when it
-   * is read, not all of them at one instant: no transaction is held while a slow client takes its time. A client that
-   * needs one instant has snapshot and pull. @throws NotFound, also in the middle: a part must never look like all of them
+   * Lists the live files page by page, ordered by id, which is the order of creation. Each page is consistent, the
+   * whole list is not: no transaction is held open for a slow client. A client that needs a consistent view uses
+   * snapshot and pull.
+   * @throws NotFound, also mid-stream: a partial list must never look complete
    */
   async *list(workspaceId: string): AsyncGenerator<ListedFile[], void> {
     for (let after: string | undefined = BEFORE_ALL_IDS; after !== undefined;) {
@@ -114,7 +115,7 @@ export class Files {
     }
   }
 
-  /** Soft-deletes a live file; all its versions stay. @throws NotFound */
+  /** Soft-deletes a live file and keeps all its versions. @throws NotFound */
   async delete(workspaceId: string, encryptedPath: string, deviceId: string): Promise<void> {
     await this.database.transaction(async (tx) => {
       await lockLog(tx, workspaceId);
@@ -129,7 +130,8 @@ export class Files {
     const { workspaceId, caller, encryptedPath, contentHash, deviceId, precondition } = upload;
     const { id: blobId, size, bytes } = blob;
     try {
-      // Member by member: spread, it would be a hash table to the engine, of 2 KiB and longer kept.
+      // Properties are copied one by one: a spread would give V8 a dictionary-mode object of 2 KiB that is kept
+      // longer.
       return await this.commitQueue.put({
         workspaceId,
         caller,
@@ -145,7 +147,7 @@ export class Files {
         now: this.clock.now(),
       });
     } catch (error) {
-      // A database that does not answer is not made to keep the client waiting once more: the sweeper comes for the blob.
+      // If the database does not respond, do not make the client wait a second time: the sweeper removes the blob.
       if (!isUnanswered(error)) await this.blobs.discard(blob);
       throw error;
     }

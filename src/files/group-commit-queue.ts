@@ -11,10 +11,10 @@ import { DocumentQuota } from './document-quota.js';
 import type { Precondition } from './file-headers.js';
 import { fileStatements } from './files.queries.js';
 
-/** What the database is given of one upload; `bytes` is null when the store has them. */
+/** The data of one upload for the database; `bytes` is null when they are in the blob store. */
 export interface Put {
   readonly workspaceId: string;
-  /** To whom the workspace must be open; undefined when that was asked already. */
+  /** The workspace must be accessible to this caller; undefined when access has already been checked. */
   readonly caller: Caller | undefined;
   readonly encryptedPath: string;
   readonly contentHash: string;
@@ -33,11 +33,14 @@ export interface PutOutcome {
     'created' | 'updated' | 'unchanged' | 'precondition_failed' | 'workspace_gone' | 'blob_gone';
   readonly fileId: string;
   readonly version: number;
-  /** Of the change that was logged; null where nothing was written. */
+  /** Cursor of the logged change; null when nothing was written. */
   readonly cursor: number | null;
 }
 
-/** Nothing was written: `usedBytes` and this upload are more than the quota; or not all of a batch fits into it. */
+/**
+ * Nothing was written: either `usedBytes` plus this upload exceed the quota, or not all uploads of a batch fit into
+ * it.
+ */
 type Answered =
   | PutOutcome
   | { readonly outcome: 'quota_exceeded'; readonly usedBytes: number }
@@ -45,7 +48,7 @@ type Answered =
 
 interface Waiting {
   readonly owner: string;
-  /** In ms, as `Clock.elapsed` counts. */
+  /** In ms, from `Clock.elapsed`. */
   readonly since: number;
   readonly put: Put;
   readonly resolve: (outcome: PutOutcome) => void;
@@ -58,23 +61,29 @@ const nothing: Answer = () => undefined;
 
 const BATCH_ROWS = 64;
 const BATCH_BYTES = 1024 * 1024;
-/** On this instance: of one user in all workspaces, and of all users. Each may hold INLINE_BLOB_BYTES. */
+/**
+ * Limits per instance: uploads of one user across all workspaces, and of all users. Each upload may hold
+ * INLINE_BLOB_BYTES.
+ */
 const MOST_OF_ONE_USER = 200;
 const MOST_OF_ALL = 1_000;
 const RETRY_SECONDS = 1;
-/** For the commits of those before; when the database falls silent, one batch after the other would wait it out. */
+/**
+ * The longest wait for earlier commits. Without it, each batch would time out in turn when the database stops
+ * responding.
+ */
 const LONGEST_WAIT_MS = 10_000;
 
 /**
- * Commits the uploads of a workspace in turns: the first one at once, all that come meanwhile together with the next
- * commit. Apart they would wait for each other at the workspace's row lock, each for a flush of its own. Nothing is
- * acknowledged before its commit, and each is decided as it would be alone, in the order in which they came. A user with
- * many workspaces has many lines: their batches take turns at the database with the statements of other users.
+ * Group commit per workspace: the first upload is committed at once, and all uploads that arrive meanwhile share the
+ * next commit. Committed separately, they would queue for the workspace's row lock and each pay for its own flush. No
+ * upload is acknowledged before its commit, and each is decided as if it were alone, in order of arrival. A user with
+ * many workspaces has many queues; their batches compete fairly for the database with the statements of other users.
  */
 @Injectable()
 export class GroupCommitQueue {
   private readonly lines = new Map<string, Waiting[]>();
-  /** Uploads that wait, by owner. */
+  /** Number of waiting uploads per owner. */
   private readonly counts = new KeyedCounter();
 
   constructor(
@@ -87,14 +96,14 @@ export class GroupCommitQueue {
     queues.watch('uploads', () => this.waiting);
   }
 
-  /** Uploads that no commit has taken yet. */
+  /** Uploads not yet taken into a commit. */
   get waiting(): number {
     return this.counts.total;
   }
 
   /**
-   * @throws ServiceUnavailable when too many wait, WorkspaceClosed when nothing was done for that, InsufficientStorage when the
-   * quota would be exceeded, and what the database says to this upload
+   * @throws ServiceUnavailable when too many uploads wait, WorkspaceClosed when access was refused and nothing was
+   * written, InsufficientStorage when the quota would be exceeded, and any database error for this upload
    */
   async put(put: Put): Promise<PutOutcome> {
     const owner = put.caller?.userId ?? put.workspaceId;
@@ -114,7 +123,10 @@ export class GroupCommitQueue {
     });
   }
 
-  /** While the database is at work on a batch, the one before it is answered and what that brings is read. */
+  /**
+   * While the database processes a batch, the previous batch is answered and the requests that follow from it are
+   * read.
+   */
   private async drain(workspaceId: string): Promise<void> {
     const line = this.lines.get(workspaceId) ?? [];
     let answer = nothing;
@@ -123,7 +135,7 @@ export class GroupCommitQueue {
       const batch = nextBatch(line);
       for (const { owner } of batch) this.counts.decrement(owner);
       const committing = this.commit(batch);
-      process.nextTick(answer); // the pool sends what has its turn in a tick, which comes before this one
+      process.nextTick(answer); // runs after the tick in which the pool sends queued statements
       answer = await committing;
       if (line.length > 0) continue;
       answer();
@@ -133,7 +145,7 @@ export class GroupCommitQueue {
     this.lines.delete(workspaceId);
   }
 
-  /** Nothing has been sent for them yet. */
+  /** Nothing has been sent to the database for these uploads yet. */
   private refuseLate(line: Waiting[]): void {
     const onTime = line.findIndex(({ since }) => this.clock.elapsed() - since <= LONGEST_WAIT_MS);
     for (const { owner, reject } of line.splice(0, onTime < 0 ? line.length : onTime)) {
@@ -143,8 +155,8 @@ export class GroupCommitQueue {
   }
 
   /**
-   * Writes a batch, and returns what answers its uploads. Never rejects. When the database refuses the batch for one of
-   * them, or not all of them fit into the quota, each is tried alone, in order.
+   * Writes a batch and returns the callback that answers its uploads. Never rejects. When the database rejects the
+   * batch because of one upload, or the batch does not fit into the quota, each upload is retried alone, in order.
    */
   private async commit(batch: readonly Waiting[]): Promise<Answer> {
     try {
@@ -158,7 +170,7 @@ export class GroupCommitQueue {
   }
 
   private settle({ put, resolve, reject }: Waiting, outcome: Answered): void {
-    if (outcome.outcome === 'apart') reject(new Error('an upload by itself was to be put apart'));
+    if (outcome.outcome === 'apart') reject(new Error('the database asked to split a batch of one upload'));
     else if (outcome.outcome === 'quota_exceeded') reject(this.quota.exceeded(outcome.usedBytes, put.size));
     else resolve(outcome);
   }
@@ -177,15 +189,22 @@ export class GroupCommitQueue {
         ? await this.database.run<Answered>(fileStatements.put, [...single(first), ...last])
         : await this.database.run<Answered>(fileStatements.putMany, [...together(puts), ...last]);
     if (rows.length === 0) throw new WorkspaceClosed();
-    if (rows.length !== puts.length) throw new Error(`${rows.length} answers to ${puts.length} uploads`);
+    if (rows.length !== puts.length)
+      throw new Error(`expected ${puts.length} upload results, got ${rows.length}`);
     return rows;
   }
 }
 
-/** What a row's own values can cause: all of the batch was rolled back, and without that row it would not have been. */
+/**
+ * Errors that the values of a single row can cause: the whole batch was rolled back, but without that row it would
+ * have committed.
+ */
 const isOfOneRow = (error: unknown): boolean => /^(22|23|P0)/.test(sqlState(error) ?? '');
 
-/** At least one, all of one caller; no path twice, and no more bytes in rows than a request should carry. */
+/**
+ * Takes at least one upload, all of one caller, without duplicate paths and without more inline bytes than a request
+ * should carry.
+ */
 function nextBatch(line: Waiting[]): Waiting[] {
   const [first] = line;
   const caller = keyOf(first?.put);
@@ -218,7 +237,7 @@ const single = (put: Put): Parameter[] => [
   put.precondition.ifAbsent,
 ];
 
-/** The bytes go as one, with the length of each: an array of them would be sent as text. */
+/** The bytes are sent as one buffer with the length of each upload: an array of buffers would be sent as text. */
 const together = (puts: readonly Put[]): Parameter[] => [
   puts[0]?.workspaceId ?? null,
   puts.map((put) => put.encryptedPath),

@@ -1,29 +1,31 @@
 import { statement, type Tx } from '../platform/database/index.js';
 
-/** Versions of a workspace, as PostgreSQL writes an array of their ids: they go back as they came, by the thousand. */
+/** Version ids of a workspace in PostgreSQL array syntax: thousands of them are passed back to the database unparsed. */
 export type VersionIds = string;
 
 export interface Thinning {
   readonly workspaceId: string;
   readonly versionIds: VersionIds;
-  /** No blob that loses its last version by this may be removed before. */
+  /** Blobs that lose their last version in this run must not be removed before this time. */
   readonly notBefore: Date;
 }
 
-/** What has gone. */
 export interface Thinned {
   readonly versions: number;
-  /** Blobs that no version refers to any more, and their bytes. */
+  /** Blobs no longer referenced by any version, and their bytes. */
   readonly blobs: number;
   readonly bytes: number;
 }
 
 /**
- * Those of the versions $2 that are neither current nor pinned. A checkpoint pins what was a file's newest at its
- * cursor: so one that does is the first at or after the change that made the version, with no other change of the file up to it.
- * Looked up one after the other, and each in the order of its key (between it and itself, to be first in that order): with
- * sorts off (`transactionSettings`) only the index of the key will do. By `=` any index that begins with the workspace
- * would, and PostgreSQL takes it to be as cheap when the workspace was small at the last analysis: the whole of it for each row.
+ * Those of the versions $2 that are neither current nor pinned. A checkpoint pins the version that was a file's
+ * newest at the checkpoint's cursor. So if any checkpoint pins a version, the first checkpoint at or after the
+ * version's change does: then no other change of the file lies between the two.
+ *
+ * The lookups run one by one, in the order of their key (`BETWEEN` the key and itself, with ORDER BY): with sorts
+ * disabled (`transactionSettings`) only the key's index qualifies. With `=`, any index that starts with the workspace
+ * would qualify, and PostgreSQL rates it equally cheap if the workspace was small at the last ANALYZE; it would then
+ * scan the whole workspace for each row.
  */
 const EXPENDABLE = `
   SELECT v.place
@@ -46,9 +48,9 @@ const EXPENDABLE = `
 
 const statements = {
   /**
-   * To be run first in the transaction. Every step is then found by index, row by row, so that it grows with the
-   * versions asked for and never with the workspace. And the commit does not wait for the disk: a thinning that a
-   * power cut takes back is done again by the next run.
+   * Run it first in the transaction. It makes every step an index lookup per row, so the cost grows with the number
+   * of requested versions, not with the workspace. It also makes the commit asynchronous: if a power failure loses a
+   * thinning, the next run repeats it.
    */
   transactionSettings: statement(
     'thinning.by_index',
@@ -61,8 +63,8 @@ const statements = {
   count: statement('thinning.count', `SELECT count(*) AS versions FROM (${EXPENDABLE}) expendable`),
 
   /**
-   * A restored version shares the blob of its source, so a blob is dying when its last version has gone, and no longer counts
-   * as used. Versions are never updated, so the place of one stays its own.
+   * A restored version shares the blob of its source, so a blob is marked `dying`, and stops counting as used, only
+   * when its last version is removed. Versions are never updated, so their ctids are stable.
    */
   remove: statement(
     'thinning.remove',
@@ -83,15 +85,15 @@ const statements = {
   ),
 };
 
-/** Before the lock is taken: see `transactionSettings`. */
+/** Call it before taking the lock: see `transactionSettings`. */
 export async function prepareThinning(tx: Tx): Promise<void> {
   await tx.run(statements.transactionSettings, []);
 }
 
 /**
- * Removes those of the versions that are neither their file's current one nor pinned by a checkpoint, and marks for deletion the
- * blobs that only they had; the log stays as it is. To be called under the log's lock: uploads, restores and
- * checkpoints come before it or after it, never in between.
+ * Removes those of the versions that are neither their file's current version nor pinned by a checkpoint, and marks
+ * the blobs that only they used for deletion. The log is not changed. Call it under the log's lock: uploads, restores
+ * and checkpoints then happen before or after it, never in between.
  */
 export async function thinVersions(
   tx: Tx,
@@ -102,7 +104,7 @@ export async function thinVersions(
   return thinned;
 }
 
-/** How many of the versions would go. */
+/** Returns the number of versions that would be removed. */
 export async function countThinnable(tx: Tx, workspaceId: string, versionIds: VersionIds): Promise<number> {
   await tx.run(statements.transactionSettings, []);
   const [count] = await tx.run<{ versions: number }>(statements.count, [workspaceId, versionIds]);

@@ -5,7 +5,7 @@ import { FreeSpace } from '../storage/index.js';
 import { bodyChunks, declaredLength } from '../platform/http/index.js';
 import { DocumentQuota, type ForeseenUpload } from './document-quota.js';
 
-/** Refuses what there is no room for before its body is read, or as soon as more has come than fits. */
+/** Refuses an upload without sufficient room before its body is read, or as soon as more bytes arrive than fit. */
 @Injectable()
 export class UploadAdmission {
   constructor(
@@ -15,8 +15,8 @@ export class UploadAdmission {
   ) {}
 
   /**
-   * Lends the body of an upload to what writes it.
-   * @throws NoRoom when the disk has no room for uploads, InsufficientStorage, and what `use` throws
+   * Passes the body of an upload to `use`.
+   * @throws NoRoom when the disk has no room for uploads, InsufficientStorage, and whatever `use` throws
    */
   async admit<T>(
     request: IncomingMessage,
@@ -37,7 +37,10 @@ export class UploadAdmission {
     });
   }
 
-  /** A small body is decided on with its write alone: asking first would cost as much as reading it. One too large is refused for that. */
+  /**
+   * A small body is checked only by its write: asking first would cost as much as reading it. A body that is too
+   * large is refused for its size.
+   */
   private isLeftToWrite(length: number | undefined): boolean {
     const { inlineBlobBytes, maxFileBytes } = this.configuration;
     const { ofUploads } = this.quota;

@@ -3,19 +3,19 @@ import { BEFORE_ALL_IDS, Database } from '../platform/database/index.js';
 import type { Examination, Finding } from '../platform/doctor/index.js';
 import { usageStatements } from './document-quota.js';
 
-/** The count of a workspace, and the sum that it should have. */
+/** The usage counter of a workspace, and the value it should have. */
 interface Count {
   readonly workspaceId: string;
   readonly usedBytes: number;
   readonly actualBytes: number;
 }
 
-/** Looks whether each workspace counts the bytes of its kept versions. */
+/** Checks that each workspace's usage counter equals the bytes of its kept versions. */
 @Injectable()
 export class UsageCheck {
   constructor(private readonly database: Database) {}
 
-  /** Reads one workspace after the other, however long that takes, and locks none: with `fix` it adds what is missing. */
+  /** Reads the workspaces one by one, without a time limit and without locks. With `fix`, it adds the difference. */
   async *drift({ fix }: Examination): AsyncGenerator<Finding> {
     const session = await this.database.unhurried('doctor');
     try {
@@ -40,8 +40,8 @@ function finding({ workspaceId, usedBytes, actualBytes }: Count, isFixed: boolea
   return {
     fault: 'usage drift',
     subject: `workspace ${workspaceId}`,
-    problem: `It counts ${usedBytes} bytes of kept versions and has ${actualBytes}.`,
-    cure: 'Run `doctor --fix`: it counts anew.',
+    problem: `The usage counter is ${usedBytes} bytes; the kept versions take ${actualBytes} bytes.`,
+    cure: 'Run `doctor --fix` to correct the counter.',
     isFixed,
   };
 }

@@ -22,7 +22,7 @@ import { EncryptedPath, OptionalDeviceId } from './file-headers.js';
 import { DOWNLOAD_ANSWERS, DOWNLOAD_HEADERS, IN_PATH } from './files.docs.js';
 import { type Restored, type Version, Versions } from './versions.service.js';
 
-/** snake_case with one camelCase key: the contract has it so. */
+/** The contract mixes cases: snake_case with one camelCase key. */
 interface VersionWire {
   id: string;
   version: number;

@@ -9,8 +9,8 @@ import type { VersionBytes } from './file-content-loader.js';
 
 export const versionStatements = {
   /**
-   * Up to $4 versions of a path whose numbers are below $3, newest first: one row without an id where there are none, no
-   * row for a path that was never seen, nor without the workspace.
+   * Up to $4 versions of a path with numbers below $3, newest first. One row without an id when there are none; no
+   * row for an unknown path or workspace.
    */
   page: statement(
     'versions.page',
@@ -25,7 +25,7 @@ export const versionStatements = {
      ORDER BY page.version DESC`,
   ),
 
-  /** One version of this very path, with where its bytes are. */
+  /** One version of exactly this path, with the location of its bytes. */
   content: statement(
     'versions.content',
     `SELECT v.version, v.created_at AS "createdAt", v.content_hash AS "contentHash", v.encrypted_size AS size,
@@ -37,8 +37,8 @@ export const versionStatements = {
   ),
 
   /**
-   * Makes a version's content the newest one: a version that shares its blob, a change row, the file alive. To be run
-   * under the log's lock. No row when the path has no such version.
+   * Makes a version's content the newest: inserts a version that shares its blob and a change row, and undeletes the
+   * file. Run it under the log's lock. Returns no row when the path has no such version.
    */
   restore: statement(
     'versions.restore',
@@ -70,7 +70,7 @@ export const versionStatements = {
 
 const PAGE = 1000;
 
-/** No version has it: what is below it is all of them. */
+/** Above every version number, so the first page starts at the newest version. */
 const TOP = 2 ** 31 - 1;
 
 export interface Version {
@@ -80,11 +80,11 @@ export interface Version {
   readonly encryptedSize: number;
   readonly deviceId: string | null;
   readonly createdAt: Date;
-  /** Id of the change row that produced the version; null for rows older than the column. */
+  /** Cursor of the change that produced the version; null for rows older than the column. */
   readonly changeCursor: number | null;
 }
 
-/** A version's ciphertext, and which version it is. */
+/** A version's ciphertext, with its number and creation time. */
 export interface VersionContent extends VersionBytes, Pick<Version, 'version' | 'createdAt'> {}
 
 export interface Restored {
@@ -94,7 +94,7 @@ export interface Restored {
   readonly encryptedSize: number;
 }
 
-/** The history of a path: also of one that is deleted now. */
+/** The version history of a path, including deleted paths. */
 @Injectable()
 export class Versions {
   constructor(
@@ -104,8 +104,8 @@ export class Versions {
   ) {}
 
   /**
-   * Newest first, page by page. Each page is true when it is read, not all of them at one instant.
-   * @throws NotFound for a path that was never seen; in the middle, when the workspace has gone
+   * Lists versions newest first, page by page. Each page is consistent, the whole list is not.
+   * @throws NotFound for an unknown path; mid-stream, when the workspace has been deleted
    */
   async *list(workspaceId: string, encryptedPath: string): AsyncGenerator<Version[], void> {
     for (let below: number | undefined = TOP; below !== undefined;) {
@@ -119,7 +119,7 @@ export class Versions {
     }
   }
 
-  /** @throws NotFound for a version that is not this path's */
+  /** @throws NotFound for a version that does not belong to this path */
   async content(workspaceId: string, encryptedPath: string, versionId: string): Promise<VersionContent> {
     if (!isUUID(versionId)) throw new NotFound('version not found');
     const values = [workspaceId, encryptedPath, versionId];
@@ -129,8 +129,10 @@ export class Versions {
   }
 
   /**
-   * Makes an old version the newest: exactly one new version and one change row, the old blob shared, nothing lost;
-   * a deleted path comes alive. @param deviceId the initiating device, or null. @throws NotFound
+   * Makes an old version the newest: adds exactly one version and one change row, shares the old blob, and loses
+   * nothing. A deleted path becomes live again.
+   * @param deviceId the initiating device, or null
+   * @throws NotFound
    */
   async restore(
     workspaceId: string,

@@ -9,16 +9,16 @@ import { SendBudget } from './notices.js';
 
 const ASSETS_CHANGED = frameOf({ type: 'assets-changed' });
 
-/** After a long gap one wake-up says as much as a thousand. */
+/** After a long gap, this many wake-ups are enough. */
 const AT_ONCE = 20;
 
 /**
- * Wakes every open socket of a workspace, one that has not said hello too, once for every committed change of its
- * assets: by their revision, so that a lost event loses nothing.
+ * Wakes every open socket of a workspace, including sockets that have not said hello, once per committed change of
+ * its assets. It compares revisions, so a lost event loses no wake-up.
  */
 @Injectable()
 export class AssetFeed {
-  /** What is being read, by workspace. */
+  /** Reads in progress, by workspace. */
   private readonly reads = new Map<string, CoalescingRunner>();
 
   constructor(
@@ -26,19 +26,19 @@ export class AssetFeed {
     private readonly connections: Connections,
   ) {}
 
-  /** Where a socket begins that is let in now: it is told of what is committed later. @throws NotFound */
+  /** The starting revision of a socket that is being admitted: it is notified of later commits. @throws NotFound */
   async revision(workspaceId: string): Promise<number> {
     const [head] = await this.rooms.heads([workspaceId]);
     if (!head) throw new NotFound('workspace not found');
     return head.assetsRevision;
   }
 
-  /** Whether a socket is still to be told of this revision. */
+  /** Whether any socket has yet to be notified of this revision. */
   isBehind(workspaceId: string, revision: number): boolean {
     return [...this.connections.of(workspaceId)].some(({ assetsRevision }) => assetsRevision < revision);
   }
 
-  /** Tells all that was committed before this call. @throws NotFound when the workspace has gone */
+  /** Notifies sockets of all commits before this call. @throws NotFound when the workspace has been deleted */
   async catchUp(workspaceId: string): Promise<void> {
     if (this.connections.of(workspaceId).size === 0) return;
     const read = this.reads.get(workspaceId) ?? new CoalescingRunner(() => this.read(workspaceId));
@@ -51,7 +51,7 @@ export class AssetFeed {
   }
 
   private async read(workspaceId: string): Promise<void> {
-    // Who comes in during the read begins at a revision that may be newer than what it finds.
+    // A socket that arrives during the read may start at a newer revision than the read finds.
     const listeners = [...this.connections.of(workspaceId)];
     const revision = await this.revision(workspaceId);
     const turn = new SendBudget();

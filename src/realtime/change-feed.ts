@@ -9,23 +9,23 @@ import { changesMessage, frameOf } from './messages.js';
 
 const PAGE = 1000;
 
-/** Of encrypted paths in one message: well below what a socket may have waiting. */
+/** Maximum bytes of encrypted paths in one message: well below the send buffer limit of a socket. */
 const MESSAGE_BYTES = 256 * 1024;
 const ROW_BYTES = 200;
-/** Written to sockets at a stretch. The kernel copies what it is given: some milliseconds. */
+/** Maximum bytes written to sockets before yielding. The kernel copies them, which takes a few milliseconds. */
 const BYTES_PER_TURN = 4 * 1024 * 1024;
 const FLUSH_MS = 100;
 
 /**
- * Tells a room of the changes in its log, in the log's order. It reads them there, above the last one told: an event that is
- * lost, doubled, early or of a write that was rolled back can neither hide a change nor make one up. Only what this instance
- * itself has committed, and comes right after what was told, is told without a look.
+ * Sends a room the changes of its log, in log order. It reads the log above the last change sent, so an event that is
+ * lost, duplicated, early or from a rolled-back write can neither hide a change nor invent one. Only changes that
+ * this instance itself has committed, and that directly follow the last one sent, are sent without reading the log.
  */
 export class ChangeFeed {
   private readonly runs = new CoalescingRunner(() => this.bringUpToDate());
   private told: number | undefined;
   private mustLook = false;
-  /** Committed here, and not told yet. */
+  /** Changes committed by this instance and not yet sent. */
   private committed: LoggedChange[] = [];
   private isGathering = false;
 
@@ -35,20 +35,21 @@ export class ChangeFeed {
     private readonly members: ReadonlySet<Connection>,
   ) {}
 
-  /** What every member has been told up to. */
+  /** The cursor up to which every member has been notified. */
   get cursor(): number {
     return this.told ?? 0;
   }
 
-  /** Tells all that was committed before this call. @throws NotFound when the workspace has gone */
+  /** Sends all changes committed before this call. @throws NotFound when the workspace has been deleted */
   catchUp(): Promise<void> {
     this.mustLook = true;
     return this.runs.run();
   }
 
   /**
-   * Has a change told that this instance has committed, with others of the same turn of the event loop: those of one commit
-   * share a message. The first call of a turn resolves when they are told. @throws NotFound when the workspace has gone
+   * Sends a change that this instance has committed, batched with others of the same event loop turn, so the changes
+   * of one commit share a message. The first call of a turn resolves when they have been sent.
+   * @throws NotFound when the workspace has been deleted
    */
   async catchUpWith(change: LoggedChange): Promise<void> {
     if (this.committed.length < PAGE) this.committed.push(change);
@@ -69,7 +70,7 @@ export class ChangeFeed {
       else if (!mustLook && areNext(committed, told)) await this.tellAll(committed);
       else await this.read(told);
     } catch (error) {
-      this.mustLook = true; // for whoever counts on this run and comes after it
+      this.mustLook = true; // callers that relied on this run must be served by the next one
       throw error;
     }
   }
@@ -80,7 +81,8 @@ export class ChangeFeed {
       await this.tellAll(page.changes);
       page = page.hasMore ? await this.pull(page.cursor) : undefined;
     }
-    // What came meanwhile and was told by this. What is older makes the next run read: the log may have gone back.
+    // Drop changes that arrived meanwhile and were sent by this read. Keep older ones, which make the next run read
+    // the log: it may have moved backwards.
     this.committed = this.committed.filter(({ cursor }) => cursor <= told || cursor > this.cursor);
   }
 
@@ -89,8 +91,8 @@ export class ChangeFeed {
   }
 
   /**
-   * A log that is behind what was told was put back from a backup, or a standby has taken over: everybody is sent away
-   * to pull, which says what to do. Undefined then.
+   * If the log is behind what was sent, a backup was restored or a standby has taken over. Every member is then
+   * disconnected to pull, which tells it what to do, and the result is undefined.
    */
   private async pull(told: number): Promise<Awaited<ReturnType<ChangeLogReader['pull']>> | undefined> {
     try {
@@ -108,7 +110,7 @@ export class ChangeFeed {
     if (cursor === undefined) return;
     const forAll = frameOf(changesMessage(changes, cursor));
     const forAuthors = new Map<string, Buffer | null>();
-    // Of the authors those who are here: a thousand writes may come from a thousand devices.
+    // Only authors that are connected here: a thousand writes may come from a thousand devices.
     const here = new Set([...this.members].map(({ deviceId }) => deviceId ?? null));
     for (const author of new Set(changes.map(({ changedByDevice }) => changedByDevice))) {
       if (author === null || !here.has(author)) continue;
@@ -131,7 +133,7 @@ export class ChangeFeed {
     if (forAll.length > MESSAGE_BYTES / 4) await this.flushed();
   }
 
-  /** After much at once the members get a moment to read it, so that only those who do not read are cut off. */
+  /** After a large send, gives members a moment to read, so that only clients that do not read are disconnected. */
   private async flushed(): Promise<void> {
     const deadline = performance.now() + FLUSH_MS;
     while (performance.now() < deadline && [...this.members].some(({ hasUnsentData }) => hasUnsentData)) {
@@ -140,7 +142,7 @@ export class ChangeFeed {
   }
 }
 
-/** Whether they come right after a cursor, without a gap. */
+/** Whether the changes directly follow a cursor, without a gap. */
 function areNext(changes: readonly LoggedChange[], told: number): boolean {
   return changes.every(({ cursor }, index) => cursor === told + 1 + index);
 }

@@ -8,7 +8,7 @@ const NONE: ReadonlySet<Connection> = new Set();
 /** All open sockets of this instance. */
 @Injectable()
 export class Connections implements Iterable<Connection> {
-  /** Messages that were sent to any of them. */
+  /** Messages sent over all sockets. */
   readonly sent: Counter;
 
   private readonly all = new Set<Connection>();
@@ -18,13 +18,18 @@ export class Connections implements Iterable<Connection> {
 
   constructor(metrics: Metrics) {
     this.sent = metrics.counter('cloud_sync_socket_messages_sent_total', 'Messages sent to sockets');
-    metrics.gauge('cloud_sync_sockets', 'Open sockets: in a room, or before their hello', ['state'], () => {
-      const joined = [...this.all].filter(({ deviceId }) => deviceId !== undefined).length;
-      return [
-        { labels: { state: 'joined' }, value: joined },
-        { labels: { state: 'waiting' }, value: this.all.size - joined },
-      ];
-    });
+    metrics.gauge(
+      'cloud_sync_sockets',
+      'Open sockets: joined a room, or waiting for hello',
+      ['state'],
+      () => {
+        const joined = [...this.all].filter(({ deviceId }) => deviceId !== undefined).length;
+        return [
+          { labels: { state: 'joined' }, value: joined },
+          { labels: { state: 'waiting' }, value: this.all.size - joined },
+        ];
+      },
+    );
   }
 
   [Symbol.iterator](): Iterator<Connection> {
@@ -43,7 +48,7 @@ export class Connections implements Iterable<Connection> {
     return this.perAddress.get(addressKey)?.size ?? 0;
   }
 
-  /** Those for a workspace, whether they have said hello or not. */
+  /** The sockets of a workspace, including those that have not said hello. */
   of(workspaceId: string): ReadonlySet<Connection> {
     return this.perWorkspace.get(workspaceId) ?? NONE;
   }
@@ -64,7 +69,7 @@ export class Connections implements Iterable<Connection> {
     take(this.perWorkspace, workspaceId, connection);
   }
 
-  /** The workspaces that any of them is for. */
+  /** The workspaces that have at least one socket. */
   workspaceIds(): string[] {
     return [...this.perWorkspace.keys()];
   }

@@ -4,21 +4,24 @@ import { frameOf } from './messages.js';
 import { type Notice, Notices } from './notices.js';
 
 export interface DeviceSources {
-  /** Makes these the devices that the workspace has on this instance, and tells the other instances. */
+  /** Replaces the workspace's devices on this instance and notifies the other instances. */
   set(deviceIds: readonly string[]): Promise<void>;
-  /** Those that it has on the other instances. */
+  /** The workspace's devices on the other instances. */
   elsewhere(): Promise<readonly string[]>;
-  /** The registered names of devices; an unregistered one is left out. */
+  /** The registered names of devices; unregistered devices are omitted. */
   names(deviceIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
 }
 
-/** Tells a room of the devices that come and go, on all instances: the difference of what is from what was told. */
+/**
+ * Notifies a room of devices that connect and disconnect on any instance, by comparing the current devices with those
+ * last announced.
+ */
 export class DeviceFeed {
   private readonly reads = new CoalescingRunner(() => this.read());
   private readonly notices = new Notices();
-  /** Devices here, with the number of their sockets. */
+  /** Devices on this instance, with their number of sockets. */
   private readonly here = new Map<string, number>();
-  /** What the others can read of this instance; undefined when that is not known. */
+  /** This instance's devices as last written for the others; undefined when unknown. */
   private written: string | undefined = '';
   private told: ReadonlySet<string> = new Set();
 
@@ -27,7 +30,7 @@ export class DeviceFeed {
     private readonly members: ReadonlySet<Connection>,
   ) {}
 
-  /** Distinct devices that have said hello, wherever. */
+  /** The number of distinct devices that have said hello, on all instances. */
   get count(): number {
     return this.told.size;
   }
@@ -36,12 +39,12 @@ export class DeviceFeed {
     return this.here.size === 0;
   }
 
-  /** Whether the others are known to read what was written last. */
+  /** Whether the last write is known to have reached the others. */
   get isWritten(): boolean {
     return this.written !== undefined;
   }
 
-  /** Takes a device in for the next `catchUp`; a second socket of it is no new device. */
+  /** Adds a device for the next `catchUp`; a second socket of the same device is not a new device. */
   add(deviceId: string): void {
     this.here.set(deviceId, (this.here.get(deviceId) ?? 0) + 1);
   }
@@ -52,13 +55,13 @@ export class DeviceFeed {
     else this.here.delete(deviceId);
   }
 
-  /** Whether the devices here and there are others than the members were told of. */
+  /** Whether the devices here and elsewhere differ from those last announced to the members. */
   differsWith(elsewhere: readonly string[]): boolean {
     const now = new Set([...this.here.keys(), ...elsewhere]);
     return now.size !== this.told.size || [...now].some((deviceId) => !this.told.has(deviceId));
   }
 
-  /** What was written of this instance has been lost: it is written again. */
+  /** The presence rows of this instance have been lost and must be written again. */
   forgetWritten(): void {
     this.written = undefined;
   }
@@ -67,7 +70,7 @@ export class DeviceFeed {
     return this.reads.run();
   }
 
-  /** Brings a member to where `count` is. */
+  /** Sends a member the remaining notices, so that it matches `count`. */
   finishTelling(member: Connection): void {
     this.notices.finish(member);
   }
@@ -75,7 +78,7 @@ export class DeviceFeed {
   private async read(): Promise<void> {
     const here = [...this.here.keys()].sort();
     if (here.join(' ') !== this.written) {
-      this.written = undefined; // an answer that is lost leaves it open
+      this.written = undefined; // if the response is lost, the outcome is unknown
       await this.sources.set(here);
       this.written = here.join(' ');
     }
@@ -94,7 +97,8 @@ export class DeviceFeed {
       const deviceName = names?.get(deviceId) ?? deviceId;
       notices.push({ deviceId, frame: frameOf({ type: 'device_connected', deviceId, deviceName }) });
     }
-    // No await between the two: who is welcomed from now on is given the new count, and must not be told again.
+    // No await between these two lines: a member welcomed from now on gets the new count and must not be notified
+    // again.
     this.told = now;
     await this.notices.send(this.members, notices);
   }

@@ -11,8 +11,8 @@ const PING_EVERY_MS = 30_000;
 const SILENT_FOR_MS = 60_000;
 
 /**
- * Every 5 s: renews this instance's lease, by which the others know it, and cuts sockets that have been silent; pings
- * them every 30 s.
+ * Every 5 s, renews the lease by which other instances know this one and cuts sockets that have been silent. Pings
+ * each socket every 30 s.
  */
 @Injectable()
 export class Heartbeat {
@@ -34,7 +34,10 @@ export class Heartbeat {
     await this.rooms.settleAll();
   }
 
-  /** After a beat that comes late, as in a process that was stopped, what the peers sent meanwhile is still to be read. */
+  /**
+   * After a late beat, for example because the process was stopped, frames that peers sent meanwhile are still
+   * unread.
+   */
   private ping(now: number): void {
     const isLate = now - this.lastBeat > 3 * BEAT_EVERY_MS;
     this.lastBeat = now;

@@ -2,11 +2,11 @@ import { DEVICE_ID_RULE, isDeviceId } from '../devices/index.js';
 import type { LoggedChange } from '../workspaces/index.js';
 
 const UNFRAGMENTED_TEXT = 0x81;
-/** A length up to 125 is the second byte itself; these two say that it follows, in two bytes or in eight. */
+/** A length up to 125 is the second byte itself; these two values announce a length in the next two or eight bytes. */
 const LENGTH_IN_TWO_BYTES = 126;
 const LENGTH_IN_EIGHT_BYTES = 127;
 
-/** A text as one frame of RFC 6455, section 5.2, as servers send it: whole and unmasked. */
+/** Encodes a text as one frame of RFC 6455, section 5.2, as a server sends it: unfragmented and unmasked. */
 export function textFrame(text: string): Buffer {
   const length = Buffer.byteLength(text);
   const head = headOf(length);
@@ -36,7 +36,7 @@ export interface ChangeMessage {
   readonly version: number;
 }
 
-/** What the service says. */
+/** Messages from the service. */
 export type ServerMessage =
   | { readonly type: 'welcome'; readonly cursor: number; readonly deviceCount: number }
   | { readonly type: 'changes'; readonly changes: readonly ChangeMessage[]; readonly cursor: number }
@@ -48,11 +48,11 @@ export type ServerMessage =
 
 export type ErrorCode = 'invalid_message' | 'rate_limited' | 'workspace_not_found' | 'unavailable';
 
-/** What a client says. Keys beyond these are ignored. */
+/** Messages from a client. Unknown keys are ignored. */
 export type ClientMessage =
   { readonly type: 'hello'; readonly cursor: number; readonly deviceId: string } | { readonly type: 'ping' };
 
-/** A message that is none. Its text may be shown to the client. */
+/** A malformed message. The text of the error may be shown to the client. */
 export class InvalidMessage extends Error {}
 
 /** @throws InvalidMessage */
@@ -68,7 +68,7 @@ export function parseMessage(text: string): ClientMessage {
   }
 }
 
-/** As a frame, which is made once, however many sockets it goes to. */
+/** Encodes a message as a frame once, however many sockets it is sent to. */
 export function frameOf(message: ServerMessage): Buffer {
   return textFrame(JSON.stringify(message));
 }

@@ -5,13 +5,13 @@ import type { Connection } from './socket-connection.js';
 const SENDS_PER_TURN = 1_000;
 
 /**
- * Counts what is sent at a stretch: after every 1,000 the sender yields to the event loop, or nothing else would get
- * done.
+ * Limits how much is sent in one event loop turn: after every 1,000 sends the sender yields, because otherwise
+ * nothing else would run.
  */
 export class SendBudget {
   private sends = 0;
 
-  /** Whether it is over with so many more; then the next one begins. */
+  /** Adds sends and returns whether the budget is used up; if so, a new one starts. */
   isOverWith(sends: number): boolean {
     this.sends += sends;
     if (this.sends < SENDS_PER_TURN) return false;
@@ -20,25 +20,28 @@ export class SendBudget {
   }
 }
 
-/** Of messages to one member in a turn: well below what a socket may have waiting. */
+/** Messages to one member per turn: well below the send buffer limit of a socket. */
 const AT_A_STRETCH = 100;
 
-/** What a room is told of a device; to that device itself it is no news. */
+/** A notice to a room about a device; it is not sent to that device. */
 export interface Notice {
   readonly deviceId: string;
   readonly frame: Buffer;
 }
 
 /**
- * Notices on their way to the members of a room, to each in their order. Five hundred devices that go while five hundred
- * stay are a quarter of a million messages: they leave in turns, between which everything else goes on.
+ * Notices in transit to the members of a room, in order for each member. When five hundred devices leave and five
+ * hundred stay, that is a quarter of a million messages: they are sent in turns, so other work continues in between.
  */
 export class Notices {
   private notices: readonly Notice[] = [];
-  /** How many of them a member has been sent; who has all is left out. */
+  /** The number of notices sent per member; members that have received all of them are removed. */
   private readonly progress = new Map<Connection, number>();
 
-  /** Resolves when all have been sent. Not to be called before that; who becomes a member meanwhile is not told. */
+  /**
+   * Resolves when all notices have been sent. Do not call it again before that. Members that join meanwhile are not
+   * notified.
+   */
   async send(members: Iterable<Connection>, notices: readonly Notice[]): Promise<void> {
     if (notices.length === 0) return;
     this.notices = notices;
@@ -50,12 +53,12 @@ export class Notices {
     }
   }
 
-  /** Sends a member at once what it is still to be sent. */
+  /** Sends a member its remaining notices at once. */
   finish(member: Connection): void {
     this.sendSome(member, this.notices.length);
   }
 
-  /** How many were sent. */
+  /** Returns the number of notices sent. */
   private sendSome(member: Connection, atMost: number): number {
     const begin = this.progress.get(member);
     if (begin === undefined) return 0;

@@ -3,53 +3,59 @@ import { Database, isForeignKeyViolation, newId } from '../platform/database/ind
 import { CoalescingRunner } from '../platform/async/index.js';
 import { realtimeStatements } from './realtime.queries.js';
 
-/** Renewed every 5 s, so three renewals may fail; the others look every 3 s: a killed instance's devices are gone within 30 s. */
+/**
+ * Renewed every 5 s, so three renewals may fail. The others check every 3 s: the devices of a killed instance
+ * disappear within 30 s.
+ */
 const LEASE_S = 20;
 
-/** Which devices have a live socket, across all instances. */
+/** Tracks which devices have a live socket, across all instances. */
 @Injectable()
 export class Presence {
-  /** This process, as long as it lives. */
+  /** Identifies this process for its lifetime. */
   private readonly instanceId = newId();
 
-  /** Written by one at a time: a renewal under way must not bring back a lease that has been ended. */
+  /** Serializes writes: a renewal in progress must not restore a lease that has been ended. */
   private readonly lease = new CoalescingRunner(() => (this.hasEnded ? this.remove() : this.renew()));
   private hasEnded = false;
   private isForgotten = false;
 
   constructor(private readonly database: Database) {}
 
-  /** Whether the others had given this instance up since this was asked last, so that its devices are to be written anew. */
+  /**
+   * Returns whether the other instances have dropped this one since the last call, which means that its devices must
+   * be written again.
+   */
   takeForgotten(): boolean {
     const wasForgotten = this.isForgotten;
     this.isForgotten = false;
     return wasForgotten;
   }
 
-  /** Says that this instance is alive, until it has ended. */
+  /** Marks this instance as alive until its lease is ended. */
   renewLease(): Promise<void> {
     return this.lease.run();
   }
 
-  /** This instance and its devices are gone for all, and stay so: what is under way brings nothing back. */
+  /** Removes this instance and its devices for good; operations in progress do not restore them. */
   endLease(): Promise<void> {
     this.hasEnded = true;
     return this.lease.run();
   }
 
-  /** Makes these the devices that the workspace has here. */
+  /** Replaces the workspace's devices on this instance. */
   async set(workspaceId: string, deviceIds: readonly string[]): Promise<void> {
     const values = [workspaceId, this.instanceId, deviceIds];
     try {
       await this.database.run(realtimeStatements.setPresence, values);
     } catch (error) {
       if (!isForeignKeyViolation(error)) throw error;
-      await this.renewLease(); // this process has slept for long, or ends
+      await this.renewLease(); // the process was suspended for a long time, or is shutting down
       if (!this.hasEnded) await this.database.run(realtimeStatements.setPresence, values);
     }
   }
 
-  /** Per workspace the devices that it has on other instances; a workspace without any is left out. */
+  /** The devices on other instances by workspace; a workspace without any is omitted. */
   async elsewhere(workspaceIds: readonly string[]): Promise<Map<string, string[]>> {
     const rows = await this.database.run<{ workspaceId: string; deviceIds: string[] }>(
       realtimeStatements.presenceElsewhere,

@@ -13,16 +13,16 @@ import { Rooms } from './rooms.js';
 
 const MAX_FRAME_BYTES = 64 * 1024;
 
-/** The live room of a workspace, as its sockets see it. What a frame may be is in docs/reference/events.md. */
+/** The live room of a workspace, from the socket side. docs/reference/events.md specifies the frames. */
 @WebSocketGateway({
   path: '/api/v1/workspaces/:id/ws',
   maxPayload: MAX_FRAME_BYTES,
-  // Tiny fragments cost far more memory than their bytes.
+  // Tiny fragments use far more memory than their bytes.
   maxFragments: 64,
   maxBufferedChunks: 4096,
-  // One frame at a time, and others in between: a packet can hold ten thousand.
+  // Process one frame per event loop turn, with other work in between: a single packet can hold ten thousand frames.
   allowSynchronousEvents: false,
-  // Ciphertext does not compress, and a compressor per socket costs more than all else together.
+  // Ciphertext does not compress, and a compressor per socket costs more memory than everything else together.
   perMessageDeflate: false,
 })
 export class RealtimeGateway implements OnGatewayConnection {
@@ -34,7 +34,7 @@ export class RealtimeGateway implements OnGatewayConnection {
     private readonly log: Log,
   ) {}
 
-  /** @param transport what `socket` itself writes to */
+  /** @param transport the stream that `socket` itself writes to */
   handleConnection(socket: WebSocket, admission: Admission, transport: Duplex): void {
     const now = this.clock.elapsed();
     const connection = new Connection(socket, transport, admission, now, this.connections.sent);
@@ -44,14 +44,17 @@ export class RealtimeGateway implements OnGatewayConnection {
     socket.on('message', (data, isBinary) => {
       if (this.hear(connection)) this.receive(connection, data, isBinary);
     });
-    socket.once('error', () => connection.cutSoon()); // the library has closed it, with a code of the protocol
+    socket.once('error', () => connection.cutSoon()); // ws has closed it with a protocol close code
     socket.once('close', () => {
       this.connections.remove(connection);
-      void this.log.bestEffort('take a socket out of its room', () => this.rooms.leave(connection));
+      void this.log.bestEffort('remove a socket from its room', () => this.rooms.leave(connection));
     });
   }
 
-  /** Counts a frame. False when nothing is to be done for it: the connection is over, or this is one frame too many. */
+  /**
+   * Counts a frame. Returns false when it must be ignored: the connection is closed, or the frame exceeds the rate
+   * limit.
+   */
   private hear(connection: Connection, isPong = false): boolean {
     const now = this.clock.elapsed();
     connection.lastHeard = now;
@@ -99,7 +102,7 @@ export class RealtimeGateway implements OnGatewayConnection {
         connection.close(CloseCode.workspaceNotFound);
         return;
       }
-      this.log.warn({ err }, 'could not let a socket into its room');
+      this.log.warn({ err }, 'could not add a socket to its room');
       connection.sendError('unavailable', 'the service is temporarily unavailable');
       connection.close(CloseCode.tryAgainLater);
     }

@@ -46,7 +46,7 @@ export class RealtimeModule implements OnApplicationBootstrap {
     webPush.skipWhen((workspaceId, deviceIds) => presence.presentAmong(workspaceId, deviceIds));
   }
 
-  /** Before anybody is let in: whoever asks whether a service runs on this database is told. */
+  /** Beats before the first client is admitted, so that a check for a running service on this database sees this one. */
   async onApplicationBootstrap(): Promise<void> {
     if (this.background.isOn) await this.heartbeat.beat();
   }

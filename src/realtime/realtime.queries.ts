@@ -1,8 +1,8 @@
 import { statement } from '../platform/database/index.js';
 
 /**
- * Leases are measured with the database's clock, the only one that all instances share: one whose own clock is wrong
- * must neither outlive its lease nor lose it.
+ * Leases use the database clock, the only one shared by all instances: an instance whose own clock is wrong must
+ * neither outlive its lease nor lose it.
  */
 const ALIVE = 'i.alive_until > statement_timestamp()';
 
@@ -13,7 +13,7 @@ export const realtimeStatements = {
      FROM workspaces WHERE id = ANY ($1) AND deleted_at IS NULL`,
   ),
 
-  /** $2: seconds. Says whether the instance was unknown, so that nothing of its presence is left. */
+  /** $2: seconds. Returns whether the instance was unknown, in which case none of its presence rows are left. */
   renewLease: statement(
     'realtime.renew_lease',
     `INSERT INTO instances (id, alive_until) VALUES ($1, statement_timestamp() + make_interval(secs => $2))
@@ -21,7 +21,7 @@ export const realtimeStatements = {
      RETURNING xmax = 0 AS "isNew"`,
   ),
 
-  /** Not at the moment at which the lease ends: an instance that is only late keeps its rows. */
+  /** Waits a minute after the lease ends: an instance that is merely late keeps its rows. */
   removeDeadInstances: statement(
     'realtime.remove_dead_instances',
     `DELETE FROM instances WHERE alive_until < statement_timestamp() - interval '1 minute'`,
@@ -29,7 +29,7 @@ export const realtimeStatements = {
 
   endLease: statement('realtime.end_lease', 'DELETE FROM instances WHERE id = $1'),
 
-  /** Makes this instance's rows of a workspace be these devices. */
+  /** Replaces this instance's rows of a workspace with these devices. */
   setPresence: statement(
     'realtime.set_presence',
     `WITH gone AS (
@@ -40,7 +40,7 @@ export const realtimeStatements = {
      ON CONFLICT DO NOTHING`,
   ),
 
-  /** The devices of workspaces on the other instances. */
+  /** The devices of workspaces on other instances. */
   presenceElsewhere: statement(
     'realtime.presence_elsewhere',
     `SELECT p.workspace_id AS "workspaceId", array_agg(DISTINCT p.device_id) AS "deviceIds"

@@ -8,7 +8,7 @@ import { CloseCode } from './close-codes.js';
 import { Connections } from './connections.js';
 import { PRESENCE, Rooms } from './rooms.js';
 
-/** What the bus says, brought to the rooms of this instance. */
+/** Forwards events from the bus to the rooms of this instance. */
 @Injectable()
 export class RoomEvents implements OnApplicationBootstrap {
   constructor(
@@ -35,7 +35,7 @@ export class RoomEvents implements OnApplicationBootstrap {
     this.bus.on(WORKSPACE_DELETED, (id) => this.end(id));
   }
 
-  /** The workspace is gone: everybody in it is told and sent away. */
+  /** The workspace has been deleted: all its sockets are notified and closed. */
   end(workspaceId: string): void {
     for (const connection of this.connections.of(workspaceId)) {
       connection.sendError('workspace_not_found', 'the workspace was deleted');

@@ -11,8 +11,8 @@ import { type Head, Rooms } from './rooms.js';
 const EVERY_MS = 3_000;
 
 /**
- * Makes up for events that were lost: every few seconds, and at once when the link to the other instances is back, it
- * compares what the rooms have been told with what the database says. Two statements, however many rooms there are.
+ * Compensates for lost events: every few seconds, and as soon as the link to the other instances is restored, it
+ * compares what the rooms have sent with the database. This takes two statements, regardless of the number of rooms.
  */
 @Injectable()
 export class RoomReconciler implements OnApplicationBootstrap {
@@ -34,7 +34,7 @@ export class RoomReconciler implements OnApplicationBootstrap {
   @Interval(EVERY_MS)
   async now(): Promise<void> {
     if (this.connections.size === 0) return;
-    await this.log.bestEffort('look after the live rooms', () => this.looks.run());
+    await this.log.bestEffort('reconcile the live rooms', () => this.looks.run());
   }
 
   private async look(): Promise<void> {
@@ -44,7 +44,7 @@ export class RoomReconciler implements OnApplicationBootstrap {
     const found = new Set(heads.map(({ id }) => id));
     workspaceIds.filter((id) => !found.has(id)).forEach((id) => this.roomEvents.end(id));
     for (const head of heads) {
-      // One room's fault must not leave the others behind.
+      // A failure in one room must not affect the others.
       await this.log.bestEffort('bring a room up to date', () => this.refresh(head, elsewhere.get(head.id)));
     }
   }
@@ -54,8 +54,8 @@ export class RoomReconciler implements OnApplicationBootstrap {
     const room = this.rooms.get(head.id);
     if (!room) return;
     if (head.headCursor !== room.changes.cursor) await room.changes.catchUp();
-    // A thousand devices that come and go take seconds to be told: the other rooms need not wait for that.
+    // Notifying of a thousand devices that come and go takes seconds: the other rooms need not wait for it.
     if (room.devices.differsWith(elsewhere))
-      void this.log.bestEffort('tell a room of its devices', () => room.devices.catchUp());
+      void this.log.bestEffort('notify a room of its devices', () => room.devices.catchUp());
   }
 }

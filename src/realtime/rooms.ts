@@ -11,7 +11,7 @@ import { DeviceFeed } from './device-feed.js';
 import { Presence } from './presence.js';
 import { realtimeStatements } from './realtime.queries.js';
 
-/** The sockets of one workspace on this instance that have said hello, and what they are told. */
+/** The sockets of one workspace on this instance that have said hello, and their feeds. */
 class Room {
   constructor(
     readonly members: Set<Connection>,
@@ -20,16 +20,16 @@ class Room {
   ) {}
 
   /**
-   * Welcomes a socket whose device has been added. Its cursor is at least that of the last change committed before; from
-   * there on it is told of every change by another device, once.
+   * Welcomes a socket whose device has been added. The cursor it gets is at least that of the last change committed
+   * before the call; from there on it receives every change by another device exactly once.
    */
   async welcome(connection: Connection): Promise<void> {
     await this.devices.catchUp();
     await this.changes.catchUp();
     if (!connection.isOpen) return;
-    // No await between the two: a change told in between would be missed, or come before the welcome.
+    // No await between these lines: a change sent in between would be missed, or arrive before the welcome.
     this.members.add(connection);
-    this.devices.finishTelling(connection); // where it says hello again
+    this.devices.finishTelling(connection); // for a repeated hello
     connection.send({
       type: 'welcome',
       cursor: this.changes.cursor,
@@ -38,7 +38,7 @@ class Room {
   }
 }
 
-/** Topic of the event bus: devices of a workspace have come or gone; the key is its id. */
+/** Event bus topic: devices of a workspace have connected or disconnected; the key is the workspace id. */
 export const PRESENCE = 'presence';
 
 export interface Head {
@@ -47,7 +47,7 @@ export interface Head {
   readonly assetsRevision: number;
 }
 
-/** The rooms of this instance: one for each workspace of which a socket here has said hello. */
+/** The rooms of this instance: one per workspace with at least one socket here that has said hello. */
 @Injectable()
 export class Rooms {
   private readonly rooms = new Map<string, Room>();
@@ -70,7 +70,7 @@ export class Rooms {
     return [...this.rooms.values()];
   }
 
-  /** Lets in a connection that has said hello. @throws NotFound when the workspace has gone */
+  /** Adds a connection that has said hello. @throws NotFound when the workspace has been deleted */
   async join(connection: Connection, deviceId: string): Promise<void> {
     const { workspaceId, principal } = connection;
     const room = this.rooms.get(workspaceId) ?? this.open(workspaceId, principal.userId);
@@ -78,7 +78,7 @@ export class Rooms {
     await room.welcome(connection);
   }
 
-  /** Takes out a connection that has joined, or has begun to. */
+  /** Removes a connection that has joined or started to join. */
   async leave(connection: Connection): Promise<void> {
     const { workspaceId, deviceId } = connection;
     const room = this.rooms.get(workspaceId);
@@ -88,12 +88,12 @@ export class Rooms {
     await this.settle(workspaceId, room);
   }
 
-  /** Makes up for what could not be written of the devices here; costs nothing where all of it was. */
+  /** Retries presence writes that failed; does nothing when all have succeeded. */
   settleAll(): Promise<void> {
     return this.settling.run();
   }
 
-  /** Each on its own; also those that everybody has left. */
+  /** Settles each room independently, including rooms that all members have left. */
   private async settleRest(): Promise<void> {
     for (const [workspaceId, room] of this.rooms) {
       if (room.devices.isWritten && !room.devices.isEmptyHere) continue;
@@ -103,18 +103,18 @@ export class Rooms {
     }
   }
 
-  /** An empty room stays until the others know that it is: its devices would be taken for live. */
+  /** An empty room is kept until the other instances know that it is empty; otherwise its devices would count as live. */
   private async settle(workspaceId: string, room: Room): Promise<void> {
     await room.devices.catchUp();
     if (room.devices.isEmptyHere && this.rooms.get(workspaceId) === room) this.rooms.delete(workspaceId);
   }
 
-  /** Heads of those of the workspaces that still are. */
+  /** The heads of those of the workspaces that still exist. */
   heads(workspaceIds: readonly string[]): Promise<Head[]> {
     return this.database.run<Head>(realtimeStatements.heads, [workspaceIds]);
   }
 
-  /** Per workspace the devices that it has on other instances. */
+  /** The devices on other instances by workspace. */
   devicesElsewhere(workspaceIds: readonly string[]): Promise<Map<string, string[]>> {
     return this.presence.elsewhere(workspaceIds);
   }

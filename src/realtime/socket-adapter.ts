@@ -8,7 +8,7 @@ import { BadRequest, type ErrorAnswer, errorAnswer, NotFound } from '../platform
 import { Log } from '../platform/log/index.js';
 import { UpgradeAuthorizer } from './upgrade-authorizer.js';
 
-/** Whether any upgrade is let in at the moment. @throws ApiError, which becomes the answer instead of the 101 */
+/** Decides whether upgrades are accepted at the moment. @throws ApiError, which is sent instead of the 101 */
 export type RequireOpen = (request: IncomingMessage) => void;
 
 interface Route {
@@ -16,7 +16,7 @@ interface Route {
   readonly server: WebSocketServer;
 }
 
-/** What the address of an upgrade names. */
+/** The route of an upgrade and its parameters. */
 interface Destination {
   readonly server: WebSocketServer;
   readonly query: URLSearchParams;
@@ -24,8 +24,9 @@ interface Destination {
 }
 
 /**
- * Nest's adapter for `ws`, which matches paths as fixed texts and lets everybody in, with a path parameter and with a
- * decision before the 101. Gateways read the frames themselves: the guards, pipes and filters of HTTP routes do not fit.
+ * Nest's adapter for `ws`, extended by a path parameter and an authorization step before the 101: the original
+ * matches paths as fixed strings and accepts everyone. Gateways read the frames themselves, because the guards, pipes
+ * and filters of HTTP routes do not fit.
  */
 export class SocketAdapter extends WsAdapter {
   private readonly routes: Route[] = [];
@@ -47,7 +48,10 @@ export class SocketAdapter extends WsAdapter {
     // The gateway reads the frames.
   }
 
-  /** A fault of one client's frames is its own: it is closed by the protocol, and nothing goes to the log. */
+  /**
+   * An error in a client's frames concerns that client alone: ws closes the socket with a protocol close code, and
+   * nothing is logged.
+   */
   override bindErrorHandler(server: WebSocketServer): WebSocketServer {
     server.on('connection', (socket: WebSocket) => socket.on('error', () => undefined));
     return server;
@@ -57,7 +61,7 @@ export class SocketAdapter extends WsAdapter {
     super.addWsServerToRegistry(server, port, path);
     const pattern = new RegExp(`^${path.replace(/:[A-Za-z]+/, '([^/]+)')}$`);
     const sockets = server as unknown as WebSocketServer;
-    // Instead of the library's own answer, which is a page.
+    // Replaces the default response of ws, which is an HTML page.
     sockets.on('wsClientError', (error, socket, request) => {
       const requestId = this.requestIdOf(request);
       const answer = errorAnswer(
@@ -68,7 +72,7 @@ export class SocketAdapter extends WsAdapter {
       this.note(request, requestId, answer.status);
       this.refuse(socket, answer, requestId);
     });
-    sockets.on('headers', (lines, request) => lines.push(`X-Request-Id: ${this.requestIdOf(request)}`)); // of the 101
+    sockets.on('headers', (lines, request) => lines.push(`X-Request-Id: ${this.requestIdOf(request)}`)); // on the 101 response
     this.routes.push({ pattern, server: sockets });
   }
 
@@ -76,7 +80,7 @@ export class SocketAdapter extends WsAdapter {
     if (!httpServer || this.httpServersRegistry.has(port)) return;
     this.httpServersRegistry.set(port, httpServer);
     httpServer.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-      // Without a listener a connection that breaks now would end the process.
+      // Without a listener, a connection error at this point would crash the process.
       socket.on('error', () => socket.destroy());
       void this.upgrade(request, socket, head);
     });
@@ -91,7 +95,7 @@ export class SocketAdapter extends WsAdapter {
       this.requireOpen(request);
       const admission = await this.authorizer.admit(request, query, workspaceId);
       if (socket.destroyed) return;
-      this.requireOpen(request); // what was closed meanwhile has ended the sockets that there were, and this is none of them
+      this.requireOpen(request); // if the kill switch closed the API meanwhile, it closed only the sockets that existed then
       this.authorizer.requireRoom(admission);
       server.handleUpgrade(request, socket, head, (client) => {
         this.note(request, requestId, 101);
@@ -104,14 +108,14 @@ export class SocketAdapter extends WsAdapter {
     }
   }
 
-  /** The same one whenever it is asked for: in the answer and in the log. */
+  /** Returns the same id on every call for a request: in the response and in the log. */
   private requestIdOf(request: IncomingMessage): string {
     const requestId = this.requestIds.get(request) ?? randomUUID();
     this.requestIds.set(request, requestId);
     return requestId;
   }
 
-  /** Nothing for an address that is none of ours. */
+  /** Undefined for an unknown path. */
   private destinationOf(request: IncomingMessage): Destination | undefined {
     const [path = '', ...query] = (request.url ?? '').split('?');
     for (const { pattern, server } of this.routes) {
@@ -133,11 +137,11 @@ export class SocketAdapter extends WsAdapter {
       'x-request-id': requestId,
       connection: 'close',
     }).map(([name, value]) => `${name}: ${value}`);
-    socket.once('finish', () => socket.destroy()); // the other half could stay open for ever
+    socket.once('finish', () => socket.destroy()); // otherwise the other half could stay open forever
     socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('\r\n')}\r\n\r\n${text}`);
   }
 
-  /** An address that is none of ours can have the plaintext of an automation route in it. */
+  /** The URL of an unknown path is not logged: it may contain the plaintext of an automation route. */
   private note(request: IncomingMessage, requestId: string, status: number): void {
     const url = this.destinationOf(request) ? request.url : '[unrouted]';
     const req = { method: request.method, url };

@@ -5,13 +5,16 @@ import type { Counter } from '../platform/metrics/index.js';
 import { CloseCode } from './close-codes.js';
 import { type ErrorCode, frameOf, type ServerMessage } from './messages.js';
 
-/** Who may come in, and where. */
+/** The result of authorizing an upgrade: the principal and the workspace. */
 export interface Admission {
   readonly principal: Principal;
   readonly workspaceId: string;
-  /** As clients are counted by it. */
+  /** The key under which the client's connections are counted. */
   readonly addressKey: string;
-  /** What the workspace's assets were at before the 101: whoever has seen that is told of every later change. */
+  /**
+   * The assets revision of the workspace, read before the 101: a client that has seen it is notified of every later
+   * change.
+   */
   readonly assetsRevision: number;
 }
 
@@ -20,27 +23,27 @@ const MESSAGES_PER_WINDOW = 30;
 const WINDOW_MS = 10_000;
 const MOST_PONGS_DUE = 2;
 
-/** A peer that does not answer a close is cut off after this. */
+/** A peer that does not answer a close is cut after this time. */
 const CLOSE_WITHIN_MS = 5_000;
 
-/** One socket: who opened it, for which workspace, and what it may still do. */
+/** One socket: its principal, its workspace and its remaining limits. */
 export class Connection {
-  /** As the client said hello; undefined before. */
+  /** The device id from the client's hello; undefined before. */
   deviceId: string | undefined;
 
   readonly principal: Principal;
   readonly workspaceId: string;
   readonly addressKey: string;
 
-  /** Of its workspace's assets, what it need not be told of any more. */
+  /** The assets revision up to which this socket has been notified. */
   assetsRevision: number;
 
-  /** When the peer was last heard of and last pinged, in the clock's elapsed milliseconds. */
+  /** When the peer was last heard from and last pinged, in elapsed milliseconds of the clock. */
   lastHeard: number;
   lastPinged: number;
 
   private readonly arrivals: number[] = [];
-  /** Our pings that may still be answered: the last one, and one whose answer is on its way. */
+  /** Pings of ours that may still be answered: the latest one, and one whose pong is in flight. */
   private pongsDue = 0;
   private isClosing = false;
 
@@ -59,12 +62,12 @@ export class Connection {
     this.lastPinged = now;
   }
 
-  /** False from the moment on at which the service or the peer ends it. */
+  /** False as soon as the service or the peer closes the socket. */
   get isOpen(): boolean {
     return this.socket.readyState === this.socket.OPEN;
   }
 
-  /** Whether what was sent is still waiting here for the peer to read. */
+  /** Whether sent data is still buffered here because the peer has not read it. */
   get hasUnsentData(): boolean {
     return this.isOpen && this.transport.writableLength > 0;
   }
@@ -74,9 +77,9 @@ export class Connection {
   }
 
   /**
-   * Past the library, which would frame the same message anew for each socket. The library too writes whole frames, so its
-   * pings and pongs come between ours; nothing may come after its close. A peer that does not read is closed rather than
-   * remembered for: it pulls when it is back.
+   * Writes past ws, which would frame the same message again for each socket. ws writes whole frames too, so its
+   * pings and pongs never split ours; nothing may follow its close frame. Slow consumers are disconnected, not
+   * buffered: they pull after reconnecting.
    */
   sendFrame(frame: Buffer): void {
     if (!this.isOpen) return;
@@ -89,7 +92,7 @@ export class Connection {
     this.send({ type: 'error', code, message });
   }
 
-  /** Whether a message, a ping or a pong that arrives now is within the limit of 30 in 10 s. */
+  /** Whether a message, ping or pong that arrives now is within the limit of 30 in 10 s. */
   mayReceive(now: number): boolean {
     this.arrivals.push(now);
     if (this.arrivals.length <= MESSAGES_PER_WINDOW) return true;
@@ -97,7 +100,7 @@ export class Connection {
     return now - thirtyAgo >= WINDOW_MS;
   }
 
-  /** Whether a pong that arrives now is within that limit; the answer to a ping of ours does not count. */
+  /** Whether a pong that arrives now is within that limit; a reply to one of our pings does not count. */
   mayReceivePong(now: number): boolean {
     if (this.pongsDue === 0) return this.mayReceive(now);
     this.pongsDue--;
@@ -111,30 +114,30 @@ export class Connection {
     this.socket.ping();
   }
 
-  /** Closes with a code; the peer has 5 s to agree. Nothing is sent after it. */
+  /** Closes with a code; the peer has 5 s to complete the close. Nothing is sent afterwards. */
   close(code: CloseCode): void {
     if (this.isClosing) return;
     this.isClosing = true;
-    this.socket.close(code); // also when the peer has begun to: one that stops half-way is cut off as well
+    this.socket.close(code); // also when the peer has started to close: a peer that stops half-way is cut too
     this.cutSoon();
   }
 
-  /** Closes with a code, and parses nothing more: for a peer that sends too much. */
+  /** Closes with a code and stops parsing input: for a peer that sends too much. */
   shut(code: CloseCode): void {
     this.close(code);
-    this.transport.removeAllListeners('data'); // what comes until the peer has closed too is thrown away
+    this.transport.removeAllListeners('data'); // input is discarded until the peer has closed too
     this.transport.resume();
     this.transport.end();
   }
 
-  /** Cuts it off in 5 s unless it is closed by then: for a peer that was told why. */
+  /** Cuts the socket in 5 s unless it is closed by then: for a peer that has been told why. */
   cutSoon(): void {
     const cut = setTimeout(() => this.socket.terminate(), CLOSE_WITHIN_MS);
     cut.unref();
     this.socket.once('close', () => clearTimeout(cut));
   }
 
-  /** Cuts it off at once: for a peer that cannot be reached any more. */
+  /** Cuts the socket at once: for a peer that is unreachable. */
   cut(): void {
     this.socket.terminate();
   }

@@ -7,7 +7,10 @@ import { Presence } from './presence.js';
 
 const GOODBYE_MS = 2_000;
 
-/** At shutdown the sockets go first, with a close code that says to connect again; requests under way finish after. */
+/**
+ * At shutdown, sockets are closed first, with a close code that tells clients to reconnect; requests in progress
+ * finish afterwards.
+ */
 @Injectable()
 export class SocketShutdown implements OnModuleDestroy {
   constructor(
@@ -21,7 +24,7 @@ export class SocketShutdown implements OnModuleDestroy {
     this.authorizer.close();
     const deadline = performance.now() + GOODBYE_MS;
     do {
-      this.connections.closeWhere(() => true, CloseCode.goingAway); // those too that were just being let in
+      this.connections.closeWhere(() => true, CloseCode.goingAway); // includes sockets that were being admitted
       await new Promise((resolve) => setTimeout(resolve, 10));
     } while (this.connections.size > 0 && performance.now() < deadline);
     for (const connection of this.connections) connection.cut();

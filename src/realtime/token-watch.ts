@@ -14,7 +14,10 @@ import { Connections } from './connections.js';
 
 const EVERY_MS = 3_000;
 
-/** Closes the sockets whose token is good no longer, or whose user is suspended: at once when the bus says so, within seconds in any case. */
+/**
+ * Closes sockets whose token is no longer valid or whose user is suspended: immediately on a bus event, within
+ * seconds in any case.
+ */
 @Injectable()
 export class TokenWatch implements OnApplicationBootstrap {
   constructor(
@@ -36,7 +39,7 @@ export class TokenWatch implements OnApplicationBootstrap {
   @Interval(EVERY_MS)
   async closeLapsed(): Promise<void> {
     if (this.connections.size === 0) return;
-    // Time passes also while the database is away.
+    // Tokens also expire while the database is unavailable.
     this.connections.closeWhere(
       ({ principal }) => this.authenticator.isExpired(principal),
       CloseCode.unauthorized,

@@ -20,18 +20,21 @@ import { Connections } from './connections.js';
 
 const SCOPE = 'documents:read';
 
-/** On one instance: of the 10,000 connections that its server takes, requests have the rest. */
+/** Per instance, of the 10,000 connections that its server accepts; the rest are for HTTP requests. */
 const SOCKETS = 8_000;
 
-/** Of one user; a client that reconnects in a loop must not take the service with it. */
+/** Per user: a client that reconnects in a loop must not take down the service. */
 const SOCKETS_PER_USER = 2_000;
 
-/** Of one workspace: what it costs to tell all of whoever comes and goes grows with the square. */
+/** Per workspace: the cost of notifying all members of joins and leaves grows quadratically. */
 const SOCKETS_PER_WORKSPACE = 1_000;
 
 const ASK_AGAIN_AFTER_S = 10;
 
-/** Authenticates and authorizes a WebSocket upgrade before the 101: the checks of an HTTP request, in their order. */
+/**
+ * Authenticates and authorizes a WebSocket upgrade before the 101, with the checks of an HTTP request in the same
+ * order.
+ */
 @Injectable()
 export class UpgradeAuthorizer {
   private isClosed = false;
@@ -61,8 +64,9 @@ export class UpgradeAuthorizer {
   }
 
   /**
-   * That there is room for one more, and no shutdown has begun: it ends the sockets that there are. Danger: it counts who
-   * has come in, so nothing may wait between it and the 101, or those who come together pass it together.
+   * Requires that there is room for one more socket and that no shutdown has begun, which closes the existing
+   * sockets. Danger: it counts sockets already admitted, so there must be no await between this call and the 101, or
+   * concurrent upgrades pass the check together.
    * @throws ServiceUnavailable, TooManyRequests
    */
   requireRoom({ principal, workspaceId, addressKey: address }: Admission): void {
@@ -79,12 +83,12 @@ export class UpgradeAuthorizer {
       throw new TooManyRequests(ASK_AGAIN_AFTER_S);
   }
 
-  /** The address of the client, as in `request.ip`. */
+  /** The client's address, as in `request.ip`. */
   addressOf(request: IncomingMessage): string {
     return clientAddress(request, this.configuration.trustProxy);
   }
 
-  /** Nobody is let in any more. */
+  /** Refuses all further upgrades. */
   close(): void {
     this.isClosed = true;
   }

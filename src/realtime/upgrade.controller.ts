@@ -25,11 +25,11 @@ const UPGRADE_DOCS = {
   },
 } as const;
 
-/** The live room's address, asked for as if it were a page. The upgrade itself never comes here. */
+/** Answers plain HTTP requests to the live room's URL. The upgrade itself never reaches this controller. */
 @Controller('api/v1/workspaces/:id/ws')
 @Documented(UPGRADE_DOCS)
 export class UpgradeController {
-  /** @throws UpgradeRequired always */
+  /** Always throws. @throws UpgradeRequired */
   @Get()
   @Scopes('documents:read')
   @OwnedWorkspace()

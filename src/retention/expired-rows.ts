@@ -11,7 +11,7 @@ import { NightlyJobs } from '../platform/jobs/index.js';
 
 const BATCH = 1_000;
 
-/** A minute's hits are over with it; another instance's clock may be behind. */
+/** A window of hits ends after a minute; this allows for other instances whose clocks are behind. */
 const HITS_KEPT_MS = 10 * 60_000;
 
 const statements = {
@@ -22,7 +22,7 @@ const statements = {
      RETURNING id`,
   ),
 
-  /** Looks at the time once more: a session that is used meanwhile slides on and must stay. */
+  /** Checks the time a second time: a session that is used meanwhile is extended and must stay. */
   sessions: statement(
     'expired.sessions',
     `DELETE FROM auth_sessions
@@ -52,7 +52,7 @@ const statements = {
      RETURNING user_id`,
   ),
 
-  /** Leases run by the database's clock. With an instance goes who was present there. */
+  /** Leases use the database clock. Removing an instance removes its presence rows too. */
   instances: statement(
     'expired.instances',
     `DELETE FROM instances WHERE id IN (
@@ -63,7 +63,7 @@ const statements = {
 
 type Removal = (now: Date, signal: AbortSignal) => Promise<{ removed: number }>;
 
-/** The nightly removal of rows that have run out, in bounded batches. */
+/** Removes expired rows every night, in bounded batches. */
 @Injectable()
 export class ExpiredRows {
   constructor(

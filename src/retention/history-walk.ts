@@ -6,33 +6,33 @@ import { retentionStatements } from './retention.queries.js';
 const WORKSPACES = 500;
 const FILES = 500;
 
-/** Versions that are looked at together; a file that has more is looked at alone. */
+/** Versions examined together; a file that has more is examined alone. */
 const VERSIONS = 4_000;
 
-/** Versions that are read at a time. */
+/** Versions per page. */
 const PAGE = 4_000;
 
-/** Some versions of a workspace that have a newer one in their bucket. */
+/** Versions of a workspace that have a newer one in their bucket. */
 export interface Batch {
   readonly versionIds: VersionIds;
-  /** How many they are. */
+  /** The number of ids. */
   readonly versions: number;
 }
 
-/** A batch as it is read, and the place of its last version. */
+/** A batch as read, with the position of its last version. */
 interface Page extends Batch, Place {}
 
-/** Where one has come to in a file's history. */
+/** A position in the walk: a file and a cursor in its history. */
 interface Place {
   readonly fileId: string;
   readonly cursor: number;
 }
 
-/** Of an id as PostgreSQL writes it, and of what stands before each in an array. */
+/** The length of an id in PostgreSQL's text format, and of the character before each id in an array. */
 const ID = 36;
 const BEFORE_ID = 1;
 
-/** Every workspace that is not deleted, in bounded memory. */
+/** Yields every workspace that is not deleted, in bounded memory. */
 export async function* workspaceIds(database: Database): AsyncGenerator<string, void> {
   for (let above: string | undefined = BEFORE_ALL_IDS; above !== undefined;) {
     const page: { id: string }[] = await database.run(retentionStatements.workspaces, [above, WORKSPACES]);
@@ -42,10 +42,10 @@ export async function* workspaceIds(database: Database): AsyncGenerator<string, 
 }
 
 /**
- * The versions of a workspace that have a newer one in their bucket, `batchSize` at a time, in bounded memory and
- * without a lock. What is written meanwhile takes none of them out of it: a bucket only ever gets newer versions, and
- * its newest is never thinned.
- * @param batchSize asked before every batch: the machine may have become slower since the last one
+ * Yields the versions of a workspace that have a newer one in their bucket, `batchSize` at a time, in bounded memory
+ * and without a lock. Concurrent writes never invalidate a result: a bucket only gains newer versions, and its newest
+ * version is never thinned.
+ * @param batchSize called before every batch: the machine may have become slower since the last one
  */
 export async function* supersededVersions(
   database: Database,
@@ -67,7 +67,7 @@ export async function* supersededVersions(
   }
 }
 
-/** The ids stay one text: a page of them as strings would be four thousand. */
+/** The ids stay a single text: as separate strings, a page would be four thousand of them. */
 function* inBatches({ versionIds, versions }: Batch, batchSize: () => number): Generator<Batch, void> {
   for (let from = 0, to; from < versions; from = to) {
     to = Math.min(from + batchSize(), versions);

@@ -4,20 +4,20 @@ import type { Database } from '../platform/database/index.js';
 import { NotFound } from '../platform/http/index.js';
 import type { Batch } from './history-walk.js';
 
-/** For about so long one batch may hold the workspace's lock. */
+/** The approximate time for which one batch may hold the workspace's lock. */
 const LOCK_FOR_MS = 25;
 
 const FIRST_BATCH = 50;
 const SMALLEST_BATCH = 10;
 const LARGEST_BATCH = 1_000;
 
-/** How much larger than one that was measured a batch may be. */
+/** The largest allowed ratio of a batch to the measured one. */
 const GROWTH = 1.5;
 
-/** How long the bytes of what is thinned stay. */
+/** How long the bytes of thinned versions are kept. */
 const GRACE_MS = 24 * 60 * 60_000;
 
-/** The thinning of one run, in transactions that hold a workspace's lock for a moment each. */
+/** The thinning of one run, in transactions that each hold a workspace's lock only briefly. */
 export class LockedThinning {
   private batch = FIRST_BATCH;
   private longest = 0;
@@ -25,23 +25,23 @@ export class LockedThinning {
   constructor(
     private readonly database: Database,
     private readonly clock: Clock,
-    /** The time as of which ages are told. */
+    /** The reference time for ages. */
     readonly asOf: Date,
   ) {}
 
-  /** How many versions the next transaction should take. */
+  /** The number of versions that the next transaction should take. */
   get batchSize(): number {
     return this.batch;
   }
 
-  /** The longest that a workspace was locked, its commit included. */
+  /** The longest time for which a workspace was locked, including the commit. */
   get longestLockMs(): number {
     return Math.ceil(this.longest);
   }
 
   /**
-   * What is pinned and what is current is read under the lock that checkpoints, uploads and restores take as well, and
-   * nothing can be made of a version that has gone by then. Undefined when the workspace has been deleted.
+   * Pinned and current versions are read under the lock that checkpoints, uploads and restores also take; once a
+   * version has been removed, none of these can refer to it. Undefined when the workspace has been deleted.
    */
   async thin(workspaceId: string, { versionIds, versions }: Batch): Promise<Thinned | undefined> {
     let lockedAt: number | undefined;
@@ -63,14 +63,15 @@ export class LockedThinning {
     }
   }
 
-  /** By the clock as well as by the run: one as of last week must not mark bytes for deletion at once. */
+  /** Uses the later of the clock and the run's time: a run as of last week must not make bytes deletable at once. */
   private endOfGrace(): Date {
     return new Date(Math.max(this.asOf.getTime(), this.clock.now().getTime()) + GRACE_MS);
   }
 
   /**
-   * The next batch is as large as fits at the pace of this one, and never much larger than any that was measured: a
-   * small one, the last of a workspace say, tells little of a large one. One that failed tells nothing; the next is small.
+   * Sizes the next batch from the pace of this one, but never much larger than a measured one: a small batch, such as
+   * the last of a workspace, says little about a large one. After a failed batch, which says nothing, the next one is
+   * small.
    */
   private note(taken: number, heldMs: number): void {
     this.longest = Math.max(this.longest, heldMs);

@@ -1,6 +1,6 @@
 import type { Counts } from '../platform/jobs/index.js';
 
-/** Where something goes. */
+/** A workspace in which versions were thinned. */
 export interface ThinnedWorkspace {
   readonly workspaceId: string;
   readonly versions: number;
@@ -8,19 +8,19 @@ export interface ThinnedWorkspace {
   readonly bytes: number;
 }
 
-/** What a run has done, or with `isDryRun` would do: such a run knows no blobs. */
+/** What a run has removed, or would remove with `isDryRun`; a dry run reports no blobs. */
 export interface RetentionReport {
-  /** The time as of which ages were told. */
+  /** The reference time for ages. */
   readonly asOf: Date;
   readonly versions: number;
-  /** Blobs that go after a grace, and their bytes. */
+  /** Blobs that are removed after a grace period, and their bytes. */
   readonly blobs: number;
   readonly bytes: number;
-  /** Workspaces that could not be thinned this time. */
+  /** The number of workspaces that could not be thinned in this run. */
   readonly failed: number;
-  /** The longest that writers of a workspace had to wait for one batch. */
+  /** The longest time for which writers of a workspace had to wait for one batch. */
   readonly longestLockMs: number;
-  /** False when it was told to stop before the end. */
+  /** False when the run was aborted. */
   readonly isComplete: boolean;
 }
 

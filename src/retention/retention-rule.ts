@@ -4,46 +4,47 @@ const DAY_MS = 24 * HOUR_MS;
 /** 1970-01-01 was a Thursday; ISO weeks begin on Mondays. */
 const DAYS_FROM_MONDAY_TO_EPOCH = 3;
 
-/** How old a version may be, to the millisecond, to be kept in that resolution; older ones are kept by the week. */
+/** The maximum age of a version at each resolution, to the millisecond; older versions are kept weekly. */
 const KEPT_MS = { all: DAY_MS, hourly: 7 * DAY_MS, daily: 30 * DAY_MS };
 
-/** A version of a file, as far as retention looks at it. */
+/** The fields of a file version that matter to retention. */
 export interface HistoryEntry {
   readonly id: string;
   readonly createdAt: Date;
-  /** What orders versions; null for one that was written before the log had them. */
+  /** Orders versions; null for a version written before the log recorded them. */
   readonly changeCursor: number | null;
 }
 
-/** What is never thinned. */
+/** Versions that are never thinned. */
 export interface Exempt {
   readonly currentId: string;
   readonly pinnedIds: ReadonlySet<string>;
 }
 
-/** The oldest creation times that are still kept in each resolution. */
+/** The oldest creation times still kept at each resolution. */
 export interface Borders {
   readonly all: Date;
   readonly hourly: Date;
   readonly daily: Date;
 }
 
-/** As seen at a moment: a version of exactly 24 hours is still kept whatever else there is. */
+/** Computes the borders at a given time: a version of exactly 24 hours is still kept unconditionally. */
 export function bordersAt(now: Date): Borders {
   const before = (ms: number): Date => new Date(now.getTime() - ms);
   return { all: before(KEPT_MS.all), hourly: before(KEPT_MS.hourly), daily: before(KEPT_MS.daily) };
 }
 
 /**
- * Which versions of one file go. A version's age tells its bucket: none, its UTC hour, its UTC day or its ISO week; it
- * goes when a newer version of the file stands in that bucket, whatever that one's own age is. Newer is what has the
- * higher cursor: clocks are set back now and then, cursors are not. A version without a cursor stays, because nobody
- * can tell whether a checkpoint pins it.
+ * Which versions of one file are thinned. A version's age determines its bucket: none, its UTC hour, its UTC day or
+ * its ISO week. It is thinned when a newer version of the file falls into that bucket, whatever the age of the newer
+ * one. Newer means a higher cursor: clocks are set back occasionally, cursors are not. A version without a cursor is
+ * kept, because it is unknown whether a checkpoint pins it.
  *
- * Hours make up days and days make up weeks, so what goes at one time would go at any later time too: runs in between
- * change nothing in the end. The newest version stays always.
+ * Hours add up to days and days to weeks, so a version that is thinned at one time would also be thinned at any later
+ * time: the number of runs in between does not affect the result. The newest version is always kept.
  *
- * The service never calls this: it runs the rule as SQL (retention.queries.ts), and the tests hold that to this one.
+ * The service never calls this function: it runs the rule as SQL (retention.queries.ts), and the tests check the SQL
+ * against it.
  */
 export function versionsToThin(history: readonly HistoryEntry[], exempt: Exempt, now: Date): string[] {
   const borders = bordersAt(now);

@@ -15,8 +15,8 @@ export const retentionStatements = {
   ),
 
   /**
-   * To be run first in a transaction that reads histories: a plan that was made for a small workspace would walk a
-   * large one row by row.
+   * Run it first in a transaction that reads histories: a plan made for a small workspace would scan a large one row
+   * by row.
    */
   planAnew: statement(
     'retention.plan_anew',
@@ -24,8 +24,8 @@ export const retentionStatements = {
   ),
 
   /**
-   * Files above $2 that have more than one version: the next $3 of them, fewer when those up to there have $4 versions
-   * already. `version` has counted all that a file ever had, so there are no more of them.
+   * The next $3 files above $2 with more than one version; fewer if the files so far already have $4 versions.
+   * `version` counts all versions that a file ever had, so it is an upper bound.
    */
   files: statement(
     'retention.files',
@@ -38,9 +38,10 @@ export const retentionStatements = {
   ),
 
   /**
-   * The bucket rule, as retention-rule.ts words it, over the files $2: what has a newer version in its bucket. $3, $4
-   * and $5 are the borders; up to $8 versions after the one of file $6 with cursor $7. Not yet looked at: what is
-   * current or pinned. One row of them all, with the last one's file and cursor; none when there are none.
+   * The bucket rule of retention-rule.ts over the files $2: versions that have a newer one in their bucket. $3, $4
+   * and $5 are the borders. Returns up to $8 versions after the position of file $6 and cursor $7. Whether a version
+   * is current or pinned is not checked yet. Returns a single row with all ids and the last file and cursor, or no
+   * row when there are none.
    */
   superseded: statement(
     'retention.superseded',

@@ -8,20 +8,20 @@ import { LockedThinning } from './locked-thinning.js';
 import type { RetentionReport, ThinnedWorkspace } from './retention-report.js';
 import { retentionStatements } from './retention.queries.js';
 
-/** How much further than the last run a run may look. Beyond, the clock is wrong, or the service was off. */
+/** The maximum step beyond the previous run. A larger step means that the clock is wrong or the service was off. */
 const FURTHEST_MS = 48 * 60 * 60_000;
 
 export interface RetentionOptions {
   readonly isDryRun?: boolean;
-  /** Ends the run after the batch that is under way. */
+  /** Ends the run after the current batch. */
   readonly signal?: AbortSignal | undefined;
-  /** Hears of each workspace in which something goes. */
+  /** Called for each workspace in which versions are thinned. */
   readonly onWorkspace?: (workspace: ThinnedWorkspace) => void;
 }
 
 /**
- * Thins old versions: see retention-rule.ts for which. Any number of runs at once, or one that was killed and the next
- * one, come to the same as one run.
+ * Thins old versions; retention-rule.ts defines which. Concurrent runs, and a run that is killed and started again,
+ * have the same result as one run.
  */
 @Injectable()
 export class Retention {
@@ -32,28 +32,28 @@ export class Retention {
   ) {}
 
   /**
-   * The nightly run. It looks at most 48 hours further than the last one did: a clock that has jumped ahead by a year
-   * thins what is due within two days, and after a month off the service catches up by a day each night.
+   * The nightly run. It advances at most 48 hours beyond the previous run: a clock that has jumped ahead by a year
+   * thins only what is due within two days, and after a month off the service catches up by one day each night.
    */
   async runDue(now: Date, options: RetentionOptions = {}): Promise<RetentionReport> {
     const [last] = await this.database.run<{ asOf: Date }>(retentionStatements.progress, []);
     const furthest = last ? new Date(last.asOf.getTime() + FURTHEST_MS) : now;
     if (now > furthest)
-      this.log.warn({ now, last: last?.asOf, asOf: furthest }, 'retention goes on 48 hours at a time');
+      this.log.warn({ now, last: last?.asOf, asOf: furthest }, 'retention advances at most 48 hours per run');
     const report = await this.run(now > furthest ? furthest : now, options);
     if (report.isComplete && !options.isDryRun)
       await this.database.run(retentionStatements.saveProgress, [report.asOf]);
     return report;
   }
 
-  /** As of any time, whatever the clock and earlier runs say: for who knows what they do. */
+  /** Runs as of any time, regardless of the clock and earlier runs: for operators who know what they are doing. */
   async run(asOf: Date, options: RetentionOptions = {}): Promise<RetentionReport> {
     const thinning = new LockedThinning(this.database, this.clock, asOf);
     const total = { ...NOTHING, failed: 0 };
     for await (const workspaceId of workspaceIds(this.database)) {
       if (options.signal?.aborted) break;
       const counts = { ...NOTHING };
-      // One workspace's fault must not keep the others from being thinned.
+      // A failure in one workspace must not keep the others from being thinned.
       const isDone = await this.log.bestEffort('thin a workspace', () =>
         this.runOn(workspaceId, thinning, options, counts),
       );

@@ -16,14 +16,14 @@ interface Head {
 }
 
 /**
- * Status, snapshot and changes as rows, for live rooms and the Automation API. The HTTP routes snapshot and pull
- * answer with the text that `Pages` reads.
+ * Status, snapshot and changes as rows, for live rooms and the Automation API. The HTTP routes for snapshot and pull
+ * use `Pages`, which reads the response text.
  */
 @Injectable()
 export class ChangeLogReader {
   constructor(private readonly database: Database) {}
 
-  /** The head cursor and the number of live files. */
+  /** Returns the head cursor and the number of live files. */
   async status(workspaceId: string): Promise<{ cursor: number; fileCount: number }> {
     const rows = await this.database.run<{ headCursor: number; liveFiles: number }>(syncStatements.status, [
       workspaceId,
@@ -32,7 +32,10 @@ export class ChangeLogReader {
     return { cursor: headCursor, fileCount: liveFiles };
   }
 
-  /** One page of the live files above an id, with the head that the page is at least as new as. */
+  /**
+   * Returns one page of live files with ids above `pageCursor`, and a head cursor that the page is at least as new
+   * as.
+   */
   async snapshot(
     workspaceId: string,
     pageCursor: string | undefined,
@@ -48,7 +51,10 @@ export class ChangeLogReader {
     };
   }
 
-  /** The changes above a cursor, oldest first, and the cursor to go on from. @throws Conflict needsBootstrap */
+  /**
+   * Returns the changes above a cursor, oldest first, and the cursor to continue from. @throws Conflict
+   * needsBootstrap
+   */
   async pull(
     workspaceId: string,
     cursor: number,
@@ -64,7 +70,10 @@ export class ChangeLogReader {
   }
 }
 
-/** The one row of a query that always has one; without it the workspace has gone meanwhile. @throws NotFound */
+/**
+ * Returns the only row of a query that always has one; no row means the workspace was deleted concurrently. @throws
+ * NotFound
+ */
 function requireRow<Row>([row]: readonly Row[]): Row {
   if (row === undefined) throw new NotFound('workspace not found');
   return row;

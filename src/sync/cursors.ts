@@ -10,11 +10,14 @@ interface Log {
 interface Asked {
   readonly workspaceId: string;
   readonly cursor: number;
-  /** The first change above the cursor, where it has been read: the one right after it needs no further look. */
+  /**
+   * The first change above the cursor, if already read. If it is the cursor's direct successor, no further query is
+   * needed.
+   */
   readonly next?: number | null | undefined;
 }
 
-/** A cursor that is not of this log. @throws Conflict needsBootstrap */
+/** Refuses a cursor that does not belong to this log. @throws Conflict needsBootstrap */
 export async function refuseCursor(
   reader: Pick<Database, 'run'>,
   { workspaceId, cursor, next }: Asked,
@@ -25,8 +28,8 @@ export async function refuseCursor(
 }
 
 /**
- * A cursor below the floor has lost its changes to compaction; one above the head is of a log that a restored backup
- * has forgotten. Either client must start again from the snapshot. @throws Conflict
+ * A cursor below the floor has lost its changes to compaction; a cursor above the head belongs to a log whose tail
+ * was lost by restoring a backup. In both cases the client must start again from the snapshot. @throws Conflict
  */
 function refuseUnknownCursor(cursor: number, log: Log): void {
   if (cursor >= (log.compactionFloor ?? 0) && cursor <= log.headCursor) return;
@@ -34,9 +37,10 @@ function refuseUnknownCursor(cursor: number, log: Log): void {
 }
 
 /**
- * Cursors are dense but for the gap that a restored backup leaves above its head, so that no cursor stands for two changes.
- * One from within was given out before, for changes that the backup has not: its client must start again as well. The
- * change that the floor stands for may have gone, and nothing above it has.
+ * Cursors are dense except for the gap that a restored backup leaves above its head; the gap keeps a cursor from
+ * identifying two different changes. A cursor inside the gap was issued before the restore, for changes that the
+ * backup does not have, so its client must start again from the snapshot too. The change at the floor itself may have
+ * been removed; no change above the floor has.
  * @throws Conflict
  */
 async function refuseLostCursor(

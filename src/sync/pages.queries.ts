@@ -1,7 +1,7 @@
 import { instantText, statement } from '../platform/database/index.js';
 import { accessCondition } from '../access/guards/index.js';
 
-/** As in the API, member by member. Paths are base64url and hashes are hex: nothing in them needs escaping. */
+/** Mirrors the API field by field. Paths are base64url and hashes are hex, so nothing needs escaping. */
 const CHANGE = `
   '{"encryptedPath":"' || encrypted_path || '","action":"' || action || '","contentHash":"' || content_hash ||
   '","encryptedSize":' || encrypted_size || ',"version":' || version || ',"changedAt":"' || ${instantText('changed_at')} ||
@@ -12,7 +12,7 @@ const SNAPSHOT_FILE = `
   '","encryptedSize":' || encrypted_size || ',"version":' || version || ',"createdAt":"' || ${instantText('created_at')} ||
   '","updatedAt":"' || ${instantText('updated_at')} || '"}'`;
 
-/** Nothing but its deletion has changed a deleted file since, so that is when it was. */
+/** Once a file is deleted, nothing else updates it, so `updated_at` is the time of deletion. */
 const TRASHED_FILE = `
   '{"id":"' || id || '","encrypted_path":"' || encrypted_path || '","content_hash":"' || content_hash ||
   '","encrypted_size":' || encrypted_size || ',"version":' || version || ',"deleted_at":"' || ${instantText('updated_at')} || '"}'`;
@@ -20,11 +20,11 @@ const TRASHED_FILE = `
 const inOrder = (item: string, by: string): string =>
   `coalesce(string_agg(${item}, ',' ORDER BY ${by}), '') AS items`;
 
-/** A row for each page that is asked for, with its place among them, from 1. */
+/** One row per requested page, with its 1-based position in the request. */
 const asked = (from: string): string =>
   `unnest($2::${from}[], $3::int[]) WITH ORDINALITY AS asked (start, size, place)`;
 
-/** Of the files for which `condition` holds, by their ids. */
+/** A page of the files that match `condition`, ordered by id. */
 const filesPage = (condition: string, item: string): string => `
   SELECT asked.place::int, w.head_cursor AS "headCursor", page.*, (
     SELECT true FROM files WHERE workspace_id = $1 AND ${condition} AND id > page.last::uuid ORDER BY id LIMIT 1
@@ -40,18 +40,19 @@ const filesPage = (condition: string, item: string): string => `
   WHERE w.id = $1 AND ${accessCondition(4)}`;
 
 /**
- * Pages of one workspace, each as one row, with its items as the text that the client gets: as rows they cost the service
- * four times the work. $2: where each begins, $3: how many items it may have. Each is one statement, so head and items come
- * from one snapshot and a cursor never lies about its items. No row: the workspace is not open to the caller. Whether more
- * follows is asked in the order of the page, which holds the planner to its index; in an EXISTS an order would be thrown away.
+ * Pages of one workspace, each returned as one row whose items are already the text for the client: returning the
+ * items as rows costs the service four times as much. $2: where each page starts, $3: its maximum number of items.
+ * Each query is a single statement, so head and items come from one snapshot and a cursor always matches its items.
+ * No row means that the caller has no access to the workspace. The check whether more rows follow uses the page's own
+ * order, which ties the planner to the index; inside an EXISTS the planner would discard the ORDER BY.
  */
 export const pageStatements = {
   snapshot: statement('pages.snapshot', filesPage('NOT is_deleted', SNAPSHOT_FILE)),
 
-  /** The same of the soft-deleted files. */
+  /** The same for soft-deleted files. */
   trash: statement('pages.trash', filesPage('is_deleted', TRASHED_FILE)),
 
-  /** The path is looked up for each row and not joined, as in `sync.pull`. */
+  /** The path is looked up per row instead of joined, as in `sync.pull`. */
   pull: statement(
     'pages.pull',
     `SELECT asked.place::int, w.head_cursor AS "headCursor", w.compaction_floor AS "compactionFloor", page.*, (

@@ -7,16 +7,16 @@ import { refuseCursor } from './cursors.js';
 import { pageStatements } from './pages.queries.js';
 
 /**
- * Pages that are read together, in rows: four of the usual hundred. They are read one after the other: more of them would
- * take longer together than each alone.
+ * The maximum number of rows per batch of pages: four pages of the usual hundred. The pages of a batch are read one
+ * after the other; larger batches would take longer than separate queries.
  */
 const MOST_ROWS = 512;
-/** What a page costs beside its rows, as rows. */
+/** The cost of a page apart from its rows, expressed in rows. */
 const PAGE_ROWS = 16;
 
 interface Ask {
   readonly workspace: WorkspaceRef;
-  /** Where the page begins: above this cursor, or this id. */
+  /** The page starts after this cursor or id. */
   readonly from: number | string;
   readonly limit: number;
 }
@@ -24,19 +24,19 @@ interface Ask {
 interface PageRow<Position> {
   readonly headCursor: number;
   readonly compactionFloor: number | null;
-  /** Where the page ends; null when it is empty. */
+  /** The last position on the page; null when the page is empty. */
   readonly last: Position | null;
-  /** JSON values, with commas between them. */
+  /** JSON values, separated by commas. */
   readonly items: string;
   readonly hasMore: boolean;
 }
 
-/** With the cursor of its first change, or null. */
+/** Adds the cursor of the first change on the page, or null. */
 type PullRow = PageRow<number> & { readonly first: number | null };
 
 /**
- * Pull and snapshot as the JSON that goes out: what clients ask for most, and at most a thousand rows at a time. Small ones
- * that one caller asks for at once share round trips.
+ * Pull and snapshot as response JSON: the most frequent requests, with at most a thousand rows each. Small pages that
+ * one caller requests concurrently share round trips.
  */
 @Injectable()
 export class Pages {
@@ -49,7 +49,10 @@ export class Pages {
     private readonly workspaceAccess: WorkspaceAccess,
   ) {}
 
-  /** `{ files, cursor, nextPageCursor, hasMore }`: live files above an id, and a head that the page is at least as new as. */
+  /**
+   * `{ files, cursor, nextPageCursor, hasMore }`: live files above an id, and a head that the page is at least as new
+   * as.
+   */
   async snapshot(workspace: WorkspaceRef, pageCursor: string | undefined, limit: number): Promise<string> {
     const ask = { workspace, from: pageCursor ?? BEFORE_ALL_IDS, limit };
     const { headCursor, last, items, hasMore } = await page(this.snapshots, ask);
@@ -64,7 +67,10 @@ export class Pages {
     return `{"files":[${items}],"nextPageCursor":${JSON.stringify(hasMore ? last : null)},"hasMore":${hasMore}}`;
   }
 
-  /** `{ changes, cursor, hasMore }`: the changes above a cursor, oldest first, and the cursor to go on from. @throws Conflict needsBootstrap */
+  /**
+   * `{ changes, cursor, hasMore }`: the changes above a cursor, oldest first, and the cursor to continue from.
+   * @throws Conflict needsBootstrap
+   */
   async pull(workspace: WorkspaceRef, cursor: number, limit: number): Promise<string> {
     const ask = { workspace, from: cursor, limit };
     const { first, last, items, hasMore, ...head } = await page(this.pulls, ask);
@@ -76,7 +82,7 @@ export class Pages {
     return new BatchLoader(MOST_ROWS, (asks) => this.read<Row>(query, asks));
   }
 
-  /** All of one caller, in one workspace. Even an empty page is a row. @throws WorkspaceClosed */
+  /** All asks must come from one caller and one workspace. Even an empty page is a row. @throws WorkspaceClosed */
   private async read<Row>(query: Statement, asks: readonly Ask[]): Promise<Row[]> {
     const [first] = asks;
     if (!first) return [];

@@ -6,24 +6,24 @@ import { refuseCursor } from './cursors.js';
 import type { PushRequest } from './sync.dto.js';
 import { syncStatements } from './sync.queries.js';
 
-/** What the log holds of a file above a device's base cursor, seen from that device. */
+/** What the log contains for one file above a device's base cursor, from that device's point of view. */
 interface ChangesSince {
   readonly fileId: string;
   readonly byOthers: boolean;
   /** The device's own latest change; null when it has made none. */
   readonly ownAction: 'upsert' | 'delete' | null;
   readonly ownHash: string | null;
-  /** What the device itself has deleted. */
+  /** Content hashes that the device itself has deleted. */
   readonly deletedHashes: readonly string[];
 }
 
 type Verdict = 'landed' | 'conflict' | 'apply';
 
 /**
- * Decides a pushed deletion of a live file.
- * Rule 3 first: when the device's own latest word above its base is this very delete, the push is a retry of what
- * landed, whoever has revived the file since. So it is after an own upload, unless the live content is what the push
- * names or it names none: then it may as well be deleted for the second time.
+ * Decides a pushed deletion of a live file. Rule 3 comes first: when the device's own latest change above its base is
+ * this same delete, the push is a retry of a delete that already landed, even if another device has revived the file
+ * since. The same holds after the device's own later upload, unless the push names the live content or no content at
+ * all: then it may be a second, genuine deletion.
  */
 function judgeDeletion(
   pushedHash: string | null,
@@ -44,7 +44,7 @@ export interface Pushed {
   readonly conflicts: { encryptedPath: string; serverVersion: number; serverContentHash: string }[];
 }
 
-/** Push: deletions alone, all in one transaction. */
+/** Push accepts deletions only and applies them in one transaction. */
 @Injectable()
 export class Push {
   constructor(
@@ -54,8 +54,8 @@ export class Push {
   ) {}
 
   /**
-   * Every path of the request comes back exactly once, as accepted or as a conflict; a conflict changes nothing.
-   * @throws Conflict when the base cursor is not of this log
+   * Every path of the request is returned exactly once, as accepted or as a conflict; a conflict changes nothing.
+   * @throws Conflict when the base cursor does not belong to this log
    */
   async push(workspaceId: string, { deviceId, baseCursor, changes }: PushRequest): Promise<Pushed> {
     const hashes = new Map(changes.map((row) => [row.encryptedPath, row.contentHash?.toLowerCase() ?? null]));

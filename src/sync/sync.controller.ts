@@ -20,7 +20,7 @@ import { SYNC_DOCS } from './sync.docs.js';
 import { clampLimit, clampTextLimit, pageCursorIn, PullRequest, PushRequest } from './sync.dto.js';
 import { ChangeLogReader } from './change-log-reader.js';
 
-/** 1,000 rows with the longest paths. */
+/** Fits 1,000 rows with the longest paths. */
 const PUSH_BODY_LIMIT = 8 * 1024 * 1024;
 
 @Controller('api/v1/workspaces/:id/sync')

@@ -22,18 +22,18 @@ import { BadRequest } from '../platform/http/index.js';
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1000;
 
-/** A page size, clamped to 1..1000 and floored; 100 when there is none. */
+/** A page size, floored and clamped to 1..1000; 100 when absent. */
 export function clampLimit(limit: number | null | undefined): number {
   if (limit === undefined || limit === null || !Number.isFinite(limit)) return DEFAULT_LIMIT;
   return Math.min(Math.max(Math.floor(limit), 1), MAX_LIMIT);
 }
 
-/** The same for a query parameter; what is no number counts as absent (snapshot rule 1). */
+/** The same for a query parameter; a value that is not a number counts as absent (snapshot rule 1). */
 export function clampTextLimit(text: unknown): number {
   return clampLimit(typeof text === 'string' && text.trim() !== '' ? Number(text) : undefined);
 }
 
-/** The `pageCursor` of a query, which is the id of a file; undefined when there is none. @throws BadRequest */
+/** The `pageCursor` query parameter, a file id; undefined when absent. @throws BadRequest */
 export function pageCursorIn(pageCursor: unknown): string | undefined {
   if (pageCursor === undefined || pageCursor === '') return undefined;
   if (!isUUID(pageCursor)) throw new BadRequest('pageCursor must be a file id');
@@ -42,7 +42,10 @@ export function pageCursorIn(pageCursor: unknown): string | undefined {
 
 const ITS_RULE = { message: `deviceId ${DEVICE_ID_RULE}` };
 
-/** The last decorator of a property is checked first, so its type stands nearest to it. */
+/**
+ * class-validator checks the last decorator of a property first, so the type check is the one closest to the
+ * property.
+ */
 
 export class PushedChange {
   @Matches(ENCRYPTED_PATH, { message: 'encryptedPath must be 1 to 4096 base64url characters' })
@@ -62,7 +65,10 @@ export class PushedChange {
   encryptedSize?: number | null;
 }
 
-/** Push rule 1: a row with any other action refuses the whole push. One without a text for it is another fault. */
+/**
+ * Push rule 1: a row with any other action rejects the whole push. A row whose action is not a string is a different
+ * error.
+ */
 function DeletionsAlone(): PropertyDecorator {
   const isOther = (row: { action?: unknown } | null): boolean =>
     typeof row?.action === 'string' && row.action !== 'delete';
@@ -76,7 +82,7 @@ function DeletionsAlone(): PropertyDecorator {
 }
 
 export class PushRequest {
-  // The first property, and its nearest decorator: push rule 1 is told whatever else is wrong with the request.
+  // First property, closest decorator: push rule 1 is reported first, whatever else is wrong with the request.
   @Type(() => PushedChange)
   @ValidateNested({ each: true })
   @IsObject({ each: true }) // a null row would pass the nested validation

@@ -1,6 +1,6 @@
 import { statement } from '../platform/database/index.js';
 
-/** Each is one statement, so head and rows come from one snapshot and a cursor never lies about its rows. */
+/** Each query is a single statement, so head and rows come from one snapshot and a cursor always matches its rows. */
 export const syncStatements = {
   status: statement(
     'sync.status',
@@ -23,8 +23,8 @@ export const syncStatements = {
   ),
 
   /**
-   * The path is looked up and not joined: a plan made for small workspaces would compare each row of the page with
-   * every file of a large one (1 s a page at 20,000 files, where this takes 5 ms).
+   * The path is looked up per row instead of joined: a plan made for small workspaces would compare each row of the
+   * page with every file of a large one (1 s per page at 20,000 files, where this takes 5 ms).
    */
   pull: statement(
     'sync.pull',
@@ -42,13 +42,13 @@ export const syncStatements = {
      ORDER BY c.cursor`,
   ),
 
-  /** A row when a change has this cursor ($2), or comes right after it. */
+  /** Returns a row when a change has this cursor ($2) or the next one. */
   isCursorKnown: statement(
     'sync.is_cursor_known',
     `SELECT FROM changes WHERE workspace_id = $1 AND cursor IN ($2::bigint, $2::bigint + 1) LIMIT 1`,
   ),
 
-  /** What has happened to each file above a cursor, seen from one device ($4). */
+  /** Summarizes what happened to each file above a cursor, from the point of view of one device ($4). */
   changesSince: statement(
     'sync.changes_since',
     `SELECT file_id AS "fileId",

@@ -163,7 +163,7 @@ describe('a count that is not the sum of the assets', () => {
     const finding = {
       fault: 'quota drift',
       subject: `account ${assets.user.id}`,
-      problem: 'It counts 0 bytes of assets and has 500.',
+      problem: 'The usage counter is 0 bytes; the assets take 500 bytes.',
       cure: expect.stringContaining('--fix'),
     };
     expect(await findings(false)).toEqual([{ ...finding, isFixed: false }]);

@@ -85,7 +85,7 @@ describe('the build before a command', () => {
       expect(build()).toEqual({
         ran: '',
         status: 1,
-        said: 'The service is not built, and what builds it is not installed: run `npm ci --include=dev`, then start again.\n',
+        said: 'The service is not built, and its build tools are not installed: run `npm ci --include=dev`, then start again.\n',
       });
 
       cpSync(`${tool}-away`, tool, { recursive: true });

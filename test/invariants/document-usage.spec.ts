@@ -132,8 +132,8 @@ describe('the doctor', () => {
     const finding = {
       fault: 'usage drift',
       subject: `workspace ${workspace.id}`,
-      problem: 'It counts 7 bytes of kept versions and has 8.',
-      cure: 'Run `doctor --fix`: it counts anew.',
+      problem: 'The usage counter is 7 bytes; the kept versions take 8 bytes.',
+      cure: 'Run `doctor --fix` to correct the counter.',
     };
     expect(await examine(false)).toEqual([{ ...finding, isFixed: false }]);
     expect(await examine(true)).toEqual([{ ...finding, isFixed: true }]);

@@ -11,14 +11,14 @@ const GROUPS = 'test/invariants/group-commit.spec.ts';
 
 /** The head, read when the page has been read already. */
 const SECOND_READ = {
-  find: '/** All of one caller, in one workspace.',
+  find: '/** All asks must come from one caller and one workspace.',
   replace: `private async head(workspaceId: string): Promise<number> {
     const text = 'SELECT head_cursor AS "headCursor" FROM workspaces WHERE id = $1';
     const rows = await this.database.run<PageRow<string>>({ name: 'mutant.head', text }, [workspaceId]);
     return rows[0]?.headCursor ?? 0;
   }
 
-  /** All of one caller, in one workspace.`,
+  /** All asks must come from one caller and one workspace.`,
 };
 
 export const LOG_MUTANTS = [

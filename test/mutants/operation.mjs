@@ -149,7 +149,7 @@ export const OPERATION_MUTANTS = [
     name: 'failed look takes own changes with it',
     promise: 'A change that a look should have told which failed is told by the next run, whatever began it.',
     file: 'src/realtime/change-feed.ts',
-    find: 'this.mustLook = true; // for whoever',
+    find: 'this.mustLook = true; // callers that relied',
     replace: '// for whoever',
     tests: [[LIVE, 'repeats a look that failed']],
   },

@@ -109,8 +109,8 @@ export const SHARES_MUTANTS = [
     name: 'slow reader keeps the slot',
     promise: 'A large note that is read slowly keeps nobody from opening another.',
     file: 'src/automation/contents.ts',
-    find: '    } finally {\n      release();\n    }\n  }\n\n  /** The pieces',
-    replace: '    }\n  }\n\n  /** The pieces',
+    find: '    } finally {\n      release();\n    }\n  }\n\n  /**\n   * Returns the chunks',
+    replace: '    }\n  }\n\n  /**\n   * Returns the chunks',
     tests: [['test/invariants/automation-large-notes.spec.ts', 'with a slow reader']],
   },
   {

@@ -110,7 +110,7 @@ const DAMAGES: [string, Damage, RegExp][] = [
         ...manifest,
         tables: manifest.tables.filter(({ name }) => name !== 'versions'),
       })),
-    /The tables of the backup are not those of this database/,
+    /The tables of the backup do not match this database/,
   ],
   [
     'whose manifest names what is no table',
@@ -119,7 +119,7 @@ const DAMAGES: [string, Damage, RegExp][] = [
         ...manifest,
         tables: manifest.tables.map((table) => ({ ...table, name: `${table.name}; SELECT 1` })),
       })),
-    /The tables of the backup are not those of this database/,
+    /The tables of the backup do not match this database/,
   ],
 ];
 
@@ -154,7 +154,7 @@ describe('backup restore', () => {
     for (const how of [[], ['--dry-run']])
       await expect(adminReport(env, 'backup', 'restore', backup, ...how)).rejects.toMatchObject({
         name: 'OperatorError',
-        message: 'This database is in use; a backup is restored into an empty one.',
+        message: 'This database is in use; a backup can only be restored into an empty one.',
       });
   });
 });

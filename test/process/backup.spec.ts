@@ -166,7 +166,7 @@ describe('a backup that is made while the service writes', () => {
   });
 
   it('is refused where a service runs, although it has no socket, and changes nothing', async () => {
-    const sentence = 'A service runs on this database; stop it first.\n';
+    const sentence = 'A service is running on this database; stop it first.\n';
     expect(await adminEnded(environmentOf(service), 'backup', 'restore', backup)).toEqual({
       ...{ code: 1, stdout: '', stderr: sentence },
     });

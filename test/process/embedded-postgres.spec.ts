@@ -25,14 +25,7 @@ const DIST = process.env['DIST_ROOT'] ?? join(REPOSITORY, 'dist');
 const MODULES = join(REPOSITORY, 'node_modules');
 const DATABASE = 'src/platform/database/embedded';
 /** What the database takes from the index of the configuration; the rest of it brings half of the service's libraries. */
-const CONFIGURATION = [
-  'operator-error',
-  'data-dir-fault',
-  'durable-file',
-  'kept-secret',
-  'kept-text',
-  'ownership',
-];
+const CONFIGURATION = ['operator-error', 'data-dir-files', 'ownership'];
 const FIXTURE = join(REPOSITORY, 'test/process/embedded-service.mjs');
 const IS_ROOT = process.geteuid?.() === 0;
 const DEADLINE_MS = 150_000;

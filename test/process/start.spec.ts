@@ -165,7 +165,7 @@ describe('a start that cannot succeed says one sentence with the cure and exits 
     child.stderr.on('data', (chunk: Buffer) => (output += String(chunk)));
     const [code] = (await once(child, 'close')) as [number];
     expect(output).toBe(
-      'Node.js 20.19 or later is needed, this is 18.19.0; install a current LTS version.\n',
+      'Node.js 20.19 or later is required, this is 18.19.0; install a current LTS version.\n',
     );
     expect(code).toBe(1);
   });

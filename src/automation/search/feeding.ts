@@ -9,22 +9,22 @@ import type { SearchIndexes } from './search-indexes.js';
 import type { SessionIndex } from './session-index.js';
 import type { IndexedNote, TextIndex } from './text-index.js';
 
-/** Encrypted bytes above which a note is found by its path alone: all of an envelope is read to open any of it. */
+/** Notes with more encrypted bytes are found by path only: opening any part of an envelope requires reading all of it. */
 const LARGEST_READ = 1024 * 1024;
-/** Bytes of plaintext that are searched. */
+/** Bytes of plaintext that are indexed per note. */
 const SEARCHED_BYTES = 64 * 1024;
-/** Beyond these, even paths are too many; and beyond so much of the memory that texts may take. */
+/** Limits above which not even paths are indexed: a number of notes, and a multiple of the memory budget for texts. */
 const MOST_NOTES = 100_000;
 const MOST_MEMORY = 1.25;
 
-/** Other indexes have needed the room: what was put in is gone. */
+/** The index was evicted in favor of others; what was added to it is gone. */
 export class IndexEvicted extends Error {
   override readonly name = 'IndexEvicted';
 }
 
 /** One refresh of one index. */
 export class Feeding {
-  /** What the index has, for as long as it does not give way. */
+  /** The contents of the index, valid until it is evicted. */
   readonly notes: TextIndex;
 
   constructor(
@@ -43,7 +43,11 @@ export class Feeding {
     if (this.index.notes !== this.notes) throw new IndexEvicted();
   }
 
-  /** Puts these notes in as they are now. Beyond the budget only paths go in, and beyond a quarter more nothing. @throws as check */
+  /**
+   * Indexes the current versions of these notes. Above the budget only paths are indexed, and above 1.25 times the
+   * budget nothing.
+   * @throws as check
+   */
   async take(encryptedPaths: readonly string[]): Promise<void> {
     const { notes, indexes } = this;
     const heads = await this.heads.among(this.index.workspaceId, encryptedPaths, LARGEST_READ);
@@ -55,12 +59,12 @@ export class Feeding {
       this.check();
       notes.remove(encryptedPath);
       if (note && notes.size < MOST_NOTES && notes.bytes < indexes.budget * MOST_MEMORY) notes.put(note);
-      indexes.makeRoomFor(this.index); // after each one: a single note may take some megabytes
+      indexes.makeRoomFor(this.index); // after each note: a single one may take several megabytes
       await this.turns.pause();
     }
   }
 
-  /** Undefined for what has no path under this key. */
+  /** Undefined for a file whose path cannot be decrypted with this key. */
   private async noteOf(head: Head): Promise<IndexedNote | undefined> {
     const { encryptedPath, version } = head;
     const path = pathOrNull(this.vault.keys, encryptedPath);
@@ -69,13 +73,13 @@ export class Feeding {
     return { encryptedPath, path, version, text };
   }
 
-  /** The beginning of the text; empty when it does not open, is no text, or is too large. */
+  /** The start of the text; empty when it cannot be decrypted, is not text, or is too large. */
   private async textOf(head: Head): Promise<string> {
     if (head.size > LARGEST_READ) return '';
     try {
       const envelope = await this.heads.envelope(head);
       const content = decryptContent(this.vault.keys, head.encryptedPath, envelope);
-      // A character that is cut in two becomes a mark that is part of no word.
+      // A split character becomes a replacement mark, which is not part of any word.
       const text = isUtf8(content) ? content.toString('utf8', 0, SEARCHED_BYTES) : '';
       content.fill(0);
       return text;

@@ -11,10 +11,10 @@ import type { SessionIndex } from './session-index.js';
 import type { TextIndex } from './text-index.js';
 
 const PAGE = 1_000;
-/** With their bytes, which are at most INLINE_BLOB_BYTES each. */
+/** Heads are read with their bytes, which are at most INLINE_BLOB_BYTES each. */
 const BATCH = 50;
 
-/** Keeps search indexes as the workspace is: from the snapshot first, then by the change log. */
+/** Keeps search indexes up to date: from the snapshot first, then from the change log. */
 @Injectable()
 export class IndexFeed {
   constructor(
@@ -25,7 +25,7 @@ export class IndexFeed {
   ) {}
 
   /**
-   * What is in the index, when that is as the workspace is now; undefined when it has to be built first.
+   * Returns the contents of the index once they match the workspace; undefined when the index has to be built first.
    * @throws KeySessionRequired when the session ends meanwhile
    */
   async follow(index: SessionIndex, vault: Vault): Promise<TextIndex | undefined> {
@@ -39,7 +39,10 @@ export class IndexFeed {
     }
   }
 
-  /** The same from the beginning. One large workspace at a time: it may take all the room there is. @throws KeySessionRequired */
+  /**
+   * Builds the index from scratch. Only one large workspace at a time: it may need the whole memory budget. @throws
+   * KeySessionRequired
+   */
   async build(index: SessionIndex, vault: Vault): Promise<TextIndex> {
     index.isBuilding = true;
     try {
@@ -63,7 +66,7 @@ export class IndexFeed {
     let first: number | undefined;
     for (let after: string | undefined, hasMore = true; hasMore;) {
       const page = await this.sync.snapshot(index.workspaceId, after, PAGE);
-      first ??= page.cursor; // what is written during the walk lies above this
+      first ??= page.cursor; // writes during the walk have higher cursors
       for (const { encryptedPath } of page.files) gone.delete(encryptedPath);
       const changed = page.files.filter((file) => notes.versionOf(file.encryptedPath) !== file.version);
       await this.take(
@@ -78,14 +81,14 @@ export class IndexFeed {
     index.cursor = first;
   }
 
-  /** False when the log has no more what follows: it was compacted, or put back from a backup. */
+  /** Returns false when the log no longer continues from the cursor: it was compacted, or a backup was restored. */
   private async followLog(feeding: Feeding): Promise<boolean> {
     const { index } = feeding;
     try {
       for (let hasMore = true; hasMore;) {
         const page = await this.sync.pull(index.workspaceId, index.cursor ?? 0, PAGE);
         await this.take(feeding, [...new Set(page.changes.map(({ encryptedPath }) => encryptedPath))]);
-        feeding.check(); // the cursor stands for what is in the index
+        feeding.check(); // the cursor must match the contents of the index
         index.cursor = page.cursor;
         hasMore = page.hasMore;
       }

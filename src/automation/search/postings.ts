@@ -1,23 +1,23 @@
 import { isWanted, type Wanted } from './terms.js';
 
-/** A posting is a note's number and, in its low byte, how often the term is in the note. */
+/** A posting is a note's number and, in its low byte, the term's frequency in the note. */
 const MAX_COUNT = 255;
 const COUNT_BITS = 8;
 
-/** Bytes of heap, as measured. */
+/** Bytes of heap, measured. */
 const PER_TERM = 220;
 const PER_POSTING = 14;
 
-/** Which terms are in which notes, by the numbers of the notes. */
+/** Maps terms to the numbers of the notes that contain them. */
 export class Postings {
-  /** Estimate of the memory that they take. */
+  /** Estimated memory use. */
   bytes = 0;
 
   private readonly lists = new Map<string, number[]>();
-  /** Terms with a common beginning: a prefix is looked for in one of these alone. */
+  /** Terms grouped by their first characters, so a prefix search scans a single bucket. */
   private readonly buckets = new Map<string, Set<string>>();
 
-  /** To be called once for a term and a note. */
+  /** Call it once per term and note. */
   add(term: string, number: number, count: number): void {
     this.listOf(term).push(number * 2 ** COUNT_BITS + Math.min(count, MAX_COUNT));
     this.bytes += PER_POSTING;
@@ -35,7 +35,7 @@ export class Postings {
     this.bytes -= PER_TERM;
   }
 
-  /** How often what is wanted is in each note; the note's number is the place. @param places above all numbers */
+  /** The frequency of the wanted terms in each note, indexed by note number. @param places above all numbers */
   counts(wanted: Wanted, places: number): Uint32Array {
     const counts = new Uint32Array(places);
     for (const term of this.termsFor(wanted)) {
@@ -66,12 +66,12 @@ export class Postings {
   }
 }
 
-/** Scripts that have prefixes of one character, and some others, by the first of it; the rest by the first two. */
+/** The first character for scripts with one-character prefixes (and some others), otherwise the first two. */
 function bucketOf(term: string): string {
   return term.slice(0, term.charCodeAt(0) >= 0x0e00 ? 1 : 2);
 }
 
-/** What was cut out of a text keeps all of it alive. */
+/** A substring keeps the whole text that it was cut from alive. */
 function copyOf(term: string): string {
   return Buffer.from(term, 'utf16le').toString('utf16le');
 }

@@ -1,4 +1,4 @@
-/** BM25: how soon a further occurrence counts less, and how much the length of a note does. */
+/** BM25 parameters: how quickly repeated occurrences saturate, and how much the length of a note matters. */
 const SATURATION = 1.2;
 const LENGTH_WEIGHT = 0.7;
 
@@ -7,17 +7,17 @@ export interface Ranked {
   readonly score: number;
 }
 
-/** The notes that have all terms of a query, by their numbers. */
+/** Ranks the notes that contain all terms of a query, by number. */
 export class Ranking {
   private readonly scores: Float64Array;
-  /** How many of the terms each note has had. */
+  /** How many of the terms each note contains so far. */
   private readonly had: Uint8Array;
   private terms = 0;
 
   /**
    * @param places above all numbers
-   * @param notes how many there are
-   * @param lengthOf a note's length; 1 is that of the average
+   * @param notes the number of notes
+   * @param lengthOf a note's length relative to the average
    */
   constructor(
     places: number,
@@ -28,7 +28,7 @@ export class Ranking {
     this.had = new Uint8Array(places);
   }
 
-  /** The next term. @param counts how often it is in each note; the number is the place */
+  /** Adds the next term. @param counts its frequency in each note, indexed by note number */
   add(counts: Uint32Array): void {
     const having = counts.reduce((sum, count) => (count > 0 ? sum + 1 : sum), 0);
     const rarity = Math.log(1 + (this.notes - having + 0.5) / (having + 0.5));

@@ -11,20 +11,20 @@ import { SessionIndex } from './session-index.js';
 
 const LOOK_EVERY_MS = 3_000;
 
-/** For all indexes of this instance together; less where the process may not have much memory. */
+/** For all indexes of this instance together; less when the heap limit is small. */
 const MOST_BYTES = 256 * 1024 * 1024;
 const SHARE_OF_HEAP = 1 / 4;
 
 /**
- * The search indexes of the live key sessions on this instance, the ones used last. They go with their session: at once
- * when the bus says so, within seconds in any case.
+ * The search indexes of live key sessions on this instance, least recently used first. An index is dropped with its
+ * session: immediately on a bus event, within seconds in any case.
  */
 @Injectable()
 export class SearchIndexes implements OnApplicationBootstrap, OnApplicationShutdown {
-  /** Bytes that they may take. */
+  /** The memory budget of all indexes, in bytes. */
   readonly budget = Math.min(MOST_BYTES, getHeapStatistics().heap_size_limit * SHARE_OF_HEAP);
 
-  /** By session, the one used last at the end. */
+  /** By session, most recently used last. */
   private readonly all = new Map<string, SessionIndex>();
 
   constructor(
@@ -48,7 +48,7 @@ export class SearchIndexes implements OnApplicationBootstrap, OnApplicationShutd
     return this.all.size;
   }
 
-  /** The session's own index; an empty one when there is none. */
+  /** The index of the session, created empty if there is none. */
   of({ sessionId, accessTokenId, workspaceId }: Vault): SessionIndex {
     const index = this.all.get(sessionId) ?? new SessionIndex(sessionId, accessTokenId, workspaceId);
     this.all.delete(sessionId);
@@ -57,8 +57,8 @@ export class SearchIndexes implements OnApplicationBootstrap, OnApplicationShutd
   }
 
   /**
-   * Has those give way that have not been used for the longest time, until the rest is within the budget. One that is being
-   * built stays, also when it is the one that grows; any other that grows beside it gives way itself.
+   * Evicts the least recently used indexes until the rest fits into the budget. An index that is being built is never
+   * evicted, even if it is the one growing; any other index that grows during a build is evicted itself.
    */
   makeRoomFor(growing: SessionIndex): void {
     let bytes = 0;
@@ -73,18 +73,18 @@ export class SearchIndexes implements OnApplicationBootstrap, OnApplicationShutd
     if (bytes > this.budget && isBesideBuilding && !growing.isBuilding) this.empty(growing);
   }
 
-  /** Drops those whose session has ended by itself, and those of which no event has told. */
+  /** Drops indexes whose session has expired, or whose end no event has announced. */
   @Interval(LOOK_EVERY_MS)
   async dropEnded(): Promise<void> {
     if (this.all.size === 0) return;
-    await this.log.bestEffort('look for ended key sessions', async () => {
+    await this.log.bestEffort('check for ended key sessions', async () => {
       const looked = [...this.all.keys()];
       const live = await this.sessions.liveAmong(looked);
       this.dropWhere(({ sessionId }) => looked.includes(sessionId) && !live.has(sessionId));
     });
   }
 
-  /** One that somebody works with keeps its place: what is filled must be counted. */
+  /** An index in use stays in the map: its memory must be counted. */
   private empty(index: SessionIndex): void {
     index.evict();
     if (index.isIdle) this.all.delete(index.sessionId);

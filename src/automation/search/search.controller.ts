@@ -16,7 +16,7 @@ interface SearchQuery {
   readonly limit: number;
 }
 
-/** `q`, 1 to 256 characters, and `limit`, clamped to 1..100; 20 when it is no number. */
+/** `q`, 1 to 256 characters, and `limit`, clamped to 1..100; 20 when it is not a number. */
 const SearchParams = fromRequest(({ query }): SearchQuery => {
   const { q, limit } = query as Record<string, unknown>;
   if (typeof q !== 'string' || q.trim() === '' || q.length > MAX_QUERY)

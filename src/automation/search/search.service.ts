@@ -16,7 +16,7 @@ const BEFORE = 60;
 const LENGTH = 200;
 const CUT = '…';
 
-/** A piece of the text around the first term that was asked for, on one line; its beginning when there is none. */
+/** A single-line excerpt of the text around the first wanted term; the start of the text when it contains none. */
 function snippetOf(text: string, wanted: readonly Wanted[]): string {
   const hit = firstHit(text, wanted);
   const start = hit <= BEFORE ? 0 : wholeCharacter(text, hit - BEFORE);
@@ -35,15 +35,15 @@ function firstHit(text: string, wanted: readonly Wanted[]): number {
   return hit;
 }
 
-/** No later than `at`, and not between the halves of a surrogate pair. */
+/** Moves `at` back if it would split a surrogate pair. */
 function wholeCharacter(text: string, at: number): number {
   const unit = text.charCodeAt(at);
   return unit >= 0xdc00 && unit <= 0xdfff ? at - 1 : at;
 }
 
 /**
- * Each is seconds of work for a large workspace, and may take all the memory that indexes may have. Who was told to ask
- * again keeps the turn, for as long as the session may live without being used.
+ * Each build takes seconds for a large workspace and may use the whole memory budget of the indexes. A client that
+ * was told to retry keeps its place in the queue for as long as its session may stay idle.
  */
 const LARGE_BUILDS = {
   atOnce: 1,
@@ -53,7 +53,7 @@ const LARGE_BUILDS = {
   busy: 'too many searches are being prepared',
 };
 
-/** An index of so few files takes a fraction of a second and little memory, so it does not wait for large ones. */
+/** Indexing this few files takes a fraction of a second and little memory, so it does not wait for large builds. */
 const SMALL_WORKSPACE_FILES = 200;
 const SMALL_BUILDS = LARGE_BUILDS;
 
@@ -62,16 +62,16 @@ const ASK_AGAIN_AFTER_S = 5;
 export interface SearchResult {
   readonly path: string;
   readonly version: number;
-  /** Higher is better; of no meaning beyond one answer. */
+  /** Higher is better; not comparable between responses. */
   readonly score: number;
   /** One line around the first hit. */
   readonly snippet: string;
 }
 
-/** Full-text search of a workspace, in an index that lives in memory for as long as the key session does. */
+/** Full-text search of a workspace, using an in-memory index that lives as long as the key session. */
 @Injectable()
 export class Search {
-  /** Before anybody on the way gives up: this service itself cuts a connection that is silent for a minute. */
+  /** Shorter than any timeout on the way: this service itself cuts a connection that is silent for a minute. */
   readonly answerWithinMs: number = 25_000;
 
   private readonly largeBuilds: FairSemaphore;
@@ -89,8 +89,9 @@ export class Search {
   }
 
   /**
-   * The notes that have all words of the query, as they are now, best first. @throws KeySessionRequired,
-   * ServiceUnavailable when the index takes long to make; it goes on being made, for who asks again
+   * Returns the notes that currently contain all words of the query, best first.
+   * @throws KeySessionRequired, ServiceUnavailable when building the index takes too long; the build continues for a
+   * retry
    */
   search(vault: Vault, query: string, limit: number): Promise<SearchResult[]> {
     const index = this.indexes.of(vault);
@@ -98,7 +99,7 @@ export class Search {
     const isWanted = (): boolean => !isLate;
     const work = async (): Promise<SearchResult[]> => {
       if (!isWanted()) return [];
-      const own = copyOf(vault); // from now on the request may be over before the index is made
+      const own = copyOf(vault); // the request may end before the index is built
       try {
         const notes = await this.refreshed(index, own);
         return isWanted() ? await this.found(notes, query, limit) : [];

@@ -1,12 +1,12 @@
 import { KeySessionRequired } from '../vault.js';
 import { TextIndex } from './text-index.js';
 
-/** What a key session searches in: plaintext in memory, to be dropped with the session. */
+/** The search index of a key session: plaintext in memory, to be dropped with the session. */
 export class SessionIndex {
   notes = new TextIndex();
-  /** Up to here every change is in the index; undefined while it is not complete. */
+  /** The index contains all changes up to this cursor; undefined while it is incomplete. */
   cursor: number | undefined;
-  /** It is being filled from the beginning, and gives way to no other. */
+  /** The index is being built and must not be evicted. */
   isBuilding = false;
 
   private readonly end = new AbortController();
@@ -19,7 +19,7 @@ export class SessionIndex {
     readonly workspaceId: string,
   ) {}
 
-  /** Aborted with KeySessionRequired when the session has ended: nothing more may come in. */
+  /** Aborted with KeySessionRequired when the session ends: nothing more may be added then. */
   get ended(): AbortSignal {
     return this.end.signal;
   }
@@ -28,18 +28,18 @@ export class SessionIndex {
     this.end.abort(new KeySessionRequired());
   }
 
-  /** Nobody is at work with it, or waits to be. */
+  /** Whether no work is running or queued. */
   get isIdle(): boolean {
     return this.pending === 0;
   }
 
-  /** Lets go of all that is in it: who reads `notes` at this moment has the old ones to the end. */
+  /** Discards the contents; a caller that already reads `notes` keeps the old ones. */
   evict(): void {
     this.notes = new TextIndex();
     this.cursor = undefined;
   }
 
-  /** Does work when all that was asked for before is done: it neither changes what another reads, nor is done twice. */
+  /** Runs work after all earlier work has finished, so it neither changes what another reads nor is done twice. */
   exclusively<T>(work: () => Promise<T>): Promise<T> {
     this.pending++;
     const done = this.last.then(work).finally(() => {

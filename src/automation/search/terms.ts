@@ -1,29 +1,32 @@
-/** A run of letters, digits and their marks; what is between two of them separates. */
+/** A run of letters, digits and combining marks; everything else separates terms. */
 const RUN = /[\p{L}\p{N}\p{M}]+/gu;
 
-/** Scripts that put no spaces between words, and Korean, which appends so much to them that it is better off here. */
+/**
+ * Scripts without spaces between words, and Korean, whose words take so many suffixes that they are better handled
+ * this way.
+ */
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}ー]+/gu;
 
 const ASCII = /^[\x20-\x7e]*$/;
 
-/** Characters that folding leaves as they are: nearly all of Chinese, Japanese and Korean. */
+/** Characters unaffected by folding: nearly all of Chinese, Japanese and Korean. */
 const UNFOLDED = /^[\u3041-\u3096\u30a1-\u30fa\u3400-\u9fff\uac00-\ud7a3]$/;
 
-/** Accents of Latin, Greek and Cyrillic letters. The marks of other scripts make other letters. */
+/** Accents of Latin, Greek and Cyrillic letters. In other scripts, marks make different letters. */
 const ACCENTS = /[\u0300-\u036f]/g;
 
-/** What is longer is no word, and would only cost memory. */
+/** Anything longer is not a word and would only use memory. */
 const MAX_TERM = 64;
 
 const MAX_WANTED = 16;
-/** What begins with a single letter is half of everything. */
+/** A prefix of a single letter matches half of all terms. */
 const SHORTEST_PREFIX = 2;
 
-/** @param start where it stands in the text @returns true to stop */
+/** @param start position in the text @returns true to stop */
 type Visit = (term: string, start: number) => boolean;
 
-/** A term that is asked for: this one, or every one that begins with it. */
+/** A search term: this exact term, or every term with this prefix. */
 export interface Wanted {
   readonly term: string;
   readonly isPrefix: boolean;
@@ -36,8 +39,8 @@ interface Part {
 }
 
 /**
- * Goes through the terms of a text in linear time: words without case and accents; of scripts without spaces every two
- * neighbouring characters, and the last one alone, so that a term begins at each place.
+ * Visits the terms of a text in linear time. Terms are words without case and accents; in scripts without spaces,
+ * each pair of adjacent characters, and the last one alone, so that a term starts at every position.
  */
 export function eachTerm(text: string, visit: Visit): void {
   for (const part of partsOf(text)) {
@@ -55,7 +58,7 @@ export function eachTerm(text: string, visit: Visit): void {
   }
 }
 
-/** What a query asks for; a note that has all of it is meant. */
+/** The terms of a query; a matching note contains all of them. */
 export function wantedTerms(query: string): Wanted[] {
   const wanted: Wanted[] = [];
   for (const part of partsOf(query)) {
@@ -85,7 +88,7 @@ function* partsOf(text: string): Generator<Part> {
   }
 }
 
-/** A run of one script after another, where the two are told apart. */
+/** Splits a run at script boundaries between spaced and unspaced scripts. */
 function* split(run: string, start: number): Generator<Part> {
   let at = 0;
   for (const { 0: text, index } of run.matchAll(UNSPACED)) {

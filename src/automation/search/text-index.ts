@@ -8,7 +8,7 @@ export interface IndexedNote {
   readonly encryptedPath: string;
   readonly path: string;
   readonly version: number;
-  /** As much of the text as is searched; empty when the note is found by its path alone. */
+  /** The part of the text that is searched; empty when the note is found by path only. */
   readonly text: string;
 }
 
@@ -20,21 +20,21 @@ export interface Hit {
 /** A term in the path counts as much as this many in the text. */
 const PATH_WEIGHT = 5;
 
-/** Bytes of heap, as measured. */
+/** Bytes of heap, measured. */
 const PER_NOTE = 800;
 const EMPTY_INDEX = 16 * 1024;
 
 /**
- * Full-text search in memory. Made for one question, so that even 16 words that are in most of 5,000 notes are answered
- * within milliseconds and keep nobody waiting.
+ * In-memory full-text search. Built for one kind of query, so that even 16 words that occur in most of 5,000 notes
+ * are answered within milliseconds without delaying other requests.
  */
 export class TextIndex {
   private readonly numbers = new Map<string, number>();
   private readonly notes = new Map<number, IndexedNote>();
   private readonly postings = new Postings();
-  /** Numbers whose notes are gone, to be given again: they index arrays, and must stay small. */
+  /** Numbers of removed notes, for reuse: they index arrays and must stay small. */
   private readonly free: number[] = [];
-  /** Above all numbers; 0 is none. */
+  /** Above all numbers; 0 is unused. */
   private places = 1;
   private totalLength = 0;
   private noteBytes = EMPTY_INDEX;
@@ -43,7 +43,7 @@ export class TextIndex {
     return this.notes.size;
   }
 
-  /** Estimate of the memory that it takes. */
+  /** Estimated memory use. */
   get bytes(): number {
     return this.noteBytes + this.postings.bytes;
   }
@@ -56,7 +56,7 @@ export class TextIndex {
     return this.numbers.keys();
   }
 
-  /** Adds a note, or puts it in the place of its older version. */
+  /** Adds a note or replaces its older version. */
   put(note: IndexedNote): void {
     this.remove(note.encryptedPath);
     const number = this.free.pop() ?? this.places++;
@@ -79,7 +79,10 @@ export class TextIndex {
     for (const term of countsOf(note).keys()) this.postings.remove(term, number);
   }
 
-  /** The notes that have all of the terms, best first; without terms none. Not to be changed meanwhile. */
+  /**
+   * Returns the notes that contain all of the terms, best first; none when there are no terms. Do not modify the
+   * index meanwhile.
+   */
   async search(wanted: readonly Wanted[], limit: number, turns: EventLoopYield): Promise<Hit[]> {
     if (wanted.length === 0) return [];
     const average = this.totalLength / this.size || 1;
@@ -111,7 +114,7 @@ function countsOf({ path, text }: IndexedNote): Map<string, number> {
   return counts;
 }
 
-/** V8 has a byte for each character of a text in ASCII, two in nearly all others. */
+/** V8 uses one byte per character for ASCII text and two for nearly all other text. */
 function bytesOf({ encryptedPath, path, text }: IndexedNote): number {
   const perCharacter = Buffer.byteLength(text, 'utf8') === text.length ? 1 : 2;
   return PER_NOTE + encryptedPath.length + 2 * path.length + perCharacter * text.length;
