@@ -23,7 +23,7 @@ export const ACCESS_MUTANTS = [
     if (row) this.known.set(token, row);`,
     also: [
       {
-        find: '/** @throws Unauthorized for a token that is malformed, unknown, revoked or expired, AccountSuspended */',
+        find: '/** @throws Unauthorized for a malformed, unknown, revoked or expired token, AccountSuspended */',
         replace: 'private readonly known = new Map<string, PatRow>();',
       },
     ],
