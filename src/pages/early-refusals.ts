@@ -40,10 +40,11 @@ export class EarlyRefusals implements OnModuleInit {
   }
 }
 
-function isRefusal({ url, method, headers }: FastifyRequest, reply: FastifyReply): boolean {
-  if (reply.statusCode < 400 || PROGRAMS.test(url) || !prefersHtml(headers.accept)) return false;
+function isRefusal({ url, routeOptions, method, headers }: FastifyRequest, reply: FastifyReply): boolean {
+  const path = routeOptions.url ?? url; // the route's, because a path can be spelled in many ways
+  if (reply.statusCode < 400 || PROGRAMS.test(path) || !prefersHtml(headers.accept)) return false;
   const isJson = String(reply.getHeader('content-type')).startsWith('application/json');
-  return isJson && (PAGES.test(url) || ['GET', 'HEAD'].includes(method));
+  return isJson && (PAGES.test(path) || ['GET', 'HEAD'].includes(method));
 }
 
 /** Whether the client explicitly accepts HTML, at least as much as JSON, as browsers do when they open an address. */

@@ -373,6 +373,7 @@ describe('a request that is refused before any handler sees it', () => {
     '/api/v1/nothing',
     '/health/nothing',
     '/openapi.json/nothing',
+    '/%61pi/v1/auth/me',
   ])('is JSON at %s, which is for programs', async (path) => {
     expect((await look(path)).headers['content-type']).toMatch(/^application\/json/);
   });

@@ -57,6 +57,17 @@ describe('the faults of `npm run mutants`', () => {
   });
 
   it.each(MUTANTS.map((mutant) => [mutant.name, mutant] as const))(
+    'use members that there are, or that they add: %s',
+    (_, mutant) => {
+      const edits = editsOf(mutant);
+      const added = edits.map(({ replace }) => replace).join('\n');
+      for (const { file, replace } of edits)
+        for (const [member = '', name = ''] of replace.matchAll(/\bthis\.(\w+)/g))
+          if (!read(file).includes(member)) expect(added).toMatch(new RegExp(`\\b${name}\\b(?: =|:|\\()`));
+    },
+  );
+
+  it.each(MUTANTS.map((mutant) => [mutant.name, mutant] as const))(
     'have tests that should notice: %s',
     (_, { tests }) => {
       expect(tests.length).toBeGreaterThan(0);

@@ -67,7 +67,7 @@ export const ACCESS_MUTANTS = [
     file: 'src/access/guards/workspace-access.guard.ts',
     find: "if (workspaceId === null || !isOwner) throw new NotFound('workspace not found');",
     replace: `const any = { name: 'mutant.any', text: 'SELECT FROM workspaces WHERE id = $1' };
-      const isThere = (await this.standings.database.run(any, [workspaceId])).length > 0;
+      const isThere = (await this.workspaceAccess.database.run(any, [workspaceId])).length > 0;
       if (isThere && !isOwner)
         throw Object.assign(new NotFound('not yours'), { getStatus: () => 403, status: 403 });
       if (workspaceId === null || !isOwner) throw new NotFound('workspace not found');`,

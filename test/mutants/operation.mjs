@@ -67,7 +67,7 @@ export const OPERATION_MUTANTS = [
     promise: 'Nobody is told of a change before it is committed.',
     file: 'src/files/files.service.ts',
     find: 'const put = await this.put(upload, blob);',
-    replace: `this.announcements.changed(upload.workspaceId, upload.deviceId, 'update', 0);
+    replace: `this.changePublisher.changed(upload.workspaceId, upload.deviceId, 'update', 0);
     const put = await this.put(upload, blob);`,
     tests: [['test/invariants/interleavings.spec.ts', 'nobody is told']],
   },
