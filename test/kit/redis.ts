@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { freePort } from '../../bench/free-port.js';
 import { spawnServer } from './test-servers.js';
 
@@ -40,7 +41,7 @@ export async function startRedis(): Promise<TestRedis> {
     kill,
     restart: async () => {
       await kill();
-      running = await startOn(port, dir);
+      running = await startAgain(port, dir);
     },
     stop: async () => {
       await kill();
@@ -61,6 +62,18 @@ async function startSomewhere(dir: string): Promise<[port: number, running: Runn
       return [port, await startOn(port, dir)];
     } catch (error) {
       if (attempt === ATTEMPTS) throw error;
+    }
+  }
+}
+
+/** The port of a server that has just ended can be in use for a moment longer. */
+async function startAgain(port: number, dir: string): Promise<RunningRedis> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await startOn(port, dir);
+    } catch (error) {
+      if (attempt === ATTEMPTS) throw error;
+      await pause(100 * attempt);
     }
   }
 }
