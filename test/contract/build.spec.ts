@@ -16,17 +16,19 @@ import { ROOT } from '../kit/deployment.js';
 
 /** Stands for the compiler or the bundler: writes down that it ran, and what tells that it has come to its end. */
 const standIn = (step: string, ...files: string[]): string => `
-  import('node:fs').then(({ appendFileSync, cpSync, existsSync }) => {
+  import('node:fs').then(({ appendFileSync, existsSync, mkdirSync, writeFileSync }) => {
     appendFileSync('ran', '${step} ');
     if (existsSync('fails')) process.exit(1);
-    for (const file of ${JSON.stringify(files)}) cpSync('empty', file);
+    for (const file of ${JSON.stringify(files)}) {
+      mkdirSync(file.slice(0, file.lastIndexOf('/')), { recursive: true });
+      writeFileSync(file, '');
+    }
   });`;
 
 let root: string;
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'sync-build-'));
   cpSync(join(ROOT, 'scripts/build-if-needed.mjs'), join(root, 'scripts/build-if-needed.mjs'));
-  write('empty');
   write('node_modules/@nestjs/cli/bin/nest.js', standIn('compiled', 'dist/src/main.js', 'dist/.tsbuildinfo'));
   for (const name of ['typescript', 'rolldown']) write(`node_modules/${name}/package.json`);
   write('scripts/bundle.mjs', standIn('bundled', 'dist/service/.complete'));
