@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { freePort } from '../../bench/free-port.js';
 import { spawnServer } from './test-servers.js';
 
@@ -21,7 +20,7 @@ export interface TestRedis {
   readonly url: string;
   /** Ends it at once, as a crash would: connections are reset, new ones refused. */
   kill(): Promise<void>;
-  /** Starts it again, empty, at the same address; kills it first when it still runs. */
+  /** Starts it again, empty, at the same address; kills it first when it still runs. One after the other when called at once. */
   restart(): Promise<void>;
   /** Ends it for good. */
   stop(): Promise<void>;
@@ -36,13 +35,15 @@ export async function startRedis(): Promise<TestRedis> {
     await running?.kill();
     running = undefined;
   };
+  const restart = async (): Promise<void> => {
+    await kill();
+    running = await startOn(port, dir);
+  };
+  let restarted = Promise.resolve();
   return {
     url: `redis://127.0.0.1:${port}`,
     kill,
-    restart: async () => {
-      await kill();
-      running = await startAgain(port, dir);
-    },
+    restart: () => (restarted = restarted.then(restart)),
     stop: async () => {
       await kill();
       await rm(dir, { recursive: true, force: true });
@@ -62,18 +63,6 @@ async function startSomewhere(dir: string): Promise<[port: number, running: Runn
       return [port, await startOn(port, dir)];
     } catch (error) {
       if (attempt === ATTEMPTS) throw error;
-    }
-  }
-}
-
-/** The port of a server that has just ended can be in use for a moment longer. */
-async function startAgain(port: number, dir: string): Promise<RunningRedis> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await startOn(port, dir);
-    } catch (error) {
-      if (attempt === ATTEMPTS) throw error;
-      await pause(100 * attempt);
     }
   }
 }
