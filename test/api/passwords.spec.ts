@@ -3,6 +3,7 @@ import { hashPassword } from 'better-auth/crypto';
 import pg from 'pg';
 import supertest from 'supertest';
 import { BrowserSessions, PasswordCost, PasswordHasher } from '../../src/auth/index.js';
+import { Database } from '../../src/platform/database/index.js';
 import { ExpiredRows } from '../../src/retention/expired-rows.js';
 import { NightlyJobs } from '../../src/platform/jobs/index.js';
 import { BASE_URL, eventually, holdRow, startService, type TestService, TestUser } from '../kit/index.js';
@@ -226,6 +227,27 @@ describe('an outdated hash', () => {
     await signIn(service, old.email, PASSWORD).expect(401);
     await signIn(service, old.email, NEW_PASSWORD).expect(200);
   });
+
+  it('is not put back over a password whose change is committed before the renewal', async () => {
+    const old = await signUp(service, 'renewed-after-change');
+    await makeOutdated(service, old);
+    const database = service.app.get(Database, { strict: false });
+    const run = database.run.bind(database);
+    const renewals: (() => void)[] = [];
+    jest.spyOn(database, 'run').mockImplementation(async (statement, values) => {
+      if (statement.name === 'sign_in_passwords.renew')
+        await new Promise<void>((resolve) => renewals.push(resolve));
+      return run(statement, values);
+    });
+    const signedIn = signIn(service, old.email, PASSWORD).then((answer) => answer);
+    await eventually(() => expect(renewals).toHaveLength(1));
+    await change(service, old.session).expect(200);
+    renewals[0]!();
+    await signedIn;
+    jest.restoreAllMocks();
+    await signIn(service, old.email, PASSWORD).expect(401);
+    await signIn(service, old.email, NEW_PASSWORD).expect(200);
+  });
 });
 
 describe('a change of the password', () => {
@@ -330,7 +352,7 @@ describe('hashing', () => {
   const hasher = (): PasswordHasher => service.app.get(PasswordHasher, { strict: false });
 
   /** Takes all slots; resolves with what gives them back. */
-  async function takeSlots(): Promise<() => void> {
+  async function takeSlots(refused: () => void = () => undefined): Promise<() => void> {
     let release: () => void = () => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
     let taken = 0;
@@ -340,7 +362,7 @@ describe('hashing', () => {
           taken++;
           await released;
         })
-        .catch(() => undefined);
+        .catch(refused);
     await eventually(() => expect(taken).toBeGreaterThan(0));
     return release;
   }
@@ -369,14 +391,20 @@ describe('hashing', () => {
   });
 
   it('is skipped for a client that has disconnected while it waited', async () => {
-    const release = await takeSlots();
+    const refused = jest.fn(); // calls that came before it: they leave the queue first when all have waited too long
+    const release = await takeSlots(refused);
+    const earlier = hasher()
+      .inSlot('198.51.100.76', () => Promise.resolve())
+      .catch(refused);
     const before = hasher().queued;
     const gone = signIn(service, 'nobody@example.org', 'not the password', '198.51.100.77');
     gone.end(() => undefined);
     await eventually(() => expect(hasher().queued).toBe(before + 1));
     gone.abort();
     await eventually(() => expect(hasher().queued).toBe(before));
+    expect(refused).not.toHaveBeenCalled();
     release();
+    await earlier;
   });
 
   it('is refused early with Retry-After when too many wait; one network does not keep out others', async () => {
