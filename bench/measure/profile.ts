@@ -17,7 +17,7 @@ interface CpuProfile {
 
 export interface Share {
   readonly name: string;
-  /** Of the time in which the process was busy. */
+  /** Share of the time during which the process was busy. */
   readonly percent: number;
   readonly microsPerOperation: number;
 }

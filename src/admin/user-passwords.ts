@@ -63,8 +63,7 @@ function inWords(sessions: number, ended: string): string {
 }
 
 /** Generates 120 random bits in characters that can be typed. */
-export const generatePassword = (): string => randomBytes(15).toString('base64url');
+const generatePassword = (): string => randomBytes(15).toString('base64url');
 
 /** The note printed with a new password. */
-export const SHOWN_ONCE =
-  'It is not shown again. To change it, sign in and send POST /api/auth/change-password.';
+const SHOWN_ONCE = 'It is not shown again. To change it, sign in and send POST /api/auth/change-password.';

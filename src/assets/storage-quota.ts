@@ -75,7 +75,7 @@ export interface StorageUsage extends Account {
 export type StoragePlan = 'free' | 'pro';
 
 /** An account whose usage counter differs from the sum of its assets. */
-export interface StorageDrift {
+interface StorageDrift {
   readonly userId: string;
   readonly usedBytes: number;
   readonly actualBytes: number;

@@ -123,7 +123,7 @@ export const SYNC_DOCS = {
       summary: 'The live files, page by page',
       description: 'Keep the `cursor` of the first page alone, and pull from there when the walk is done.',
       query: PAGE_QUERY,
-      answers: { 200: json('a page, by file id', SNAPSHOT), 400: 'pageCursor is no file id' },
+      answers: { 200: json('a page, by file id', SNAPSHOT), 400: 'pageCursor is not a file id' },
     },
     push: {
       summary: 'Push deletions',

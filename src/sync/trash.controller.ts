@@ -45,7 +45,7 @@ const TRASH_DOCS = {
       summary: 'The deleted files, page by page',
       description: 'Their versions are listed, downloaded and restored as those of live files.',
       query: PAGE_QUERY,
-      answers: { 200: json('a page, by file id', TRASH), 400: 'pageCursor is no file id' },
+      answers: { 200: json('a page, by file id', TRASH), 400: 'pageCursor is not a file id' },
     },
   },
 } as const;
