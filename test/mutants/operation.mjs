@@ -421,7 +421,7 @@ export const OPERATION_MUTANTS = [
     promise: 'A clock is believed when it has gone on for a day, not when it is wrong twice.',
     file: 'src/platform/jobs/trusted-time.ts',
     find: 'THEN t.doubted_from\n                           ELSE $1 END',
-    replace: 'THEN t.doubted_from\n                           ELSE t.doubted_from END',
+    replace: 'THEN t.doubted_from\n                           ELSE coalesce(t.doubted_from, $1) END',
     also: [
       {
         find: "coalesce($1 BETWEEN t.doubted_until AND t.doubted_until + interval '48 hours'",
