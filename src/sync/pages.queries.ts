@@ -20,28 +20,23 @@ const TRASHED_FILE = `
 const inOrder = (item: string, by: string): string =>
   `coalesce(string_agg(${item}, ',' ORDER BY ${by}), '') AS items`;
 
-/** One row per requested page, with its 1-based position in the request. */
-const asked = (from: string): string =>
-  `unnest($2::${from}[], $3::int[]) WITH ORDINALITY AS asked (start, size, place)`;
-
 /** A page of the files that match `condition`, ordered by id. */
 const filesPage = (condition: string, item: string): string => `
-  SELECT asked.place::int, w.head_cursor AS "headCursor", page.*, (
+  SELECT w.head_cursor AS "headCursor", page.*, (
     SELECT true FROM files WHERE workspace_id = $1 AND ${condition} AND id > page.last::uuid ORDER BY id LIMIT 1
   ) IS NOT NULL AS "hasMore"
   FROM workspaces w
-  CROSS JOIN ${asked('uuid')}
   CROSS JOIN LATERAL (
     SELECT max(id::text COLLATE "C") AS last, ${inOrder(item, 'id')}
     FROM (
-      SELECT * FROM files WHERE workspace_id = $1 AND ${condition} AND id > asked.start ORDER BY id LIMIT asked.size
+      SELECT * FROM files WHERE workspace_id = $1 AND ${condition} AND id > $2 ORDER BY id LIMIT $3
     ) rows
   ) page
   WHERE w.id = $1 AND ${accessCondition(4)}`;
 
 /**
- * Pages of one workspace, each returned as one row whose items are already the text for the client: returning the
- * items as rows costs the service four times as much. $2: where each page starts, $3: its maximum number of items.
+ * A page of a workspace, returned as one row whose items are already the text for the client: returning the items as
+ * rows costs the service four times as much. $2: where the page starts, $3: its maximum number of items.
  * Each query is a single statement, so head and items come from one snapshot and a cursor always matches its items.
  * No row means that the caller has no access to the workspace. The check whether more rows follow uses the page's own
  * order, which ties the planner to the index; inside an EXISTS the planner would discard the ORDER BY.
@@ -55,16 +50,15 @@ export const pageStatements = {
   /** The path is looked up per row instead of joined, as in `sync.pull`. */
   pull: statement(
     'pages.pull',
-    `SELECT asked.place::int, w.head_cursor AS "headCursor", w.compaction_floor AS "compactionFloor", page.*, (
+    `SELECT w.head_cursor AS "headCursor", w.compaction_floor AS "compactionFloor", page.*, (
        SELECT true FROM changes WHERE workspace_id = $1 AND cursor > page.last ORDER BY cursor LIMIT 1
      ) IS NOT NULL AS "hasMore"
      FROM workspaces w
-     CROSS JOIN ${asked('bigint')}
      CROSS JOIN LATERAL (
        SELECT min(cursor) AS first, max(cursor) AS last, ${inOrder(CHANGE, 'cursor')}
        FROM (
          SELECT c.*, (SELECT f.encrypted_path FROM files f WHERE f.workspace_id = $1 AND f.id = c.file_id) AS encrypted_path
-         FROM changes c WHERE c.workspace_id = $1 AND c.cursor > asked.start ORDER BY c.cursor LIMIT asked.size
+         FROM changes c WHERE c.workspace_id = $1 AND c.cursor > $2 ORDER BY c.cursor LIMIT $3
        ) rows
      ) page
      WHERE w.id = $1 AND ${accessCondition(4)}`,

@@ -2,9 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { request } from 'node:http';
 import { brotliDecompressSync } from 'node:zlib';
 import type supertest from 'supertest';
-import { Database } from '../../src/platform/database/index.js';
-import { Pages } from '../../src/sync/pages.service.js';
-import type { WorkspaceRef } from '../../src/access/route-access.js';
 import { footprint } from '../kit/footprint.js';
 import {
   type PulledChange,
@@ -884,62 +881,6 @@ describe('cursors are numbers', () => {
       cursor = body.cursor;
     }
     expect(actions).toEqual(['upsert YQ', 'upsert Yg', 'delete YQ', 'delete Yg']);
-  });
-});
-
-describe('pages that are requested at once', () => {
-  let notes: TestWorkspace;
-  beforeAll(async () => {
-    notes = await workspaceWith('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h');
-  });
-
-  type Ask<One> = (pages: Pages, of: WorkspaceRef, one: One) => Promise<string>;
-
-  /** What `ask` gives for each, and with how many statements of this name. */
-  async function together<One>(
-    name: string,
-    asks: readonly One[],
-    ask: Ask<One>,
-  ): Promise<{ texts: string[]; roundTrips: number }> {
-    const ref = { id: notes.id, caller: { userId: notes.user.id, needsSubscription: true } };
-    const run = jest.spyOn(service.app.get(Database), 'run');
-    const texts = await Promise.all(asks.map((one) => ask(service.app.get(Pages), ref, one)));
-    const roundTrips = run.mock.calls.filter(([{ name: its }]) => its === name).length;
-    run.mockRestore();
-    return { texts, roundTrips };
-  }
-
-  it('are kept apart for those that share a round trip', async () => {
-    const cursors = [3, 0, 8, 5, 3];
-    const pulled = await together('pages.pull', cursors, (pages, of, cursor) =>
-      pages.pull(of, cursor, cursor + 1),
-    );
-    expect(pulled.roundTrips).toBe(2);
-    for (const [i, cursor] of cursors.entries())
-      expect(pulled.texts[i]).toBe((await notes.pull(cursor, cursor + 1).expect(200)).text);
-
-    const { files } = (await notes.snapshot().expect(200)).body as { files: { id: string }[] };
-    const ids = [files[4]?.id, undefined, files[7]?.id, files[0]?.id];
-    const walked = await together('pages.snapshot', ids, (pages, of, id) => pages.snapshot(of, id, 2));
-    expect(walked.roundTrips).toBe(2);
-    for (const [i, pageCursor] of ids.entries()) {
-      const from: Record<string, string> = pageCursor === undefined ? {} : { pageCursor };
-      expect(walked.texts[i]).toBe((await notes.snapshot({ limit: 2, ...from }).expect(200)).text);
-    }
-  });
-
-  it('are read apart where they are large or many', async () => {
-    const pull: Ask<number> = (pages, of, limit) => pages.pull(of, 0, limit);
-    const snapshot: Ask<number> = (pages, of, limit) => pages.snapshot(of, undefined, limit);
-    const many = Array.from({ length: 64 }, () => 1);
-    for (const [name, ask] of [
-      ['pages.pull', pull],
-      ['pages.snapshot', snapshot],
-    ] as const) {
-      // Four of a hundred, one of a hundred, and two large ones.
-      expect((await together(name, [100, 100, 100, 100, 100, 1000, 1000], ask)).roundTrips).toBe(4);
-      expect((await together(name, many, ask)).roundTrips).toBe(3);
-    }
   });
 });
 

@@ -8,7 +8,6 @@ import { FileContentLoader } from '../../src/files/file-content-loader.js';
 import { Files } from '../../src/files/index.js';
 import { Database } from '../../src/platform/database/index.js';
 import { NotFound } from '../../src/platform/http/index.js';
-import { Pages } from '../../src/sync/pages.service.js';
 import { ACCESS_CHECKED_IN_STATEMENT } from '../../src/access/guards/workspace-access.filter.js';
 import type { Caller } from '../../src/access/route-access.js';
 import { WorkspaceClosed } from '../../src/access/guards/workspace-access.js';
@@ -243,26 +242,6 @@ describe('a caller who was let in a moment ago', () => {
     expect(again).toEqual([own, own]);
     // Two of the owner's together, one of them, and the other caller's.
     expect(run.filter((name) => name === 'files.heads')).toHaveLength(3);
-  });
-
-  it('does not open it by a pull or a snapshot in a round trip with those of another caller', async () => {
-    const { user, notes } = await wellKnown();
-    const other = await here.user(`user-${++names}`);
-    const pages = here.app.get(Pages);
-    const run = statementsRun();
-    const read = ({ id: userId }: TestUser): Promise<string>[] => {
-      const ref = { id: notes.id, caller: { userId, needsSubscription: true } };
-      return [pages.pull(ref, 0, 10), pages.snapshot(ref, undefined, 10)];
-    };
-    const answers = await Promise.allSettled([user, other, user, user].flatMap(read));
-    const [pull, snapshot, ...foreign] = answers;
-    expect([pull?.status, snapshot?.status]).toEqual(['fulfilled', 'fulfilled']);
-    for (const answer of foreign.slice(0, 2))
-      expect(answer).toMatchObject({ reason: expect.any(WorkspaceClosed) });
-    expect(answers.slice(4)).toEqual([pull, snapshot, pull, snapshot]);
-    // Two of the owner's together, one of them, and the other caller's.
-    for (const name of ['pages.pull', 'pages.snapshot'])
-      expect(run.filter((one) => one === name)).toHaveLength(3);
   });
 
   it('is told that a file does not exist when only the file is missing', async () => {

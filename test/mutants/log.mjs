@@ -11,14 +11,14 @@ const GROUPS = 'test/invariants/group-commit.spec.ts';
 
 /** The head, read when the page has been read already. */
 const SECOND_READ = {
-  find: '/** All asks must come from one caller and one workspace.',
+  find: '/** Even an empty page is a row.',
   replace: `private async head(workspaceId: string): Promise<number> {
     const text = 'SELECT head_cursor AS "headCursor" FROM workspaces WHERE id = $1';
     const rows = await this.database.run<PageRow<string>>({ name: 'mutant.head', text }, [workspaceId]);
     return rows[0]?.headCursor ?? 0;
   }
 
-  /** All asks must come from one caller and one workspace.`,
+  /** Even an empty page is a row.`,
 };
 
 export const LOG_MUTANTS = [
@@ -143,8 +143,8 @@ export const LOG_MUTANTS = [
     name: 'snapshot page begins with the last of the one before',
     promise: 'A walk has each file once.',
     file: 'src/sync/pages.queries.ts',
-    find: 'AND ${condition} AND id > asked.start',
-    replace: 'AND ${condition} AND id >= asked.start',
+    find: 'AND ${condition} AND id > $2',
+    replace: 'AND ${condition} AND id >= $2',
     tests: [[SYNC, 'GET sync/snapshot']],
   },
   {
