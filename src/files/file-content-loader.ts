@@ -12,8 +12,11 @@ export interface VersionBytes extends BlobReference {
   readonly contentHash: string;
 }
 
-/** Kept small because each row may carry an inline blob. */
-const MOST_AT_ONCE = 16;
+/**
+ * Half of what a client usually has in flight: while one batch is read, the callers of another get their answers and
+ * ask again. Each row may carry an inline blob.
+ */
+const BATCH_SIZE = 8;
 
 interface Ask {
   readonly workspace: WorkspaceRef;
@@ -26,7 +29,7 @@ interface Ask {
  */
 @Injectable()
 export class FileContentLoader {
-  private readonly batches = new BatchLoader<Ask, VersionBytes | undefined>(MOST_AT_ONCE, (asks) =>
+  private readonly batches = new BatchLoader<Ask, VersionBytes | undefined>(BATCH_SIZE, (asks) =>
     this.read(asks),
   );
 
