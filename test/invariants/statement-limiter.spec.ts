@@ -57,22 +57,6 @@ describe('single statements beside the service’s own PostgreSQL', () => {
     expect(await database.run(quick, [1])).toEqual([{ n: 1 }]);
   });
 
-  it('are sent before the answer of the one before is used', async () => {
-    const database = new Database(source, new StatementLimiter({ atOnce: 1, patienceMs: 60_000 }));
-    await database.run(quick, [0]); // connects
-    const order: string[] = [];
-    const client = await database.pool.connect();
-    const send = jest.spyOn(client, 'query');
-    client.release();
-    const use = async (n: number): Promise<void> => {
-      await database.run(quick, [n]);
-      order.push(`${n} used after ${send.mock.calls.length} sent`);
-    };
-    await Promise.all([1, 2, 3].map(use));
-    send.mockRestore();
-    expect(order).toEqual(['1 used after 2 sent', '2 used after 3 sent', '3 used after 3 sent']);
-  });
-
   it('do not wait for long behind slow ones', async () => {
     const database = new Database(source, new StatementLimiter({ atOnce: 2, patienceMs: PATIENCE_MS }));
     let areSlowOver = false;

@@ -39,8 +39,7 @@ interface Waiter {
  *
  * The number of concurrent statements is limited, for one client more strictly, so that a client with slow statements leaves
  * room. Other statements wait, but not for long: the overall limit saves the machine's resources, and only the limit per
- * client is one to rely on. Transactions wait only for a connection. Where a connection is idle, the result of a statement is
- * delivered after the next statement has been sent: the database then works while the result is processed.
+ * client is one to rely on. Transactions wait only for a connection.
  */
 export class StatementLimiter {
   private readonly atOnce: number;
@@ -83,7 +82,7 @@ export class StatementLimiter {
       return await work();
     } finally {
       this.statements.decrement(client);
-      if (this.callNext()) await untilSent();
+      this.callNext();
     }
   }
 
@@ -141,13 +140,11 @@ export class StatementLimiter {
     return waiter;
   }
 
-  /** Returns whether a waiter was started. */
-  private callNext(): boolean {
-    let hasCalled = false;
-    while (this.callOne()) hasCalled = true;
-    return hasCalled;
+  private callNext(): void {
+    while (this.callOne());
   }
 
+  /** Starts the next waiter that may go. Returns whether there was one. */
   private callOne(): boolean {
     const at = this.line.findIndex(({ client, isStatement, isUrgent }) =>
       this.mayGo(client, isStatement, isUrgent),
@@ -200,6 +197,3 @@ function after(ms: number, then: () => void): { readonly stop: () => void } {
   let timer = setTimeout(due, ms);
   return { stop: () => clearTimeout(timer) };
 }
-
-/** The pool sends a statement in its own tick. No promise continues between such ticks. */
-const untilSent = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));
