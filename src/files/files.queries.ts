@@ -11,7 +11,7 @@ const heldByOwner = (but = ''): string => `(
   WHERE o.user_id = (SELECT w.user_id FROM workspaces w WHERE w.id = $1) AND o.deleted_at IS NULL${but})`;
 
 /**
- * The last arguments of the functions: the usage of the owner's other workspaces, and the quota ($quota), null for
+ * The last arguments of the function: the usage of the owner's other workspaces, and the quota ($quota), null for
  * unlimited.
  */
 const held = (quota: number): string =>
@@ -19,19 +19,11 @@ const held = (quota: number): string =>
 
 export const fileStatements = {
   /**
-   * One upload. Returns no row and writes nothing when the caller has no access to the workspace. The functions are
-   * defined in the migrations.
+   * Uploads to one workspace, each to a different path, in one commit. Returns no row and writes nothing when the caller
+   * has no access to the workspace. The function is defined in the migrations.
    */
   put: statement(
     'files.put',
-    `SELECT outcome, file_id AS "fileId", file_version AS version, change_cursor AS cursor, used_bytes AS "usedBytes"
-     FROM put_document($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, ${held(16)})
-     WHERE ${isOpen(13)}`,
-  ),
-
-  /** Several uploads to one workspace, each to a different path, in one commit. */
-  putMany: statement(
-    'files.put_many',
     `SELECT outcome, file_id AS "fileId", file_version AS version, change_cursor AS cursor, used_bytes AS "usedBytes"
      FROM put_documents($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, ${held(17)})
      WHERE ${isOpen(14)}`,

@@ -37,14 +37,8 @@ export interface PutOutcome {
   readonly cursor: number | null;
 }
 
-/**
- * Nothing was written: either `usedBytes` plus this upload exceed the quota, or not all uploads of a batch fit into
- * it.
- */
-type Answered =
-  | PutOutcome
-  | { readonly outcome: 'quota_exceeded'; readonly usedBytes: number }
-  | { readonly outcome: 'apart' };
+/** With `quota_exceeded`, nothing was written: `usedBytes` and this upload would exceed the quota. */
+type Answered = PutOutcome | { readonly outcome: 'quota_exceeded'; readonly usedBytes: number };
 
 interface Waiting {
   readonly owner: string;
@@ -156,12 +150,11 @@ export class GroupCommitQueue {
 
   /**
    * Writes a batch and returns the callback that answers its uploads. Never rejects. When the database rejects the
-   * batch because of one upload, or the batch does not fit into the quota, each upload is retried alone, in order.
+   * batch because of one upload, each upload is retried alone, in order.
    */
   private async commit(batch: readonly Waiting[]): Promise<Answer> {
     try {
       const outcomes = await this.run(batch.map(({ put }) => put));
-      if (outcomes[0]?.outcome === 'apart') return await this.commitApart(batch);
       return () => batch.forEach((waiting, index) => this.settle(waiting, outcomes[index] as Answered));
     } catch (error) {
       if (batch.length === 1 || !isOfOneRow(error)) return () => batch.forEach(({ reject }) => reject(error));
@@ -170,8 +163,7 @@ export class GroupCommitQueue {
   }
 
   private settle({ put, resolve, reject }: Waiting, outcome: Answered): void {
-    if (outcome.outcome === 'apart') reject(new Error('the database asked to split a batch of one upload'));
-    else if (outcome.outcome === 'quota_exceeded') reject(this.quota.exceeded(outcome.usedBytes, put.size));
+    if (outcome.outcome === 'quota_exceeded') reject(this.quota.exceeded(outcome.usedBytes, put.size));
     else resolve(outcome);
   }
 
@@ -183,11 +175,9 @@ export class GroupCommitQueue {
   private async run(puts: readonly Put[]): Promise<Answered[]> {
     const [first] = puts;
     if (!first) return [];
-    const last = [...this.workspaceAccess.accessParameters(first.caller), this.quota.ofUploads];
-    const rows =
-      puts.length === 1
-        ? await this.database.run<Answered>(fileStatements.put, [...single(first), ...last])
-        : await this.database.run<Answered>(fileStatements.putMany, [...together(puts), ...last]);
+    const access = this.workspaceAccess.accessParameters(first.caller);
+    const values = [first.workspaceId, ...columns(puts), ...access, this.quota.ofUploads];
+    const rows = await this.database.run<Answered>(fileStatements.put, values);
     if (rows.length === 0) throw new WorkspaceClosed();
     if (rows.length !== puts.length)
       throw new Error(`expected ${puts.length} upload results, got ${rows.length}`);
@@ -222,24 +212,8 @@ function nextBatch(line: Waiting[]): Waiting[] {
 
 const keyOf = (put: Put | undefined): string | undefined => put?.caller && callerKey(put.caller);
 
-const single = (put: Put): Parameter[] => [
-  put.workspaceId,
-  put.encryptedPath,
-  put.contentHash,
-  put.size,
-  put.deviceId,
-  put.now,
-  put.fileId,
-  put.versionId,
-  put.blobId,
-  put.bytes,
-  put.precondition.ifMatch,
-  put.precondition.ifAbsent,
-];
-
 /** The bytes are sent as one buffer with the length of each upload: an array of buffers would be sent as text. */
-const together = (puts: readonly Put[]): Parameter[] => [
-  puts[0]?.workspaceId ?? null,
+const columns = (puts: readonly Put[]): Parameter[] => [
   puts.map((put) => put.encryptedPath),
   puts.map((put) => put.contentHash),
   puts.map((put) => put.size),

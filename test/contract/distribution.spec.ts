@@ -10,7 +10,6 @@ import { ROOT, text } from '../kit/deployment.js';
 const LOOK_AT_ALL_NODES = {
   "an upload, where documents have a quota: what the account's other workspaces hold": [
     'files.put',
-    'files.put_many',
     'files.foreseen',
   ],
   'a request about all workspaces of a user: their list and usage, one more, `/account`, a push subscription, deletion of a device or an account':

@@ -71,47 +71,29 @@ describe('the quota of documents', () => {
   });
 });
 
-describe('an instance of the version before', () => {
-  it('counts its uploads as well', async () => {
+describe('an instance of the previous version', () => {
+  it('counts its uploads, and holds them to the quota', async () => {
     const { id, user } = await newWorkspace();
-    const one = [
-      id,
-      'YQ',
-      sha256('a'),
-      1,
-      'old',
-      new Date(),
-      newId(),
-      newId(),
-      newId(),
-      Buffer.from('a'),
-      null,
-      false,
-    ];
-    const [single] = await service.database.query(
-      'SELECT outcome, change_cursor::int AS cursor FROM put_file($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)',
-      one,
-    );
-    const several = [
-      id,
-      ['Yg', 'Yw'],
-      [sha256('b'), sha256('cc')],
-      [1, 2],
-      ['old', 'old'],
-      [new Date(), new Date()],
-    ];
-    const ids = [
-      [newId(), newId()],
-      [newId(), newId()],
-      [newId(), newId()],
-    ];
-    const many = await service.database.query(
-      'SELECT outcome, change_cursor::int AS cursor FROM put_files($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)',
-      [...several, ...ids, Buffer.from('bcc'), [1, 2], [null, null], [false, false]],
-    );
-    expect([single, ...many]).toEqual([1, 2, 3].map((cursor) => ({ outcome: 'created', cursor })));
+    const upload = (path: string, content: string, ifMatch: string[] | null = null): Promise<unknown[]> =>
+      service.database.query(
+        `SELECT outcome, change_cursor::int AS cursor, used_bytes::int AS "usedBytes"
+         FROM put_document($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+        [
+          ...[id, path, sha256(content), content.length, 'old', new Date(), newId(), newId(), newId()],
+          ...[Buffer.from(content), ifMatch, false, 3, 10],
+        ],
+      );
+    const [cursor, usedBytes] = [null, null];
+    expect(await upload('YQ', 'a')).toEqual([{ outcome: 'created', cursor: 1, usedBytes }]);
+    expect(await upload('YQ', 'bb', [sha256('b')])).toEqual([
+      { outcome: 'precondition_failed', cursor, usedBytes },
+    ]);
+    expect(await upload('YQ', 'bb', ['*'])).toEqual([{ outcome: 'updated', cursor: 2, usedBytes }]);
+    expect(await upload('Yg', 'ccccc')).toEqual([{ outcome: 'quota_exceeded', cursor, usedBytes: 6 }]);
+    expect(await upload('Yg', 'cccc')).toEqual([{ outcome: 'created', cursor: 3, usedBytes }]);
+    expect(await upload('Yg', 'cccc')).toEqual([{ outcome: 'unchanged', cursor, usedBytes }]);
     const { body } = await user.get('/api/v1/usage').expect(200);
-    expect(body.documents.workspaces).toEqual([{ id, usedBytes: 4, files: 3 }]);
+    expect(body.documents.workspaces).toEqual([{ id, usedBytes: 7, files: 2 }]);
   });
 });
 

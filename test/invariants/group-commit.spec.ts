@@ -4,6 +4,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { lockLog } from '../../src/files/index.js';
 import { GroupCommitQueue } from '../../src/files/group-commit-queue.js';
 import { Database } from '../../src/platform/database/index.js';
+import { PUT_DOCUMENT } from '../../src/platform/database/migrations/1763600000025-put-document.js';
 import { DatabaseLink } from '../kit/database-link.js';
 import {
   createDatabase,
@@ -192,7 +193,9 @@ describe('uploads that share a commit', () => {
     maxLength: 5,
   });
 
+  /** The reference is the function of earlier versions, which decides one upload step by step. */
   it('come to the same rows and answers as one by one', async () => {
+    await service.database.query(PUT_DOCUMENT.replace('put_document', 'reference_upload'));
     const isAsOneByOne = async (steps: { deletion: number; group: Asked[] }[], isDeletedAtLast: boolean) => {
       const [grouped, single] = [await workspace(), await workspace()];
       for (const [index, { deletion, group }] of steps.entries()) {
@@ -239,8 +242,8 @@ describe('uploads that share a commit', () => {
   async function putTogether(workspaceId: string, group: readonly Asked[]): Promise<unknown[]> {
     const all = await Promise.all(group.map((asked) => prepared(workspaceId, asked)));
     const columns = Array.from({ length: 8 }, (_, column) => all.map(({ row }) => row[column]));
-    const text =
-      'SELECT outcome, file_version AS version, change_cursor AS cursor FROM put_files($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13)';
+    const text = `SELECT outcome, file_version AS version, change_cursor AS cursor
+      FROM put_documents($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 0, NULL)`;
     return service.database.query(text, [
       ...[workspaceId, ...columns, Buffer.concat(all.flatMap(({ bytes }) => bytes ?? []))],
       ...[
@@ -255,8 +258,8 @@ describe('uploads that share a commit', () => {
     const answers: unknown[] = [];
     for (const asked of group) {
       const { row, bytes } = await prepared(workspaceId, asked);
-      const text =
-        'SELECT outcome, file_version AS version, change_cursor AS cursor FROM put_file($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12)';
+      const text = `SELECT outcome, file_version AS version, change_cursor AS cursor
+        FROM reference_upload($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 0, NULL)`;
       const values = [workspaceId, ...row, bytes, matches(asked), asked.ifAbsent];
       answers.push(...(await service.database.query(text, values)));
     }

@@ -160,7 +160,8 @@ describe('an upload into a workspace that has grown since its plans were made', 
     const [path, hash] = [randomBytes(30).toString('base64url'), sha256('')];
     const ids = [newId(), newId(), newId()];
     const now = new Date();
-    const values = [workspaceId, path, hash, 0, 'laptop', now, ...ids, Buffer.alloc(0), null, false];
+    const columns = [path, hash, 0, 'laptop', now, ...ids].map((value) => [value]);
+    const values = [workspaceId, ...columns, Buffer.alloc(0), [0], [null], [false]];
     return { ...fileStatements.put, values: [...values, null, now, null, null] };
   };
 });

@@ -31,7 +31,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'batch that is not held to the quota',
     promise: 'Uploads that share a commit are each held to the quota.',
-    file: 'src/platform/database/migrations/1763600000025-put-documents.ts',
+    file: 'src/platform/database/migrations/1763600000031-one-upload-function.ts',
     find: "stopped := 'apart';",
     replace: 'NULL;',
     tests: [[DOCUMENT_USAGE, 'is reached and never crossed']],
@@ -328,7 +328,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'file lands in a deleted workspace',
     promise: 'No upload under way brings a file into a deleted workspace.',
-    file: 'src/platform/database/migrations/1763600000025-put-document.ts',
+    file: 'src/platform/database/migrations/1763600000031-one-upload-function.ts',
     find: 'WHERE w.id = p_workspace AND w.deleted_at IS NULL FOR NO KEY UPDATE;',
     replace: 'WHERE w.id = p_workspace FOR NO KEY UPDATE;',
     tests: [[INTERLEAVINGS, 'writes nothing: alone']],

@@ -1,7 +1,6 @@
 // Faults in the write model, the change log and what is read from it.
 
-const MIGRATION = 'src/platform/database/migrations/1763600000025-put-document.ts';
-const UPLOADS_TOGETHER = 'src/platform/database/migrations/1763600000025-put-documents.ts';
+const UPLOADS = 'src/platform/database/migrations/1763600000031-one-upload-function.ts';
 const SYNC = 'test/api/sync.spec.ts';
 const FILES = 'test/api/files.spec.ts';
 const RACES = 'test/invariants/write-races.spec.ts';
@@ -33,7 +32,7 @@ export const LOG_MUTANTS = [
   {
     name: 'cursor from a sequence',
     promise: 'No change appears at or below a cursor that was handed out.',
-    file: MIGRATION,
+    file: UPLOADS,
     find: 'WHERE w.id = p_workspace AND w.deleted_at IS NULL FOR NO KEY UPDATE;',
     replace: 'WHERE w.id = p_workspace AND w.deleted_at IS NULL;',
     also: [
@@ -68,7 +67,7 @@ export const LOG_MUTANTS = [
   {
     name: 'upload without the lock of its log',
     promise: 'Uploads are decided one after the other, on what is committed.',
-    file: MIGRATION,
+    file: UPLOADS,
     find: 'WHERE w.id = p_workspace AND w.deleted_at IS NULL FOR NO KEY UPDATE;',
     replace: 'WHERE w.id = p_workspace AND w.deleted_at IS NULL;',
     faultIs500: true,
@@ -85,7 +84,7 @@ export const LOG_MUTANTS = [
   {
     name: 'identical upload mints a version',
     promise: 'The live content again changes nothing.',
-    file: MIGRATION,
+    file: UPLOADS,
     find: 'IF is_live AND head.content_hash = p_hash THEN',
     replace: 'IF false THEN',
     tests: [[FILES, 'PUT file']],
@@ -93,7 +92,7 @@ export const LOG_MUTANTS = [
   {
     name: 'deleted path is not revived by its own content',
     promise: 'Uploading to a deleted path what it had brings it back, as a new version.',
-    file: MIGRATION,
+    file: UPLOADS,
     find: 'IF is_live AND head.content_hash = p_hash THEN',
     replace: 'IF head.content_hash = p_hash THEN',
     tests: [[FILES, 'lists a revived file again|removes the file from every view|PUT file']],
@@ -101,7 +100,7 @@ export const LOG_MUTANTS = [
   {
     name: 'revived file is not counted',
     promise: 'The number of live files is that of the listing.',
-    file: MIGRATION,
+    file: UPLOADS,
     find: 'live_files = w.live_files + (NOT is_live)::int',
     replace: 'live_files = w.live_files + (head.id IS NULL)::int',
     tests: [[SYNC, 'GET sync/status']],
@@ -109,7 +108,7 @@ export const LOG_MUTANTS = [
   {
     name: 'If-Match is not looked at',
     promise: 'A conditional upload lands on the head that it names, and on no other.',
-    file: MIGRATION,
+    file: UPLOADS,
     find: 'OR (p_if_match IS NOT NULL AND (',
     replace: 'OR (false AND (',
     tests: [[FILES, 'a conditional upload']],
@@ -240,7 +239,7 @@ export const LOG_MUTANTS = [
   {
     name: 'bytes of a group are cut in the wrong place',
     promise: 'Of the uploads that share a commit each has its own bytes.',
-    file: UPLOADS_TOGETHER,
+    file: UPLOADS,
     find: 'FROM start + 1 FOR length',
     replace: 'FROM greatest(start, 1) FOR length',
     tests: [[GROUPS, 'share commits']],
@@ -248,7 +247,7 @@ export const LOG_MUTANTS = [
   {
     name: 'group lands in a deleted workspace',
     promise: 'No upload under way brings a file into a deleted workspace.',
-    file: UPLOADS_TOGETHER,
+    file: UPLOADS,
     find: 'w.id = p_workspace AND w.deleted_at IS NULL FOR NO KEY UPDATE',
     replace: 'w.id = p_workspace FOR NO KEY UPDATE',
     tests: [
@@ -259,7 +258,7 @@ export const LOG_MUTANTS = [
   {
     name: 'group forgets If-Match',
     promise: 'Of many with the same If-Match one wins.',
-    file: UPLOADS_TOGETHER,
+    file: UPLOADS,
     find: 'WHEN if_match IS NOT NULL AND NOT coalesce(',
     replace: 'WHEN false AND NOT coalesce(',
     tests: [[GROUPS, 'as one by one']],
@@ -283,7 +282,7 @@ export const LOG_MUTANTS = [
   {
     name: 'group gives every change the same cursor',
     promise: 'Cursors of a workspace are dense, and no two changes share one.',
-    file: UPLOADS_TOGETHER,
+    file: UPLOADS,
     find: 'row_number() OVER (ORDER BY ord) AS nth',
     replace: 'rank() OVER () AS nth',
     tests: [[GROUPS, 'as one by one']],
@@ -291,7 +290,7 @@ export const LOG_MUTANTS = [
   {
     name: 'group takes a swept blob for its own',
     promise: 'No version without bytes.',
-    file: UPLOADS_TOGETHER,
+    file: UPLOADS,
     find: 'AND (length IS NOT NULL OR blob IN (SELECT id FROM claimed))',
     replace: 'AND (true OR blob IN (SELECT id FROM claimed))',
     tests: [[GROUPS, 'as one by one']],

@@ -26,6 +26,7 @@ import { Caps1763600000027 } from './1763600000027-caps.js';
 import { WrongPasswords1763600000028 } from './1763600000028-wrong-passwords.js';
 import { DeletedFiles1763600000029 } from './1763600000029-deleted-files.js';
 import { CountedDocuments1763600000030 } from './1763600000030-counted-documents.js';
+import { OneUploadFunction1763600000031 } from './1763600000031-one-upload-function.js';
 
 /** In the order in which they run. Hand-written; never edited once landed. */
 export const migrations = [
@@ -57,4 +58,5 @@ export const migrations = [
   WrongPasswords1763600000028,
   DeletedFiles1763600000029,
   CountedDocuments1763600000030,
+  OneUploadFunction1763600000031,
 ];
