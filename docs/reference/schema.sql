@@ -489,74 +489,14 @@ CREATE UNLOGGED TABLE wrong_passwords (
 
 CREATE OR REPLACE FUNCTION put_document(p_workspace uuid, p_path text, p_hash text, p_size bigint, p_device text, p_now timestamp with time zone, p_file uuid, p_version uuid, p_blob uuid, p_bytes bytea, p_if_match text[], p_if_absent boolean, p_elsewhere bigint, p_quota bigint, OUT outcome text, OUT file_id uuid, OUT file_version integer, OUT change_cursor bigint, OUT used_bytes bigint)
  RETURNS record
- LANGUAGE plpgsql
+ LANGUAGE sql
 AS $function$
-  DECLARE
-    head files%ROWTYPE;
-    is_live boolean;
-    held bigint;
-  BEGIN
-    SELECT w.document_bytes INTO held FROM workspaces w WHERE w.id = p_workspace AND w.deleted_at IS NULL FOR NO KEY UPDATE;
-    IF NOT FOUND THEN
-      outcome := 'workspace_gone';
-      RETURN;
-    END IF;
-
-    SELECT * INTO head FROM files f WHERE f.workspace_id = p_workspace AND f.path_hash = sha256(p_path::bytea);
-    is_live := FOUND AND NOT head.is_deleted;
-    file_id := coalesce(head.id, p_file);
-    file_version := coalesce(head.version, 0);
-
-    IF is_live AND head.content_hash = p_hash THEN
-      outcome := 'unchanged';
-      RETURN;
-    END IF;
-    IF (p_if_absent AND is_live)
-       OR (p_if_match IS NOT NULL AND (NOT is_live OR (head.content_hash <> ALL (p_if_match) AND '*' <> ALL (p_if_match)))) THEN
-      outcome := 'precondition_failed';
-      RETURN;
-    END IF;
-
-    IF p_elsewhere + held + p_size > p_quota THEN
-      outcome := 'quota_exceeded';
-      used_bytes := p_elsewhere + held;
-      RETURN;
-    END IF;
-
-    IF p_bytes IS NOT NULL THEN
-      INSERT INTO blobs (workspace_id, id, state, location, size, sha256, bytes, created_at)
-      VALUES (p_workspace, p_blob, 'live', 'inline', p_size, p_hash, p_bytes, p_now);
-    ELSE
-      UPDATE blobs b SET state = 'live', size = p_size, sha256 = p_hash
-      WHERE b.workspace_id = p_workspace AND b.id = p_blob AND b.state = 'staged';
-      IF NOT FOUND THEN
-        outcome := 'blob_gone';
-        RETURN;
-      END IF;
-    END IF;
-
-    UPDATE workspaces w
-    SET head_cursor = w.head_cursor + 1, live_files = w.live_files + (NOT is_live)::int,
-        document_bytes = held + p_size
-    WHERE w.id = p_workspace RETURNING w.head_cursor INTO change_cursor;
-
-    file_version := file_version + 1;
-    IF head.id IS NULL THEN
-      outcome := 'created';
-      INSERT INTO files (workspace_id, id, encrypted_path, content_hash, encrypted_size, version, created_at, updated_at)
-      VALUES (p_workspace, file_id, p_path, p_hash, p_size, file_version, p_now, p_now);
-    ELSE
-      outcome := 'updated';
-      UPDATE files f
-      SET content_hash = p_hash, encrypted_size = p_size, version = file_version, is_deleted = false, updated_at = p_now
-      WHERE f.workspace_id = p_workspace AND f.id = head.id;
-    END IF;
-
-    INSERT INTO versions (workspace_id, id, file_id, version, blob_id, content_hash, encrypted_size, device_id, change_cursor, created_at)
-    VALUES (p_workspace, p_version, file_id, file_version, p_blob, p_hash, p_size, p_device, change_cursor, p_now);
-    INSERT INTO changes (workspace_id, cursor, file_id, action, content_hash, encrypted_size, version, changed_at, changed_by_device)
-    VALUES (p_workspace, change_cursor, file_id, 'upsert', p_hash, p_size, file_version, p_now, p_device);
-  END $function$;
+    SELECT outcome, file_id, file_version, change_cursor, used_bytes FROM put_documents(
+      p_workspace, ARRAY[p_path], ARRAY[p_hash], ARRAY[p_size], ARRAY[p_device], ARRAY[p_now],
+      ARRAY[p_file], ARRAY[p_version], ARRAY[p_blob], coalesce(p_bytes, ''), ARRAY[length(p_bytes)],
+      ARRAY[array_to_string(p_if_match, ',')], ARRAY[p_if_absent], p_elsewhere, p_quota
+    )
+  $function$;
 
 CREATE OR REPLACE FUNCTION put_documents(p_workspace uuid, p_path text[], p_hash text[], p_size bigint[], p_device text[], p_now timestamp with time zone[], p_file uuid[], p_version uuid[], p_blob uuid[], p_bytes bytea, p_length integer[], p_if_match text[], p_if_absent boolean[], p_elsewhere bigint, p_quota bigint)
  RETURNS TABLE(outcome text, file_id uuid, file_version integer, change_cursor bigint, used_bytes bigint)
@@ -564,95 +504,90 @@ CREATE OR REPLACE FUNCTION put_documents(p_workspace uuid, p_path text[], p_hash
 AS $function$
   #variable_conflict use_column
   DECLARE
+    log_head bigint;
     held bigint;
-    stopped text;
+    head_id uuid; head_version int; head_hash text; is_live boolean;
+    first_byte int;
+    next_byte int := 1;
+    added_files int := 0;
+    added_bytes bigint := 0;
+    -- The uploads that are written, in order: position, file, version and first byte of each.
+    written int[] := '{}'; written_files uuid[] := '{}'; written_versions int[] := '{}'; written_starts int[] := '{}';
   BEGIN
-    SELECT w.document_bytes INTO held FROM workspaces w WHERE w.id = p_workspace AND w.deleted_at IS NULL FOR NO KEY UPDATE;
+    SELECT w.head_cursor, w.document_bytes INTO log_head, held
+    FROM workspaces w WHERE w.id = p_workspace AND w.deleted_at IS NULL FOR NO KEY UPDATE;
     IF NOT FOUND THEN
-      stopped := 'workspace_gone';
-    ELSIF p_elsewhere + held + (SELECT sum(size) FROM unnest(p_size) AS size) > p_quota THEN
-      stopped := 'apart';
-    END IF;
-    IF stopped IS NOT NULL THEN
-      RETURN QUERY SELECT stopped, NULL::uuid, NULL::integer, NULL::bigint, NULL::bigint FROM unnest(p_path);
+      RETURN QUERY SELECT 'workspace_gone', NULL::uuid, NULL::integer, NULL::bigint, NULL::bigint FROM unnest(p_path);
       RETURN;
     END IF;
 
-    RETURN QUERY WITH asked AS (
-      SELECT u.*, coalesce(sum(length) OVER (ORDER BY ord ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)::int AS start
-      FROM unnest(p_path, p_hash, p_size, p_device, p_now, p_file, p_version, p_blob, p_length, p_if_match, p_if_absent)
-        WITH ORDINALITY AS u (path, hash, size, device, now, new_file, new_version, blob, length, if_match, if_absent, ord)
-    ), decided AS MATERIALIZED (
-      SELECT asked.*, coalesce(head.id, new_file) AS file, coalesce(head.version, 0) AS version,
-             coalesce(head.is_live, false) AS is_live,
-             CASE
-               WHEN head.is_live AND head.content_hash = hash THEN 'unchanged'
-               WHEN if_absent AND head.is_live THEN 'precondition_failed'
-               WHEN if_match IS NOT NULL AND NOT coalesce(
-                 head.is_live AND ARRAY[head.content_hash, '*'] && string_to_array(if_match, ','), false
-               ) THEN 'precondition_failed'
-               WHEN head.id IS NULL THEN 'created'
-               ELSE 'updated'
-             END AS decision
-      FROM asked LEFT JOIN LATERAL (
-        SELECT f.id, f.version, f.content_hash, NOT f.is_deleted AS is_live
-        FROM files f WHERE f.workspace_id = p_workspace AND f.path_hash = sha256(asked.path::bytea) LIMIT 1
-      ) head ON true
-    ), claimed AS (
-      UPDATE blobs b SET state = 'live', size = d.size, sha256 = d.hash
-      FROM decided d
-      WHERE d.decision IN ('created', 'updated') AND d.length IS NULL
-        AND b.workspace_id = p_workspace AND b.id = d.blob AND b.state = 'staged'
-      RETURNING b.id
-    ), kept AS (
-      INSERT INTO blobs (workspace_id, id, state, location, size, sha256, bytes, created_at)
-      SELECT p_workspace, blob, 'live', 'inline', size, hash, substring(p_bytes FROM start + 1 FOR length), now
-      FROM decided WHERE decision IN ('created', 'updated') AND length IS NOT NULL
-    ), written AS MATERIALIZED (
-      SELECT d.*, d.version + 1 AS next_version, row_number() OVER (ORDER BY ord) AS nth
-      FROM decided d
-      WHERE decision IN ('created', 'updated') AND (length IS NOT NULL OR blob IN (SELECT id FROM claimed))
-    ), log AS (
-      UPDATE workspaces w
-      SET head_cursor = w.head_cursor + n.written, live_files = w.live_files + n.alive, document_bytes = w.document_bytes + n.bytes
-      FROM (SELECT count(*) AS written, count(*) FILTER (WHERE NOT is_live) AS alive, sum(size)::bigint AS bytes FROM written) n
-      WHERE w.id = p_workspace AND n.written > 0
-      RETURNING w.head_cursor - n.written AS before
-    ), headed AS (
-      INSERT INTO files (workspace_id, id, encrypted_path, content_hash, encrypted_size, version, created_at, updated_at)
-      SELECT p_workspace, file, path, hash, size, next_version, now, now FROM written
-      ON CONFLICT ON CONSTRAINT files_path_unique DO UPDATE
-      SET content_hash = excluded.content_hash, encrypted_size = excluded.encrypted_size, version = excluded.version,
-          is_deleted = false, updated_at = excluded.updated_at
-    ), minted AS (
-      INSERT INTO versions (workspace_id, id, file_id, version, blob_id, content_hash, encrypted_size, device_id, change_cursor, created_at)
-      SELECT p_workspace, new_version, file, next_version, blob, hash, size, device, log.before + nth, now FROM written, log
-    ), logged AS (
-      INSERT INTO changes (workspace_id, cursor, file_id, action, content_hash, encrypted_size, version, changed_at, changed_by_device)
-      SELECT p_workspace, log.before + nth, file, 'upsert', hash, size, next_version, now, device FROM written, log
-    )
-    SELECT CASE WHEN w.ord IS NULL AND d.decision IN ('created', 'updated') THEN 'blob_gone' ELSE d.decision END,
-           d.file, coalesce(w.next_version, d.version), log.before + w.nth, NULL::bigint
-    FROM decided d LEFT JOIN written w USING (ord) LEFT JOIN log ON true
-    ORDER BY d.ord;
+    FOR n IN 1 .. cardinality(p_path) LOOP
+      first_byte := next_byte;
+      next_byte := next_byte + coalesce(p_length[n], 0);
+      SELECT f.id, f.version, f.content_hash, NOT f.is_deleted INTO head_id, head_version, head_hash, is_live
+      FROM files f WHERE f.workspace_id = p_workspace AND f.path_hash = sha256(p_path[n]::bytea);
+      is_live := coalesce(is_live, false);
+      file_id := coalesce(head_id, p_file[n]);
+      file_version := coalesce(head_version, 0);
+      change_cursor := NULL;
+      used_bytes := NULL;
+
+      IF is_live AND head_hash = p_hash[n] THEN
+        outcome := 'unchanged';
+      ELSIF (p_if_absent[n] AND is_live) OR (p_if_match[n] IS NOT NULL AND NOT (
+        is_live AND ARRAY[head_hash, '*'] && string_to_array(p_if_match[n], ',')
+      )) THEN
+        outcome := 'precondition_failed';
+      ELSIF p_elsewhere + held + added_bytes + p_size[n] > p_quota THEN
+        outcome := 'quota_exceeded';
+        used_bytes := p_elsewhere + held + added_bytes;
+      ELSE
+        outcome := CASE WHEN head_id IS NULL THEN 'created' ELSE 'updated' END;
+        IF p_length[n] IS NULL THEN
+          UPDATE blobs b SET state = 'live', size = p_size[n], sha256 = p_hash[n]
+          WHERE b.workspace_id = p_workspace AND b.id = p_blob[n] AND b.state = 'staged';
+          IF NOT FOUND THEN
+            outcome := 'blob_gone';
+          END IF;
+        END IF;
+      END IF;
+
+      IF outcome IN ('created', 'updated') THEN
+        file_version := file_version + 1;
+        written := written || n;
+        written_files := written_files || file_id;
+        written_versions := written_versions || file_version;
+        written_starts := written_starts || first_byte;
+        change_cursor := log_head + cardinality(written);
+        added_files := added_files + (NOT is_live)::int;
+        added_bytes := added_bytes + p_size[n];
+      END IF;
+      RETURN NEXT;
+    END LOOP;
+    IF cardinality(written) = 0 THEN
+      RETURN;
+    END IF;
+
+    INSERT INTO blobs (workspace_id, id, state, location, size, sha256, bytes, created_at)
+    SELECT p_workspace, p_blob[n], 'live', 'inline', p_size[n], p_hash[n], substring(p_bytes FROM start FOR p_length[n]), p_now[n]
+    FROM unnest(written, written_starts) AS u (n, start) WHERE p_length[n] IS NOT NULL;
+
+    UPDATE workspaces w
+    SET head_cursor = log_head + cardinality(written), live_files = w.live_files + added_files, document_bytes = held + added_bytes
+    WHERE w.id = p_workspace;
+
+    INSERT INTO files (workspace_id, id, encrypted_path, content_hash, encrypted_size, version, created_at, updated_at)
+    SELECT p_workspace, file, p_path[n], p_hash[n], p_size[n], version, p_now[n], p_now[n]
+    FROM unnest(written, written_files, written_versions) AS u (n, file, version)
+    ON CONFLICT ON CONSTRAINT files_path_unique DO UPDATE
+    SET content_hash = excluded.content_hash, encrypted_size = excluded.encrypted_size, version = excluded.version,
+        is_deleted = false, updated_at = excluded.updated_at;
+
+    INSERT INTO versions (workspace_id, id, file_id, version, blob_id, content_hash, encrypted_size, device_id, change_cursor, created_at)
+    SELECT p_workspace, p_version[n], file, version, p_blob[n], p_hash[n], p_size[n], p_device[n], log_head + nth, p_now[n]
+    FROM unnest(written, written_files, written_versions) WITH ORDINALITY AS u (n, file, version, nth);
+
+    INSERT INTO changes (workspace_id, cursor, file_id, action, content_hash, encrypted_size, version, changed_at, changed_by_device)
+    SELECT p_workspace, log_head + nth, file, 'upsert', p_hash[n], p_size[n], version, p_now[n], p_device[n]
+    FROM unnest(written, written_files, written_versions) WITH ORDINALITY AS u (n, file, version, nth);
   END $function$;
-
-CREATE OR REPLACE FUNCTION put_file(p_workspace uuid, p_path text, p_hash text, p_size bigint, p_device text, p_now timestamp with time zone, p_file uuid, p_version uuid, p_blob uuid, p_bytes bytea, p_if_match text[], p_if_absent boolean, OUT outcome text, OUT file_id uuid, OUT file_version integer, OUT change_cursor bigint)
- RETURNS record
- LANGUAGE sql
-AS $function$
-    SELECT outcome, file_id, file_version, change_cursor FROM put_document(
-      p_workspace, p_path, p_hash, p_size, p_device, p_now, p_file, p_version, p_blob, p_bytes, p_if_match, p_if_absent,
-      0, NULL
-    )
-  $function$;
-
-CREATE OR REPLACE FUNCTION put_files(p_workspace uuid, p_path text[], p_hash text[], p_size bigint[], p_device text[], p_now timestamp with time zone[], p_file uuid[], p_version uuid[], p_blob uuid[], p_bytes bytea, p_length integer[], p_if_match text[], p_if_absent boolean[])
- RETURNS TABLE(outcome text, file_id uuid, file_version integer, change_cursor bigint)
- LANGUAGE sql
-AS $function$
-    SELECT outcome, file_id, file_version, change_cursor FROM put_documents(
-      p_workspace, p_path, p_hash, p_size, p_device, p_now, p_file, p_version, p_blob, p_bytes, p_length, p_if_match,
-      p_if_absent, 0, NULL
-    )
-  $function$;

@@ -50,7 +50,7 @@ export interface LockedLog {
 
 /**
  * Locks a workspace's log until the transaction ends. Every writer of the log calls this or locks the same row in
- * put_file or put_files, so changes become visible in cursor order.
+ * put_documents, so changes become visible in cursor order.
  * @throws NotFound when the workspace has been deleted
  */
 export async function lockLog(tx: Tx, workspaceId: string): Promise<LockedLog> {

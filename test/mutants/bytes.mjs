@@ -32,8 +32,8 @@ export const BYTES_MUTANTS = [
     name: 'batch that is not held to the quota',
     promise: 'Uploads that share a commit are each held to the quota.',
     file: 'src/platform/database/migrations/1763600000031-one-upload-function.ts',
-    find: "stopped := 'apart';",
-    replace: 'NULL;',
+    find: 'ELSIF p_elsewhere + held + added_bytes + p_size[n] > p_quota THEN',
+    replace: 'ELSIF p_elsewhere + held + p_size[n] > p_quota THEN',
     tests: [[DOCUMENT_USAGE, 'is reached and never crossed']],
   },
   {

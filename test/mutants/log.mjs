@@ -37,24 +37,31 @@ export const LOG_MUTANTS = [
     replace: 'WHERE w.id = p_workspace AND w.deleted_at IS NULL;',
     also: [
       {
-        file: 'src/platform/database/migrations/1763600000025-document-usage.ts',
-        find: 'ADD COLUMN document_bytes bigint NOT NULL DEFAULT 0;',
-        replace: 'ADD COLUMN document_bytes bigint NOT NULL DEFAULT 0; CREATE SEQUENCE cursors;',
+        find: '${UPLOADS} ${SINGLE_UPLOAD}',
+        replace: 'CREATE SEQUENCE cursors; ${UPLOADS} ${SINGLE_UPLOAD}',
+      },
+      {
+        find: 'change_cursor := log_head + cardinality(written);',
+        // The pause stands for the disk: commits take as long as they take, in any order.
+        replace:
+          "log_head := nextval('cursors') - 1; change_cursor := log_head + 1; PERFORM pg_sleep(random() / 20);",
       },
       {
         find: `UPDATE workspaces w
-    SET head_cursor = w.head_cursor + 1, live_files = w.live_files + (NOT is_live)::int,
-        document_bytes = held + p_size
-    WHERE w.id = p_workspace RETURNING w.head_cursor INTO change_cursor;`,
-        // The pause stands for the disk: commits take as long as they take, in any order.
-        replace: "change_cursor := nextval('cursors'); PERFORM pg_sleep(random() / 20);",
+    SET head_cursor = log_head + cardinality(written), live_files = w.live_files + added_files, document_bytes = held + added_bytes
+    WHERE w.id = p_workspace;`,
+        replace: '',
       },
       {
-        find: "'upsert', p_hash, p_size, file_version, p_now, p_device);",
-        replace: `'upsert', p_hash, p_size, file_version, p_now, p_device);
+        find: `p_size[n], version, p_now[n], p_device[n]
+    FROM unnest(written, written_files, written_versions) WITH ORDINALITY AS u (n, file, version, nth);
+  END $$;`,
+        replace: `p_size[n], version, p_now[n], p_device[n]
+    FROM unnest(written, written_files, written_versions) WITH ORDINALITY AS u (n, file, version, nth);
     UPDATE workspaces w
-    SET head_cursor = greatest(w.head_cursor, change_cursor), live_files = w.live_files + (NOT is_live)::int
-    WHERE w.id = p_workspace;`,
+    SET head_cursor = greatest(w.head_cursor, log_head + 1), live_files = w.live_files + added_files
+    WHERE w.id = p_workspace;
+  END $$;`,
       },
       {
         file: 'src/files/group-commit-queue.ts',
@@ -85,7 +92,7 @@ export const LOG_MUTANTS = [
     name: 'identical upload mints a version',
     promise: 'The live content again changes nothing.',
     file: UPLOADS,
-    find: 'IF is_live AND head.content_hash = p_hash THEN',
+    find: 'IF is_live AND head_hash = p_hash[n] THEN',
     replace: 'IF false THEN',
     tests: [[FILES, 'PUT file']],
   },
@@ -93,24 +100,24 @@ export const LOG_MUTANTS = [
     name: 'deleted path is not revived by its own content',
     promise: 'Uploading to a deleted path what it had brings it back, as a new version.',
     file: UPLOADS,
-    find: 'IF is_live AND head.content_hash = p_hash THEN',
-    replace: 'IF head.content_hash = p_hash THEN',
+    find: 'IF is_live AND head_hash = p_hash[n] THEN',
+    replace: 'IF head_hash = p_hash[n] THEN',
     tests: [[FILES, 'lists a revived file again|removes the file from every view|PUT file']],
   },
   {
     name: 'revived file is not counted',
     promise: 'The number of live files is that of the listing.',
     file: UPLOADS,
-    find: 'live_files = w.live_files + (NOT is_live)::int',
-    replace: 'live_files = w.live_files + (head.id IS NULL)::int',
+    find: 'added_files := added_files + (NOT is_live)::int;',
+    replace: 'added_files := added_files + (head_id IS NULL)::int;',
     tests: [[SYNC, 'GET sync/status']],
   },
   {
     name: 'If-Match is not looked at',
     promise: 'A conditional upload lands on the head that it names, and on no other.',
     file: UPLOADS,
-    find: 'OR (p_if_match IS NOT NULL AND (',
-    replace: 'OR (false AND (',
+    find: 'OR (p_if_match[n] IS NOT NULL AND NOT (',
+    replace: 'OR (false AND NOT (',
     tests: [[FILES, 'a conditional upload']],
   },
   {
@@ -240,8 +247,8 @@ export const LOG_MUTANTS = [
     name: 'bytes of a group are cut in the wrong place',
     promise: 'Of the uploads that share a commit each has its own bytes.',
     file: UPLOADS,
-    find: 'FROM start + 1 FOR length',
-    replace: 'FROM greatest(start, 1) FOR length',
+    find: 'substring(p_bytes FROM start FOR p_length[n])',
+    replace: 'substring(p_bytes FROM 1 FOR p_length[n])',
     tests: [[GROUPS, 'share commits']],
   },
   {
@@ -249,7 +256,7 @@ export const LOG_MUTANTS = [
     promise: 'No upload under way brings a file into a deleted workspace.',
     file: UPLOADS,
     find: 'w.id = p_workspace AND w.deleted_at IS NULL FOR NO KEY UPDATE',
-    replace: 'w.id = p_workspace FOR NO KEY UPDATE',
+    replace: 'w.id = p_workspace AND (w.deleted_at IS NULL OR cardinality(p_path) > 1) FOR NO KEY UPDATE',
     tests: [
       [INTERLEAVINGS, 'writes nothing: together'],
       [GROUPS, 'as one by one'],
@@ -259,8 +266,8 @@ export const LOG_MUTANTS = [
     name: 'group forgets If-Match',
     promise: 'Of many with the same If-Match one wins.',
     file: UPLOADS,
-    find: 'WHEN if_match IS NOT NULL AND NOT coalesce(',
-    replace: 'WHEN false AND NOT coalesce(',
+    find: 'OR (p_if_match[n] IS NOT NULL AND NOT (',
+    replace: 'OR (p_if_match[n] IS NOT NULL AND n = 1 AND NOT (',
     tests: [[GROUPS, 'as one by one']],
   },
   {
@@ -283,16 +290,16 @@ export const LOG_MUTANTS = [
     name: 'group gives every change the same cursor',
     promise: 'Cursors of a workspace are dense, and no two changes share one.',
     file: UPLOADS,
-    find: 'row_number() OVER (ORDER BY ord) AS nth',
-    replace: 'rank() OVER () AS nth',
+    find: 'change_cursor := log_head + cardinality(written);',
+    replace: 'change_cursor := log_head + 1;',
     tests: [[GROUPS, 'as one by one']],
   },
   {
     name: 'group takes a swept blob for its own',
     promise: 'No version without bytes.',
     file: UPLOADS,
-    find: 'AND (length IS NOT NULL OR blob IN (SELECT id FROM claimed))',
-    replace: 'AND (true OR blob IN (SELECT id FROM claimed))',
+    find: 'IF NOT FOUND THEN\n            outcome :=',
+    replace: 'IF n > 1 AND NOT FOUND THEN\n            outcome :=',
     tests: [[GROUPS, 'as one by one']],
   },
   {

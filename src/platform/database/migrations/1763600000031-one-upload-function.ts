@@ -17,7 +17,9 @@ export class OneUploadFunction1763600000031 implements MigrationInterface {
   readonly name = 'OneUploadFunction1763600000031';
 
   async up(runner: QueryRunner): Promise<void> {
-    await runner.query(`DROP FUNCTION put_file; DROP FUNCTION put_files; ${UPLOADS} ${SINGLE_UPLOAD}`);
+    await runner.query(
+      `DROP FUNCTION IF EXISTS put_file; DROP FUNCTION IF EXISTS put_files; ${UPLOADS} ${SINGLE_UPLOAD}`,
+    );
   }
 
   async down(runner: QueryRunner): Promise<void> {
