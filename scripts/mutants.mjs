@@ -6,7 +6,7 @@
 // start proves nothing. Prints a table and exits with 1 when a fault survives. `--sound` plants nothing and expects
 // the same specs to pass.
 import { spawn } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { startEmbeddedDatabase } from './embedded-database.mjs';
@@ -36,6 +36,7 @@ if (process.argv.includes('--list')) {
 await import('./build-if-needed.mjs');
 
 const home = await mkdtemp(join(tmpdir(), 'mutants-'));
+await chmod(home, 0o755); // some tests run parts of the service as another user
 const copy = join(home, 'tree');
 const started = [];
 /** The original contents of the files that contain a fault. */

@@ -34,7 +34,7 @@ export function PlanSection({ overview, csrfToken, hasBilling }: PlanProps): VNo
         )}
       </div>
       <p>
-        <span class="plan">{subscription.plan}</span> <Standing subscription={subscription} />
+        <span class="plan">{subscription.plan}</span> <PlanStatus subscription={subscription} />
       </p>
       <Bar label="Storage in use for attachments" what="for attachments" {...storage} />
       {storage.locked && <p class="hint">Storage is locked: no attachments can be added.</p>}
@@ -71,7 +71,7 @@ function Bar({ label, what, usedBytes, quotaBytes }: BarProps): VNode {
   );
 }
 
-function Standing({ subscription }: { readonly subscription: Subscription }): VNode {
+function PlanStatus({ subscription }: { readonly subscription: Subscription }): VNode {
   const { status, trialEnd, currentPeriodEnd, cancelAtPeriodEnd } = subscription;
   const texts: Record<Subscription['status'], string> = {
     free: 'No subscription',

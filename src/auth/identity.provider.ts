@@ -84,9 +84,12 @@ export const provideIdentity: FactoryProvider<Identity> = {
     const identity = createIdentity(configuration, secret, { identityPool, passwords, sessionCap }, log);
     guardSessions((await identity.$context).internalAdapter, { database, clock, identityPool });
     await underStartLock(database.dataSource, () => identity.api.getJwks());
-    return { ...identity, handler: (request) => inIdentityRequest(request, identity.handler, isTolerated) };
+    return {
+      ...identity,
+      handler: (request) => inIdentityRequest(request, identity.handler, isExpectedFault),
+    };
   },
 };
 
-const isTolerated = (fault: Error, request: Request): boolean =>
+const isExpectedFault = (fault: Error, request: Request): boolean =>
   fault instanceof AccountSuspended && mayBeSuspended(request);

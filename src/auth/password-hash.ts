@@ -51,7 +51,7 @@ export async function isHashOf(password: string, { cost, salt, key }: PasswordHa
 }
 
 /** Takes as long as checking a hash of this cost, and has no result. */
-export async function deriveInVain(password: string, cost: ScryptCost): Promise<void> {
+export async function deriveAndDiscard(password: string, cost: ScryptCost): Promise<void> {
   await derive(password, { cost, salt: 'none', bytes: KEY_BYTES });
 }
 

@@ -4,7 +4,7 @@ import { networkKey, ServiceUnavailable } from '../platform/http/index.js';
 import { type FairSemaphore, Queues } from '../platform/limits/index.js';
 import { identityRequests } from './identity-request.js';
 import {
-  deriveInVain,
+  deriveAndDiscard,
   isHashOf,
   isSameCost,
   makeHash,
@@ -113,7 +113,7 @@ export class PasswordHasher {
     const isCurrent = isSameCost(stored.cost, this.cost.scrypt);
     return this.inSlot(ip, async () => {
       const isRight = await isHashOf(password, stored);
-      if (isCurrent && !isRight) await deriveInVain(password, this.cost.outdated);
+      if (isCurrent && !isRight) await deriveAndDiscard(password, this.cost.outdated);
       const made = isCurrent ? undefined : await makeHash(password, this.cost.scrypt);
       return { isRight, renewed: isRight ? made : undefined };
     });
@@ -123,7 +123,7 @@ export class PasswordHasher {
   refuse(password: string, ip: string): Promise<void> {
     return this.inSlot(ip, async () => {
       await makeHash(password, this.cost.scrypt);
-      await deriveInVain(password, this.cost.outdated);
+      await deriveAndDiscard(password, this.cost.outdated);
     });
   }
 }

@@ -28,7 +28,7 @@ const findActive = statement(
 );
 
 /** Many concurrent requests see the same old time; the condition lets one of them write. */
-const noteUse = statement(
+const recordUse = statement(
   'auth.note_pat_use',
   `UPDATE access_tokens SET last_used_at = $2 WHERE id = $1 AND (last_used_at IS NULL OR last_used_at <= $3)`,
 );
@@ -58,6 +58,8 @@ export class PatVerifier {
   private async noteUse({ id, lastUsedAt }: PatRow, now: Date): Promise<void> {
     const due = new Date(now.getTime() - NOTE_USE_EVERY_MS);
     if (lastUsedAt && lastUsedAt > due) return;
-    await this.log.bestEffort('record the use of a token', () => this.database.run(noteUse, [id, now, due]));
+    await this.log.bestEffort('record the use of a token', () =>
+      this.database.run(recordUse, [id, now, due]),
+    );
   }
 }

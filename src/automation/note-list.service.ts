@@ -19,7 +19,7 @@ export interface NotesQuery {
 }
 
 /** `prefix`, `limit` and `pageCursor`. */
-export const WhichNotes = fromRequest(({ query }): NotesQuery => {
+export const RequestedNotes = fromRequest(({ query }): NotesQuery => {
   const { prefix = '', limit, pageCursor } = query as Record<string, unknown>;
   if (typeof prefix !== 'string') throw new BadRequest('prefix must be a text');
   const from = pageCursor === '' ? undefined : pageCursor;

@@ -6,7 +6,7 @@ import { Documented } from '../api-docs/index.js';
 import { CurrentVault, NeedsKeySession } from './key-session.guard.js';
 import { sendNote } from './note-answer.js';
 import { NoteBodies } from './note-bodies.js';
-import { IfMatch, NoteList, type NotesQuery, WhichNotes } from './note-list.service.js';
+import { IfMatch, NoteList, type NotesQuery, RequestedNotes } from './note-list.service.js';
 import { NotePath, notePath, WritingDevice } from './note-path.js';
 import {
   listedNoteWire,
@@ -33,7 +33,7 @@ export class NotesController {
 
   @Get()
   @Scopes('documents:read')
-  async list(@CurrentVault() vault: Vault, @WhichNotes() query: NotesQuery): Promise<NotesPageWire> {
+  async list(@CurrentVault() vault: Vault, @RequestedNotes() query: NotesQuery): Promise<NotesPageWire> {
     const { notes, nextPageCursor } = await this.noteList.page(vault, query);
     return { notes: notes.map(listedNoteWire), nextPageCursor, hasMore: nextPageCursor !== null };
   }

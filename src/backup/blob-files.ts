@@ -11,7 +11,7 @@ import { eachListed, keyOf, type StoredBlob } from './blob-list.js';
 import { asDamaged } from './faults.js';
 import type { GoneBlob, Manifest } from './manifest.js';
 
-interface Whereabouts {
+interface BlobPlace {
   /** Null when the row has been deleted. */
   readonly location: BlobLocation | null;
   readonly isLive: boolean | null;
@@ -100,7 +100,7 @@ export class BlobFiles {
 
   /** Determines whether a missing blob was moved, deleted or lost. */
   private async missing(directory: string, blob: StoredBlob): Promise<Outcome> {
-    const [found] = await this.database.run<Whereabouts>(backupStatements.whereabouts, [
+    const [found] = await this.database.run<BlobPlace>(backupStatements.whereabouts, [
       blob.workspaceId,
       blob.id,
     ]);

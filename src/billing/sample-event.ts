@@ -31,7 +31,7 @@ export function sampleEvent(
     object: 'event',
     api_version: '2026-10-28.endive',
     created,
-    data: { object: { ...(given ?? madeUp(type, subject, created)), ...aboutSubject(subject) } },
+    data: { object: { ...(given ?? sampleObject(type, subject, created)), ...aboutSubject(subject) } },
     livemode: false,
     pending_webhooks: 1,
     request: { id: null, idempotency_key: null },
@@ -44,7 +44,7 @@ function aboutSubject({ userId, customerId }: SampleSubject): object {
   return { customer: customerId, metadata: { userId } };
 }
 
-function madeUp(type: EventType, subject: SampleSubject, created: number): object {
+function sampleObject(type: EventType, subject: SampleSubject, created: number): object {
   const id = subject.subscriptionId ?? `sub_sample_${subject.userId.replaceAll('-', '')}`;
   if (EVENT_TYPES[type] === 'payment_failed') return invoiceOf(id, subject, created);
   return subscription(id, EVENT_TYPES[type] === 'deleted' ? 'canceled' : 'active', created);

@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { IsIn, IsOptional, IsUrl, Matches, MinLength } from 'class-validator';
 import {
   CallbackAddress,
-  ComingTime,
+  IsFutureCron,
   originOf,
   ServerUrl,
   TrustedOrigins,
@@ -258,7 +258,7 @@ export class Configuration {
   inlineBlobBytes: number;
 
   @Env('RETENTION_CRON', 'when the nightly jobs run, UTC', '0 3 * * *')
-  @ComingTime()
+  @IsFutureCron()
   @Matches(/^\S+(?: \S+){4}$/, { message: '$property must be a cron expression of five fields' })
   retentionCron: string;
 

@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { link, open, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { OperatorError } from './operator-error.js';
-import { giveFile, heirOf, makeDirectories, type Owner } from './ownership.js';
+import { chownFile, intendedOwnerOf, makeDirectories, type Owner } from './ownership.js';
 
 /** Turns a file system error into a sentence that says how to fix it; returns any other error unchanged. */
 export function explainedByDataDir(error: unknown, directory: string): unknown {
@@ -37,16 +37,16 @@ function sentences(directory: string) {
 /**
  * Creates a file that only its owner can read. When this resolves and the directory has been synced, the file survives a power
  * failure. Fails if the name exists already, even as a symbolic link.
- * @param heir new owner, set before anything is written; a file below DATA_DIR belongs to `heirOf` its directory
+ * @param intendedOwner new owner, set before anything is written; a file below DATA_DIR belongs to `intendedOwnerOf` its directory
  */
 export async function writeDurably(
   path: string,
   chunks: AsyncIterable<Buffer> | Iterable<Buffer | string>,
-  heir?: Owner,
+  intendedOwner?: Owner,
 ): Promise<void> {
   const file = await open(path, 'wx', 0o600);
   try {
-    await giveFile(file, heir);
+    await chownFile(file, intendedOwner);
     for await (const chunk of chunks) await file.writeFile(chunk);
     await file.sync();
   } finally {
@@ -79,7 +79,7 @@ export async function keptText(path: string, make: () => string): Promise<string
 async function makeOnce(path: string, text: string): Promise<void> {
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   try {
-    await writeDurably(draft, [text], await heirOf(dirname(path)));
+    await writeDurably(draft, [text], await intendedOwnerOf(dirname(path)));
     await link(draft, path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;

@@ -5,7 +5,7 @@ export { envExample } from './env-example.js';
 export { warningsAbout } from './warnings.js';
 export { readUrl } from './validators.js';
 export { OperatorError } from './operator-error.js';
-export { giveDirectory, heirOf, makeDirectories, makeFileForHeir } from './ownership.js';
+export { chownDirectory, intendedOwnerOf, makeDirectories, makeFileForIntendedOwner } from './ownership.js';
 export {
   diskFull,
   explainedByDataDir,

@@ -78,7 +78,7 @@ export function loadConfiguration(environment: Environment): Configuration {
     const name = variables.find((variable) => variable.property === fault.property)?.name ?? fault.property;
     return Object.values(fault.constraints ?? {}).map((text) => text.replaceAll(fault.property, name));
   });
-  faults.push(...invalid, ...faultsOfProduction(configuration), ...halfSet(configuration));
+  faults.push(...invalid, ...faultsOfProduction(configuration), ...incompleteGroups(configuration));
   faults.push(...tooManyConnections(configuration));
   if (faults.length > 0) {
     faults.push(...configuration.unknownVariables.map(isUnknown)); // a misspelt name often explains a missing one
@@ -150,7 +150,7 @@ const TOGETHER: readonly (readonly [property: keyof Configuration, name: string]
   ],
 ];
 
-function halfSet(configuration: Configuration): string[] {
+function incompleteGroups(configuration: Configuration): string[] {
   return TOGETHER.flatMap((variables) => {
     const missing = variables.filter(([property]) => configuration[property] === undefined);
     if (missing.length === 0 || missing.length === variables.length) return [];

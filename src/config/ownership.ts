@@ -13,23 +13,23 @@ export interface Owner {
  * would leave files that the usual user can never read. Returns undefined when this process is not root or root owns the
  * directory.
  */
-export async function heirOf(directory: string): Promise<Owner | undefined> {
+export async function intendedOwnerOf(directory: string): Promise<Owner | undefined> {
   if (process.geteuid?.() !== 0) return undefined;
   const { uid, gid } = await stat(directory);
   return uid === 0 && gid === 0 ? undefined : { uid, gid };
 }
 
 /** Gives a file that root has just created to another user, if root is allowed to. */
-export async function giveFile(file: FileHandle, heir: Owner | undefined): Promise<void> {
-  if (heir) await file.chown(heir.uid, heir.gid).catch(unlessForbidden);
+export async function chownFile(file: FileHandle, intendedOwner: Owner | undefined): Promise<void> {
+  if (intendedOwner) await file.chown(intendedOwner.uid, intendedOwner.gid).catch(unlessForbidden);
 }
 
 /**
  * Same as `giveFile`, for a directory. Does not follow symbolic links: the owner of the parent directory may have put one
  * there in the meantime.
  */
-export async function giveDirectory(path: string, heir: Owner | undefined): Promise<void> {
-  if (heir) await lchown(path, heir.uid, heir.gid).catch(unlessForbidden);
+export async function chownDirectory(path: string, intendedOwner: Owner | undefined): Promise<void> {
+  if (intendedOwner) await lchown(path, intendedOwner.uid, intendedOwner.gid).catch(unlessForbidden);
 }
 
 /**
@@ -38,16 +38,17 @@ export async function giveDirectory(path: string, heir: Owner | undefined): Prom
  */
 export async function makeDirectories(path: string, mode: number): Promise<string | undefined> {
   const first = await mkdir(path, { recursive: true, mode });
-  const heir = first === undefined ? undefined : await heirOf(dirname(first));
-  if (first === undefined || heir === undefined) return first;
-  for (let made = path; made.length >= first.length; made = dirname(made)) await giveDirectory(made, heir);
+  const intendedOwner = first === undefined ? undefined : await intendedOwnerOf(dirname(first));
+  if (first === undefined || intendedOwner === undefined) return first;
+  for (let made = path; made.length >= first.length; made = dirname(made))
+    await chownDirectory(made, intendedOwner);
   return first;
 }
 
 /** As root, creates a file for the owner of its directory unless it exists; for other users, opening the file creates it. */
-export async function makeFileForHeir(path: string): Promise<void> {
-  const heir = await heirOf(dirname(path));
-  if (!heir) return;
+export async function makeFileForIntendedOwner(path: string): Promise<void> {
+  const intendedOwner = await intendedOwnerOf(dirname(path));
+  if (!intendedOwner) return;
   let file: FileHandle;
   try {
     file = await open(path, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY, 0o600);
@@ -56,7 +57,7 @@ export async function makeFileForHeir(path: string): Promise<void> {
     throw error;
   }
   try {
-    await giveFile(file, heir);
+    await chownFile(file, intendedOwner);
   } finally {
     await file.close();
   }

@@ -35,18 +35,18 @@ function faultOf(args?: ValidationArguments): string | undefined {
 }
 
 /** A cron expression for a time that exists: not the 31st of February. */
-export function ComingTime(): PropertyDecorator {
+export function IsFutureCron(): PropertyDecorator {
   return ValidateBy({
-    name: 'comingTime',
+    name: 'isFutureCron',
     validator: {
-      validate: everComes,
+      validate: hasNextRun,
       defaultMessage: () =>
         '$property never matches a time; set five fields (minute, hour, day, month, weekday) such as "0 3 * * *"',
     },
   });
 }
 
-function everComes(expression: string): boolean {
+function hasNextRun(expression: string): boolean {
   try {
     new CronTime(expression, 'UTC', null).getNextDateFrom(new Date(0), 'UTC');
     return true;

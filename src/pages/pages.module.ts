@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AuthModule } from '../auth/index.js';
 import { SignInForms } from './sign-in-forms.js';
-import { EarlyRefusals } from './early-refusals.js';
+import { EarlyErrorPages } from './early-error-pages.js';
 import { HomeController } from './home.controller.js';
 import { PageAssetsController } from './page-assets.controller.js';
 import { BrowserRequests } from './browser-requests.js';
@@ -10,7 +10,7 @@ import { BrowserRequests } from './browser-requests.js';
 @Module({
   imports: [AuthModule],
   controllers: [HomeController, PageAssetsController],
-  providers: [SignInForms, EarlyRefusals, BrowserRequests],
+  providers: [SignInForms, EarlyErrorPages, BrowserRequests],
   exports: [SignInForms, BrowserRequests],
 })
 export class PagesModule {}

@@ -67,7 +67,7 @@ export class ChangeFeed {
     this.committed = [];
     try {
       if (told === undefined) this.told = (await this.sync.status(this.workspaceId)).cursor;
-      else if (!mustLook && areNext(committed, told)) await this.tellAll(committed);
+      else if (!mustLook && isContiguous(committed, told)) await this.tellAll(committed);
       else await this.read(told);
     } catch (error) {
       this.mustLook = true; // callers that relied on this run must be served by the next one
@@ -143,7 +143,7 @@ export class ChangeFeed {
 }
 
 /** Whether the changes directly follow a cursor, without a gap. */
-function areNext(changes: readonly LoggedChange[], told: number): boolean {
+function isContiguous(changes: readonly LoggedChange[], told: number): boolean {
   return changes.every(({ cursor }, index) => cursor === told + 1 + index);
 }
 

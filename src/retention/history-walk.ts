@@ -1,6 +1,6 @@
 import type { VersionIds } from '../files/index.js';
 import { BEFORE_ALL_IDS, Database, type Parameter, type Statement } from '../platform/database/index.js';
-import { bordersAt } from './retention-rule.js';
+import { cutoffsAt } from './retention-rule.js';
 import { retentionStatements } from './retention.queries.js';
 
 const WORKSPACES = 500;
@@ -53,7 +53,7 @@ export async function* supersededVersions(
   now: Date,
   batchSize: () => number,
 ): AsyncGenerator<Batch, void> {
-  const { all, hourly, daily } = bordersAt(now);
+  const { all, hourly, daily } = cutoffsAt(now);
   for (let above: string | undefined = BEFORE_ALL_IDS; above !== undefined;) {
     const files: string[] = await filesAbove(database, workspaceId, above);
     let after: Place | undefined = files.length > 0 ? { fileId: BEFORE_ALL_IDS, cursor: 0 } : undefined;

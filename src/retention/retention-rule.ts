@@ -22,14 +22,14 @@ export interface Exempt {
 }
 
 /** The oldest creation times still kept at each resolution. */
-export interface Borders {
+export interface Cutoffs {
   readonly all: Date;
   readonly hourly: Date;
   readonly daily: Date;
 }
 
 /** Computes the borders at a given time: a version of exactly 24 hours is still kept unconditionally. */
-export function bordersAt(now: Date): Borders {
+export function cutoffsAt(now: Date): Cutoffs {
   const before = (ms: number): Date => new Date(now.getTime() - ms);
   return { all: before(KEPT_MS.all), hourly: before(KEPT_MS.hourly), daily: before(KEPT_MS.daily) };
 }
@@ -47,7 +47,7 @@ export function bordersAt(now: Date): Borders {
  * against it.
  */
 export function versionsToThin(history: readonly HistoryEntry[], exempt: Exempt, now: Date): string[] {
-  const borders = bordersAt(now);
+  const borders = cutoffsAt(now);
   return history
     .filter((version) => version.id !== exempt.currentId && !exempt.pinnedIds.has(version.id))
     .filter((version) => {
@@ -60,7 +60,7 @@ export function versionsToThin(history: readonly HistoryEntry[], exempt: Exempt,
 
 type Bucketing = (version: HistoryEntry) => number;
 
-function bucketing(createdAt: Date, borders: Borders): Bucketing | undefined {
+function bucketing(createdAt: Date, borders: Cutoffs): Bucketing | undefined {
   if (createdAt >= borders.all) return undefined;
   if (createdAt >= borders.hourly) return hourOf;
   return createdAt >= borders.daily ? dayOf : weekOf;

@@ -27,7 +27,7 @@ export const PATHS: Readonly<Record<Kind, string>> = {
 };
 
 /** The one-time token for the new session, and the browser's cookies. */
-export interface HandedOver {
+export interface HandoffResult {
   readonly token: string;
   readonly cookies: readonly string[];
 }
@@ -54,7 +54,12 @@ export class Handoff {
    * The answer to the page's form: the token, or the page again with what was wrong.
    * @throws Forbidden when another site has posted it, TooManyRequests after twenty handoffs of a user in a minute
    */
-  async answer(request: FastifyRequest, kind: Kind, target: Target, form: Form): Promise<HandedOver | Page> {
+  async answer(
+    request: FastifyRequest,
+    kind: Kind,
+    target: Target,
+    form: Form,
+  ): Promise<HandoffResult | Page> {
     const browserRequest = await this.browserRequests.read(request);
     if (!this.browserRequests.hasValidCsrfToken(request, browserRequest, form))
       return { ...this.page(kind, target, browserRequest, { alert: OUT_OF_DATE }), status: 403 };

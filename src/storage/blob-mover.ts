@@ -166,11 +166,11 @@ export class BlobMover {
   private async commitIf(work: (tx: Tx) => Promise<boolean>): Promise<boolean> {
     try {
       await this.database.transaction(async (tx) => {
-        if (!(await work(tx))) throw new Overtaken();
+        if (!(await work(tx))) throw new ChangedMeanwhile();
       });
       return true;
     } catch (error) {
-      if (error instanceof Overtaken) return false;
+      if (error instanceof ChangedMeanwhile) return false;
       throw error;
     }
   }
@@ -185,7 +185,7 @@ export class BlobMover {
 }
 
 /** Another process has changed the blob in the meantime; causes a rollback. */
-class Overtaken extends Error {}
+class ChangedMeanwhile extends Error {}
 
 function expectSame(row: Row, body: HashedBody): void {
   if (body.is(row)) return;

@@ -48,7 +48,7 @@ export const RETRY_AFTER_MS = SWEEP_EVERY_MS / 2;
 export const SWEEP_BATCH = 200;
 
 /** The result of deleting bytes. */
-export interface Tally {
+export interface SweepCounts {
   readonly gone: number;
   /** Not deleted, or not known to be deleted: postponed. */
   readonly stuck: number;
@@ -97,7 +97,7 @@ export class BlobSweeper {
    * As `sweep`, but also returns how many could not be deleted.
    * @param signal once aborted, stops after the current batch
    */
-  async sweepAll(now: Date, signal?: AbortSignal): Promise<Tally> {
+  async sweepAll(now: Date, signal?: AbortSignal): Promise<SweepCounts> {
     await this.database.run(this.statements.markStagedForDeletion, [
       new Date(now.getTime() - STAGED_FOR_MS),
       now,
@@ -139,7 +139,7 @@ export class BlobSweeper {
     });
   }
 
-  private async remove({ lease, claimed }: Batch): Promise<Tally> {
+  private async remove({ lease, claimed }: Batch): Promise<SweepCounts> {
     const { gone, stuck } = await this.remover.remove(claimed, () => lease.holds());
     await this.runFor(gone, this.statements.removeRows, [lease.until]);
     const later = new Date(this.clock.now().getTime() + RETRY_AFTER_MS);

@@ -19,7 +19,7 @@ export interface Removal<T extends StoredBytes> {
 }
 
 /** Called for each blob directly before it is deleted. */
-export type MayGo<T extends StoredBytes> = (blob: T) => boolean | Promise<boolean>;
+export type MayRemove<T extends StoredBytes> = (blob: T) => boolean | Promise<boolean>;
 
 /** Deletes bytes from the stores. */
 @Injectable()
@@ -33,7 +33,7 @@ export class ByteRemover {
    * Each blob separately, eight at a time; if eight in a row fail, the store is considered unavailable and the rest counts as
    * stuck. So do blobs for which `mayGo` returns false.
    */
-  async remove<T extends StoredBytes>(doomed: readonly T[], mayGo: MayGo<T>): Promise<Removal<T>> {
+  async remove<T extends StoredBytes>(doomed: readonly T[], mayGo: MayRemove<T>): Promise<Removal<T>> {
     const removal: Removal<T> = { gone: [], stuck: [] };
     for (let at = 0; at < doomed.length; at += AT_ONCE) {
       const some = doomed.slice(at, at + AT_ONCE);
@@ -54,7 +54,7 @@ export class ByteRemover {
     });
   }
 
-  private async removeOne<T extends StoredBytes>(blob: T, mayGo: MayGo<T>): Promise<boolean> {
+  private async removeOne<T extends StoredBytes>(blob: T, mayGo: MayRemove<T>): Promise<boolean> {
     const { workspaceId, id, location } = blob;
     if (location === 'inline') return true;
     const key = blobKey(workspaceId, id);

@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { open, readdir, rename, rm, rmdir, stat, unlink, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { heirOf, syncDirectory, writeDurably } from '../config/index.js';
+import { intendedOwnerOf, syncDirectory, writeDurably } from '../config/index.js';
 import {
   BlobMissing,
   BlobStore,
@@ -56,7 +56,7 @@ export class DiskBlobStore extends BlobStore {
     const draft = `${path}.tmp`;
     await this.directories.make(dirname(path));
     try {
-      await writeDurably(draft, chunks, await heirOf(dirname(path)));
+      await writeDurably(draft, chunks, await intendedOwnerOf(dirname(path)));
       await rename(draft, path);
       await syncDirectory(dirname(path));
       await this.directories.expectRoot();

@@ -2,7 +2,7 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { statfs } from 'node:fs/promises';
 import { Configuration } from '../config/index.js';
-import { logToCome } from '../platform/database/index.js';
+import { remainingWalBytes } from '../platform/database/index.js';
 import { ServiceUnavailable } from '../platform/http/index.js';
 import { Log } from '../platform/log/index.js';
 import { type Counter, Metrics } from '../platform/metrics/index.js';
@@ -170,7 +170,7 @@ export class FreeSpace implements OnModuleInit {
     try {
       const { total, free } = await diskSpace(dataDir);
       const { atMost, part } = DEFAULT_RESERVE;
-      const log = databaseUrl === undefined ? (await logToCome(dataDir, total)) + SLACK_BYTES : 0;
+      const log = databaseUrl === undefined ? (await remainingWalBytes(dataDir, total)) + SLACK_BYTES : 0;
       this.reserve = Math.max(minFreeBytes ?? Math.min(atMost, Math.floor(total * part)), log);
       this.free = free;
     } catch (err) {

@@ -4,7 +4,7 @@ import { Database, type Parameter, type Statement, type Tx } from '../platform/d
 import { Log } from '../platform/log/index.js';
 import { blobKey, type StoreLocation } from './blob-store.js';
 import { BlobStores } from './blob-stores.js';
-import { RETRY_AFTER_MS, STAGED_FOR_MS, SWEEP_BATCH, SweepLease, type Tally } from './blob-sweeper.js';
+import { RETRY_AFTER_MS, STAGED_FOR_MS, SWEEP_BATCH, SweepLease, type SweepCounts } from './blob-sweeper.js';
 import { ByteRemover } from './byte-remover.js';
 import { orphanedCopyStatements } from './orphaned-copies.queries.js';
 
@@ -88,7 +88,7 @@ export class OrphanedCopies {
    * Deletes copies that are due; two concurrent sweepers delete each one once. Postpones what may be the last copy.
    * @param signal once aborted, stops after the current batch
    */
-  async sweep(now: Date, signal?: AbortSignal): Promise<Tally> {
+  async sweep(now: Date, signal?: AbortSignal): Promise<SweepCounts> {
     const tally = { gone: 0, stuck: 0 };
     while (!signal?.aborted) {
       const lease = new SweepLease(this.clock);

@@ -1,4 +1,4 @@
-export { type DeletedWorkspace } from './deleted-in-turn.js';
+export { type DeletedWorkspace } from './purge-queue.js';
 export { WorkspaceDeletion } from './workspace-deletion.js';
 export { WorkspaceEntity } from './workspace.entity.js';
 export { WorkspacePurge } from './workspace-purge.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Database, statement, type Tx } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
 import { WORKSPACE_DELETED } from './topics.js';
-import type { DeletedWorkspace } from './deleted-in-turn.js';
+import type { DeletedWorkspace } from './purge-queue.js';
 import { WorkspacePurge } from './workspace-purge.js';
 
 const deleteOne = statement(

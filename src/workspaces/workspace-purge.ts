@@ -10,7 +10,7 @@ import { Clock, drained } from '../platform/clock/index.js';
 import { BEFORE_ALL_IDS, Database, statement } from '../platform/database/index.js';
 import { Background } from '../platform/jobs/index.js';
 import { Log } from '../platform/log/index.js';
-import { type DeletedWorkspace, DeletedInTurn } from './deleted-in-turn.js';
+import { type DeletedWorkspace, PurgeQueue } from './purge-queue.js';
 
 /** Deletes a bounded number of a deleted workspace's rows; returns how many it deleted, 0 when none is left. */
 export type PurgeStep = (workspaceId: string) => Promise<number>;
@@ -52,7 +52,7 @@ export class WorkspacePurge
   implements OnApplicationBootstrap, BeforeApplicationShutdown, OnApplicationShutdown
 {
   private readonly steps: PurgeStep[] = [];
-  private readonly waiting = new DeletedInTurn();
+  private readonly waiting = new PurgeQueue();
   private working: Promise<void> | undefined;
   private isStopping = false;
   private draining: Promise<void> | undefined;

@@ -124,7 +124,7 @@ export const OPERATION_MUTANTS = [
     promise:
       'A change is told after all that come before it in the log, whichever instance has committed them.',
     file: 'src/realtime/change-feed.ts',
-    find: 'if (!mustLook && areNext(committed, told))',
+    find: 'if (!mustLook && isContiguous(committed, told))',
     replace: 'if (!mustLook)',
     tests: [[LIVE, 'reads it first when another instance']],
   },
@@ -395,7 +395,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'ten seconds for every refusal',
     promise: 'A refusal reaches a client that goes on sending.',
-    file: 'src/platform/http/linger.ts',
+    file: 'src/platform/http/lingering-close.ts',
     find: 'leave ? LONGEST : INTERVAL;',
     replace: 'leave ? Math.min(LONGEST, INTERVAL) : INTERVAL;',
     tests: [['test/api/early-refusals.spec.ts', 'slow client']],
@@ -520,7 +520,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'pages for programs',
     promise: 'Below /api every answer is JSON, whoever asks.',
-    file: 'src/pages/early-refusals.ts',
+    file: 'src/pages/early-error-pages.ts',
     find: 'PROGRAMS.test(path) ||',
     replace: '',
     tests: [['test/api/handoff-refusals.spec.ts', 'which is for programs']],
@@ -528,7 +528,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'unknown addresses as JSON in a browser',
     promise: 'A browser gets a page where there is nothing.',
-    file: 'src/pages/early-refusals.ts',
+    file: 'src/pages/early-error-pages.ts',
     find: "(PAGES.test(path) || ['GET', 'HEAD'].includes(method))",
     replace: 'PAGES.test(path)',
     tests: [['test/api/handoff-refusals.spec.ts', 'an unknown address']],

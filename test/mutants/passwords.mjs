@@ -43,7 +43,7 @@ export const PASSWORD_MUTANTS = [
     name: 'unknown accounts are refused sooner',
     promise: 'How long a refusal takes does not tell whether there is an account.',
     file: 'src/auth/password-hasher.ts',
-    find: 'if (isCurrent && !isRight) await deriveInVain(password, this.cost.outdated);',
+    find: 'if (isCurrent && !isRight) await deriveAndDiscard(password, this.cost.outdated);',
     replace: '',
     tests: [[PASSWORDS, 'takes the same time']],
   },

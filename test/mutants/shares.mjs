@@ -132,7 +132,7 @@ export const SHARES_MUTANTS = [
   {
     name: 'deleted workspaces user by user',
     promise: PROMISE,
-    file: 'src/workspaces/deleted-in-turn.ts',
+    file: 'src/workspaces/purge-queue.ts',
     find: '      this.users.delete(userId);\n',
     replace: '',
     tests: [[SHARES, 'the emptying of deleted workspaces']],

@@ -49,7 +49,7 @@ export function eachTerm(text: string, visit: Visit): void {
       continue;
     }
     const characters = Array.from(part.text);
-    const folded = characters.map(fold);
+    const folded = characters.map(foldCharacters);
     let { start } = part;
     for (const [index, character] of characters.entries()) {
       if (visit((folded[index] ?? '') + (folded[index + 1] ?? ''), start)) return;
@@ -62,7 +62,7 @@ export function eachTerm(text: string, visit: Visit): void {
 export function wantedTerms(query: string): Wanted[] {
   const wanted: Wanted[] = [];
   for (const part of partsOf(query)) {
-    const characters = part.isUnspaced ? Array.from(part.text, fold) : [];
+    const characters = part.isUnspaced ? Array.from(part.text, foldCharacters) : [];
     if (!part.isUnspaced) {
       const term = wordIn(part);
       wanted.push({ term, isPrefix: term.length >= SHORTEST_PREFIX });
@@ -100,11 +100,11 @@ function* split(run: string, start: number): Generator<Part> {
 }
 
 function wordIn({ text }: Part): string {
-  const word = ASCII.test(text) ? text.toLowerCase() : fold(text);
+  const word = ASCII.test(text) ? text.toLowerCase() : foldCharacters(text);
   return word.slice(0, MAX_TERM);
 }
 
-function fold(text: string): string {
+function foldCharacters(text: string): string {
   if (UNFOLDED.test(text)) return text;
   const plain = text.normalize('NFKD').toLowerCase().replace(ACCENTS, '').normalize('NFC');
   return plain.replaceAll('ß', 'ss').replaceAll('ς', 'σ');

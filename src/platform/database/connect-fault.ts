@@ -36,7 +36,7 @@ const NO_PASSWORD = /^SASL: .* client password must be/;
 
 const REFUSED = 'PostgreSQL refused the user or password; check DATABASE_URL.';
 
-export const takesNoWrites = (): OperatorError => new OperatorError(READ_ONLY);
+export const readOnlyServerError = (): OperatorError => new OperatorError(READ_ONLY);
 
 /** Explains a failed connection if the operator can fix it; otherwise returns the error unchanged. */
 export function connectFault(error: unknown): unknown {

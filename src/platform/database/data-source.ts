@@ -2,7 +2,7 @@ import pg from 'pg';
 import { DataSource, type EntityTarget, type ObjectLiteral } from 'typeorm';
 import type { ConnectionTarget } from './embedded/index.js';
 import { migrations } from './migrations/index.js';
-import { beginSession, beginUnhurried } from './session.js';
+import { beginSession, beginWithoutTimeouts } from './session.js';
 
 export interface DataSourceSettings {
   /** A connection URL, or the embedded server. */
@@ -64,7 +64,7 @@ export function createDataSource({
       types,
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
-      onConnect: isUnhurried ? beginUnhurried : beginSession,
+      onConnect: isUnhurried ? beginWithoutTimeouts : beginSession,
     },
   });
 }

@@ -21,7 +21,7 @@ export interface Tx {
 }
 
 /** A dedicated connection that commits each statement separately and has no time limits. */
-export interface UnhurriedSession {
+export interface SessionWithoutTimeouts {
   run: Tx['run'];
   /** Must be called by the code that opened the session. Never rejects. */
   end(): Promise<void>;
@@ -70,7 +70,7 @@ export class Database {
   }
 
   /** For admin commands that read everything: the pool of an instance has no connection to spare for them. */
-  async unhurried(purpose: string): Promise<UnhurriedSession> {
+  async unhurried(purpose: string): Promise<SessionWithoutTimeouts> {
     const client = this.dedicatedClient(purpose, 0);
     client.on('error', () => undefined); // the current statement rejects too
     const end = (): Promise<void> => endQuietly(client);

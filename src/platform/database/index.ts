@@ -1,6 +1,6 @@
 export { runningServerUrl } from './database-server.js';
 export { Database, type Tx } from './database.js';
-export { logToCome } from './embedded/settings.js';
+export { remainingWalBytes } from './embedded/settings.js';
 export { DatabaseModule } from './database.module.js';
 export { createDataSource } from './data-source.js';
 export {

@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { PoolClient } from 'pg';
 import type { DataSource } from 'typeorm';
 import { OperatorError } from '../../config/index.js';
-import { takesNoWrites } from './connect-fault.js';
+import { readOnlyServerError } from './connect-fault.js';
 import { sqlState } from './database-errors.js';
-import { mayBeSilent } from './silence.js';
+import { withoutSilenceLimit } from './silence.js';
 
 const LOWEST_SERVER_VERSION = 150_000;
 
@@ -23,7 +23,7 @@ export async function underStartLock<T>(dataSource: DataSource, work: () => Prom
   const runner = dataSource.createQueryRunner();
   const client = (await runner.connect()) as PoolClient;
   try {
-    return await mayBeSilent(client, async () => {
+    return await withoutSilenceLimit(client, async () => {
       while (!(await client.query<{ isOurs: boolean }>(TRY_LOCK)).rows[0]?.isOurs) await delay(TRY_EVERY_MS);
       return await work();
     });
@@ -53,7 +53,7 @@ export async function migrate(dataSource: DataSource): Promise<void> {
   if (!server || server.version < LOWEST_SERVER_VERSION) {
     throw new OperatorError('PostgreSQL 15 or later is needed; point DATABASE_URL at a newer server.');
   }
-  if (server.isReadOnly) throw takesNoWrites();
+  if (server.isReadOnly) throw readOnlyServerError();
   if (server.encoding !== 'UTF8') {
     throw new OperatorError(
       `The database has the encoding ${server.encoding}, which cannot store every text; ` +

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { takesNoWrites } from './connect-fault.js';
+import { readOnlyServerError } from './connect-fault.js';
 import { Database } from './database.js';
 
 /** SQL: the schema in the role's search path that contains the service's tables. */
@@ -40,7 +40,7 @@ export class SchemaCheck {
       await client.query(`SET statement_timeout = ${ANSWER_WITHIN_MS}`); // otherwise the server would continue after the client gave up
       const { rows } = await client.query<Found>(look);
       const [found] = rows;
-      if (!found || found.isReadOnly) throw takesNoWrites();
+      if (!found || found.isReadOnly) throw readOnlyServerError();
       return this.stateOf(new Set(found.names));
     } finally {
       void client.end().catch(() => undefined);

@@ -53,7 +53,7 @@ const PLANNED = ['SET enable_seqscan = off', 'SET jit = off', `SET plan_cache_mo
 const SETTINGS = [...LIMITED, ...PROMISED, ...PLANNED].join('; ');
 
 /** Prepares a new connection for migrations and for holding the start lock. */
-export async function beginUnhurried(client: ClientBase): Promise<void> {
+export async function beginWithoutTimeouts(client: ClientBase): Promise<void> {
   await client.query(WITHOUT_LIMITS);
 }
 

@@ -23,7 +23,7 @@ export function endWhenSilent(client: ClientBase, afterMs: number): void {
 }
 
 /** Runs `work` while the connection may be silent, for example while it waits for a lock. */
-export async function mayBeSilent<T>(client: ClientBase, work: () => Promise<T>): Promise<T> {
+export async function withoutSilenceLimit<T>(client: ClientBase, work: () => Promise<T>): Promise<T> {
   const stream = streamOf(client);
   const afterMs = stream.timeout ?? 0;
   stream.setTimeout(0);

@@ -11,7 +11,7 @@ import { messageFor } from './error-filter.js';
 import { ApiError, BadRequest, faultOf } from './api-errors.js';
 import { securityHeaders } from './headers.js';
 import type { InFlightRequests, RequestEnd } from './in-flight.js';
-import { Lingering } from './linger.js';
+import { LingeringClose } from './lingering-close.js';
 import { limitPipelining, noteComplete } from './pipelining.js';
 
 /**
@@ -65,7 +65,7 @@ export function createAdapter(
   options: AdapterOptions,
 ): FastifyAdapter {
   const headers = securityHeaders(options.isHttps);
-  const lingering = new Lingering(options.maxFileBytes);
+  const lingering = new LingeringClose(options.maxFileBytes);
   const adapter = new FastifyAdapter({
     // One proxy: `onlyClientAddress` leaves one entry in X-Forwarded-For.
     trustProxy: options.trustProxy ? (_address, hop) => hop === 0 : false,
@@ -178,7 +178,7 @@ function refuseUnroutable(logger: Logger, headers: Readonly<Record<string, strin
 }
 
 /** Malformed HTTP never reaches the router; it still gets a flat error response and a log line. */
-function refuseMalformedRequest(logger: Logger, lingering: Lingering) {
+function refuseMalformedRequest(logger: Logger, lingering: LingeringClose) {
   return (error: Error & { code?: string }, socket: Socket): void => {
     if (lingering.has(socket) || !socket.writable) socket.destroy(); // it has been answered, and would stay open forever
     if (error.code === 'ECONNRESET' || !socket.writable) return;

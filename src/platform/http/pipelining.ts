@@ -93,14 +93,14 @@ function next(): void {
   const connection = line.shift();
   if (connection) {
     connection[IS_IN_LINE] = false;
-    goOn(connection);
+    resumeReading(connection);
   }
   if (line.length > 0) setImmediate(next);
 }
 
 /**
  * Node.js calls this to close a connection after its last response: unread bytes would cause a reset, and the response would
- * be lost. While a body is still arriving, close only our side; `Lingering` does the rest.
+ * be lost. While a body is still arriving, close only our side; `LingeringClose` does the rest.
  */
 function destroySoon(this: Connection): void {
   if (this.parser && this[BODY_LEFT] !== 0) this.end();
@@ -128,7 +128,7 @@ function noteAnswered(this: ServerResponse): void {
   if (connection[IS_HELD] && connection.parser && !mustWait(connection)) waitForTurn(connection);
 }
 
-function goOn(connection: Connection): void {
+function resumeReading(connection: Connection): void {
   if (!connection[IS_HELD] || !connection.parser || mustWait(connection)) return;
   connection[IS_HELD] = false;
   connection.resume();

@@ -102,7 +102,7 @@ export class NightlyJobs implements BeforeApplicationShutdown, OnApplicationShut
     const outcome = await outcomeOf(work);
     if ('error' in outcome) this.log.error({ err: outcome.error, job: name }, 'a nightly job failed');
     const error =
-      'error' in outcome ? brief(outcome.error) : signal.aborted ? 'stopped before its end' : null;
+      'error' in outcome ? shortMessage(outcome.error) : signal.aborted ? 'stopped before its end' : null;
     const counts = 'counts' in outcome ? outcome.counts : {};
     await this.log.bestEffort('record the end of a job', () =>
       this.runs.end(id, { endedAt: this.clock.now(), counts, error }),
@@ -133,7 +133,7 @@ async function outcomeOf<T>(work: () => Promise<T>): Promise<{ counts: T } | { e
 }
 
 /** Limits what goes into a table that people read: no stack trace, no URL with a password. */
-function brief(error: unknown): string {
+function shortMessage(error: unknown): string {
   const { type, code, message } = describeError(error) as Record<string, string | undefined>;
   const text = [type, code, message].filter(Boolean).join(': ');
   return text.replace(/\/\/[^\s/@]+@/g, '//[redacted]@').slice(0, MAX_ERROR);

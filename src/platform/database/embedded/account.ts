@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { chmod, lchown, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { heirOf, OperatorError } from '../../../config/index.js';
+import { intendedOwnerOf, OperatorError } from '../../../config/index.js';
 import type { Binaries } from './binaries.js';
 import { type DataDirectory, errorCode, errorMessage, isRoot } from './data-directory.js';
 import {
@@ -31,8 +31,8 @@ export async function serverAccount(data: DataDirectory): Promise<Account | unde
     );
   }
   if (owner !== undefined && owner.uid !== 0) return owner;
-  const heir = await heirOf(data.path);
-  if (heir && heir.uid !== 0) return heir;
+  const intendedOwner = await intendedOwnerOf(data.path);
+  if (intendedOwner && intendedOwner.uid !== 0) return intendedOwner;
   for (const name of CANDIDATES) {
     const account = await lookUp(name);
     if (account !== undefined && account.uid !== 0) return account;
@@ -70,7 +70,7 @@ async function idOf(which: string, name: string): Promise<number | undefined> {
  * yet.
  * @throws OperatorError when root is not allowed to do that here
  */
-export async function giveTo(account: Account | undefined, directory: string): Promise<void> {
+export async function chownTo(account: Account | undefined, directory: string): Promise<void> {
   if (account !== undefined && (await stat(directory)).uid !== account.uid) {
     try {
       for (const entry of await readdir(directory, { recursive: true })) {
@@ -78,13 +78,13 @@ export async function giveTo(account: Account | undefined, directory: string): P
       }
       await lchown(directory, account.uid, account.gid); // last, so that everything is repeated after a crash
     } catch (error) {
-      throw cannotGive(error);
+      throw asChownError(error);
     }
   }
   await chmod(directory, 0o700);
 }
 
-function cannotGive(error: unknown): unknown {
+function asChownError(error: unknown): unknown {
   if (errorCode(error) !== 'EPERM') return error;
   return new OperatorError(
     'PostgreSQL does not run as root, and root may not give its files to another user here; run the service as an ordinary user, or set DATABASE_URL.',

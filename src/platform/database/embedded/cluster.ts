@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { diskFull, keptSecret, OperatorError, syncDirectory } from '../../../config/index.js';
-import { giveTo } from './account.js';
+import { chownTo } from './account.js';
 import type { Binaries } from './binaries.js';
 import { type DataDirectory, errorCode } from './data-directory.js';
 import { waitForExit, launch, type LaunchOptions } from './launcher.js';
@@ -33,7 +33,7 @@ export async function openCluster(
     await createCluster(data, initdb, manner, password);
     return { password, isNew };
   }
-  await giveTo(manner.account, data.cluster);
+  await chownTo(manner.account, data.cluster);
   return { password: await readPassword(data), isNew };
 }
 
@@ -91,7 +91,7 @@ async function createCluster(
 ): Promise<void> {
   const unfinished = await mkdtemp(join(data.path, UNFINISHED));
   try {
-    await giveTo(manner.account, unfinished);
+    await chownTo(manner.account, unfinished);
     await runInitdb(data, initdb, manner, unfinished, password);
     await syncDirectory(unfinished);
     await rename(unfinished, data.cluster);

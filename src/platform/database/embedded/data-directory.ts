@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 import {
   diskFull,
   explainedByDataDir,
-  giveDirectory,
-  heirOf,
+  chownDirectory,
+  intendedOwnerOf,
   makeDirectories,
 } from '../../../config/index.js';
 
@@ -62,9 +62,9 @@ async function makeDirectory(path: string): Promise<void> {
   await makeDirectories(dirname(path), 0o777);
   try {
     await mkdir(path);
-    const heir = await heirOf(dirname(path));
-    await chmod(path, isRoot() && !heir ? 0o711 : 0o700); // the umask would apply to mkdir's own mode
-    await giveDirectory(path, heir);
+    const intendedOwner = await intendedOwnerOf(dirname(path));
+    await chmod(path, isRoot() && !intendedOwner ? 0o711 : 0o700); // the umask would apply to mkdir's own mode
+    await chownDirectory(path, intendedOwner);
   } catch (error) {
     if (errorCode(error) !== 'EEXIST') throw error;
     if (isRoot()) await openUnused(path);

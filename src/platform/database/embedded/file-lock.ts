@@ -3,7 +3,7 @@ import { close as closeFile, constants, open as openFile } from 'node:fs';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { promisify } from 'node:util';
-import { makeFileForHeir } from '../../../config/index.js';
+import { makeFileForIntendedOwner } from '../../../config/index.js';
 import { errorCode } from './data-directory.js';
 import { SYSTEM_PATH } from './launcher.js';
 
@@ -31,7 +31,7 @@ const OPEN_LOCKED = 0x20 | 0x4;
  * @returns 'busy' when another process holds the lock, 'unsupported' when the system or file system has no such locks
  */
 export async function tryLockFile(path: string): Promise<FileLock | 'busy' | 'unsupported'> {
-  await makeFileForHeir(path);
+  await makeFileForIntendedOwner(path);
   return process.platform === 'linux' ? await lockByHelper(path) : await lockByOpening(path);
 }
 

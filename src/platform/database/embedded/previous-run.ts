@@ -68,7 +68,7 @@ export async function stopLeftBehind(data: DataDirectory, target: ConnectionTarg
  * @returns whether a server was signalled
  */
 export async function quitLeftBehind(data: DataDirectory): Promise<boolean> {
-  const pid = await livingServer(data);
+  const pid = await runningServerPid(data);
   try {
     return pid !== undefined && process.kill(pid, 'SIGQUIT');
   } catch {
@@ -80,7 +80,7 @@ export async function quitLeftBehind(data: DataDirectory): Promise<boolean> {
  * The process id of a server that, according to the kernel, uses this cluster and not a copy of it; undefined where that
  * cannot be determined.
  */
-export async function livingServer(data: DataDirectory): Promise<number | undefined> {
+export async function runningServerPid(data: DataDirectory): Promise<number | undefined> {
   const signature = await readSignature(data);
   if (signature === undefined || process.platform !== 'linux') return undefined;
   return (await ownerOf(signature.pid, data.cluster)) === 'server' ? signature.pid : undefined;

@@ -5,7 +5,7 @@ import { ask, createDatabase } from './connection-target.js';
 import type { DataDirectory } from './data-directory.js';
 import { type FileLock, tryLockFile } from './file-lock.js';
 import { CLEAN_END_WITHIN_MS, Postmaster, type ServerExit } from './postmaster.js';
-import { livingServer, quitLeftBehind, removeDeadSignature, stopLeftBehind } from './previous-run.js';
+import { runningServerPid, quitLeftBehind, removeDeadSignature, stopLeftBehind } from './previous-run.js';
 import type { Server } from './server.js';
 import type { Log } from './server-log.js';
 
@@ -71,7 +71,7 @@ async function lockCluster(server: Server, signal: AbortSignal): Promise<FileLoc
     if (typeof lock === 'object') return lock;
 
     const waited = performance.now() - since;
-    if (waited > LEAVE_WITHIN_MS) throw await staysBehind(data);
+    if (waited > LEAVE_WITHIN_MS) throw await serverStillRunning(data);
     if (!isTold) {
       isTold = await stopLeftBehind(data, target);
       if (isTold) log({ level: 'warn', message: 'stopping a PostgreSQL that an earlier run left behind' });
@@ -130,8 +130,8 @@ async function endsWithin(postmaster: Postmaster, milliseconds: number): Promise
  * Danger: name a process id only if it is proven to use this directory; otherwise the operator stops the database of somebody
  * else.
  */
-async function staysBehind(data: DataDirectory): Promise<OperatorError> {
-  const pid = await livingServer(data);
+async function serverStillRunning(data: DataDirectory): Promise<OperatorError> {
+  const pid = await runningServerPid(data);
   const who =
     pid === undefined ? 'perhaps in another container or as another user' : `with the process id ${pid}`;
   const cure = pid === undefined ? 'stop it' : `send it SIGQUIT (kill -QUIT ${pid}, never -9)`;
@@ -142,7 +142,7 @@ async function staysBehind(data: DataDirectory): Promise<OperatorError> {
 
 /** PostgreSQL refuses to start because of its own lock file, and nothing can prove that the file is stale. */
 async function isMarkedAsHeld(data: DataDirectory): Promise<OperatorError> {
-  if ((await livingServer(data)) !== undefined) return staysBehind(data);
+  if ((await runningServerPid(data)) !== undefined) return serverStillRunning(data);
   return new OperatorError(
     `The database in ${data.shown} is marked as in use, and it is impossible to tell whether it is; make sure that no PostgreSQL uses it, remove ${data.shown}/postgres/postmaster.pid, and start again.`,
   );

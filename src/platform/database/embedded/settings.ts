@@ -16,7 +16,7 @@ function logLimitMiB(diskBytes: number): number {
 }
 
 /** How many bytes the WAL may still grow by before the server recycles its files. */
-export async function logToCome(dataDir: string, diskBytes: number): Promise<number> {
+export async function remainingWalBytes(dataDir: string, diskBytes: number): Promise<number> {
   const names = await readdir(join(dataDir, 'postgres', 'pg_wal')).catch((): string[] => []);
   const present = names.filter((name) => /^[0-9A-F]{24}$/.test(name)).length * SEGMENT_BYTES;
   return Math.max(logLimitMiB(diskBytes) * MIB + OVERSHOOT_BYTES - present, 0);

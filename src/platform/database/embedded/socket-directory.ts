@@ -3,7 +3,7 @@ import { lstat, mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { OperatorError } from '../../../config/index.js';
-import { giveTo } from './account.js';
+import { chownTo } from './account.js';
 import { type DataDirectory, errorCode } from './data-directory.js';
 import type { Account } from './launcher.js';
 
@@ -31,8 +31,8 @@ export async function makeSocketDirectory(
   await mkdir(directory, { mode: 0o700 }).catch((error: unknown) => {
     if (errorCode(error) !== 'EEXIST') throw error;
   });
-  await refuseStrangers(directory, account);
-  await giveTo(account, directory);
+  await refuseOtherOwners(directory, account);
+  await chownTo(account, directory);
   return directory;
 }
 
@@ -45,7 +45,7 @@ function shortHash(path: string): string {
 }
 
 /** In a directory for all users, another user could create this name first and receive our password. */
-async function refuseStrangers(directory: string, account: Account | undefined): Promise<void> {
+async function refuseOtherOwners(directory: string, account: Account | undefined): Promise<void> {
   const found = await lstat(directory);
   const isOurs = found.uid === process.geteuid?.() || found.uid === account?.uid;
   const isClosed = (found.mode & 0o022) === 0;

@@ -9,7 +9,7 @@ export interface DeletedWorkspace {
 }
 
 /** A queue of deleted workspaces to purge: round robin between users, and between the workspaces of each user. */
-export class DeletedInTurn {
+export class PurgeQueue {
   /** By user, in the order of turns: the first user is next, and so is the first id of each user. */
   private readonly users = new Map<string | null, Set<string>>();
 

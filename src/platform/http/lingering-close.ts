@@ -22,7 +22,7 @@ const MOST_OF_NETWORK = 50;
  * all of it, and closing a connection with unread bytes resets it, so that the client loses the response. The rest is read and
  * discarded as long as the client sends 10 KiB in 10 s, for at most 15 minutes and twice MAX_FILE_BYTES.
  */
-export class Lingering {
+export class LingeringClose {
   private readonly sockets = new Set<Socket>();
   private readonly ofNetwork = new KeyedCounter();
   private readonly mostBytes: number;

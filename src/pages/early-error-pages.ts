@@ -17,7 +17,7 @@ const PROGRAMS = /^\/(?:api|health|openapi\.json)(?:[/?]|$)/;
  * browser, which requests HTML, gets them as pages; all others get the API's JSON. The page does not repeat the address.
  */
 @Injectable()
-export class EarlyRefusals implements OnModuleInit {
+export class EarlyErrorPages implements OnModuleInit {
   constructor(
     private readonly host: HttpAdapterHost,
     private readonly configuration: Configuration,
