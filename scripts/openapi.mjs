@@ -1,7 +1,8 @@
-// Writes docs/openapi.json, the document that a running service serves at /openapi.json: `npm run openapi`, after a
-// build.
+// Writes docs/openapi.json, the document that a running service serves at /openapi.json, and docs/reference/routes.md from
+// it: `npm run openapi`.
 import { writeFile } from 'node:fs/promises';
 import 'reflect-metadata';
+import { routesText } from './routes-text.mjs';
 
 const { AppModule } = await import('../dist/src/app.module.js');
 const { ApiDocuments } = await import('../dist/src/api-docs/site/index.js');
@@ -26,5 +27,6 @@ visit(AppModule.with({ configuration }));
 const discovery = { getControllers: () => [...controllers].map((metatype) => ({ metatype })) };
 const text = await new ApiDocuments(discovery).text();
 await writeFile(new URL('../docs/openapi.json', import.meta.url), text);
+await writeFile(new URL('../docs/reference/routes.md', import.meta.url), routesText(JSON.parse(text)));
 const operations = text.match(/"operationId"/g).length;
 console.log(`docs/openapi.json: ${operations} operations of ${controllers.size} controllers`);

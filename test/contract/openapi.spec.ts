@@ -1,9 +1,13 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { ApiDocuments } from '../../src/api-docs/site/index.js';
 import type { ApiDocument } from '../../src/api-docs/index.js';
 import { documentText, operationsOf, schemaCompiler } from '../kit/api-document.js';
 import { startService, type TestService } from '../kit/index.js';
 import { absentTarget, ROUTES } from './routes/route-table.js';
 
+const ROOT = join(import.meta.dirname, '..', '..');
 const METHODS = ['get', 'put', 'post', 'patch', 'delete'];
 
 let service: TestService;
@@ -35,6 +39,16 @@ describe('docs/openapi.json', () => {
   it('matches the answer of the service at /openapi.json; `npm run openapi` writes it', () => {
     expect(JSON.parse(documentText())).toEqual(JSON.parse(served)); // shows what differs in the document
     expect(documentText().split('\n')).toEqual(served.split('\n')); // and in its text
+  });
+});
+
+describe('docs/reference/routes.md', () => {
+  it('lists the routes of the API document; `npm run openapi` writes it', async () => {
+    const script = pathToFileURL(join(ROOT, 'scripts/routes-text.mjs')).href;
+    const { routesText } = (await import(script)) as { routesText: (document: ApiDocument) => string };
+    const page = readFileSync(join(ROOT, 'docs/reference/routes.md'), 'utf8');
+    expect(page.split('\n')).toEqual(routesText(document).split('\n'));
+    expect(page.match(/^\| `/gm)).toHaveLength(operations().length);
   });
 });
 
