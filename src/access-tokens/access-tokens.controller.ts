@@ -66,28 +66,28 @@ const ACCESS_TOKENS_DOCS = {
   tag: 'Access tokens',
   operations: {
     list: {
-      summary: 'Personal access tokens, newest first',
+      summary: 'List the personal access tokens, newest first',
       description:
-        'Revoked and expired ones are listed as well, as long as they are among the newest 10,000 of these; the tokens ' +
-        'themselves never are.',
+        'Of the revoked and expired tokens, the newest 10,000 are listed too. The token secrets are never returned.',
       answers: {
-        200: json('what is known of each', objectOf<{ tokens: unknown }>({ tokens: arrayOf(TOKEN) })),
+        200: json('the metadata of each token', objectOf<{ tokens: unknown }>({ tokens: arrayOf(TOKEN) })),
       },
     },
     mint: {
-      summary: 'Make a personal access token',
-      description: 'Scopes are `full` unless said. With a workspace, the token opens that one alone.',
+      summary: 'Create a personal access token',
+      description: 'The default scope is `full`. With a workspace, the token can access only that workspace.',
       answers: {
-        201: json('the token, which is shown this once', MINTED),
+        201: json('the token, which is returned only once', MINTED),
         404: 'workspace not found',
-        409: 'the user has 1,000 tokens that are neither revoked nor expired already',
+        409: 'the user already has 1,000 tokens that are neither revoked nor expired',
       },
     },
     revoke: {
-      summary: 'Revoke a token',
-      path: { id: { description: 'The token.' } },
-      description: 'It ends at once, with the WebSockets that it opened. It stays listed.',
-      answers: { 200: json('it is revoked', OK), 404: 'token not found' },
+      summary: 'Revoke a personal access token',
+      path: { id: { description: 'The id of the token.' } },
+      description:
+        'The token stops working at once, and the WebSockets that it opened are closed. It stays in the list.',
+      answers: { 200: json('the token is revoked', OK), 404: 'token not found' },
     },
   },
 } as const;

@@ -2,17 +2,17 @@ import { page } from '../api-docs/index.js';
 import { ANSWERED, FORM, ONWARDS, REFUSED, SUSPENDED } from '../pages/index.js';
 
 const DONE = { body: FORM, answers: { 303: ONWARDS, ...REFUSED } } as const;
-const LEAVE = { summary: 'Back to the account page', answers: { 303: ONWARDS } } as const;
+const LEAVE = { summary: 'Redirect to the account page', answers: { 303: ONWARDS } } as const;
 
 export const ACCOUNT_PAGE_DOCS = {
   tag: 'Pages',
   isPage: true,
   operations: {
     show: {
-      summary: 'The account page, or the form to sign in',
+      summary: 'Show the account page or the sign-in form',
       answers: { 200: page('the page'), 403: SUSPENDED },
     },
-    signIn: { summary: 'Sign in or up', body: FORM, answers: { 303: ONWARDS, ...ANSWERED } },
+    signIn: { summary: 'Sign in or sign up', body: FORM, answers: { 303: ONWARDS, ...ANSWERED } },
     leavePassword: LEAVE,
     changePassword: {
       summary: 'Change the password',
@@ -20,8 +20,8 @@ export const ACCOUNT_PAGE_DOCS = {
       answers: { 303: ONWARDS, ...ANSWERED },
     },
     signOut: { summary: 'Sign out', ...DONE },
-    endSession: { summary: 'End a session', ...withAbsent('session not found') },
-    endOtherSessions: { summary: 'End all other sessions', ...DONE },
+    endSession: { summary: 'Revoke a session', ...withAbsent('session not found') },
+    endOtherSessions: { summary: 'Revoke all other sessions', ...DONE },
   },
 } as const;
 
@@ -29,13 +29,13 @@ export const ACCOUNT_BELONGINGS_DOCS = {
   tag: 'Pages',
   isPage: true,
   operations: {
-    removeDevice: { summary: 'Remove a device', ...withAbsent('device not found') },
+    removeDevice: { summary: 'Delete a device', ...withAbsent('device not found') },
     leaveTokens: LEAVE,
     mintToken: {
-      summary: 'Make a personal access token',
+      summary: 'Create a personal access token',
       body: FORM,
       answers: {
-        200: page('the account page with the token, shown once'),
+        200: page('the account page with the token, which is shown only once'),
         303: ONWARDS,
         ...ANSWERED,
         404: 'workspace not found',
@@ -44,13 +44,13 @@ export const ACCOUNT_BELONGINGS_DOCS = {
     revokeToken: { summary: 'Revoke a personal access token', ...withAbsent('token not found') },
     leaveBilling: LEAVE,
     openBilling: {
-      summary: 'To the portal of the payment provider, or where to buy',
+      summary: 'Open the billing portal or the checkout page',
       body: FORM,
       answers: {
         200: page('a page with the link'),
         303: ONWARDS,
         ...REFUSED,
-        409: 'subscriptions are switched off, or there is one already',
+        409: 'subscriptions are disabled, or the account already has one',
       },
     },
   },

@@ -15,9 +15,9 @@ const ACCOUNT_DOCS = {
   tag: 'Account',
   operations: {
     delete: {
-      summary: 'Delete the account, and all that is its',
-      description: 'Workspaces, files, assets, devices and tokens go with it. There is no way back.',
-      answers: { 200: json('it is gone', OK) },
+      summary: 'Delete the account and all its data',
+      description: 'Deletes its workspaces, files, assets, devices and tokens too. This cannot be undone.',
+      answers: { 200: json('the account is deleted', OK) },
     },
   },
 } as const;

@@ -8,7 +8,7 @@ export const JSON_TYPE = 'application/json';
 /** The answers of the policy, of reading the body and of the route itself, in numerical order. */
 export function responsesOf(parts: OperationParts): Record<string, Response> {
   const { operation, policy, body } = parts;
-  const ofBody = body && { 400: 'the body is not what it must be', 413: 'the body is too large' };
+  const ofBody = body && { 400: 'the body is invalid', 413: 'the body is too large' };
   const sources: Readonly<Record<number, AnswerDocs | string>>[] = [
     policy.answers,
     ofBody ?? {},
@@ -82,8 +82,8 @@ const always = (description: string, schema: Schema): HeaderObject => ({
 
 /** Headers of many answers, each defined once in the document. */
 export const COMMON_HEADERS = {
-  'X-Request-Id': always('Names the request in the log.', { type: 'string', format: 'uuid' }),
-  'Retry-After': always('Seconds to wait.', { type: 'string', pattern: '^\\d+$' }),
+  'X-Request-Id': always('Identifies the request in the log.', { type: 'string', format: 'uuid' }),
+  'Retry-After': always('Seconds to wait before the next try.', { type: 'string', pattern: '^\\d+$' }),
   'WWW-Authenticate': always('`Bearer`', { const: 'Bearer' }),
 };
 

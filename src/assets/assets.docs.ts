@@ -73,7 +73,7 @@ const DELETED = objectOf<{ results: unknown }>({
 });
 
 const OF_ASSET = { token: { description: 'The encrypted file name.', schema: TOKEN } } as const;
-const BAD_TOKEN = 'the token is not in order';
+const BAD_TOKEN = 'the token is invalid';
 
 const UPLOAD = named('UploadAsset', {
   type: 'object',
@@ -81,9 +81,12 @@ const UPLOAD = named('UploadAsset', {
     encryptedFilename: {
       ...matching(NEW_ASSET_TOKEN),
       description:
-        'The token of the asset: its encrypted file name, neither `list` nor `usage`, which are routes.',
+        'The encrypted file name, which is the token of the asset. `list` and `usage` are refused because they are routes.',
     },
-    data: { ...STRING, description: 'The envelope, 61 bytes to 25 MiB and 61 bytes, in standard base64.' },
+    data: {
+      ...STRING,
+      description: 'The envelope in standard base64. Its size is 61 bytes to 25 MiB plus 61 bytes.',
+    },
   },
   required: ['encryptedFilename', 'data'],
 });
@@ -91,30 +94,30 @@ const UPLOAD = named('UploadAsset', {
 const TEXT = {
   description: 'the envelope in base64',
   content: { 'text/plain': {} },
-  headers: { 'X-Asset-Size-Bytes': 'Size of the envelope.' },
+  headers: { 'X-Asset-Size-Bytes': 'The size of the envelope.' },
 };
 
 export const ASSETS_DOCS = {
   tag: 'Assets',
   operations: {
-    list: { summary: 'The assets, newest first', answers: { 200: json('all of them', arrayOf(ASSET)) } },
+    list: { summary: 'List the assets, newest first', answers: { 200: json('all assets', arrayOf(ASSET)) } },
     usage: {
-      summary: 'What the assets of the account take up',
-      answers: { 200: json('bytes of all its workspaces', STORAGE_USAGE) },
+      summary: 'Get the storage used by the assets of the account',
+      answers: { 200: json('the usage of all workspaces together', STORAGE_USAGE) },
     },
     upload: {
       summary: 'Upload an asset',
       headers: {
         'Idempotency-Key': {
-          description: 'With the same key and token, within 24 hours, the upload may be repeated.',
+          description: 'Within 24 hours, the upload can be repeated with the same key and token.',
           schema: { type: 'string', pattern: '^[\\x21-\\x7e]{1,128}$' },
         },
       },
       body: { type: 'application/json', schema: UPLOAD },
       answers: {
-        201: json('its token', TOKEN),
-        400: 'the body or Idempotency-Key is not in order',
-        409: 'the token is taken, or the key was used for another',
+        201: json('the token of the asset', TOKEN),
+        400: 'the body or Idempotency-Key is invalid',
+        409: 'the token is taken, or the Idempotency-Key was used for another token',
         413: 'the body is too large',
         507: json('the quota is used up, or the account is locked', QUOTA_EXCEEDED),
       },
@@ -125,10 +128,10 @@ export const ASSETS_DOCS = {
       answers: { 200: TEXT, 400: BAD_TOKEN, 404: 'asset not found' },
     },
     rename: {
-      summary: 'Give an asset another name',
+      summary: 'Rename an asset',
       path: OF_ASSET,
       answers: {
-        200: json('it has the name', OK),
+        200: json('the asset is renamed', OK),
         400: BAD_TOKEN,
         404: 'asset not found',
         409: 'the name is taken',
@@ -136,16 +139,17 @@ export const ASSETS_DOCS = {
     },
     delete: {
       summary: 'Delete an asset',
-      description: 'Also when there is none.',
+      description: 'Succeeds even if the asset does not exist.',
       path: OF_ASSET,
-      answers: { 200: json('there is none', OK), 400: BAD_TOKEN },
+      answers: { 200: json('the asset does not exist any more', OK), 400: BAD_TOKEN },
     },
     deleteBatch: {
       summary: 'Delete up to 1,000 assets',
-      answers: { 200: json('what became of each, in the order asked', DELETED) },
+      answers: { 200: json('the result for each token, in the order of the request', DELETED) },
     },
     import: {
-      summary: 'Always refused: there is no local file system here',
+      summary: 'Import assets (always refused)',
+      description: 'The service has no local file system to import from.',
       answers: { 400: 'assets cannot be imported here' },
     },
   },

@@ -26,8 +26,8 @@ export const ME_DOCS = {
   tag: TAG,
   operations: {
     me: {
-      summary: 'Who the token belongs to',
-      answers: { 200: json('the user', USER), 404: 'the user of a JWT is gone' },
+      summary: 'Get the user of the token',
+      answers: { 200: json('the user', USER), 404: 'the user of the JWT has been deleted' },
     },
   },
 } as const;
@@ -36,8 +36,8 @@ export const DEV_LOGIN_DOCS = {
   tag: TAG,
   operations: {
     devLogin: {
-      summary: 'A service JWT for any email',
-      description: 'For tests and development. Creates the user when there is none.',
+      summary: 'Get a service JWT for any email',
+      description: 'For tests and development. Creates the user if it does not exist.',
       headers: { 'X-Dev-Login-Key': { description: 'The DEV_LOGIN_KEY of the service.', isRequired: true } },
       answers: {
         200: json('the token', LOGGED_IN),

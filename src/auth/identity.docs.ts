@@ -32,16 +32,17 @@ const NEW_PASSWORD: OperationDocs['body'] = {
       newPassword: { ...STRING, minLength: PASSWORD_LENGTH.min, maxLength: PASSWORD_LENGTH.max },
       revokeOtherSessions: {
         ...BOOLEAN,
-        description: 'Others end in any case; with true this one gets a new token as well.',
+        description:
+          'The other sessions are revoked in any case. With true, this session also gets a new token.',
       },
-      revokeAccessTokens: { ...BOOLEAN, description: 'Whether all personal access tokens end too.' },
+      revokeAccessTokens: { ...BOOLEAN, description: 'Whether to revoke all personal access tokens too.' },
     },
     required: ['currentPassword', 'newPassword'],
   },
 };
 
 const PROFILE: OperationDocs['body'] = {
-  description: 'One of them at least; other fields are dropped, an `email` is refused.',
+  description: 'At least one of the fields. Other fields are ignored; `email` is refused.',
   type: 'application/json',
   schema: {
     type: 'object',
@@ -55,7 +56,7 @@ const DONE = objectOf<{ status: true }>({ status: { const: true } });
 const SESSION_NEEDED = {
   headers: {
     Authorization: {
-      description: '`Bearer` and the session token; a browser sends its session cookie instead.',
+      description: '`Bearer` and the session token. A browser sends its session cookie instead.',
     },
   },
 } as const;
@@ -63,7 +64,7 @@ const SESSION_NEEDED = {
 const SUSPENDED = refused('the account is suspended');
 
 const COOKIE = {
-  'Set-Cookie': 'The session, for browsers.',
+  'Set-Cookie': 'The session cookie, for browsers.',
   'set-auth-token': 'The signed session token, for apps.',
 };
 
@@ -74,17 +75,17 @@ export const IDENTITY_DOCS = {
     handle: {
       mounted: {
         'POST sign-up/email': {
-          summary: 'Make an account with email and password',
+          summary: 'Create an account with email and password',
           body: credentials(['name', 'email', 'password']),
           answers: {
             200: json(
-              'the account, and a session for it',
+              'the account and a new session',
               objectOf<Record<'token' | 'user', unknown>>({ token: STRING, user: USER }),
               COOKIE,
             ),
-            400: refused('a field is not in order, the password too common, or signing up is switched off'),
+            400: refused('a field is invalid, the password is too common, or sign-up is closed'),
             ...OF_POST,
-            422: refused('there is an account with this email already'),
+            422: refused('an account with this email already exists'),
           },
         },
         'POST sign-in/email': {
@@ -92,7 +93,7 @@ export const IDENTITY_DOCS = {
           body: credentials(['email', 'password']),
           answers: {
             200: json(
-              'a session',
+              'a new session',
               objectOf<Record<'redirect' | 'token' | 'user' | 'url', unknown>>(
                 { redirect: BOOLEAN, token: STRING, user: USER, url: URL_TEXT },
                 ['url'],
@@ -100,74 +101,79 @@ export const IDENTITY_DOCS = {
               COOKIE,
             ),
             ...OF_POST,
-            400: refused('a field is not in order'),
-            401: refused('email or password is wrong'),
+            400: refused('a field is invalid'),
+            401: refused('the email or password is wrong'),
           },
         },
         'GET get-session': {
-          summary: 'The session, which slides on with use',
+          summary: 'Get the session and extend it',
           ...SESSION_NEEDED,
-          answers: { 200: json('the session and its user; null for none', nullable(WHO)), 403: SUSPENDED },
+          answers: {
+            200: json('the session and its user, or null without a session', nullable(WHO)),
+            403: SUSPENDED,
+          },
         },
         'GET list-sessions': {
-          summary: 'The live sessions of the user, a hundred at most',
+          summary: 'List the live sessions of the user, at most 100',
           ...SESSION_NEEDED,
           answers: {
             200: json('the sessions, each with its token', arrayOf(SESSION)),
             401: refused('there is no session'),
-            403: refused('the session is older than a day: sign in anew; or the account is suspended'),
+            403: refused(
+              'the session is older than a day, so the user must sign in again; or the account is suspended',
+            ),
           },
         },
         'POST revoke-session': {
-          summary: 'End one session of the user',
+          summary: 'Revoke a session of the user',
           ...SESSION_NEEDED,
           body: credentials(['token']),
           answers: {
-            200: json('it has ended, or there was none with this token', DONE),
+            200: json('the session is revoked, or no session has this token', DONE),
             ...OF_POST,
-            400: refused('there is no token'),
+            400: refused('the token is missing'),
             401: refused('there is no session'),
           },
         },
         'POST revoke-other-sessions': {
-          summary: 'End the other sessions of the user, a hundred at a time',
+          summary: 'Revoke the other sessions of the user, 100 at a time',
           ...SESSION_NEEDED,
           answers: {
-            200: json('they have ended', DONE),
+            200: json('the sessions are revoked', DONE),
             ...OF_POST,
             400: refused('the body is not JSON'),
             401: refused('there is no session'),
           },
         },
         'POST change-password': {
-          summary: 'Change the password; all other sessions end',
+          summary: 'Change the password and revoke all other sessions',
           ...SESSION_NEEDED,
           body: NEW_PASSWORD,
           answers: {
             200: json(
-              'it has changed; the token is the new one of this session, when `revokeOtherSessions` is true',
+              'the password is changed; `token` is the new token of this session if `revokeOtherSessions` is true',
               objectOf<Record<'token' | 'user', unknown>>({ token: nullable(STRING), user: USER }),
             ),
             ...OF_POST,
             400: refused(
-              'the current password is wrong, the new one too short, too long or too common, or there is none to change',
+              'the current password is wrong, the new one is too short, too long or too common, or the account has no password',
             ),
             401: refused('there is no session'),
           },
         },
         'POST update-user': {
-          summary: 'Change the own name or picture',
+          summary: 'Change the name or picture of the user',
           ...SESSION_NEEDED,
           body: PROFILE,
           answers: {
-            200: json('it has changed', DONE, COOKIE),
+            200: json('the user is changed', DONE, COOKIE),
             ...OF_POST,
-            400: refused('a field is not in order, or there is none'),
+            400: refused('a field is invalid, or there is none'),
             401: refused('there is no session'),
           },
         },
         'GET one-time-token/generate': {
-          summary: `A one-time token of the session, for ${ONE_TIME_TOKEN_MINUTES} minutes`,
+          summary: `Create a one-time token of the session, valid for ${ONE_TIME_TOKEN_MINUTES} minutes`,
           ...SESSION_NEEDED,
           answers: {
             200: json('the token', objectOf<{ token: string }>({ token: STRING })),
@@ -176,16 +182,17 @@ export const IDENTITY_DOCS = {
           },
         },
         'POST one-time-token/verify': {
-          summary: 'Turn a one-time token into its session; works once',
+          summary: 'Exchange a one-time token for its session',
+          description: 'A token works once.',
           body: credentials(['token']),
           answers: {
             200: json('the session and its user', WHO, COOKIE),
             ...OF_POST,
-            400: refused('the token is unknown, used or too old'),
+            400: refused('the token is unknown, used or expired'),
           },
         },
         'GET token': {
-          summary: `A service JWT of the session, for ${JWT_MINUTES} minutes`,
+          summary: `Get a service JWT for the session, valid for ${JWT_MINUTES} minutes`,
           ...SESSION_NEEDED,
           answers: {
             200: json('an RS256 JWT', objectOf<{ token: string }>({ token: STRING })),
@@ -194,7 +201,7 @@ export const IDENTITY_DOCS = {
           },
         },
         'GET jwks': {
-          summary: 'The public keys of service JWTs',
+          summary: 'Get the public keys of service JWTs',
           answers: {
             200: json(
               'a JSON Web Key Set',
@@ -216,10 +223,10 @@ export const IDENTITY_DOCS = {
           },
         },
         'POST sign-out': {
-          summary: 'End the session',
+          summary: 'Sign out',
           ...SESSION_NEEDED,
           answers: {
-            200: json('it has ended', objectOf<{ success: true }>({ success: { const: true } })),
+            200: json('the session has ended', objectOf<{ success: true }>({ success: { const: true } })),
             ...OF_POST,
             400: refused('the body is not JSON'),
           },

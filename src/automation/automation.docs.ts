@@ -26,7 +26,7 @@ export const NO_SESSION = { 401: 'key session required' } as const;
 export const WRITING = {
   ...KEY_SESSION,
   'X-Device-Id': {
-    description: 'The device that makes the change; `automation` unless said.',
+    description: 'The device that makes the change. Default: `automation`.',
     schema: matching(DEVICE_ID),
   },
 } as const;
@@ -34,7 +34,7 @@ export const WRITING = {
 /** Overload is covered by the common 503. */
 export const OF_NOTE = {
   path: {
-    description: 'The rest of the address: the path of the note, percent-encoded but for its slashes.',
+    description: 'The path of the note, percent-encoded except for its slashes. It is the rest of the URL.',
   },
 } as const;
 
@@ -60,28 +60,31 @@ export const KEY_SESSIONS_DOCS = {
   tag: TAG,
   operations: {
     getMetadata: {
-      summary: 'What turns the password of a workspace into its keys',
-      description: 'With a token that has `assets:read` by name it needs no subscription.',
+      summary: 'Get the salts and key derivation parameters of a workspace',
+      description: 'A token to which `assets:read` was granted by name needs no subscription.',
       answers: {
-        200: json('salts and key derivation; the salts are null before set-up', METADATA),
+        200: json(
+          'the salts and key derivation parameters; the salts are null before the encryption is set up',
+          METADATA,
+        ),
         402: 'an active subscription is required',
       },
     },
     open: {
       summary: 'Open a key session',
       description:
-        'By `password` or by `key`, the master key in base64; exactly one of them. While it is open, the service can ' +
-        'read the workspace. It ends 15 minutes after its last use, after 8 hours at most.',
+        'Takes exactly one of `password` and `key`, the master key in base64. While the session is open, the service ' +
+        'can read the workspace. The session ends 15 minutes after its last use, and after 8 hours at most.',
       answers: {
-        201: json('the session, which is shown this once', SESSION),
-        403: 'password or key is wrong',
+        201: json('the session token, which is returned only once', SESSION),
+        403: 'the password or key is wrong',
         409: 'the encryption is not set up',
       },
     },
     end: {
       summary: 'End the key session',
       headers: KEY_SESSION,
-      answers: { 200: json('it has ended', OK), ...NO_SESSION },
+      answers: { 200: json('the session has ended', OK), ...NO_SESSION },
     },
   },
 } as const;

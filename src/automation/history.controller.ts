@@ -103,22 +103,22 @@ const HISTORY_DOCS = {
   tag: TAG,
   operations: {
     get: {
-      summary: 'The versions of a note, or one of them with its content',
+      summary: 'List the versions of a note, or get one with its content',
       path: OF_NOTE,
       headers: KEY_SESSION,
       query: { version: { description: 'The id of a version.', schema: UUID } },
       answers: {
-        200: json('newest first; with `version` that one alone', {
+        200: json('the versions, newest first; with `version`, only that version', {
           anyOf: [objectOf<{ versions: unknown }>({ versions: arrayOf(VERSION) }), VERSION_CONTENT],
         }),
-        400: 'the path or the query is not in order',
+        400: 'the path or a query parameter is invalid',
         ...NO_SESSION,
-        404: 'a path that was never seen, or no version of it',
-        409: 'the content does not open with this key, or is no text',
+        404: 'the path has never existed, or has no such version',
+        409: 'the content cannot be decrypted with this key, or is not text',
       },
     },
     restore: {
-      summary: 'Make an old version of a note the newest',
+      summary: 'Restore an old version of a note as the newest',
       path: OF_NOTE,
       headers: WRITING,
       answers: {
@@ -131,7 +131,7 @@ const HISTORY_DOCS = {
           }),
         ),
         ...NO_SESSION,
-        404: 'no version of this note',
+        404: 'the note has no such version',
       },
     },
   },

@@ -51,28 +51,31 @@ export const NOTE_CHECKPOINTS_DOCS = {
   tag: TAG,
   operations: {
     create: {
-      summary: 'Mark the head of the change log, with a label in plaintext',
+      summary: 'Create a checkpoint at the head of the change log, with a label in plaintext',
       headers: KEY_SESSION,
       properties: { label: { ...STRING, minLength: 1, description: 'up to 6,083 bytes of UTF-8' } },
       answers: {
         201: json('the checkpoint', CREATED_CHECKPOINT),
         ...NO_SESSION,
-        409: 'the workspace has 10,000 checkpoints already',
+        409: 'the workspace already has 10,000 checkpoints',
       },
     },
     list: {
-      summary: 'The checkpoints with their labels, highest cursor first',
+      summary: 'List the checkpoints with their labels, highest cursor first',
       headers: KEY_SESSION,
-      answers: { 200: json('`label` is null where it does not open', LIST_OF_CHECKPOINTS), ...NO_SESSION },
+      answers: {
+        200: json('the checkpoints; `label` is null if it cannot be decrypted', LIST_OF_CHECKPOINTS),
+        ...NO_SESSION,
+      },
     },
     summary: {
-      summary: 'What changed up to a checkpoint, with paths in plaintext',
+      summary: 'Summarise the changes up to a checkpoint, with paths in plaintext',
       path: { cpId: { description: 'The id of a checkpoint.', schema: UUID } },
       headers: KEY_SESSION,
-      query: { fromCursor: { description: 'Where the window begins, exclusively.', schema: COUNT } },
+      query: { fromCursor: { description: 'The exclusive start of the window.', schema: COUNT } },
       answers: {
-        200: json('each path that was touched', SUMMARY),
-        400: 'fromCursor is no cursor, or above that of the checkpoint',
+        200: json('each path that changed', SUMMARY),
+        400: 'fromCursor is not a cursor, or is above the cursor of the checkpoint',
         ...NO_SESSION,
         404: 'checkpoint not found',
         409: json('the change log has been compacted', errorWith({ compactionFloor: COUNT })),

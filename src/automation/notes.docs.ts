@@ -72,11 +72,11 @@ const LISTED = named(
 );
 
 const ETAG = { ETag: 'The content hash, in quotes.' };
-const BAD_PATH = 'the path is not in order';
-const NO_TEXT = 'the content does not open with this key, or is no text';
+const BAD_PATH = 'the path is invalid';
+const NO_TEXT = 'the content cannot be decrypted with this key, or is not text';
 const CONTENT: Schema = {
   ...STRING,
-  description: 'Text, of 100 MiB at most unless MAX_FILE_BYTES says otherwise.',
+  description: 'Text of at most 100 MiB, unless MAX_FILE_BYTES sets another limit.',
 };
 
 const PAGE = objectOf<Record<'notes' | 'nextPageCursor' | 'hasMore', unknown>>({
@@ -94,69 +94,72 @@ export const NOTES_DOCS = {
   tag: TAG,
   operations: {
     list: {
-      summary: 'The notes, in the order of creation',
-      description: 'A page with a prefix may be short, even empty: go on while `hasMore`.',
+      summary: 'List the notes in order of creation',
+      description: 'With a prefix, a page can be short or even empty. Continue while `hasMore` is true.',
       headers: KEY_SESSION,
       query: {
-        prefix: { description: 'Beginning of the paths.' },
-        limit: { description: '1 to 1000; 100 unless it is a number.' },
-        pageCursor: { description: '`nextPageCursor` of the page before.', schema: UUID },
+        prefix: { description: 'Lists only paths that begin with this text.' },
+        limit: { description: '1 to 1000; 100 if it is missing or not a number.' },
+        pageCursor: { description: '`nextPageCursor` of the previous page.', schema: UUID },
       },
       answers: {
-        200: json('a page; `path` is null for what does not open with this key', PAGE),
-        400: 'a query is not in order',
+        200: json('a page; `path` is null if it cannot be decrypted with this key', PAGE),
+        400: 'a query parameter is invalid',
         ...NO_SESSION,
       },
     },
     get: {
-      summary: 'Read a note',
+      summary: 'Get a note',
       path: OF_NOTE,
       headers: KEY_SESSION,
       answers: {
         200: json('the note', WITH_CONTENT, ETAG),
         400: BAD_PATH,
         ...NO_SESSION,
-        404: 'there is no such note',
+        404: 'note not found',
         409: NO_TEXT,
       },
     },
     create: {
-      summary: 'Make a note',
+      summary: 'Create a note',
       headers: WRITING,
       body: noteBody({ path: STRING, content: CONTENT }),
       answers: {
         201: json('the note', NOTE, ETAG),
-        400: 'path, content or X-Device-Id is not in order',
+        400: 'the path, content or X-Device-Id is invalid',
         ...NO_SESSION,
-        409: 'there is such a note',
+        409: 'a note with this path already exists',
         413: 'the content is too large',
         507: json('the quota of the account would be exceeded', QUOTA_EXCEEDED),
       },
     },
     update: {
-      summary: 'Write a note',
+      summary: 'Replace the content of a note',
       path: OF_NOTE,
-      headers: { ...WRITING, 'If-Match': { description: '`"<content hash>"`: only over this content.' } },
+      headers: {
+        ...WRITING,
+        'If-Match': { description: '`"<content hash>"`: writes only if this is the current content.' },
+      },
       body: noteBody({ content: CONTENT }),
       answers: {
         200: json('the note', NOTE, ETAG),
-        400: 'path, content or a header is not in order',
+        400: 'the path, content or a header is invalid',
         ...NO_SESSION,
-        404: 'there is no such note',
+        404: 'note not found',
         412: 'the note has changed',
         413: 'the content is too large',
         507: json('the quota of the account would be exceeded', QUOTA_EXCEEDED),
       },
     },
     delete: {
-      summary: 'Delete a note; its history stays',
+      summary: 'Delete a note and keep its history',
       path: OF_NOTE,
       headers: WRITING,
       answers: {
-        200: json('it is deleted', OK),
-        400: 'the path or X-Device-Id is not in order',
+        200: json('the note is deleted', OK),
+        400: 'the path or X-Device-Id is invalid',
         ...NO_SESSION,
-        404: 'there is no such note',
+        404: 'note not found',
       },
     },
   },
@@ -175,10 +178,13 @@ export const SEARCH_DOCS = {
       summary: 'Search the notes',
       headers: KEY_SESSION,
       query: {
-        q: { description: 'Words, all of which a note must have; 1 to 256 characters.', isRequired: true },
-        limit: { description: '1 to 100; 20 unless it is a number.' },
+        q: {
+          description: 'The words to find, 1 to 256 characters. A result contains all of them.',
+          isRequired: true,
+        },
+        limit: { description: '1 to 100; 20 if it is missing or not a number.' },
       },
-      answers: { 200: json('best first', FOUND), 400: 'q is not in order', ...NO_SESSION },
+      answers: { 200: json('the results, best first', FOUND), 400: 'q is invalid', ...NO_SESSION },
     },
   },
 } as const;

@@ -47,25 +47,32 @@ const SUBSCRIPTION = named(
   }),
 );
 
-const ADDRESS = json('where to send the browser', objectOf<{ url: string }>({ url: URL_TEXT }));
-const NO_PROVIDER = 'no payment provider is configured, or it does not answer';
+const ADDRESS = json('the URL to open in the browser', objectOf<{ url: string }>({ url: URL_TEXT }));
+const NO_PROVIDER = 'no payment provider is configured, or it does not respond';
 
 export const SUBSCRIPTION_DOCS = {
   tag: TAG,
   operations: {
-    get: { summary: 'The subscription', answers: { 200: json('as it is now', SUBSCRIPTION) } },
+    get: {
+      summary: 'Get the subscription',
+      answers: { 200: json('the current subscription', SUBSCRIPTION) },
+    },
     startTrial: {
-      summary: 'Start the free trial of 30 days',
-      description: 'Once per user ever, from the free plan. During the trial it answers the same again.',
-      answers: { 200: json('the trial', SUBSCRIPTION), 409: 'the trial was used, or something is bought' },
+      summary: 'Start the 30-day free trial',
+      description:
+        'Each user can start the trial once, from the free plan. During the trial, the route returns the same answer again.',
+      answers: {
+        200: json('the trial', SUBSCRIPTION),
+        409: 'the trial has been used, or the user has a paid subscription',
+      },
     },
     portalUrl: {
-      summary: 'Where to manage what was bought',
-      answers: { 200: ADDRESS, 404: 'nothing has been bought yet', 503: NO_PROVIDER },
+      summary: 'Get the URL of the billing portal',
+      answers: { 200: ADDRESS, 404: 'the user has not bought anything yet', 503: NO_PROVIDER },
     },
     checkoutUrl: {
-      summary: 'Where to buy a subscription',
-      answers: { 200: ADDRESS, 409: 'there is a subscription already', 503: NO_PROVIDER },
+      summary: 'Get a URL for buying a subscription',
+      answers: { 200: ADDRESS, 409: 'the user already has a subscription', 503: NO_PROVIDER },
     },
   },
 } as const;
@@ -74,23 +81,24 @@ export const WEBHOOK_DOCS = {
   tag: TAG,
   operations: {
     receive: {
-      summary: 'Events of the payment provider',
+      summary: 'Receive an event of the payment provider',
       description:
-        'Each event counts once, in whatever order they come. Types: `customer.subscription.created`, `.updated`, ' +
-        '`.deleted`, `invoice.payment_failed`; every other type, and one of an unknown customer, changes nothing.',
+        'Each event counts once, and events can arrive in any order. Types: `customer.subscription.created`, ' +
+        '`.updated`, `.deleted`, `invoice.payment_failed`. Events of any other type, and events of unknown customers, ' +
+        'change nothing.',
       headers: {
         'Payment-Signature': {
           description:
-            '`t=…,v1=…` or a bare hex HMAC-SHA256, over the raw body; `Stripe-Signature` is read as well. Required ' +
-            'where PAYMENT_WEBHOOK_SECRET is set.',
+            '`t=…,v1=…` or a bare hex HMAC-SHA256, over the raw body. `Stripe-Signature` is read too. Required if ' +
+            'PAYMENT_WEBHOOK_SECRET is set.',
         },
       },
       body: { description: 'At most 256 KiB.', type: 'application/json', schema: { type: 'object' } },
       answers: {
-        200: json('it was taken', objectOf<{ received: true }>({ received: { const: true } })),
-        400: 'the signature is missing, wrong or too old, or the event is no event',
+        200: json('the event is accepted', objectOf<{ received: true }>({ received: { const: true } })),
+        400: 'the signature is missing, wrong or too old, or the event is malformed',
         413: 'the event is too large',
-        503: 'payment events are not configured, or too many of them are being sent at a time',
+        503: 'payment events are not configured, or too many are being sent at once',
       },
     },
   },

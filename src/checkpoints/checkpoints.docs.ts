@@ -83,49 +83,56 @@ export const CHECKPOINTS_DOCS = {
   tag: 'Checkpoints',
   operations: {
     create: {
-      summary: 'Mark the head of the change log',
-      answers: { 201: json('the checkpoint', CREATED), 409: 'the workspace has 10,000 checkpoints already' },
+      summary: 'Create a checkpoint at the head of the change log',
+      answers: { 201: json('the checkpoint', CREATED), 409: 'the workspace already has 10,000 checkpoints' },
     },
     list: {
-      summary: 'The checkpoints, highest cursor first',
+      summary: 'List the checkpoints, highest cursor first',
       answers: {
-        200: json('all of them', objectOf<{ checkpoints: unknown }>({ checkpoints: arrayOf(CHECKPOINT) })),
+        200: json(
+          'all checkpoints',
+          objectOf<{ checkpoints: unknown }>({ checkpoints: arrayOf(CHECKPOINT) }),
+        ),
       },
     },
     delete: {
-      summary: 'Remove a checkpoint',
-      description: 'The marker alone: the log and all versions stay.',
+      summary: 'Delete a checkpoint',
+      description: 'Deletes only the marker. The change log and all versions stay.',
       path: OF_CHECKPOINT,
-      answers: { 200: json('it is gone', OK), 404: ABSENT },
+      answers: { 200: json('the checkpoint is deleted', OK), 404: ABSENT },
     },
     summary: {
-      summary: 'What changed up to a checkpoint',
+      summary: 'Summarise the changes up to a checkpoint',
       path: OF_CHECKPOINT,
       query: {
         fromCursor: {
-          description: 'Where the window begins, exclusively; the next-older checkpoint unless said.',
+          description: 'The exclusive start of the window. Default: the cursor of the next-older checkpoint.',
           schema: COUNT,
         },
       },
       answers: {
-        200: json('each path that was touched', SUMMARY),
-        400: 'fromCursor is no cursor, or above that of the checkpoint',
+        200: json('each path that changed', SUMMARY),
+        400: 'fromCursor is not a cursor, or is above the cursor of the checkpoint',
         404: ABSENT,
         409: COMPACTED,
       },
     },
     restoreManifest: {
-      summary: 'What would bring every path back to a checkpoint',
+      summary: 'Get the operations that restore every path to a checkpoint',
       path: OF_CHECKPOINT,
-      answers: { 200: json('computed against one head', MANIFEST), 404: ABSENT, 409: COMPACTED },
+      answers: {
+        200: json('the operations, computed against one head', MANIFEST),
+        404: ABSENT,
+        409: COMPACTED,
+      },
     },
     noteState: {
-      summary: 'The version that a path had at a checkpoint',
+      summary: 'Get the version of a path at a checkpoint',
       path: OF_CHECKPOINT,
       query: { encPath: { description: 'The encrypted path.', schema: PATH, isRequired: true } },
       answers: {
-        200: json('the version, or that there was none', NOTE_STATE),
-        400: 'encPath is missing or not in order',
+        200: json('the version id, or `absent` if the path did not exist', NOTE_STATE),
+        400: 'encPath is missing or invalid',
         404: ABSENT,
         409: COMPACTED,
       },

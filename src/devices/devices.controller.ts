@@ -82,22 +82,24 @@ const DEVICES_DOCS = {
   tag: 'Devices',
   operations: {
     list: {
-      summary: 'The registered devices',
-      answers: { 200: json('all of them', objectOf<{ devices: unknown }>({ devices: arrayOf(DEVICE) })) },
+      summary: 'List the registered devices',
+      answers: {
+        200: json('all registered devices', objectOf<{ devices: unknown }>({ devices: arrayOf(DEVICE) })),
+      },
     },
     create: {
       summary: 'Register a device',
-      description: 'Its id may serve as `X-Device-Id`; a device that is not registered can sync as well.',
-      answers: { 201: json('the device', CREATED), 409: 'the user has 1,000 devices already' },
+      description: 'Its id can be used as `X-Device-Id`. A device that is not registered can sync too.',
+      answers: { 201: json('the device', CREATED), 409: 'the user already has 1,000 devices' },
     },
     vapidPublicKey: {
-      summary: 'What a browser needs to subscribe to Web Push',
-      answers: { 200: json('the key, unless Web Push is off', VAPID) },
+      summary: 'Get the public key for Web Push subscriptions',
+      answers: { 200: json('the VAPID public key, or `enabled: false` if Web Push is off', VAPID) },
     },
     delete: {
-      summary: 'Remove a device, and its push subscriptions',
-      path: { id: { description: 'The device.' } },
-      answers: { 200: json('it is gone', OK), 404: 'device not found' },
+      summary: 'Delete a device and its push subscriptions',
+      path: { id: { description: 'The id of the device.' } },
+      answers: { 200: json('the device is deleted', OK), 404: 'device not found' },
     },
   },
 } as const;

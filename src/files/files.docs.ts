@@ -65,9 +65,9 @@ const VALIDATORS = { ETag: 'The content hash, in quotes.' };
 const BYTES = { 'application/octet-stream': {} };
 
 export const DOWNLOAD_HEADERS = {
-  Range: { description: '`bytes=…`: one range.' },
-  'If-Range': { description: 'An ETag: the range counts only for this content.' },
-  'If-None-Match': { description: 'ETags that the client has.' },
+  Range: { description: 'One range: `bytes=…`.' },
+  'If-Range': { description: 'An ETag. The range applies only to this content.' },
+  'If-None-Match': { description: 'The ETags that the client has.' },
 } as const;
 
 /** Shared by all routes that return the bytes of a version. */
@@ -75,14 +75,14 @@ export const DOWNLOAD_ANSWERS = {
   200: {
     description: 'the ciphertext',
     content: BYTES,
-    headers: { ...VALIDATORS, 'Accept-Ranges': 'bytes', 'Content-Length': 'Its size.' },
+    headers: { ...VALIDATORS, 'Accept-Ranges': 'bytes', 'Content-Length': 'The size of the ciphertext.' },
   },
   206: {
-    description: 'the range that was asked for',
+    description: 'the requested range',
     content: BYTES,
     headers: { ...VALIDATORS, 'Content-Range': '`bytes <first>-<last>/<size>`' },
   },
-  304: { description: 'the client has it', headers: VALIDATORS },
+  304: { description: 'the client has this content', headers: VALIDATORS },
   416: 'the range is outside the file',
 } as const;
 
@@ -105,7 +105,7 @@ export const IN_PATH = {
 
 const FROM_DEVICE = {
   'X-Device-Id': {
-    description: 'The device that makes the change, and is not told of it. It need not be registered.',
+    description: 'The device that makes the change and is not notified of it. It need not be registered.',
     schema: matching(DEVICE_ID),
     isRequired: true,
   },
@@ -140,14 +140,14 @@ export const FILES_DOCS = {
   tag: 'Files',
   operations: {
     list: {
-      summary: 'The live files',
-      answers: { 200: json('all of them', objectOf<{ files: unknown }>({ files: arrayOf(FILE) })) },
+      summary: 'List the live files',
+      answers: { 200: json('all live files', objectOf<{ files: unknown }>({ files: arrayOf(FILE) })) },
     },
     put: {
       summary: 'Upload the content of a file',
       description:
-        'Makes a version and a change. The content of the live file again makes neither, so an upload may be ' +
-        'repeated. A deleted file comes alive.',
+        'Creates a version and a change. Uploading the current content of a live file creates neither, so an upload ' +
+        'can be repeated. A deleted file becomes live again.',
       path: IN_PATH,
       headers: {
         ...FROM_DEVICE,
@@ -156,18 +156,18 @@ export const FILES_DOCS = {
           schema: { type: 'string', pattern: CONTENT_HASH.source.replace('a-f', 'a-fA-F') },
           isRequired: true,
         },
-        'If-Match': { description: '`"<content hash>"`: only over this content.' },
-        'If-None-Match': { description: '`*`: only where no live file is.' },
+        'If-Match': { description: '`"<content hash>"`: uploads only if this is the current content.' },
+        'If-None-Match': { description: '`*`: uploads only if the path has no live file.' },
       },
       body: {
-        description: 'The ciphertext; 100 MiB unless MAX_FILE_BYTES says otherwise.',
+        description: 'The ciphertext, at most 100 MiB unless MAX_FILE_BYTES sets another limit.',
         type: 'application/octet-stream',
       },
       answers: {
-        200: json('a new version of a file that was there, or nothing new', UPLOADED),
+        200: json('a new version of an existing file, or no change', UPLOADED),
         201: json('a new file', UPLOADED),
-        400: 'the path or a header is not in order, or the hash is not that of the body',
-        412: 'the live file is another than the condition wants',
+        400: 'the path or a header is invalid, or the hash is not the hash of the body',
+        412: 'the live file does not meet the condition',
         413: 'the body is too large',
         507: json('the quota of the account would be exceeded', QUOTA_EXCEEDED),
       },
@@ -176,15 +176,15 @@ export const FILES_DOCS = {
       summary: 'Download the content of a live file',
       path: IN_PATH,
       headers: DOWNLOAD_HEADERS,
-      answers: { ...DOWNLOAD_ANSWERS, 400: 'the path is not in order', 404: 'file not found' },
+      answers: { ...DOWNLOAD_ANSWERS, 400: 'the path is invalid', 404: 'file not found' },
     },
     delete: {
-      summary: 'Delete a file; its versions stay',
+      summary: 'Delete a file and keep its versions',
       path: IN_PATH,
       headers: FROM_DEVICE,
       answers: {
-        200: json('it is deleted', OK),
-        400: 'the path or X-Device-Id is not in order',
+        200: json('the file is deleted', OK),
+        400: 'the path or X-Device-Id is invalid',
         404: 'file not found',
       },
     },

@@ -86,35 +86,39 @@ const VERSIONS_DOCS = {
   tag: 'Versions',
   operations: {
     list: {
-      summary: 'The versions of a file, newest first',
-      description: 'Also of a deleted one. Old versions are thinned out in time.',
+      summary: 'List the versions of a file, newest first',
+      description: 'The versions of deleted files are listed too. Old versions are thinned out over time.',
       path: IN_PATH,
       answers: {
-        200: json('all that are kept', objectOf<{ versions: unknown }>({ versions: arrayOf(VERSION) })),
-        400: 'the path is not in order',
-        404: 'a path that was never seen',
+        200: json(
+          'all versions that are kept',
+          objectOf<{ versions: unknown }>({ versions: arrayOf(VERSION) }),
+        ),
+        400: 'the path is invalid',
+        404: 'the path has never existed',
       },
     },
     get: {
       summary: 'Download a version',
       path: OF_VERSION,
       headers: DOWNLOAD_HEADERS,
-      answers: { ...DOWNLOAD_ANSWERS, 400: 'the path is not in order', 404: 'version not found' },
+      answers: { ...DOWNLOAD_ANSWERS, 400: 'the path is invalid', 404: 'version not found' },
     },
     restore: {
-      summary: 'Make an old version the newest',
+      summary: 'Restore an old version of a file as the newest',
       description:
-        'Makes exactly one version, which shares the bytes of the old one. A deleted file comes alive.',
+        'Creates exactly one new version, which shares the bytes of the old one. A deleted file becomes live again.',
       path: OF_VERSION,
       headers: {
         'X-Device-Id': {
-          description: 'The device that restores, and is not told of it; without one every device is.',
+          description:
+            'The device that restores and is not notified of the change. Without this header, every device is notified.',
           schema: matching(DEVICE_ID),
         },
       },
       answers: {
-        200: json('the new version; `id` is that of the file', RESTORED),
-        400: 'the path or X-Device-Id is not in order',
+        200: json('the new version; `id` is the id of the file', RESTORED),
+        400: 'the path or X-Device-Id is invalid',
         404: 'version not found',
       },
     },

@@ -30,12 +30,15 @@ const HEALTH_DOCS = {
   tag: 'Service',
   operations: {
     health: {
-      summary: 'Whether the process answers',
-      answers: { 200: json('it does', objectOf<{ ok: true }>({ ok: { const: true } })) },
+      summary: 'Check liveness',
+      answers: { 200: json('the process responds', objectOf<{ ok: true }>({ ok: { const: true } })) },
     },
     ready: {
-      summary: 'Whether this instance can do its work',
-      answers: { 200: json('it can', READINESS), 503: json('it cannot', NOT_READY) },
+      summary: 'Check readiness',
+      answers: {
+        200: json('this instance can serve requests', READINESS),
+        503: json('this instance cannot serve requests', NOT_READY),
+      },
     },
   },
 } as const;

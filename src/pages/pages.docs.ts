@@ -2,33 +2,36 @@ import { page } from '../api-docs/index.js';
 
 export const FORM = {
   type: 'application/x-www-form-urlencoded',
-  description: 'A form of the page itself, with the token that binds it to this browser.',
+  description: 'A form of this page, with the token that binds it to this browser.',
 } as const;
 
 export const SUSPENDED = 'the account of this browser is suspended';
-const WITH_FAULTS = page('the page again, with what was wrong');
+const WITH_FAULTS = page('the page again, with the errors');
 
 export const REFUSED = {
-  400: 'the form is not in order',
-  403: 'no form of this page, or none of this browser; signing up may be switched off, or the account suspended',
+  400: 'the form is invalid',
+  403: 'the form is not from this page or not from this browser, sign-up is closed, or the account is suspended',
   413: 'the form is too large',
-  415: 'no form',
+  415: 'the body is not a form',
 };
 
 export const ANSWERED = { ...REFUSED, 422: WITH_FAULTS };
 
 export const ONWARDS = {
-  description: 'onwards',
-  headers: { Location: 'Where to.', 'Set-Cookie': 'The session, where it has changed.' },
+  description: 'a redirect',
+  headers: { Location: 'The URL of the next page.', 'Set-Cookie': 'The session cookie, if it has changed.' },
 } as const;
 
 export const HOME_DOCS = {
   tag: 'Pages',
   isPage: true,
   operations: {
-    home: { summary: 'What this is', answers: { 200: page('the page, also for who does not ask for HTML') } },
+    home: {
+      summary: 'Show the home page',
+      answers: { 200: page('the page, also for clients that do not ask for HTML') },
+    },
     readme: {
-      summary: 'The readme of this version',
+      summary: 'Get the readme of this version',
       answers: { 200: { description: 'Markdown', content: { 'text/plain': {} } } },
     },
   },
@@ -38,11 +41,11 @@ export const PAGE_ASSETS_DOCS = {
   tag: 'Pages',
   operations: {
     get: {
-      summary: 'What the pages load',
-      path: { name: { description: 'With a hash of the content in it.' } },
+      summary: 'Get a stylesheet, script or icon of the pages',
+      path: { name: { description: 'The file name, which contains a hash of the content.' } },
       answers: {
         200: {
-          description: 'stylesheet, script or icon',
+          description: 'the stylesheet, script or icon',
           content: { 'text/css': {}, 'text/javascript': {}, 'image/svg+xml': {} },
         },
         404: 'there is no such file',

@@ -7,19 +7,19 @@ const UPGRADE_DOCS = {
   tag: 'Live room',
   operations: {
     get: {
-      summary: 'The live room of a workspace: a WebSocket',
+      summary: 'Open the live room of a workspace (WebSocket)',
       description:
-        'To be asked for as an upgrade, with the bearer token in the query, as browsers can set no headers here. ' +
-        'Frames are JSON texts of at most 64 KiB. The client says `hello` with `cursor` and `deviceId`, and `ping`; ' +
-        'the service says `welcome`, `changes`, `assets-changed`, `device_connected`, `device_disconnected`, `pong` ' +
-        'and `error`. A refusal comes as an HTTP answer before the upgrade.',
+        'The request is a WebSocket upgrade. The bearer token can be in the query, because browsers cannot set headers ' +
+        'here. Frames are JSON texts of at most 64 KiB. The client sends `hello` with `cursor` and `deviceId`, and ' +
+        '`ping`. The service sends `welcome`, `changes`, `assets-changed`, `device_connected`, ' +
+        '`device_disconnected`, `pong` and `error`. A refusal is an HTTP answer before the upgrade.',
       query: {
-        token: { description: 'A JWT or a personal access token; in place of the Authorization header.' },
+        token: { description: 'A JWT or a personal access token, instead of the Authorization header.' },
       },
       headers: { Upgrade: { description: '`websocket`' } },
       answers: {
-        101: { description: 'the room is open', headers: { Upgrade: '`websocket`' } },
-        426: 'the request asks for no upgrade',
+        101: { description: 'the WebSocket is open', headers: { Upgrade: '`websocket`' } },
+        426: 'the request does not ask for an upgrade',
       },
     },
   },

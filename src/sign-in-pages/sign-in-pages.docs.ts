@@ -3,32 +3,35 @@ import { ANSWERED, FORM, ONWARDS, SUSPENDED } from '../pages/index.js';
 
 const STATE = {
   client_state: {
-    description: 'Random, made by the client, 16 to 512 of `A-Z a-z 0-9 _ -`; it comes back with the token.',
+    description:
+      'A random value from the client: 16 to 512 characters of `A-Z a-z 0-9 _ -`. It is returned with the token.',
     schema: { type: 'string', pattern: '^[A-Za-z0-9_-]{16,512}$' },
     isRequired: true,
   },
 } as const satisfies Parameters;
 
-const BAD_LINK = 'the link is not in order';
+const BAD_LINK = 'the link is invalid';
 
 export const DESKTOP_HANDOFF_DOCS = {
   tag: 'Pages',
   isPage: true,
   operations: {
     ask: {
-      summary: 'Sign in for the desktop app',
-      description: 'The page signs people in and leads back to the app with a one-time token.',
+      summary: 'Show the sign-in page for the desktop app',
+      description: 'The page signs the user in and returns to the app with a one-time token.',
       query: {
         ...STATE,
-        scheme: { description: 'That of the app, when it is not the first: `APP_SCHEME-APP_NAME`.' },
+        scheme: {
+          description: 'The URL scheme of the app, if it is not the default one: `APP_SCHEME-APP_NAME`.',
+        },
       },
       answers: { 200: page('the page'), 400: BAD_LINK, 403: SUSPENDED },
     },
     answer: {
-      summary: 'The form of the page',
+      summary: 'Submit the sign-in form for the desktop app',
       body: FORM,
       answers: {
-        200: page('a link to the app: `<scheme>://auth/callback?token=…&client_state=…`'),
+        200: page('a page with a link to the app: `<scheme>://auth/callback?token=…&client_state=…`'),
         ...ANSWERED,
       },
     },
@@ -40,17 +43,20 @@ export const WEB_HANDOFF_DOCS = {
   isPage: true,
   operations: {
     ask: {
-      summary: 'Sign in for a web editor',
+      summary: 'Show the sign-in page for a web editor',
       query: {
         ...STATE,
-        return_to: { description: 'One of the configured callbacks, exactly.', isRequired: true },
+        return_to: { description: 'One of the configured callbacks, compared exactly.', isRequired: true },
       },
       answers: { 200: page('the page'), 400: BAD_LINK, 403: SUSPENDED },
     },
     answer: {
-      summary: 'The form of the page',
+      summary: 'Submit the sign-in form for a web editor',
       body: FORM,
-      answers: { 303: { ...ONWARDS, description: 'to `return_to?token=…&client_state=…`' }, ...ANSWERED },
+      answers: {
+        303: { ...ONWARDS, description: 'a redirect to `return_to?token=…&client_state=…`' },
+        ...ANSWERED,
+      },
     },
   },
 } as const;

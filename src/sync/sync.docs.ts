@@ -50,8 +50,10 @@ export interface TrashedFileWire {
 export const PATH = matching(ENCRYPTED_PATH);
 
 export const PAGE_QUERY = {
-  limit: { description: '1 to 1000; 100 unless it is a number. Clamped, and floored.' },
-  pageCursor: { description: '`nextPageCursor` of the page before.', schema: UUID },
+  limit: {
+    description: '1 to 1000; 100 if it is missing or not a number. The value is rounded down and clamped.',
+  },
+  pageCursor: { description: '`nextPageCursor` of the previous page.', schema: UUID },
 } as const;
 
 const STATUS = objectOf<Record<'cursor' | 'fileCount', number>>({ cursor: COUNT, fileCount: COUNT });
@@ -111,30 +113,34 @@ const PUSHED = objectOf<Pushed>({
 });
 
 const BOOTSTRAP = json(
-  'the cursor is not of this log: start again from the snapshot',
+  'the cursor is not valid in this log: start again from the snapshot',
   errorWith({ needsBootstrap: { const: true }, compactionFloor: COUNT }),
 );
 
 export const SYNC_DOCS = {
   tag: 'Sync',
   operations: {
-    status: { summary: 'The head of the change log', answers: { 200: json('head and live files', STATUS) } },
+    status: {
+      summary: 'Get the head of the change log',
+      answers: { 200: json('the head cursor and the number of live files', STATUS) },
+    },
     snapshot: {
-      summary: 'The live files, page by page',
-      description: 'Keep the `cursor` of the first page alone, and pull from there when the walk is done.',
+      summary: 'Get a page of the snapshot of live files',
+      description: 'Keep only the `cursor` of the first page, and pull from it after the last page.',
       query: PAGE_QUERY,
-      answers: { 200: json('a page, by file id', SNAPSHOT), 400: 'pageCursor is not a file id' },
+      answers: { 200: json('a page, ordered by file id', SNAPSHOT), 400: 'pageCursor is not a file id' },
     },
     push: {
       summary: 'Push deletions',
-      description: 'All in one transaction. `action` is `delete`; content goes up by the upload of a file.',
-      answers: { 200: json('what became of each path', PUSHED), 409: BOOTSTRAP },
+      description:
+        'All rows are processed in one transaction. `action` is `delete`. Content is uploaded file by file with PUT.',
+      answers: { 200: json('the accepted paths and the conflicts', PUSHED), 409: BOOTSTRAP },
     },
     pull: {
-      summary: 'The changes above a cursor, oldest first',
+      summary: 'List the changes after a cursor, oldest first',
       description:
-        '`limit` is 1 to 1000, 100 unless said. While `hasMore`, pull again with the answered cursor.',
-      answers: { 200: json('changes, and the cursor to go on from', PULLED), 409: BOOTSTRAP },
+        '`limit` is 1 to 1000; the default is 100. While `hasMore` is true, pull again with the returned cursor.',
+      answers: { 200: json('the changes, and the cursor to continue from', PULLED), 409: BOOTSTRAP },
     },
   },
 } as const;

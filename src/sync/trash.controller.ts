@@ -42,10 +42,10 @@ const TRASH_DOCS = {
   tag: 'Files',
   operations: {
     list: {
-      summary: 'The deleted files, page by page',
-      description: 'Their versions are listed, downloaded and restored as those of live files.',
+      summary: 'List the deleted files',
+      description: 'Their versions can be listed, downloaded and restored like those of live files.',
       query: PAGE_QUERY,
-      answers: { 200: json('a page, by file id', TRASH), 400: 'pageCursor is not a file id' },
+      answers: { 200: json('a page, ordered by file id', TRASH), 400: 'pageCursor is not a file id' },
     },
   },
 } as const;

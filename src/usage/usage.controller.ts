@@ -31,7 +31,7 @@ const DOCUMENTS = named(
   'DocumentUsage',
   objectOf<DocumentUsageWire>({
     usedBytes: COUNT,
-    quotaBytes: { ...COUNT, description: '0: unlimited.' },
+    quotaBytes: { ...COUNT, description: '0 means unlimited.' },
     workspaces: arrayOf(WORKSPACE),
   }),
 );
@@ -40,13 +40,13 @@ const USAGE_DOCS = {
   tag: 'Usage',
   operations: {
     get: {
-      summary: 'What the account takes up, and what it may',
+      summary: 'Get the storage use and quotas of the account',
       description:
-        'Of documents: the bytes of all versions that are kept, each blob once. `files` are live ones. A token that is ' +
-        'bound to a workspace sees that one alone, and the sums of the account.',
+        'Documents count the bytes of all versions that are kept, each blob once. `files` counts live files. A token ' +
+        'that is bound to a workspace gets only that workspace, and the totals of the account.',
       answers: {
         200: json(
-          'documents by workspace, and assets',
+          'the use of documents by workspace, and of assets',
           objectOf<UsageWire>({ documents: DOCUMENTS, assets: STORAGE_USAGE }),
         ),
       },

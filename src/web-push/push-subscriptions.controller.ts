@@ -16,7 +16,7 @@ const PUSH_SUBSCRIPTIONS_DOCS = {
       properties: {
         workspaceId: UUID,
         deviceId: matching(DEVICE_ID),
-        endpoint: { ...URL_TEXT, maxLength: 2048, description: 'https, and not into a private network' },
+        endpoint: { ...URL_TEXT, maxLength: 2048, description: 'an https URL outside private networks' },
         keys: {
           type: 'object',
           properties: {
@@ -26,16 +26,16 @@ const PUSH_SUBSCRIPTIONS_DOCS = {
           required: ['p256dh', 'auth'],
         },
       },
-      answers: { 201: json('it is subscribed', OK), 404: 'workspace not found' },
+      answers: { 201: json('the device is subscribed', OK), 404: 'workspace not found' },
     },
     unsubscribe: {
-      summary: 'End the subscription of a device',
-      description: 'Also when there is none.',
+      summary: 'Delete the push subscription of a device',
+      description: 'Succeeds even if there is no subscription.',
       path: {
         workspaceId: { description: 'The workspace.', schema: UUID },
-        deviceId: { description: 'What the device calls itself.' },
+        deviceId: { description: 'The device id that the subscription was created with.' },
       },
-      answers: { 200: json('there is none', OK), 404: 'workspace not found' },
+      answers: { 200: json('the device has no subscription', OK), 404: 'workspace not found' },
     },
   },
 } as const;

@@ -68,31 +68,36 @@ const WORKSPACES_DOCS = {
   tag: 'Workspaces',
   operations: {
     list: {
-      summary: 'The workspaces of the user',
-      description: 'A token that is bound to a workspace sees that one alone.',
+      summary: 'List the workspaces',
+      description: 'A token that is bound to a workspace gets only that workspace.',
       answers: {
-        200: json('all of them', objectOf<{ workspaces: unknown }>({ workspaces: arrayOf(WORKSPACE) })),
+        200: json(
+          'all workspaces of the caller',
+          objectOf<{ workspaces: unknown }>({ workspaces: arrayOf(WORKSPACE) }),
+        ),
       },
     },
     create: {
-      summary: 'Make a workspace',
-      answers: { 201: json('the workspace', CREATED), 409: 'the user has 1,000 workspaces already' },
+      summary: 'Create a workspace',
+      answers: { 201: json('the workspace', CREATED), 409: 'the user already has 1,000 workspaces' },
     },
-    get: { summary: 'One workspace', answers: { 200: json('the workspace', WORKSPACE) } },
+    get: { summary: 'Get a workspace', answers: { 200: json('the workspace', WORKSPACE) } },
     delete: {
-      summary: 'Delete a workspace, with all files, versions and assets',
-      description: 'It is 404 from now on. What was stored goes in the background.',
-      answers: { 200: json('it is gone', OK) },
+      summary: 'Delete a workspace with all files, versions and assets',
+      description: 'The workspace is 404 from now on. Its data is deleted in the background.',
+      answers: { 200: json('the workspace is deleted', OK) },
     },
     setUpEncryption: {
-      summary: 'Set up the end-to-end encryption, once',
-      description: 'Salts and hash let a second device derive the key from the password and check it.',
-      answers: { 200: json('it is set up', OK), 409: 'it was set up before' },
+      summary: 'Set up the end-to-end encryption',
+      description:
+        'This works once. With the salts and the hash, a second device derives the key from the password and checks it.',
+      answers: { 200: json('the encryption is set up', OK), 409: 'the encryption is already set up' },
     },
     verifyPassword: {
-      summary: 'Compare a verification hash',
-      description: 'Ten times a minute per workspace. Before set-up nothing is valid.',
-      answers: { 200: json('whether it is the one', objectOf<{ valid: boolean }>({ valid: BOOLEAN })) },
+      summary: 'Check a verification hash',
+      description:
+        'At most 10 times a minute per workspace. Before the encryption is set up, no hash is valid.',
+      answers: { 200: json('whether the hash is correct', objectOf<{ valid: boolean }>({ valid: BOOLEAN })) },
     },
   },
 } as const;

@@ -8,7 +8,7 @@ const EVENTS = 'test/invariants/webhook-order.spec.ts';
 export const ACCESS_MUTANTS = [
   {
     name: 'keys that were taken away count on',
-    promise: 'JWTs of renewed signing keys are refused within seconds.',
+    promise: 'After the signing keys are renewed, JWTs signed with the old keys are refused within seconds.',
     file: 'src/auth/jwt-verifier.ts',
     find: 'await this.keySet.refresh();',
     replace: '',
@@ -31,7 +31,7 @@ export const ACCESS_MUTANTS = [
   },
   {
     name: 'token works at the moment of its end',
-    promise: 'A token has ended when its expiresAt has come.',
+    promise: 'A token expires at its expiresAt.',
     file: 'src/auth/pat-verifier.ts',
     find: 'expires_at > $2',
     replace: 'expires_at >= $2',
@@ -39,7 +39,7 @@ export const ACCESS_MUTANTS = [
   },
   {
     name: 'scopes are not looked at',
-    promise: 'A token opens what it was granted, and nothing else.',
+    promise: 'A token permits what was granted to it, and nothing else.',
     file: 'src/access/guards/scope.guard.ts',
     find: 'if (isGranted(scopes, access.scopes)) return true;',
     replace: 'if (isGranted(scopes, access.scopes) || scopes.length > 0) return true;',
@@ -47,7 +47,7 @@ export const ACCESS_MUTANTS = [
   },
   {
     name: 'token for one workspace opens the others',
-    promise: 'A token that is bound to a workspace finds no other.',
+    promise: 'A token that is bound to a workspace cannot access any other workspace.',
     file: 'src/access/guards/workspace-access.guard.ts',
     find: 'return principal.workspaceId === null || principal.workspaceId === id ? id : null;',
     replace: 'return id;',
@@ -55,7 +55,7 @@ export const ACCESS_MUTANTS = [
   },
   {
     name: 'strangers are let in',
-    promise: 'A workspace is its owner’s alone.',
+    promise: 'A workspace is accessible only to its owner.',
     file: 'src/access/guards/workspace-access.ts',
     find: 'WHERE id = $4 AND user_id = $1 AND deleted_at IS NULL',
     replace: 'WHERE id = $4 AND deleted_at IS NULL',
@@ -63,7 +63,7 @@ export const ACCESS_MUTANTS = [
   },
   {
     name: 'strangers learn that a workspace is there',
-    promise: 'A stranger’s workspace cannot be told from one that is not there.',
+    promise: 'Another user’s workspace cannot be distinguished from one that does not exist.',
     file: 'src/access/guards/workspace-access.guard.ts',
     find: "if (workspaceId === null || !isOwner) throw new NotFound('workspace not found');",
     replace: `const any = { name: 'mutant.any', text: 'SELECT FROM workspaces WHERE id = $1' };
@@ -75,7 +75,7 @@ export const ACCESS_MUTANTS = [
   },
   {
     name: 'deleted workspace is still let in',
-    promise: 'A deleted workspace is 404 at once, for every route.',
+    promise: 'Every route returns 404 for a deleted workspace at once.',
     file: 'src/access/guards/workspace-access.ts',
     find: 'AND user_id = $1 AND deleted_at IS NULL',
     replace: 'AND user_id = $1',
@@ -83,7 +83,7 @@ export const ACCESS_MUTANTS = [
   },
   {
     name: 'token of a deleted user goes on',
-    promise: 'A deleted account is nobody at once.',
+    promise: 'A deleted account loses all access at once.',
     file: 'src/access/guards/workspace-access.ts',
     find: 'if (demands.user && !found?.isUser)',
     replace: 'if (demands.user && !found)',
@@ -91,7 +91,7 @@ export const ACCESS_MUTANTS = [
   },
   {
     name: 'JWT without an end',
-    promise: 'A JWT that names no end is refused.',
+    promise: 'A JWT without an exp is refused.',
     file: 'src/auth/jwt-verifier.ts',
     find: "requiredClaims: ['exp', 'sub'],",
     replace: "requiredClaims: ['sub'],",
@@ -99,7 +99,7 @@ export const ACCESS_MUTANTS = [
   },
   {
     name: 'JWT is remembered beyond its end',
-    promise: 'A JWT has ended when its exp has come, also one that was verified before.',
+    promise: 'A JWT expires at its exp, even if it was verified before.',
     file: 'src/auth/jwt-verifier.ts',
     find: 'return isOfTheseKeys && known.expiresAt > this.clock.now() ? known : undefined;',
     replace: 'return isOfTheseKeys ? known : undefined;',
@@ -107,7 +107,7 @@ export const ACCESS_MUTANTS = [
   },
   {
     name: 'JWT is remembered beyond its key',
-    promise: 'A JWT whose key was withdrawn is refused, also one that was verified before.',
+    promise: 'A JWT whose key was withdrawn is refused, even if it was verified before.',
     file: 'src/auth/jwt-verifier.ts',
     find: 'known?.edition === this.keySet.edition',
     replace: 'known !== undefined',
@@ -115,7 +115,7 @@ export const ACCESS_MUTANTS = [
   },
   {
     name: 'one-time token in the database as it is',
-    promise: 'A one-time token stands in the database as a hash alone.',
+    promise: 'The database stores only the hash of a one-time token.',
     file: 'src/auth/identity.ts',
     find: "storeToken: 'hashed'",
     replace: "storeToken: 'plain'",
@@ -123,7 +123,7 @@ export const ACCESS_MUTANTS = [
   },
   {
     name: 'one-time token works twice',
-    promise: 'A one-time token is good once, whoever comes first.',
+    promise: 'A one-time token works once, and the first request wins.',
     file: 'src/auth/identity-pool.ts',
     find: 'query: (...parts) => this.noting(() => query(...parts)),',
     replace: `query: (...parts) => this.noting(() => query(...parts.map((part) =>
@@ -132,7 +132,7 @@ export const ACCESS_MUTANTS = [
   },
   {
     name: 'one-time token lives an hour',
-    promise: 'A one-time token is dead after three minutes.',
+    promise: 'A one-time token expires after three minutes.',
     file: 'src/auth/password-policy.ts',
     find: 'export const ONE_TIME_TOKEN_MINUTES = 3;',
     replace: 'export const ONE_TIME_TOKEN_MINUTES = 60;',
@@ -140,7 +140,7 @@ export const ACCESS_MUTANTS = [
   },
   {
     name: 'return address compared by its beginning',
-    promise: 'A one-time token goes to a configured address alone.',
+    promise: 'A one-time token is sent only to a configured address.',
     file: 'src/sign-in-pages/targets.ts',
     find: '!this.callbacks.includes(address)',
     replace: '!this.callbacks.some((known) => address.startsWith(known))',
@@ -148,7 +148,7 @@ export const ACCESS_MUTANTS = [
   },
   {
     name: 'form of another browser',
-    promise: 'A page’s form counts for the browser that it was made for.',
+    promise: 'The form of a page is accepted only from the browser that it was created for.',
     file: 'src/pages/browser-requests.ts',
     find: 'this.cookie === undefined && value !== undefined && equalSecrets(value, this.value)',
     replace: 'value !== undefined && value.length === this.value.length',
@@ -156,7 +156,7 @@ export const ACCESS_MUTANTS = [
   },
   {
     name: 'rate limit off by one',
-    promise: 'So many requests a minute are let through, and the next one is 429.',
+    promise: 'Requests up to the limit per minute are accepted, and the next one is 429.',
     file: 'src/platform/limits/rate-limiter.ts',
     find: 'Math.max(perMinute - before, 0)',
     replace: 'Math.max(perMinute + 1 - before, 0)',
@@ -170,7 +170,7 @@ export const ACCESS_MUTANTS = [
   },
   {
     name: 'each instance counts for itself',
-    promise: 'Instances count a user together.',
+    promise: 'All instances count the requests of a user together.',
     file: 'src/platform/limits/rate-limiter.ts',
     find: 'const before = (await this.counter.add(key, this.windowStart, lease)) - lease;',
     replace: `const before = (await this.counter.add(\`\${key} \${(this.own ??= Math.random())}\`, this.windowStart, lease)) - lease;`,
@@ -184,7 +184,7 @@ export const ACCESS_MUTANTS = [
   },
   {
     name: 'subscription a moment too long',
-    promise: 'A trial has ended when its end has come.',
+    promise: 'A trial expires at its end time.',
     file: 'src/billing/subscription.queries.ts',
     find: "status = 'trial' AND trial_end <= ${time}",
     replace: "status = 'trial' AND trial_end < ${time}",
@@ -192,7 +192,7 @@ export const ACCESS_MUTANTS = [
   },
   {
     name: 'grant that never ends',
-    promise: 'What is granted until a time ends then.',
+    promise: 'A grant with an end time expires at that time.',
     file: 'src/billing/subscription.queries.ts',
     find: "OR status = 'active' AND provider_subscription_id IS NULL AND current_period_end <= ${time}",
     replace: 'OR false',
@@ -200,7 +200,7 @@ export const ACCESS_MUTANTS = [
   },
   {
     name: 'large projections do not wait',
-    promise: 'One user’s projections cannot take all connections.',
+    promise: 'The projections of one user cannot use all connections.',
     file: 'src/checkpoints/projections.ts',
     find: 'mark.headCursor <= SMALL_LOG',
     replace: 'mark.headCursor <= 2 * SMALL_LOG',
@@ -209,7 +209,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'who was let in stays in',
     promise:
-      'Who has lost a workspace, the subscription or the account is refused at once, on every instance.',
+      'A caller who has lost the workspace, the subscription or the account is refused at once, on every instance.',
     file: 'src/access/guards/workspace-access.ts',
     find: 'return `w.deleted_at IS NULL AND w.user_id IS',
     replace: 'return `true OR w.deleted_at IS NULL AND w.user_id IS',
@@ -217,7 +217,7 @@ export const ACCESS_MUTANTS = [
   },
   {
     name: 'uploads of several callers share a commit',
-    promise: 'Who may not write is refused, whoever else writes at the same time.',
+    promise: 'A caller who may not write is refused, even when others write at the same time.',
     file: 'src/files/group-commit-queue.ts',
     find: 'const isOfAnother = keyOf(put) !== caller;',
     replace: 'const isOfAnother = false;',
@@ -225,7 +225,7 @@ export const ACCESS_MUTANTS = [
   },
   {
     name: 'faults are told before who may',
-    promise: 'Who may not is told so before anything else.',
+    promise: 'A caller without access is refused for that before any other error.',
     file: 'src/access/guards/workspace-access.filter.ts',
     find: 'if (!workspace || !isOfRequest(error)) {',
     replace: 'if (workspace !== null) {',
@@ -241,7 +241,7 @@ export const ACCESS_MUTANTS = [
   },
   {
     name: 'heads are read for another caller',
-    promise: 'Reads share a round trip only with those of the same caller.',
+    promise: 'Reads share a round trip only with reads of the same caller.',
     file: 'src/files/file-content-loader.ts',
     find: 'this.batches.load(accessKey(workspace), ',
     replace: 'this.batches.load(workspace.id, ',
@@ -249,7 +249,7 @@ export const ACCESS_MUTANTS = [
   },
   {
     name: 'subscription is not looked at',
-    promise: 'What needs a subscription is 402 without one.',
+    promise: 'A route that needs a subscription is 402 without one.',
     file: 'src/access/guards/workspace-access.ts',
     find: 'if (demands.subscription && !found?.isSubscriber)',
     replace: 'if (demands.subscription && !found)',
@@ -273,7 +273,7 @@ export const ACCESS_MUTANTS = [
   },
   {
     name: 'suspended access token is judged by its scopes',
-    promise: 'A suspended account is told so before anything else is looked at but the token.',
+    promise: 'After the token, suspension is checked before anything else.',
     file: 'src/auth/pat-verifier.ts',
     find: 'if (row.isSuspended) throw new AccountSuspended();',
     replace: '',
@@ -289,7 +289,7 @@ export const ACCESS_MUTANTS = [
   },
   {
     name: 'suspended account goes on where statements look',
-    promise: 'Who was let in a moment ago is refused by the statement once suspended.',
+    promise: 'A caller who was admitted a moment ago is refused by the statement once suspended.',
     file: 'src/access/guards/workspace-access.ts',
     find: 'AND suspended_at IS NOT NULL) AND (',
     replace: 'AND false) AND (',
@@ -297,7 +297,7 @@ export const ACCESS_MUTANTS = [
   },
   {
     name: 'suspended account keeps its sessions',
-    promise: 'No session of a suspended account gives a JWT.',
+    promise: 'No session of a suspended account returns a JWT.',
     file: 'src/auth/identity.provider.ts',
     find: '      await refuseSuspended(found.user.id);',
     replace: '',
@@ -305,7 +305,7 @@ export const ACCESS_MUTANTS = [
   },
   {
     name: 'suspended account signs in',
-    promise: 'No session of a suspended account is begun.',
+    promise: 'No session is created for a suspended account.',
     file: 'src/auth/identity.provider.ts',
     find: '    await refuseSuspended(userId);\n    return createSession',
     replace: '    return createSession',
@@ -313,7 +313,7 @@ export const ACCESS_MUTANTS = [
   },
   {
     name: 'suspended account finishes its upload and keeps its sockets',
-    promise: 'What is under way when an account is suspended ends within seconds.',
+    promise: 'Requests in flight when an account is suspended end within seconds.',
     file: 'src/auth/authenticator.ts',
     find: 'return isSuspended ? new AccountSuspended() : undefined;',
     replace: 'return undefined;',
@@ -321,7 +321,7 @@ export const ACCESS_MUTANTS = [
   },
   {
     name: 'suspended account is pushed to',
-    promise: "Nothing is pushed to a suspended account's devices.",
+    promise: 'No push is sent to the devices of a suspended account.',
     file: 'src/web-push/push-queue.queries.ts',
     find: 'u.id = w.user_id AND u.suspended_at IS NOT NULL',
     replace: 'u.id = w.user_id AND false',
@@ -329,7 +329,7 @@ export const ACCESS_MUTANTS = [
   },
   {
     name: 'bound token starts the trial',
-    promise: 'A token that is bound to a workspace reaches nothing beyond it.',
+    promise: 'A token that is bound to a workspace cannot access anything outside it.',
     file: 'src/billing/subscription.controller.ts',
     find: "@Scopes('full')\n  @Unbound()\n  async startTrial",
     replace: "@Scopes('full')\n  @BoundTokensToo('it is only a trial')\n  async startTrial",
@@ -337,7 +337,7 @@ export const ACCESS_MUTANTS = [
   },
   {
     name: 'route that says nothing of bound tokens',
-    promise: 'A route for bearers names a workspace or says what it is to tokens bound to one.',
+    promise: 'A bearer route names a workspace or declares its policy for tokens bound to one.',
     file: 'src/access/guards/route-access-check.ts',
     find: 'if (unclear.length > 0)',
     replace: 'if (unclear.length > 1_000)',
@@ -345,7 +345,7 @@ export const ACCESS_MUTANTS = [
   },
   {
     name: 'addresses that cannot sign in',
-    promise: 'An address that is taken anywhere is one that signs in.',
+    promise: 'Every email address that any route accepts is accepted at sign-in too.',
     file: 'src/auth/email-address.ts',
     find: "[A-Za-z0-9_'+.-]*[A-Za-z0-9_+-]@",
     replace: '[^@]*@',
@@ -353,7 +353,7 @@ export const ACCESS_MUTANTS = [
   },
   {
     name: 'workspaces are counted without the lock',
-    promise: 'A user has 1,000 workspaces at most, however many are asked for at once.',
+    promise: 'A user has at most 1,000 workspaces, however many are requested at once.',
     file: 'src/workspaces/workspaces-of-user.ts',
     find: 'await lockOwnUser(tx, userId);',
     replace: '',
@@ -361,7 +361,7 @@ export const ACCESS_MUTANTS = [
   },
   {
     name: 'ended tokens count',
-    promise: 'A user has 1,000 live access tokens; revoked and expired ones do not count.',
+    promise: 'A user has at most 1,000 live access tokens; revoked and expired ones do not count.',
     file: 'src/access-tokens/access-tokens.service.ts',
     find: 'AND ${IS_LIVE} OFFSET',
     replace: 'AND $2::timestamptz IS NOT NULL OFFSET',
@@ -369,7 +369,7 @@ export const ACCESS_MUTANTS = [
   },
   {
     name: 'one checkpoint more',
-    promise: 'A workspace has 10,000 checkpoints at most.',
+    promise: 'A workspace has at most 10,000 checkpoints.',
     file: 'src/checkpoints/checkpoints.queries.ts',
     find: 'OFFSET $7::integer - 1)',
     replace: 'OFFSET $7::integer)',
@@ -377,7 +377,7 @@ export const ACCESS_MUTANTS = [
   },
   {
     name: 'sessions without end',
-    promise: 'A user has 200 sessions at most: the oldest ends.',
+    promise: 'A user has at most 200 sessions; a new one ends the oldest.',
     file: 'src/auth/session-cap.ts',
     find: 'await tx.run(endSurplus, [userId, id, MAX_SESSIONS]);',
     replace: 'await tx.run(endSurplus, [userId, id, 10 * MAX_SESSIONS]);',
@@ -385,7 +385,7 @@ export const ACCESS_MUTANTS = [
   },
   {
     name: 'one-time tokens outlive their session',
-    promise: 'A session that ends takes its one-time tokens along.',
+    promise: 'The one-time tokens of a session end with the session.',
     file: 'src/auth/session-cap.ts',
     find: 'value IN (SELECT token FROM ended)',
     replace: 'value IN (SELECT token FROM ended WHERE false)',
@@ -401,7 +401,7 @@ export const ACCESS_MUTANTS = [
   },
   {
     name: 'key sessions without end',
-    promise: 'A user has 1,000 key sessions at most.',
+    promise: 'A user has at most 1,000 key sessions.',
     file: 'src/automation/key-sessions.service.ts',
     find: '[userId, id, MAX_SESSIONS]',
     replace: '[userId, id, 10 * MAX_SESSIONS]',
@@ -409,7 +409,7 @@ export const ACCESS_MUTANTS = [
   },
   {
     name: 'push subscriptions are bounded by workspace alone',
-    promise: 'A user has 1,000 push subscriptions at most.',
+    promise: 'A user has at most 1,000 push subscriptions.',
     file: 'src/web-push/push-subscriptions.service.ts',
     find: 'await tx.run(pushSubscriptionStatements.crowdOut, bound);',
     replace: '',
@@ -417,7 +417,7 @@ export const ACCESS_MUTANTS = [
   },
   {
     name: 'a list of workspaces is read whole',
-    promise: 'A list is read page by page, as the client takes it.',
+    promise: 'A list is read page by page, at the pace of the client.',
     file: 'src/workspaces/workspaces-of-user.ts',
     find: 'const PAGE = 500;',
     replace: 'const PAGE = 1_000_000;',
@@ -425,7 +425,7 @@ export const ACCESS_MUTANTS = [
   },
   {
     name: 'metadata refuse a payment',
-    promise: 'Only what is used of a payment event is validated.',
+    promise: 'Only the fields of a payment event that are used are validated.',
     file: 'src/billing/webhook.controller.ts',
     find: 'this.events.receive(parseProviderJson(body))',
     replace: 'this.events.receive(parseJsonObject(body))',
@@ -434,7 +434,7 @@ export const ACCESS_MUTANTS = [
   },
   {
     name: 'a deletion stands where it came',
-    promise: 'A deletion is applied last in its second.',
+    promise: 'Among events of the same second, a deletion is applied last.',
     file: 'src/billing/replay-events.ts',
     find: "(kind === 'deleted' ? 1 : 0)",
     replace: "(kind === 'deleted' ? 0 : 0)",
@@ -442,7 +442,7 @@ export const ACCESS_MUTANTS = [
   },
   {
     name: 'a deleted subscription comes back',
-    promise: 'A deletion is final, whatever the time of later events.',
+    promise: 'A deletion is final, whatever the timestamps of later events are.',
     file: 'src/billing/replay-events.ts',
     find: 'else if (ended.has(event.subscriptionId)) continue;',
     replace: '',
@@ -450,7 +450,7 @@ export const ACCESS_MUTANTS = [
   },
   {
     name: 'deletions are forgotten',
-    promise: 'A deletion is final, also when it is months ago and had no effect.',
+    promise: 'A deletion is final, even if it is months old and had no effect.',
     file: 'src/billing/event-log.queries.ts',
     find: "AND e.kind <> 'deleted' AND (e.fate",
     replace: 'AND (e.fate',

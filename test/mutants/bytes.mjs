@@ -22,7 +22,7 @@ export const BYTES_MUTANTS = [
   },
   {
     name: 'upload above the quota read first',
-    promise: 'An upload that will not fit is refused before its body is read.',
+    promise: 'An upload that exceeds the quota is refused before its body is read.',
     file: 'src/files/document-quota.ts',
     find: 'refuseAbove(size ?? 0);',
     replace: '',
@@ -30,7 +30,7 @@ export const BYTES_MUTANTS = [
   },
   {
     name: 'batch that is not held to the quota',
-    promise: 'Uploads that share a commit are each held to the quota.',
+    promise: 'Each of the uploads that share a commit is checked against the quota.',
     file: 'src/platform/database/migrations/1763600000031-one-upload-function.ts',
     find: 'ELSIF p_elsewhere + held + added_bytes + p_size[n] > p_quota THEN',
     replace: 'ELSIF p_elsewhere + held + p_size[n] > p_quota THEN',
@@ -38,7 +38,7 @@ export const BYTES_MUTANTS = [
   },
   {
     name: 'thinned bytes not given back',
-    promise: 'What retention removes counts no longer.',
+    promise: 'What retention removes no longer counts towards the quota.',
     file: 'src/files/thinning.ts',
     find: 'document_bytes - (SELECT sum(size)::bigint FROM marked)',
     replace: 'document_bytes',
@@ -46,7 +46,7 @@ export const BYTES_MUTANTS = [
   },
   {
     name: 'trash read through all files',
-    promise: 'A page of the trash reads what it has, however many live files there are.',
+    promise: 'A page of the trash reads only the rows that it returns, however many live files there are.',
     file: 'src/sync/pages.queries.ts',
     find: "filesPage('is_deleted', TRASHED_FILE)",
     replace: "filesPage('is_deleted IS NOT FALSE', TRASHED_FILE)",
@@ -54,7 +54,7 @@ export const BYTES_MUTANTS = [
   },
   {
     name: 'reserve of the disk taken',
-    promise: 'Nothing new is taken in while the disk has no more than its reserve.',
+    promise: 'No upload is accepted while the disk has no more free space than its reserve.',
     file: 'src/storage/free-space.ts',
     find: 'if (!this.hasRoom) throw this.refused();',
     replace: '',
@@ -62,7 +62,7 @@ export const BYTES_MUTANTS = [
   },
   {
     name: 'chunk let through while the disk is looked at',
-    promise: 'Uploads under way end at the reserve of the disk, however many send at once.',
+    promise: 'Uploads in flight stop at the reserve of the disk, however many there are.',
     file: 'src/storage/free-space.ts',
     find: 'if (!this.isFresh) await this.look();',
     replace: 'if (!this.isFresh) return void this.look();',
@@ -70,7 +70,7 @@ export const BYTES_MUTANTS = [
   },
   {
     name: 'checkpoints beside the reserve',
-    promise: 'Nothing new is taken in while the disk has no more than its reserve.',
+    promise: 'No upload is accepted while the disk has no more free space than its reserve.',
     file: 'src/checkpoints/checkpoints.service.ts',
     find: 'this.space.during(() => this.database.transaction(insert))',
     replace: 'this.database.transaction(insert)',
@@ -86,7 +86,7 @@ export const BYTES_MUTANTS = [
   },
   {
     name: 'bytes that come in do not count on the disk',
-    promise: 'Uploads under way do not take the reserve of the disk.',
+    promise: 'Uploads in flight do not use the reserve of the disk.',
     file: 'src/storage/free-space.ts',
     find: 'if (this.hasStore) this.sinceLook += bytes - inRows;',
     replace: '',
@@ -94,7 +94,7 @@ export const BYTES_MUTANTS = [
   },
   {
     name: 'row first, bytes second',
-    promise: 'No version is acknowledged before its bytes are safe.',
+    promise: 'No version is acknowledged before its bytes are durable.',
     file: 'src/storage/blobs.ts',
     find: 'await main.put(blobKey(workspaceId, id), body);',
     replace: `const all: Buffer[] = [];
@@ -106,7 +106,7 @@ export const BYTES_MUTANTS = [
   },
   {
     name: 'bytes that no row has announced',
-    promise: 'What a crash leaves in the store is known to the sweeper.',
+    promise: 'The sweeper finds everything that a crash leaves in the store.',
     file: 'src/storage/blobs.ts',
     find: 'await this.stageRow(workspaceId, id);',
     replace: '',
@@ -121,7 +121,7 @@ export const BYTES_MUTANTS = [
   },
   {
     name: 'upload to the disk held whole',
-    promise: 'Memory does not grow with the size of a file on the disk.',
+    promise: 'Memory use does not grow with the size of a file on disk.',
     file: 'src/storage/disk-blob-store.ts',
     find: 'await writeDurably(draft, chunks, await',
     replace: `const all: Buffer[] = [];
@@ -131,7 +131,7 @@ export const BYTES_MUTANTS = [
   },
   {
     name: 'upload to S3 held whole',
-    promise: 'Memory does not grow with the size of a file in S3.',
+    promise: 'Memory use does not grow with the size of a file in S3.',
     file: 'src/storage/s3/s3-blob-store.ts',
     find: 'await upload.send(chunks, this.partBytes);',
     replace: `const all: Buffer[] = [];
@@ -142,7 +142,7 @@ export const BYTES_MUTANTS = [
   },
   {
     name: 'bytes removed of whatever was not acknowledged',
-    promise: 'What may have been committed keeps its bytes.',
+    promise: 'An upload that may have been committed keeps its bytes.',
     file: 'src/storage/blobs.ts',
     find: 'if (!(await this.markForDeletion(workspaceId, id, lease)) || !lease.holds()) return;',
     replace: '',
@@ -151,7 +151,7 @@ export const BYTES_MUTANTS = [
   },
   {
     name: 'live blob marked for deletion by its own upload',
-    promise: 'What has been committed stays live, whatever its upload was told.',
+    promise: 'A committed blob stays live, whatever the upload returned.',
     file: 'src/storage/blobs.queries.ts',
     find: 'WHERE b.size IS NULL\n     RETURNING id',
     replace: 'RETURNING id',
@@ -160,7 +160,7 @@ export const BYTES_MUTANTS = [
   },
   {
     name: 'bytes of an upload that was taken for dead',
-    promise: 'What nothing refers to goes, also when its workspace has gone before.',
+    promise: 'Unreferenced blobs are deleted, even if their workspace was deleted before.',
     file: 'src/storage/blobs.ts',
     find: 'if (isOfGoneWorkspace(error)) return true;',
     replace: '',
@@ -168,7 +168,7 @@ export const BYTES_MUTANTS = [
   },
   {
     name: 'answer begun before its first byte is there',
-    promise: 'A blob that cannot be read is a 503, and no answer that breaks off.',
+    promise: 'A blob that cannot be read is a 503, not an answer that breaks off.',
     file: 'src/storage/blobs.ts',
     find: "await once(stream, 'readable');",
     replace: 'await Promise.resolve(once);',
@@ -177,7 +177,7 @@ export const BYTES_MUTANTS = [
   },
   {
     name: 'hash of a body is not compared',
-    promise: 'A body that is not what its hash says is refused.',
+    promise: 'A body that does not match its hash is refused.',
     file: 'src/files/files.service.ts',
     find: 'if (blob.sha256 !== upload.contentHash) {',
     replace: 'if (blob.sha256.length !== upload.contentHash.length) {',
@@ -185,7 +185,7 @@ export const BYTES_MUTANTS = [
   },
   {
     name: 'sweeper claims without looking for references',
-    promise: 'A blob that is referred to is never swept.',
+    promise: 'A referenced blob is never swept.',
     file: 'src/storage/sweep.queries.ts',
     find: 'WHERE ${OF_IDS} AND ${unreferenced}\n       RETURNING',
     replace: 'WHERE ${OF_IDS}\n       RETURNING',
@@ -193,7 +193,7 @@ export const BYTES_MUTANTS = [
   },
   {
     name: 'sweeper takes what another has claimed',
-    promise: 'A blob is removed once, by however many sweepers.',
+    promise: 'A blob is removed once, however many sweepers run.',
     file: 'src/storage/sweep.queries.ts',
     find: '`(${alias}.claimed_until IS NULL OR ${alias}.claimed_until <= ${now})`',
     replace: '`(${alias}.claimed_until IS NULL OR ${now}::timestamptz IS NOT NULL)`',
@@ -201,7 +201,7 @@ export const BYTES_MUTANTS = [
   },
   {
     name: 'sweeper does not wait for uploads under way',
-    promise: 'An upload has half an hour before it is taken for dead.',
+    promise: 'An upload has half an hour before it is considered abandoned.',
     file: 'src/storage/blob-sweeper.ts',
     find: 'export const STAGED_FOR_MS = 30 * 60_000;',
     replace: 'export const STAGED_FOR_MS = 20 * 60_000;',
@@ -209,7 +209,7 @@ export const BYTES_MUTANTS = [
   },
   {
     name: 'move takes the bytes of what was marked for deletion meanwhile',
-    promise: 'A blob that is deleted under a move is not brought back by it.',
+    promise: 'A blob that is deleted during a move is not recreated by the move.',
     file: 'src/storage/move.queries.ts',
     find: "AND location = $3 AND state = 'live'",
     replace: 'AND $3::text IS NOT NULL',
@@ -217,7 +217,7 @@ export const BYTES_MUTANTS = [
   },
   {
     name: 'move writes over what is whole at its target',
-    promise: 'Whole bytes at the target of a move are never written over.',
+    promise: 'Complete bytes at the target of a move are never overwritten.',
     file: 'src/storage/blob-mover.ts',
     find: 'if (found === row.size && (await hasWhole(store, row))) return true;',
     replace: '',
@@ -225,7 +225,7 @@ export const BYTES_MUTANTS = [
   },
   {
     name: 'move deletes what it did not write',
-    promise: 'A move that fails takes away nothing but its own copy.',
+    promise: 'A move that fails removes only its own copy.',
     file: 'src/storage/orphaned-copies.ts',
     find: "if (written === 'nothing') {",
     replace: "if (written === 'nothing' && !copy) {",
@@ -233,7 +233,7 @@ export const BYTES_MUTANTS = [
   },
   {
     name: 'last copy is swept',
-    promise: 'A copy is swept only when the place that the row names has the bytes.',
+    promise: 'A copy is swept only if the location in the row has the bytes.',
     file: 'src/storage/orphaned-copies.ts',
     find: 'if (named === null) return true;',
     replace: 'if (named === null || size !== null) return true;',
@@ -241,7 +241,7 @@ export const BYTES_MUTANTS = [
   },
   {
     name: 'sweeper goes on after its claim',
-    promise: 'A sweeper whose claim has run out removes nothing.',
+    promise: 'A sweeper whose claim has expired removes nothing.',
     file: 'src/storage/orphaned-copies.ts',
     find: '(await this.isSpare(copy)) && lease.holds();',
     replace: 'this.isSpare(copy);',
@@ -250,7 +250,7 @@ export const BYTES_MUTANTS = [
   },
   {
     name: 'doctor deletes what a move has taken meanwhile',
-    promise: 'The doctor takes no bytes from under a move.',
+    promise: 'The doctor removes no bytes that a move is using.',
     file: 'src/storage/orphans-check.ts',
     find: 'if (await this.orphanedCopies.markForDeletion(orphan, now)) orphans.push(orphan);',
     replace: `{
@@ -261,7 +261,7 @@ export const BYTES_MUTANTS = [
   },
   {
     name: 'doctor looks only where a row points',
-    promise: 'Bytes that are whole in another store of the database are not called lost.',
+    promise: 'Bytes that are complete in another store of the database are not reported as lost.',
     file: 'src/storage/blob-stores.ts',
     find: "if (await this.isDiskOurs()) await this.at('disk');",
     replace: '',
@@ -269,7 +269,7 @@ export const BYTES_MUTANTS = [
   },
   {
     name: 'quota read, then written',
-    promise: 'An account never uses more than its quota by an upload.',
+    promise: 'An upload never takes an account above its quota.',
     file: 'src/assets/storage-quota.ts',
     find: 'AND NOT locked AND used_bytes + $2 <= addon_bytes + $3',
     replace:
@@ -295,7 +295,7 @@ export const BYTES_MUTANTS = [
   },
   {
     name: 'idempotency key of every workspace',
-    promise: 'An Idempotency-Key is of one workspace.',
+    promise: 'An Idempotency-Key belongs to one workspace.',
     file: 'src/assets/assets.queries.ts',
     find: 'WHERE workspace_id = $1 AND key = $3::text AND created_at > $4',
     replace: 'WHERE key = $3::text AND created_at > $4 LIMIT 1',
@@ -303,7 +303,7 @@ export const BYTES_MUTANTS = [
   },
   {
     name: 'idempotency key a moment too long',
-    promise: 'A key is good for 24 hours, and not at their end.',
+    promise: 'A key is valid for 24 hours, excluding the last instant.',
     file: 'src/assets/assets.queries.ts',
     find: 'AND key = $3::text AND created_at > $4',
     replace: 'AND key = $3::text AND created_at >= $4',
@@ -311,7 +311,7 @@ export const BYTES_MUTANTS = [
   },
   {
     name: 'repeated upload is a conflict with itself',
-    promise: 'An upload that is repeated under its key is answered as the first one was.',
+    promise: 'An upload that is repeated with its key gets the same answer as the first one.',
     file: 'src/assets/asset-uploads.ts',
     find: "if (state?.tokenOfKey === token) return 'replay';",
     replace: '',
@@ -319,7 +319,7 @@ export const BYTES_MUTANTS = [
   },
   {
     name: 'asset lands in a deleted workspace',
-    promise: 'No upload under way brings a deleted workspace back.',
+    promise: 'No upload in flight recreates a deleted workspace.',
     file: 'src/assets/asset-uploads.ts',
     find: '!workspace || workspace.isDeleted ||',
     replace: '!workspace ||',
@@ -327,7 +327,7 @@ export const BYTES_MUTANTS = [
   },
   {
     name: 'file lands in a deleted workspace',
-    promise: 'No upload under way brings a file into a deleted workspace.',
+    promise: 'No upload in flight adds a file to a deleted workspace.',
     file: 'src/platform/database/migrations/1763600000031-one-upload-function.ts',
     find: 'WHERE w.id = p_workspace AND w.deleted_at IS NULL FOR NO KEY UPDATE;',
     replace: 'WHERE w.id = p_workspace FOR NO KEY UPDATE;',

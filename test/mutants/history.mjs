@@ -8,7 +8,7 @@ const RACES = 'test/invariants/retention-races.spec.ts';
 export const HISTORY_MUTANTS = [
   {
     name: 'restore without the lock of its log',
-    promise: 'Each restore mints one version and one change, by however many at once.',
+    promise: 'Each restore creates one version and one change, however many run at once.',
     file: 'src/files/versions.service.ts',
     find: 'await lockLog(tx, workspaceId);',
     replace: 'void lockLog;',
@@ -25,7 +25,7 @@ export const HISTORY_MUTANTS = [
   },
   {
     name: 'versions under the wrong path',
-    promise: 'A version is found under its own path alone.',
+    promise: 'A version is found only under its own path.',
     file: 'src/files/versions.service.ts',
     find: 'WHERE f.workspace_id = $1 AND f.path_hash = sha256($2::text::bytea) AND v.id = $3`,\n  ),\n\n  /**\n   * Makes',
     replace: 'WHERE f.workspace_id = $1 AND $2::text IS NOT NULL AND v.id = $3`,\n  ),\n\n  /**\n   * Makes',
@@ -33,7 +33,7 @@ export const HISTORY_MUTANTS = [
   },
   {
     name: 'projections on two snapshots',
-    promise: 'Head and rows of a projection are of one moment.',
+    promise: 'The head and the rows of a projection come from one snapshot.',
     file: 'src/platform/database/database.ts',
     find: "'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'",
     replace: "'BEGIN READ ONLY'",
@@ -41,7 +41,7 @@ export const HISTORY_MUTANTS = [
   },
   {
     name: 'projection loses the change at its cursor',
-    promise: 'A projection says what folding the log up to its cursor says.',
+    promise: 'A projection equals the result of folding the log up to its cursor.',
     file: 'src/checkpoints/checkpoints.queries.ts',
     find: 'FROM changes WHERE workspace_id = $1 AND cursor > $2 AND cursor <= $3',
     replace: 'FROM changes WHERE workspace_id = $1 AND cursor > $2 AND cursor < $3',
@@ -49,7 +49,7 @@ export const HISTORY_MUTANTS = [
   },
   {
     name: 'projection plans for all that its connection does',
-    promise: 'What one request sets for its statements holds for no other.',
+    promise: 'A setting that one request makes for its statements applies to no other request.',
     file: 'src/checkpoints/checkpoints.queries.ts',
     find: "set_config('enable_nestloop', 'off', true)",
     replace: "set_config('enable_nestloop', 'off', false)",
@@ -73,7 +73,7 @@ export const HISTORY_MUTANTS = [
   },
   {
     name: 'retention: 7 days less a moment',
-    promise: 'Up to 7 days the newest version of each hour is kept.',
+    promise: 'For up to 7 days, the newest version of each hour is kept.',
     file: 'src/retention/retention.queries.ts',
     find: 'WHEN created_at >= $4::timestamptz THEN newest_of_hour',
     replace: 'WHEN created_at > $4::timestamptz THEN newest_of_hour',
@@ -81,7 +81,7 @@ export const HISTORY_MUTANTS = [
   },
   {
     name: 'retention: 30 days less a moment',
-    promise: 'Up to 30 days the newest version of each day is kept.',
+    promise: 'For up to 30 days, the newest version of each day is kept.',
     file: 'src/retention/retention.queries.ts',
     find: 'WHEN created_at >= $5::timestamptz THEN newest_of_day',
     replace: 'WHEN created_at > $5::timestamptz THEN newest_of_day',
@@ -89,7 +89,7 @@ export const HISTORY_MUTANTS = [
   },
   {
     name: 'retention goes by the clock of the database',
-    promise: 'Hours, days and weeks are those of UTC.',
+    promise: 'Hours, days and weeks are counted in UTC.',
     file: 'src/retention/retention.queries.ts',
     find: "date_trunc('day', created_at, 'UTC') AS day",
     replace: "date_trunc('day', created_at) AS day",
@@ -97,7 +97,7 @@ export const HISTORY_MUTANTS = [
   },
   {
     name: 'retention takes what a checkpoint pins',
-    promise: 'What a checkpoint pins stays.',
+    promise: 'A version that a checkpoint pins is kept.',
     file: 'src/files/thinning.ts',
     find: 'WHERE f.version <> v.version AND (mark.cursor IS NULL OR v.change_cursor < (',
     replace: 'WHERE f.version <> v.version AND (true OR mark.cursor IS NULL OR v.change_cursor < (',
@@ -105,7 +105,7 @@ export const HISTORY_MUTANTS = [
   },
   {
     name: 'retention takes what is current',
-    promise: 'The current version of a file stays, whoever has planned what goes.',
+    promise: 'The current version of a file is kept, even if an earlier plan would remove it.',
     file: 'src/files/thinning.ts',
     find: 'WHERE f.version <> v.version AND (',
     replace: 'WHERE f.version IS NOT NULL AND (',
@@ -113,7 +113,7 @@ export const HISTORY_MUTANTS = [
   },
   {
     name: 'retention decides without the lock',
-    promise: 'No pin is lost and no version without its bytes, whatever goes on meanwhile.',
+    promise: 'No pin is lost and no version lacks its bytes, whatever runs at the same time.',
     file: 'src/retention/locked-thinning.ts',
     find: 'await lockLog(tx, workspaceId);',
     replace: 'void lockLog;',
@@ -121,7 +121,7 @@ export const HISTORY_MUTANTS = [
   },
   {
     name: 'checkpoint reads the head without the lock',
-    promise: 'What a checkpoint pins is there from the moment on at which it is made.',
+    promise: 'A version that a checkpoint pins is kept from the moment the checkpoint is created.',
     file: 'src/checkpoints/checkpoints.service.ts',
     find: 'const { headCursor } = await lockLog(tx, workspaceId);',
     replace: `const [{ headCursor }] = await tx.run<{ headCursor: number }>(
@@ -132,7 +132,7 @@ export const HISTORY_MUTANTS = [
   },
   {
     name: 'bytes that a restored version shares are marked for deletion',
-    promise: 'Bytes go with the last version that refers to them.',
+    promise: 'Bytes are deleted with the last version that refers to them.',
     file: 'src/files/thinning.ts',
     find: '              ORDER BY blob_id LIMIT 1) IS NULL',
     replace: '              ORDER BY blob_id LIMIT 0) IS NULL',
@@ -144,7 +144,7 @@ export const HISTORY_MUTANTS = [
   {
     name: 'thinning trusts the statistics',
     promise:
-      'A batch of the thinning reads what it takes, however the workspace has grown since the last analysis.',
+      'A thinning batch reads only the rows that it needs, however much the workspace has grown since the last ANALYZE.',
     file: 'src/files/thinning.ts',
     find: 'WHERE workspace_id = $1 AND id BETWEEN v.file_id AND v.file_id ORDER BY id LIMIT 1',
     replace: 'WHERE workspace_id = $1 AND id = v.file_id LIMIT 1',
@@ -152,7 +152,7 @@ export const HISTORY_MUTANTS = [
   },
   {
     name: 'pin looked for in the whole log of its file',
-    promise: 'A batch of the thinning reads what it takes, however long the log of a file is.',
+    promise: 'A thinning batch reads only the rows that it needs, however long the log of a file is.',
     file: 'src/files/thinning.ts',
     find: 'v.file_id AND cursor <= mark.cursor',
     replace: 'v.file_id AND cursor > v.change_cursor AND cursor <= mark.cursor',
@@ -160,7 +160,7 @@ export const HISTORY_MUTANTS = [
   },
   {
     name: 'bytes go an hour early',
-    promise: 'Bytes of thinned versions stay for 24 hours.',
+    promise: 'The bytes of thinned versions are kept for 24 hours.',
     file: 'src/retention/locked-thinning.ts',
     find: 'const GRACE_MS = 24 * 60 * 60_000;',
     replace: 'const GRACE_MS = 23 * 60 * 60_000;',

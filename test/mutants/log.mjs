@@ -23,7 +23,7 @@ const SECOND_READ = {
 export const LOG_MUTANTS = [
   {
     name: 'hash of any length',
-    promise: 'The database itself refuses what is no hash.',
+    promise: 'The database itself refuses a malformed hash.',
     file: 'src/platform/database/migrations/1763600000023-quick-check-of-blobs.ts',
     find: 'length(sha256) = 64 AND ',
     replace: '',
@@ -31,7 +31,7 @@ export const LOG_MUTANTS = [
   },
   {
     name: 'cursor from a sequence',
-    promise: 'No change appears at or below a cursor that was handed out.',
+    promise: 'No change appears at or below a cursor that was returned.',
     file: UPLOADS,
     find: 'WHERE w.id = p_workspace AND w.deleted_at IS NULL FOR NO KEY UPDATE;',
     replace: 'WHERE w.id = p_workspace AND w.deleted_at IS NULL;',
@@ -73,7 +73,7 @@ export const LOG_MUTANTS = [
   },
   {
     name: 'upload without the lock of its log',
-    promise: 'Uploads are decided one after the other, on what is committed.',
+    promise: 'Uploads are serialised, and each is decided on committed data.',
     file: UPLOADS,
     find: 'WHERE w.id = p_workspace AND w.deleted_at IS NULL FOR NO KEY UPDATE;',
     replace: 'WHERE w.id = p_workspace AND w.deleted_at IS NULL;',
@@ -82,7 +82,7 @@ export const LOG_MUTANTS = [
   },
   {
     name: 'deletion without the lock of its log',
-    promise: 'A file is deleted once, and logged once, by however many at once.',
+    promise: 'A file is deleted once and logged once, however many requests delete it at the same time.',
     file: 'src/files/change-log.ts',
     find: 'FROM workspaces WHERE id = $1 AND deleted_at IS NULL FOR NO KEY UPDATE',
     replace: 'FROM workspaces WHERE id = $1 AND deleted_at IS NULL',
@@ -90,7 +90,7 @@ export const LOG_MUTANTS = [
   },
   {
     name: 'identical upload mints a version',
-    promise: 'The live content again changes nothing.',
+    promise: 'Uploading the live content again changes nothing.',
     file: UPLOADS,
     find: 'IF is_live AND head_hash = p_hash[n] THEN',
     replace: 'IF false THEN',
@@ -98,7 +98,7 @@ export const LOG_MUTANTS = [
   },
   {
     name: 'deleted path is not revived by its own content',
-    promise: 'Uploading to a deleted path what it had brings it back, as a new version.',
+    promise: 'Uploading the previous content to a deleted path makes the file live again, as a new version.',
     file: UPLOADS,
     find: 'IF is_live AND head_hash = p_hash[n] THEN',
     replace: 'IF head_hash = p_hash[n] THEN',
@@ -106,7 +106,7 @@ export const LOG_MUTANTS = [
   },
   {
     name: 'revived file is not counted',
-    promise: 'The number of live files is that of the listing.',
+    promise: 'The number of live files equals the number in the listing.',
     file: UPLOADS,
     find: 'added_files := added_files + (NOT is_live)::int;',
     replace: 'added_files := added_files + (head_id IS NULL)::int;',
@@ -114,7 +114,7 @@ export const LOG_MUTANTS = [
   },
   {
     name: 'If-Match is not looked at',
-    promise: 'A conditional upload lands on the head that it names, and on no other.',
+    promise: 'A conditional upload applies only to the content that it names.',
     file: UPLOADS,
     find: 'OR (p_if_match[n] IS NOT NULL AND NOT (',
     replace: 'OR (false AND NOT (',
@@ -122,7 +122,7 @@ export const LOG_MUTANTS = [
   },
   {
     name: 'pull reads its cursor in a second statement',
-    promise: 'The cursor that a pull returns is of the moment of its rows.',
+    promise: 'The cursor that a pull returns comes from the same snapshot as its rows.',
     file: PAGES,
     find: '"cursor":${last ?? cursor},"hasMore"',
     replace: '"cursor":${hasMore ? last : await this.head(workspace.id)},"hasMore"',
@@ -131,7 +131,7 @@ export const LOG_MUTANTS = [
   },
   {
     name: 'hasMore off by one',
-    promise: 'A page that holds all there is says so.',
+    promise: 'A page that contains everything has hasMore false.',
     file: 'src/sync/pages.queries.ts',
     find: 'workspace_id = $1 AND cursor > page.last',
     replace: 'workspace_id = $1 AND cursor >= page.last',
@@ -139,7 +139,7 @@ export const LOG_MUTANTS = [
   },
   {
     name: 'last page of a snapshot names a next one',
-    promise: 'The last page of a walk says that it is the last.',
+    promise: 'The last page of a walk has a null nextPageCursor.',
     file: PAGES,
     find: 'const next = JSON.stringify(hasMore ? last : null);',
     replace: 'const next = JSON.stringify(last);',
@@ -147,7 +147,7 @@ export const LOG_MUTANTS = [
   },
   {
     name: 'snapshot page begins with the last of the one before',
-    promise: 'A walk has each file once.',
+    promise: 'A walk returns each file once.',
     file: 'src/sync/pages.queries.ts',
     find: 'AND ${condition} AND id > $2',
     replace: 'AND ${condition} AND id >= $2',
@@ -155,7 +155,7 @@ export const LOG_MUTANTS = [
   },
   {
     name: 'snapshot reads its cursor after its files',
-    promise: 'Walking the snapshot and pulling from its first cursor misses nothing.',
+    promise: 'Walking the snapshot and pulling from its first cursor delivers every change.',
     file: PAGES,
     find: '"cursor":${headCursor},',
     replace: '"cursor":${headCursor && (await this.head(workspace.id))},',
@@ -164,7 +164,7 @@ export const LOG_MUTANTS = [
   },
   {
     name: 'push takes a partly bad batch',
-    promise: 'A push with anything but deletions is refused whole.',
+    promise: 'A push that contains anything but deletions is refused as a whole.',
     file: 'src/sync/sync.dto.ts',
     find: 'rows.some(isOther)',
     replace: 'rows.every(isOther)',
@@ -172,7 +172,7 @@ export const LOG_MUTANTS = [
   },
   {
     name: 'push deletes what another device has changed',
-    promise: 'A change by another device since the base cursor is a conflict, and stays.',
+    promise: 'A change by another device since the base cursor is a conflict and is kept.',
     file: 'src/sync/push.service.ts',
     find: "return since.byOthers ? 'conflict' : 'apply';",
     replace: "return 'apply';",
@@ -180,7 +180,7 @@ export const LOG_MUTANTS = [
   },
   {
     name: 'push does not know its own retry',
-    promise: 'A repeated push of what has landed is accepted, and writes nothing.',
+    promise: 'A repeated push of applied deletions is accepted and writes nothing.',
     file: 'src/sync/push.service.ts',
     find: "const isLatestWord = since.ownAction === 'delete' &&",
     replace: "const isLatestWord = since.ownAction === 'upsert' &&",
@@ -188,7 +188,7 @@ export const LOG_MUTANTS = [
   },
   {
     name: 'late repetition of a push deletes an own upload',
-    promise: 'A repeated push leaves what the device itself has uploaded since.',
+    promise: 'A repeated push does not delete what the device itself has uploaded since.',
     file: 'src/sync/push.service.ts',
     find: 'since.deletedHashes.includes(pushedHash)',
     replace: 'since.deletedHashes.length < 0',
@@ -196,7 +196,7 @@ export const LOG_MUTANTS = [
   },
   {
     name: 'compaction floor off by one',
-    promise: 'A cursor on the compaction floor is good, one below it is 409.',
+    promise: 'A cursor on the compaction floor is valid, and one below it is 409.',
     file: 'src/sync/cursors.ts',
     find: 'cursor >= (log.compactionFloor ?? 0)',
     replace: 'cursor > (log.compactionFloor ?? -1)',
@@ -204,7 +204,7 @@ export const LOG_MUTANTS = [
   },
   {
     name: 'cursor within the gap of a restored backup is taken',
-    promise: 'A cursor that this log never gave out is 409.',
+    promise: 'A cursor that this log never returned is 409.',
     file: 'src/sync/cursors.ts',
     find: 'if (!known) throw mustBootstrap(log);',
     replace: 'if (!known && !log) throw mustBootstrap(log);',
@@ -212,7 +212,7 @@ export const LOG_MUTANTS = [
   },
   {
     name: 'no gap after a restored backup',
-    promise: 'No cursor stands for two changes, also after a backup was put back.',
+    promise: 'No cursor stands for two changes, even after a backup was restored.',
     file: 'src/backup/backups.ts',
     find: 'return LEAST + A_MINUTE * minutes;',
     replace: 'return 0 * (LEAST + A_MINUTE * minutes);',
@@ -245,7 +245,7 @@ export const LOG_MUTANTS = [
   },
   {
     name: 'bytes of a group are cut in the wrong place',
-    promise: 'Of the uploads that share a commit each has its own bytes.',
+    promise: 'Each of the uploads that share a commit has its own bytes.',
     file: UPLOADS,
     find: 'substring(p_bytes FROM start FOR p_length[n])',
     replace: 'substring(p_bytes FROM 1 FOR p_length[n])',
@@ -253,7 +253,7 @@ export const LOG_MUTANTS = [
   },
   {
     name: 'group lands in a deleted workspace',
-    promise: 'No upload under way brings a file into a deleted workspace.',
+    promise: 'No upload in flight adds a file to a deleted workspace.',
     file: UPLOADS,
     find: 'w.id = p_workspace AND w.deleted_at IS NULL FOR NO KEY UPDATE',
     replace: 'w.id = p_workspace AND (w.deleted_at IS NULL OR cardinality(p_path) > 1) FOR NO KEY UPDATE',
@@ -264,7 +264,7 @@ export const LOG_MUTANTS = [
   },
   {
     name: 'group forgets If-Match',
-    promise: 'Of many with the same If-Match one wins.',
+    promise: 'Of many uploads with the same If-Match, exactly one wins.',
     file: UPLOADS,
     find: 'OR (p_if_match[n] IS NOT NULL AND NOT (',
     replace: 'OR (p_if_match[n] IS NOT NULL AND n = 1 AND NOT (',
@@ -280,7 +280,7 @@ export const LOG_MUTANTS = [
   },
   {
     name: 'a part of the list looks whole',
-    promise: 'A list whose workspace goes meanwhile breaks off.',
+    promise: 'A list breaks off if its workspace is deleted meanwhile.',
     file: 'src/files/files.service.ts',
     find: "if (rows.length === 0) throw new NotFound('workspace not found');",
     replace: '',
@@ -296,7 +296,7 @@ export const LOG_MUTANTS = [
   },
   {
     name: 'group takes a swept blob for its own',
-    promise: 'No version without bytes.',
+    promise: 'Every version has its bytes.',
     file: UPLOADS,
     find: 'IF NOT FOUND THEN\n            outcome :=',
     replace: 'IF n > 1 AND NOT FOUND THEN\n            outcome :=',
@@ -304,7 +304,7 @@ export const LOG_MUTANTS = [
   },
   {
     name: 'rolled back and called committed',
-    promise: 'A COMMIT that did not commit is never success.',
+    promise: 'A COMMIT that did not commit is never reported as a success.',
     file: 'src/platform/database/database.ts',
     find: "if (tag !== 'COMMIT')",
     replace: "if (tag === '')",
@@ -312,7 +312,7 @@ export const LOG_MUTANTS = [
   },
   {
     name: 'work is done again after a COMMIT without an answer',
-    promise: 'What may have been committed is not done a second time.',
+    promise: 'A write that may have been committed is not repeated.',
     file: 'src/platform/database/database.ts',
     find: 'throw sqlState(error) === undefined || isConnectionLost(error) ? new AmbiguousCommit(error) : error;',
     replace: 'throw error;',

@@ -7,7 +7,7 @@ const LIVE = 'test/invariants/realtime.spec.ts';
 export const OPERATION_MUTANTS = [
   {
     name: 'payment events as they come',
-    promise: 'Payment events end in the same state in whatever order they come.',
+    promise: 'Payment events lead to the same state in whatever order they arrive.',
     file: 'src/billing/replay-events.ts',
     find: 'return a.occurredAt.getTime() - b.occurredAt.getTime() ||',
     replace: 'return 0 * (a.occurredAt.getTime() - b.occurredAt.getTime()) ||',
@@ -23,7 +23,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'payment events without a lock',
-    promise: 'An event and what the user does meanwhile are decided one after the other.',
+    promise: 'A payment event and a concurrent action of the user are serialised.',
     file: 'src/billing/event-log.queries.ts',
     find: '$2::uuid)\n     FOR NO KEY UPDATE`',
     replace: '$2::uuid)`',
@@ -31,7 +31,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'time limit lost on the way to the provider',
-    promise: 'Who asks for a checkout gets an answer, however slowly the provider sends its own.',
+    promise: 'A checkout request gets an answer, however slowly the provider responds.',
     file: 'src/billing/stripe-client.ts',
     find: "redirect: 'manual'",
     replace: "redirect: 'manual', signal: null",
@@ -39,7 +39,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'payment event that nobody signed',
-    promise: 'Without a secret no payment event is believed in production.',
+    promise: 'Without a secret, no payment event is accepted in production.',
     file: 'src/billing/webhook-signature.ts',
     find: "if (isProduction) throw new ServiceUnavailable('payment events",
     replace:
@@ -48,7 +48,8 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'any answer cancels a subscription',
-    promise: 'A deleted account’s subscription is asked to end until the provider has said so.',
+    promise:
+      'The cancellation of a deleted account’s subscription is retried until the provider confirms it.',
     file: 'src/billing/stripe-client.ts',
     find: '(answer.ok || (answer.status >= 400 && Boolean(body.error)))',
     replace: 'answer.status > 0',
@@ -56,7 +57,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'old signature is taken',
-    promise: 'A signature is good for five minutes.',
+    promise: 'A signature is valid for five minutes.',
     file: 'src/billing/webhook-signature.ts',
     find: 'const TOLERANCE_S = 300;',
     replace: 'const TOLERANCE_S = 301;',
@@ -64,7 +65,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'announced before the commit',
-    promise: 'Nobody is told of a change before it is committed.',
+    promise: 'No client is notified of a change before it is committed.',
     file: 'src/files/files.service.ts',
     find: 'const put = await this.put(upload, blob);',
     replace: `this.changePublisher.changed(upload.workspaceId, upload.deviceId, 'update', 0);
@@ -73,7 +74,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'no lease without sockets',
-    promise: 'Whoever asks whether a service runs is told, and its next device counts at once.',
+    promise: 'An instance without sockets keeps its lease, and its next device counts at once.',
     file: 'src/realtime/heartbeat.ts',
     find: 'await this.log.bestEffort(',
     replace: 'if (this.rooms.all().length > 0) await this.log.bestEffort(',
@@ -81,7 +82,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'lease comes back',
-    promise: 'An instance that has ended stays gone, whatever was under way.',
+    promise: 'An instance that has ended stays ended, whatever was in flight.',
     file: 'src/realtime/presence.ts',
     find: 'this.hasEnded = true;\n    return this.lease.run();',
     replace: 'this.hasEnded = true;\n    return this.remove();',
@@ -89,7 +90,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'what the bus loses stays lost',
-    promise: 'A change of which no event arrives is told all the same.',
+    promise: 'Clients are notified of a change even if its event does not arrive.',
     file: 'src/realtime/room-reconciler.ts',
     find: 'if (head.headCursor !== room.changes.cursor) await room.changes.catchUp();',
     replace: '',
@@ -97,7 +98,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'socket outlives its token',
-    promise: 'A revoked token ends its sockets, also when no event arrives.',
+    promise: 'The sockets of a revoked token are closed even if no event arrives.',
     file: 'src/auth/authenticator.ts',
     find: '(tokenId !== null && !active.has(tokenId));',
     replace: 'false;',
@@ -105,7 +106,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'message after the close',
-    promise: 'Nothing comes after the close of a socket.',
+    promise: 'Nothing is sent after the close of a socket.',
     file: 'src/realtime/socket-connection.ts',
     find: 'if (!this.isOpen) return;\n    this.transport.write(frame);',
     replace: 'this.transport.write(frame);',
@@ -113,7 +114,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'device is told of its own change',
-    promise: 'A device is told of the others’ changes, and not of its own.',
+    promise: 'A device is notified of the changes of other devices, and not of its own.',
     file: 'src/realtime/change-feed.ts',
     find: 'const frame = own === undefined ? forAll : own;',
     replace: 'const frame = own === undefined ? forAll : forAll;',
@@ -121,8 +122,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'own change told over a gap',
-    promise:
-      'A change is told after all that come before it in the log, whichever instance has committed them.',
+    promise: 'Changes are announced in the order of the log, whichever instance committed them.',
     file: 'src/realtime/change-feed.ts',
     find: 'if (!mustLook && isContiguous(committed, told))',
     replace: 'if (!mustLook)',
@@ -130,8 +130,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'own changes told when the first is next',
-    promise:
-      'A change is told after all that come before it in the log, whichever instance has committed them.',
+    promise: 'Changes are announced in the order of the log, whichever instance committed them.',
     file: 'src/realtime/change-feed.ts',
     find: 'changes.every(({ cursor }, index) => cursor === told + 1 + index)',
     replace: 'changes.slice(0, 1).every(({ cursor }, index) => cursor === told + 1 + index)',
@@ -139,7 +138,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'own changes too many to keep',
-    promise: 'A room that could not look for long is told all that was committed meanwhile.',
+    promise: 'A room that could not poll for long then receives every change committed meanwhile.',
     file: 'src/realtime/change-feed.ts',
     find: 'else this.mustLook = true;',
     replace: '',
@@ -147,7 +146,8 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'failed look takes own changes with it',
-    promise: 'A change that a look should have told which failed is told by the next run, whatever began it.',
+    promise:
+      'A change that a failed poll did not announce is announced by the next poll, whatever triggers it.',
     file: 'src/realtime/change-feed.ts',
     find: 'this.mustLook = true; // callers that relied',
     replace: '// for whoever',
@@ -155,7 +155,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'own change at an old cursor passed over',
-    promise: 'Who follows a log that has gone back is sent away to pull.',
+    promise: 'A client that follows a log that has gone back is disconnected and must pull.',
     file: 'src/realtime/change-feed.ts',
     find: 'this.committed.push(change);',
     replace: 'this.committed = [...this.committed, change].filter((one) => one.cursor > this.cursor);',
@@ -163,7 +163,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'room goes on reading',
-    promise: 'What a room has told by a look it does not read once more.',
+    promise: 'A room does not read again what it has announced after a poll.',
     file: 'src/realtime/change-feed.ts',
     find: 'this.committed = this.committed.filter(({ cursor }) => cursor <= told || cursor > this.cursor);',
     replace: '',
@@ -171,7 +171,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'own change told beside a look',
-    promise: 'A change is told once, though the log is being read when it is committed.',
+    promise: 'A change is announced once, even if the log is being read when it is committed.',
     file: 'src/realtime/change-feed.ts',
     find: 'this.isGathering = false;\n    await this.runs.run();',
     replace: 'this.isGathering = false;\n    await this.bringUpToDate();',
@@ -179,7 +179,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'welcome before the room has caught up',
-    promise: 'A welcome says at least the last cursor that was committed before.',
+    promise: 'The cursor of a welcome is at least the last one that was committed before it.',
     file: 'src/realtime/rooms.ts',
     find: 'await this.changes.catchUp();',
     replace: 'if (this.members.size === 0) await this.changes.catchUp();',
@@ -187,7 +187,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'kill switch is not looked at',
-    promise: 'While the service is read-only nothing is written.',
+    promise: 'While the service is read-only, nothing is written.',
     file: 'src/platform/kill-switch/kill-switch.ts',
     find: "if (!this.mayGoOn(context)) this.killSwitch.refuseWhen('read-only');",
     replace: '',
@@ -195,7 +195,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'kill switch of one instance',
-    promise: 'The kill switch holds on every instance, also one that heard nothing.',
+    promise: 'The kill switch applies on every instance, even on one that did not receive the event.',
     file: 'src/platform/kill-switch/kill-switch.ts',
     find: 'if (mode === this.current) return;',
     replace: 'if (mode === this.current || this.listeners.length < 99) return;',
@@ -204,7 +204,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'isolation left to the server',
     promise:
-      'A decision under a lock sees what was committed before, whatever the defaults of the server are.',
+      'A decision under a lock sees everything that was committed before, whatever the defaults of the server are.',
     file: 'src/platform/database/session.ts',
     find: "`SET default_transaction_isolation = 'read committed'`,",
     replace: '',
@@ -213,7 +213,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'statistics of growing tables left to themselves',
-    promise: 'A statement in a workspace that has grown reads no more rows than in a small one.',
+    promise: 'A statement reads no more rows in a workspace that has grown than in a small one.',
     file: 'src/platform/database/planner-statistics.ts',
     find: 'AND relpages < ${SMALL_TABLE_PAGES}',
     replace: 'AND relpages < 0',
@@ -229,7 +229,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'pushes into the network of the service',
-    promise: 'An address that a client gives leads to the public internet alone.',
+    promise: 'A URL from a client leads only to the public internet.',
     file: 'src/platform/outbound/outbound.ts',
     find: "if (address instanceof ipaddr.IPv4) return address.range() === 'unicast';",
     replace: "if (address instanceof ipaddr.IPv4) return ['unicast', 'private'].includes(address.range());",
@@ -237,7 +237,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'nightly jobs twice at once',
-    promise: 'The nightly jobs run once a night, on however many instances.',
+    promise: 'The nightly jobs run once a night, however many instances there are.',
     file: 'src/platform/jobs/job-lock.ts',
     find: "client.query('SELECT pg_advisory_lock($1)'",
     replace: "client.query('SELECT pg_advisory_lock_shared($1)'",
@@ -245,8 +245,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'no statement waits for its turn',
-    promise:
-      'Beside its own PostgreSQL the service has few statements at work at once, and few connections for them.',
+    promise: 'With its embedded PostgreSQL, the service runs few statements at once, over few connections.',
     file: 'src/platform/database/statement-limiter.ts',
     find: 'if (this.mayGo(client, true, false))',
     replace: 'if (this.statements.total >= 0)',
@@ -254,7 +253,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'statements wait as long as slow ones take',
-    promise: 'A few slow statements do not keep the others from the database.',
+    promise: 'A few slow statements do not block the other statements.',
     file: 'src/platform/database/statement-limiter.ts',
     find: 'performance.now() - since < 2 * ms',
     replace: 'performance.now() - since < 0',
@@ -262,7 +261,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'checks of a request in a weak map',
-    promise: 'Nothing that outlives a request holds one.',
+    promise: 'Long-lived objects do not retain finished requests.',
     file: 'src/platform/http/body.ts',
     find: '(request[RECHECKS] ??= []).push(recheck);',
     replace:
@@ -271,8 +270,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'turns that nobody hands out',
-    promise:
-      'Beside its own PostgreSQL the service has few statements at work at once, and few connections for them.',
+    promise: 'With its embedded PostgreSQL, the service runs few statements at once, over few connections.',
     file: 'src/platform/database/database.module.ts',
     find: 'atOnce: statementsAtOnce,',
     replace: 'atOnce: statementsAtOnce + 100,',
@@ -280,7 +278,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'transfers counted with all other requests',
-    promise: 'Ten devices of one user that first sync 5,000 notes each meet no rate limit.',
+    promise: 'Ten devices of one user that each sync 5,000 notes for the first time are not rate-limited.',
     file: 'src/access/guards/rate-limit.guard.ts',
     find: 'isTransfer ? this.limit.countTransfer(client) :',
     replace: 'isTransfer && !client ? this.limit.countTransfer(client) :',
@@ -288,7 +286,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'packets parsed whole',
-    promise: 'A connection has sixteen unanswered requests at most.',
+    promise: 'A connection has at most sixteen unanswered requests.',
     file: 'src/platform/http/pipelining.ts',
     find: 'const MOST_UNANSWERED = 16;',
     replace: 'const MOST_UNANSWERED = 17;',
@@ -296,7 +294,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'end of the headers in two packets',
-    promise: 'A connection has sixteen unanswered requests at most, wherever its packets end.',
+    promise: 'A connection has at most sixteen unanswered requests, wherever its packets end.',
     file: 'src/platform/http/pipelining.ts',
     find: 'if (at < LONGEST_END &&',
     replace: 'if (at < LONGEST_END / 2 &&',
@@ -304,7 +302,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'connections of a network without end',
-    promise: 'An IPv6 /48 has two thousand connections.',
+    promise: 'An IPv6 /48 has at most two thousand connections.',
     file: 'src/platform/http/connection-limit.ts',
     find: ' || open.of(network) >= CONNECTIONS_PER_NETWORK',
     replace: '',
@@ -312,7 +310,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'strangers by /64 alone',
-    promise: 'All strangers of an IPv6 /48 have 500 requests under way.',
+    promise: 'All unknown callers of an IPv6 /48 together have at most 500 requests in flight.',
     file: 'src/access/guards/rate-limit.guard.ts',
     find: "if ('ip' in client) limits.push(",
     replace: "if ('ip' in client && AT_ONCE > 1_000) limits.push(",
@@ -320,7 +318,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'parts with several requests',
-    promise: 'A connection has sixteen unanswered requests at most, also when they come in one packet.',
+    promise: 'A connection has at most sixteen unanswered requests, even if they arrive in one packet.',
     file: 'src/platform/http/pipelining.ts',
     find: 'return end < 0 ? chunk.length : end + END_OF_HEADERS.length;',
     replace: 'return chunk.length + 0 * end;',
@@ -328,7 +326,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'unread answers are under way',
-    promise: 'Clients that read nothing do not have everybody refused.',
+    promise: 'Clients that read no answers do not cause others to be refused.',
     file: 'src/platform/http/in-flight.ts',
     find: 'if (!writableEnded) unanswered++;',
     replace: 'unanswered += writableEnded ? 1 : 1;',
@@ -336,7 +334,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'small answers weigh nothing',
-    promise: 'Unread answers are bounded in number, not in bytes alone.',
+    promise: 'Unread answers are bounded in number, not only in bytes.',
     file: 'src/platform/http/in-flight.ts',
     find: '(writableEnded ? BYTES_PER_ANSWER : 0)',
     replace: '(writableEnded ? 0 * BYTES_PER_ANSWER : 0)',
@@ -344,7 +342,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'connections of an address without end',
-    promise: 'An address has a thousand connections.',
+    promise: 'An IP address has at most a thousand connections.',
     file: 'src/platform/http/connection-limit.ts',
     find: 'open.of(address) >= CONNECTIONS_PER_ADDRESS ||',
     replace: 'open.of(address) > CONNECTIONS_PER_ADDRESS ||',
@@ -352,7 +350,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'pongs cost nothing',
-    promise: 'Pings and pongs count as messages do.',
+    promise: 'Pings and pongs count like messages.',
     file: 'src/realtime/socket-connection.ts',
     find: 'if (this.pongsDue === 0) return this.mayReceive(now);',
     replace: 'if (this.pongsDue <= 0) return now > 0;',
@@ -360,7 +358,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'answers to our pings are counted',
-    promise: 'A client that answers our pings is not closed for it.',
+    promise: 'A client is not disconnected for answering the pings of the service.',
     file: 'src/realtime/socket-connection.ts',
     find: 'this.pongsDue = Math.min(this.pongsDue + 1, MOST_PONGS_DUE);',
     replace: 'this.pongsDue = 0 * MOST_PONGS_DUE;',
@@ -368,7 +366,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'flood is parsed to its end',
-    promise: 'What a client sends beyond its limit costs nobody time.',
+    promise: 'Messages above the limit of a client do not slow down others.',
     file: 'src/realtime/socket-connection.ts',
     find: "this.transport.removeAllListeners('data');",
     replace: '',
@@ -376,7 +374,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'port belongs to the address',
-    promise: 'A client is counted by its address, however the proxy writes it.',
+    promise: 'A client is counted by its IP address, however the proxy writes it.',
     file: 'src/platform/http/client-address.ts',
     find: 'return canonical(isIPv4(beforePort) ? beforePort : bare);',
     replace: 'return canonical(isIPv4(beforePort) ? beforePort : bare) ?? bare;',
@@ -394,7 +392,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'ten seconds for every refusal',
-    promise: 'A refusal reaches a client that goes on sending.',
+    promise: 'A refusal reaches a client that continues to send.',
     file: 'src/platform/http/lingering-close.ts',
     find: 'leave ? LONGEST : INTERVAL;',
     replace: 'leave ? Math.min(LONGEST, INTERVAL) : INTERVAL;',
@@ -402,7 +400,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'last answer resets the connection',
-    promise: 'A refusal reaches a client that wants the connection closed, too.',
+    promise: 'A refusal also reaches a client that asks to close the connection.',
     file: 'src/platform/http/pipelining.ts',
     find: 'if (this.parser && this[BODY_LEFT] !== 0) this.end();',
     replace: 'if (this.parser && this[BODY_LEFT] < 0) this.end();',
@@ -410,7 +408,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'jobs by a wrong clock',
-    promise: 'A clock that is wrong at a start ends nothing for good.',
+    promise: 'A clock that is wrong at start-up ends nothing permanently.',
     file: 'src/platform/jobs/trusted-time.ts',
     find: 'return asOf < now ? asOf : now;',
     replace: 'return now;',
@@ -418,7 +416,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'two wrong clocks are believed',
-    promise: 'A clock is believed when it has gone on for a day, not when it is wrong twice.',
+    promise: 'A clock is trusted after it has run on for a day, not when it is wrong twice.',
     file: 'src/platform/jobs/trusted-time.ts',
     find: 'THEN t.doubted_from\n                           ELSE $1 END',
     replace: 'THEN t.doubted_from\n                           ELSE coalesce(t.doubted_from, $1) END',
@@ -432,7 +430,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'session removed when it is looked at',
-    promise: 'A clock that is wrong for a moment signs nobody out for good.',
+    promise: 'A clock that is wrong for a moment ends no session permanently.',
     file: 'src/auth/identity.provider.ts',
     find: '|| found.session.expiresAt <= clock.now()',
     replace: '',
@@ -440,7 +438,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: '.env with its byte order mark',
-    promise: 'No line of .env is lost in silence.',
+    promise: 'No line of .env is ignored silently.',
     file: 'src/config/env-file.ts',
     find: "new TextDecoder('utf-8', { fatal: true })",
     replace: "new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })",
@@ -455,7 +453,8 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'open sign-up that nobody asked for',
-    promise: 'In production nobody signs up with an address that nobody verifies, unless that is said.',
+    promise:
+      'In production, nobody can sign up with an unverified address unless the configuration allows it.',
     file: 'src/config/load.ts',
     find: 'configuration.signupEnabled && configuration.emailVerification === undefined',
     replace: 'configuration.signupEnabled === undefined',
@@ -463,7 +462,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'parameters of DATABASE_URL as they come',
-    promise: 'What the driver cannot use in DATABASE_URL is a sentence.',
+    promise: 'A DATABASE_URL that the driver cannot use is reported in a sentence.',
     file: 'src/config/database-parameters.ts',
     find: '.every((value) => pattern.test(value))',
     replace: '.every((value) => pattern.test(value) || true)',
@@ -471,7 +470,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'PG* variables for the embedded database',
-    promise: 'PG* variables have no say in the embedded database.',
+    promise: 'PG* variables do not affect the embedded database.',
     file: 'src/platform/database/embedded/connection-target.ts',
     find: 'database: DATABASE, ...UNAFFECTED };',
     replace: 'database: DATABASE } as ConnectionTarget;',
@@ -479,7 +478,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'copied signature taken for our own',
-    promise: 'A copy of a data directory in use starts, and no command on it reaches the original.',
+    promise: 'A copy of a data directory in use can be started, and no command on it reaches the original.',
     file: 'src/platform/database/embedded/previous-run.ts',
     find: 'if (path === cluster) return true;',
     replace: 'if (path !== "") return true;',
@@ -487,7 +486,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'root keeps what it makes',
-    promise: 'What root makes under DATA_DIR belongs to the owner of DATA_DIR.',
+    promise: 'Files that root creates under DATA_DIR belong to the owner of DATA_DIR.',
     file: 'src/config/ownership.ts',
     find: 'return uid === 0 && gid === 0 ? undefined : { uid, gid };',
     replace: 'return uid === -1 ? { uid, gid } : undefined;',
@@ -495,7 +494,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'blobs of another user at the start',
-    promise: 'Blobs that this user cannot use stop the start in a sentence.',
+    promise: 'If this user cannot access the blobs, the start fails and reports it in a sentence.',
     file: 'src/storage/unusable-blobs.ts',
     find: 'if (await isDenied(path, rights)) return path;',
     replace: 'if (await isDenied(path, 0)) return path;',
@@ -503,7 +502,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'ready without the id of the store',
-    promise: 'An instance that cannot use its blobs is not ready.',
+    promise: 'An instance that cannot access its blobs is not ready.',
     file: 'src/storage/store-check.ts',
     find: 'await access(join(directory, STORE_ID), constants.R_OK);',
     replace: '',
@@ -511,7 +510,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'schema of a development version as a stack',
-    promise: 'Tables that no release has made are a sentence at the start.',
+    promise: 'Tables that no release has created are reported in a sentence at start-up.',
     file: 'src/platform/database/migrate.ts',
     find: "new Set(['42', '23'])",
     replace: "new Set(['23'])",
@@ -519,7 +518,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'pages for programs',
-    promise: 'Below /api every answer is JSON, whoever asks.',
+    promise: 'Below /api every answer is JSON, whatever the client.',
     file: 'src/pages/early-error-pages.ts',
     find: 'PROGRAMS.test(path) ||',
     replace: '',
@@ -527,7 +526,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'unknown addresses as JSON in a browser',
-    promise: 'A browser gets a page where there is nothing.',
+    promise: 'A browser gets a page for a URL that does not exist.',
     file: 'src/pages/early-error-pages.ts',
     find: "(PAGES.test(path) || ['GET', 'HEAD'].includes(method))",
     replace: 'PAGES.test(path)',
@@ -535,7 +534,7 @@ export const OPERATION_MUTANTS = [
   },
   {
     name: 'stack without a compiler',
-    promise: 'A start that cannot build says so in a sentence.',
+    promise: 'A start that cannot build reports it in a sentence.',
     file: 'scripts/build-if-needed.mjs',
     find: 'if (!canBuild && !isImage && !isNewest(bundled, sources)) refuse();',
     replace: '',

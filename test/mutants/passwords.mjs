@@ -25,7 +25,7 @@ export const PASSWORD_MUTANTS = [
   },
   {
     name: 'any number of passwords is hashed at once',
-    promise: 'Sign-ins, however many, hold up nothing else.',
+    promise: 'Sign-ins, however many, do not delay other requests.',
     file: 'src/auth/password-hasher.ts',
     find: 'atOnce: AT_ONCE,',
     replace: 'atOnce: 1_000 * AT_ONCE,',
@@ -33,7 +33,7 @@ export const PASSWORD_MUTANTS = [
   },
   {
     name: 'one network fills the queue of hashing',
-    promise: 'A network waits for its own passwords alone.',
+    promise: 'A network waits only for its own password checks.',
     file: 'src/auth/password-hasher.ts',
     find: 'this.slots.take(networkKey(ip),',
     replace: "this.slots.take('all',",
@@ -41,7 +41,7 @@ export const PASSWORD_MUTANTS = [
   },
   {
     name: 'unknown accounts are refused sooner',
-    promise: 'How long a refusal takes does not tell whether there is an account.',
+    promise: 'The time of a refusal does not reveal whether the account exists.',
     file: 'src/auth/password-hasher.ts',
     find: 'if (isCurrent && !isRight) await deriveAndDiscard(password, this.cost.outdated);',
     replace: '',
@@ -49,7 +49,7 @@ export const PASSWORD_MUTANTS = [
   },
   {
     name: 'common passwords in capitals',
-    promise: 'A common password cannot be chosen in any case of its letters.',
+    promise: 'A common password is refused in upper case, lower case and any mixture.',
     file: 'src/auth/password-policy.ts',
     find: '.toLowerCase()',
     replace: '',
@@ -57,7 +57,7 @@ export const PASSWORD_MUTANTS = [
   },
   {
     name: 'old hash put back over a new password',
-    promise: 'A hash that is renewed never undoes a change of the password.',
+    promise: 'The renewal of a hash never undoes a password change.',
     file: 'src/auth/sign-in-passwords.ts',
     find: "provider_id = 'credential' AND password = $2`",
     replace: "provider_id = 'credential' AND $2 <> ''`",
@@ -65,7 +65,7 @@ export const PASSWORD_MUTANTS = [
   },
   {
     name: 'renewing a hash ends other sign-ins',
-    promise: 'Sign-ins at once with an outdated hash are all let in.',
+    promise: 'Concurrent sign-ins with an outdated hash all succeed.',
     file: 'src/auth/sign-in-passwords.ts',
     find: 'if (proof?.renewed === undefined) return false;',
     replace: 'if (proof) return false;',
@@ -73,7 +73,7 @@ export const PASSWORD_MUTANTS = [
   },
   {
     name: 'change of the password leaves the thief in',
-    promise: 'A change of the password ends all other sessions, whatever the request says.',
+    promise: 'A password change ends all other sessions, whatever the request contains.',
     file: 'src/auth/password-change.ts',
     find: 'await tx.run(changeStatements.endOthers, [user.id, sessionId]);',
     replace: 'if (change.newSessionToken) await tx.run(changeStatements.endOthers, [user.id, sessionId]);',
@@ -81,7 +81,7 @@ export const PASSWORD_MUTANTS = [
   },
   {
     name: 'guessers lock out the owner',
-    promise: 'Who has signed in before never waits because others guess.',
+    promise: 'A user who has signed in before never waits because others guess passwords.',
     file: 'src/auth/wrong-passwords.ts',
     find: ' OR ${IS_KNOWN}',
     replace: ' OR (${IS_KNOWN} AND false)',
@@ -89,7 +89,7 @@ export const PASSWORD_MUTANTS = [
   },
   {
     name: 'only accounts that exist are counted',
-    promise: 'A limit does not tell whether there is an account.',
+    promise: 'A rate limit does not reveal whether the account exists.',
     file: 'src/auth/sign-in-passwords.ts',
     find: `request.isWrong = true;
     await this.hasher.refuse`,
@@ -98,7 +98,7 @@ export const PASSWORD_MUTANTS = [
   },
   {
     name: 'strangers keep the owner from changing the password',
-    promise: 'Wrong sign-ins of strangers do not hold off a change of the password.',
+    promise: 'Wrong sign-ins of unknown callers do not block a password change.',
     file: 'src/auth/wrong-passwords.ts',
     find: '`change-password:${userId}`',
     replace: 'signInOf(userId)',
@@ -113,7 +113,7 @@ export const PASSWORD_MUTANTS = [
   },
   {
     name: 'a network of many addresses is not counted',
-    promise: 'Thirty tries a minute from a network, however many addresses it has.',
+    promise: 'A network has thirty tries a minute, however many addresses it has.',
     file: 'src/auth/guess-limit.ts',
     find: 'await this.rateLimiter.hit(`${action}:${networkKey(ip)}`, TRIES_PER_MINUTE.ofNetwork);',
     replace: 'networkKey(ip);',
@@ -121,7 +121,7 @@ export const PASSWORD_MUTANTS = [
   },
   {
     name: 'account deleted beside a sign-in is a fault',
-    promise: 'Who is deleted beside a request is answered 401.',
+    promise: 'A user who is deleted during a request gets 401.',
     file: 'src/auth/identity.ts',
     find: 'onAPIError: { throw: true },',
     replace: '',
@@ -130,7 +130,7 @@ export const PASSWORD_MUTANTS = [
   },
   {
     name: 'origins are compared by how they begin',
-    promise: 'An origin is trusted as a whole or not at all.',
+    promise: 'An origin is compared as a whole, never by its beginning.',
     file: 'src/auth/identity.controller.ts',
     find: 'trustedOrigins.includes(origin)',
     replace: 'trustedOrigins.some((one) => origin.startsWith(one))',
@@ -138,7 +138,7 @@ export const PASSWORD_MUTANTS = [
   },
   {
     name: 'browsers that hide their origin are let in',
-    promise: 'A browser must say where a request comes from.',
+    promise: 'A browser must state the origin of a request.',
     file: 'src/auth/identity.controller.ts',
     find: " || headers.has('sec-fetch-site')) return;",
     replace: ") return;\n  headers.delete('sec-fetch-site');",
@@ -146,7 +146,7 @@ export const PASSWORD_MUTANTS = [
   },
   {
     name: 'fetch of Node.js counts as a browser',
-    promise: 'Programs sign in without an origin.',
+    promise: 'Clients other than browsers sign in without an origin.',
     file: 'src/auth/identity.controller.ts',
     find: "headers.delete('sec-fetch-mode');",
     replace: '',
@@ -154,7 +154,7 @@ export const PASSWORD_MUTANTS = [
   },
   {
     name: 'hashing for clients that have gone',
-    promise: 'A sign-in whose client has gone leaves the queue.',
+    promise: 'A sign-in whose client has disconnected leaves the queue.',
     file: 'src/auth/password-hasher.ts',
     find: 'this.slots.take(networkKey(ip), identityRequests.getStore()?.gone)',
     replace: 'this.slots.take(networkKey(ip))',

@@ -2,7 +2,7 @@
 
 const SHARES = 'test/invariants/fair-shares.spec.ts';
 const SEMAPHORE = 'test/contract/fair-semaphore.spec.ts';
-const PROMISE = 'Whoever asks for much delays another by what is under way, and not by what waits.';
+const PROMISE = 'A user with many requests delays others only by those in flight, not by those that wait.';
 
 /** A queue in which all wait as one owner. */
 const inOneLine = (name, file, find, replace, tests) => ({
@@ -25,7 +25,7 @@ export const SHARES_MUTANTS = [
   },
   {
     name: 'slots for who has some already',
-    promise: 'A slot goes to an owner who has none before one who has some.',
+    promise: 'A slot goes to an owner without any before an owner who has some.',
     file: 'src/platform/limits/fair-semaphore.ts',
     find: 'if (!chosen || share.running < chosen[1].running) chosen = entry;',
     replace: 'chosen ??= entry;\n      if (share.running > chosen[1].running) chosen = entry;',
@@ -33,7 +33,8 @@ export const SHARES_MUTANTS = [
   },
   {
     name: 'queue without a bound for one owner',
-    promise: 'Whoever waits with too much is refused at once, and told that it is their own.',
+    promise:
+      'An owner above the queue limit is refused at once, and the error states that it is their own limit.',
     file: 'src/platform/limits/fair-semaphore.ts',
     find: 'if (count < perOwner.waiting && this.waiting < waiting) return;',
     replace: 'if (this.waiting < waiting) return;',
@@ -41,7 +42,7 @@ export const SHARES_MUTANTS = [
   },
   {
     name: 'full queue makes no room',
-    promise: 'A full queue has room for an owner who waits with less than others.',
+    promise: 'A full queue still accepts an owner who has fewer waiting calls than others.',
     file: 'src/platform/limits/fair-semaphore.ts',
     find: 'most.waiting.length > count + 1',
     replace: 'most.waiting.length > Infinity',
@@ -49,7 +50,7 @@ export const SHARES_MUTANTS = [
   },
   {
     name: 'owners are remembered for good',
-    promise: 'Nothing is kept of an owner who has no calls any more.',
+    promise: 'Nothing is retained for an owner who has no calls any more.',
     file: 'src/platform/limits/fair-semaphore.ts',
     find: 'if (share.running === 0 && share.waiting.length === 0) this.shares.delete(owner);',
     replace: '',
@@ -107,7 +108,7 @@ export const SHARES_MUTANTS = [
   ),
   {
     name: 'slow reader keeps the slot',
-    promise: 'A large note that is read slowly keeps nobody from opening another.',
+    promise: 'A large note that is read slowly does not block others from opening notes.',
     file: 'src/automation/contents.ts',
     find: '    } finally {\n      release();\n    }\n  }\n\n  /**\n   * Returns the chunks',
     replace: '    }\n  }\n\n  /**\n   * Returns the chunks',
@@ -115,7 +116,7 @@ export const SHARES_MUTANTS = [
   },
   {
     name: 'second look at a note is believed',
-    promise: 'A note that changes while it is sent is broken off.',
+    promise: 'The answer breaks off if the note changes while it is sent.',
     file: 'src/automation/contents.ts',
     find: 'finish(decipher);',
     replace: 'void decipher;',
@@ -123,7 +124,7 @@ export const SHARES_MUTANTS = [
   },
   {
     name: 'uploads without a bound for one user',
-    promise: 'One user’s uploads do not fill the queue of all, in however many workspaces.',
+    promise: 'The uploads of one user do not fill the shared queue, in however many workspaces.',
     file: 'src/files/group-commit-queue.ts',
     find: 'this.counts.of(owner) >= MOST_OF_ONE_USER',
     replace: 'this.counts.of(owner) >= Infinity',
@@ -155,7 +156,7 @@ export const SHARES_MUTANTS = [
   },
   {
     name: 'statements of nobody',
-    promise: 'A statement counts as one of the user whose request it is for.',
+    promise: 'A statement counts towards the user whose request it serves.',
     file: 'src/access/guards/authentication.guard.ts',
     find: 'if (scope) scope.userId = request.principal.userId;',
     replace: '',
@@ -163,7 +164,7 @@ export const SHARES_MUTANTS = [
   },
   {
     name: 'statements wait in the pool',
-    promise: 'Where all connections are in use, users take turns.',
+    promise: 'When all connections are in use, users take turns.',
     file: 'src/platform/database/statement-limiter.ts',
     find: 'if (this.statements.total + this.transactions.total >= this.connections) return false;',
     replace: '',
@@ -171,7 +172,7 @@ export const SHARES_MUTANTS = [
   },
   {
     name: 'as many statements for each as for all',
-    promise: 'A user beside others has half of the statements that are at work, and never all.',
+    promise: 'While others are active, a user has at most half of the running statements, and never all.',
     file: 'src/platform/database/statement-limiter.ts',
     find: "this.ofOne[this.lately.isAlone(client) ? 'alone' : 'beside']",
     replace: '(this.lately.isAlone(client) ? this.ofOne.alone : this.connections)',
@@ -179,7 +180,7 @@ export const SHARES_MUTANTS = [
   },
   {
     name: 'all connections for the transactions of one',
-    promise: 'The transactions of a user leave half of the connections to others.',
+    promise: 'The transactions of a user leave half of the connections for others.',
     file: 'src/platform/database/statement-limiter.ts',
     find: 'this.transactions.of(client) < this.transactionsOfOne',
     replace: 'this.transactions.of(client) < this.connections',
@@ -187,7 +188,7 @@ export const SHARES_MUTANTS = [
   },
   {
     name: 'refused alike',
-    promise: 'When there is too much to do, networks with more than their share are refused before others.',
+    promise: 'Under overload, networks above their share are refused before others.',
     file: 'src/platform/http/overload.ts',
     find: "this.exceeded(0.5) && this.inFlight.hasMoreThanItsShare(ip) ? 'share' : undefined",
     replace: 'this.exceeded(1)',
@@ -195,7 +196,7 @@ export const SHARES_MUTANTS = [
   },
   {
     name: 'pushes by age alone',
-    promise: 'An owner who has no push under way goes before those who have.',
+    promise: 'An owner without a push in flight goes before owners with one.',
     file: 'src/web-push/push-queue.queries.ts',
     find: 'ORDER BY p.place + coalesce(busy.under_way, 0), s.due_at LIMIT $2',
     replace: 'ORDER BY s.due_at LIMIT $2',

@@ -6,7 +6,7 @@ import { ApiDocuments, type Served, served } from './api-documents.js';
 import { STYLESHEET } from './stylesheet.js';
 
 const KEPT = {
-  304: { description: 'the client has it', headers: { ETag: 'What it is known by.' } },
+  304: { description: 'the client has the current version', headers: { ETag: 'Identifies the version.' } },
 } as const;
 const IF_NONE_MATCH = { 'If-None-Match': { description: 'The ETag that the client has.' } } as const;
 
@@ -14,7 +14,7 @@ const API_DOCS_DOCS = {
   tag: 'Service',
   operations: {
     json: {
-      summary: 'This document',
+      summary: 'Get this document',
       headers: IF_NONE_MATCH,
       answers: {
         200: { description: 'OpenAPI 3.1', content: { 'application/json': { type: 'object' } } },
@@ -22,12 +22,12 @@ const API_DOCS_DOCS = {
       },
     },
     page: {
-      summary: 'This document, to be read',
+      summary: 'Show this document as a page',
       headers: IF_NONE_MATCH,
-      answers: { 200: page('a page that asks nobody else for anything'), ...KEPT },
+      answers: { 200: page('the page, which loads nothing from other hosts'), ...KEPT },
     },
     stylesheet: {
-      summary: 'The stylesheet of that page',
+      summary: 'Get the stylesheet of the documentation page',
       headers: IF_NONE_MATCH,
       answers: { 200: { description: 'CSS', content: { 'text/css': {} } }, ...KEPT },
     },

@@ -10,15 +10,15 @@ const INFO = {
   title: 'Cloud Sync Service',
   version: '1',
   description: [
-    'Sync, version history and assets of end-to-end encrypted workspaces. Paths, contents, labels and file names are ' +
-      'encrypted by the client; the service never sees them in plaintext, but for the Automation API while a key ' +
+    'Sync, version history and assets for end-to-end encrypted workspaces. The client encrypts paths, contents, ' +
+      'labels and file names. The service never sees them in plaintext, except in the Automation API while a key ' +
       'session is presented.',
-    'Every answer carries `X-Request-Id`. Every error is `{ "error": string }`, with more fields where said; errors ' +
-      'of the pages are pages, those of the identity handler have its own form. Beside the answers listed, any ' +
-      'request may meet 400 (a malformed request, no Host, or text that is not UTF-8), 404 (no such address), 408 (the body took too long), ' +
-      '415 (an encoded body), 431 (the headers are too large) or 500.',
-    'Each GET has a HEAD. 429 and 503 carry `Retry-After` in seconds; a request that met one of them changed nothing ' +
-      'and may be made again.',
+    'Every answer has `X-Request-Id`. Every error is `{ "error": string }`, with more fields where documented. Errors ' +
+      'of the pages are pages, and errors of the identity handler have their own format. In addition to the listed ' +
+      'answers, any request can get 400 (malformed request, no Host, or text that is not UTF-8), 404 (no such URL), ' +
+      '408 (the body took too long), 415 (encoded body), 431 (headers too large) or 500.',
+    'Each GET route accepts HEAD too. 429 and 503 have `Retry-After` in seconds. A request that got one of them ' +
+      'changed nothing and can be repeated.',
   ].join('\n\n'),
 };
 
@@ -26,18 +26,18 @@ const TAGS = [
   { name: 'Identity', description: 'Sessions and service JWTs.' },
   { name: 'Account', description: 'The user behind the token.' },
   { name: 'Access tokens', description: 'Personal access tokens, for tools.' },
-  { name: 'Subscription', description: 'Trial, payment and what they open.' },
-  { name: 'Workspaces', description: 'What belongs together, under one key.' },
+  { name: 'Subscription', description: 'Trial, payment events and subscription state.' },
+  { name: 'Workspaces', description: 'Workspaces, each with its own encryption key.' },
   { name: 'Files', description: 'The encrypted files of a workspace.' },
-  { name: 'Versions', description: 'What a file was before.' },
+  { name: 'Versions', description: 'The versions of a file.' },
   { name: 'Sync', description: 'The change log: snapshot, pull, push.' },
-  { name: 'Checkpoints', description: 'Marks in the change log, and what they say.' },
-  { name: 'Live room', description: 'Being told of changes.' },
+  { name: 'Checkpoints', description: 'Marks in the change log, and the views computed from them.' },
+  { name: 'Live room', description: 'Notification of changes over a WebSocket.' },
   { name: 'Devices', description: 'Registered devices and Web Push.' },
   { name: 'Assets', description: 'Encrypted files beside the change log.' },
-  { name: 'Usage', description: 'What an account takes up, and what it may.' },
+  { name: 'Usage', description: 'The storage use and quotas of an account.' },
   { name: 'Automation', description: 'Notes in plaintext, for headless tools with a key session.' },
-  { name: 'Pages', description: 'For people, in a browser.' },
+  { name: 'Pages', description: 'Pages for browsers.' },
   { name: 'Service', description: 'Health, and this document.' },
 ] as const;
 

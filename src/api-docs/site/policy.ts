@@ -19,20 +19,20 @@ export const SECURITY_SCHEMES = {
     type: 'http',
     scheme: 'bearer',
     description:
-      'A service JWT, or a personal access token with one of the scopes named (`full` is all of them). A token that ' +
-      'is bound to a workspace finds no other one.',
+      'A service JWT, or a personal access token with one of the listed scopes (`full` includes all of them). A ' +
+      'token that is bound to a workspace cannot access any other.',
   },
   interactive: {
     type: 'http',
     scheme: 'bearer',
     bearerFormat: 'JWT',
-    description: 'A service JWT alone; a personal access token is refused, whatever it was granted.',
+    description: 'Only a service JWT. A personal access token is refused, whatever its scopes are.',
   },
 };
 
 const reflector = new Reflector();
 
-const NAMING = 'Which workspace. One of the two must name it.';
+const NAMING = 'The workspace. `workspaceId`, `X-Workspace-Id` or both must name it.';
 
 /** The effect of a route's decorators on clients, as the guards apply it. */
 export function policyOf(handler: Handler, controller: ControllerClass): OperationPolicy {
@@ -43,13 +43,13 @@ export function policyOf(handler: Handler, controller: ControllerClass): Operati
   return {
     security: securityOf(access),
     answers: defined({
-      ...(isNamed && { 400: 'no workspace is named, or two that differ' }),
+      ...(isNamed && { 400: 'no workspace is named, or two different ones are' }),
       ...(access.kind !== 'public' && { 401: 'a valid bearer token is required' }),
       ...(has(REQUIRES_SUBSCRIPTION) && { 402: 'an active subscription is required' }),
       ...forbidden(access, has(UNBOUND)),
       ...(has(OWNED_WORKSPACE) && { 404: 'workspace not found' }),
       ...(!has(UNLIMITED) && { 429: 'too many requests' }),
-      ...(!isHealth(controller) && { 503: 'not available for the moment; a retry may succeed' }),
+      ...(!isHealth(controller) && { 503: 'temporarily unavailable; a retry may succeed' }),
     }),
     ...(!isNamed &&
       has(OWNED_WORKSPACE) && { path: { id: { description: 'The workspace.', schema: UUID } } }),
