@@ -591,3 +591,23 @@ AS $function$
     SELECT p_workspace, log_head + nth, file, 'upsert', p_hash[n], p_size[n], version, p_now[n], p_device[n]
     FROM unnest(written, written_files, written_versions) WITH ORDINALITY AS u (n, file, version, nth);
   END $function$;
+
+CREATE OR REPLACE FUNCTION put_file(p_workspace uuid, p_path text, p_hash text, p_size bigint, p_device text, p_now timestamp with time zone, p_file uuid, p_version uuid, p_blob uuid, p_bytes bytea, p_if_match text[], p_if_absent boolean, OUT outcome text, OUT file_id uuid, OUT file_version integer, OUT change_cursor bigint)
+ RETURNS record
+ LANGUAGE sql
+AS $function$
+    SELECT outcome, file_id, file_version, change_cursor FROM put_document(
+      p_workspace, p_path, p_hash, p_size, p_device, p_now, p_file, p_version, p_blob, p_bytes, p_if_match, p_if_absent,
+      0, NULL
+    )
+  $function$;
+
+CREATE OR REPLACE FUNCTION put_files(p_workspace uuid, p_path text[], p_hash text[], p_size bigint[], p_device text[], p_now timestamp with time zone[], p_file uuid[], p_version uuid[], p_blob uuid[], p_bytes bytea, p_length integer[], p_if_match text[], p_if_absent boolean[])
+ RETURNS TABLE(outcome text, file_id uuid, file_version integer, change_cursor bigint)
+ LANGUAGE sql
+AS $function$
+    SELECT outcome, file_id, file_version, change_cursor FROM put_documents(
+      p_workspace, p_path, p_hash, p_size, p_device, p_now, p_file, p_version, p_blob, p_bytes, p_length, p_if_match,
+      p_if_absent, 0, NULL
+    )
+  $function$;

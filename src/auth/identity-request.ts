@@ -35,7 +35,7 @@ export const identityRequests = new AsyncLocalStorage<IdentityRequest>();
 export async function inIdentityRequest(
   webRequest: Request,
   handler: (request: Request) => Promise<Response>,
-  isTolerated: (fault: Error, request: Request) => boolean,
+  isExpectedFault: (fault: Error, request: Request) => boolean,
 ): Promise<Response> {
   const request: IdentityRequest = {
     ip: webRequest.headers.get(CLIENT_ADDRESS_HEADER) ?? '',
@@ -45,7 +45,7 @@ export async function inIdentityRequest(
     isWrong: false,
   };
   const faultOf = (): Error | undefined =>
-    request.fault && !isTolerated(request.fault, webRequest) ? request.fault : undefined;
+    request.fault && !isExpectedFault(request.fault, webRequest) ? request.fault : undefined;
   return identityRequests.run(request, async () => {
     try {
       const answer = await handler(webRequest);

@@ -49,13 +49,13 @@ export class PatVerifier {
     const [row] = await this.database.run<PatRow>(findActive, [hashPat(token), now]);
     if (!row) throw new Unauthorized();
     if (row.isSuspended) throw new AccountSuspended();
-    await this.noteUse(row, now);
+    await this.recordUse(row, now);
     const { id: tokenId, userId, scopes, workspaceId, expiresAt } = row;
     return { userId, scopes, tokenId, workspaceId, expiresAt };
   }
 
   /** Writes at most once a minute per token. */
-  private async noteUse({ id, lastUsedAt }: PatRow, now: Date): Promise<void> {
+  private async recordUse({ id, lastUsedAt }: PatRow, now: Date): Promise<void> {
     const due = new Date(now.getTime() - NOTE_USE_EVERY_MS);
     if (lastUsedAt && lastUsedAt > due) return;
     await this.log.bestEffort('record the use of a token', () =>

@@ -25,7 +25,7 @@ export async function chownFile(file: FileHandle, intendedOwner: Owner | undefin
 }
 
 /**
- * Same as `giveFile`, for a directory. Does not follow symbolic links: the owner of the parent directory may have put one
+ * Same as `chownFile`, for a directory. Does not follow symbolic links: the owner of the parent directory may have put one
  * there in the meantime.
  */
 export async function chownDirectory(path: string, intendedOwner: Owner | undefined): Promise<void> {

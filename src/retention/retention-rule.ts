@@ -28,7 +28,7 @@ export interface Cutoffs {
   readonly daily: Date;
 }
 
-/** Computes the borders at a given time: a version of exactly 24 hours is still kept unconditionally. */
+/** Computes the cutoffs at a given time: a version of exactly 24 hours is still kept unconditionally. */
 export function cutoffsAt(now: Date): Cutoffs {
   const before = (ms: number): Date => new Date(now.getTime() - ms);
   return { all: before(KEPT_MS.all), hourly: before(KEPT_MS.hourly), daily: before(KEPT_MS.daily) };
@@ -47,11 +47,11 @@ export function cutoffsAt(now: Date): Cutoffs {
  * against it.
  */
 export function versionsToThin(history: readonly HistoryEntry[], exempt: Exempt, now: Date): string[] {
-  const borders = cutoffsAt(now);
+  const cutoffs = cutoffsAt(now);
   return history
     .filter((version) => version.id !== exempt.currentId && !exempt.pinnedIds.has(version.id))
     .filter((version) => {
-      const bucketOf = bucketing(version.createdAt, borders);
+      const bucketOf = bucketing(version.createdAt, cutoffs);
       if (!bucketOf) return false;
       return history.some((other) => isNewer(other, version) && bucketOf(other) === bucketOf(version));
     })
@@ -60,10 +60,10 @@ export function versionsToThin(history: readonly HistoryEntry[], exempt: Exempt,
 
 type Bucketing = (version: HistoryEntry) => number;
 
-function bucketing(createdAt: Date, borders: Cutoffs): Bucketing | undefined {
-  if (createdAt >= borders.all) return undefined;
-  if (createdAt >= borders.hourly) return hourOf;
-  return createdAt >= borders.daily ? dayOf : weekOf;
+function bucketing(createdAt: Date, cutoffs: Cutoffs): Bucketing | undefined {
+  if (createdAt >= cutoffs.all) return undefined;
+  if (createdAt >= cutoffs.hourly) return hourOf;
+  return createdAt >= cutoffs.daily ? dayOf : weekOf;
 }
 
 const hourOf: Bucketing = ({ createdAt }) => Math.floor(createdAt.getTime() / HOUR_MS);

@@ -39,7 +39,7 @@ export const retentionStatements = {
 
   /**
    * The bucket rule of retention-rule.ts over the files $2: versions that have a newer one in their bucket. $3, $4
-   * and $5 are the borders. Returns up to $8 versions after the position of file $6 and cursor $7. Whether a version
+   * and $5 are the cutoffs. Returns up to $8 versions after the position of file $6 and cursor $7. Whether a version
    * is current or pinned is not checked yet. Returns a single row with all ids and the last file and cursor, or no
    * row when there are none.
    */

@@ -31,13 +31,13 @@ export class ByteRemover {
 
   /**
    * Each blob separately, eight at a time; if eight in a row fail, the store is considered unavailable and the rest counts as
-   * stuck. So do blobs for which `mayGo` returns false.
+   * stuck. So do blobs for which `mayRemove` returns false.
    */
-  async remove<T extends StoredBytes>(doomed: readonly T[], mayGo: MayRemove<T>): Promise<Removal<T>> {
+  async remove<T extends StoredBytes>(doomed: readonly T[], mayRemove: MayRemove<T>): Promise<Removal<T>> {
     const removal: Removal<T> = { gone: [], stuck: [] };
     for (let at = 0; at < doomed.length; at += AT_ONCE) {
       const some = doomed.slice(at, at + AT_ONCE);
-      const isGone = await Promise.all(some.map((blob) => this.removeOne(blob, mayGo)));
+      const isGone = await Promise.all(some.map((blob) => this.removeOne(blob, mayRemove)));
       for (const [index, blob] of some.entries()) (isGone[index] ? removal.gone : removal.stuck).push(blob);
       if (some.length === AT_ONCE && !isGone.includes(true)) {
         removal.stuck.push(...doomed.slice(at + AT_ONCE));
@@ -54,13 +54,13 @@ export class ByteRemover {
     });
   }
 
-  private async removeOne<T extends StoredBytes>(blob: T, mayGo: MayRemove<T>): Promise<boolean> {
+  private async removeOne<T extends StoredBytes>(blob: T, mayRemove: MayRemove<T>): Promise<boolean> {
     const { workspaceId, id, location } = blob;
     if (location === 'inline') return true;
     const key = blobKey(workspaceId, id);
     try {
       const store = await this.stores.at(location);
-      if (!(await mayGo(blob))) return false;
+      if (!(await mayRemove(blob))) return false;
       await store.delete(key);
       return true;
     } catch (err) {

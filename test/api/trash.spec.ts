@@ -89,7 +89,7 @@ describe('GET /api/v1/workspaces/:id/trash', () => {
     const plans = await service.app.get(Database).transaction(async ({ manager }) => {
       await manager.query(`PREPARE trash AS ${pageStatements.trash.text}`);
       const [row] = await manager.query<[{ 'QUERY PLAN': [{ Plan: PlanNode }] }]>(
-        `EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE trash ('${id}', '{${BEFORE_ALL_IDS}}', '{10}', '${user.id}', now(), NULL)`,
+        `EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE trash ('${id}', '${BEFORE_ALL_IDS}', 10, '${user.id}', now(), NULL)`,
       );
       await manager.query('DEALLOCATE trash');
       return row['QUERY PLAN'];

@@ -181,7 +181,7 @@ describe('uploads that share a commit', () => {
   const upload = fc.record({
     path: fc.integer({ min: 0, max: 7 }),
     content: fc.integer({ min: 0, max: 3 }),
-    ifMatch: fc.option(fc.array(fc.constantFrom('0', '1', '*'), { minLength: 1, maxLength: 2 }), { freq: 3 }),
+    ifMatch: fc.option(fc.array(fc.constantFrom('0', '1', '*'), { minLength: 0, maxLength: 2 }), { freq: 3 }),
     ifAbsent: fc.boolean(),
     staged: fc.constantFrom('inline' as const, 'staged' as const, 'gone' as const),
   });
@@ -193,10 +193,17 @@ describe('uploads that share a commit', () => {
     maxLength: 5,
   });
 
+  /** A content has 9 bytes, and another workspace holds 5. */
+  const quotas = fc.option(fc.integer({ min: 0, max: 100 }));
+
   /** The reference is the function of earlier versions, which decides one upload step by step. */
   it('come to the same rows and answers as one by one', async () => {
     await service.database.query(PUT_DOCUMENT.replace('put_document', 'reference_upload'));
-    const isAsOneByOne = async (steps: { deletion: number; group: Asked[] }[], isDeletedAtLast: boolean) => {
+    const isAsOneByOne = async (
+      steps: { deletion: number; group: Asked[] }[],
+      quota: number | null,
+      isDeletedAtLast: boolean,
+    ) => {
       const [grouped, single] = [await workspace(), await workspace()];
       for (const [index, { deletion, group }] of steps.entries()) {
         const isLast = index === steps.length - 1;
@@ -204,11 +211,16 @@ describe('uploads that share a commit', () => {
           await markFileDeleted(id, deletion);
           if (isLast && isDeletedAtLast) await markDeleted(id);
         }
-        expect(await putTogether(grouped.id, group)).toEqual(await putOneByOne(single.id, group));
+        expect(await putTogether(grouped.id, group, quota)).toEqual(
+          await putOneByOne(single.id, group, quota),
+        );
       }
       expect(await written(grouped.id)).toEqual(await written(single.id));
     };
-    await fc.assert(fc.asyncProperty(groups, fc.boolean(), isAsOneByOne), { numRuns: 60, seed: 20261120 });
+    await fc.assert(fc.asyncProperty(groups, quotas, fc.boolean(), isAsOneByOne), {
+      numRuns: 60,
+      seed: 20261120,
+    });
   });
 
   const hashOf = (content: number | string): string => sha256(`content ${content}`);
@@ -239,11 +251,15 @@ describe('uploads that share a commit', () => {
   const matches = ({ ifMatch }: Asked): string[] | null =>
     ifMatch && ifMatch.map((tag) => (tag === '*' ? tag : hashOf(tag)));
 
-  async function putTogether(workspaceId: string, group: readonly Asked[]): Promise<unknown[]> {
+  async function putTogether(
+    workspaceId: string,
+    group: readonly Asked[],
+    quota: number | null,
+  ): Promise<unknown[]> {
     const all = await Promise.all(group.map((asked) => prepared(workspaceId, asked)));
     const columns = Array.from({ length: 8 }, (_, column) => all.map(({ row }) => row[column]));
-    const text = `SELECT outcome, file_version AS version, change_cursor AS cursor
-      FROM put_documents($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 0, NULL)`;
+    const text = `SELECT outcome, file_version AS version, change_cursor AS cursor, used_bytes AS "usedBytes"
+      FROM put_documents($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 5, $14)`;
     return service.database.query(text, [
       ...[workspaceId, ...columns, Buffer.concat(all.flatMap(({ bytes }) => bytes ?? []))],
       ...[
@@ -251,16 +267,21 @@ describe('uploads that share a commit', () => {
         group.map((asked) => matches(asked)?.join(',') ?? null),
       ],
       group.map(({ ifAbsent }) => ifAbsent),
+      quota,
     ]);
   }
 
-  async function putOneByOne(workspaceId: string, group: readonly Asked[]): Promise<unknown[]> {
+  async function putOneByOne(
+    workspaceId: string,
+    group: readonly Asked[],
+    quota: number | null,
+  ): Promise<unknown[]> {
     const answers: unknown[] = [];
     for (const asked of group) {
       const { row, bytes } = await prepared(workspaceId, asked);
-      const text = `SELECT outcome, file_version AS version, change_cursor AS cursor
-        FROM reference_upload($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 0, NULL)`;
-      const values = [workspaceId, ...row, bytes, matches(asked), asked.ifAbsent];
+      const text = `SELECT outcome, file_version AS version, change_cursor AS cursor, used_bytes AS "usedBytes"
+        FROM reference_upload($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 5, $13)`;
+      const values = [workspaceId, ...row, bytes, matches(asked), asked.ifAbsent, quota];
       answers.push(...(await service.database.query(text, values)));
     }
     return answers;

@@ -248,6 +248,15 @@ export const ACCESS_MUTANTS = [
     tests: [['test/api/workspace-access.spec.ts', 'with those of another caller']],
   },
   {
+    name: 'page of a closed workspace is empty',
+    promise: 'A pull or a snapshot of a workspace that the caller has lost is refused.',
+    file: 'src/sync/pages.service.ts',
+    find: 'if (!row) throw new WorkspaceClosed();',
+    replace:
+      "if (!row) return { headCursor: 0, compactionFloor: null, first: null, last: null, items: '', hasMore: false } as Row;",
+    tests: [['test/api/workspace-access.spec.ts']],
+  },
+  {
     name: 'subscription is not looked at',
     promise: 'A route that needs a subscription is 402 without one.',
     file: 'src/access/guards/workspace-access.ts',

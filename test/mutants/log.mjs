@@ -287,11 +287,19 @@ export const LOG_MUTANTS = [
     tests: [[FILES, 'breaks off when the workspace is deleted']],
   },
   {
-    name: 'group gives every change the same cursor',
-    promise: 'Cursors of a workspace are dense, and no two changes share one.',
+    name: 'group answers every upload with the same cursor',
+    promise: 'Each upload of a commit is answered with the cursor of its own change.',
     file: UPLOADS,
     find: 'change_cursor := log_head + cardinality(written);',
     replace: 'change_cursor := log_head + 1;',
+    tests: [[GROUPS, 'as one by one']],
+  },
+  {
+    name: 'group logs its changes in reverse',
+    promise: 'The log has the changes of a commit in the order of its uploads.',
+    file: UPLOADS,
+    find: "SELECT p_workspace, log_head + nth, file, 'upsert'",
+    replace: "SELECT p_workspace, log_head + cardinality(written) + 1 - nth, file, 'upsert'",
     tests: [[GROUPS, 'as one by one']],
   },
   {

@@ -1,7 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { PUT_DOCUMENT } from './1763600000025-put-document.js';
 import { PUT_DOCUMENTS } from './1763600000025-put-documents.js';
-import { WRAPPERS } from './1763600000025-put-file.js';
 
 /**
  * `put_documents` decides every upload, a single one too: one after the other, each as if the ones before it had been
@@ -10,22 +9,20 @@ import { WRAPPERS } from './1763600000025-put-file.js';
  *
  * Danger: the paths of a batch must differ. Each is decided on the basis of the table, in which the batch is not yet written.
  *
- * `put_document` keeps its signature for instances of the previous version. `put_file` and `put_files`, which that version
- * does not call, are dropped.
+ * `put_document` keeps its signature for instances of the previous version, and so do `put_file` and `put_files`, which lead to
+ * these two, for earlier ones.
  */
 export class OneUploadFunction1763600000031 implements MigrationInterface {
   readonly name = 'OneUploadFunction1763600000031';
 
   async up(runner: QueryRunner): Promise<void> {
-    await runner.query(
-      `DROP FUNCTION IF EXISTS put_file; DROP FUNCTION IF EXISTS put_files; ${UPLOADS} ${SINGLE_UPLOAD}`,
-    );
+    await runner.query(`${UPLOADS} ${SINGLE_UPLOAD}`);
   }
 
   async down(runner: QueryRunner): Promise<void> {
     await runner.query(`
       DROP FUNCTION put_document; DROP FUNCTION put_documents;
-      ${PUT_DOCUMENT} ${PUT_DOCUMENTS} ${WRAPPERS}
+      ${PUT_DOCUMENT} ${PUT_DOCUMENTS}
     `);
   }
 }
