@@ -34,7 +34,7 @@ export const BYTES_MUTANTS = [
     file: 'src/platform/database/migrations/1763600000031-one-upload-function.ts',
     find: 'ELSIF p_elsewhere + held + added_bytes + p_size[n] > p_quota THEN',
     replace: 'ELSIF p_elsewhere + held + p_size[n] > p_quota THEN',
-    tests: [[DOCUMENT_USAGE, 'is reached and never crossed']],
+    tests: [['test/invariants/group-commit.spec.ts', 'as one by one']],
   },
   {
     name: 'thinned bytes not given back',
