@@ -10,7 +10,14 @@ export function routesText({ paths, tags }) {
         rowOf(method, path, operations[method]),
       ),
     );
-    return [`## ${name}`, '', '| route | access | | statuses |', '|---|---|---|---|', ...rows, ''];
+    return [
+      `## ${name}`,
+      '',
+      '| route | access | what it does | statuses |',
+      '|---|---|---|---|',
+      ...rows,
+      '',
+    ];
   });
   return [INTRODUCTION, ...sections.flat()].join('\n');
 }
@@ -35,5 +42,5 @@ function accessOf(security) {
     const scopes = Object.values(one).flat();
     return scopes.length > 0 ? scopes.map((scope) => `\`${scope}\``).join(' or ') : 'any bearer';
   });
-  return names.length > 0 ? names.join(', or ') : 'none';
+  return names.length > 0 ? names.join(' or ') : 'none';
 }

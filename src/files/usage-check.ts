@@ -17,7 +17,7 @@ export class UsageCheck {
 
   /** Reads the workspaces one by one, without a time limit and without locks. With `fix`, it adds the difference. */
   async *drift({ fix }: Examination): AsyncGenerator<Finding> {
-    const session = await this.database.unhurried('doctor');
+    const session = await this.database.sessionWithoutTimeouts('doctor');
     try {
       if (fix) await session.run(usageStatements.correctAlone, []);
       for (let above = BEFORE_ALL_IDS; ;) {

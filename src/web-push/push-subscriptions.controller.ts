@@ -30,7 +30,7 @@ const PUSH_SUBSCRIPTIONS_DOCS = {
     },
     unsubscribe: {
       summary: 'Delete the push subscription of a device',
-      description: 'Succeeds even if there is no subscription.',
+      description: 'Succeeds even if the device has no subscription.',
       path: {
         workspaceId: { description: 'The workspace.', schema: UUID },
         deviceId: { description: 'The device id that the subscription was created with.' },

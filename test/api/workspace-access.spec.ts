@@ -240,7 +240,7 @@ describe('a caller who was let in a moment ago', () => {
     expect(own).toMatchObject({ value: { workspaceId: notes.id, contentHash: sha256('of the owner') } });
     expect(foreign).toMatchObject({ reason: expect.any(NotFound) });
     expect(again).toEqual([own, own]);
-    // Those of the owner together, and the other caller's.
+    // One statement reads for the owner, another one for the other caller.
     expect(run.filter((name) => name === 'files.heads')).toHaveLength(2);
   });
 

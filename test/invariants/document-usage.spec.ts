@@ -71,8 +71,50 @@ describe('the quota of documents', () => {
   });
 });
 
-describe('an instance of the previous version', () => {
-  it('counts its uploads, and holds them to the quota', async () => {
+describe('an instance of an earlier version', () => {
+  it('counts its uploads through put_file and put_files', async () => {
+    const { id, user } = await newWorkspace();
+    const one = [
+      id,
+      'YQ',
+      sha256('a'),
+      1,
+      'old',
+      new Date(),
+      newId(),
+      newId(),
+      newId(),
+      Buffer.from('a'),
+      null,
+      false,
+    ];
+    const [single] = await service.database.query(
+      'SELECT outcome, change_cursor::int AS cursor FROM put_file($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)',
+      one,
+    );
+    const several = [
+      id,
+      ['Yg', 'Yw'],
+      [sha256('b'), sha256('cc')],
+      [1, 2],
+      ['old', 'old'],
+      [new Date(), new Date()],
+    ];
+    const ids = [
+      [newId(), newId()],
+      [newId(), newId()],
+      [newId(), newId()],
+    ];
+    const many = await service.database.query(
+      'SELECT outcome, change_cursor::int AS cursor FROM put_files($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)',
+      [...several, ...ids, Buffer.from('bcc'), [1, 2], [null, null], [false, false]],
+    );
+    expect([single, ...many]).toEqual([1, 2, 3].map((cursor) => ({ outcome: 'created', cursor })));
+    const { body } = await user.get('/api/v1/usage').expect(200);
+    expect(body.documents.workspaces).toEqual([{ id, usedBytes: 4, files: 3 }]);
+  });
+
+  it('counts its uploads through put_document, and checks them against the quota', async () => {
     const { id, user } = await newWorkspace();
     const upload = (path: string, content: string, ifMatch: string[] | null = null): Promise<unknown[]> =>
       service.database.query(

@@ -50,7 +50,7 @@ async function migrateTo(number: number): Promise<void> {
 
 async function sourceOf(number: number): Promise<DataSource> {
   const settings = { target: database.url, poolSize: 2, entities: [], onPoolError: () => undefined };
-  const source = createDataSource({ ...settings, isUnhurried: true });
+  const source = createDataSource({ ...settings, isWithoutTimeouts: true });
   const known = migrations.filter(({ name }) => Number(name.slice(-2)) <= number);
   source.setOptions({ migrations: known as never[] });
   sources.push(source);

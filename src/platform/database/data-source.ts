@@ -11,7 +11,7 @@ export interface DataSourceSettings {
   entities: EntityTarget<ObjectLiteral>[];
   onPoolError: (error: unknown) => void;
   /** For migrations, which may wait and run without a time limit. */
-  isUnhurried?: boolean;
+  isWithoutTimeouts?: boolean;
 }
 
 /** Idle time after which TCP keep-alive probes a connection, in ms; the system default of two hours is too long. */
@@ -39,7 +39,7 @@ export function createDataSource({
   poolSize,
   entities,
   onPoolError,
-  isUnhurried = false,
+  isWithoutTimeouts = false,
 }: DataSourceSettings): DataSource {
   // The driver parses the URL, so sockets, sslmode and so on work as its documentation says.
   const where = typeof target === 'string' ? { connectionString: target } : target;
@@ -64,7 +64,7 @@ export function createDataSource({
       types,
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
-      onConnect: isUnhurried ? beginWithoutTimeouts : beginSession,
+      onConnect: isWithoutTimeouts ? beginWithoutTimeouts : beginSession,
     },
   });
 }

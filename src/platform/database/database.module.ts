@@ -126,7 +126,7 @@ async function connect(
   };
   try {
     if (typeof server.target === 'string') await tryConnection(server.target);
-    await migrateOnce({ ...settings, poolSize: 2, isUnhurried: true });
+    await migrateOnce({ ...settings, poolSize: 2, isWithoutTimeouts: true });
     return await createDataSource(settings).initialize();
   } catch (error) {
     await server.stop();

@@ -70,7 +70,7 @@ export class Database {
   }
 
   /** For admin commands that read everything: the pool of an instance has no connection to spare for them. */
-  async unhurried(purpose: string): Promise<SessionWithoutTimeouts> {
+  async sessionWithoutTimeouts(purpose: string): Promise<SessionWithoutTimeouts> {
     const client = this.dedicatedClient(purpose, 0);
     client.on('error', () => undefined); // the current statement rejects too
     const end = (): Promise<void> => endQuietly(client);
