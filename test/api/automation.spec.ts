@@ -115,7 +115,7 @@ describe('POST notes', () => {
 
   it('is 409 for a live note, which stays as it is, and 201 for a deleted one', async () => {
     await vault.create('a.md', 'first').expect(201);
-    await expectError(vault.create('a.md', 'second'), 409, /^the note exists$/);
+    await expectError(vault.create('a.md', 'second'), 409, /^the note already exists$/);
     await expectError(vault.create('a.md', 'first'), 409);
     expect((await vault.read('a.md')).body).toMatchObject({ content: 'first', version: 1 });
     await vault.remove('a.md').expect(200);
