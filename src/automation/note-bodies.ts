@@ -51,7 +51,7 @@ export class NoteScanner {
   private readAround(char: string): void {
     this.around.read(char);
     if (!this.around.isInText) return;
-    if (this.hasContent) throw new BadRequest('content must be there once');
+    if (this.hasContent) throw new BadRequest('content must appear exactly once');
     this.hasContent = true;
   }
 }

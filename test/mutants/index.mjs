@@ -2,7 +2,7 @@
 //
 //   name     what is wrong, for the list
 //   promise  what no longer holds
-//   file     where; `find` must be there once
+//   file     where; `find` must appear exactly once
 //   also     further edits, in `file` unless they name another
 //   tests    [spec, pattern of test names]: one of them must fail; all names without a pattern
 //   faultIs500   the fault shows as a 500. Else a 500 counts as a fault that could not run.
