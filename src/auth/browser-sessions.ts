@@ -100,7 +100,7 @@ export class BrowserSessions {
     client: Client,
   ): Promise<SignedIn | { refusal: Refusal }> {
     this.killSwitch.refuseWhen('read-only');
-    if (!this.configuration.signupEnabled) throw new Forbidden('signing up is switched off');
+    if (!this.configuration.signupEnabled) throw new Forbidden('sign-up is disabled');
     await this.guessLimit.count('sign-up/email', client.ip);
     return this.enter('sign-up/email', account, client);
   }
@@ -152,7 +152,7 @@ export class BrowserSessions {
     });
     try {
       if (!(await internalAdapter.findSession(browser.token)))
-        throw new Forbidden('the browser was signed out');
+        throw new Forbidden('the browser session has ended');
       const authorization = `Bearer ${session.token}`;
       const action = 'one-time-token/generate';
       return (await this.identityClient.ask<{ token: string }>(action, client.ip, { authorization })).body
