@@ -90,7 +90,7 @@ describe('admin webhook send', () => {
     const send = (file?: string, user = email): Promise<unknown> =>
       sendWebhook('customer.subscription.created', user, file);
     await expect(send(undefined, 'nobody@example.org')).rejects.toThrow(
-      'there is no account nobody@example.org',
+      'there is no account for nobody@example.org',
     );
     await expect(send(broken)).rejects.toThrow(/broken\.json cannot be used: .*JSON/);
     await expect(send(join(directory, 'none.json'))).rejects.toThrow(/none\.json cannot be used: ENOENT/);
@@ -105,7 +105,7 @@ describe('admin webhook send', () => {
     const send = (type: string): string[] => ['webhook', 'send', type, '--user', 'nobody@example.org'];
     // In a process of its own, as somebody runs it beside the service.
     const nobody = await runProcess(beside, ADMIN, send('invoice.payment_failed'));
-    expect(nobody).toEqual({ code: 1, output: 'there is no account nobody@example.org\n' });
+    expect(nobody).toEqual({ code: 1, output: 'there is no account for nobody@example.org\n' });
     const unknown = await adminEnded(beside, ...send('invoice.exploded'));
     expect(unknown).toMatchObject({
       code: 2,
