@@ -25,7 +25,7 @@ export class MintTokenRequest {
   expiresAt?: string | null;
 
   @IsOptional()
-  @IsIn(SCOPES, { each: true, message: `scopes must be among ${SCOPES.join(', ')}` })
+  @IsIn(SCOPES, { each: true, message: `scopes must be one or more of ${SCOPES.join(', ')}` })
   @ArrayNotEmpty()
   @IsArray()
   scopes?: Scope[] | null;

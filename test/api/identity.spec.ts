@@ -724,7 +724,7 @@ describe('POST /api/v1/auth/dev-login', () => {
     for (const body of [{ email: 'refused@example.org', name: 'R' }, '{', {}]) {
       const answer = await devLogin(body, key);
       expect(answer.status).toBe(403);
-      expect(answer.body).toEqual({ error: 'wrong dev-login key' });
+      expect(answer.body).toEqual({ error: 'the dev-login key is wrong' });
     }
     expect(await service.database.query(`SELECT FROM users WHERE email = 'refused@example.org'`)).toEqual([]);
   });

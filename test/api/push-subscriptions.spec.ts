@@ -280,7 +280,7 @@ describe('POST /api/v1/devices/push-subscription', () => {
     ])('must not carry a user or password as %s does', async (endpoint) => {
       const workspace = await (await service.user('userinfo')).workspace();
       const answer = await subscribe(workspace.user, bodyFor(workspace, { endpoint })).expect(400);
-      expect(answer.body.error).toBe('endpoint must not carry a user name or password');
+      expect(answer.body.error).toBe('endpoint must not contain a user name or password');
     });
 
     it.each([
@@ -373,7 +373,7 @@ describe('POST /api/v1/devices/push-subscription', () => {
       const workspace = await (await service.user('private')).workspace();
       const endpoint = `https://${host}/push`;
       const answer = await subscribe(workspace.user, bodyFor(workspace, { endpoint })).expect(400);
-      expect(answer.body.error).toBe('endpoint must not lead into a private network');
+      expect(answer.body.error).toBe('endpoint must not point to a private network');
       expect(await stored(workspace)).toEqual([]);
     });
 
