@@ -31,7 +31,7 @@ export const MUTANTS = [
 export const editsOf = ({ file, find, replace, also = [] }) =>
   [{ find, replace }, ...also].map((edit) => ({ file, ...edit }));
 
-/** @throws unless `find` is there once */
+/** @throws unless `find` occurs exactly once */
 export function edited(text, { file, find, replace }) {
   const parts = text.split(find);
   if (parts.length !== 2) throw new Error(`${file} has ${parts.length - 1} times: ${find}`);
