@@ -10,10 +10,10 @@ interface MintFormProps {
 }
 
 const MEANINGS: Readonly<Record<Scope, string>> = {
-  full: 'Everything but managing tokens',
+  full: 'Everything except managing tokens',
   'documents:read': 'Read notes, history and checkpoints',
-  'documents:write': 'Write notes, restore and make checkpoints',
-  'agent:invoke': 'Know whose account it is, nothing more',
+  'documents:write': 'Write notes, restore versions and create checkpoints',
+  'agent:invoke': 'See whose account it is, nothing else',
   'assets:read': 'Read attachments',
   'assets:write': 'Add attachments',
 };
@@ -47,7 +47,7 @@ export function MintForm({ csrfToken, workspaces, failed }: MintFormProps): VNod
       <SelectField
         id="token-expiry"
         name="expiry"
-        label="Ends"
+        label="Expires"
         options={LIFETIMES.map((days) => ({
           value: days,
           text: days === 'never' ? 'Never' : `In ${days} days`,
@@ -55,7 +55,7 @@ export function MintForm({ csrfToken, workspaces, failed }: MintFormProps): VNod
         value={values?.expiry ?? '90'}
         fault={faults.expiry}
       />
-      <button type="submit">Make the token</button>
+      <button type="submit">Create token</button>
     </form>
   );
 }
@@ -70,7 +70,7 @@ interface ScopesFieldProps {
 function ScopesField({ chosen, fault, isFocused }: ScopesFieldProps): VNode {
   return (
     <fieldset aria-describedby={fault ? 'scopes-fault' : undefined}>
-      <legend>What it may do</legend>
+      <legend>Permissions</legend>
       {SCOPES.map((scope, at) => (
         <label class="choice" key={scope}>
           <input

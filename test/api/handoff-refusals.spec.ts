@@ -345,7 +345,7 @@ describe('a request that is refused before any handler sees it', () => {
     async (path) => {
       const answer = await look(path);
       expectPage(answer, 404);
-      expect(textOf(answer.text)).toContain('Nothing is here');
+      expect(textOf(answer.text)).toContain('Page not found');
       expect(answer.text).not.toMatch(/later|hunter2|script%3E|%3Cscript|<script>/i);
       for (const to of ['/', '/account']) expect(answer.text).toContain(`href="${to}"`);
       const head = await supertest(service.url).head(path).set('Accept', 'text/html');
