@@ -95,9 +95,9 @@ describe('admin webhook send', () => {
     await expect(send(broken)).rejects.toThrow(/broken\.json cannot be used: .*JSON/);
     await expect(send(join(directory, 'none.json'))).rejects.toThrow(/none\.json cannot be used: ENOENT/);
     process.env.PAYMENT_WEBHOOK_SECRET = 'another';
-    await expect(send()).rejects.toThrow(/^the service answers 400: .*signature/);
+    await expect(send()).rejects.toThrow(/^the service responded with 400: .*signature/);
     process.env.BASE_URL = 'http://127.0.0.1:1';
-    await expect(send()).rejects.toThrow(/^no service answers at http:\/\/127\.0\.0\.1:1; /);
+    await expect(send()).rejects.toThrow(/^no service responds at http:\/\/127\.0\.0\.1:1; /);
     expect(service.logged()).not.toContain(WEBHOOK_SECRET);
   });
 
