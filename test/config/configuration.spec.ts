@@ -165,7 +165,7 @@ describe('the configuration', () => {
   ])('refuses %s, whose encoding is broken, in a sentence', (url) => {
     const name = url.startsWith('redis') ? 'REDIS_URL' : 'DATABASE_URL';
     expect(() => loadConfiguration({ [name]: url })).toThrow(
-      `Bad configuration: ${name} cannot be read; encode`,
+      `Bad configuration: ${name} cannot be parsed; percent-encode`,
     );
   });
 
