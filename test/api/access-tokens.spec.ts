@@ -232,7 +232,7 @@ describe('expiresAt', () => {
     expectRefused(await service.user('expiry-refused'), { name: 'x', expiresAt }),
   );
 
-  it('must be ahead, by a millisecond at least', async () => {
+  it('must be in the future, by at least a millisecond', async () => {
     const alice = await service.user('expiry-edge');
     service.clock.stopAt(service.clock.now());
     try {

@@ -239,7 +239,7 @@ describe('devices', () => {
 });
 
 describe('access tokens', () => {
-  it('are made with scopes, workspace and end, and shown once', async () => {
+  it('are created with scopes, workspace and expiry, and shown once', async () => {
     const { browser, user } = await signedIn('minter');
     await user.post('/api/v1/subscription/trial').expect(200);
     const notes = await user.workspace('Notes');
@@ -284,7 +284,7 @@ describe('access tokens', () => {
     ['no scope', { scopes: undefined }, 'Choose what the token may do'],
     ['an unknown scope', { scopes: 'admin' }, 'Choose what the token may do'],
     ['an end that is not offered', { expiry: '100000' }, 'Choose when the token ends'],
-  ])('are not made with %s: the form again, with what is wrong', async (what, wrong, words) => {
+  ])('are not created with %s: the form again, with what is wrong', async (what, wrong, words) => {
     const { browser, user } = await signedIn(`no-mint-${what.replaceAll(' ', '-')}`);
     const filledIn = { name: 'Robot', scopes: 'full', workspace: '', expiry: 'never', ...wrong };
     const answer = await browser.submit(await account(browser), 'New token', filledIn);
@@ -293,7 +293,7 @@ describe('access tokens', () => {
     expect((await user.get('/api/v1/auth/tokens').expect(200)).body.tokens).toEqual([]);
   });
 
-  it('are asked for again as they were, the end included', async () => {
+  it('are shown in the form again as entered, including the expiry', async () => {
     const { browser } = await signedIn('chooser');
     const filledIn = { name: '', scopes: 'full', workspace: '', expiry: 'never' };
     const answer = await browser.submit(await account(browser), 'New token', filledIn);

@@ -137,7 +137,7 @@ describe('POST notes', () => {
     { path: 'a.md', more: { content: 'x' } },
   ];
 
-  it('is 400 unless path and content are texts', async () => {
+  it('is 400 unless path and content are strings', async () => {
     for (const body of INCOMPLETE) await expectError(vault.request('post', '/notes').send(body), 400);
   });
 

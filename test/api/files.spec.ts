@@ -666,7 +666,7 @@ describe.each([
     'bytes=9-5',
     '0-5',
     '',
-  ])('is the whole for several ranges, other units and what is no range: %s', async (range) => {
+  ])('is the whole file for several ranges, other units and an invalid range: %s', async (range) => {
     const { body, headers } = await get({ Range: range }).expect(200);
     expect(headers['content-range']).toBeUndefined();
     expect(headers['content-length']).toBe(String(size));

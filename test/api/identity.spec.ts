@@ -554,7 +554,7 @@ describe('/api/auth/*', () => {
   });
 
   it.each([null, 7, false, { a: 1 }, ['a'], '', ' ', 'a\tb', 'x'.repeat(256)])(
-    'takes no name that is none: %j',
+    'refuses an invalid name: %j',
     async (name) => {
       const changer = await Browser.signUp(`named-${randomUUID()}`);
       await changer.post('update-user').send({ name }).expect(400);
@@ -809,7 +809,7 @@ describe('GET /api/v1/auth/me', () => {
 });
 
 describe('signing keys that are renewed beside the service', () => {
-  it('let no JWT of before in for longer than five seconds, and close its sockets', async () => {
+  it('accept no earlier JWT for longer than five seconds, and close its sockets', async () => {
     const shared = await startService();
     const beside = await startService({ beside: shared });
     const user = await shared.user('renewed');
@@ -979,7 +979,7 @@ describe('a bearer token', () => {
     ['a sub that is no uuid', { sub: `x' OR '1'='1` }],
     ['a sub that is no text', { sub: 7 }],
     ['a sub that is a list', { sub: ['a'] }],
-  ])('in order but for %s is 401', async (_, claims) => {
+  ])('valid except for %s is 401', async (_, claims) => {
     expectUnauthorized(await me(await forge({ claims })));
   });
 

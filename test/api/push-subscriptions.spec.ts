@@ -277,7 +277,7 @@ describe('POST /api/v1/devices/push-subscription', () => {
       'https://user@push.example.org/',
       'https://user:password@push.example.org/',
       'https://:password@push.example.org/',
-    ])('must not carry a user or password as %s does', async (endpoint) => {
+    ])('must not contain a user or password as %s does', async (endpoint) => {
       const workspace = await (await service.user('userinfo')).workspace();
       const answer = await subscribe(workspace.user, bodyFor(workspace, { endpoint })).expect(400);
       expect(answer.body.error).toBe('endpoint must not contain a user name or password');
@@ -369,7 +369,7 @@ describe('POST /api/v1/devices/push-subscription', () => {
         'intranet',
         'push',
       ],
-    ])('must not lead to %s', async (host) => {
+    ])('must not point to %s', async (host) => {
       const workspace = await (await service.user('private')).workspace();
       const endpoint = `https://${host}/push`;
       const answer = await subscribe(workspace.user, bodyFor(workspace, { endpoint })).expect(400);

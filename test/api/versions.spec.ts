@@ -168,7 +168,7 @@ describe('GET versions', () => {
     ['NUL', '%00'],
     ['an escaped umlaut', '%C3%A4'],
     ['4,097 characters', 'a'.repeat(4097)],
-  ])('is 400 for what is no path: %s; so are version and restore', async (_, encPath) => {
+  ])('is 400 for an invalid path: %s; so are version and restore', async (_, encPath) => {
     const notes = await workspace();
     await notes.put('YQ', 'a').expect(201);
     const id = await idOf(notes, 'YQ');

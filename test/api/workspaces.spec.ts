@@ -277,7 +277,7 @@ describe('POST /api/v1/workspaces/:id/verify-password', () => {
     [7],
     [[HASH]],
     [{ hash: HASH }],
-  ])('refuses as a hash what is no hash: %#', async (hash) => {
+  ])('refuses an invalid hash: %#', async (hash) => {
     const workspace = await (await service.user('verify-refused')).workspace();
     expect((await verify(workspace, hash).expect(400)).body).toEqual({ error: expect.any(String) });
   });
