@@ -74,7 +74,7 @@ describeWithTestServers('opening an S3 store', () => {
       if (known) await service.database.query(`INSERT INTO blob_stores VALUES ('s3', $1)`, [randomUUID()]);
       await expect(open()).rejects.toThrow(
         new OperatorError(
-          `The bucket ${bucket} belongs to another database; set S3_BUCKET to this one's own.`,
+          `The bucket ${bucket} belongs to another database; set S3_BUCKET to a bucket of its own.`,
         ),
       );
     }
