@@ -848,7 +848,7 @@ describe('a compacted log', () => {
       expect(body).toEqual({ error: 'the change log has been compacted', compactionFloor: floor });
     }
     await getSummary(notes, id, '?fromCursor=4').expect(409);
-    // Bad requests are still bad, and what is not there is not there.
+    // Invalid requests are still refused, and unknown ids are still not found.
     expectFlat(await getSummary(notes, id, '?fromCursor=5'), 400);
     expectFlat(await getSummary(notes, id, '?fromCursor=x'), 400);
     expectFlat(await getNoteState(notes, id, ''), 400);

@@ -92,7 +92,7 @@ describe('POST /api/v1/devices', () => {
   it.each([
     ['no name', { platform: 'linux' }],
     ['no platform', { name: 'Laptop' }],
-    ['a name that is no text', { name: 7, platform: 'linux' }],
+    ['a name that is not a string', { name: 7, platform: 'linux' }],
     ['a platform that is no text', { name: 'Laptop', platform: ['linux'] }],
     ['a blank name', { name: '   ', platform: 'linux' }],
     ['a blank platform', { name: 'Laptop', platform: '\t' }],

@@ -271,7 +271,7 @@ describe('an upload whose length is wrong', () => {
       if (isStored) await eventually(async () => expect((await footprint(service, notes.id)).blobs).toBe(1));
       socket.destroy();
     });
-    await notes.put('YQ', content).expect(201); // and the path is as good as new
+    await notes.put('YQ', content).expect(201); // the path is usable again
   });
 
   it('gets 400 when it declares more than it sends', async () => {

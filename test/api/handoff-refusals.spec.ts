@@ -40,7 +40,7 @@ function expectPage(answer: supertest.Response, status: number): void {
   expect(answer.headers.location).toBeUndefined();
 }
 
-/** Asks by GET, and then by the form of a page that was in order, with this in place of what the page had. */
+/** Sends a GET, and then the form of a valid page with these values in place of the page's own. */
 async function expectRefused(
   path: '/auth/desktop-handoff' | '/auth/web-handoff',
   wrong: string,

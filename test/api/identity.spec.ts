@@ -760,13 +760,13 @@ describe('POST /api/v1/auth/dev-login', () => {
     ['null', 'null'],
     ['nothing', ''],
     ['no email', { name: 'x' }],
-    ['an email that is none', { email: 'x', name: 'x' }],
+    ['an invalid email', { email: 'x', name: 'x' }],
     ['two emails', { email: ['refused@example.org', 'b@example.org'], name: 'x' }],
     ['a null email', { email: null, name: 'x' }],
     ['NUL in the email', { email: 'refused\u0000@example.org', name: 'x' }],
     ['no name', { email: 'refused@example.org' }],
     ['an empty name', { email: 'refused@example.org', name: '' }],
-    ['a name that is no text', { email: 'refused@example.org', name: 7 }],
+    ['a name that is not a string', { email: 'refused@example.org', name: 7 }],
     ['a name of 256 characters', { email: 'refused@example.org', name: 'x'.repeat(256) }],
     ['NUL in the name', { email: 'refused@example.org', name: 'x\u0000' }],
     ['a line feed in the name', { email: 'refused@example.org', name: 'x\nx' }],
@@ -874,7 +874,7 @@ describe('a bearer token', () => {
     claims?: Record<string, unknown>;
   }
 
-  /** A token in order, but for what is told: a claim of undefined is left out. */
+  /** A valid token, except for the given claims: a claim of undefined is left out. */
   function forge({
     alg = 'RS256',
     kid = known.kid,

@@ -32,7 +32,7 @@ function newMinute({ clock }: Pick<TestService, 'clock'>): void {
   clock.stopAt(new Date(hour + 20_000));
 }
 
-/** As many as are let through of so many at once. */
+/** How many of so many concurrent requests are let through. */
 async function letThrough(requests: Iterable<PromiseLike<supertest.Response>>): Promise<number> {
   const answers = await Promise.all(requests);
   for (const { status } of answers) expect(status).not.toBe(500);

@@ -3,7 +3,7 @@ import { Clock } from '../../src/platform/clock/index.js';
 /** Real time plus what a test has moved it by, or standing still: nothing sleeps. */
 export class MovableClock extends Clock {
   private offsetMs = 0;
-  /** How wrong it is, beside what time has passed. */
+  /** How far the clock is off, apart from the time that has passed. */
   private faultMs = 0;
   private stoppedAt: number | undefined;
 
