@@ -3,7 +3,7 @@ import type { TestDatabase } from './database.js';
 
 /** A lock that nobody else can take until it is released. */
 export interface Held {
-  /** Resolves when so many connections wait for a lock, on this or on one that somebody holds who waits for it. */
+  /** Resolves when this many connections wait for a lock, on this or on one that somebody holds who waits for it. */
   waiting(connections: number): Promise<void>;
   release(): Promise<void>;
 }

@@ -10,7 +10,7 @@ export interface RawAnswer {
 
 export interface RawRequest {
   readonly method: string;
-  /** Sent as it stands: no client makes `.` or `%2F` of it what it thinks they should be. */
+  /** Sent verbatim: no client makes `.` or `%2F` of it what it thinks they should be. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;
