@@ -281,9 +281,9 @@ describe('access tokens', () => {
 
   it.each([
     ['no name', { name: '' }, 'Enter a name'],
-    ['no scope', { scopes: undefined }, 'Choose what the token may do'],
-    ['an unknown scope', { scopes: 'admin' }, 'Choose what the token may do'],
-    ['an end that is not offered', { expiry: '100000' }, 'Choose when the token ends'],
+    ['no scope', { scopes: undefined }, 'Choose at least one permission'],
+    ['an unknown scope', { scopes: 'admin' }, 'Choose at least one permission'],
+    ['an expiry that is not offered', { expiry: '100000' }, 'Choose when the token expires'],
   ])('are not created with %s: the form again, with what is wrong', async (what, wrong, words) => {
     const { browser, user } = await signedIn(`no-mint-${what.replaceAll(' ', '-')}`);
     const filledIn = { name: 'Robot', scopes: 'full', workspace: '', expiry: 'never', ...wrong };

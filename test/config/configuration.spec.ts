@@ -145,7 +145,7 @@ describe('the configuration', () => {
     ['ssl=1&ssl=hunter2', 'has a parameter ssl that is not one of'],
     ['sslnegotiation=none', 'has a parameter sslnegotiation that is not one of postgres, direct'],
     ['sslnegotiation=direct&sslmode=disable', 'has sslnegotiation=direct, which needs TLS'],
-    ['sslmode=verify-ca&uselibpqcompat=true', 'needs the parameter sslrootcert'],
+    ['sslmode=verify-ca&uselibpqcompat=true', 'must have the parameter sslrootcert'],
     ['replication=database', 'has a parameter replication that is not off'],
     ['port=hunter2', 'has a parameter port that is not a port'],
     ['connect_timeout=soon', 'has a parameter connect_timeout that is not a whole number of seconds'],
