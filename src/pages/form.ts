@@ -14,7 +14,7 @@ export class Form {
    */
   static async read(request: FastifyRequest): Promise<Form> {
     if (!FORM.test(request.headers['content-type'] ?? ''))
-      throw new UnsupportedMediaType('the request body must be a form');
+      throw new UnsupportedMediaType('the request body must be a URL-encoded form');
     const text = utf8Of(await readBody(request.raw, BODY_LIMIT));
     if (!isEncodedUtf8(text)) throw new BadRequest('the form is not UTF-8');
     const form = new Form(new URLSearchParams(text));
