@@ -183,7 +183,7 @@ describe('sessions', () => {
     const page = await account(browser);
     const text = textOf(page.text);
     expect(text).toMatch(
-      /The newest 100 are shown\. Unknown client This browser Since .*? ghost 150\. Since/,
+      /Showing the newest 100\. There may be more\. Unknown client This browser Since .*? ghost 150\. Since/,
     );
     expect(text.match(/ghost \d+\./g)).toHaveLength(99);
     expect((await browser.submit(page, 'Sign out ghost 150.')).status).toBe(303);
