@@ -19,7 +19,9 @@ function DevicesSection({ overview, csrfToken }: DevicesProps): VNode {
     <section aria-labelledby="devices">
       <h2 id="devices">Devices</h2>
       {devices.length === 0 && <p class="hint">No device is registered.</p>}
-      {devices.length === MOST_DEVICES && <p class="hint">Showing the newest {MOST_DEVICES}. There may be more.</p>}
+      {devices.length === MOST_DEVICES && (
+        <p class="hint">Showing the newest {MOST_DEVICES}. There may be more.</p>
+      )}
       <ul class="things">
         {devices.map(({ id, name, platform, lastSeenAt, createdAt }) => (
           <li key={id}>

@@ -62,7 +62,9 @@ export function SessionsSection({ overview, csrfToken, currentId }: SessionsProp
           </ActionForm>
         )}
       </div>
-      {sessions.length === MOST_LISTED && <p class="hint">Showing the newest {MOST_LISTED}. There may be more.</p>}
+      {sessions.length === MOST_LISTED && (
+        <p class="hint">Showing the newest {MOST_LISTED}. There may be more.</p>
+      )}
       <ul class="things">
         {sessions.map(({ id, userAgent, ip, createdAt, updatedAt }) => (
           <li key={id}>

@@ -17,7 +17,9 @@ export function TokensSection({ overview, csrfToken, minted, failedMint }: Token
       <h2 id="tokens">Access tokens</h2>
       <p class="hint">For scripts and tools. A token is shown only once, when it is created.</p>
       {minted && <NewToken {...minted} />}
-      {tokens.length === MOST_TOKENS && <p class="hint">Showing the newest {MOST_TOKENS}. There may be more.</p>}
+      {tokens.length === MOST_TOKENS && (
+        <p class="hint">Showing the newest {MOST_TOKENS}. There may be more.</p>
+      )}
       <ul class="things">
         {tokens.map((token) => (
           <li key={token.id}>
