@@ -31,7 +31,7 @@ beforeEach(async () => {
   vault = await TestVault.setUp(await (await service.user('alice')).workspace());
 });
 
-/** For requests that no client would send. */
+/** For requests that an ordinary client would not send. */
 const headers = (): Record<string, string> => ({
   Authorization: `Bearer ${vault.workspace.user.token}`,
   'X-Key-Session': vault.keySession,

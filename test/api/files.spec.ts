@@ -71,7 +71,7 @@ function putChunked(
   });
 }
 
-/** Runs what must be refused, and proves that it has left nothing behind. */
+/** Runs requests that must be refused, and checks that they have left nothing behind. */
 async function expectNothingStored(notes: TestWorkspace, refused: () => Promise<void>): Promise<void> {
   const before = await footprint(service, notes.id);
   await refused();

@@ -73,7 +73,7 @@ describe('the general limit', () => {
     bob = await withNewJwt(bob);
   });
 
-  /** Signed past the routes, so that nothing is counted for it. */
+  /** Signed without using the routes, so that nothing is counted for it. */
   async function withNewJwt(user: TestUser): Promise<TestUser> {
     return user.at(service.url, await service.app.get(Users).signJwt(user.id));
   }

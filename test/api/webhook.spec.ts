@@ -30,7 +30,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 beforeEach(() => service.clock.stopAt(NOW));
 
-/** So many seconds after NOW. */
+/** This many seconds after NOW. */
 const at = (second: number): Date => new Date(NOW.getTime() + second * 1000);
 
 const send = (event: object): supertest.Test => deliver(service.url, event, service.clock.now());

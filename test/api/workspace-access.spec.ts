@@ -14,7 +14,7 @@ import { WorkspaceClosed } from '../../src/access/guards/workspace-access.js';
 import { startService, type TestService, type TestUser, type TestWorkspace } from '../kit/index.js';
 import { sha256 } from '../kit/workspace.js';
 
-/** Bytes that are not kept in their row, and more than any file may have. */
+/** Too many bytes to be kept in the row, and too many for any file. */
 const [LARGE, MOST] = [100_000, 150_000];
 const ENV = { MAX_FILE_BYTES: String(MOST) };
 
