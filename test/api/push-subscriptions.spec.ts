@@ -351,7 +351,7 @@ describe('POST /api/v1/devices/push-subscription', () => {
         '[100::1]',
       ],
       ...['[2001:db8::1]', '[3fff::1]', '[5f00::1]', '[4000::1]'],
-      // names that resolve to this machine
+      // names of this machine and its network
       ...[
         'localhost',
         'LOCALHOST',

@@ -805,7 +805,7 @@ function expectTalliedWelcomes({ frames }: TestSocket): void {
   }
 }
 
-/** Requests an upgrade; returns the status of the answer. */
+/** Requests an upgrade; `answered` is the status of the answer. */
 function knockAt({ id, user }: TestWorkspace): { socket: WebSocket; answered: Promise<number> } {
   const socket = new WebSocket(socketUrl(service.url, id, user.token));
   socket.on('error', () => undefined);
