@@ -22,7 +22,7 @@ export const ACCOUNT = '/account';
 
 /** Notices of the account page, selected by its query after a form was processed. */
 const DONE = {
-  password: 'The password is changed, and all other sign-ins have ended.',
+  password: 'Your password has been changed, and all other sessions have ended.',
 } as const;
 type Done = keyof typeof DONE;
 

@@ -11,10 +11,10 @@ interface MintFormProps {
 }
 
 const MEANINGS: Readonly<Record<Scope, string>> = {
-  full: 'Everything but managing tokens',
+  full: 'Everything except managing tokens',
   'documents:read': 'Read notes, history and checkpoints',
-  'documents:write': 'Write notes, restore and make checkpoints',
-  'agent:invoke': 'Know whose account it is, nothing more',
+  'documents:write': 'Write notes, restore versions and create checkpoints',
+  'agent:invoke': 'See whose account it is, nothing else',
   'assets:read': 'Read attachments',
   'assets:write': 'Add attachments',
 };
@@ -49,7 +49,7 @@ export function MintForm(props: MintFormProps): VNode {
       <SelectField
         id="token-expiry"
         name="expiry"
-        label="Ends"
+        label="Expires"
         options={LIFETIMES.map((days) => ({
           value: days,
           text: days === 'never' ? 'Never' : `In ${days} days`,
@@ -60,11 +60,11 @@ export function MintForm(props: MintFormProps): VNode {
       {needsConfirmation && (
         <ConfirmField
           id="token-password"
-          hint="Needed for a token that may do everything or never ends."
+          hint="Needed for a token with full access or without an expiry."
           fault={faults.password}
         />
       )}
-      <button type="submit">Make the token</button>
+      <button type="submit">Create token</button>
     </form>
   );
 }
@@ -79,7 +79,7 @@ interface ScopesFieldProps {
 function ScopesField({ chosen, fault, isFocused }: ScopesFieldProps): VNode {
   return (
     <fieldset aria-describedby={fault ? 'scopes-fault' : undefined}>
-      <legend>What it may do</legend>
+      <legend>Permissions</legend>
       {SCOPES.map((scope, at) => (
         <label class="choice" key={scope}>
           <input

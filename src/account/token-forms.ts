@@ -14,7 +14,7 @@ export const MOST_TOKENS = 100;
 /** The lifetimes, in days, that the form offers. */
 export const LIFETIMES = ['30', '90', '365', 'never'] as const;
 
-const TOO_MANY = 'There are as many tokens as an account may have. Revoke one first.';
+const TOO_MANY = 'This account has the maximum number of access tokens. Revoke one first.';
 
 export type MintField = 'name' | 'scopes' | 'expiry' | 'password';
 
@@ -82,8 +82,8 @@ export class TokenForms {
     const { name, scopes, workspaceId, expiry } = values;
     const faults = {
       ...(asName(name) !== undefined ? {} : { name: 'Enter a name of 1 to 255 characters.' }),
-      ...(scopes.length > 0 && scopes.every(isScope) ? {} : { scopes: 'Choose what the token may do.' }),
-      ...(LIFETIMES.some((one) => one === expiry) ? {} : { expiry: 'Choose when the token ends.' }),
+      ...(scopes.length > 0 && scopes.every(isScope) ? {} : { scopes: 'Choose at least one permission.' }),
+      ...(LIFETIMES.some((one) => one === expiry) ? {} : { expiry: 'Choose when the token expires.' }),
     };
     if (Object.keys(faults).length > 0) return { faults, values };
     try {

@@ -100,7 +100,7 @@ export class BrowserSessions {
     client: Client,
   ): Promise<SignedIn | { refusal: Refusal }> {
     this.killSwitch.refuseWhen('read-only');
-    if (!this.configuration.signupEnabled) throw new Forbidden('signing up is switched off');
+    if (!this.configuration.signupEnabled) throw new Forbidden('sign-up is disabled');
     await this.guessLimit.count('sign-up/email', client.ip);
     return this.enter('sign-up/email', account, client);
   }
@@ -146,7 +146,7 @@ export class BrowserSessions {
    */
   async handOver(browser: { userId: string; token: string }, client: Client): Promise<string> {
     const { internalAdapter } = await this.identity.$context;
-    const isSignedOut = new Forbidden('the browser was signed out');
+    const isSignedOut = new Forbidden('the browser session has ended');
     const found = await internalAdapter.findSession(browser.token);
     if (!found) throw isSignedOut;
     const session = await internalAdapter.createSession(browser.userId, false, {

@@ -113,7 +113,7 @@ interface Fields {
 /** The library does not limit addresses, accepts any type as a name or an image, and would store an object as its JSON. */
 function fit({ email, name, image = null }: Fields): Promise<{ data: { name?: string } }> {
   if (image !== null && typeof image !== 'string')
-    throw new APIError('BAD_REQUEST', { message: 'image must be text or null' });
+    throw new APIError('BAD_REQUEST', { message: 'image must be a string or null' });
   const stored = asName(name);
   const isFit =
     (email === undefined || isEmailAddress(email)) && (name === undefined || stored !== undefined);

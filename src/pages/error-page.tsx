@@ -10,24 +10,24 @@ interface Failure {
 
 const HEADINGS: Readonly<Record<number, string>> = {
   400: 'This link does not work',
-  403: 'This was refused',
-  404: 'Nothing is here',
-  413: 'This was too large',
+  403: 'This request was refused',
+  404: 'Page not found',
+  413: 'The request is too large',
   429: 'Too many requests',
-  503: 'Not available for the moment',
+  503: 'Temporarily unavailable',
 };
 
 const ADVICE: Readonly<Record<number, string>> = {
   400: 'Go back to the app or the website that sent you here and start again from there.',
   403: 'Go back, reload the page and try again.',
-  404: 'The address may be misspelt, or what was there is gone.',
+  404: 'The address may be misspelt, or the page no longer exists.',
   429: 'Wait a minute, then try again.',
   503: 'Try again in a moment.',
 };
 
 /** An error page for people; the request's id is for the operator. */
 export function errorPage({ host, status, detail, requestId }: Failure): VNode {
-  const heading = HEADINGS[status] ?? (status < 500 ? 'This did not work' : 'Something went wrong here');
+  const heading = HEADINGS[status] ?? (status < 500 ? 'The request failed' : 'Something went wrong');
   return (
     <Layout title={heading}>
       <Masthead host={host} />
@@ -35,7 +35,7 @@ export function errorPage({ host, status, detail, requestId }: Failure): VNode {
       <p>{ADVICE[status] ?? (status < 500 ? 'Go back and start again.' : 'Try again later.')}</p>
       {status === 404 && (
         <p>
-          <a href="/">What this is</a> · <a href="/account">Your account</a>
+          <a href="/">About this service</a> · <a href="/account">Your account</a>
         </p>
       )}
       <p class="hint">

@@ -101,7 +101,7 @@ export function CopyField({ id, value, describedBy }: CopyFieldProps): VNode {
         </button>
       </div>
       <p class="fault" id={`${id}-fault`} role="alert" hidden>
-        Your browser did not copy it. It is selected: copy it by hand.
+        Your browser could not copy the text. It is selected: copy it yourself.
       </p>
     </>
   );

@@ -34,7 +34,7 @@ export function OperationArticle({ method, path, operation, document }: ArticleP
           <Content content={requestBody.content} />
         </>
       )}
-      <h4>Answers</h4>
+      <h4>Responses</h4>
       <dl class="answers">
         {Object.entries(operation.responses).map(([status, response]) => (
           <Answer key={status} status={status} response={response} />
