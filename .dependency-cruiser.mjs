@@ -12,7 +12,7 @@ const LAYERS = [
   ['workspaces/'],
   ['devices/'],
   ['files/'],
-  ['sync/', 'pages/'],
+  ['sync/', 'pages/', 'export/'],
   [
     'checkpoints/',
     'realtime/',

@@ -13,6 +13,7 @@ import { BillingModule } from './billing/index.js';
 import { CheckpointsModule } from './checkpoints/index.js';
 import { type Configuration, ConfigurationModule } from './config/index.js';
 import { DevicesModule } from './devices/index.js';
+import { ExportModule } from './export/index.js';
 import { FilesModule } from './files/index.js';
 import { SignInPagesModule } from './sign-in-pages/index.js';
 import { PagesModule } from './pages/index.js';
@@ -102,6 +103,7 @@ export class AppModule {
         DevicesModule,
         WebPushModule,
         FilesModule,
+        ExportModule,
         SyncModule,
         CheckpointsModule,
         AssetsModule,

@@ -1,6 +1,7 @@
 /** What the audit log records. Names are stored and shown: once released, they do not change. */
 export const AUDIT_ACTIONS = [
   'account.deleted',
+  'account.exported',
   'account.resumed',
   'account.suspended',
   'password.changed',

@@ -2,6 +2,7 @@
 
 const PASSWORDS = 'test/api/passwords.spec.ts';
 const ORIGINS = 'test/api/origins.spec.ts';
+const RECENT = 'test/api/recent-sign-in.spec.ts';
 
 export const PASSWORD_MUTANTS = [
   {
@@ -105,8 +106,8 @@ export const PASSWORD_MUTANTS = [
     also: [
       {
         file: 'src/auth/password-change.ts',
-        find: 'this.wrongPasswords.countChange(user.id)',
-        replace: 'this.wrongPasswords.countChange(user.email)',
+        find: 'this.currentPassword.counted(user.id,',
+        replace: 'this.currentPassword.counted(user.email,',
       },
     ],
     tests: [[PASSWORDS, 'by which other users cannot lock out the owner']],
@@ -160,5 +161,29 @@ export const PASSWORD_MUTANTS = [
     replace: 'this.slots.take(networkKey(ip))',
     also: [{ find: "import { identityRequests } from './identity-request.js';\n", replace: '' }],
     tests: [['test/api/passwords.spec.ts', 'for a client that has disconnected']],
+  },
+  {
+    name: 'an old session deletes the account',
+    promise: 'Deleting an account needs a password that was given in the last ten minutes.',
+    file: 'src/account/account.controller.ts',
+    find: '    this.recentSignIn.require(principal);\n',
+    replace: '',
+    tests: [[RECENT, 'refuses a new JWT of an older session']],
+  },
+  {
+    name: 'a handoff counts as a sign-in',
+    promise: 'A session that is handed over to an app is as recently confirmed as the one of the browser.',
+    file: 'src/auth/browser-sessions.ts',
+    find: '      confirmedAt: (found.session as { confirmedAt?: Date | null }).confirmedAt ?? null,\n',
+    replace: '',
+    tests: [[RECENT, 'does not count the handoff']],
+  },
+  {
+    name: 'the password field of a form is ignored',
+    promise: 'A form with a lasting effect needs a recent sign-in or the password.',
+    file: 'src/pages/confirmations.ts',
+    find: 'if (!session || (await this.recentSignIn.isRecent(session.id))) return undefined;',
+    replace: 'if (!session || session.id) return undefined;',
+    tests: [[RECENT, 'is replaced by the password']],
   },
 ];

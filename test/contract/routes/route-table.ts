@@ -164,6 +164,7 @@ export const ROUTES: readonly Route[] = [
     status: 400,
     broken: NOT_JSON,
   },
+  { method: 'GET', path: '/api/v1/auth/me/export', access: 'interactive', writes: ['audit_events'] },
   { method: 'GET', path: '/api/v1/auth/tokens', access: 'interactive' },
   {
     method: 'POST',

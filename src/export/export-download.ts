@@ -1,0 +1,94 @@
+import { Injectable } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Readable } from 'node:stream';
+import { AuditLog } from '../audit/index.js';
+import { Clock } from '../platform/clock/index.js';
+import { InFlightRequests, noteFault, ServiceUnavailable } from '../platform/http/index.js';
+import { AccountExport } from './account-export.js';
+
+/** At once on this instance. An export holds a few MiB, and no connection while its client does not read. */
+const AT_ONCE = 16;
+const RETRY_AFTER_S = 60;
+
+/** An export whose client reads nothing for this long ends. */
+const STALLED_MS = 5 * 60_000;
+
+/** Sends exports: one at a time for each user. */
+@Injectable()
+export class ExportDownload {
+  private readonly underWay = new Set<string>();
+
+  constructor(
+    private readonly accountExport: AccountExport,
+    private readonly audit: AuditLog,
+    private readonly inFlight: InFlightRequests,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Resolves when the response has started. A fault later closes the connection: a partial export never looks complete.
+   * @throws ServiceUnavailable while the user, or too many others, receive an export; Unauthorized when the account is deleted
+   */
+  async send(request: FastifyRequest, reply: FastifyReply, userId: string): Promise<void> {
+    this.checkRoom(userId);
+    this.underWay.add(userId);
+    this.inFlight.whenOver(reply.raw, () => this.underWay.delete(userId));
+    const chunks = await this.accountExport.begin(userId);
+    await this.record(request, userId);
+    const body = Readable.from(
+      watched(request, chunks, () => body.destroy()),
+      { highWaterMark: 1 },
+    );
+    this.inFlight.whenOver(reply.raw, () => body.destroy());
+    void reply.headers(this.headers()).send(body);
+  }
+
+  /** What `send` answers, without its body, and without an export. */
+  head(reply: FastifyReply): void {
+    void reply.headers(this.headers()).send(Readable.from([]));
+  }
+
+  private checkRoom(userId: string): void {
+    if (this.underWay.has(userId))
+      throw new ServiceUnavailable(
+        'an export of this account is under way: wait for it to end',
+        RETRY_AFTER_S,
+      );
+    if (this.underWay.size >= AT_ONCE)
+      throw new ServiceUnavailable('too many exports are under way', RETRY_AFTER_S);
+  }
+
+  private async record({ ip, headers }: FastifyRequest, userId: string): Promise<void> {
+    const userAgent = headers['user-agent'] ?? '';
+    await this.audit.record({ action: 'account.exported', userId, actor: 'user', ip, userAgent });
+  }
+
+  private headers(): Readonly<Record<string, string>> {
+    const day = this.clock.now().toISOString().slice(0, 10);
+    return {
+      'content-type': 'application/x-tar',
+      'content-disposition': `attachment; filename="export-${day}.tar"`,
+    };
+  }
+}
+
+/** Notes the fault that ends the bytes early, and calls `stalled` when none are taken for long. */
+async function* watched(
+  request: FastifyRequest,
+  chunks: AsyncGenerator<Buffer, void>,
+  stalled: () => void,
+): AsyncGenerator<Buffer, void> {
+  try {
+    for await (const chunk of chunks) {
+      const timer = setTimeout(stalled, STALLED_MS);
+      try {
+        yield chunk;
+      } finally {
+        clearTimeout(timer);
+      }
+    }
+  } catch (error) {
+    noteFault(request, error);
+    throw error;
+  }
+}

@@ -1,0 +1,2 @@
+export { ExportDownload } from './export-download.js';
+export { ExportModule } from './export.module.js';

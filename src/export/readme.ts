@@ -1,0 +1,20 @@
+/** The first file of every export. */
+export const README = `This archive has everything that the service holds of one account.
+
+It is complete if it ends with the file manifest.json. That file has the checksums of the lists in
+checksums/, and these have the checksums of all other files: "sha256sum -c checksums/*.txt" checks
+them in the folder that the archive was unpacked to.
+
+account.json, devices-*, tokens-*, sessions-*, key-sessions-*, networks-*, payments-* and audit-* are
+about the account. No password, token or key is among them.
+
+workspaces/ID/ has one workspace: its salts (workspace.json), its files, versions, changes, checkpoints
+and attachments. Names of files, labels and contents are encrypted as the service stores them; only
+the password of the workspace opens them. The example program of the service decrypts them into a
+folder:
+
+  node dist/examples/decrypt-export/main.js export.tar FOLDER
+
+Files that end in .jsonl have one JSON object in each line. The format is described in
+docs/reference/export-format.md of the service.
+`;
