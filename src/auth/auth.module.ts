@@ -11,12 +11,20 @@ import { IdentityClient } from './identity-client.js';
 import { JwtVerifier } from './jwt-verifier.js';
 import { KeySet } from './key-set.js';
 import { KnownNetworks } from './known-networks.js';
+import { NewSessions } from './new-sessions.js';
 import { MeController } from './me.controller.js';
 import { PasswordChange } from './password-change.js';
 import { PasswordHasher } from './password-hasher.js';
 import { PasswordReset } from './password-reset.js';
 import { PatVerifier } from './pat-verifier.js';
 import { SigningKeys } from './signing-keys.js';
+import {
+  LinkedAccounts,
+  PendingSignIns,
+  Provider,
+  ProviderMetadata,
+  SingleSignOn,
+} from './single-sign-on/index.js';
 import { Suspensions } from './suspensions.js';
 import { UserEntity } from './user.entity.js';
 import { UserSessions } from './user-sessions.js';
@@ -37,12 +45,18 @@ import { WrongPasswords } from './wrong-passwords.js';
     JwtVerifier,
     KeySet,
     KnownNetworks,
+    LinkedAccounts,
+    NewSessions,
     PasswordChange,
     PasswordHasher,
     PasswordReset,
     PatVerifier,
+    PendingSignIns,
     provideIdentity,
+    Provider,
+    ProviderMetadata,
     SigningKeys,
+    SingleSignOn,
     Suspensions,
     Users,
     UserSessions,
@@ -55,6 +69,7 @@ import { WrongPasswords } from './wrong-passwords.js';
     PasswordHasher,
     PasswordReset,
     SigningKeys,
+    SingleSignOn,
     Suspensions,
     Users,
     UserSessions,
