@@ -11,6 +11,7 @@ import {
   sendPage,
   type BrowserRequest,
   BrowserRequests,
+  singleSignOnOption,
 } from '../pages/index.js';
 import type { FlashMessages } from './action-form.js';
 import { AccountOverview } from './account-overview.js';
@@ -91,7 +92,7 @@ export class AccountForms {
     messages: FlashMessages & { failed?: RejectedSignIn } = {},
   ): Promise<Page> {
     const { session, csrfToken, cookies } = browserRequest;
-    const { publicHost, signupEnabled, stripeSecretKey, hasSubscriptions } = this.configuration;
+    const { publicHost, signupEnabled, stripeSecretKey, hasSubscriptions, oidcOnly } = this.configuration;
     const common = { ...messages, host: publicHost, csrfToken: csrfToken.value };
     const content = session
       ? accountPage({
@@ -99,8 +100,13 @@ export class AccountForms {
           session,
           overview: await this.overview.of(session),
           hasBilling: stripeSecretKey !== undefined && hasSubscriptions,
+          hasPasswords: !oidcOnly,
         })
-      : accountSignInPage({ ...common, canSignUp: signupEnabled });
+      : accountSignInPage({
+          ...common,
+          canSignUp: signupEnabled,
+          singleSignOn: singleSignOnOption(this.configuration, 'account'),
+        });
     return { content, formTargets: ["'self'"], cookies };
   }
 }
