@@ -11,6 +11,8 @@ import {
   sendPage,
   type BrowserRequest,
   BrowserRequests,
+  Confirmations,
+  type RejectedConfirmation,
   singleSignOnOption,
 } from '../pages/index.js';
 import type { FlashMessages } from './action-form.js';
@@ -46,6 +48,7 @@ export class AccountForms {
   constructor(
     private readonly browserRequests: BrowserRequests,
     private readonly overview: AccountOverview,
+    private readonly confirmations: Confirmations,
     private readonly configuration: Configuration,
   ) {}
 
@@ -86,6 +89,11 @@ export class AccountForms {
       ]);
   }
 
+  /** For forms whose effect cannot be undone or outlives the session. Returns what is wrong, if anything. */
+  confirm({ form, browserRequest }: SubmittedForm): Promise<RejectedConfirmation | undefined> {
+    return this.confirmations.check(form, browserRequest);
+  }
+
   /** The account, or the sign-in form. */
   async page(
     browserRequest: BrowserRequest,
@@ -98,6 +106,7 @@ export class AccountForms {
       ? accountPage({
           ...common,
           session,
+          needsConfirmation: await this.confirmations.areNeeded(browserRequest),
           overview: await this.overview.of(session),
           hasBilling: stripeSecretKey !== undefined && hasSubscriptions,
           hasPasswords: !oidcOnly,
