@@ -101,6 +101,7 @@ export class AccountForms {
   ): Promise<Page> {
     const { session, csrfToken, cookies } = browserRequest;
     const { publicHost, signupEnabled, stripeSecretKey, hasSubscriptions, oidcOnly } = this.configuration;
+    const singleSignOn = singleSignOnOption(this.configuration, 'account');
     const common = { ...messages, host: publicHost, csrfToken: csrfToken.value };
     const content = session
       ? accountPage({
@@ -110,11 +111,12 @@ export class AccountForms {
           overview: await this.overview.of(session),
           hasBilling: stripeSecretKey !== undefined && hasSubscriptions,
           hasPasswords: !oidcOnly,
+          singleSignOn,
         })
       : accountSignInPage({
           ...common,
           canSignUp: signupEnabled,
-          singleSignOn: singleSignOnOption(this.configuration, 'account'),
+          singleSignOn,
         });
     return { content, formTargets: ["'self'"], cookies };
   }

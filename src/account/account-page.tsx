@@ -5,6 +5,7 @@ import {
   Layout,
   Masthead,
   type RejectedSignIn,
+  SingleSignOnForm,
   type SingleSignOnOption,
   Time,
 } from '../pages/index.js';
@@ -63,6 +64,7 @@ export interface AccountPageProps extends FlashMessages {
   readonly hasBilling: boolean;
   /** Whether people can have a password. */
   readonly hasPasswords: boolean;
+  readonly singleSignOn: SingleSignOnOption | undefined;
 }
 
 export function accountPage(props: AccountPageProps): VNode {
@@ -90,6 +92,15 @@ export function accountPage(props: AccountPageProps): VNode {
         <p class="notice" role="status">
           {notice}
         </p>
+      )}
+      {props.singleSignOn && props.needsConfirmation && (
+        <section aria-labelledby="confirm">
+          <h2 id="confirm">Confirm that it is you</h2>
+          <p class="hint">
+            What cannot be undone needs a sign-in of the last ten minutes: your password in its form, or this.
+          </p>
+          <SingleSignOnForm option={props.singleSignOn} hidden={{ csrf_token: csrfToken }} isFresh />
+        </section>
       )}
       <PlanSection {...{ overview, csrfToken, hasBilling }} />
       <SessionsSection {...{ overview, csrfToken }} currentId={session.id} />

@@ -3,7 +3,14 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Public } from '../access/index.js';
 import { Documented } from '../api-docs/index.js';
 import { Configuration } from '../config/index.js';
-import { afterBody, BadRequest, Forbidden, NotFound, parseJsonObject, readBody } from '../platform/http/index.js';
+import {
+  afterBody,
+  BadRequest,
+  Forbidden,
+  NotFound,
+  parseJsonObject,
+  readBody,
+} from '../platform/http/index.js';
 import { KillSwitch, OpenWhenReadOnly } from '../platform/kill-switch/index.js';
 import { GuessLimit } from './guess-limit.js';
 import { identityAction, NO_PASSWORDS } from './identity-actions.js';

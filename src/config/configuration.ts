@@ -154,7 +154,11 @@ export class Configuration {
   @MaxLength(64)
   oidcName?: string;
 
-  @Env('OIDC_ONLY', 'true: people sign in through the provider alone, and passwords are switched off', 'false')
+  @Env(
+    'OIDC_ONLY',
+    'true: people sign in through the provider alone, and passwords are switched off',
+    'false',
+  )
   @IsIn([true, false], { message: '$property must be true or false' })
   oidcOnly: boolean;
 

@@ -8,6 +8,7 @@ export { Layout, Masthead, Time } from './layout.js';
 export { asSource, type Page, redirect, sendPage } from './page.js';
 export {
   SINGLE_SIGN_ON,
+  SingleSignOnForm,
   type SingleSignOnOption,
   singleSignOnOption,
   type SingleSignOnPage,

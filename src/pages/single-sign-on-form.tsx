@@ -28,15 +28,20 @@ interface SingleSignOnFormProps {
   readonly option: SingleSignOnOption;
   /** The CSRF token, and what the page needs to be shown again. */
   readonly hidden: Readonly<Record<string, string>>;
+  /** Whether the provider must ask for the password again: to confirm who the user is. */
+  readonly isFresh?: boolean;
 }
 
 /** The button that leads to the provider. */
-export function SingleSignOnForm({ option: { name, page }, hidden }: SingleSignOnFormProps): VNode {
+export function SingleSignOnForm({ option, hidden, isFresh = false }: SingleSignOnFormProps): VNode {
+  const { name, page } = option;
+  const verb = isFresh ? 'Confirm' : 'Continue';
+  const fields = { ...hidden, page, ...(isFresh ? { fresh: 'yes' } : {}) };
   return (
-    <form method="post" action={SINGLE_SIGN_ON} aria-label={`Continue with ${name}`} class="single-sign-on">
-      <Hidden fields={{ ...hidden, page }} />
+    <form method="post" action={SINGLE_SIGN_ON} aria-label={`${verb} with ${name}`} class="single-sign-on">
+      <Hidden fields={fields} />
       <button type="submit">
-        Continue with <span class="name">{name}</span>
+        {verb} with <span class="name">{name}</span>
       </button>
     </form>
   );

@@ -80,7 +80,8 @@ export const SINGLE_SIGN_ON_DOCS = {
     },
     finish: {
       summary: 'Sign in with the answer of the OpenID Connect provider',
-      description: 'The redirect URI that is registered at the provider. Only the browser that began the sign-in can use it, once.',
+      description:
+        'The redirect URI that is registered at the provider. Only the browser that began the sign-in can use it, once.',
       query: {
         state: { description: 'The value that this service sent to the provider.' },
         code: { description: 'The authorization code.' },

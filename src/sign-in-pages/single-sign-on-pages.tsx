@@ -79,7 +79,8 @@ function textOf(refusal: SingleSignOnRefusal, name: string): Text {
     },
     'no-account': {
       heading: 'There is no account for you yet',
-      advice: 'Sign-up is closed here. Ask whoever runs this service for an account with the same email address.',
+      advice:
+        'Sign-up is closed here. Ask whoever runs this service for an account with the same email address.',
     },
     'other-person': {
       heading: 'This account belongs to another sign-in',

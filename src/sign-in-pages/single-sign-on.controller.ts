@@ -49,7 +49,8 @@ export class SingleSignOnController {
     const browserRequest = await this.browserRequests.read(request);
     if (!this.browserRequests.hasValidCsrfToken(request, browserRequest, form))
       return this.refuse(reply, browserRequest, 'out-of-date', returnTo);
-    const address = await this.singleSignOn.begin(browserOf(browserRequest), returnTo);
+    const isFresh = form.get('fresh') !== undefined;
+    const address = await this.singleSignOn.begin(browserOf(browserRequest), returnTo, isFresh);
     const { publicHost: host, oidcName: name = '' } = this.configuration;
     const content = leavingPage({ host, name, address });
     const headers = { refresh: `0; url=${address}` };

@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
+import { AuditLog } from '../../audit/index.js';
 import { Configuration } from '../../config/index.js';
 import { Clock } from '../../platform/clock/index.js';
 import { Database, statement, type Tx } from '../../platform/database/index.js';
 import { EventBus } from '../../platform/events/index.js';
+import type { Client } from '../browser-sessions.js';
 import { AccountSuspended } from '../suspensions.js';
 import { TOKEN_REVOKED } from '../token-secrets.js';
 import { endEarlierAccess } from './earlier-access.js';
@@ -48,6 +50,7 @@ export interface VerifiedPerson {
   readonly name: string;
   /** The user who is signed in with the browser, if any. */
   readonly signedInUserId: string | undefined;
+  readonly client: Client;
 }
 
 /** `no-account`: there is none with this address, and sign-up is closed. `other-person`: it is linked to another subject. */
@@ -66,6 +69,7 @@ export class LinkedAccounts {
     private readonly clock: Clock,
     private readonly configuration: Configuration,
     private readonly bus: EventBus,
+    private readonly auditLog: AuditLog,
   ) {}
 
   /** The id of the user who is linked to a subject. */
@@ -106,6 +110,11 @@ export class LinkedAccounts {
     const mustEnd = !user.isVerified && user.id !== signedInUserId;
     const revoked = mustEnd ? await endEarlierAccess(tx, user.id, now) : [];
     await tx.run(linkStatements.verify, [user.id]);
+    const details = { provider: this.configuration.oidcName ?? '', endsEarlierAccess: mustEnd };
+    await this.auditLog.record(
+      { action: 'single-sign-on.linked', userId: user.id, actor: 'user', ...person.client, details },
+      tx,
+    );
     return { userId: user.id, revoked };
   }
 

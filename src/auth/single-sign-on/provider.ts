@@ -23,6 +23,8 @@ const MAX_SUBJECT = 255;
 export interface Identified {
   /** The provider's own, permanent name for the person. */
   readonly subject: string;
+  /** When the person last gave a password or another factor to the provider; now, if the provider does not say. */
+  readonly authenticatedAt: Date;
   /** The claims about the person; fetched only when they are needed. @throws ProviderAway, BadAnswer */
   readonly profile: () => Promise<JsonObject>;
 }
@@ -32,6 +34,13 @@ export interface SignInSecrets {
   readonly nonce: string;
   /** The PKCE verifier. */
   readonly verifier: string;
+}
+
+interface SignInRequest {
+  readonly state: string;
+  readonly nonce: string;
+  readonly challenge: string;
+  readonly isFresh: boolean;
 }
 
 /** The OpenID Connect provider: authorization code flow with PKCE. Its tokens are used here and kept nowhere. */
@@ -48,8 +57,14 @@ export class Provider {
     return `${this.configuration.publicUrl}/auth/single-sign-on/callback`;
   }
 
-  /** The address at which a person signs in. @param challenge of the PKCE verifier @throws ProviderAway */
-  async signInAddress(state: string, nonce: string, challenge: string): Promise<string> {
+  /**
+   * The address at which a person signs in.
+   * @param challenge of the PKCE verifier
+   * @param isFresh whether the provider must ask for the password or another factor even if the person is signed in there
+   * @throws ProviderAway
+   */
+  async signInAddress(request: SignInRequest): Promise<string> {
+    const { state, nonce, challenge, isFresh } = request;
     const { authorizationEndpoint } = await this.metadata.get();
     const address = new URL(authorizationEndpoint);
     const parameters = {
@@ -61,6 +76,7 @@ export class Provider {
       nonce,
       code_challenge: challenge,
       code_challenge_method: 'S256',
+      ...(isFresh ? { prompt: 'login', max_age: '0' } : {}),
     };
     for (const [name, value] of Object.entries(parameters)) address.searchParams.set(name, value);
     return address.href;
@@ -82,7 +98,14 @@ export class Provider {
     const { sub: subject = '' } = claims;
     if (subject.length === 0 || subject.length > MAX_SUBJECT || subject.includes('\0'))
       throw new BadAnswer('the subject is not 1 to 255 characters');
-    return { subject, profile: () => profileOf(subject, claims, tokens.access_token, metadata) };
+    const now = this.clock.now().getTime();
+    const { auth_time: authTime } = claims;
+    const authenticatedAt = new Date(typeof authTime === 'number' ? Math.min(authTime * 1000, now) : now);
+    return {
+      subject,
+      authenticatedAt,
+      profile: () => profileOf(subject, claims, tokens.access_token, metadata),
+    };
   }
 
   private get issuer(): string {

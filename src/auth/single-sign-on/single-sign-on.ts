@@ -5,7 +5,7 @@ import { KillSwitch } from '../../platform/kill-switch/index.js';
 import { Log } from '../../platform/log/index.js';
 import type { Client, SignedIn } from '../browser-sessions.js';
 import { isEmailAddress } from '../email-address.js';
-import { NewSessions } from '../new-sessions.js';
+import { type Identification, NewSessions } from '../new-sessions.js';
 import { LinkedAccounts, type LinkRefusal } from './linked-accounts.js';
 import { PendingSignIns } from './pending-sign-ins.js';
 import { BadAnswer, type Identified, Provider, type SignInSecrets } from './provider.js';
@@ -55,13 +55,16 @@ export class SingleSignOn {
   /**
    * Begins a sign-in. Returns the provider's address to send the browser to.
    * @param returnTo a path of this service, already checked: the browser is sent there afterwards
+   * @param isFresh whether the person must sign in at the provider again, even if it remembers them
    * @throws ServiceUnavailable while the provider is away
    */
-  async begin({ derive }: Pick<Browser, 'derive'>, returnTo: string): Promise<string> {
+  async begin({ derive }: Browser, returnTo: string, isFresh: boolean): Promise<string> {
     const state = randomBytes(32).toString('base64url');
     const { nonce, verifier } = secretsOf(derive, state);
     const challenge = createHash('sha256').update(verifier).digest('base64url');
-    const address = await this.asking(() => this.provider.signInAddress(state, nonce, challenge));
+    const address = await this.asking(() =>
+      this.provider.signInAddress({ state, nonce, challenge, isFresh }),
+    );
     await this.pending.add(keyOf(derive, state), returnTo);
     return address;
   }
@@ -77,7 +80,7 @@ export class SingleSignOn {
     try {
       const entered = await this.asking(() => this.enter(browser, answer, state));
       if ('refusal' in entered) return { ...entered, returnTo };
-      return { signedIn: await this.sessions.begin(entered.userId, browser.client), returnTo };
+      return { signedIn: await this.sessions.begin(entered, browser.client), returnTo };
     } catch (error) {
       if (!(error instanceof BadAnswer)) throw error;
       this.log.warn({ reason: error.message }, 'an answer of the single sign-on provider was refused');
@@ -90,12 +93,14 @@ export class SingleSignOn {
     if (answer.error !== undefined) return { refusal: 'declined' };
     if (answer.code === undefined) throw new BadAnswer('there is no code');
     const identified = await this.provider.identify(answer.code, secretsOf(browser.derive, state));
-    const userId = await this.accounts.find(identified.subject);
-    return userId === undefined ? this.link(identified, browser) : { userId };
+    const { subject, authenticatedAt } = identified;
+    const userId = await this.accounts.find(subject);
+    const linked = userId === undefined ? await this.link(identified, browser) : { userId };
+    return 'refusal' in linked ? linked : { ...linked, confirmedAt: authenticatedAt };
   }
 
   /** For a person's first sign-in. */
-  private async link({ subject, profile }: Identified, browser: Browser): Promise<Entered> {
+  private async link({ subject, profile }: Identified, browser: Browser): Promise<Linked> {
     this.killSwitch.refuseWhen('read-only');
     const { email, email_verified: isVerified, name, preferred_username: nickname } = await profile();
     if (typeof email !== 'string' || !isEmailAddress(email)) return { refusal: 'no-address' };
@@ -106,6 +111,7 @@ export class SingleSignOn {
       email: email.toLowerCase(),
       name: asName(name) ?? asName(nickname) ?? email.replace(/@.*/, ''),
       signedInUserId: browser.userId,
+      client: browser.client,
     });
   }
 
@@ -122,7 +128,9 @@ export class SingleSignOn {
 
 const RETRY_SECONDS = 30;
 
-type Entered = { readonly userId: string } | { readonly refusal: SingleSignOnRefusal };
+type Refused = { readonly refusal: SingleSignOnRefusal };
+type Linked = { readonly userId: string } | Refused;
+type Entered = Identification | Refused;
 
 type Derive = Browser['derive'];
 
