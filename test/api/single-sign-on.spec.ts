@@ -125,7 +125,7 @@ describe('a sign-in through the provider', () => {
   it('creates one account when a person comes twice at once', async () => {
     const person = provider.person('twins');
     const browsers = [new Visitor(service.url), new Visitor(service.url), new Visitor(service.url)];
-    const backs = [];
+    const backs: string[] = [];
     for (const browser of browsers) backs.push(await provider.signIn(await begin(browser), person));
     const answers = await Promise.all(browsers.map((browser, at) => browser.get(backs[at]!)));
     expect(answers.map(({ status }) => status)).toEqual([303, 303, 303]);

@@ -187,7 +187,7 @@ async function interact(provider: Provider, ctx: Exchange): Promise<void> {
   if (ctx.method === 'GET') {
     ctx.type = 'html';
     ctx.body = `<!doctype html><title>Our Login</title>
-      <form method="post" aria-label="Sign in"><label>Who are you? <input name="login"></label>
+      <form method="post" action="${ctx.path}" aria-label="Sign in"><label>Who are you? <input name="login"></label>
       <button>Sign in</button> <button name="cancel" value="yes">Cancel</button></form>`;
     return;
   }
