@@ -85,6 +85,7 @@ CREATE TABLE auth_accounts (
   CONSTRAINT auth_accounts_pkey PRIMARY KEY (id),
   CONSTRAINT auth_accounts_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
 );
+CREATE UNIQUE INDEX auth_accounts_linked ON auth_accounts USING btree (provider_id, account_id) WHERE (provider_id <> 'credential'::text);
 CREATE INDEX auth_accounts_user_id ON auth_accounts USING btree (user_id);
 
 CREATE TABLE auth_jwks (

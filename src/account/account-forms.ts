@@ -13,6 +13,7 @@ import {
   BrowserRequests,
   Confirmations,
   type RejectedConfirmation,
+  singleSignOnOption,
 } from '../pages/index.js';
 import type { FlashMessages } from './action-form.js';
 import { AccountOverview } from './account-overview.js';
@@ -99,7 +100,8 @@ export class AccountForms {
     messages: FlashMessages & { failed?: RejectedSignIn } = {},
   ): Promise<Page> {
     const { session, csrfToken, cookies } = browserRequest;
-    const { publicHost, signupEnabled, stripeSecretKey, hasSubscriptions } = this.configuration;
+    const { publicHost, signupEnabled, stripeSecretKey, hasSubscriptions, oidcOnly } = this.configuration;
+    const singleSignOn = singleSignOnOption(this.configuration, 'account');
     const common = { ...messages, host: publicHost, csrfToken: csrfToken.value };
     const content = session
       ? accountPage({
@@ -108,8 +110,14 @@ export class AccountForms {
           needsConfirmation: await this.confirmations.areNeeded(browserRequest),
           overview: await this.overview.of(session),
           hasBilling: stripeSecretKey !== undefined && hasSubscriptions,
+          hasPasswords: !oidcOnly,
+          singleSignOn,
         })
-      : accountSignInPage({ ...common, canSignUp: signupEnabled });
+      : accountSignInPage({
+          ...common,
+          canSignUp: signupEnabled,
+          singleSignOn,
+        });
     return { content, formTargets: ["'self'"], cookies };
   }
 }

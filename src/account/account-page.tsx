@@ -1,6 +1,14 @@
 import type { VNode } from 'preact';
 import type { BrowserSession } from '../auth/index.js';
-import { Credentials, Layout, Masthead, type RejectedSignIn, Time } from '../pages/index.js';
+import {
+  Credentials,
+  Layout,
+  Masthead,
+  type RejectedSignIn,
+  SingleSignOnForm,
+  type SingleSignOnOption,
+  Time,
+} from '../pages/index.js';
 import { MOST_DEVICES, type Overview } from './account-overview.js';
 import { ActionForm, type FlashMessages } from './action-form.js';
 import { PasswordSection } from './password-section.js';
@@ -54,10 +62,13 @@ export interface AccountPageProps extends FlashMessages {
   readonly needsConfirmation: boolean;
   readonly overview: Overview;
   readonly hasBilling: boolean;
+  /** Whether people can have a password. */
+  readonly hasPasswords: boolean;
+  readonly singleSignOn: SingleSignOnOption | undefined;
 }
 
 export function accountPage(props: AccountPageProps): VNode {
-  const { host, csrfToken, session, overview, alert, notice, hasBilling } = props;
+  const { host, csrfToken, session, overview, alert, notice, hasBilling, hasPasswords } = props;
   return (
     <Layout title="Your account" isWide>
       <Masthead host={host} />
@@ -82,9 +93,18 @@ export function accountPage(props: AccountPageProps): VNode {
           {notice}
         </p>
       )}
+      {props.singleSignOn && props.needsConfirmation && (
+        <section aria-labelledby="confirm">
+          <h2 id="confirm">Confirm that it is you</h2>
+          <p class="hint">
+            What cannot be undone needs a sign-in of the last ten minutes: your password in its form, or this.
+          </p>
+          <SingleSignOnForm option={props.singleSignOn} hidden={{ csrf_token: csrfToken }} isFresh />
+        </section>
+      )}
       <PlanSection {...{ overview, csrfToken, hasBilling }} />
       <SessionsSection {...{ overview, csrfToken }} currentId={session.id} />
-      <PasswordSection {...props} />
+      {hasPasswords && <PasswordSection {...props} />}
       <DevicesSection {...{ overview, csrfToken }} />
       <TokensSection {...props} />
     </Layout>
@@ -114,11 +134,13 @@ interface AccountSignInProps {
   readonly host: string;
   readonly csrfToken: string;
   readonly canSignUp: boolean;
+  readonly singleSignOn: SingleSignOnOption | undefined;
   readonly failed?: RejectedSignIn | undefined;
   readonly alert?: string | undefined;
 }
 
-export function accountSignInPage({ host, csrfToken, canSignUp, failed, alert }: AccountSignInProps): VNode {
+export function accountSignInPage(props: AccountSignInProps): VNode {
+  const { host, csrfToken, canSignUp, singleSignOn, failed, alert } = props;
   return (
     <Layout title="Sign in to your account">
       <Masthead host={host} />
@@ -131,7 +153,7 @@ export function accountSignInPage({ host, csrfToken, canSignUp, failed, alert }:
       <Credentials
         action="/account"
         hidden={{ csrf_token: csrfToken }}
-        {...{ canSignUp, failed }}
+        {...{ canSignUp, singleSignOn, failed }}
         isFocused={!alert}
       />
     </Layout>

@@ -7,6 +7,7 @@ export const AUDIT_ACTIONS = [
   'password.changed',
   'password.reset',
   'sign-in.new-client',
+  'single-sign-on.linked',
   'token.minted',
   'token.revoked',
 ] as const;

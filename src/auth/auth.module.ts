@@ -12,6 +12,7 @@ import { IdentityClient } from './identity-client.js';
 import { JwtVerifier } from './jwt-verifier.js';
 import { KeySet } from './key-set.js';
 import { KnownNetworks } from './known-networks.js';
+import { NewSessions } from './new-sessions.js';
 import { MeController } from './me.controller.js';
 import { PasswordChange } from './password-change.js';
 import { PasswordHasher } from './password-hasher.js';
@@ -19,6 +20,13 @@ import { PasswordReset } from './password-reset.js';
 import { PatVerifier } from './pat-verifier.js';
 import { RecentSignIn } from './recent-sign-in.js';
 import { SigningKeys } from './signing-keys.js';
+import {
+  LinkedAccounts,
+  PendingSignIns,
+  Provider,
+  ProviderMetadata,
+  SingleSignOn,
+} from './single-sign-on/index.js';
 import { Suspensions } from './suspensions.js';
 import { UserEntity } from './user.entity.js';
 import { UserSessions } from './user-sessions.js';
@@ -40,13 +48,19 @@ import { WrongPasswords } from './wrong-passwords.js';
     JwtVerifier,
     KeySet,
     KnownNetworks,
+    LinkedAccounts,
+    NewSessions,
     PasswordChange,
     PasswordHasher,
     PasswordReset,
     PatVerifier,
+    PendingSignIns,
     provideIdentity,
+    Provider,
+    ProviderMetadata,
     RecentSignIn,
     SigningKeys,
+    SingleSignOn,
     Suspensions,
     Users,
     UserSessions,
@@ -60,6 +74,7 @@ import { WrongPasswords } from './wrong-passwords.js';
     PasswordReset,
     RecentSignIn,
     SigningKeys,
+    SingleSignOn,
     Suspensions,
     Users,
     UserSessions,

@@ -4,6 +4,7 @@ import { Forbidden } from '../platform/http/index.js';
 import { KillSwitch } from '../platform/kill-switch/index.js';
 import { GuessLimit } from './guess-limit.js';
 import type { Identity } from './identity.js';
+import { NO_PASSWORDS } from './identity-actions.js';
 import { IDENTITY } from './identity.provider.js';
 import { IdentityClient } from './identity-client.js';
 
@@ -55,7 +56,8 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
   FAILED_TO_CREATE_USER: 'email-taken', // a concurrent sign-up won
 };
 
-const MAX_USER_AGENT = 512;
+/** Longer ones are cut. */
+export const MAX_USER_AGENT = 512;
 
 /**
  * The identity handler as used by the service's own pages. The pages check origin and form themselves, so this class does not
@@ -88,18 +90,23 @@ export class BrowserSessions {
     return { session: { id, token, userId, email, name }, cookies };
   }
 
-  /** @throws TooManyRequests after ten attempts a minute from an address, including those over the API */
+  /**
+   * @throws Forbidden if passwords are switched off, TooManyRequests after ten attempts a minute from an address, including those
+   *   over the API
+   */
   async signIn(email: string, password: string, client: Client): Promise<SignedIn | { refusal: Refusal }> {
+    this.refuseWithoutPasswords();
     await this.guessLimit.count('sign-in/email', client.ip);
     return this.enter('sign-in/email', { email, password }, client);
   }
 
-  /** @throws Forbidden if sign-up is disabled, ServiceUnavailable while read-only, TooManyRequests as above */
+  /** @throws Forbidden if sign-up or passwords are disabled, ServiceUnavailable while read-only, TooManyRequests as above */
   async signUp(
     account: { email: string; password: string; name: string },
     client: Client,
   ): Promise<SignedIn | { refusal: Refusal }> {
     this.killSwitch.refuseWhen('read-only');
+    this.refuseWithoutPasswords();
     if (!this.configuration.signupEnabled) throw new Forbidden('sign-up is disabled');
     await this.guessLimit.count('sign-up/email', client.ip);
     return this.enter('sign-up/email', account, client);
@@ -107,7 +114,7 @@ export class BrowserSessions {
 
   /**
    * Changes the password of the signed-in user. All other sessions end, and this one gets a new token.
-   * @throws ServiceUnavailable while read-only, TooManyRequests as above
+   * @throws Forbidden if passwords are switched off, ServiceUnavailable while read-only, TooManyRequests as above
    */
   async changePassword(
     cookie: string | undefined,
@@ -115,6 +122,7 @@ export class BrowserSessions {
     client: Client,
   ): Promise<{ cookies: readonly string[] } | { refusal: Refusal }> {
     this.killSwitch.refuseWhen('read-only');
+    this.refuseWithoutPasswords();
     await this.guessLimit.count('change-password', client.ip);
     const headers = { ...userAgentOf(client), ...(cookie === undefined ? {} : { cookie }) };
     const body = { ...change, revokeOtherSessions: true };
@@ -164,6 +172,10 @@ export class BrowserSessions {
       await internalAdapter.deleteSession(session.token); // its token was not handed out
       throw error;
     }
+  }
+
+  private refuseWithoutPasswords(): void {
+    if (this.configuration.oidcOnly) throw new Forbidden(NO_PASSWORDS);
   }
 
   private async enter(

@@ -3,17 +3,19 @@ interface IdentityAction {
   readonly isWrite?: true;
   /** Whether it takes a guessable secret, so that attempts are counted. */
   readonly isGuessable?: true;
+  /** Whether it needs passwords, which OIDC_ONLY switches off. */
+  readonly isPassword?: true;
 }
 
 /** The actions of the identity handler that are reachable under /api/auth; the library has more than this service offers. */
 const IDENTITY_ACTIONS = {
-  'POST sign-up/email': { isWrite: true, isGuessable: true },
-  'POST sign-in/email': { isGuessable: true },
+  'POST sign-up/email': { isWrite: true, isGuessable: true, isPassword: true },
+  'POST sign-in/email': { isGuessable: true, isPassword: true },
   'GET get-session': {},
   'GET list-sessions': {},
   'POST revoke-session': {},
   'POST revoke-other-sessions': {},
-  'POST change-password': { isWrite: true, isGuessable: true },
+  'POST change-password': { isWrite: true, isGuessable: true, isPassword: true },
   'POST update-user': { isWrite: true },
   'GET one-time-token/generate': {},
   'POST one-time-token/verify': {},
@@ -23,6 +25,9 @@ const IDENTITY_ACTIONS = {
 } as const satisfies Record<string, IdentityAction>;
 
 export type IdentityActionName = keyof typeof IDENTITY_ACTIONS;
+
+/** The answer to a password while OIDC_ONLY is set. */
+export const NO_PASSWORDS = 'passwords are switched off: sign in through the provider';
 
 /** @returns undefined when the service does not offer the action */
 export function identityAction(method: string, path: string): IdentityAction | undefined {

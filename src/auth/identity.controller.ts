@@ -3,10 +3,17 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Public } from '../access/index.js';
 import { Documented } from '../api-docs/index.js';
 import { Configuration } from '../config/index.js';
-import { afterBody, BadRequest, NotFound, parseJsonObject, readBody } from '../platform/http/index.js';
+import {
+  afterBody,
+  BadRequest,
+  Forbidden,
+  NotFound,
+  parseJsonObject,
+  readBody,
+} from '../platform/http/index.js';
 import { KillSwitch, OpenWhenReadOnly } from '../platform/kill-switch/index.js';
 import { GuessLimit } from './guess-limit.js';
-import { identityAction } from './identity-actions.js';
+import { identityAction, NO_PASSWORDS } from './identity-actions.js';
 import { CLIENT_ADDRESS_HEADER } from './identity-request.js';
 import { IDENTITY_DOCS } from './identity.docs.js';
 import type { Identity } from './identity.js';
@@ -49,6 +56,7 @@ export class IdentityController {
     const { '*': path } = request.params as { '*': string };
     const action = identityAction(request.method, path);
     if (!action) throw new NotFound('not found');
+    if (action.isPassword && this.configuration.oidcOnly) throw new Forbidden(NO_PASSWORDS);
     if (action.isWrite) {
       this.killSwitch.refuseWhen('read-only');
       afterBody(request.raw, () => this.killSwitch.refuseWhen('read-only'));

@@ -10,6 +10,7 @@ import { type Log, redactUrl } from '../platform/log/index.js';
 import type { IdentityPasswords } from './sign-in-passwords.js';
 import { CLIENT_ADDRESS_HEADER } from './identity-request.js';
 import { passwordPlugin } from './password-plugin.js';
+import { sessionCookiePlugin } from './session-cookie-plugin.js';
 import { LIBRARY_READS_AT_MOST, type SessionCap } from './session-cap.js';
 import { EMAIL_RULE, isEmailAddress } from './email-address.js';
 import { JWT_MINUTES, ONE_TIME_TOKEN_MINUTES, PASSWORD_LENGTH } from './password-policy.js';
@@ -78,6 +79,7 @@ export function createIdentity(
       bearer(),
       oneTimeToken({ storeToken: 'hashed', expiresIn: ONE_TIME_TOKEN_MINUTES }),
       passwordPlugin(passwords),
+      sessionCookiePlugin(),
     ],
   });
 }

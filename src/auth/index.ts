@@ -24,6 +24,7 @@ export { PasswordReset } from './password-reset.js';
 export { RecentSignIn } from './recent-sign-in.js';
 export { equalSecrets, generatePat, hashPat, TOKEN_REVOKED } from './token-secrets.js';
 export { SigningKeys } from './signing-keys.js';
+export { SingleSignOn, type SingleSignOnRefusal } from './single-sign-on/index.js';
 export { AccountSuspended, Suspensions, USER_SUSPENDED } from './suspensions.js';
 export { UserEntity } from './user.entity.js';
 export { type ListedSession, MOST_LISTED, UserSessions } from './user-sessions.js';

@@ -1,8 +1,9 @@
 import 'reflect-metadata';
-import { IsIn, IsOptional, IsUrl, Matches, MinLength } from 'class-validator';
+import { IsIn, IsOptional, IsUrl, Matches, MaxLength, MinLength } from 'class-validator';
 import {
   CallbackAddress,
   IsFutureCron,
+  IssuerAddress,
   originOf,
   ServerUrl,
   TrustedOrigins,
@@ -129,6 +130,37 @@ export class Configuration {
     message: '$property must be optional: this version sends no mail, so it cannot verify addresses',
   })
   emailVerification?: string;
+
+  @Env(
+    'OIDC_ISSUER',
+    'single sign-on: the issuer of an OpenID Connect provider, such as https://auth.example.org',
+  )
+  @IsOptional()
+  @IssuerAddress()
+  oidcIssuer?: string;
+
+  @Env('OIDC_CLIENT_ID', 'the name under which the provider knows this service')
+  @IsOptional()
+  @MinLength(1)
+  oidcClientId?: string;
+
+  @Env('OIDC_CLIENT_SECRET', 'the secret that belongs to OIDC_CLIENT_ID', undefined, { secret: true })
+  @IsOptional()
+  @MinLength(1)
+  oidcClientSecret?: string;
+
+  @Env('OIDC_NAME', 'the provider as people know it: the button says "Continue with OIDC_NAME"')
+  @IsOptional()
+  @MaxLength(64)
+  oidcName?: string;
+
+  @Env(
+    'OIDC_ONLY',
+    'true: people sign in through the provider alone, and passwords are switched off',
+    'false',
+  )
+  @IsIn([true, false], { message: '$property must be true or false' })
+  oidcOnly: boolean;
 
   @Env(
     'DEV_LOGIN_KEY',
@@ -331,6 +363,11 @@ export class Configuration {
   /** Whether Web Push can wake devices. */
   get hasWebPush(): boolean {
     return this.vapidPublicKey !== undefined;
+  }
+
+  /** Whether people can sign in through an OpenID Connect provider. */
+  get hasSingleSignOn(): boolean {
+    return this.oidcIssuer !== undefined;
   }
 
   get isProduction(): boolean {

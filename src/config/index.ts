@@ -3,7 +3,7 @@ export { ConfigurationModule } from './configuration.module.js';
 export { configurationOfProcess, knownVariables, loadConfiguration } from './load.js';
 export { envExample } from './env-example.js';
 export { warningsAbout } from './warnings.js';
-export { readUrl } from './validators.js';
+export { isSecureAddress, readUrl } from './validators.js';
 export { OperatorError } from './operator-error.js';
 export { chownDirectory, intendedOwnerOf, makeDirectories, makeFileForIntendedOwner } from './ownership.js';
 export {

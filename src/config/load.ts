@@ -79,7 +79,7 @@ export function loadConfiguration(environment: Environment): Configuration {
     return Object.values(fault.constraints ?? {}).map((text) => text.replaceAll(fault.property, name));
   });
   faults.push(...invalid, ...faultsOfProduction(configuration), ...incompleteGroups(configuration));
-  faults.push(...tooManyConnections(configuration));
+  faults.push(...tooManyConnections(configuration), ...withoutProvider(configuration));
   if (faults.length > 0) {
     faults.push(...configuration.unknownVariables.map(isUnknown)); // a misspelt name often explains a missing one
     throw new OperatorError(`Bad configuration: ${faults.join('; ')}.`);
@@ -115,6 +115,11 @@ function tooManyConnections({ databaseUrl, databasePoolSize }: Configuration): s
   return [`DATABASE_POOL_SIZE must be at most ${MOST_EMBEDDED} without DATABASE_URL`];
 }
 
+/** Without passwords and without a provider, nobody could sign in. */
+function withoutProvider({ oidcOnly, hasSingleSignOn }: Configuration): string[] {
+  return oidcOnly && !hasSingleSignOn ? ['OIDC_ONLY=true needs OIDC_ISSUER'] : [];
+}
+
 /** A shorter key could be guessed at ten attempts a minute per address. */
 const SHORTEST_DEV_LOGIN_KEY = 8;
 
@@ -129,7 +134,8 @@ function faultsOfProduction(configuration: Configuration): string[] {
   const faults = [];
   if (!configuration.authSecret) faults.push('AUTH_SECRET is required in production');
   if (!configuration.baseUrl) faults.push('BASE_URL is required in production');
-  if (configuration.signupEnabled && configuration.emailVerification === undefined) faults.push(OPEN_SIGN_UP);
+  const { signupEnabled, oidcOnly, emailVerification } = configuration;
+  if (signupEnabled && !oidcOnly && emailVerification === undefined) faults.push(OPEN_SIGN_UP);
   if (configuration.devLoginKey && configuration.devLoginKey.length < SHORTEST_DEV_LOGIN_KEY)
     faults.push(`DEV_LOGIN_KEY must be at least ${SHORTEST_DEV_LOGIN_KEY} characters in production`);
   return faults;
@@ -147,6 +153,12 @@ const TOGETHER: readonly (readonly [property: keyof Configuration, name: string]
     ['vapidPublicKey', 'VAPID_PUBLIC_KEY'],
     ['vapidPrivateKey', 'VAPID_PRIVATE_KEY'],
     ['vapidSubject', 'VAPID_SUBJECT'],
+  ],
+  [
+    ['oidcIssuer', 'OIDC_ISSUER'],
+    ['oidcClientId', 'OIDC_CLIENT_ID'],
+    ['oidcClientSecret', 'OIDC_CLIENT_SECRET'],
+    ['oidcName', 'OIDC_NAME'],
   ],
 ];
 

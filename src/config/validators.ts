@@ -34,6 +34,31 @@ function faultOf(args?: ValidationArguments): string | undefined {
   return undefined;
 }
 
+/** Addresses of this machine, which need no https. */
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
+
+/**
+ * Whether the service may send its secret there: the connection is encrypted, or does not leave the machine. `OIDC_ISSUER` and
+ * the addresses that the provider publishes must meet this.
+ */
+export function isSecureAddress(address: string): boolean {
+  const url = readUrl(address);
+  if (!url || url.username || url.password || url.hash) return false;
+  return url.protocol === 'https:' || (url.protocol === 'http:' && LOOPBACK.test(url.hostname));
+}
+
+/** The issuer of an OpenID Connect provider. */
+export function IssuerAddress(): PropertyDecorator {
+  return ValidateBy({
+    name: 'issuerAddress',
+    validator: {
+      validate: (text: string) => isSecureAddress(text) && !/[?#]/.test(text),
+      defaultMessage: () =>
+        '$property must be an https address without user, password, query and fragment (http is allowed on this machine only)',
+    },
+  });
+}
+
 /** A cron expression for a time that exists: not the 31st of February. */
 export function IsFutureCron(): PropertyDecorator {
   return ValidateBy({

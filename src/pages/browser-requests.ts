@@ -84,6 +84,14 @@ class CsrfToken {
     return createHmac('sha256', this.secret).update(this.sessionToken).digest('base64url');
   }
 
+  /**
+   * A text that only this browser can present again: keyed with its secret, and independent of its session.
+   * @param purpose not a session's token
+   */
+  derive(purpose: string): string {
+    return createHmac('sha256', this.secret).update(purpose).digest('base64url');
+  }
+
   /** A browser that sent no cookie cannot have one of our forms. */
   accepts(value: string | undefined): boolean {
     return this.cookie === undefined && value !== undefined && equalSecrets(value, this.value);

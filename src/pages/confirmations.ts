@@ -16,8 +16,7 @@ export interface RejectedConfirmation {
 
 const MISSING = 'Enter your password.';
 const WRONG = 'This is not your password.';
-const NO_PASSWORD =
-  'This account has no password. Sign out, sign in again, and try again within ten minutes.';
+const NO_PASSWORD = 'This account has no password. Sign in again, and try again within ten minutes.';
 
 /** The password that a form needs when the user did not sign in recently: see `ConfirmField`. */
 @Injectable()

@@ -2,19 +2,40 @@ import type { VNode } from 'preact';
 import { PASSWORD_LENGTH } from '../auth/index.js';
 import type { CredentialField, RejectedSignIn } from './sign-in-forms.js';
 import { Field, Hidden } from './fields.js';
+import { SingleSignOnForm, type SingleSignOnOption } from './single-sign-on-form.js';
 
 export interface CredentialsProps {
   /** The address to which the forms are posted. */
   readonly action: string;
   readonly hidden: Readonly<Record<string, string>>;
   readonly canSignUp: boolean;
+  readonly singleSignOn?: SingleSignOnOption | undefined;
   readonly failed?: RejectedSignIn | undefined;
   /** Whether the first field gets the focus when there is nothing to correct. */
   readonly isFocused: boolean;
 }
 
+/** The button that leads to the provider, if there is one, and the forms that take a password, unless it is the only way. */
+export function Credentials({ singleSignOn, ...props }: CredentialsProps): VNode {
+  const { hidden } = props;
+  if (!singleSignOn) return <PasswordForms {...props} />;
+  return (
+    <>
+      <SingleSignOnForm option={singleSignOn} hidden={hidden} />
+      {!singleSignOn.isOnly && (
+        <>
+          <p class="hint or">or with your password</p>
+          <PasswordForms {...props} />
+        </>
+      )}
+    </>
+  );
+}
+
+type PasswordFormsProps = Omit<CredentialsProps, 'singleSignOn'>;
+
 /** The sign-in form, and below it, collapsed, the sign-up form. */
-export function Credentials({ action, hidden, canSignUp, failed, isFocused }: CredentialsProps): VNode {
+function PasswordForms({ action, hidden, canSignUp, failed, isFocused }: PasswordFormsProps): VNode {
   const signIn = failed?.intent === 'sign-in' ? failed : undefined;
   const signUp = failed?.intent === 'sign-up' ? failed : undefined;
   return (

@@ -6,6 +6,13 @@ export { CopyField, Field, Hidden, SelectField } from './fields.js';
 export { Form } from './form.js';
 export { Layout, Masthead, Time } from './layout.js';
 export { asSource, type Page, redirect, sendPage } from './page.js';
+export {
+  SINGLE_SIGN_ON,
+  SingleSignOnForm,
+  type SingleSignOnOption,
+  singleSignOnOption,
+  type SingleSignOnPage,
+} from './single-sign-on-form.js';
 export { PageErrorFilter } from './page-error.filter.js';
 export { ANSWERED, FORM, ONWARDS, REFUSED, SUSPENDED } from './pages.docs.js';
 export { PagesModule } from './pages.module.js';

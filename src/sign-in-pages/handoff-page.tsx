@@ -1,6 +1,13 @@
 import type { VNode } from 'preact';
 import { type BrowserSession, ONE_TIME_TOKEN_MINUTES } from '../auth/index.js';
-import { Credentials, type RejectedSignIn, Hidden, Layout, Masthead } from '../pages/index.js';
+import {
+  Credentials,
+  type RejectedSignIn,
+  Hidden,
+  Layout,
+  Masthead,
+  type SingleSignOnOption,
+} from '../pages/index.js';
 import { comparisonCode } from './comparison-code.js';
 import type { Target } from './targets.js';
 
@@ -13,16 +20,20 @@ export interface HandoffPageProps {
   readonly session: BrowserSession | null;
   readonly csrfToken: string;
   readonly canSignUp: boolean;
+  readonly singleSignOn: SingleSignOnOption | undefined;
   readonly failed?: RejectedSignIn | undefined;
   readonly alert?: string | undefined;
 }
 
 /** Asks the user whether an app or a website may be signed in, and with which account. */
 export function handoffPage(props: HandoffPageProps): VNode {
-  const { kind, action, host, target, session, csrfToken, canSignUp, failed, alert } = props;
+  const { kind, action, host, target, session, csrfToken, failed, alert, canSignUp, singleSignOn } = props;
   const hidden = { ...target.fields, csrf_token: csrfToken };
   const forms = (
-    <Credentials {...{ action, hidden, canSignUp, failed }} isFocused={session === null && !alert} />
+    <Credentials
+      {...{ action, hidden, canSignUp, singleSignOn, failed }}
+      isFocused={session === null && !alert}
+    />
   );
   return (
     <Layout title={`Sign in to ${target.name}`}>

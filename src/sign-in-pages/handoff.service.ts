@@ -7,6 +7,7 @@ import { Log } from '../platform/log/index.js';
 import {
   asSource,
   SignInForms,
+  singleSignOnOption,
   type RejectedSignIn,
   type Form,
   OUT_OF_DATE,
@@ -15,16 +16,9 @@ import {
   BrowserRequests,
 } from '../pages/index.js';
 import { handoffPage } from './handoff-page.js';
-import type { Target } from './targets.js';
+import { type Kind, PATHS, type Target } from './targets.js';
 
 const HANDOFFS_PER_MINUTE = 20;
-
-export type Kind = 'desktop' | 'web';
-
-export const PATHS: Readonly<Record<Kind, string>> = {
-  desktop: '/auth/desktop-handoff',
-  web: '/auth/web-handoff',
-};
 
 /** The one-time token for the new session, and the browser's cookies. */
 export interface HandoffResult {
@@ -103,6 +97,7 @@ export class Handoff {
       host: publicHost,
       csrfToken: csrfToken.value,
       canSignUp: signupEnabled,
+      singleSignOn: singleSignOnOption(this.configuration, kind),
     });
     const formTargets = kind === 'web' ? ["'self'", asSource(target.address)] : ["'self'"];
     return { content, formTargets, cookies };

@@ -1,5 +1,5 @@
 import { page, type Parameters } from '../api-docs/index.js';
-import { ANSWERED, FORM, ONWARDS, SUSPENDED } from '../pages/index.js';
+import { ANSWERED, FORM, ONWARDS, REFUSED, SUSPENDED } from '../pages/index.js';
 
 const STATE = {
   client_state: {
@@ -56,6 +56,44 @@ export const WEB_HANDOFF_DOCS = {
       answers: {
         303: { ...ONWARDS, description: 'a redirect to `return_to?token=…&client_state=…`' },
         ...ANSWERED,
+      },
+    },
+  },
+} as const;
+
+const OFF = 'no OpenID Connect provider is configured';
+const AWAY = 'the provider cannot be reached; a page';
+
+export const SINGLE_SIGN_ON_DOCS = {
+  tag: 'Pages',
+  isPage: true,
+  operations: {
+    begin: {
+      summary: 'Begin a sign-in through the OpenID Connect provider',
+      body: FORM,
+      answers: {
+        200: page('a page that leads to the provider'),
+        ...REFUSED,
+        404: OFF,
+        503: AWAY,
+      },
+    },
+    finish: {
+      summary: 'Sign in with the answer of the OpenID Connect provider',
+      description:
+        'The redirect URI that is registered at the provider. Only the browser that began the sign-in can use it, once.',
+      query: {
+        state: { description: 'The value that this service sent to the provider.' },
+        code: { description: 'The authorization code.' },
+        error: { description: 'The error code of the provider, instead of `code`.' },
+        iss: { description: 'The issuer of the answer (RFC 9207). It must be `OIDC_ISSUER`.' },
+      },
+      answers: {
+        303: { ...ONWARDS, description: 'a redirect to the page on which the sign-in began' },
+        400: 'a parameter occurs more than once',
+        403: 'nobody was signed in; the page says why and what to do, or the account is suspended',
+        404: OFF,
+        503: AWAY,
       },
     },
   },

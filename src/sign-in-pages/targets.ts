@@ -3,6 +3,14 @@ import { Configuration } from '../config/index.js';
 import { BadRequest } from '../platform/http/index.js';
 import type { Form } from '../pages/index.js';
 
+export type Kind = 'desktop' | 'web';
+
+/** The paths of the handoff pages. */
+export const PATHS: Readonly<Record<Kind, string>> = {
+  desktop: '/auth/desktop-handoff',
+  web: '/auth/web-handoff',
+};
+
 /** The verified recipient of a one-time token. */
 export interface Target {
   /** What the page shows: the app's scheme, or the website's host. */
@@ -50,7 +58,20 @@ export class Targets {
     const fields = { client_state: clientState, return_to: address };
     return { name: new URL(address).host, address, clientState, fields };
   }
+
+  /** The path of the page whose form was posted, with its query. @throws BadRequest for an unknown page, and as above */
+  pageOf(form: Form): string {
+    const page = form.get('page');
+    if (page === 'account') return '/account';
+    if (page === 'desktop') return pageAt(PATHS.desktop, this.desktop(form));
+    if (page === 'web') return pageAt(PATHS.web, this.web(form));
+    throw new BadRequest('page is not a page on which a sign-in begins');
+  }
 }
+
+/** The path of a handoff page with the query that shows it again. */
+const pageAt = (path: string, { fields }: Target): string =>
+  `${path}?${new URLSearchParams(fields).toString()}`;
 
 function clientStateOf(asked: Form): string {
   const clientState = asked.get('client_state');

@@ -4,7 +4,8 @@ import { pino, type Logger } from 'pino';
 import type PrettyStream from 'pino-pretty';
 import { requestScope } from './request-scope.js';
 
-const CREDENTIAL = /token|key|secret|password|client_state/i;
+/** `code` and `state` alone, because they are also part of harmless names. */
+const CREDENTIAL = /token|key|secret|password|client_state|^(?:code|state|session_state)$/i;
 
 /** A needless percent-escape in a URL, such as `%74` for `t`. */
 const NEEDLESS_ESCAPE = /%(?:2[de]|3\d|[46][1-9a-f]|5[0-9af]|7[0-9ae])/gi;

@@ -550,6 +550,9 @@ export const ROUTES: readonly Route[] = [
     example: () => ({ headers: FORM, body: `${CLIENT_STATE}&return_to=https://editor.example.org` }),
     status: 400,
   },
+  // Without a provider there is nothing; test/api/single-sign-on has it with one.
+  { method: 'POST', path: '/auth/single-sign-on', access: 'public', isPage: true, status: 404 },
+  { method: 'GET', path: '/auth/single-sign-on/callback', access: 'public', isPage: true, status: 404 },
   {
     method: 'GET',
     path: '/auth/assets/:name',

@@ -1,0 +1,141 @@
+import { Injectable } from '@nestjs/common';
+import { AuditLog } from '../../audit/index.js';
+import { Configuration } from '../../config/index.js';
+import { Clock } from '../../platform/clock/index.js';
+import { Database, statement, type Tx } from '../../platform/database/index.js';
+import { EventBus } from '../../platform/events/index.js';
+import type { Client } from '../browser-sessions.js';
+import { AccountSuspended } from '../suspensions.js';
+import { TOKEN_REVOKED } from '../token-secrets.js';
+import { endEarlierAccess } from './earlier-access.js';
+
+const linkStatements = {
+  owner: statement(
+    'linked_accounts.owner',
+    'SELECT user_id AS "userId" FROM auth_accounts WHERE provider_id = $1 AND account_id = $2',
+  ),
+
+  addUser: statement(
+    'linked_accounts.add_user',
+    `INSERT INTO users (email, name, email_verified, created_at, updated_at) VALUES ($1, $2, true, $3, $3)
+     ON CONFLICT (email) DO NOTHING RETURNING id`,
+  ),
+
+  userAt: statement(
+    'linked_accounts.user_at',
+    `SELECT id, email_verified AS "isVerified", suspended_at IS NOT NULL AS "isSuspended"
+     FROM users WHERE email = $1 FOR UPDATE`,
+  ),
+
+  others: statement(
+    'linked_accounts.others',
+    'SELECT FROM auth_accounts WHERE user_id = $1 AND provider_id = $2 AND account_id <> $3',
+  ),
+
+  /** Somebody else may have linked the same subject since it was looked for. */
+  link: statement(
+    'linked_accounts.link',
+    `INSERT INTO auth_accounts (user_id, account_id, provider_id, created_at, updated_at) VALUES ($1, $2, $3, $4, $4)
+     ON CONFLICT (provider_id, account_id) WHERE provider_id <> 'credential' DO NOTHING RETURNING id`,
+  ),
+
+  verify: statement('linked_accounts.verify', 'UPDATE users SET email_verified = true WHERE id = $1'),
+};
+
+/** A person whom the provider has identified, with an address that it has verified. */
+export interface VerifiedPerson {
+  readonly subject: string;
+  /** In lower case. */
+  readonly email: string;
+  readonly name: string;
+  /** The user who is signed in with the browser, if any. */
+  readonly signedInUserId: string | undefined;
+  readonly client: Client;
+}
+
+/** `no-account`: there is none with this address, and sign-up is closed. `other-person`: it is linked to another subject. */
+export type LinkRefusal = 'no-account' | 'other-person';
+
+type Linked = { userId: string; revoked: readonly string[] } | { refusal: LinkRefusal };
+
+/** Another request of the same person was first. Rolls back what this one has done, which may include a new account. */
+class LinkedMeanwhile extends Error {}
+
+/** The accounts of people at the provider: each is found by issuer and subject, whatever becomes of their address there. */
+@Injectable()
+export class LinkedAccounts {
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock,
+    private readonly configuration: Configuration,
+    private readonly bus: EventBus,
+    private readonly auditLog: AuditLog,
+  ) {}
+
+  /** The id of the user who is linked to a subject. */
+  async find(subject: string): Promise<string | undefined> {
+    const values = [this.providerId, subject];
+    return (await this.database.run<{ userId: string }>(linkStatements.owner, values))[0]?.userId;
+  }
+
+  /**
+   * Links the subject to the account with its address, or to a new one. An address that was never verified here may have been
+   * entered by somebody else: whoever now proves that it is theirs gets the account, and all earlier access to it ends, unless
+   * the browser is signed in to it.
+   * @throws AccountSuspended
+   */
+  async link(person: VerifiedPerson): Promise<{ userId: string } | { refusal: LinkRefusal }> {
+    try {
+      const linked = await this.database.transaction((tx) => this.linkIn(tx, person));
+      if ('refusal' in linked) return linked;
+      for (const key of linked.revoked) this.bus.publish({ topic: TOKEN_REVOKED, key });
+      return { userId: linked.userId };
+    } catch (error) {
+      const userId = error instanceof LinkedMeanwhile ? await this.find(person.subject) : undefined;
+      if (userId === undefined) throw error;
+      return { userId };
+    }
+  }
+
+  private async linkIn(tx: Tx, person: VerifiedPerson): Promise<Linked> {
+    const now = this.clock.now();
+    const { subject, signedInUserId } = person;
+    const user = await this.userFor(tx, person, now);
+    if (!user) return { refusal: 'no-account' };
+    if (user.isSuspended) throw new AccountSuspended();
+    const others = await tx.run(linkStatements.others, [user.id, this.providerId, subject]);
+    if (others.length > 0) return { refusal: 'other-person' };
+    const added = await tx.run(linkStatements.link, [user.id, subject, this.providerId, now]);
+    if (added.length === 0) throw new LinkedMeanwhile();
+    const mustEnd = !user.isVerified && user.id !== signedInUserId;
+    const revoked = mustEnd ? await endEarlierAccess(tx, user.id, now) : [];
+    await tx.run(linkStatements.verify, [user.id]);
+    const details = { provider: this.configuration.oidcName ?? '', endsEarlierAccess: mustEnd };
+    await this.auditLog.record(
+      { action: 'single-sign-on.linked', userId: user.id, actor: 'user', ...person.client, details },
+      tx,
+    );
+    return { userId: user.id, revoked };
+  }
+
+  /** The account with the address, under its lock; a new one if sign-up is open. */
+  private async userFor(tx: Tx, { email, name }: VerifiedPerson, now: Date): Promise<Found | undefined> {
+    const found = async (): Promise<Found | undefined> =>
+      (await tx.run<Found>(linkStatements.userAt, [email]))[0];
+    const user = await found();
+    if (user || !this.configuration.signupEnabled) return user;
+    const [added] = await tx.run<{ id: string }>(linkStatements.addUser, [email, name, now]);
+    // A concurrent sign-up with the same address may have won; its account is like any other that exists.
+    return added ? { id: added.id, isVerified: true, isSuspended: false } : found();
+  }
+
+  private get providerId(): string {
+    return `oidc:${this.configuration.oidcIssuer ?? ''}`;
+  }
+}
+
+interface Found {
+  readonly id: string;
+  readonly isVerified: boolean;
+  readonly isSuspended: boolean;
+}

@@ -1,0 +1,224 @@
+import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import Provider from 'oidc-provider';
+import { freePort } from '../../bench/free-port.js';
+import { Visitor } from './visitor.js';
+
+/** A request to it, and its answer. */
+type Exchange = Parameters<Parameters<Provider['use']>[0]>[0];
+
+/** A person with an account at the provider. */
+export interface Person {
+  readonly sub: string;
+  readonly email?: string;
+  readonly email_verified?: unknown;
+  readonly name?: string;
+}
+
+export type Claims = Record<string, unknown>;
+
+/** What it does instead of answering. */
+export type Fault = 'away' | 'slow' | 'huge' | 'redirect' | 'broken';
+
+/** Makes an ID token from the claims of the real one. */
+export type Forger = (claims: Claims) => Promise<string> | string;
+
+export const CLIENT_ID = 'sync-service';
+export const CLIENT_SECRET = 'a secret: with /special+characters%';
+
+export interface OidcOptions {
+  /** Where the service is; the provider sends browsers back only there. */
+  readonly serviceUrl: string;
+  readonly hasEmailInIdToken?: boolean;
+  readonly authMethod?: 'client_secret_basic' | 'client_secret_post';
+}
+
+/** A real OpenID Connect provider on a port of this machine, whose answers a test can spoil. */
+export class OidcProvider {
+  readonly people = new Map<string, Person>();
+  /** Requests by path, such as `POST /token`. */
+  readonly requests: string[] = [];
+  /** By the start of a path. */
+  readonly faults = new Map<string, Fault>();
+  forge: Forger | undefined;
+  /** Laid over the discovery document. */
+  discovery: Claims = {};
+  /** What it last handed out. */
+  readonly handedOut: string[] = [];
+
+  private constructor(
+    private readonly server: Server,
+    readonly url: string,
+    private readonly key: CryptoKey,
+    private readonly kid: string,
+  ) {}
+
+  static async start(options: OidcOptions): Promise<OidcProvider> {
+    const port = await freePort();
+    const url = `http://127.0.0.1:${port}`;
+    const { privateKey } = await generateKeyPair('RS256', { extractable: true });
+    const jwk = { ...(await exportJWK(privateKey)), kid: 'the-key', use: 'sig', alg: 'RS256' };
+    const provider = new Provider(
+      url,
+      configurationOf(options, jwk, (sub) => started.people.get(sub)),
+    );
+    provider.use((ctx, next) => started.handle(provider, ctx, next));
+    const answer = provider.callback();
+    const server = createServer((request, response) => void answer(request, response));
+    const started = new OidcProvider(server, url, privateKey, jwk.kid);
+    await once(server.listen(port, '127.0.0.1'), 'listening');
+    return started;
+  }
+
+  /** The settings of a service that uses it. */
+  get env(): Record<string, string> {
+    return {
+      OIDC_ISSUER: this.url,
+      OIDC_CLIENT_ID: CLIENT_ID,
+      OIDC_CLIENT_SECRET: CLIENT_SECRET,
+      OIDC_NAME: 'Our Login',
+    };
+  }
+
+  /** A person with a verified address, unless told otherwise. */
+  person(name: string, claims: Partial<Person> = {}): Person {
+    const person = {
+      sub: `sub-${name}`,
+      email: `${name}@example.org`,
+      email_verified: true,
+      name,
+      ...claims,
+    };
+    this.people.set(person.sub, person);
+    return person;
+  }
+
+  /** Signs claims with its own key. */
+  sign(claims: Claims, key: CryptoKey | Uint8Array = this.key, alg = 'RS256'): Promise<string> {
+    return new SignJWT(claims).setProtectedHeader({ alg, kid: this.kid }).sign(key);
+  }
+
+  /** Signs a person in at the provider with a browser of its own. Returns the path to which it sends the browser back. */
+  async signIn(address: string, { sub }: Person, browser = new Visitor(this.url)): Promise<string> {
+    let answer = await browser.get(pathOf(address));
+    if (answer.headers.location?.includes('/interaction/')) {
+      answer = await browser.get(pathOf(answer.headers.location));
+      answer = await browser.submit(answer, 'Sign in', { login: sub });
+      answer = await browser.get(pathOf(String(answer.headers.location)));
+    }
+    return pathOf(String(answer.headers.location));
+  }
+
+  close(): void {
+    this.server.closeAllConnections();
+    this.server.close();
+  }
+
+  private async handle(provider: Provider, ctx: Exchange, next: () => Promise<void>): Promise<void> {
+    this.requests.push(`${ctx.method} ${ctx.path}`);
+    const fault = [...this.faults].find(([path]) => ctx.path.startsWith(path))?.[1];
+    if (fault) return spoil(ctx, fault);
+    if (ctx.path.startsWith('/interaction/')) return interact(provider, ctx);
+    await next();
+    const body = ctx.body as Claims | undefined;
+    if (ctx.path === '/.well-known/openid-configuration') ctx.body = { ...body, ...this.discovery };
+    if (ctx.path === '/token' && typeof body?.id_token === 'string') {
+      if (this.forge) body.id_token = await this.forge(claimsOf(body.id_token));
+      this.handedOut.push(
+        ...Object.values(body)
+          .filter((value) => String(value).length > 20)
+          .map(String),
+      );
+    }
+  }
+}
+
+export const claimsOf = (token: string): Claims =>
+  JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as Claims;
+
+const pathOf = (address: string): string => {
+  const { pathname, search } = new URL(address, 'http://here');
+  return pathname + search;
+};
+
+function configurationOf(
+  { serviceUrl, hasEmailInIdToken = false, authMethod = 'client_secret_basic' }: OidcOptions,
+  jwk: JWK,
+  personOf: (sub: string) => Person | undefined,
+): ConstructorParameters<typeof Provider>[1] {
+  return {
+    clients: [
+      {
+        client_id: CLIENT_ID,
+        client_secret: CLIENT_SECRET,
+        redirect_uris: [`${serviceUrl}/auth/single-sign-on/callback`],
+        token_endpoint_auth_method: authMethod,
+      },
+    ],
+    clientAuthMethods: [authMethod],
+    jwks: { keys: [jwk] },
+    cookies: { keys: [randomBytes(16).toString('hex')] },
+    pkce: { required: () => true },
+    conformIdTokenClaims: !hasEmailInIdToken,
+    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
+    features: { devInteractions: { enabled: false } },
+    interactions: { url: (_, { uid }) => `/interaction/${uid}` },
+    findAccount: (_, sub) => {
+      const person = personOf(sub);
+      return person && { accountId: sub, claims: () => ({ ...person }) };
+    },
+    // Nobody is asked for consent.
+    loadExistingGrant: async ({ oidc }) => {
+      const grant = new oidc.provider.Grant({
+        clientId: CLIENT_ID,
+        accountId: oidc.session?.accountId ?? '',
+      });
+      grant.addOIDCScope('openid email profile');
+      await grant.save();
+      return grant;
+    },
+  };
+}
+
+/** Its sign-in page: the person is whoever they say. */
+async function interact(provider: Provider, ctx: Exchange): Promise<void> {
+  if (ctx.method === 'GET') {
+    ctx.type = 'html';
+    ctx.body = `<!doctype html><title>Our Login</title>
+      <form method="post" action="${ctx.path}" aria-label="Sign in"><label>Who are you? <input name="login"></label>
+      <button>Sign in</button> <button name="cancel" value="yes">Cancel</button></form>`;
+    return;
+  }
+  const chunks: Buffer[] = [];
+  for await (const chunk of ctx.req) chunks.push(chunk as Buffer);
+  const form = new URLSearchParams(Buffer.concat(chunks).toString());
+  const result = form.has('cancel')
+    ? { error: 'access_denied', error_description: 'cancelled' }
+    : { login: { accountId: form.get('login') ?? '' } };
+  ctx.respond = false;
+  await provider.interactionFinished(ctx.req, ctx.res, result, { mergeWithLastSubmission: false });
+}
+
+function spoil(ctx: Exchange, fault: Fault): void {
+  if (fault === 'redirect') return ctx.redirect('https://elsewhere.example/');
+  if (fault === 'broken') {
+    ctx.body = '{"not": "JSON';
+    return;
+  }
+  ctx.respond = false;
+  if (fault === 'away') ctx.req.socket.destroy();
+  if (fault === 'huge') pour(ctx);
+}
+
+/** JSON that never ends. */
+function pour({ res }: Exchange): void {
+  res.writeHead(200, { 'content-type': 'application/json' });
+  res.write('{"a":"');
+  const more = (): void => {
+    while (!res.destroyed && res.write('a'.repeat(64 * 1024)));
+  };
+  res.on('drain', more);
+  more();
+}
