@@ -15,6 +15,7 @@ import {
   type RejectedConfirmation,
 } from '../pages/index.js';
 import type { FlashMessages } from './action-form.js';
+import { Activity } from './activity.controller.js';
 import { AccountOverview } from './account-overview.js';
 import { accountPage, accountSignInPage } from './account-page.js';
 
@@ -49,6 +50,7 @@ export class AccountForms {
     private readonly overview: AccountOverview,
     private readonly confirmations: Confirmations,
     private readonly configuration: Configuration,
+    private readonly activity: Activity,
   ) {}
 
   async show(request: FastifyRequest, reply: FastifyReply): Promise<void> {
@@ -107,6 +109,7 @@ export class AccountForms {
           session,
           needsConfirmation: await this.confirmations.areNeeded(browserRequest),
           overview: await this.overview.of(session),
+          activity: await this.activity.of(session.userId),
           hasBilling: stripeSecretKey !== undefined && hasSubscriptions,
         })
       : accountSignInPage({ ...common, canSignUp: signupEnabled });

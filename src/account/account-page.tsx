@@ -2,6 +2,7 @@ import type { VNode } from 'preact';
 import type { BrowserSession } from '../auth/index.js';
 import { Credentials, Layout, Masthead, type RejectedSignIn, Time } from '../pages/index.js';
 import { MOST_DEVICES, type Overview } from './account-overview.js';
+import { type ActivityPage, ActivitySection } from './activity-section.js';
 import { ActionForm, type FlashMessages } from './action-form.js';
 import { PasswordSection } from './password-section.js';
 import { PlanSection } from './plan-section.js';
@@ -53,6 +54,7 @@ export interface AccountPageProps extends FlashMessages {
   /** Whether forms that need a recent sign-in must ask for the password. */
   readonly needsConfirmation: boolean;
   readonly overview: Overview;
+  readonly activity: ActivityPage;
   readonly hasBilling: boolean;
 }
 
@@ -87,6 +89,7 @@ export function accountPage(props: AccountPageProps): VNode {
       <PasswordSection {...props} />
       <DevicesSection {...{ overview, csrfToken }} />
       <TokensSection {...props} />
+      <ActivitySection {...props} />
     </Layout>
   );
 }

@@ -8,6 +8,7 @@ import { FilesModule } from '../files/index.js';
 import { PagesModule } from '../pages/index.js';
 import { NightlyJobs } from '../platform/jobs/index.js';
 import { WorkspacesModule } from '../workspaces/index.js';
+import { Activity, ActivityController } from './activity.controller.js';
 import { AccountBelongingsController } from './account-belongings.controller.js';
 import { AccountController } from './account.controller.js';
 import { AccountDeletion } from './account-deletion.js';
@@ -31,12 +32,13 @@ import { TokenForms } from './token-forms.js';
     PagesModule,
     WorkspacesModule,
   ],
-  controllers: [AccountController, AccountPageController, AccountBelongingsController],
+  controllers: [AccountController, AccountPageController, AccountBelongingsController, ActivityController],
   providers: [
     AccountDeletion,
     AccountForms,
     AccountOverview,
     Accounts,
+    Activity,
     CancellationOutbox,
     PasswordForm,
     StorageOverview,

@@ -1,3 +1,4 @@
+export { Administrators } from './administrators.js';
 export { AuthModule } from './auth.module.js';
 export {
   type BrowserSession,

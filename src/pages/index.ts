@@ -1,4 +1,6 @@
 export { type RejectedSignIn, SignInForms, withAlert } from './sign-in-forms.js';
+export { auditSentence } from './audit-words.js';
+export { clientName } from './client-name.js';
 export { ConfirmField } from './confirm-field.js';
 export { Confirmations, type RejectedConfirmation } from './confirmations.js';
 export { Credentials } from './credentials.js';
