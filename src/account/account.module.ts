@@ -17,6 +17,9 @@ import { AccountOverview, StorageOverview } from './account-overview.js';
 import { AccountPageController } from './account-page.controller.js';
 import { Accounts } from './accounts.js';
 import { CancellationOutbox } from './cancellation-outbox.js';
+import { InvitationForm } from './invitation-form.js';
+import { InvitationController } from './invitation.controller.js';
+import { Invitations } from './invitations.js';
 import { PasswordForm } from './password-form.js';
 import { TokenForms } from './token-forms.js';
 
@@ -32,7 +35,7 @@ import { TokenForms } from './token-forms.js';
     PagesModule,
     WorkspacesModule,
   ],
-  controllers: [AccountController, AccountPageController, AccountBelongingsController, ActivityController],
+  controllers: [AccountController, AccountPageController, AccountBelongingsController, ActivityController, InvitationController],
   providers: [
     AccountDeletion,
     AccountForms,
@@ -40,11 +43,13 @@ import { TokenForms } from './token-forms.js';
     Accounts,
     Activity,
     CancellationOutbox,
+    InvitationForm,
+    Invitations,
     PasswordForm,
     StorageOverview,
     TokenForms,
   ],
-  exports: [AccountDeletion, Accounts, CancellationOutbox],
+  exports: [AccountDeletion, Accounts, CancellationOutbox, Invitations],
 })
 export class AccountModule {
   constructor(jobs: NightlyJobs, outbox: CancellationOutbox) {

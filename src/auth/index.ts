@@ -15,6 +15,8 @@ export { type ChangeFault, PasswordChange } from './password-change.js';
 export type { ScryptCost } from './password-hash.js';
 export { HashingBusy, PasswordCost, PasswordCostModule, PasswordHasher } from './password-hasher.js';
 export {
+  faultOfPassword,
+  generatePassword,
   ONE_TIME_TOKEN_MINUTES,
   PASSWORD_FAULTS,
   PASSWORD_LENGTH,

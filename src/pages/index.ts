@@ -6,6 +6,7 @@ export { Confirmations, type RejectedConfirmation } from './confirmations.js';
 export { Credentials } from './credentials.js';
 export { CopyField, Field, Hidden, SelectField } from './fields.js';
 export { Form } from './form.js';
+export { inBytes } from './in-bytes.js';
 export { Layout, Masthead, Time } from './layout.js';
 export { asSource, type Page, redirect, sendPage } from './page.js';
 export { PageErrorFilter } from './page-error.filter.js';

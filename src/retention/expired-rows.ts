@@ -62,6 +62,13 @@ const statements = {
      RETURNING id`,
   ),
 
+  invitations: statement(
+    'expired.invitations',
+    `DELETE FROM invitations
+     WHERE email IN (SELECT email FROM invitations WHERE expires_at <= $1 LIMIT $2) AND expires_at <= $1
+     RETURNING email`,
+  ),
+
   /** Leases use the database clock. Removing an instance removes its presence rows too. */
   instances: statement(
     'expired.instances',
@@ -89,6 +96,7 @@ export class ExpiredRows {
     jobs.add('rate-limits', this.removing(statements.hits, before(HITS_KEPT_MS)));
     jobs.add('wrong-passwords', this.removing(statements.wrongPasswords, before(HOUR_MS)));
     jobs.add('audit-events', this.removing(statements.auditEvents, before(AUDIT_KEPT_MS)));
+    jobs.add('invitations', this.removing(statements.invitations, asOf));
     jobs.add('known-networks', this.removing(statements.knownNetworks, before(KNOWN_FOR_MS)));
   }
 

@@ -7,6 +7,7 @@ import {
   resumeUser,
   suspendUser,
 } from '../suspend-and-delete.js';
+import { inviteUser, listInvitations, previewInvitation, revokeInvitation } from '../invitations.js';
 import { previewAdministrator, setAdministrator } from '../administrators.js';
 import type { Run } from '../report.js';
 import { createUser, previewReset, previewUser, resetPassword } from '../user-passwords.js';
@@ -14,13 +15,14 @@ import { listUsers, showUser } from '../show-user.js';
 
 const ACCOUNTS = 100;
 
-/** `user create`, `list`, `show`, `reset-password`, `suspend`, `resume`, `delete`, `promote` and `demote`. */
+/** `user create`, `list`, `show`, `reset-password`, `suspend`, `resume`, `delete`, `promote`, `demote`, `invite` and its kin. */
 export function addUsers(program: Command, run: Run): void {
   const user = program.command('user').description('accounts');
   addBeginnings(user, run);
   addLooks(user, run);
   addStates(user, run);
   addAdministrators(user, run);
+  addInvitations(user, run);
 }
 
 function addBeginnings(user: Command, run: Run): void {
@@ -108,4 +110,26 @@ function addAdministrators(user: Command, run: Run): void {
         run(() => (dryRun ? previewAdministrator(address, isToBe) : setAdministrator(address, isToBe))),
       );
   }
+}
+
+function addInvitations(user: Command, run: Run): void {
+  user
+    .command('invite')
+    .argument('<email>', 'address to invite', newEmail)
+    .addOption(dryRunOption())
+    .description('print a link that makes an account, once, within 7 days; replaces an earlier one')
+    .action((address: string, { dryRun }: DryRun) =>
+      run(() => (dryRun ? previewInvitation(address) : inviteUser(address))),
+    );
+
+  user
+    .command('invitations')
+    .description('invitations that were not accepted yet')
+    .action(() => run(listInvitations));
+
+  user
+    .command('uninvite')
+    .addArgument(emailArgument())
+    .description('end an invitation that was not accepted yet')
+    .action((address: string) => run(() => revokeInvitation(address)));
 }
