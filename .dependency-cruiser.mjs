@@ -25,7 +25,9 @@ const LAYERS = [
     'backup/',
   ],
   ['automation/', 'usage/'],
-  ['admin/', 'health/', 'api-docs/site/'],
+  ['health/', 'api-docs/site/'],
+  ['admin-pages/'],
+  ['admin/'],
 ];
 
 const oneWay = LAYERS.flatMap((names, index) => {

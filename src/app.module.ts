@@ -3,6 +3,7 @@ import { APP_GUARD } from '@nestjs/core';
 import { ScheduleModule } from '@nestjs/schedule';
 import { AccessTokensModule } from './access-tokens/index.js';
 import { AccountModule } from './account/index.js';
+import { AdminPagesModule } from './admin-pages/index.js';
 import { ApiDocsModule } from './api-docs/site/index.js';
 import { AssetsModule } from './assets/index.js';
 import { AuditModule } from './audit/index.js';
@@ -117,6 +118,7 @@ export class AppModule {
         SignInPagesModule,
         ApiDocsModule,
         HealthModule,
+        AdminPagesModule,
       ],
       providers: GUARDS.map((guard) => ({ provide: APP_GUARD, useExisting: guard })),
     };

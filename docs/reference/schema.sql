@@ -55,7 +55,7 @@ CREATE INDEX assets_newest ON assets USING btree (workspace_id, uploaded_at DESC
 CREATE TABLE audit_events (
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
   at timestamp with time zone NOT NULL,
-  user_id uuid NOT NULL,
+  user_id uuid,
   action text NOT NULL,
   actor text NOT NULL,
   actor_id uuid,
@@ -99,6 +99,24 @@ CREATE TABLE auth_jwks (
   CONSTRAINT auth_jwks_pkey PRIMARY KEY (id)
 );
 
+CREATE TABLE auth_passkeys (
+  id uuid NOT NULL DEFAULT gen_random_uuid(),
+  user_id uuid NOT NULL,
+  name text,
+  credential_id text NOT NULL,
+  public_key text NOT NULL,
+  counter bigint NOT NULL,
+  device_type text NOT NULL,
+  backed_up boolean NOT NULL,
+  transports text,
+  aaguid text,
+  created_at timestamp with time zone NOT NULL,
+  CONSTRAINT auth_passkeys_pkey PRIMARY KEY (id),
+  CONSTRAINT auth_passkeys_credential_id_key UNIQUE (credential_id),
+  CONSTRAINT auth_passkeys_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+CREATE INDEX auth_passkeys_user_id ON auth_passkeys USING btree (user_id, created_at);
+
 CREATE TABLE auth_sessions (
   id uuid NOT NULL DEFAULT gen_random_uuid(),
   user_id uuid NOT NULL,
@@ -114,6 +132,21 @@ CREATE TABLE auth_sessions (
   CONSTRAINT auth_sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
 );
 CREATE INDEX auth_sessions_user_id ON auth_sessions USING btree (user_id);
+
+CREATE TABLE auth_two_factors (
+  id uuid NOT NULL DEFAULT gen_random_uuid(),
+  user_id uuid NOT NULL,
+  secret text NOT NULL,
+  backup_codes text[] NOT NULL DEFAULT '{}'::text[],
+  verified boolean NOT NULL DEFAULT false,
+  last_step bigint,
+  failed_verification_count integer NOT NULL DEFAULT 0,
+  locked_until timestamp with time zone,
+  created_at timestamp with time zone NOT NULL,
+  CONSTRAINT auth_two_factors_pkey PRIMARY KEY (id),
+  CONSTRAINT auth_two_factors_user_id_key UNIQUE (user_id),
+  CONSTRAINT auth_two_factors_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
 
 CREATE TABLE auth_verifications (
   id uuid NOT NULL DEFAULT gen_random_uuid(),
@@ -231,6 +264,16 @@ CREATE TABLE devices (
 );
 CREATE INDEX devices_user_id ON devices USING btree (user_id, id);
 
+CREATE TABLE doctor_runs (
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  started_at timestamp with time zone NOT NULL,
+  ended_at timestamp with time zone,
+  found integer,
+  findings jsonb NOT NULL DEFAULT '[]'::jsonb,
+  error text,
+  CONSTRAINT doctor_runs_pkey PRIMARY KEY (id)
+);
+
 CREATE TABLE files (
   workspace_id uuid NOT NULL,
   id uuid NOT NULL,
@@ -257,6 +300,17 @@ CREATE TABLE instances (
   alive_until timestamp with time zone NOT NULL,
   CONSTRAINT instances_pkey PRIMARY KEY (id)
 );
+
+CREATE TABLE invitations (
+  email text NOT NULL,
+  token_hash bytea NOT NULL,
+  created_at timestamp with time zone NOT NULL,
+  expires_at timestamp with time zone NOT NULL,
+  CONSTRAINT invitations_pkey PRIMARY KEY (email),
+  CONSTRAINT invitations_token_hash_key UNIQUE (token_hash),
+  CONSTRAINT invitations_token_hash_check CHECK ((octet_length(token_hash) = 32))
+);
+CREATE INDEX invitations_expires_at ON invitations USING btree (expires_at);
 
 CREATE TABLE job_runs (
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
@@ -442,6 +496,8 @@ CREATE TABLE users (
   created_at timestamp with time zone NOT NULL DEFAULT now(),
   updated_at timestamp with time zone NOT NULL DEFAULT now(),
   suspended_at timestamp with time zone,
+  two_factor_enabled boolean NOT NULL DEFAULT false,
+  promoted_at timestamp with time zone,
   CONSTRAINT users_pkey PRIMARY KEY (id),
   CONSTRAINT users_email_unique UNIQUE (email)
 );

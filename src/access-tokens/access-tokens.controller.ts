@@ -1,5 +1,6 @@
 import { Controller, Delete, Get, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { byUser } from '../audit/index.js';
 import { CurrentPrincipal, Interactive, type Principal, SCOPES } from '../access/index.js';
 import {
   arrayOf,
@@ -113,14 +114,19 @@ export class AccessTokensController {
   async mint(
     @CurrentPrincipal() principal: Principal,
     @JsonBody() body: MintTokenRequest,
+    @Req() request: FastifyRequest,
   ): Promise<AccessTokenWire & { token: string }> {
-    const { token, raw } = await this.accessTokens.mint(principal.userId, body);
+    const { token, raw } = await this.accessTokens.mint(principal.userId, body, byUser(request));
     return { ...accessTokenWire(token), token: raw };
   }
 
   @Delete(':id')
-  async revoke(@CurrentPrincipal() principal: Principal, @Param('id') id: string): Promise<{ ok: true }> {
-    await this.accessTokens.revoke(principal.userId, id);
+  async revoke(
+    @CurrentPrincipal() principal: Principal,
+    @Param('id') id: string,
+    @Req() request: FastifyRequest,
+  ): Promise<{ ok: true }> {
+    await this.accessTokens.revoke(principal.userId, id, byUser(request));
     return { ok: true };
   }
 }

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ArrayNotEmpty, IsArray, IsIn, IsOptional, isUUID, IsUUID } from 'class-validator';
 import { type Scope, SCOPES } from '../access/index.js';
+import { type Acting, AuditLog } from '../audit/index.js';
 import { generatePat, hashPat, lockOwnUser, TOKEN_REVOKED } from '../auth/index.js';
 import { Clock, parseInstant } from '../platform/clock/index.js';
 import { AFTER_ALL_IDS, Database, newId, pagesById, statement } from '../platform/database/index.js';
@@ -79,9 +80,9 @@ export const accessTokenStatements = {
   revoke: statement(
     'access_tokens.revoke',
     `WITH revoked AS (
-       UPDATE access_tokens SET revoked_at = $3 WHERE id = $2 AND user_id = $1 AND revoked_at IS NULL
+       UPDATE access_tokens SET revoked_at = $3 WHERE id = $2 AND user_id = $1 AND revoked_at IS NULL RETURNING id
      )
-     SELECT id FROM access_tokens WHERE id = $2 AND user_id = $1`,
+     SELECT name, EXISTS (SELECT FROM revoked) AS "isNew" FROM access_tokens WHERE id = $2 AND user_id = $1`,
   ),
 };
 
@@ -120,6 +121,7 @@ export class AccessTokens {
     private readonly rateLimiter: RateLimiter,
     private readonly clock: Clock,
     private readonly bus: EventBus,
+    private readonly audit: AuditLog,
   ) {}
 
   /** Newest first, revoked and expired ones included, page by page; never the tokens themselves. */
@@ -139,7 +141,11 @@ export class AccessTokens {
    * @throws BadRequest for an expiry that is not in the future, NotFound for a workspace that is not the caller's, Conflict when
    *   the user has 1,000 live tokens, Unauthorized when the account has just been deleted
    */
-  async mint(userId: string, request: MintTokenRequest): Promise<{ token: AccessToken; raw: string }> {
+  async mint(
+    userId: string,
+    request: MintTokenRequest,
+    by: Acting,
+  ): Promise<{ token: AccessToken; raw: string }> {
     await this.rateLimiter.hit(`mint:${userId}`, MINTS_PER_MINUTE);
     const now = this.clock.now();
     const expiresAt = request.expiresAt ? parseInstant(request.expiresAt) : null;
@@ -159,19 +165,24 @@ export class AccessTokens {
       revokedAt: null,
       scopes: [...new Set<Scope>(request.scopes ?? ['full'])],
     };
-    await this.insert(userId, token, hashPat(raw));
+    await this.insert(userId, token, hashPat(raw), by);
     return { token, raw };
   }
 
   /** Takes effect with the next request on every instance; the row stays listed. Idempotent. @throws NotFound */
-  async revoke(userId: string, id: string): Promise<void> {
-    const values = [userId, id, this.clock.now()];
-    const found = isUUID(id) ? await this.database.run(accessTokenStatements.revoke, values) : [];
-    if (found.length === 0) throw new NotFound('token not found');
+  async revoke(userId: string, id: string, by: Acting): Promise<void> {
+    if (!isUUID(id)) throw new NotFound('token not found');
+    await this.database.transaction(async (tx) => {
+      const values = [userId, id, this.clock.now()];
+      const [found] = await tx.run<{ name: string; isNew: boolean }>(accessTokenStatements.revoke, values);
+      if (!found) throw new NotFound('token not found');
+      const details = { name: found.name };
+      if (found.isNew) await this.audit.record({ action: 'token.revoked', userId, ...by, details }, tx);
+    });
     this.bus.publish({ topic: TOKEN_REVOKED, key: id });
   }
 
-  private async insert(userId: string, token: AccessToken, hash: Buffer): Promise<void> {
+  private async insert(userId: string, token: AccessToken, hash: Buffer, by: Acting): Promise<void> {
     const { id, name, scopes, workspaceId, createdAt, expiresAt } = token;
     try {
       await this.database.transaction(async (tx) => {
@@ -182,6 +193,8 @@ export class AccessTokens {
           throw new Conflict(`a user can have at most ${MAX_LIVE} access tokens: revoke one first`);
         const row = [id, userId, name, hash, scopes, workspaceId, createdAt, expiresAt];
         await tx.run(accessTokenStatements.insert, row);
+        const details = { name, scopes: scopes.join(' ') };
+        await this.audit.record({ action: 'token.minted', userId, ...by, details }, tx);
         const surplus = [userId, createdAt, MAX_ENDED, FORGOTTEN_AT_ONCE];
         await tx.run(accessTokenStatements.forgetEnded, surplus);
       });

@@ -1,5 +1,6 @@
 import { Controller, Get, Post, Req, Res, UseFilters } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { byUser } from '../audit/index.js';
 import { Public } from '../access/index.js';
 import { PageErrorFilter, redirect } from '../pages/index.js';
 import { Purchases } from '../billing/index.js';
@@ -50,7 +51,7 @@ export class AccountBelongingsController {
         const messages = { failedMint, ...(alert === undefined ? {} : { alert }) };
         return { page: { ...(await this.forms.page(browserRequest, messages)), status, headers } };
       }
-      const minted = await this.tokenForms.mint(session.userId, form);
+      const minted = await this.tokenForms.mint(session.userId, form, byUser(request));
       if ('faults' in minted)
         return { page: { ...(await this.forms.page(browserRequest, { failedMint: minted })), status: 422 } };
       return { page: await this.forms.page(browserRequest, { minted }) };
@@ -60,7 +61,7 @@ export class AccountBelongingsController {
   @Post('tokens/revoke')
   async revokeToken(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     await this.forms.act(request, reply, async ({ session, form }) => {
-      await this.tokenForms.revoke(session.userId, form.text('id'));
+      await this.tokenForms.revoke(session.userId, form.text('id'), byUser(request));
       return {};
     });
   }

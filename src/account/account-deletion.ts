@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { type Acting, AuditLog } from '../audit/index.js';
 import { lockOwnUser, TOKEN_REVOKED } from '../auth/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, type Tx } from '../platform/database/index.js';
@@ -27,12 +28,13 @@ export class AccountDeletion {
     private readonly outbox: CancellationOutbox,
     private readonly clock: Clock,
     private readonly bus: EventBus,
+    private readonly audit: AuditLog,
   ) {}
 
   /** @throws BadRequest unless `confirm` is the account's email address, Unauthorized when it has already been deleted */
-  async delete(userId: string, confirm: string): Promise<void> {
+  async delete(userId: string, confirm: string, by: Acting): Promise<void> {
     const { workspaces, tokenIds } = await this.database.transaction((tx) =>
-      this.remove(tx, userId, confirm),
+      this.remove(tx, userId, confirm, by),
     );
     for (const key of tokenIds) this.bus.publish({ topic: TOKEN_REVOKED, key });
     this.workspaces.announce(workspaces);
@@ -43,7 +45,7 @@ export class AccountDeletion {
    * Locks workspaces before the user, the order used everywhere. Workspaces created before the user is locked are deleted as
    * well.
    */
-  private async remove(tx: Tx, userId: string, confirm: string): Promise<Gone> {
+  private async remove(tx: Tx, userId: string, confirm: string, by: Acting): Promise<Gone> {
     const now = this.clock.now();
     const [user] = await tx.run<{ email: string }>(accountStatements.email, [userId]);
     if (!user) throw new Unauthorized();
@@ -56,6 +58,8 @@ export class AccountDeletion {
     const tokens = await tx.run<{ id: string }>(accountStatements.tokenIds, [userId]);
     await tx.run(accountStatements.oweCancellation, [userId, now]);
     await tx.run(accountStatements.deleteUser, [userId]);
+    await this.audit.anonymize({ userId, email: user.email }, tx);
+    await this.audit.record({ action: 'account.deleted', userId, ...by }, tx);
     return { workspaces: [...early, ...late], tokenIds: tokens.map(({ id }) => id) };
   }
 }

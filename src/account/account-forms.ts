@@ -16,6 +16,7 @@ import {
   singleSignOnOption,
 } from '../pages/index.js';
 import type { FlashMessages } from './action-form.js';
+import { Activity } from './activity.controller.js';
 import { AccountOverview } from './account-overview.js';
 import { accountPage, accountSignInPage } from './account-page.js';
 
@@ -50,6 +51,7 @@ export class AccountForms {
     private readonly overview: AccountOverview,
     private readonly confirmations: Confirmations,
     private readonly configuration: Configuration,
+    private readonly activity: Activity,
   ) {}
 
   async show(request: FastifyRequest, reply: FastifyReply): Promise<void> {
@@ -109,6 +111,7 @@ export class AccountForms {
           session,
           needsConfirmation: await this.confirmations.areNeeded(browserRequest),
           overview: await this.overview.of(session),
+          activity: await this.activity.of(session.userId),
           hasBilling: stripeSecretKey !== undefined && hasSubscriptions,
           hasPasswords: !oidcOnly,
           singleSignOn,

@@ -1,5 +1,6 @@
 import { Controller, Get, Post, Req, Res, UseFilters } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { byUser } from '../audit/index.js';
 import { Public } from '../access/index.js';
 import { SignInForms, PageErrorFilter, redirect } from '../pages/index.js';
 import { BrowserSessions, UserSessions } from '../auth/index.js';
@@ -69,7 +70,7 @@ export class AccountPageController {
   @OpenWhenReadOnly('signs out')
   async endSession(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     await this.forms.act(request, reply, async ({ session, form }) => {
-      await this.userSessions.end(session.userId, form.text('id'));
+      await this.userSessions.end(session.userId, form.text('id'), byUser(request));
       return {};
     });
   }
@@ -78,7 +79,7 @@ export class AccountPageController {
   @OpenWhenReadOnly('signs out')
   async endOtherSessions(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     await this.forms.act(request, reply, async ({ session }) => {
-      await this.userSessions.endOthers(session.userId, session.id);
+      await this.userSessions.endAllBut(session.userId, session.id, byUser(request));
       return {};
     });
   }

@@ -10,6 +10,7 @@ import {
   Time,
 } from '../pages/index.js';
 import { MOST_DEVICES, type Overview } from './account-overview.js';
+import { type ActivityPage, ActivitySection } from './activity-section.js';
 import { ActionForm, type FlashMessages } from './action-form.js';
 import { PasswordSection } from './password-section.js';
 import { PlanSection } from './plan-section.js';
@@ -61,6 +62,7 @@ export interface AccountPageProps extends FlashMessages {
   /** Whether forms that need a recent sign-in must ask for the password. */
   readonly needsConfirmation: boolean;
   readonly overview: Overview;
+  readonly activity: ActivityPage;
   readonly hasBilling: boolean;
   /** Whether people can have a password. */
   readonly hasPasswords: boolean;
@@ -107,6 +109,7 @@ export function accountPage(props: AccountPageProps): VNode {
       {hasPasswords && <PasswordSection {...props} />}
       <DevicesSection {...{ overview, csrfToken }} />
       <TokensSection {...props} />
+      <ActivitySection {...props} />
     </Layout>
   );
 }

@@ -1,6 +1,8 @@
-import { Controller, Delete } from '@nestjs/common';
+import { Controller, Delete, Req } from '@nestjs/common';
 import { IsString } from 'class-validator';
+import type { FastifyRequest } from 'fastify';
 import { CurrentPrincipal, Interactive, type Principal } from '../access/index.js';
+import { byUser } from '../audit/index.js';
 import { Documented, json, OK } from '../api-docs/index.js';
 import { JsonBody } from '../platform/http/index.js';
 import { RecentSignIn } from '../auth/index.js';
@@ -40,9 +42,10 @@ export class AccountController {
   async delete(
     @CurrentPrincipal() principal: Principal,
     @JsonBody() { confirm }: DeleteAccountRequest,
+    @Req() request: FastifyRequest,
   ): Promise<{ ok: true }> {
     this.recentSignIn.require(principal);
-    await this.accountDeletion.delete(principal.userId, confirm);
+    await this.accountDeletion.delete(principal.userId, confirm, byUser(request));
     return { ok: true };
   }
 }

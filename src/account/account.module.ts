@@ -8,6 +8,7 @@ import { FilesModule } from '../files/index.js';
 import { PagesModule } from '../pages/index.js';
 import { NightlyJobs } from '../platform/jobs/index.js';
 import { WorkspacesModule } from '../workspaces/index.js';
+import { Activity, ActivityController } from './activity.controller.js';
 import { AccountBelongingsController } from './account-belongings.controller.js';
 import { AccountController } from './account.controller.js';
 import { AccountDeletion } from './account-deletion.js';
@@ -16,6 +17,9 @@ import { AccountOverview, StorageOverview } from './account-overview.js';
 import { AccountPageController } from './account-page.controller.js';
 import { Accounts } from './accounts.js';
 import { CancellationOutbox } from './cancellation-outbox.js';
+import { InvitationForm } from './invitation-form.js';
+import { InvitationController } from './invitation.controller.js';
+import { Invitations } from './invitations.js';
 import { PasswordForm } from './password-form.js';
 import { TokenForms } from './token-forms.js';
 
@@ -31,18 +35,21 @@ import { TokenForms } from './token-forms.js';
     PagesModule,
     WorkspacesModule,
   ],
-  controllers: [AccountController, AccountPageController, AccountBelongingsController],
+  controllers: [AccountController, AccountPageController, AccountBelongingsController, ActivityController, InvitationController],
   providers: [
     AccountDeletion,
     AccountForms,
     AccountOverview,
     Accounts,
+    Activity,
     CancellationOutbox,
+    InvitationForm,
+    Invitations,
     PasswordForm,
     StorageOverview,
     TokenForms,
   ],
-  exports: [AccountDeletion, Accounts, CancellationOutbox],
+  exports: [AccountDeletion, Accounts, CancellationOutbox, Invitations],
 })
 export class AccountModule {
   constructor(jobs: NightlyJobs, outbox: CancellationOutbox) {

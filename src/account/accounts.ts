@@ -5,7 +5,7 @@ import { NotFound } from '../platform/http/index.js';
 
 /** The columns of a listed account; `u` is its row in `users`. */
 const ACCOUNT = `
-  u.id, u.email, u.name, u.created_at AS "createdAt", u.suspended_at AS "suspendedAt",
+  u.id, u.email, u.name, u.created_at AS "createdAt", u.suspended_at AS "suspendedAt", u.promoted_at AS "promotedAt",
   greatest(
     (SELECT max(updated_at) FROM auth_sessions WHERE user_id = u.id),
     (SELECT max(last_used_at) FROM access_tokens WHERE user_id = u.id),
@@ -48,6 +48,8 @@ export interface ListedAccount {
   readonly createdAt: Date;
   /** Null unless it is suspended. */
   readonly suspendedAt: Date | null;
+  /** Null unless it is an administrator's. */
+  readonly promotedAt: Date | null;
   /** When a session, an access token or a device was last seen, accurate to a day or a minute; null for never. */
   readonly lastSeenAt: Date | null;
   readonly workspaces: number;

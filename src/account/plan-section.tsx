@@ -1,17 +1,8 @@
 import type { VNode } from 'preact';
 import type { Subscription } from '../billing/index.js';
-import { Time } from '../pages/index.js';
+import { inBytes, Time } from '../pages/index.js';
 import type { Overview } from './account-overview.js';
 import { ActionForm } from './action-form.js';
-
-const UNITS = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
-
-/** A human-readable size, for example `1.5 MiB`. */
-function inBytes(bytes: number): string {
-  const power = Math.min(bytes < 1 ? 0 : Math.floor(Math.log2(bytes) / 10), UNITS.length - 1);
-  const amount = bytes / 1024 ** power;
-  return `${amount.toFixed(power === 0 || Number.isInteger(amount) ? 0 : 1)} ${UNITS[power] ?? ''}`;
-}
 
 interface PlanProps {
   readonly overview: Overview;

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { Acting } from '../audit/index.js';
 import { AccessTokens } from '../access-tokens/index.js';
 import { type Scope, SCOPES } from '../access/index.js';
 import type { Form } from '../pages/index.js';
@@ -77,7 +78,11 @@ export class TokenForms {
   }
 
   /** Creates a token, to be shown once. @throws TooManyRequests, and NotFound for a workspace of somebody else */
-  async mint(userId: string, form: Form): Promise<{ name: string; raw: string } | RejectedToken> {
+  async mint(
+    userId: string,
+    form: Form,
+    by: Acting,
+  ): Promise<{ name: string; raw: string } | RejectedToken> {
     const values = valuesOf(form);
     const { name, scopes, workspaceId, expiry } = values;
     const faults = {
@@ -87,12 +92,13 @@ export class TokenForms {
     };
     if (Object.keys(faults).length > 0) return { faults, values };
     try {
-      const { raw } = await this.accessTokens.mint(userId, {
+      const request = {
         name,
         scopes: SCOPES.filter((scope) => scopes.includes(scope)),
         workspaceId: workspaceId || null,
         expiresAt: expiry === 'never' ? null : this.inDays(Number(expiry)),
-      });
+      };
+      const { raw } = await this.accessTokens.mint(userId, request, by);
       return { name, raw };
     } catch (error) {
       if (!(error instanceof Conflict)) throw error;
@@ -101,8 +107,8 @@ export class TokenForms {
   }
 
   /** @throws NotFound */
-  revoke(userId: string, id: string): Promise<void> {
-    return this.accessTokens.revoke(userId, id);
+  revoke(userId: string, id: string, by: Acting): Promise<void> {
+    return this.accessTokens.revoke(userId, id, by);
   }
 
   private inDays(days: number): string {

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { addAudit } from './commands/audit-commands.js';
 import { addBackup } from './commands/backup-commands.js';
 import { addBlobs } from './commands/blob-commands.js';
 import { addOperation } from './commands/operation-commands.js';
@@ -15,7 +16,7 @@ export function adminProgram(run: Run): Command {
     .option('--json', 'print one JSON object instead of text')
     .exitOverride()
     .configureHelp({ showGlobalOptions: true });
-  for (const add of [addUsers, addStorage, addSubscriptions, addBlobs, addBackup, addRetention, addOperation])
-    add(program, run);
+  const all = [addUsers, addStorage, addSubscriptions, addBlobs, addBackup, addRetention, addOperation, addAudit];
+  for (const add of all) add(program, run);
   return program;
 }

@@ -34,7 +34,8 @@ const HEADING = row(
 function accountLine(account: ListedAccount): string {
   const { createdAt, lastSeenAt, workspaces, documentBytes, assetBytes, email } = account;
   const held = [workspaces, documentBytes, assetBytes].map(String);
-  return row(withState(account).state, day(createdAt), lastSeenAt ? day(lastSeenAt) : '–', held, email);
+  const named = account.promotedAt ? `${email} (administrator)` : email;
+  return row(withState(account).state, day(createdAt), lastSeenAt ? day(lastSeenAt) : '–', held, named);
 }
 
 function row(state: string, created: string, seen: string, held: readonly string[], email: string): string {

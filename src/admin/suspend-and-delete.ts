@@ -1,5 +1,6 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { AccountDeletion, type AccountDetails, Accounts, CancellationOutbox } from '../account/index.js';
+import { BY_OPERATOR } from '../audit/index.js';
 import { Suspensions, type UserEntity } from '../auth/index.js';
 import type { Report } from './report.js';
 import { accountOf, withService } from './with-service.js';
@@ -49,7 +50,7 @@ export function deleteUser(email: string): Promise<Report> {
   return withService(async (service) => {
     const user = await accountOf(service, email);
     const held = await holdings(service, user.id);
-    await service.get(AccountDeletion).delete(user.id, user.email);
+    await service.get(AccountDeletion).delete(user.id, user.email, BY_OPERATOR);
     await service.get(CancellationOutbox).settled();
     const text = `Deleted ${user.email} with ${inWords(held)}.`;
     return { id: user.id, email: user.email, ...held, text };

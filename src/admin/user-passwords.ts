@@ -1,5 +1,4 @@
-import { randomBytes } from 'node:crypto';
-import { PasswordReset, Users } from '../auth/index.js';
+import { generatePassword, PasswordReset, Users } from '../auth/index.js';
 import { Conflict } from '../platform/http/index.js';
 import type { Report } from './report.js';
 import { accountOf, withService } from './with-service.js';
@@ -61,9 +60,6 @@ function inWords(sessions: number, ended: string): string {
   const count = sessions === 1 ? '1 session' : `${sessions} sessions`;
   return `${count} ${ended}. Personal access tokens stay; revoke them at /account.`;
 }
-
-/** Generates 120 random bits in characters that can be typed. */
-const generatePassword = (): string => randomBytes(15).toString('base64url');
 
 /** The note printed with a new password. */
 const SHOWN_ONCE = 'It is not shown again. To change it, sign in and send POST /api/auth/change-password.';

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../platform/clock/index.js';
 import { Database, statement, type Tx } from '../platform/database/index.js';
+import type { Acting } from './acting.js';
 import type { AuditAction, AuditActor } from './actions.js';
 
 const statements = {
@@ -24,9 +25,11 @@ const statements = {
      FROM audit_events WHERE id < $1 ORDER BY id DESC LIMIT $2`,
   ),
 
+  /** An invitation is older than its account: its event has the address ($2) instead of the user. */
   anonymize: statement(
     'audit.anonymize',
-    `UPDATE audit_events SET ip = NULL, user_agent = NULL, details = '{}' WHERE user_id = $1`,
+    `UPDATE audit_events SET ip = NULL, user_agent = NULL, details = '{}'
+     WHERE user_id = $1 OR (user_id IS NULL AND details ->> 'email' = $2)`,
   ),
 };
 
@@ -38,24 +41,24 @@ const NEWEST = Number.MAX_SAFE_INTEGER;
 
 export type AuditDetails = Readonly<Record<string, string | number | boolean>>;
 
-/** Something that was done to an account. */
-export interface AuditEntry {
+/** Something that was done to the service, or to somebody without an account. */
+export interface ServiceAuditEntry extends Acting {
   readonly action: AuditAction;
-  /** The account that it was done to. */
-  readonly userId: string;
-  readonly actor: AuditActor;
-  /** The administrator who acted; undefined for others. */
-  readonly actorId?: string;
-  readonly ip?: string;
-  readonly userAgent?: string;
   /** Shown to the user and to administrators: no secrets. */
   readonly details?: AuditDetails;
+}
+
+/** Something that was done to an account. */
+export interface AuditEntry extends ServiceAuditEntry {
+  /** The account that it was done to. */
+  readonly userId: string;
 }
 
 export interface AuditEvent {
   readonly id: number;
   readonly at: Date;
-  readonly userId: string;
+  /** Null for what was done to the service. */
+  readonly userId: string | null;
   readonly action: AuditAction;
   readonly actor: AuditActor;
   readonly actorId: string | null;
@@ -93,6 +96,11 @@ export class AuditLog {
     else await this.database.transaction((own) => this.recordIn(own, entry));
   }
 
+  /** Records what was done to the service, not to an account; listeners are not called. */
+  async recordOfService(entry: ServiceAuditEntry, tx: Tx): Promise<void> {
+    await this.insert(tx, entry, null);
+  }
+
   /** The events of a user, newest first. @param before an id: only older events */
   ofUser(userId: string, limit: number, before = NEWEST): Promise<AuditEvent[]> {
     return this.database.run<AuditEvent>(statements.ofUser, [userId, before, limit]);
@@ -104,15 +112,18 @@ export class AuditLog {
   }
 
   /** Removes addresses, clients and details from the events of an account that is deleted. */
-  async anonymize(userId: string, tx: Tx): Promise<void> {
-    await tx.run(statements.anonymize, [userId]);
+  async anonymize({ userId, email }: { userId: string; email: string }, tx: Tx): Promise<void> {
+    await tx.run(statements.anonymize, [userId, email.toLowerCase()]);
   }
 
   private async recordIn(tx: Tx, entry: AuditEntry): Promise<void> {
-    const { action, userId, actor, actorId = null, ip = null, userAgent, details = {} } = entry;
+    await this.insert(tx, entry, entry.userId);
+    for (const listener of this.listeners) await listener(entry, tx);
+  }
+  private async insert(tx: Tx, entry: ServiceAuditEntry, userId: string | null): Promise<void> {
+    const { action, actor, actorId = null, ip = null, userAgent, details = {} } = entry;
     const client = [ip, userAgent?.slice(0, MOST_CHARACTERS) ?? null];
     const values = [this.clock.now(), userId, action, actor, actorId, ...client, JSON.stringify(details)];
     await tx.run(statements.record, values);
-    for (const listener of this.listeners) await listener(entry, tx);
   }
 }

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { Administrators } from './administrators.js';
 import { Authenticator } from './authenticator.js';
 import { BrowserSessions } from './browser-sessions.js';
 import { CurrentPassword } from './current-password.js';
@@ -37,6 +38,7 @@ import { WrongPasswords } from './wrong-passwords.js';
   imports: [TypeOrmModule.forFeature([UserEntity])],
   controllers: [IdentityController, DevLoginController, MeController],
   providers: [
+    Administrators,
     Authenticator,
     BrowserSessions,
     CurrentPassword,
@@ -67,6 +69,7 @@ import { WrongPasswords } from './wrong-passwords.js';
     WrongPasswords,
   ],
   exports: [
+    Administrators,
     Authenticator,
     BrowserSessions,
     PasswordChange,

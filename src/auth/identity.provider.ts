@@ -1,4 +1,5 @@
 import type { FactoryProvider } from '@nestjs/common';
+import { AuditLog } from '../audit/index.js';
 import { Configuration, keptSecret } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, statement, underStartLock } from '../platform/database/index.js';
@@ -74,12 +75,13 @@ export const IDENTITY = Symbol('IDENTITY');
  */
 export const provideIdentity: FactoryProvider<Identity> = {
   provide: IDENTITY,
-  inject: [Configuration, Database, Clock, IdentityPasswords, Log, Queues],
+  inject: [Configuration, Database, Clock, IdentityPasswords, AuditLog, Log, Queues],
   useFactory: async (
     configuration: Configuration,
     database: Database,
     clock: Clock,
     passwords: IdentityPasswords,
+    audit: AuditLog,
     log: Log,
     queues: Queues,
   ) => {
@@ -91,7 +93,7 @@ export const provideIdentity: FactoryProvider<Identity> = {
         const [session] = await database.run<{ confirmedAt: Date | null }>(confirmation, [sessionId]);
         return session?.confirmedAt ?? null;
       });
-    const parts = { identityPool, passwords, sessionCap, clock, confirmedAt };
+    const parts = { identityPool, passwords, audit, sessionCap, clock, confirmedAt };
     const identity = createIdentity(configuration, secret, parts, log);
     guardSessions((await identity.$context).internalAdapter, { database, clock, identityPool });
     await underStartLock(database.dataSource, () => identity.api.getJwks());

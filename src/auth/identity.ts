@@ -3,6 +3,7 @@ import { APIError } from 'better-auth/api';
 import { bearer } from 'better-auth/plugins/bearer';
 import { jwt } from 'better-auth/plugins/jwt';
 import { oneTimeToken } from 'better-auth/plugins/one-time-token';
+import type { AuditLog } from '../audit/index.js';
 import { Configuration } from '../config/index.js';
 import { asName, NAME_RULE } from '../platform/http/index.js';
 import type { Clock } from '../platform/clock/index.js';
@@ -11,12 +12,14 @@ import type { IdentityPasswords } from './sign-in-passwords.js';
 import { CLIENT_ADDRESS_HEADER } from './identity-request.js';
 import { passwordPlugin } from './password-plugin.js';
 import { sessionCookiePlugin } from './session-cookie-plugin.js';
+import { sessionAuditPlugin } from './session-audit-plugin.js';
 import { LIBRARY_READS_AT_MOST, type SessionCap } from './session-cap.js';
 import { EMAIL_RULE, isEmailAddress } from './email-address.js';
 import { JWT_MINUTES, ONE_TIME_TOKEN_MINUTES, PASSWORD_LENGTH } from './password-policy.js';
 import type { IdentityPool } from './identity-pool.js';
 
 interface IdentityParts {
+  readonly audit: AuditLog;
   readonly identityPool: IdentityPool;
   readonly passwords: IdentityPasswords;
   readonly sessionCap: SessionCap;
@@ -80,6 +83,7 @@ export function createIdentity(
       oneTimeToken({ storeToken: 'hashed', expiresIn: ONE_TIME_TOKEN_MINUTES }),
       passwordPlugin(passwords),
       sessionCookiePlugin(),
+      sessionAuditPlugin(parts.audit, identityPool),
     ],
   });
 }

@@ -1,3 +1,4 @@
+export { Administrators } from './administrators.js';
 export { AuthModule } from './auth.module.js';
 export {
   type BrowserSession,
@@ -14,6 +15,8 @@ export { type ChangeFault, PasswordChange } from './password-change.js';
 export type { ScryptCost } from './password-hash.js';
 export { HashingBusy, PasswordCost, PasswordCostModule, PasswordHasher } from './password-hasher.js';
 export {
+  faultOfPassword,
+  generatePassword,
   ONE_TIME_TOKEN_MINUTES,
   PASSWORD_FAULTS,
   PASSWORD_LENGTH,

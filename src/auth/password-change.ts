@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { AuditLog } from '../audit/index.js';
+import { type AuditDetails, AuditLog } from '../audit/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, statement, type Tx } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
@@ -108,11 +108,13 @@ export class PasswordChange {
       const values = [user.id, hash, newHash, this.clock.now()];
       if ((await tx.run(changeStatements.replace, values)).length === 0) return undefined;
       const { ip, userAgent } = change;
+      const revoked = await this.endAccess(tx, change);
+      const details: AuditDetails = revoked.length > 0 ? { revokedTokens: revoked.length } : {};
       await this.audit.record(
-        { action: 'password.changed', userId: user.id, actor: 'user', ip, userAgent },
+        { action: 'password.changed', userId: user.id, actor: 'user', ip, userAgent, details },
         tx,
       );
-      return this.endAccess(tx, change);
+      return revoked;
     });
     for (const key of revoked ?? []) this.bus.publish({ topic: TOKEN_REVOKED, key });
     return revoked !== undefined;

@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto';
+
 /** Settings of the identity handler that pages and documents mention. */
 export const ONE_TIME_TOKEN_MINUTES = 3;
 export const JWT_MINUTES = 15;
@@ -11,6 +13,9 @@ export const PASSWORD_FAULTS: Readonly<Record<PasswordFault, string>> = {
   PASSWORD_TOO_LONG: `The password must have at most ${PASSWORD_LENGTH.max} characters.`,
   PASSWORD_TOO_COMMON: 'This password is too common. Choose another.',
 };
+
+/** Generates 120 random bits in characters that can be typed. */
+export const generatePassword = (): string => randomBytes(15).toString('base64url');
 
 let common: Promise<ReadonlySet<string>> | undefined;
 

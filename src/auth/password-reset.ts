@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { type Acting, AuditLog, BY_OPERATOR } from '../audit/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, statement } from '../platform/database/index.js';
 import { NotFound } from '../platform/http/index.js';
@@ -39,13 +40,14 @@ export class PasswordReset {
     private readonly hasher: PasswordHasher,
     private readonly database: Database,
     private readonly clock: Clock,
+    private readonly audit: AuditLog,
   ) {}
 
   /**
    * Sets the password, also for a user without one, and ends every session with its one-time tokens, atomically. JWTs stay valid
    * until they expire, and personal access tokens are not affected. Returns how many sessions were live. @throws NotFound
    */
-  async run(userId: string, password: string): Promise<number> {
+  async run(userId: string, password: string, by: Acting = BY_OPERATOR): Promise<number> {
     const hash = await this.hasher.hash(password, OPERATOR);
     const now = this.clock.now();
     return this.database.transaction(async (tx) => {
@@ -54,6 +56,7 @@ export class PasswordReset {
       // A new row: a concurrent change of the old password finds its row gone, and changes nothing.
       await tx.run(resetStatements.remove, [userId]);
       await tx.run(resetStatements.add, [userId, hash, now]);
+      await this.audit.record({ action: 'password.reset', userId, ...by }, tx);
       const [ended] = await tx.run<{ sessions: number }>(resetStatements.end, [userId, now]);
       return ended?.sessions ?? 0;
     });

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
+import { type Acting, type AuditEntry, AuditLog, BY_OPERATOR } from '../audit/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, statement } from '../platform/database/index.js';
+import { Database, type Parameter, type Statement, statement } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
 import { Forbidden } from '../platform/http/index.js';
 
@@ -36,17 +37,31 @@ export class Suspensions {
     private readonly database: Database,
     private readonly clock: Clock,
     private readonly bus: EventBus,
+    private readonly audit: AuditLog,
   ) {}
 
   /** Returns whether the account was not suspended before. */
-  async suspend(userId: string): Promise<boolean> {
-    const isNew = (await this.database.run(statements.suspend, [userId, this.clock.now()])).length > 0;
+  async suspend(userId: string, by: Acting = BY_OPERATOR): Promise<boolean> {
+    const values = [userId, this.clock.now()];
+    const isNew = await this.change(statements.suspend, values, { action: 'account.suspended', userId, ...by });
     this.bus.publish({ topic: USER_SUSPENDED, key: userId });
     return isNew;
   }
 
   /** Restores access: sessions, tokens and data were kept. Returns whether the account was suspended. */
-  async resume(userId: string): Promise<boolean> {
-    return (await this.database.run(statements.resume, [userId])).length > 0;
+  resume(userId: string, by: Acting = BY_OPERATOR): Promise<boolean> {
+    return this.change(statements.resume, [userId], { action: 'account.resumed', userId, ...by });
+  }
+
+  private change(
+    query: Statement,
+    values: readonly Parameter[],
+    entry: AuditEntry,
+  ): Promise<boolean> {
+    return this.database.transaction(async (tx) => {
+      const isNew = (await tx.run(query, values)).length > 0;
+      if (isNew) await this.audit.record(entry, tx);
+      return isNew;
+    });
   }
 }

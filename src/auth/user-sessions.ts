@@ -1,10 +1,10 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { isUUID } from 'class-validator';
+import { type Acting, AuditLog } from '../audit/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, statement } from '../platform/database/index.js';
 import { NotFound } from '../platform/http/index.js';
-import type { Identity } from './identity.js';
-import { IDENTITY } from './identity.provider.js';
+import { lockUser } from './lock-user.js';
 
 export interface ListedSession {
   readonly id: string;
@@ -18,9 +18,6 @@ export interface ListedSession {
 /** How many sessions are listed. Scripts that sign in each time they run leave many behind. */
 export const MOST_LISTED = 100;
 
-/** How many sessions are ended at a time. */
-const BATCH = 1_000;
-
 /**
  * Replaces the library's list, which returns a hundred sessions in no order, usually the oldest: an intruder's would be missing.
  */
@@ -33,14 +30,21 @@ const userSessionStatements = {
      ORDER BY id = $3 DESC, created_at DESC, id DESC LIMIT $4`,
   ),
 
-  tokenOf: statement(
-    'user_sessions.token_of',
-    'SELECT token FROM auth_sessions WHERE user_id = $1 AND id = $2',
+  /** The value of a one-time token is the token of the session that it opens. */
+  end: statement(
+    'user_sessions.end',
+    `WITH ended AS (DELETE FROM auth_sessions WHERE user_id = $1 AND id = $2 RETURNING token),
+          forgotten AS (DELETE FROM auth_verifications
+                        WHERE identifier LIKE 'one-time-token:%' AND value IN (SELECT token FROM ended))
+     SELECT FROM ended`,
   ),
 
-  tokensBut: statement(
-    'user_sessions.tokens_but',
-    'SELECT token FROM auth_sessions WHERE user_id = $1 AND id <> $2 LIMIT $3',
+  endAllBut: statement(
+    'user_sessions.end_all_but',
+    `WITH ended AS (DELETE FROM auth_sessions WHERE user_id = $1 AND id IS DISTINCT FROM $2 RETURNING token),
+          forgotten AS (DELETE FROM auth_verifications
+                        WHERE identifier LIKE 'one-time-token:%' AND value IN (SELECT token FROM ended))
+     SELECT count(*)::integer AS sessions FROM ended`,
   ),
 };
 
@@ -48,9 +52,9 @@ const userSessionStatements = {
 @Injectable()
 export class UserSessions {
   constructor(
-    @Inject(IDENTITY) private readonly identity: Identity,
     private readonly database: Database,
     private readonly clock: Clock,
+    private readonly audit: AuditLog,
   ) {}
 
   /** The live sessions: the current one first, then the newest, at most `MOST_LISTED`. */
@@ -60,22 +64,25 @@ export class UserSessions {
   }
 
   /** @throws NotFound unless the id is a session of this user */
-  async end(userId: string, id: string): Promise<void> {
-    const [session] = isUUID(id)
-      ? await this.database.run<{ token: string }>(userSessionStatements.tokenOf, [userId, id])
-      : [];
-    if (!session) throw new NotFound('session not found');
-    await (await this.identity.$context).internalAdapter.deleteSession(session.token);
+  async end(userId: string, id: string, by: Acting): Promise<void> {
+    if (!isUUID(id)) throw new NotFound('session not found');
+    await this.database.transaction(async (tx) => {
+      const ended = await tx.run(userSessionStatements.end, [userId, id]);
+      if (ended.length === 0) throw new NotFound('session not found');
+      await this.audit.record({ action: 'sessions.ended', userId, ...by, details: { sessions: 1 } }, tx);
+    });
   }
 
-  /** Ends all sessions but one. */
-  async endOthers(userId: string, keptId: string): Promise<void> {
-    const { internalAdapter } = await this.identity.$context;
-    for (;;) {
-      const values = [userId, keptId, BATCH];
-      const others = await this.database.run<{ token: string }>(userSessionStatements.tokensBut, values);
-      if (others.length === 0) return;
-      await internalAdapter.deleteSessions(others.map(({ token }) => token));
-    }
+  /** Ends all sessions but one, or all. Returns how many. */
+  endAllBut(userId: string, keptId: string | null, by: Acting): Promise<number> {
+    return this.database.transaction(async (tx) => {
+      await lockUser(tx, userId); // no session begins meanwhile
+      const values = [userId, keptId];
+      const [ended] = await tx.run<{ sessions: number }>(userSessionStatements.endAllBut, values);
+      const sessions = ended?.sessions ?? 0;
+      if (sessions > 0)
+        await this.audit.record({ action: 'sessions.ended', userId, ...by, details: { sessions } }, tx);
+      return sessions;
+    });
   }
 }

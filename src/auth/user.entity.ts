@@ -20,4 +20,8 @@ export class UserEntity {
   /** Null unless the operator has suspended the account. */
   @Column('timestamptz', { name: 'suspended_at', nullable: true })
   suspendedAt: Date | null;
+
+  /** Null unless the user is an administrator. */
+  @Column('timestamptz', { name: 'promoted_at', nullable: true })
+  promotedAt: Date | null;
 }

@@ -17,6 +17,8 @@ const createUser = statement(
    ON CONFLICT (email) DO NOTHING`,
 );
 
+const emailsOf = statement('users.emails', 'SELECT id, email FROM users WHERE id = ANY ($1)');
+
 /** The users behind the identity handler. */
 @Injectable()
 export class Users {
@@ -68,6 +70,13 @@ export class Users {
     const { internalAdapter } = await this.identity.$context;
     const accounts = await internalAdapter.findAccounts(userId);
     return accounts.some(({ providerId }) => providerId === 'credential');
+  }
+
+  /** The addresses of users, by id; those that do not exist are absent. */
+  async emails(ids: readonly (string | null)[]): Promise<ReadonlyMap<string, string>> {
+    const known = [...new Set(ids.filter((id) => id !== null))];
+    const rows = await this.database.run<{ id: string; email: string }>(emailsOf, [known]);
+    return new Map(rows.map(({ id, email }) => [id, email]));
   }
 
   /** A service JWT for a user, valid for `JWT_MINUTES` from now. */

@@ -19,7 +19,7 @@ interface Table {
 
 /**
  * Tables that are left out: state of the moment or of the machine, and credentials that would readmit someone who has
- * been locked out since: sessions, one-time tokens, key sessions.
+ * been locked out since: sessions, one-time tokens, key sessions, invitations.
  */
 const LEFT_OUT = [
   'auth_sessions',
@@ -30,6 +30,8 @@ const LEFT_OUT = [
   'rate_limits',
   'wrong_passwords',
   'kill_switch',
+  'doctor_runs',
+  'invitations',
   'blob_leftovers',
   'blob_stores',
   'migrations',

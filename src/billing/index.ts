@@ -5,6 +5,6 @@ export { EVENT_TYPES, type EventType } from './provider-event.js';
 export { type SampleEvent, sampleEvent } from './sample-event.js';
 export { Customers, Purchases } from './purchases.service.js';
 export { isActive } from './subscription.queries.js';
-export { type Subscription, Subscriptions } from './subscriptions.service.js';
+export { type Subscription, type SubscriptionDetails, Subscriptions } from './subscriptions.service.js';
 export { STATUSES, type SubscriptionStatus } from './transitions.js';
 export { signatureFor } from './webhook-signature.js';

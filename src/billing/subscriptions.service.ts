@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
+import { type Acting, AuditLog, BY_OPERATOR } from '../audit/index.js';
 import { Configuration } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database } from '../platform/database/index.js';
+import { Database, type Tx } from '../platform/database/index.js';
 import { BadRequest, Conflict, NotFound } from '../platform/http/index.js';
 import { currentState, lockBilling, overwrite } from './event-log.js';
 import { FREE, type SubscriptionState, TRIAL_MS } from './subscription-state.js';
@@ -46,6 +47,7 @@ export class Subscriptions {
     private readonly configuration: Configuration,
     private readonly database: Database,
     private readonly clock: Clock,
+    private readonly audit: AuditLog,
   ) {}
 
   /** Whether subscriptions are switched off; then every user is active, without an end. */
@@ -109,9 +111,20 @@ export class Subscriptions {
    * Sets a status manually, for the admin command; `until` is the end of a trial, or of the granted period. A subscription at the
    * provider continues until the provider ends it. @throws BadRequest
    */
-  async grant(userId: string, status: SubscriptionStatus, until: Date | null): Promise<Subscription> {
+  async grant(
+    userId: string,
+    status: SubscriptionStatus,
+    until: Date | null,
+    by: Acting = BY_OPERATOR,
+  ): Promise<Subscription> {
     const now = this.clock.now();
-    await this.change(userId, now, (state) => granted(state, status, until, now));
+    const details = { status, ...(until ? { until: until.toISOString() } : {}) };
+    await this.change(
+      userId,
+      now,
+      (state) => granted(state, status, until, now),
+      (tx) => this.audit.record({ action: 'plan.granted', userId, ...by, details }, tx),
+    );
     return this.of(userId);
   }
 
@@ -141,11 +154,14 @@ export class Subscriptions {
     userId: string,
     now: Date,
     decide: (state: SubscriptionState) => SubscriptionState | undefined,
+    note: (tx: Tx) => Promise<void> = () => Promise.resolve(),
   ): Promise<void> {
     return this.database.transaction(async (tx) => {
       if (!(await lockBilling(tx, { customerId: null, userId }))) throw new NotFound('user not found');
       const state = decide(await currentState(tx, userId));
-      if (state) await overwrite(tx, userId, state, now);
+      if (!state) return;
+      await overwrite(tx, userId, state, now);
+      await note(tx);
     });
   }
 }

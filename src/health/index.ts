@@ -1,1 +1,2 @@
 export { HealthModule } from './health.module.js';
+export { type Readiness, ReadinessCheck } from './readiness.js';

@@ -4,6 +4,8 @@ import { BadRequest, isEncodedUtf8, readBody, UnsupportedMediaType, utf8Of } fro
 const BODY_LIMIT = 32 * 1024;
 const FORM = /^application\/x-www-form-urlencoded\s*(?:;|$)/i;
 
+const CHECKED: ReadonlySet<string> = new Set(['csrf_token', 'confirm_password']);
+
 /** A posted form, or the query of an address. */
 export class Form {
   private constructor(private readonly fields: URLSearchParams) {}
@@ -39,6 +41,11 @@ export class Form {
   /** The trimmed value; empty when absent. */
   text(name: string): string {
     return this.get(name)?.trim() ?? '';
+  }
+
+  /** All fields but the token and the password that a form is checked by. */
+  others(): [string, string][] {
+    return [...this.fields].filter(([name]) => !CHECKED.has(name));
   }
 
   all(name: string): string[] {

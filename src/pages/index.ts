@@ -1,9 +1,12 @@
 export { type RejectedSignIn, SignInForms, withAlert } from './sign-in-forms.js';
+export { auditSentence } from './audit-words.js';
+export { clientName } from './client-name.js';
 export { ConfirmField } from './confirm-field.js';
 export { Confirmations, type RejectedConfirmation } from './confirmations.js';
 export { Credentials } from './credentials.js';
 export { CopyField, Field, Hidden, SelectField } from './fields.js';
 export { Form } from './form.js';
+export { inBytes } from './in-bytes.js';
 export { Layout, Masthead, Time } from './layout.js';
 export { asSource, type Page, redirect, sendPage } from './page.js';
 export {

@@ -14,6 +14,9 @@ const BATCH = 1_000;
 /** A window of hits ends after a minute; this allows for other instances whose clocks are behind. */
 const HITS_KEPT_MS = 10 * 60_000;
 
+/** How long the audit log is kept. */
+const AUDIT_KEPT_MS = 400 * 24 * HOUR_MS;
+
 const statements = {
   oneTimeTokens: statement(
     'expired.one_time_tokens',
@@ -52,6 +55,20 @@ const statements = {
      RETURNING user_id`,
   ),
 
+  auditEvents: statement(
+    'expired.audit_events',
+    `DELETE FROM audit_events
+     WHERE id IN (SELECT id FROM audit_events WHERE at < $1 LIMIT $2) AND at < $1
+     RETURNING id`,
+  ),
+
+  invitations: statement(
+    'expired.invitations',
+    `DELETE FROM invitations
+     WHERE email IN (SELECT email FROM invitations WHERE expires_at <= $1 LIMIT $2) AND expires_at <= $1
+     RETURNING email`,
+  ),
+
   /** Leases use the database clock. Removing an instance removes its presence rows too. */
   instances: statement(
     'expired.instances',
@@ -78,6 +95,8 @@ export class ExpiredRows {
     );
     jobs.add('rate-limits', this.removing(statements.hits, before(HITS_KEPT_MS)));
     jobs.add('wrong-passwords', this.removing(statements.wrongPasswords, before(HOUR_MS)));
+    jobs.add('audit-events', this.removing(statements.auditEvents, before(AUDIT_KEPT_MS)));
+    jobs.add('invitations', this.removing(statements.invitations, asOf));
     jobs.add('known-networks', this.removing(statements.knownNetworks, before(KNOWN_FOR_MS)));
   }
 

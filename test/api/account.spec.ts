@@ -386,7 +386,7 @@ describe('a deletion whose process dies', () => {
   it('is completed by another instance when it dies right after the commit', async () => {
     const leaver = await settleIn('dies-after');
     const mute = jest.spyOn(first.app.get(WorkspacePurge), 'begin').mockImplementation(() => undefined);
-    await first.app.get(AccountDeletion).delete(leaver.user.id, leaver.user.email);
+    await first.app.get(AccountDeletion).delete(leaver.user.id, leaver.user.email, { actor: 'user' });
     mute.mockRestore();
     expect(await rowsWith([leaver.workspaces[0]!.id])).not.toEqual([]);
     await second.app.get(WorkspacePurge).resume();

@@ -31,7 +31,7 @@ describe('the nightly jobs', () => {
   const NAMES = [
     ...['retention', 'blobs', 'workspaces', 'subscriptions', 'payment-events', 'cancellations'],
     ...['idempotency-keys', 'one-time-tokens', 'sessions', 'presence', 'rate-limits'],
-    ...['wrong-passwords', 'known-networks'],
+    ...['wrong-passwords', 'known-networks', 'audit-events', 'invitations'],
   ];
 
   it('leave a row each for the night: when it began and ended, and its counts', async () => {
@@ -189,6 +189,21 @@ describe('the night also', () => {
   const { query } = { query: (sql: string, values: unknown[] = []) => first.database.query(sql, values) };
   const ago = (ms: number): Date => new Date(first.clock.now().getTime() - ms);
   const countsOf = async (name: string): Promise<unknown> => (await runsOf(name))[0]!.counts;
+
+  it('removes events of the audit log after 400 days, and invitations when they end', async () => {
+    const event = `INSERT INTO audit_events (at, user_id, action, actor) VALUES ($1, $2, 'password.changed', 'user')`;
+    const user = '00000000-0000-4000-8000-000000000001';
+    const kept = ago(400 * DAY - HOUR);
+    for (const at of [ago(400 * DAY + 1), kept]) await query(event, [at, user]);
+    const invitation = `INSERT INTO invitations VALUES ($1, sha256($1::bytea), $2, $2)`;
+    await query(invitation, ['over@example.org', ago(0)]);
+    await query(invitation, ['open@example.org', ago(-HOUR)]);
+    await jobsOf(second).run();
+    expect(await query('SELECT at FROM audit_events WHERE user_id = $1', [user])).toEqual([
+      { at: kept },
+    ]);
+    expect(await query('SELECT email FROM invitations')).toEqual([{ email: 'open@example.org' }]);
+  });
 
   it('empties the deleted workspaces that others have left', async () => {
     const owner = await writeUser(first.database.query);

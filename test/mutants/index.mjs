@@ -10,6 +10,7 @@
 // `npm run mutants` plants one after the other in a copy of the tree, `npm run mutants -- --list` prints the table of them;
 // test/contract/mutants.spec.ts holds each of them to the source, so that none goes stale.
 import { ACCESS_MUTANTS } from './access.mjs';
+import { ADMIN_MUTANTS } from './admin.mjs';
 import { BYTES_MUTANTS } from './bytes.mjs';
 import { HISTORY_MUTANTS } from './history.mjs';
 import { LOG_MUTANTS } from './log.mjs';
@@ -25,6 +26,7 @@ export const MUTANTS = [
   ...PASSWORD_MUTANTS,
   ...OPERATION_MUTANTS,
   ...SHARES_MUTANTS,
+  ...ADMIN_MUTANTS,
 ];
 
 /** All edits of a mutant, each with its file. */

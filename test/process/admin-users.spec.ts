@@ -50,6 +50,7 @@ describe('admin user list', () => {
         name: 'list-anna',
         createdAt: expect.stringMatching(/^\d{4}-/),
         suspendedAt: null,
+        promotedAt: null,
         lastSeenAt: null,
         workspaces: 1,
         documentBytes: 8,

@@ -1,7 +1,9 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { type Command, Option } from 'commander';
+import { AuditLog, BY_OPERATOR } from '../../audit/index.js';
 import { Configuration, OperatorError } from '../../config/index.js';
-import { Doctor, type Finding } from '../../platform/doctor/index.js';
+import { Database } from '../../platform/database/index.js';
+import { Doctor, type Examination, type Finding } from '../../platform/doctor/index.js';
 import { TrustedTime } from '../../platform/jobs/index.js';
 import { type BlobLocation, BlobMover, BlobPreview, BlobUpkeep } from '../../storage/index.js';
 import { type DryRun, dryRunOption, nowOption } from '../arguments.js';
@@ -114,6 +116,7 @@ function examine({ deep, fix, dryRun }: DoctorOptions): Promise<Report> {
       let fixed = 0;
       const now = await service.get(TrustedTime).now();
       const examination = { now, isDeep: deep === true, fix: fix === true && !dryRun };
+      if (!dryRun) await recordRun(service, examination);
       for await (const finding of service.get(Doctor).examine(examination)) {
         found += 1;
         if (finding.isFixed) fixed += 1;
@@ -125,6 +128,11 @@ function examine({ deep, fix, dryRun }: DoctorOptions): Promise<Report> {
       return { ...fields, text, ...(remaining > 0 && { exitCode: 1 }) };
     }),
   );
+}
+
+function recordRun(service: INestApplicationContext, { isDeep: deep, fix }: Examination): Promise<void> {
+  const entry = { action: 'doctor.run', ...BY_OPERATOR, details: { deep, fix } } as const;
+  return service.get(Database).transaction((tx) => service.get(AuditLog).recordOfService(entry, tx));
 }
 
 function lineOf({ fault, subject, problem, cure, isFixed }: Finding): string {

@@ -1,4 +1,5 @@
 import { Argument, type Command } from 'commander';
+import { AuditedKillSwitch, BY_OPERATOR } from '../../audit/index.js';
 import { SigningKeys } from '../../auth/index.js';
 import { KillSwitch, type Mode, MODES } from '../../platform/kill-switch/index.js';
 import { generateVapidKeys } from '../../web-push/index.js';
@@ -79,7 +80,7 @@ const SENTENCES: Record<Mode, string> = {
 
 /** Every instance follows within 5 s. */
 async function setKillSwitch(mode: Mode): Promise<Report> {
-  await withService((service) => service.get(KillSwitch, { strict: false }).set(mode));
+  await withService((service) => service.get(AuditedKillSwitch).set(mode, BY_OPERATOR));
   return { text: SENTENCES[mode], mode };
 }
 

@@ -7,18 +7,22 @@ import {
   resumeUser,
   suspendUser,
 } from '../suspend-and-delete.js';
+import { inviteUser, listInvitations, previewInvitation, revokeInvitation } from '../invitations.js';
+import { previewAdministrator, setAdministrator } from '../administrators.js';
 import type { Run } from '../report.js';
 import { createUser, previewReset, previewUser, resetPassword } from '../user-passwords.js';
 import { listUsers, showUser } from '../show-user.js';
 
 const ACCOUNTS = 100;
 
-/** `user create`, `list`, `show`, `reset-password`, `suspend`, `resume` and `delete`. */
+/** `user create`, `list`, `show`, `reset-password`, `suspend`, `resume`, `delete`, `promote`, `demote`, `invite` and its kin. */
 export function addUsers(program: Command, run: Run): void {
   const user = program.command('user').description('accounts');
   addBeginnings(user, run);
   addLooks(user, run);
   addStates(user, run);
+  addAdministrators(user, run);
+  addInvitations(user, run);
 }
 
 function addBeginnings(user: Command, run: Run): void {
@@ -88,4 +92,44 @@ function addStates(user: Command, run: Run): void {
         remove.error('This deletion is permanent: confirm with --yes, or preview with --dry-run.');
       return run(() => (dryRun ? previewDeletion(address) : deleteUser(address)));
     });
+}
+
+function addAdministrators(user: Command, run: Run): void {
+  const descriptions = {
+    promote: 'make the user an administrator, who may use /admin with a second factor',
+    demote: 'end that at once',
+  };
+  for (const [name, description] of Object.entries(descriptions)) {
+    const isToBe = name === 'promote';
+    user
+      .command(name)
+      .addArgument(emailArgument())
+      .addOption(dryRunOption())
+      .description(description)
+      .action((address: string, { dryRun }: DryRun) =>
+        run(() => (dryRun ? previewAdministrator(address, isToBe) : setAdministrator(address, isToBe))),
+      );
+  }
+}
+
+function addInvitations(user: Command, run: Run): void {
+  user
+    .command('invite')
+    .argument('<email>', 'address to invite', newEmail)
+    .addOption(dryRunOption())
+    .description('print a link that makes an account, once, within 7 days; replaces an earlier one')
+    .action((address: string, { dryRun }: DryRun) =>
+      run(() => (dryRun ? previewInvitation(address) : inviteUser(address))),
+    );
+
+  user
+    .command('invitations')
+    .description('invitations that were not accepted yet')
+    .action(() => run(listInvitations));
+
+  user
+    .command('uninvite')
+    .addArgument(emailArgument())
+    .description('end an invitation that was not accepted yet')
+    .action((address: string) => run(() => revokeInvitation(address)));
 }

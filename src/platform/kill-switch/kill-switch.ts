@@ -11,7 +11,7 @@ import { Reflector } from '@nestjs/core';
 import { Interval } from '@nestjs/schedule';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Clock } from '../clock/index.js';
-import { Database, statement } from '../database/index.js';
+import { Database, statement, type Tx } from '../database/index.js';
 import { EventBus } from '../events/index.js';
 import { afterBody, isHealth, ServiceUnavailable } from '../http/index.js';
 import { Log } from '../log/index.js';
@@ -64,9 +64,15 @@ export class KillSwitch implements OnApplicationBootstrap {
     this.listeners.push(listener);
   }
 
-  /** Sets the mode for all instances, until it is set again. */
-  async set(mode: Mode): Promise<void> {
-    await this.database.run(set, [mode, this.clock.now()]);
+  /**
+   * Sets the mode for all instances, until it is set again.
+   * @param note runs in the same transaction
+   */
+  async set(mode: Mode, note: (tx: Tx) => Promise<void> = () => Promise.resolve()): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      await tx.run(set, [mode, this.clock.now()]);
+      await note(tx);
+    });
     this.bus.publish({ topic: TOPIC, key: mode });
   }
 

@@ -14,6 +14,11 @@ export class Queues {
     );
   }
 
+  /** How many calls wait, by queue. */
+  counts(): ReadonlyMap<string, number> {
+    return new Map([...this.waiting].map(([queue, count]) => [queue, count()]));
+  }
+
   /**
    * Creates a queue that is fair between owners.
    * @param queue its name in the metrics

@@ -562,10 +562,36 @@ export const ROUTES: readonly Route[] = [
   { method: 'GET', path: ACCOUNT, access: 'public', isPage: true },
   ...['', '/sign-out', '/sessions/end', '/sessions/end-others', '/devices/remove'].map(accountForm),
   ...['/tokens', '/tokens/revoke', '/billing', '/password'].map(accountForm),
+  ...['', '/accounts/:userId', '/service', '/invitations', '/audit'].map(adminPage),
+  ...['/confirm', '/accounts/:userId/:action', '/service/kill-switch', '/service/doctor'].map(adminForm),
+  ...['/invitations', '/invitations/revoke'].map(adminForm),
+  { method: 'GET', path: `${ACCOUNT}/activity`, access: 'public', isPage: true, status: 303 },
+  { method: 'GET', path: `${ACCOUNT}/invitation`, access: 'public', isPage: true, status: 404 },
+  { ...accountForm('/invitation'), status: 404 },
   { method: 'GET', path: `${ACCOUNT}/tokens`, access: 'public', isPage: true, status: 303 },
   { method: 'GET', path: `${ACCOUNT}/billing`, access: 'public', isPage: true, status: 303 },
   { method: 'GET', path: `${ACCOUNT}/password`, access: 'public', isPage: true, status: 303 },
 ];
+
+const ADMIN_PARAMS = { userId: '00000000-0000-4000-8000-000000000000', action: 'suspend' };
+
+/** For everybody but administrators, nothing is there. */
+function adminPage(path: string): Route {
+  const example = { params: ADMIN_PARAMS };
+  return {
+    method: 'GET',
+    path: `/admin${path}`,
+    access: 'public',
+    isPage: true,
+    example: () => example,
+    status: 404,
+  };
+}
+
+function adminForm(path: string): Route {
+  const example = { headers: FORM, body: '', params: ADMIN_PARAMS };
+  return { ...adminPage(path), method: 'POST', example: () => example };
+}
 
 function accountForm(path: string): Route {
   const example = { headers: FORM, body: '' };

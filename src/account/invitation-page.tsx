@@ -1,0 +1,80 @@
+import type { VNode } from 'preact';
+import { PASSWORD_LENGTH } from '../auth/index.js';
+import { Field, Hidden, Layout, Masthead } from '../pages/index.js';
+
+export type InviteeField = 'name' | 'password';
+
+/** What is wrong with the form; never contains the password. */
+export interface RejectedInvitee {
+  readonly name: string;
+  readonly faults: Readonly<Partial<Record<InviteeField, string>>>;
+  readonly alert?: string;
+}
+
+interface InvitationProps {
+  readonly host: string;
+  readonly csrfToken: string;
+  readonly token: string;
+  readonly email: string;
+  readonly failed?: RejectedInvitee | undefined;
+}
+
+export function invitationPage({ host, csrfToken, token, email, failed }: InvitationProps): VNode {
+  const { faults = {}, alert, name = '' } = failed ?? {};
+  const { min } = PASSWORD_LENGTH;
+  return (
+    <Layout title="Make your account">
+      <Masthead host={host} />
+      <h1>Make your account</h1>
+      <p>You are invited with this address. Choose a name and a password.</p>
+      {alert && (
+        <p class="alert" role="alert">
+          {alert}
+        </p>
+      )}
+      <form method="post" action="/account/invitation" class="credentials" aria-label="Make your account">
+        <Hidden fields={{ csrf_token: csrfToken, token }} />
+        <div class="field">
+          <label for="email">Email address</label>
+          <input id="email" type="email" autocomplete="username" value={email} readonly />
+        </div>
+        <Field
+          id="name"
+          name="name"
+          label="Name"
+          type="text"
+          autocomplete="name"
+          value={name}
+          fault={faults.name}
+          isFocused={faults.password === undefined}
+        />
+        <Field
+          id="password"
+          name="password"
+          label="Password"
+          type="password"
+          autocomplete="new-password"
+          hint={`At least ${min} characters, and none of the most common ones.`}
+          minLength={min}
+          fault={faults.password}
+          isFocused={faults.password !== undefined}
+        />
+        <button type="submit">Make the account</button>
+      </form>
+    </Layout>
+  );
+}
+
+export function usedInvitationPage({ host }: { readonly host: string }): VNode {
+  return (
+    <Layout title="This invitation does not work">
+      <Masthead host={host} />
+      <h1>This invitation does not work</h1>
+      <p>It was used or replaced, or it is older than seven days.</p>
+      <p>
+        If you have made your account, <a href="/account">sign in</a>. If not, ask who invited you for another
+        invitation.
+      </p>
+    </Layout>
+  );
+}

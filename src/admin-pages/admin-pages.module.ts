@@ -1,0 +1,26 @@
+import { Module } from '@nestjs/common';
+import { AccountModule } from '../account/index.js';
+import { AssetsModule } from '../assets/index.js';
+import { AuthModule } from '../auth/index.js';
+import { BillingModule } from '../billing/index.js';
+import { FilesModule } from '../files/index.js';
+import { HealthModule } from '../health/index.js';
+import { PagesModule } from '../pages/index.js';
+import { AccessActions } from './access-actions.js';
+import { AccountActions } from './account-actions.js';
+import { AccountPages } from './account-pages.js';
+import { AccountsController } from './accounts.controller.js';
+import { AdminDoor } from './admin-door.js';
+import { AuditController } from './audit.controller.js';
+import { DoctorRuns } from './doctor-runs.js';
+import { InvitationsController } from './invitations.controller.js';
+import { ServiceController } from './service.controller.js';
+import { ServiceStatusOverview } from './service-status.js';
+
+/** The pages for administrators, at /admin. */
+@Module({
+  imports: [AccountModule, AssetsModule, AuthModule, BillingModule, FilesModule, HealthModule, PagesModule],
+  controllers: [AccountsController, InvitationsController, ServiceController, AuditController],
+  providers: [AccessActions, AccountActions, AccountPages, AdminDoor, DoctorRuns, ServiceStatusOverview],
+})
+export class AdminPagesModule {}

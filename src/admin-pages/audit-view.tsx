@@ -1,0 +1,65 @@
+import type { VNode } from 'preact';
+import type { AuditEvent } from '../audit/index.js';
+import { auditSentence, clientName, Field, Time } from '../pages/index.js';
+
+interface AuditProps {
+  readonly events: readonly AuditEvent[];
+  /** The addresses of existing accounts, by id. */
+  readonly emails: ReadonlyMap<string, string>;
+  /** The filter. */
+  readonly user: string;
+  readonly hasMore: boolean;
+}
+
+export function auditView({ events, emails, user, hasMore }: AuditProps): VNode {
+  const oldest = events.at(-1);
+  const older = new URLSearchParams({ ...(user ? { user } : {}), before: String(oldest?.id ?? '') });
+  return (
+    <>
+      <form method="get" action="/admin/audit" role="search" aria-label="Filter" class="search">
+        <Field
+          id="user"
+          name="user"
+          label="Address or id of an account"
+          type="text"
+          autocomplete="off"
+          value={user}
+          isRequired={false}
+        />
+        <button type="submit" class="quiet">
+          Filter
+        </button>
+      </form>
+      {events.length === 0 && <p class="hint">There is no such event.</p>}
+      <ul class="things">
+        {events.map((event) => (
+          <li key={event.id}>
+            <div>
+              <p>
+                {auditSentence(event)} <span class="badge">{event.action}</span>
+              </p>
+              <p class="hint">
+                <Time at={event.at} />
+                {event.userId && `, account ${emails.get(event.userId) ?? `${event.userId} (deleted)`}`}, by{' '}
+                {whoIn(event, emails)}
+                {event.ip && `, from ${event.ip}`}
+                {event.userAgent && `, with ${clientName(event.userAgent)}`}
+              </p>
+            </div>
+          </li>
+        ))}
+      </ul>
+      {hasMore && (
+        <p>
+          <a href={`/admin/audit?${older.toString()}`}>Older events</a>
+        </p>
+      )}
+    </>
+  );
+}
+
+function whoIn({ actor, actorId }: AuditEvent, emails: ReadonlyMap<string, string>): string {
+  if (actor === 'user') return 'its user';
+  if (actorId === null) return `the ${actor}`;
+  return `${actor} ${emails.get(actorId) ?? actorId}`;
+}

@@ -1,0 +1,1 @@
+export { AdminPagesModule } from './admin-pages.module.js';
