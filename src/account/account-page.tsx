@@ -3,6 +3,7 @@ import type { BrowserSession } from '../auth/index.js';
 import { Credentials, Layout, Masthead, type RejectedSignIn, Time } from '../pages/index.js';
 import { MOST_DEVICES, type Overview } from './account-overview.js';
 import { ActionForm, type FlashMessages } from './action-form.js';
+import { FactorSection } from './factor-section.js';
 import { PasswordSection } from './password-section.js';
 import { PlanSection } from './plan-section.js';
 import { SessionsSection } from './sessions-section.js';
@@ -85,6 +86,7 @@ export function accountPage(props: AccountPageProps): VNode {
       <PlanSection {...{ overview, csrfToken, hasBilling }} />
       <SessionsSection {...{ overview, csrfToken }} currentId={session.id} />
       <PasswordSection {...props} />
+      <FactorSection {...props} />
       <DevicesSection {...{ overview, csrfToken }} />
       <TokensSection {...props} />
     </Layout>

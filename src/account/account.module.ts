@@ -11,8 +11,9 @@ import { WorkspacesModule } from '../workspaces/index.js';
 import { AccountBelongingsController } from './account-belongings.controller.js';
 import { AccountController } from './account.controller.js';
 import { AccountDeletion } from './account-deletion.js';
+import { AccountFactorsController } from './account-factors.controller.js';
 import { AccountForms } from './account-forms.js';
-import { AccountOverview, StorageOverview } from './account-overview.js';
+import { AccountOverview, SignInOverview, StorageOverview } from './account-overview.js';
 import { AccountPageController } from './account-page.controller.js';
 import { Accounts } from './accounts.js';
 import { CancellationOutbox } from './cancellation-outbox.js';
@@ -31,7 +32,12 @@ import { TokenForms } from './token-forms.js';
     PagesModule,
     WorkspacesModule,
   ],
-  controllers: [AccountController, AccountPageController, AccountBelongingsController],
+  controllers: [
+    AccountController,
+    AccountPageController,
+    AccountBelongingsController,
+    AccountFactorsController,
+  ],
   providers: [
     AccountDeletion,
     AccountForms,
@@ -39,6 +45,7 @@ import { TokenForms } from './token-forms.js';
     Accounts,
     CancellationOutbox,
     PasswordForm,
+    SignInOverview,
     StorageOverview,
     TokenForms,
   ],

@@ -1,9 +1,11 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { Authenticator } from './authenticator.js';
+import { BrowserFactors } from './browser-factors.js';
 import { BrowserSessions } from './browser-sessions.js';
 import { CurrentPassword } from './current-password.js';
 import { DevLoginController, DevLoginGuard } from './dev-login.controller.js';
+import { FactorActions, FactorReset, PendingSignIns, SecondFactors } from './factors/index.js';
 import { GuessLimit } from './guess-limit.js';
 import { IdentityPasswords, SignInPasswords } from './sign-in-passwords.js';
 import { IdentityController } from './identity.controller.js';
@@ -30,9 +32,12 @@ import { WrongPasswords } from './wrong-passwords.js';
   controllers: [IdentityController, DevLoginController, MeController],
   providers: [
     Authenticator,
+    BrowserFactors,
     BrowserSessions,
     CurrentPassword,
     DevLoginGuard,
+    FactorActions,
+    FactorReset,
     GuessLimit,
     SignInPasswords,
     IdentityClient,
@@ -44,8 +49,10 @@ import { WrongPasswords } from './wrong-passwords.js';
     PasswordHasher,
     PasswordReset,
     PatVerifier,
+    PendingSignIns,
     provideIdentity,
     RecentSignIn,
+    SecondFactors,
     SigningKeys,
     Suspensions,
     Users,
@@ -54,11 +61,14 @@ import { WrongPasswords } from './wrong-passwords.js';
   ],
   exports: [
     Authenticator,
+    BrowserFactors,
     BrowserSessions,
+    FactorReset,
     PasswordChange,
     PasswordHasher,
     PasswordReset,
     RecentSignIn,
+    SecondFactors,
     SigningKeys,
     Suspensions,
     Users,

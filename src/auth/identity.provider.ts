@@ -4,6 +4,7 @@ import { Clock } from '../platform/clock/index.js';
 import { Database, statement, underStartLock } from '../platform/database/index.js';
 import { Queues } from '../platform/limits/index.js';
 import { Log } from '../platform/log/index.js';
+import { FactorActions } from './factors/index.js';
 import { IdentityPool } from './identity-pool.js';
 import { inIdentityRequest } from './identity-request.js';
 import { createIdentity, type Identity } from './identity.js';
@@ -74,12 +75,13 @@ export const IDENTITY = Symbol('IDENTITY');
  */
 export const provideIdentity: FactoryProvider<Identity> = {
   provide: IDENTITY,
-  inject: [Configuration, Database, Clock, IdentityPasswords, Log, Queues],
+  inject: [Configuration, Database, Clock, IdentityPasswords, FactorActions, Log, Queues],
   useFactory: async (
     configuration: Configuration,
     database: Database,
     clock: Clock,
     passwords: IdentityPasswords,
+    factors: FactorActions,
     log: Log,
     queues: Queues,
   ) => {
@@ -91,7 +93,7 @@ export const provideIdentity: FactoryProvider<Identity> = {
         const [session] = await database.run<{ confirmedAt: Date | null }>(confirmation, [sessionId]);
         return session?.confirmedAt ?? null;
       });
-    const parts = { identityPool, passwords, sessionCap, clock, confirmedAt };
+    const parts = { identityPool, passwords, factors, sessionCap, clock, confirmedAt };
     const identity = createIdentity(configuration, secret, parts, log);
     guardSessions((await identity.$context).internalAdapter, { database, clock, identityPool });
     await underStartLock(database.dataSource, () => identity.api.getJwks());

@@ -9,6 +9,7 @@ import type { Clock } from '../platform/clock/index.js';
 import { type Log, redactUrl } from '../platform/log/index.js';
 import type { IdentityPasswords } from './sign-in-passwords.js';
 import { CLIENT_ADDRESS_HEADER } from './identity-request.js';
+import { type FactorActions, factorPlugin } from './factors/index.js';
 import { passwordPlugin } from './password-plugin.js';
 import { LIBRARY_READS_AT_MOST, type SessionCap } from './session-cap.js';
 import { EMAIL_RULE, isEmailAddress } from './email-address.js';
@@ -18,6 +19,7 @@ import type { IdentityPool } from './identity-pool.js';
 interface IdentityParts {
   readonly identityPool: IdentityPool;
   readonly passwords: IdentityPasswords;
+  readonly factors: FactorActions;
   readonly sessionCap: SessionCap;
   readonly clock: Clock;
   /** When a password or another factor was last given in a session; the library hides the column from its plugins. */
@@ -29,7 +31,7 @@ interface IdentityParts {
 export function createIdentity(
   configuration: Configuration,
   secret: string,
-  { identityPool, passwords, ...parts }: IdentityParts,
+  { identityPool, passwords, factors, ...parts }: IdentityParts,
   log: Log,
 ) {
   return betterAuth({
@@ -61,9 +63,10 @@ export function createIdentity(
       disableCSRFCheck: false,
     },
     onAPIError: { throw: true }, // errors that are not answers of its own end as 401, 500 or 503 in the service's filter
-    databaseHooks: hooksOf(passwords, parts),
+    databaseHooks: hooksOf(passwords, factors, parts),
     ...TABLES,
     plugins: [
+      factorPlugin(factors, new URL(configuration.publicUrl).hostname), // before those that hand sessions out
       jwt({
         jwks: { keyPairConfig: { alg: 'RS256', modulusLength: 2048 } },
         jwt: {
@@ -92,16 +95,30 @@ type Hooks = NonNullable<BetterAuthOptions['databaseHooks']>;
 
 const hooksOf = (
   { signIn }: IdentityPasswords,
+  factors: FactorActions,
   { sessionCap, clock }: Pick<IdentityParts, 'sessionCap' | 'clock'>,
 ): Hooks => ({
   user: { create: { before: fit }, update: { before: fit } },
   session: {
     create: {
       before: (session) => Promise.resolve({ data: { confirmedAt: clock.now(), ...session } }),
-      after: (session) => signIn.check(session).then(() => sessionCap.begun(session)),
+      after: async (session) => {
+        if (await signIn.check(session)) await sessionCap.begun(session);
+      },
     },
   },
-  verification: { create: { after: (verification) => sessionCap.minted(verification) } },
+  verification: {
+    create: {
+      before: (verification) => {
+        const expiresAt = factors.pending.expiryOf(verification);
+        return Promise.resolve({ data: expiresAt ? { expiresAt } : {} });
+      },
+      after: async (verification) => {
+        await factors.pending.check(verification);
+        await sessionCap.minted(verification);
+      },
+    },
+  },
 });
 
 interface Fields {

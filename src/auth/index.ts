@@ -1,11 +1,14 @@
 export { AuthModule } from './auth.module.js';
+export { BrowserFactors, type CodeRefusal } from './browser-factors.js';
 export {
   type BrowserSession,
   BrowserSessions,
   type Client,
   type Refusal,
   type SignedIn,
+  type WaitsForFactor,
 } from './browser-sessions.js';
+export { type EnteredCode, type FactorCounts, FactorReset, SecondFactors } from './factors/index.js';
 export { EMAIL_RULE, isEmailAddress } from './email-address.js';
 export { Authenticator, type Lapsed } from './authenticator.js';
 export { lockOwnUser } from './lock-user.js';

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock } from '../platform/clock/index.js';
 import { Database, statement } from '../platform/database/index.js';
 import { NotFound } from '../platform/http/index.js';
+import { pendingSignInStatements } from './factors/index.js';
 import { lockUser } from './lock-user.js';
 import { OPERATOR, PasswordHasher } from './password-hasher.js';
 
@@ -55,6 +56,7 @@ export class PasswordReset {
       await tx.run(resetStatements.remove, [userId]);
       await tx.run(resetStatements.add, [userId, hash, now]);
       const [ended] = await tx.run<{ sessions: number }>(resetStatements.end, [userId, now]);
+      await tx.run(pendingSignInStatements.end, [userId]);
       return ended?.sessions ?? 0;
     });
   }

@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import { PASSWORD_LENGTH } from '../auth/index.js';
 import type { CredentialField, RejectedSignIn } from './sign-in-forms.js';
+import { CodeStep } from './code-step.js';
 import { Field, Hidden } from './fields.js';
 
 export interface CredentialsProps {
@@ -13,10 +14,8 @@ export interface CredentialsProps {
   readonly isFocused: boolean;
 }
 
-/** The sign-in form, and below it, collapsed, the sign-up form. */
+/** The sign-in form, and below it, collapsed, the sign-up form; or the second step of a sign-in. */
 export function Credentials({ action, hidden, canSignUp, failed, isFocused }: CredentialsProps): VNode {
-  const signIn = failed?.intent === 'sign-in' ? failed : undefined;
-  const signUp = failed?.intent === 'sign-up' ? failed : undefined;
   return (
     <div class="credentials">
       {failed?.alert && (
@@ -24,6 +23,20 @@ export function Credentials({ action, hidden, canSignUp, failed, isFocused }: Cr
           {failed.alert}
         </p>
       )}
+      {failed?.factor ? (
+        <CodeStep {...{ action, hidden }} step={failed.factor} />
+      ) : (
+        <Forms {...{ action, hidden, canSignUp, failed, isFocused }} />
+      )}
+    </div>
+  );
+}
+
+function Forms({ action, hidden, canSignUp, failed, isFocused }: CredentialsProps): VNode {
+  const signIn = failed?.intent === 'sign-in' ? failed : undefined;
+  const signUp = failed?.intent === 'sign-up' ? failed : undefined;
+  return (
+    <>
       <form method="post" action={action} aria-label="Sign in" class="sign-in">
         <Hidden fields={{ ...hidden, intent: 'sign-in' }} />
         <Email id="sign-in-email" failed={signIn} isFocused={isFocused && !failed} />
@@ -56,7 +69,7 @@ export function Credentials({ action, hidden, canSignUp, failed, isFocused }: Cr
           </form>
         </details>
       )}
-    </div>
+    </>
   );
 }
 

@@ -7,13 +7,14 @@ import {
   resumeUser,
   suspendUser,
 } from '../suspend-and-delete.js';
+import { previewResetFactors, resetFactors } from '../reset-factors.js';
 import type { Run } from '../report.js';
 import { createUser, previewReset, previewUser, resetPassword } from '../user-passwords.js';
 import { listUsers, showUser } from '../show-user.js';
 
 const ACCOUNTS = 100;
 
-/** `user create`, `list`, `show`, `reset-password`, `suspend`, `resume` and `delete`. */
+/** `user create`, `list`, `show`, `reset-password`, `reset-factors`, `suspend`, `resume` and `delete`. */
 export function addUsers(program: Command, run: Run): void {
   const user = program.command('user').description('accounts');
   addBeginnings(user, run);
@@ -39,6 +40,15 @@ function addBeginnings(user: Command, run: Run): void {
     .description('set a new password, generated and shown once, and end all sessions; access tokens stay')
     .action((address: string, { dryRun }: DryRun) =>
       run(() => (dryRun ? previewReset(address) : resetPassword(address))),
+    );
+
+  user
+    .command('reset-factors')
+    .addArgument(emailArgument())
+    .addOption(dryRunOption())
+    .description('remove the second factor and all passkeys, and end all sessions; the password stays')
+    .action((address: string, { dryRun }: DryRun) =>
+      run(() => (dryRun ? previewResetFactors(address) : resetFactors(address))),
     );
 }
 

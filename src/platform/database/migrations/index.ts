@@ -28,6 +28,7 @@ import { DeletedFiles1763600000029 } from './1763600000029-deleted-files.js';
 import { CountedDocuments1763600000030 } from './1763600000030-counted-documents.js';
 import { OneUploadFunction1763600000031 } from './1763600000031-one-upload-function.js';
 import { AuditAndRecentSignIn1763600000032 } from './1763600000032-audit-and-recent-sign-in.js';
+import { SecondFactors1763600000035 } from './1763600000035-second-factors.js';
 
 /** In the order in which they run. Hand-written; never edited once landed. */
 export const migrations = [
@@ -61,4 +62,5 @@ export const migrations = [
   CountedDocuments1763600000030,
   OneUploadFunction1763600000031,
   AuditAndRecentSignIn1763600000032,
+  SecondFactors1763600000035,
 ];
