@@ -1,6 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { StorageQuota, type StorageUsage } from '../assets/index.js';
-import { type BrowserSession, type ListedSession, SecondFactors, UserSessions } from '../auth/index.js';
+import {
+  type BrowserSession,
+  type ListedPasskey,
+  type ListedSession,
+  Passkeys,
+  SecondFactors,
+  UserSessions,
+} from '../auth/index.js';
 import { type Subscription, Subscriptions } from '../billing/index.js';
 import { type Device, Devices } from '../devices/index.js';
 import { DocumentQuota, type DocumentUsage } from '../files/index.js';
@@ -30,6 +37,7 @@ interface SignIns {
   readonly sessions: readonly ListedSession[];
   /** Unused backup codes, or null without a second factor. */
   readonly codesLeft: number | null;
+  readonly passkeys: readonly ListedPasskey[];
 }
 
 @Injectable()
@@ -37,12 +45,14 @@ export class SignInOverview {
   constructor(
     private readonly userSessions: UserSessions,
     private readonly secondFactors: SecondFactors,
+    private readonly passkeys: Passkeys,
   ) {}
 
   async of({ userId, id }: BrowserSession): Promise<SignIns> {
     return {
       sessions: await this.userSessions.list(userId, id),
       codesLeft: await this.secondFactors.codesLeft(userId),
+      passkeys: await this.passkeys.list(userId),
     };
   }
 }

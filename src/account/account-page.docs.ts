@@ -95,6 +95,25 @@ export const ACCOUNT_FACTORS_DOCS = {
   },
 } as const;
 
+export const ACCOUNT_PASSKEYS_DOCS = {
+  tag: 'Pages',
+  isPage: true,
+  operations: {
+    leave: { ...LEAVE, path: { form: { description: 'Any of the forms below.' } } },
+    confirm: { summary: 'Give the password again', body: FORM, answers: { 303: ONWARDS, ...ANSWERED } },
+    rename: {
+      summary: 'Rename a passkey',
+      body: FORM,
+      answers: { 303: ONWARDS, ...ANSWERED, 404: 'passkey not found' },
+    },
+    remove: {
+      summary: 'Remove a passkey',
+      body: FORM,
+      answers: { 303: ONWARDS, ...ANSWERED, 404: 'passkey not found' },
+    },
+  },
+} as const;
+
 function withAbsent(absent: string) {
   return { body: FORM, answers: { ...DONE.answers, 404: absent } } as const;
 }

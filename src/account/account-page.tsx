@@ -4,6 +4,7 @@ import { Credentials, Layout, Masthead, type RejectedSignIn, Time } from '../pag
 import { MOST_DEVICES, type Overview } from './account-overview.js';
 import { ActionForm, type FlashMessages } from './action-form.js';
 import { FactorSection } from './factor-section.js';
+import { PasskeysSection } from './passkeys-section.js';
 import { PasswordSection } from './password-section.js';
 import { PlanSection } from './plan-section.js';
 import { SessionsSection } from './sessions-section.js';
@@ -87,6 +88,7 @@ export function accountPage(props: AccountPageProps): VNode {
       <SessionsSection {...{ overview, csrfToken }} currentId={session.id} />
       <PasswordSection {...props} />
       <FactorSection {...props} />
+      <PasskeysSection {...props} />
       <DevicesSection {...{ overview, csrfToken }} />
       <TokensSection {...props} />
     </Layout>
@@ -133,6 +135,7 @@ export function accountSignInPage({ host, csrfToken, canSignUp, failed, alert }:
       <Credentials
         action="/account"
         hidden={{ csrf_token: csrfToken }}
+        returnTo="/account"
         {...{ canSignUp, failed }}
         isFocused={!alert}
       />

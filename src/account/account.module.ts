@@ -15,6 +15,7 @@ import { AccountFactorsController } from './account-factors.controller.js';
 import { AccountForms } from './account-forms.js';
 import { AccountOverview, SignInOverview, StorageOverview } from './account-overview.js';
 import { AccountPageController } from './account-page.controller.js';
+import { AccountPasskeysController } from './account-passkeys.controller.js';
 import { Accounts } from './accounts.js';
 import { CancellationOutbox } from './cancellation-outbox.js';
 import { PasswordForm } from './password-form.js';
@@ -37,6 +38,7 @@ import { TokenForms } from './token-forms.js';
     AccountPageController,
     AccountBelongingsController,
     AccountFactorsController,
+    AccountPasskeysController,
   ],
   providers: [
     AccountDeletion,

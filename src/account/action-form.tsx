@@ -10,6 +10,8 @@ export interface FlashMessages {
   /** What was done. */
   readonly notice?: string | undefined;
   readonly failedChange?: RejectedPasswordChange;
+  /** What is wrong with the password of the form that unlocks the passkeys. */
+  readonly failedConfirmation?: { readonly fault?: string | undefined };
   readonly failedFactor?: RejectedFactorChange;
   readonly minted?: { readonly name: string; readonly raw: string };
   readonly failedMint?: RejectedToken;

@@ -15,6 +15,7 @@ import { JwtVerifier } from './jwt-verifier.js';
 import { KeySet } from './key-set.js';
 import { KnownNetworks } from './known-networks.js';
 import { MeController } from './me.controller.js';
+import { Passkeys } from './passkeys/index.js';
 import { PasswordChange } from './password-change.js';
 import { PasswordHasher } from './password-hasher.js';
 import { PasswordReset } from './password-reset.js';
@@ -45,6 +46,7 @@ import { WrongPasswords } from './wrong-passwords.js';
     JwtVerifier,
     KeySet,
     KnownNetworks,
+    Passkeys,
     PasswordChange,
     PasswordHasher,
     PasswordReset,
@@ -64,6 +66,7 @@ import { WrongPasswords } from './wrong-passwords.js';
     BrowserFactors,
     BrowserSessions,
     FactorReset,
+    Passkeys,
     PasswordChange,
     PasswordHasher,
     PasswordReset,

@@ -22,6 +22,7 @@ import {
   WAITS_FOR_FACTOR,
   WHO,
 } from './identity.schema.js';
+import { PASSKEY_DOCS } from './passkeys/passkey.docs.js';
 import { JWT_MINUTES, ONE_TIME_TOKEN_MINUTES, PASSWORD_LENGTH } from './password-policy.js';
 
 const credentials = (names: readonly string[]): OperationDocs['body'] => ({
@@ -164,6 +165,7 @@ export const IDENTITY_DOCS = {
           },
         },
         ...FACTOR_DOCS,
+        ...PASSKEY_DOCS,
         'POST update-user': {
           summary: 'Change the name or picture of the user',
           ...SESSION_NEEDED,

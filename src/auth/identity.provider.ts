@@ -8,6 +8,7 @@ import { FactorActions } from './factors/index.js';
 import { IdentityPool } from './identity-pool.js';
 import { inIdentityRequest } from './identity-request.js';
 import { createIdentity, type Identity } from './identity.js';
+import { Passkeys } from './passkeys/index.js';
 import { SessionCap } from './session-cap.js';
 import { IdentityPasswords } from './sign-in-passwords.js';
 import { AccountSuspended } from './suspensions.js';
@@ -75,13 +76,14 @@ export const IDENTITY = Symbol('IDENTITY');
  */
 export const provideIdentity: FactoryProvider<Identity> = {
   provide: IDENTITY,
-  inject: [Configuration, Database, Clock, IdentityPasswords, FactorActions, Log, Queues],
+  inject: [Configuration, Database, Clock, IdentityPasswords, FactorActions, Passkeys, Log, Queues],
   useFactory: async (
     configuration: Configuration,
     database: Database,
     clock: Clock,
     passwords: IdentityPasswords,
     factors: FactorActions,
+    passkeys: Passkeys,
     log: Log,
     queues: Queues,
   ) => {
@@ -93,7 +95,7 @@ export const provideIdentity: FactoryProvider<Identity> = {
         const [session] = await database.run<{ confirmedAt: Date | null }>(confirmation, [sessionId]);
         return session?.confirmedAt ?? null;
       });
-    const parts = { identityPool, passwords, factors, sessionCap, clock, confirmedAt };
+    const parts = { identityPool, passwords, factors, passkeys, sessionCap, clock, confirmedAt };
     const identity = createIdentity(configuration, secret, parts, log);
     guardSessions((await identity.$context).internalAdapter, { database, clock, identityPool });
     await underStartLock(database.dataSource, () => identity.api.getJwks());

@@ -8,8 +8,9 @@ import { asName, NAME_RULE } from '../platform/http/index.js';
 import type { Clock } from '../platform/clock/index.js';
 import { type Log, redactUrl } from '../platform/log/index.js';
 import type { IdentityPasswords } from './sign-in-passwords.js';
-import { CLIENT_ADDRESS_HEADER } from './identity-request.js';
+import { CLIENT_ADDRESS_HEADER, identityRequests } from './identity-request.js';
 import { type FactorActions, factorPlugin } from './factors/index.js';
+import { passkeyPlugin, type Passkeys } from './passkeys/index.js';
 import { passwordPlugin } from './password-plugin.js';
 import { LIBRARY_READS_AT_MOST, type SessionCap } from './session-cap.js';
 import { EMAIL_RULE, isEmailAddress } from './email-address.js';
@@ -20,6 +21,7 @@ interface IdentityParts {
   readonly identityPool: IdentityPool;
   readonly passwords: IdentityPasswords;
   readonly factors: FactorActions;
+  readonly passkeys: Passkeys;
   readonly sessionCap: SessionCap;
   readonly clock: Clock;
   /** When a password or another factor was last given in a session; the library hides the column from its plugins. */
@@ -81,6 +83,7 @@ export function createIdentity(
       bearer(),
       oneTimeToken({ storeToken: 'hashed', expiresIn: ONE_TIME_TOKEN_MINUTES }),
       passwordPlugin(passwords),
+      passkeyPlugin(factors, parts.passkeys, configuration.publicUrl),
     ],
   });
 }
@@ -96,13 +99,16 @@ type Hooks = NonNullable<BetterAuthOptions['databaseHooks']>;
 const hooksOf = (
   { signIn }: IdentityPasswords,
   factors: FactorActions,
-  { sessionCap, clock }: Pick<IdentityParts, 'sessionCap' | 'clock'>,
+  { sessionCap, clock, passkeys }: Pick<IdentityParts, 'sessionCap' | 'clock' | 'passkeys'>,
 ): Hooks => ({
   user: { create: { before: fit }, update: { before: fit } },
   session: {
     create: {
       before: (session) => Promise.resolve({ data: { confirmedAt: clock.now(), ...session } }),
       after: async (session) => {
+        const { passkey } = identityRequests.getStore() ?? {};
+        if (passkey !== undefined && !(await passkeys.check(session, passkey)))
+          throw new APIError('UNAUTHORIZED', { message: 'Unauthorized' });
         if (await signIn.check(session)) await sessionCap.begun(session);
       },
     },

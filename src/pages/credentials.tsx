@@ -1,5 +1,6 @@
 import type { VNode } from 'preact';
 import { PASSWORD_LENGTH } from '../auth/index.js';
+import { PasskeyButton } from './passkey-button.js';
 import type { CredentialField, RejectedSignIn } from './sign-in-forms.js';
 import { CodeStep } from './code-step.js';
 import { Field, Hidden } from './fields.js';
@@ -8,6 +9,8 @@ export interface CredentialsProps {
   /** The address to which the forms are posted. */
   readonly action: string;
   readonly hidden: Readonly<Record<string, string>>;
+  /** The address to open after a sign-in with a passkey. */
+  readonly returnTo: string;
   readonly canSignUp: boolean;
   readonly failed?: RejectedSignIn | undefined;
   /** Whether the first field gets the focus when there is nothing to correct. */
@@ -15,7 +18,8 @@ export interface CredentialsProps {
 }
 
 /** The sign-in form, and below it, collapsed, the sign-up form; or the second step of a sign-in. */
-export function Credentials({ action, hidden, canSignUp, failed, isFocused }: CredentialsProps): VNode {
+export function Credentials(props: CredentialsProps): VNode {
+  const { action, hidden, returnTo, failed } = props;
   return (
     <div class="credentials">
       {failed?.alert && (
@@ -24,15 +28,18 @@ export function Credentials({ action, hidden, canSignUp, failed, isFocused }: Cr
         </p>
       )}
       {failed?.factor ? (
-        <CodeStep {...{ action, hidden }} step={failed.factor} />
+        <>
+          <CodeStep {...{ action, hidden }} step={failed.factor} />
+          <PasskeyButton returnTo={returnTo} />
+        </>
       ) : (
-        <Forms {...{ action, hidden, canSignUp, failed, isFocused }} />
+        <Forms {...props} />
       )}
     </div>
   );
 }
 
-function Forms({ action, hidden, canSignUp, failed, isFocused }: CredentialsProps): VNode {
+function Forms({ action, hidden, returnTo, canSignUp, failed, isFocused }: CredentialsProps): VNode {
   const signIn = failed?.intent === 'sign-in' ? failed : undefined;
   const signUp = failed?.intent === 'sign-up' ? failed : undefined;
   return (
@@ -43,6 +50,7 @@ function Forms({ action, hidden, canSignUp, failed, isFocused }: CredentialsProp
         <Password id="sign-in-password" failed={signIn} />
         <button type="submit">Sign in</button>
       </form>
+      <PasskeyButton returnTo={returnTo} />
       {canSignUp && (
         <details class="sign-up" open={signUp !== undefined}>
           <summary>

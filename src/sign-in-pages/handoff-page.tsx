@@ -20,9 +20,13 @@ export interface HandoffPageProps {
 /** Asks the user whether an app or a website may be signed in, and with which account. */
 export function handoffPage(props: HandoffPageProps): VNode {
   const { kind, action, host, target, session, csrfToken, canSignUp, failed, alert } = props;
+  const returnTo = `${action}?${new URLSearchParams(target.fields).toString()}`;
   const hidden = { ...target.fields, csrf_token: csrfToken };
   const forms = (
-    <Credentials {...{ action, hidden, canSignUp, failed }} isFocused={session === null && !alert} />
+    <Credentials
+      {...{ action, hidden, returnTo, canSignUp, failed }}
+      isFocused={session === null && !alert}
+    />
   );
   return (
     <Layout title={`Sign in to ${target.name}`}>

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Secret, TOTP, URI } from 'otpauth';
 import supertest from 'supertest';
+import { PendingSignIns } from '../../src/auth/factors/index.js';
+import { identityRequests } from '../../src/auth/identity-request.js';
 import { Suspensions } from '../../src/auth/index.js';
 import { BASE_URL, startService, type TestService } from '../kit/index.js';
 import { waitPatiently } from '../kit/patient-locks.js';
@@ -269,6 +271,26 @@ describe('a sign-in with a second factor', () => {
       200,
     );
     expect(answer.body).toHaveProperty('twoFactorRedirect', true); // the factor stays
+  });
+
+  it('does not wait for a code when the password is changed at that moment', async () => {
+    const user = await protectedUser();
+    const identifier = `2fa-${randomUUID()}`;
+    await service.database.query(
+      `INSERT INTO auth_verifications (identifier, value, expires_at, created_at, updated_at)
+       VALUES ($1, $2, now() + interval '1 hour', now(), now())`,
+      [identifier, user.id],
+    );
+    const request = { ip: '', gone: new AbortController().signal, isSignIn: true, isWrong: false };
+    const check = (): Promise<void> =>
+      identityRequests.run({ ...request, hashes: new Set(['the hash of the old password']) }, () =>
+        service.app.get(PendingSignIns).check({ identifier, value: user.id }),
+      );
+    await expect(check()).rejects.toThrow('Invalid email or password');
+    const rows = await service.database.query('SELECT FROM auth_verifications WHERE identifier = $1', [
+      identifier,
+    ]);
+    expect(rows).toHaveLength(0);
   });
 
   it('leaves sessions and known networks alone until the code', async () => {

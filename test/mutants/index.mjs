@@ -11,6 +11,7 @@
 // test/contract/mutants.spec.ts holds each of them to the source, so that none goes stale.
 import { ACCESS_MUTANTS } from './access.mjs';
 import { BYTES_MUTANTS } from './bytes.mjs';
+import { FACTOR_MUTANTS } from './factors.mjs';
 import { HISTORY_MUTANTS } from './history.mjs';
 import { LOG_MUTANTS } from './log.mjs';
 import { OPERATION_MUTANTS } from './operation.mjs';
@@ -23,6 +24,7 @@ export const MUTANTS = [
   ...BYTES_MUTANTS,
   ...ACCESS_MUTANTS,
   ...PASSWORD_MUTANTS,
+  ...FACTOR_MUTANTS,
   ...OPERATION_MUTANTS,
   ...SHARES_MUTANTS,
 ];

@@ -107,7 +107,8 @@ function verifyEndpoint<Name extends string>(name: Name, kind: EnteredCode['kind
   });
 }
 
-function clientOf(headers: Headers | undefined): { ip: string; userAgent: string } {
+/** Where a request of the identity handler comes from. */
+export function clientOf(headers: Headers | undefined): { ip: string; userAgent: string } {
   return { ip: headers?.get(CLIENT_ADDRESS_HEADER) ?? '', userAgent: headers?.get('user-agent') ?? '' };
 }
 
