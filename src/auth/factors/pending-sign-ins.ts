@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { APIError } from 'better-auth/api';
 import { Clock } from '../../platform/clock/index.js';
 import { Database } from '../../platform/database/index.js';
+import { Unauthorized } from '../../platform/http/index.js';
 import { identityRequests } from '../identity-request.js';
 import { lockUser } from '../lock-user.js';
 import { pendingSignInStatements } from './factor.queries.js';
@@ -9,7 +9,6 @@ import { pendingSignInStatements } from './factor.queries.js';
 /** The identifiers of the rows. */
 export const PENDING_SIGN_IN = /^2fa-(?!attempts-)/;
 const WAITS_MS = 10 * 60_000;
-const WRONG = { code: 'INVALID_EMAIL_OR_PASSWORD', message: 'Invalid email or password' };
 
 /**
  * Sign-ins whose password was right and that wait for the second factor: rows of `auth_verifications`, made by the identity
@@ -32,7 +31,7 @@ export class PendingSignIns {
     return expiresAt > this.clock.now();
   }
 
-  /** Call this after a row of `auth_verifications` is committed. @throws APIError, the one for a wrong password */
+  /** Call this after a row of `auth_verifications` is committed. @throws Unauthorized */
   async check({ identifier, value: userId }: { identifier: string; value: string }): Promise<void> {
     if (!PENDING_SIGN_IN.test(identifier)) return;
     const hashes = [...(identityRequests.getStore()?.hashes ?? [])];
@@ -42,7 +41,8 @@ export class PendingSignIns {
     });
     if (isCurrent) return;
     await this.database.run(pendingSignInStatements.endOne, [identifier]);
-    throw new APIError('UNAUTHORIZED', WRONG);
+    // Not one of the library's errors: here, after the action itself, it would send those with status 200.
+    throw new Unauthorized('Invalid email or password');
   }
 
   /** The hash of the user's password, which a sign-in that is completed must still have. */

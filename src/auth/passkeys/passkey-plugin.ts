@@ -1,7 +1,7 @@
 import { passkey } from '@better-auth/passkey';
 import type { BetterAuthPlugin, GenericEndpointContext } from 'better-auth';
 import { APIError, createAuthEndpoint, createAuthMiddleware, getSessionFromCtx } from 'better-auth/api';
-import { asName, NAME_RULE } from '../../platform/http/index.js';
+import { asName, BadRequest, NAME_RULE, Unauthorized } from '../../platform/http/index.js';
 import { parseSessionOutput, parseUserOutput } from 'better-auth/db';
 import { clientOf, type FactorActions } from '../factors/index.js';
 import { identityRequests } from '../identity-request.js';
@@ -13,7 +13,6 @@ const FAULTS = {
   TOO_MANY_PASSKEYS: ['BAD_REQUEST', `An account may have ${MAX_PASSKEYS} passkeys`],
   INVALID_NAME: ['BAD_REQUEST', `name ${NAME_RULE}`],
   LAST_WAY_TO_SIGN_IN: ['BAD_REQUEST', 'This passkey is the last way to sign in'],
-  FAILED_TO_VERIFY_REGISTRATION: ['BAD_REQUEST', 'Failed to verify registration'],
   VALIDATION_ERROR: ['BAD_REQUEST', 'id must be text'],
 } as const;
 
@@ -100,12 +99,12 @@ export function passkeyPlugin(actions: FactorActions, passkeys: Passkeys, public
         {
           matcher: ({ path }) => path === '/passkey/verify-registration',
           handler: createAuthMiddleware(async (ctx) => {
-            if (isInvalid(ctx.context.returned)) throw faultOf('FAILED_TO_VERIFY_REGISTRATION');
+            if (isInvalid(ctx.context.returned)) throw new BadRequest('the passkey is not valid');
             const added = ctx.context.returned as { userId?: string; credentialID?: string } | undefined;
             const sessionId = identityRequests.getStore()?.ownSession;
             if (added?.userId === undefined || added.credentialID === undefined || !sessionId) return;
             if (!(await passkeys.keepNew(added.userId, sessionId, added.credentialID)))
-              throw faultOf('UNAUTHORIZED');
+              throw new Unauthorized();
           }),
         },
       ],
@@ -115,7 +114,10 @@ export function passkeyPlugin(actions: FactorActions, passkeys: Passkeys, public
 
 type SignedIn = Awaited<ReturnType<ReturnType<typeof passkey>['endpoints']['verifyPasskeyAuthentication']>>;
 
-/** The library answers 500 to every registration that is not valid. A fault of PostgreSQL is recorded elsewhere. */
+/**
+ * The library answers 500 to every registration that is not valid, and keeps the status when a hook throws an error of its
+ * kind: hooks throw the service's. A fault of PostgreSQL is recorded elsewhere.
+ */
 const isInvalid = (returned: unknown): boolean =>
   returned instanceof APIError && returned.body?.code === 'FAILED_TO_VERIFY_REGISTRATION';
 
