@@ -25,6 +25,7 @@ export const ACCOUNT = '/account';
 /** Notices of the account page, selected by its query after a form was processed. */
 const DONE = {
   password: 'Your password has been changed, and all other sessions have ended.',
+  'factor-off': 'The second factor is off. Remove the account from your authenticator app.',
 } as const;
 type Done = keyof typeof DONE;
 

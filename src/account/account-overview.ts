@@ -1,6 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { StorageQuota, type StorageUsage } from '../assets/index.js';
-import { type BrowserSession, type ListedSession, UserSessions } from '../auth/index.js';
+import {
+  type BrowserSession,
+  type ListedPasskey,
+  type ListedSession,
+  Passkeys,
+  SecondFactors,
+  UserSessions,
+} from '../auth/index.js';
 import { type Subscription, Subscriptions } from '../billing/index.js';
 import { type Device, Devices } from '../devices/index.js';
 import { DocumentQuota, type DocumentUsage } from '../files/index.js';
@@ -25,13 +32,37 @@ export class StorageOverview {
   }
 }
 
+/** How a user signs in, and where the user is signed in. */
+interface SignIns {
+  readonly sessions: readonly ListedSession[];
+  /** Unused backup codes, or null without a second factor. */
+  readonly codesLeft: number | null;
+  readonly passkeys: readonly ListedPasskey[];
+}
+
+@Injectable()
+export class SignInOverview {
+  constructor(
+    private readonly userSessions: UserSessions,
+    private readonly secondFactors: SecondFactors,
+    private readonly passkeys: Passkeys,
+  ) {}
+
+  async of({ userId, id }: BrowserSession): Promise<SignIns> {
+    return {
+      sessions: await this.userSessions.list(userId, id),
+      codesLeft: await this.secondFactors.codesLeft(userId),
+      passkeys: await this.passkeys.list(userId),
+    };
+  }
+}
+
 /** How many devices are listed. */
 export const MOST_DEVICES = 100;
 
 /** Everything the account page shows, from the services behind the API. */
-export interface Overview extends TokenOverview, StoredThings {
+export interface Overview extends TokenOverview, StoredThings, SignIns {
   readonly subscription: Subscription;
-  readonly sessions: readonly ListedSession[];
   readonly devices: readonly Device[];
 }
 
@@ -40,17 +71,18 @@ export class AccountOverview {
   constructor(
     private readonly subscriptions: Subscriptions,
     private readonly storage: StorageOverview,
-    private readonly userSessions: UserSessions,
+    private readonly signIns: SignInOverview,
     private readonly devices: Devices,
     private readonly tokenForms: TokenForms,
   ) {}
 
   /** Sequential: a page must not take several connections at once. */
-  async of({ userId, id }: BrowserSession): Promise<Overview> {
+  async of(session: BrowserSession): Promise<Overview> {
+    const { userId } = session;
     return {
       subscription: await this.subscriptions.of(userId),
       ...(await this.storage.of(userId)),
-      sessions: await this.userSessions.list(userId, id),
+      ...(await this.signIns.of(session)),
       devices: await this.devices.newest(userId, MOST_DEVICES),
       ...(await this.tokenForms.overview(userId)),
     };

@@ -35,8 +35,9 @@ export class AccountPageController {
     await this.forms.receive(request, reply, async (browserRequest, form) => {
       const entered = await this.signInForms.submit(form, browserRequest);
       if (!('faults' in entered)) return { cookies: entered.cookies };
-      const { status, headers } = entered;
-      return { page: { ...(await this.forms.page(browserRequest, { failed: entered })), status, headers } };
+      const { status, headers, cookies = [] } = entered;
+      const page = await this.forms.page(browserRequest, { failed: entered });
+      return { page: { ...page, status, headers, cookies: [...browserRequest.cookies, ...cookies] } };
     });
   }
 

@@ -12,7 +12,11 @@ export const ACCOUNT_PAGE_DOCS = {
       summary: 'Show the account page or the sign-in form',
       answers: { 200: page('the page'), 403: SUSPENDED },
     },
-    signIn: { summary: 'Sign in or sign up', body: FORM, answers: { 303: ONWARDS, ...ANSWERED } },
+    signIn: {
+      summary: 'Sign in or sign up',
+      body: FORM,
+      answers: { 200: page('the page asks for a code of the second factor'), 303: ONWARDS, ...ANSWERED },
+    },
     leavePassword: LEAVE,
     changePassword: {
       summary: 'Change the password',
@@ -52,6 +56,60 @@ export const ACCOUNT_BELONGINGS_DOCS = {
         ...REFUSED,
         409: 'subscriptions are disabled, or the account already has one',
       },
+    },
+  },
+} as const;
+
+export const ACCOUNT_FACTORS_DOCS = {
+  tag: 'Pages',
+  isPage: true,
+  operations: {
+    leave: {
+      ...LEAVE,
+      path: { form: { description: 'Any of the forms below.' } },
+    },
+    setUp: {
+      summary: 'Begin to set up the second factor',
+      body: FORM,
+      answers: { 200: page('a page with the new key'), 303: ONWARDS, ...ANSWERED },
+    },
+    confirm: {
+      summary: 'Turn the second factor on',
+      body: FORM,
+      answers: {
+        200: page('a page with the backup codes, which are shown only once'),
+        303: ONWARDS,
+        ...ANSWERED,
+      },
+    },
+    renewCodes: {
+      summary: 'Replace the backup codes',
+      body: FORM,
+      answers: {
+        200: page('a page with the backup codes, which are shown only once'),
+        303: ONWARDS,
+        ...ANSWERED,
+      },
+    },
+    remove: { summary: 'Turn the second factor off', body: FORM, answers: { 303: ONWARDS, ...ANSWERED } },
+  },
+} as const;
+
+export const ACCOUNT_PASSKEYS_DOCS = {
+  tag: 'Pages',
+  isPage: true,
+  operations: {
+    leave: { ...LEAVE, path: { form: { description: 'Any of the forms below.' } } },
+    confirm: { summary: 'Give the password again', body: FORM, answers: { 303: ONWARDS, ...ANSWERED } },
+    rename: {
+      summary: 'Rename a passkey',
+      body: FORM,
+      answers: { 303: ONWARDS, ...ANSWERED, 404: 'passkey not found' },
+    },
+    remove: {
+      summary: 'Remove a passkey',
+      body: FORM,
+      answers: { 303: ONWARDS, ...ANSWERED, 404: 'passkey not found' },
     },
   },
 } as const;

@@ -12,6 +12,8 @@ import {
 import { MOST_DEVICES, type Overview } from './account-overview.js';
 import { type ActivityPage, ActivitySection } from './activity-section.js';
 import { ActionForm, type FlashMessages } from './action-form.js';
+import { FactorSection } from './factor-section.js';
+import { PasskeysSection } from './passkeys-section.js';
 import { PasswordSection } from './password-section.js';
 import { PlanSection } from './plan-section.js';
 import { SessionsSection } from './sessions-section.js';
@@ -107,6 +109,8 @@ export function accountPage(props: AccountPageProps): VNode {
       <PlanSection {...{ overview, csrfToken, hasBilling }} />
       <SessionsSection {...{ overview, csrfToken }} currentId={session.id} />
       {hasPasswords && <PasswordSection {...props} />}
+      <FactorSection {...props} />
+      <PasskeysSection {...props} />
       <DevicesSection {...{ overview, csrfToken }} />
       <TokensSection {...props} />
       <ActivitySection {...props} />
@@ -156,6 +160,7 @@ export function accountSignInPage(props: AccountSignInProps): VNode {
       <Credentials
         action="/account"
         hidden={{ csrf_token: csrfToken }}
+        returnTo="/account"
         {...{ canSignUp, singleSignOn, failed }}
         isFocused={!alert}
       />

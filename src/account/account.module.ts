@@ -12,9 +12,11 @@ import { Activity, ActivityController } from './activity.controller.js';
 import { AccountBelongingsController } from './account-belongings.controller.js';
 import { AccountController } from './account.controller.js';
 import { AccountDeletion } from './account-deletion.js';
+import { AccountFactorsController } from './account-factors.controller.js';
 import { AccountForms } from './account-forms.js';
-import { AccountOverview, StorageOverview } from './account-overview.js';
+import { AccountOverview, SignInOverview, StorageOverview } from './account-overview.js';
 import { AccountPageController } from './account-page.controller.js';
+import { AccountPasskeysController } from './account-passkeys.controller.js';
 import { Accounts } from './accounts.js';
 import { CancellationOutbox } from './cancellation-outbox.js';
 import { InvitationForm } from './invitation-form.js';
@@ -35,7 +37,15 @@ import { TokenForms } from './token-forms.js';
     PagesModule,
     WorkspacesModule,
   ],
-  controllers: [AccountController, AccountPageController, AccountBelongingsController, ActivityController, InvitationController],
+  controllers: [
+    AccountController,
+    AccountPageController,
+    AccountBelongingsController,
+    AccountFactorsController,
+    AccountPasskeysController,
+    ActivityController,
+    InvitationController,
+  ],
   providers: [
     AccountDeletion,
     AccountForms,
@@ -46,6 +56,7 @@ import { TokenForms } from './token-forms.js';
     InvitationForm,
     Invitations,
     PasswordForm,
+    SignInOverview,
     StorageOverview,
     TokenForms,
   ],

@@ -1,5 +1,6 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { Hidden } from '../pages/index.js';
+import type { RejectedFactorChange } from './factor-section.js';
 import type { RejectedPasswordChange } from './password-form.js';
 import type { RejectedToken } from './token-forms.js';
 
@@ -9,6 +10,9 @@ export interface FlashMessages {
   /** What was done. */
   readonly notice?: string | undefined;
   readonly failedChange?: RejectedPasswordChange;
+  /** What is wrong with the password of the form that unlocks the passkeys. */
+  readonly failedConfirmation?: { readonly fault?: string | undefined };
+  readonly failedFactor?: RejectedFactorChange;
   readonly minted?: { readonly name: string; readonly raw: string };
   readonly failedMint?: RejectedToken;
 }

@@ -7,6 +7,7 @@ interface MintFormProps {
   readonly csrfToken: string;
   readonly workspaces: TokenOverview['workspaces'];
   readonly needsConfirmation: boolean;
+  readonly hasFactor: boolean;
   readonly failed: RejectedToken | undefined;
 }
 
@@ -20,7 +21,7 @@ const MEANINGS: Readonly<Record<Scope, string>> = {
 };
 
 export function MintForm(props: MintFormProps): VNode {
-  const { csrfToken, workspaces, needsConfirmation, failed } = props;
+  const { csrfToken, workspaces, needsConfirmation, hasFactor, failed } = props;
   const { faults = {}, values } = failed ?? {};
   return (
     <form method="post" action="/account/tokens" aria-label="New token">
@@ -60,6 +61,7 @@ export function MintForm(props: MintFormProps): VNode {
       {needsConfirmation && (
         <ConfirmField
           id="token-password"
+          hasFactor={hasFactor}
           hint="Needed for a token with full access or without an expiry."
           fault={faults.password}
         />

@@ -13,7 +13,7 @@ interface TokensProps extends FlashMessages {
 
 export function TokensSection(props: TokensProps): VNode {
   const { overview, csrfToken, needsConfirmation, minted, failedMint } = props;
-  const { tokens, workspaces } = overview;
+  const { tokens, workspaces, codesLeft } = overview;
   return (
     <section aria-labelledby="tokens">
       <h2 id="tokens">Access tokens</h2>
@@ -36,7 +36,11 @@ export function TokensSection(props: TokensProps): VNode {
       </ul>
       <details open={failedMint !== undefined}>
         <summary>New token</summary>
-        <MintForm {...{ csrfToken, workspaces, needsConfirmation }} failed={failedMint} />
+        <MintForm
+          {...{ csrfToken, workspaces, needsConfirmation }}
+          hasFactor={codesLeft !== null}
+          failed={failedMint}
+        />
       </details>
     </section>
   );

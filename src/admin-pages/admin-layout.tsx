@@ -120,7 +120,11 @@ export function AdminForm({ action, csrfToken, label, children }: AdminFormProps
 }
 
 /** Names and values. */
-export function Facts({ facts }: { readonly facts: readonly (readonly [string, ComponentChildren])[] }): VNode {
+export function Facts({
+  facts,
+}: {
+  readonly facts: readonly (readonly [string, ComponentChildren])[];
+}): VNode {
   return (
     <dl class="facts">
       {facts.map(([name, value]) => (

@@ -75,7 +75,9 @@ export class DoctorRuns implements BeforeApplicationShutdown, OnApplicationShutd
       await this.audit.recordOfService({ action: 'doctor.run', ...by }, tx);
       return run.id;
     });
-    this.running = this.log.bestEffort('check the stored data', () => this.check(id, now)).then(() => undefined);
+    this.running = this.log
+      .bestEffort('check the stored data', () => this.check(id, now))
+      .then(() => undefined);
   }
 
   async last(): Promise<DoctorRun | undefined> {

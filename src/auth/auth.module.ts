@@ -2,9 +2,11 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { Administrators } from './administrators.js';
 import { Authenticator } from './authenticator.js';
+import { BrowserFactors } from './browser-factors.js';
 import { BrowserSessions } from './browser-sessions.js';
 import { CurrentPassword } from './current-password.js';
 import { DevLoginController, DevLoginGuard } from './dev-login.controller.js';
+import { FactorActions, FactorReset, PendingSignIns, SecondFactors } from './factors/index.js';
 import { GuessLimit } from './guess-limit.js';
 import { IdentityPasswords, SignInPasswords } from './sign-in-passwords.js';
 import { IdentityController } from './identity.controller.js';
@@ -15,6 +17,7 @@ import { KeySet } from './key-set.js';
 import { KnownNetworks } from './known-networks.js';
 import { NewSessions } from './new-sessions.js';
 import { MeController } from './me.controller.js';
+import { Passkeys } from './passkeys/index.js';
 import { PasswordChange } from './password-change.js';
 import { PasswordHasher } from './password-hasher.js';
 import { PasswordReset } from './password-reset.js';
@@ -23,9 +26,9 @@ import { RecentSignIn } from './recent-sign-in.js';
 import { SigningKeys } from './signing-keys.js';
 import {
   LinkedAccounts,
-  PendingSignIns,
   Provider,
   ProviderMetadata,
+  ProviderSignIns,
   SingleSignOn,
 } from './single-sign-on/index.js';
 import { Suspensions } from './suspensions.js';
@@ -40,9 +43,12 @@ import { WrongPasswords } from './wrong-passwords.js';
   providers: [
     Administrators,
     Authenticator,
+    BrowserFactors,
     BrowserSessions,
     CurrentPassword,
     DevLoginGuard,
+    FactorActions,
+    FactorReset,
     GuessLimit,
     SignInPasswords,
     IdentityClient,
@@ -52,6 +58,7 @@ import { WrongPasswords } from './wrong-passwords.js';
     KnownNetworks,
     LinkedAccounts,
     NewSessions,
+    Passkeys,
     PasswordChange,
     PasswordHasher,
     PasswordReset,
@@ -60,7 +67,9 @@ import { WrongPasswords } from './wrong-passwords.js';
     provideIdentity,
     Provider,
     ProviderMetadata,
+    ProviderSignIns,
     RecentSignIn,
+    SecondFactors,
     SigningKeys,
     SingleSignOn,
     Suspensions,
@@ -71,11 +80,15 @@ import { WrongPasswords } from './wrong-passwords.js';
   exports: [
     Administrators,
     Authenticator,
+    BrowserFactors,
     BrowserSessions,
+    FactorReset,
+    Passkeys,
     PasswordChange,
     PasswordHasher,
     PasswordReset,
     RecentSignIn,
+    SecondFactors,
     SigningKeys,
     SingleSignOn,
     Suspensions,

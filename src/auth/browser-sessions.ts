@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Configuration } from '../config/index.js';
 import { Forbidden } from '../platform/http/index.js';
 import { KillSwitch } from '../platform/kill-switch/index.js';
+import { isPending } from './factors/index.js';
 import { GuessLimit } from './guess-limit.js';
 import type { Identity } from './identity.js';
 import { NO_PASSWORDS } from './identity-actions.js';
@@ -40,6 +41,12 @@ export interface SignedIn {
   readonly userId: string;
   /** A secret: it must not leave the service. */
   readonly token: string;
+  readonly cookies: readonly string[];
+}
+
+/** The password was right, but the account has a second factor. The cookies identify the sign-in that waits for it. */
+export interface WaitsForFactor {
+  readonly needsFactor: true;
   readonly cookies: readonly string[];
 }
 
@@ -94,7 +101,11 @@ export class BrowserSessions {
    * @throws Forbidden if passwords are switched off, TooManyRequests after ten attempts a minute from an address, including those
    *   over the API
    */
-  async signIn(email: string, password: string, client: Client): Promise<SignedIn | { refusal: Refusal }> {
+  async signIn(
+    email: string,
+    password: string,
+    client: Client,
+  ): Promise<SignedIn | WaitsForFactor | { refusal: Refusal }> {
     this.refuseWithoutPasswords();
     await this.guessLimit.count('sign-in/email', client.ip);
     return this.enter('sign-in/email', { email, password }, client);
@@ -104,7 +115,7 @@ export class BrowserSessions {
   async signUp(
     account: { email: string; password: string; name: string },
     client: Client,
-  ): Promise<SignedIn | { refusal: Refusal }> {
+  ): Promise<SignedIn | WaitsForFactor | { refusal: Refusal }> {
     this.killSwitch.refuseWhen('read-only');
     this.refuseWithoutPasswords();
     if (!this.configuration.signupEnabled) throw new Forbidden('sign-up is disabled');
@@ -182,7 +193,7 @@ export class BrowserSessions {
     action: string,
     body: object,
     client: Client,
-  ): Promise<SignedIn | { refusal: Refusal }> {
+  ): Promise<SignedIn | WaitsForFactor | { refusal: Refusal }> {
     const { body: answer, cookies } = await this.identityClient.ask<Entered>(
       action,
       client.ip,
@@ -190,6 +201,8 @@ export class BrowserSessions {
       body,
     );
     if (answer.user && answer.token) return { userId: answer.user.id, token: answer.token, cookies };
+    // Only this cookie: the library also removes that of the session, which may be the browser's for another account.
+    if (answer.twoFactorRedirect) return { needsFactor: true, cookies: cookies.filter(isPending) };
     return { refusal: refusalOf(answer) };
   }
 }
@@ -203,6 +216,7 @@ const refusalOf = ({ code = '' }: Entered): Refusal => REFUSALS[code] ?? 'unfit'
 interface Entered {
   readonly user?: { readonly id: string };
   readonly token?: string;
+  readonly twoFactorRedirect?: true;
   readonly code?: string;
 }
 

@@ -18,6 +18,10 @@ export interface IdentityRequest {
   proof?: { readonly password: string; readonly hash: string; readonly renewed: string | undefined };
   /** Created before the library opens a transaction, which would hold a connection during hashing. */
   prepared?: { readonly password: string; readonly hash: string };
+  /** The id of the credential that this request signs in with. */
+  passkey?: string;
+  /** The id of the session that this request changes its user's passkeys with. */
+  ownSession?: string;
   /** Undoes the count of this sign-in as one with a wrong password. */
   takeBack?: () => Promise<void>;
   /** The first fault from PostgreSQL. */

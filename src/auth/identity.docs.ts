@@ -11,7 +11,18 @@ import {
   URL_TEXT,
 } from '../api-docs/index.js';
 import type { IdentityActionName } from './identity-actions.js';
-import { OF_POST, refused, SESSION, USER, WHO } from './identity.schema.js';
+import { FACTOR_DOCS } from './factors/factor.docs.js';
+import {
+  OF_POST,
+  refused,
+  SESSION,
+  SESSION_COOKIE,
+  SESSION_NEEDED,
+  USER,
+  WAITS_FOR_FACTOR,
+  WHO,
+} from './identity.schema.js';
+import { PASSKEY_DOCS } from './passkeys/passkey.docs.js';
 import { JWT_MINUTES, ONE_TIME_TOKEN_MINUTES, PASSWORD_LENGTH } from './password-policy.js';
 
 const credentials = (names: readonly string[]): OperationDocs['body'] => ({
@@ -53,20 +64,7 @@ const PROFILE: OperationDocs['body'] = {
 
 const DONE = objectOf<{ status: true }>({ status: { const: true } });
 
-const SESSION_NEEDED = {
-  headers: {
-    Authorization: {
-      description: '`Bearer` and the session token. A browser sends its session cookie instead.',
-    },
-  },
-} as const;
-
 const SUSPENDED = refused('the account is suspended');
-
-const COOKIE = {
-  'Set-Cookie': 'The session cookie, for browsers.',
-  'set-auth-token': 'The signed session token, for apps.',
-};
 
 /** Better Auth as mounted: it has its own session, cookie and origin checks, and its own error format. */
 export const IDENTITY_DOCS = {
@@ -81,7 +79,7 @@ export const IDENTITY_DOCS = {
             200: json(
               'the account and a new session',
               objectOf<Record<'token' | 'user', unknown>>({ token: STRING, user: USER }),
-              COOKIE,
+              SESSION_COOKIE,
             ),
             400: refused('a field is invalid, the password is too common, or sign-up is closed'),
             ...OF_POST,
@@ -93,12 +91,17 @@ export const IDENTITY_DOCS = {
           body: credentials(['email', 'password']),
           answers: {
             200: json(
-              'a new session',
-              objectOf<Record<'redirect' | 'token' | 'user' | 'url', unknown>>(
-                { redirect: BOOLEAN, token: STRING, user: USER, url: URL_TEXT },
-                ['url'],
-              ),
-              COOKIE,
+              'a new session; or, for an account with a second factor, a cookie to send back with the code',
+              {
+                anyOf: [
+                  objectOf<Record<'redirect' | 'token' | 'user' | 'url', unknown>>(
+                    { redirect: BOOLEAN, token: STRING, user: USER, url: URL_TEXT },
+                    ['url'],
+                  ),
+                  WAITS_FOR_FACTOR,
+                ],
+              },
+              SESSION_COOKIE,
             ),
             ...OF_POST,
             400: refused('a field is invalid'),
@@ -161,12 +164,14 @@ export const IDENTITY_DOCS = {
             401: refused('there is no session'),
           },
         },
+        ...FACTOR_DOCS,
+        ...PASSKEY_DOCS,
         'POST update-user': {
           summary: 'Change the name or picture of the user',
           ...SESSION_NEEDED,
           body: PROFILE,
           answers: {
-            200: json('the user is changed', DONE, COOKIE),
+            200: json('the user is changed', DONE, SESSION_COOKIE),
             ...OF_POST,
             400: refused('a field is invalid, or there is none'),
             401: refused('there is no session'),
@@ -186,7 +191,7 @@ export const IDENTITY_DOCS = {
           description: 'A token works once.',
           body: credentials(['token']),
           answers: {
-            200: json('the session and its user', WHO, COOKIE),
+            200: json('the session and its user', WHO, SESSION_COOKIE),
             ...OF_POST,
             400: refused('the token is unknown, used or expired'),
           },

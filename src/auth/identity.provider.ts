@@ -5,9 +5,11 @@ import { Clock } from '../platform/clock/index.js';
 import { Database, statement, underStartLock } from '../platform/database/index.js';
 import { Queues } from '../platform/limits/index.js';
 import { Log } from '../platform/log/index.js';
+import { FactorActions } from './factors/index.js';
 import { IdentityPool } from './identity-pool.js';
 import { inIdentityRequest } from './identity-request.js';
 import { createIdentity, type Identity } from './identity.js';
+import { Passkeys } from './passkeys/index.js';
 import { SessionCap } from './session-cap.js';
 import { IdentityPasswords } from './sign-in-passwords.js';
 import { AccountSuspended } from './suspensions.js';
@@ -75,12 +77,14 @@ export const IDENTITY = Symbol('IDENTITY');
  */
 export const provideIdentity: FactoryProvider<Identity> = {
   provide: IDENTITY,
-  inject: [Configuration, Database, Clock, IdentityPasswords, AuditLog, Log, Queues],
+  inject: [Configuration, Database, Clock, IdentityPasswords, FactorActions, Passkeys, AuditLog, Log, Queues],
   useFactory: async (
     configuration: Configuration,
     database: Database,
     clock: Clock,
     passwords: IdentityPasswords,
+    factors: FactorActions,
+    passkeys: Passkeys,
     audit: AuditLog,
     log: Log,
     queues: Queues,
@@ -93,7 +97,7 @@ export const provideIdentity: FactoryProvider<Identity> = {
         const [session] = await database.run<{ confirmedAt: Date | null }>(confirmation, [sessionId]);
         return session?.confirmedAt ?? null;
       });
-    const parts = { identityPool, passwords, audit, sessionCap, clock, confirmedAt };
+    const parts = { identityPool, passwords, factors, passkeys, audit, sessionCap, clock, confirmedAt };
     const identity = createIdentity(configuration, secret, parts, log);
     guardSessions((await identity.$context).internalAdapter, { database, clock, identityPool });
     await underStartLock(database.dataSource, () => identity.api.getJwks());

@@ -1,5 +1,6 @@
 import {
   type AnswerDocs,
+  arrayOf,
   BOOLEAN,
   ERROR,
   INSTANT,
@@ -7,6 +8,7 @@ import {
   named,
   nullable,
   objectOf,
+  oneOf,
   type Schema,
   STRING,
   UUID,
@@ -14,9 +16,12 @@ import {
 
 const TEXT_OR_NULL = nullable(STRING);
 
+type UserKey =
+  'id' | 'name' | 'email' | 'emailVerified' | 'image' | 'createdAt' | 'updatedAt' | 'twoFactorEnabled';
+
 export const USER = named(
   'IdentityUser',
-  objectOf<Record<'id' | 'name' | 'email' | 'emailVerified' | 'image' | 'createdAt' | 'updatedAt', unknown>>({
+  objectOf<Record<UserKey, unknown>>({
     id: UUID,
     name: STRING,
     email: STRING,
@@ -24,6 +29,7 @@ export const USER = named(
     image: TEXT_OR_NULL,
     createdAt: INSTANT,
     updatedAt: INSTANT,
+    twoFactorEnabled: BOOLEAN,
   }),
 );
 
@@ -46,6 +52,15 @@ export const SESSION = named(
 
 export const WHO = objectOf<Record<'session' | 'user', unknown>>({ session: SESSION, user: USER });
 
+/** The answer to a right password when the account has a second factor. */
+export const WAITS_FOR_FACTOR = named(
+  'SecondFactorNeeded',
+  objectOf<Record<'twoFactorRedirect' | 'twoFactorMethods', unknown>>({
+    twoFactorRedirect: { const: true },
+    twoFactorMethods: arrayOf(oneOf('totp')),
+  }),
+);
+
 /** The handler's own error format, or that of the service, which reads the body first. */
 const REFUSED: Schema = {
   anyOf: [
@@ -66,3 +81,16 @@ export const OF_POST = {
   403: refused('the request was sent by another site, or the account is suspended'),
   413: 'the body is too large',
 } as const;
+
+export const SESSION_NEEDED = {
+  headers: {
+    Authorization: {
+      description: '`Bearer` and the session token. A browser sends its session cookie instead.',
+    },
+  },
+} as const;
+
+export const SESSION_COOKIE = {
+  'Set-Cookie': 'The session cookie, for browsers.',
+  'set-auth-token': 'The signed session token, for apps.',
+};

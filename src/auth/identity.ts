@@ -9,7 +9,9 @@ import { asName, NAME_RULE } from '../platform/http/index.js';
 import type { Clock } from '../platform/clock/index.js';
 import { type Log, redactUrl } from '../platform/log/index.js';
 import type { IdentityPasswords } from './sign-in-passwords.js';
-import { CLIENT_ADDRESS_HEADER } from './identity-request.js';
+import { CLIENT_ADDRESS_HEADER, identityRequests } from './identity-request.js';
+import { type FactorActions, factorPlugin } from './factors/index.js';
+import { passkeyPlugin, type Passkeys } from './passkeys/index.js';
 import { passwordPlugin } from './password-plugin.js';
 import { sessionCookiePlugin } from './session-cookie-plugin.js';
 import { sessionAuditPlugin } from './session-audit-plugin.js';
@@ -22,6 +24,8 @@ interface IdentityParts {
   readonly audit: AuditLog;
   readonly identityPool: IdentityPool;
   readonly passwords: IdentityPasswords;
+  readonly factors: FactorActions;
+  readonly passkeys: Passkeys;
   readonly sessionCap: SessionCap;
   readonly clock: Clock;
   /** When a password or another factor was last given in a session; the library hides the column from its plugins. */
@@ -33,7 +37,7 @@ interface IdentityParts {
 export function createIdentity(
   configuration: Configuration,
   secret: string,
-  { identityPool, passwords, ...parts }: IdentityParts,
+  { identityPool, passwords, factors, ...parts }: IdentityParts,
   log: Log,
 ) {
   return betterAuth({
@@ -65,9 +69,10 @@ export function createIdentity(
       disableCSRFCheck: false,
     },
     onAPIError: { throw: true }, // errors that are not answers of its own end as 401, 500 or 503 in the service's filter
-    databaseHooks: hooksOf(passwords, parts),
+    databaseHooks: hooksOf(passwords, factors, parts),
     ...TABLES,
     plugins: [
+      factorPlugin(factors, new URL(configuration.publicUrl).hostname), // before those that hand sessions out
       jwt({
         jwks: { keyPairConfig: { alg: 'RS256', modulusLength: 2048 } },
         jwt: {
@@ -84,6 +89,7 @@ export function createIdentity(
       passwordPlugin(passwords),
       sessionCookiePlugin(),
       sessionAuditPlugin(parts.audit, identityPool),
+      passkeyPlugin(factors, parts.passkeys, configuration.publicUrl),
     ],
   });
 }
@@ -98,16 +104,33 @@ type Hooks = NonNullable<BetterAuthOptions['databaseHooks']>;
 
 const hooksOf = (
   { signIn }: IdentityPasswords,
-  { sessionCap, clock }: Pick<IdentityParts, 'sessionCap' | 'clock'>,
+  factors: FactorActions,
+  { sessionCap, clock, passkeys }: Pick<IdentityParts, 'sessionCap' | 'clock' | 'passkeys'>,
 ): Hooks => ({
   user: { create: { before: fit }, update: { before: fit } },
   session: {
     create: {
       before: (session) => Promise.resolve({ data: { confirmedAt: clock.now(), ...session } }),
-      after: (session) => signIn.check(session).then(() => sessionCap.begun(session)),
+      after: async (session) => {
+        const { passkey } = identityRequests.getStore() ?? {};
+        if (passkey !== undefined && !(await passkeys.check(session, passkey)))
+          throw new APIError('UNAUTHORIZED', { message: 'Unauthorized' });
+        if (await signIn.check(session)) await sessionCap.begun(session);
+      },
     },
   },
-  verification: { create: { after: (verification) => sessionCap.minted(verification) } },
+  verification: {
+    create: {
+      before: (verification) => {
+        const expiresAt = factors.pending.expiryOf(verification);
+        return Promise.resolve({ data: expiresAt ? { expiresAt } : {} });
+      },
+      after: async (verification) => {
+        await factors.pending.check(verification);
+        await sessionCap.minted(verification);
+      },
+    },
+  },
 });
 
 interface Fields {

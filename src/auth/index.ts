@@ -1,16 +1,20 @@
 export { Administrators } from './administrators.js';
 export { AuthModule } from './auth.module.js';
+export { BrowserFactors, type CodeRefusal } from './browser-factors.js';
 export {
   type BrowserSession,
   BrowserSessions,
   type Client,
   type Refusal,
   type SignedIn,
+  type WaitsForFactor,
 } from './browser-sessions.js';
+export { type EnteredCode, type FactorCounts, FactorReset, SecondFactors } from './factors/index.js';
 export { EMAIL_RULE, isEmailAddress } from './email-address.js';
 export { Authenticator, type Lapsed } from './authenticator.js';
 export { lockOwnUser } from './lock-user.js';
 export { KNOWN_FOR_MS } from './known-networks.js';
+export { type ListedPasskey, MAX_PASSKEYS, Passkeys } from './passkeys/index.js';
 export { type ChangeFault, PasswordChange } from './password-change.js';
 export type { ScryptCost } from './password-hash.js';
 export { HashingBusy, PasswordCost, PasswordCostModule, PasswordHasher } from './password-hasher.js';

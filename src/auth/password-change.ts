@@ -5,6 +5,7 @@ import { Database, statement, type Tx } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
 import { Unauthorized } from '../platform/http/index.js';
 import { CurrentPassword, type CurrentPasswordFault } from './current-password.js';
+import { pendingSignInStatements } from './factors/index.js';
 import { lockOwnUser } from './lock-user.js';
 import { PasswordHasher } from './password-hasher.js';
 import { TOKEN_REVOKED } from './token-secrets.js';
@@ -123,6 +124,7 @@ export class PasswordChange {
   /** Returns the ids of the revoked tokens. */
   private async endAccess(tx: Tx, { user, sessionId, ...change }: Change): Promise<string[]> {
     await tx.run(changeStatements.endOthers, [user.id, sessionId]);
+    await tx.run(pendingSignInStatements.end, [user.id]);
     if (change.newSessionToken)
       await tx.run(changeStatements.renewSession, [sessionId, change.newSessionToken]);
     if (!change.revokesAccessTokens) return [];

@@ -3,6 +3,7 @@ import { type Acting, AuditLog, BY_OPERATOR } from '../audit/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, statement } from '../platform/database/index.js';
 import { NotFound } from '../platform/http/index.js';
+import { pendingSignInStatements } from './factors/index.js';
 import { lockUser } from './lock-user.js';
 import { OPERATOR, PasswordHasher } from './password-hasher.js';
 
@@ -58,6 +59,7 @@ export class PasswordReset {
       await tx.run(resetStatements.add, [userId, hash, now]);
       await this.audit.record({ action: 'password.reset', userId, ...by }, tx);
       const [ended] = await tx.run<{ sessions: number }>(resetStatements.end, [userId, now]);
+      await tx.run(pendingSignInStatements.end, [userId]);
       return ended?.sessions ?? 0;
     });
   }

@@ -8,9 +8,9 @@ import { PasswordHasher } from './password-hasher.js';
 import { WrongPasswords } from './wrong-passwords.js';
 
 const signInPasswordStatements = {
-  isProven: statement(
-    'sign_in_passwords.is_proven',
-    `SELECT FROM auth_sessions s
+  proven: statement(
+    'sign_in_passwords.proven',
+    `SELECT u.two_factor_enabled AS "needsFactor" FROM auth_sessions s JOIN users u ON u.id = s.user_id
      JOIN auth_accounts a ON a.user_id = s.user_id AND a.provider_id = 'credential' AND a.password = ANY ($2)
      WHERE s.id = $1`,
   ),
@@ -71,39 +71,48 @@ export class SignInPasswords {
   };
 
   /**
-   * Call this after the session is committed. Replaces an outdated hash of its password.
+   * Call this after the session is committed. Replaces an outdated hash of its password. Returns false when the second factor
+   * is still to come: the library then ends this session at once.
    * @throws APIError, the one for a wrong password, after ending the session; also when somebody else has already ended it
    */
-  readonly check = async (session: Session): Promise<void> => {
+  readonly check = async (session: Session): Promise<boolean> => {
     const request = identityRequests.getStore();
-    if (!request?.hashes.size) return; // the session did not begin with a password
-    if (!(await this.isProven(session, request))) {
+    if (!request?.hashes.size) return true; // the session did not begin with a password
+    const proven = await this.proven(session, request);
+    if (!proven) {
       await this.database.run(signInPasswordStatements.end, [session.id]);
       request.isWrong = true;
       throw new APIError('UNAUTHORIZED', WRONG);
     }
     await this.renew(session, request);
+    if (request.isSignIn && proven.needsFactor) return false;
     await this.networks.note(session.userId, request.ip);
+    return true;
   };
 
   /** A concurrent sign-in may have replaced the outdated hash; then the password is checked against the new one. */
-  private async isProven({ id }: Session, { hashes, proof, ip }: IdentityRequest): Promise<boolean> {
-    const isAmong = async (): Promise<boolean> => {
+  private async proven(
+    { id }: Session,
+    { hashes, proof, ip }: IdentityRequest,
+  ): Promise<{ needsFactor: boolean } | undefined> {
+    const among = async (): Promise<{ needsFactor: boolean } | undefined> => {
       const values: Parameter[] = [id, [...hashes]];
-      return (await this.database.run(signInPasswordStatements.isProven, values)).length > 0;
+      return (await this.database.run<{ needsFactor: boolean }>(signInPasswordStatements.proven, values))[0];
     };
-    if (await isAmong()) return true;
-    if (proof?.renewed === undefined) return false;
+    const found = await among();
+    if (found) return found;
+    if (proof?.renewed === undefined) return undefined;
     const [stored] = await this.database.run<{ hash: string }>(signInPasswordStatements.hashOf, [id]);
-    if (!stored || !(await this.hasher.verify(proof.password, stored.hash, ip)).isRight) return false;
+    if (!stored || !(await this.hasher.verify(proof.password, stored.hash, ip)).isRight) return undefined;
     hashes.add(stored.hash);
-    return isAmong();
+    return among();
   }
 
   /** Changes nothing when the password or its hash has been replaced meanwhile. */
-  private async renew({ userId }: Session, { proof }: IdentityRequest): Promise<void> {
+  private async renew({ userId }: Session, { proof, hashes }: IdentityRequest): Promise<void> {
     if (proof?.renewed === undefined) return;
     await this.database.run(signInPasswordStatements.renew, [userId, proof.hash, proof.renewed]);
+    hashes.add(proof.renewed);
   }
 }
 

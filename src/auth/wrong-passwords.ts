@@ -10,6 +10,10 @@ import { KNOWN_FOR_MS } from './known-networks.js';
 export const WRONG_PASSWORDS_PER_HOUR = 20;
 export const HOUR_MS = 60 * 60_000;
 
+/** At most five wrong codes of a second factor in a quarter of an hour. */
+const WRONG_CODES = { most: 5, withinMs: 15 * 60_000 };
+const WRONG_PASSWORDS = { most: WRONG_PASSWORDS_PER_HOUR, withinMs: HOUR_MS };
+
 const IS_KNOWN = `EXISTS (
   SELECT FROM users u JOIN known_networks k ON k.user_id = u.id
   WHERE u.email = $4 AND k.network = $5 AND k.last_seen_at > $6
@@ -17,7 +21,7 @@ const IS_KNOWN = `EXISTS (
 
 const countStatements = {
   /**
-   * Counts an attempt, or returns no row if there are too many within the last hour. Keeps one attempt above the limit, as one
+   * Counts an attempt, or returns no row if there are too many within the period. Keeps one attempt above the limit, as one
    * may be undone.
    */
   add: statement(
@@ -44,7 +48,7 @@ const countStatements = {
 };
 
 /**
- * Counts wrong passwords by account, over the last hour and all instances. An attempt is counted before its password is checked,
+ * Counts wrong passwords and codes by account, over all instances. An attempt is counted before its password is checked,
  * or a thousand concurrent attempts would all be let through; an attempt with the right password is removed again.
  */
 @Injectable()
@@ -61,34 +65,53 @@ export class WrongPasswords {
    * counted like others. A client whose network has signed in to the account before is never refused.
    * @throws TooManyRequests after `WRONG_PASSWORDS_PER_HOUR`
    */
-  countSignIn(email: string, ip: string): Promise<() => Promise<void>> {
-    return this.count(signInOf(email), { email: email.toLowerCase(), network: networkKey(ip) });
+  async countSignIn(email: string, ip: string): Promise<() => Promise<void>> {
+    if (this.isOff) return () => Promise.resolve();
+    const known = { email: email.toLowerCase(), network: networkKey(ip) };
+    return this.count(signInOf(email), WRONG_PASSWORDS, known);
   }
 
   /** Like `countSignIn`, for a password change: counts per user with a known session, regardless of strangers' attempts. */
-  countChange(userId: string): Promise<() => Promise<void>> {
-    return this.count(`change-password:${userId}`);
+  async countChange(userId: string): Promise<() => Promise<void>> {
+    if (this.isOff) return () => Promise.resolve();
+    return this.count(`change-password:${userId}`, WRONG_PASSWORDS);
+  }
+
+  /**
+   * Like `countSignIn`, for codes of the second factor; never switched off, because codes are short. Callers have given the
+   * password, or have a session, so strangers cannot keep the owner out; the two are counted apart.
+   * @throws TooManyRequests after five in a quarter of an hour
+   */
+  countCode(userId: string, at: 'sign-in' | 'session'): Promise<() => Promise<void>> {
+    return this.count(`second-factor:${at}:${userId}`, WRONG_CODES);
   }
 
   /** Counts a wrong password found elsewhere together with those of sign-ins. Refuses nobody. */
   async noteWrong(email: string): Promise<void> {
+    if (this.isOff) return;
     try {
-      await this.count(signInOf(email));
+      await this.count(signInOf(email), WRONG_PASSWORDS);
     } catch (error) {
       if (!(error instanceof TooManyRequests)) throw error;
     }
   }
 
-  private async count(key: string, known?: { email: string; network: string }): Promise<() => Promise<void>> {
-    if (this.configuration.rateLimitPerMinute === 0) return () => Promise.resolve();
+  private get isOff(): boolean {
+    return this.configuration.rateLimitPerMinute === 0;
+  }
+
+  private async count(
+    key: string,
+    { most, withinMs }: typeof WRONG_CODES,
+    known?: { email: string; network: string },
+  ): Promise<() => Promise<void>> {
     const id = createHash('sha256').update(key).digest();
     const now = this.clock.now();
-    const anHourAgo = new Date(now.getTime() - HOUR_MS);
-    const since = new Date(now.getTime() - KNOWN_FOR_MS);
-    const client = [known?.email ?? null, known?.network ?? null, since];
-    const values = [id, now, anHourAgo, ...client, WRONG_PASSWORDS_PER_HOUR];
-    const counted = await this.database.run(countStatements.add, values);
-    if (counted.length === 0) throw new TooManyRequests(await this.secondsUntilFree(id, anHourAgo));
+    const since = new Date(now.getTime() - withinMs);
+    const knownSince = new Date(now.getTime() - KNOWN_FOR_MS);
+    const client = [known?.email ?? null, known?.network ?? null, knownSince];
+    const counted = await this.database.run(countStatements.add, [id, now, since, ...client, most]);
+    if (counted.length === 0) throw new TooManyRequests(await this.secondsUntilFree(id, since));
     // A failure here must not change an answer that is already decided: one counted attempt too many does no harm.
     return async () => {
       await this.log.bestEffort('undo the count of a wrong password', () =>
@@ -97,9 +120,9 @@ export class WrongPasswords {
     };
   }
 
-  private async secondsUntilFree(id: Buffer, anHourAgo: Date): Promise<number> {
-    const [oldest] = await this.database.run<{ at: Date | null }>(countStatements.oldest, [id, anHourAgo]);
-    const left = (oldest?.at ?? anHourAgo).getTime() - anHourAgo.getTime();
+  private async secondsUntilFree(id: Buffer, since: Date): Promise<number> {
+    const [oldest] = await this.database.run<{ at: Date | null }>(countStatements.oldest, [id, since]);
+    const left = (oldest?.at ?? since).getTime() - since.getTime();
     return Math.max(1, Math.ceil(left / 1000));
   }
 }

@@ -7,15 +7,17 @@ interface ConfirmFieldProps {
   /** When the password is needed, if the form does not always need it. */
   readonly hint?: string;
   readonly fault?: string | undefined;
+  /** Whether a code of the second factor is accepted as well. */
+  readonly hasFactor?: boolean;
 }
 
 /** The current password, in a form whose effect cannot be undone or outlives the session. `Confirmations` checks it. */
-export function ConfirmField({ id, hint, fault }: ConfirmFieldProps): VNode {
+export function ConfirmField({ id, hint, fault, hasFactor = false }: ConfirmFieldProps): VNode {
   return (
     <Field
       id={id}
       name="confirm_password"
-      label="Your password"
+      label={hasFactor ? 'Your password, or a code from your authenticator app' : 'Your password'}
       type="password"
       autocomplete="current-password"
       isRequired={hint === undefined}

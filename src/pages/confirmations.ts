@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { RecentSignIn } from '../auth/index.js';
+import { BrowserFactors, RecentSignIn } from '../auth/index.js';
 import type { BrowserRequest } from './browser-requests.js';
 import type { Form } from './form.js';
 import { withAlert } from './sign-in-forms.js';
@@ -15,13 +15,20 @@ export interface RejectedConfirmation {
 }
 
 const MISSING = 'Enter your password.';
+const WRONG_CODE = 'This is neither your password nor a code that works now. Wait for the next code.';
 const WRONG = 'This is not your password.';
 const NO_PASSWORD = 'This account has no password. Sign in again, and try again within ten minutes.';
 
-/** The password that a form needs when the user did not sign in recently: see `ConfirmField`. */
+/** No password is this short. */
+const CODE = /^\d{6}$/;
+
+/** The password, or a code of the second factor, that a form needs when the user did not sign in recently: see `ConfirmField`. */
 @Injectable()
 export class Confirmations {
-  constructor(private readonly recentSignIn: RecentSignIn) {}
+  constructor(
+    private readonly recentSignIn: RecentSignIn,
+    private readonly browserFactors: BrowserFactors,
+  ) {}
 
   /** Whether the forms of this browser that need a recent sign-in must ask for the password. */
   async areNeeded({ session }: BrowserRequest): Promise<boolean> {
@@ -29,12 +36,17 @@ export class Confirmations {
   }
 
   /** Returns what is wrong, or undefined when the form may be processed. */
-  async check(form: Form, { session, client }: BrowserRequest): Promise<RejectedConfirmation | undefined> {
+  async check(form: Form, browserRequest: BrowserRequest): Promise<RejectedConfirmation | undefined> {
+    const { session, client } = browserRequest;
     if (!session || (await this.recentSignIn.isRecent(session.id))) return undefined;
     const password = form.get('confirm_password') ?? '';
     const rejected = { status: 422, headers: {} } as const;
     if (!password) return { ...rejected, fault: MISSING };
     try {
+      if (CODE.test(password)) {
+        const isRight = await this.browserFactors.confirm(browserRequest, { kind: 'totp', code: password });
+        return isRight ? undefined : { ...rejected, fault: WRONG_CODE };
+      }
       const fault = await this.recentSignIn.confirm(session, password, client.ip);
       if (!fault) return undefined;
       return { ...rejected, fault: fault === 'INVALID_PASSWORD' ? WRONG : NO_PASSWORD };

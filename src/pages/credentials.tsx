@@ -1,6 +1,8 @@
 import type { VNode } from 'preact';
 import { PASSWORD_LENGTH } from '../auth/index.js';
+import { PasskeyButton } from './passkey-button.js';
 import type { CredentialField, RejectedSignIn } from './sign-in-forms.js';
+import { CodeStep } from './code-step.js';
 import { Field, Hidden } from './fields.js';
 import { SingleSignOnForm, type SingleSignOnOption } from './single-sign-on-form.js';
 
@@ -8,6 +10,8 @@ export interface CredentialsProps {
   /** The address to which the forms are posted. */
   readonly action: string;
   readonly hidden: Readonly<Record<string, string>>;
+  /** The address to open after a sign-in with a passkey. */
+  readonly returnTo: string;
   readonly canSignUp: boolean;
   readonly singleSignOn?: SingleSignOnOption | undefined;
   readonly failed?: RejectedSignIn | undefined;
@@ -15,29 +19,9 @@ export interface CredentialsProps {
   readonly isFocused: boolean;
 }
 
-/** The button that leads to the provider, if there is one, and the forms that take a password, unless it is the only way. */
-export function Credentials({ singleSignOn, ...props }: CredentialsProps): VNode {
-  const { hidden } = props;
-  if (!singleSignOn) return <PasswordForms {...props} />;
-  return (
-    <>
-      <SingleSignOnForm option={singleSignOn} hidden={hidden} />
-      {!singleSignOn.isOnly && (
-        <>
-          <p class="hint or">or with your password</p>
-          <PasswordForms {...props} />
-        </>
-      )}
-    </>
-  );
-}
-
-type PasswordFormsProps = Omit<CredentialsProps, 'singleSignOn'>;
-
-/** The sign-in form, and below it, collapsed, the sign-up form. */
-function PasswordForms({ action, hidden, canSignUp, failed, isFocused }: PasswordFormsProps): VNode {
-  const signIn = failed?.intent === 'sign-in' ? failed : undefined;
-  const signUp = failed?.intent === 'sign-up' ? failed : undefined;
+/** The sign-in form, and below it, collapsed, the sign-up form; or the second step of a sign-in. */
+export function Credentials(props: CredentialsProps): VNode {
+  const { action, hidden, returnTo, failed } = props;
   return (
     <div class="credentials">
       {failed?.alert && (
@@ -45,12 +29,48 @@ function PasswordForms({ action, hidden, canSignUp, failed, isFocused }: Passwor
           {failed.alert}
         </p>
       )}
+      {failed?.factor ? (
+        <>
+          <CodeStep {...{ action, hidden }} step={failed.factor} />
+          <PasskeyButton returnTo={returnTo} />
+        </>
+      ) : (
+        <Choices {...props} />
+      )}
+    </div>
+  );
+}
+
+/** The button that leads to the provider, if there is one, and the other ways to sign in, unless it is the only one. */
+function Choices({ singleSignOn, ...props }: CredentialsProps): VNode {
+  if (!singleSignOn) return <Forms {...props} />;
+  return (
+    <>
+      <SingleSignOnForm option={singleSignOn} hidden={props.hidden} />
+      {!singleSignOn.isOnly && (
+        <>
+          <p class="hint or">or with your password</p>
+          <Forms {...props} />
+        </>
+      )}
+    </>
+  );
+}
+
+type FormsProps = Omit<CredentialsProps, 'singleSignOn'>;
+
+function Forms({ action, hidden, returnTo, canSignUp, failed, isFocused }: FormsProps): VNode {
+  const signIn = failed?.intent === 'sign-in' ? failed : undefined;
+  const signUp = failed?.intent === 'sign-up' ? failed : undefined;
+  return (
+    <>
       <form method="post" action={action} aria-label="Sign in" class="sign-in">
         <Hidden fields={{ ...hidden, intent: 'sign-in' }} />
         <Email id="sign-in-email" failed={signIn} isFocused={isFocused && !failed} />
         <Password id="sign-in-password" failed={signIn} />
         <button type="submit">Sign in</button>
       </form>
+      <PasskeyButton returnTo={returnTo} />
       {canSignUp && (
         <details class="sign-up" open={signUp !== undefined}>
           <summary>
@@ -77,7 +97,7 @@ function PasswordForms({ action, hidden, canSignUp, failed, isFocused }: Passwor
           </form>
         </details>
       )}
-    </div>
+    </>
   );
 }
 
@@ -106,7 +126,7 @@ function Password({ id, failed, isNew = false }: CredentialProps & { readonly is
   const { min: minLength } = PASSWORD_LENGTH;
   const fresh = {
     autocomplete: 'new-password',
-    hint: `At least ${minLength} characters, and not a common password.`,
+    hint: `At least ${minLength} characters, and none of the most common ones.`,
     minLength,
   };
   return (

@@ -11,6 +11,7 @@ interface FieldProps {
   /** What is wrong with the entered value. */
   readonly fault?: string | undefined;
   readonly minLength?: number | undefined;
+  readonly inputMode?: 'numeric';
   readonly isFocused?: boolean;
   /** Defaults to true. */
   readonly isRequired?: boolean;

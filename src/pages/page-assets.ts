@@ -17,8 +17,10 @@ function read(file: string, type: string): PageAsset {
 
 export const STYLESHEET = read('page.css', 'text/css; charset=utf-8');
 export const SCRIPT = read('page.js', 'text/javascript; charset=utf-8');
+/** Loaded only where there is something to do with passkeys. */
+export const PASSKEY_SCRIPT = read('passkeys.js', 'text/javascript; charset=utf-8');
 export const ICON = read('icon.svg', 'image/svg+xml');
 
-export const PAGE_ASSETS: readonly PageAsset[] = [STYLESHEET, SCRIPT, ICON];
+export const PAGE_ASSETS: readonly PageAsset[] = [STYLESHEET, SCRIPT, PASSKEY_SCRIPT, ICON];
 
 export const assetPath = ({ name }: PageAsset): string => `/auth/assets/${name}`;

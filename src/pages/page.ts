@@ -15,8 +15,11 @@ export interface Page {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Allows only our own stylesheet, script and icon and nothing inline, so that injected markup has no effect. */
-const SOURCES = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'";
+/**
+ * Allows only our own stylesheet, script and icon and nothing inline, so that injected markup has no effect. The script calls
+ * the API for passkeys.
+ */
+const SOURCES = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'";
 
 const ISOLATION =
   "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";

@@ -1,5 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { BrowserSessions, HashingBusy, PASSWORD_FAULTS, type Refusal, type SignedIn } from '../auth/index.js';
+import {
+  BrowserFactors,
+  BrowserSessions,
+  HashingBusy,
+  PASSWORD_FAULTS,
+  type Refusal,
+  type SignedIn,
+} from '../auth/index.js';
 import { type ApiError, asName, BadRequest, TooManyRequests } from '../platform/http/index.js';
 import type { BrowserRequest } from './browser-requests.js';
 import type { Form } from './form.js';
@@ -27,7 +34,14 @@ export function withAlert(error: unknown): TryAgain {
 
 export type CredentialField = 'name' | 'email' | 'password';
 
-/** A sign-in or sign-up that failed, with the values to show again; never the password. */
+/** The second step of a sign-in: the password was right, and the account has a second factor. */
+export interface FactorStep {
+  readonly kind: 'totp' | 'backup';
+  /** What is wrong with the entered code. */
+  readonly fault?: string;
+}
+
+/** A sign-in or sign-up that failed or is not complete, with the values to show again; never the password. */
 export interface RejectedSignIn {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -37,7 +51,16 @@ export interface RejectedSignIn {
   readonly faults: Readonly<Partial<Record<CredentialField, string>>>;
   /** A fault that concerns none of the fields. */
   readonly alert?: string;
+  /** Set when the page must ask for a code. */
+  readonly factor?: FactorStep;
+  readonly cookies?: readonly string[];
 }
+
+const OUT_OF_TIME = 'The sign-in took too long. Sign in again.';
+const WRONG_CODES = {
+  totp: 'This code is wrong, or it was used already. Wait for the next one.',
+  backup: 'This is not one of your unused backup codes.',
+} as const;
 
 /** Messages for the person who filled in the form. */
 const FAULTS: Readonly<Record<Refusal, RejectedSignIn['faults']>> = {
@@ -54,11 +77,16 @@ const FAULTS: Readonly<Record<Refusal, RejectedSignIn['faults']>> = {
 /** The sign-in and sign-up forms of all pages. */
 @Injectable()
 export class SignInForms {
-  constructor(private readonly browserSessions: BrowserSessions) {}
+  constructor(
+    private readonly browserSessions: BrowserSessions,
+    private readonly browserFactors: BrowserFactors,
+  ) {}
 
   /** @throws Forbidden if sign-up is disabled, ServiceUnavailable while read-only */
-  async submit(form: Form, { client }: BrowserRequest): Promise<SignedIn | RejectedSignIn> {
+  async submit(form: Form, browserRequest: BrowserRequest): Promise<SignedIn | RejectedSignIn> {
+    const { client } = browserRequest;
     const intent = form.get('intent');
+    if (intent === 'totp' || intent === 'backup') return this.enterCode(intent, form, browserRequest);
     if (intent !== 'sign-in' && intent !== 'sign-up') throw new BadRequest('the form has an unknown intent');
     const values = { name: form.text('name'), email: form.text('email') };
     const password = form.get('password') ?? '';
@@ -70,9 +98,28 @@ export class SignInForms {
         intent === 'sign-in'
           ? await this.browserSessions.signIn(values.email, password, client)
           : await this.browserSessions.signUp({ ...values, password }, client);
+      if ('needsFactor' in entered)
+        return { ...failed, status: 200, faults: {}, factor: { kind: 'totp' }, cookies: entered.cookies };
       return 'refusal' in entered ? { ...failed, faults: FAULTS[entered.refusal] } : entered;
     } catch (error) {
       return { ...failed, ...withAlert(error), faults: {} };
+    }
+  }
+
+  private async enterCode(
+    kind: FactorStep['kind'],
+    form: Form,
+    browserRequest: BrowserRequest,
+  ): Promise<SignedIn | RejectedSignIn> {
+    const values = { name: '', email: '' };
+    const failed = { status: 422, headers: {}, intent: 'sign-in', values, faults: {} } as const;
+    try {
+      const entered = await this.browserFactors.signIn(browserRequest, { kind, code: form.text('code') });
+      if (entered === 'out-of-date') return { ...failed, alert: OUT_OF_TIME };
+      if (entered === 'wrong-code') return { ...failed, factor: { kind, fault: WRONG_CODES[kind] } };
+      return entered;
+    } catch (error) {
+      return { ...failed, ...withAlert(error), factor: { kind } };
     }
   }
 }

@@ -28,10 +28,11 @@ export interface HandoffPageProps {
 /** Asks the user whether an app or a website may be signed in, and with which account. */
 export function handoffPage(props: HandoffPageProps): VNode {
   const { kind, action, host, target, session, csrfToken, failed, alert, canSignUp, singleSignOn } = props;
+  const returnTo = `${action}?${new URLSearchParams(target.fields).toString()}`;
   const hidden = { ...target.fields, csrf_token: csrfToken };
   const forms = (
     <Credentials
-      {...{ action, hidden, canSignUp, singleSignOn, failed }}
+      {...{ action, hidden, returnTo, canSignUp, singleSignOn, failed }}
       isFocused={session === null && !alert}
     />
   );

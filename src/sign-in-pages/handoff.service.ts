@@ -60,8 +60,9 @@ export class Handoff {
     const entered = await this.enter(form, browserRequest);
     if (!entered) return { ...this.page(kind, target, browserRequest, { alert: OUT_OF_DATE }), status: 403 };
     if ('faults' in entered) {
-      const { status, headers } = entered;
-      return { ...this.page(kind, target, browserRequest, { failed: entered }), status, headers };
+      const { status, headers, cookies = [] } = entered;
+      const page = this.page(kind, target, browserRequest, { failed: entered });
+      return { ...page, status, headers, cookies: [...browserRequest.cookies, ...cookies] };
     }
     const { ip, userAgent } = browserRequest.client;
     const client = { ip, userAgent: `${target.name} (signed in with ${userAgent})` };

@@ -31,7 +31,9 @@ export const DESKTOP_HANDOFF_DOCS = {
       summary: 'Submit the sign-in form for the desktop app',
       body: FORM,
       answers: {
-        200: page('a page with a link to the app: `<scheme>://auth/callback?token=…&client_state=…`'),
+        200: page(
+          'a page with a link to the app: `<scheme>://auth/callback?token=…&client_state=…`; or the page asks for a code of the second factor',
+        ),
         ...ANSWERED,
       },
     },
@@ -54,6 +56,7 @@ export const WEB_HANDOFF_DOCS = {
       summary: 'Submit the sign-in form for a web editor',
       body: FORM,
       answers: {
+        200: page('the page asks for a code of the second factor'),
         303: { ...ONWARDS, description: 'a redirect to `return_to?token=…&client_state=…`' },
         ...ANSWERED,
       },

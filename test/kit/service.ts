@@ -39,6 +39,8 @@ export interface ServiceOptions {
   readonly env?: Record<string, string>;
   /** BASE_URL is where it really listens, for clients that send it as their Origin. */
   readonly isAtBaseUrl?: boolean;
+  /** The host name of that BASE_URL; its address unless told. */
+  readonly hostname?: string;
   /** Another instance beside this one: same database, same blobs, same clock. */
   readonly beside?: TestService;
   /** Cost of a password hash; minimal by default, because hundreds of tests sign up. */
@@ -53,6 +55,7 @@ const CHEAP = new PasswordCost(LEAST, LEAST);
 export async function startService({
   env = {},
   isAtBaseUrl,
+  hostname = '127.0.0.1',
   beside,
   outbound,
   passwordCost = CHEAP,
@@ -67,7 +70,7 @@ export async function startService({
 
   const configuration = loadConfiguration({
     NODE_ENV: 'test',
-    BASE_URL: isAtBaseUrl ? `http://127.0.0.1:${port}` : BASE_URL,
+    BASE_URL: isAtBaseUrl ? `http://${hostname}:${port}` : BASE_URL,
     DATABASE_URL: database.url,
     DATABASE_POOL_SIZE: '8',
     DATA_DIR: dataDir,

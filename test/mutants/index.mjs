@@ -12,6 +12,7 @@
 import { ACCESS_MUTANTS } from './access.mjs';
 import { ADMIN_MUTANTS } from './admin.mjs';
 import { BYTES_MUTANTS } from './bytes.mjs';
+import { FACTOR_MUTANTS } from './factors.mjs';
 import { HISTORY_MUTANTS } from './history.mjs';
 import { LOG_MUTANTS } from './log.mjs';
 import { OPERATION_MUTANTS } from './operation.mjs';
@@ -24,6 +25,7 @@ export const MUTANTS = [
   ...BYTES_MUTANTS,
   ...ACCESS_MUTANTS,
   ...PASSWORD_MUTANTS,
+  ...FACTOR_MUTANTS,
   ...OPERATION_MUTANTS,
   ...SHARES_MUTANTS,
   ...ADMIN_MUTANTS,

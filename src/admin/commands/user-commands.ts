@@ -9,13 +9,14 @@ import {
 } from '../suspend-and-delete.js';
 import { inviteUser, listInvitations, previewInvitation, revokeInvitation } from '../invitations.js';
 import { previewAdministrator, setAdministrator } from '../administrators.js';
+import { previewResetFactors, resetFactors } from '../reset-factors.js';
 import type { Run } from '../report.js';
 import { createUser, previewReset, previewUser, resetPassword } from '../user-passwords.js';
 import { listUsers, showUser } from '../show-user.js';
 
 const ACCOUNTS = 100;
 
-/** `user create`, `list`, `show`, `reset-password`, `suspend`, `resume`, `delete`, `promote`, `demote`, `invite` and its kin. */
+/** The commands `user …`. */
 export function addUsers(program: Command, run: Run): void {
   const user = program.command('user').description('accounts');
   addBeginnings(user, run);
@@ -43,6 +44,15 @@ function addBeginnings(user: Command, run: Run): void {
     .description('set a new password, generated and shown once, and end all sessions; access tokens stay')
     .action((address: string, { dryRun }: DryRun) =>
       run(() => (dryRun ? previewReset(address) : resetPassword(address))),
+    );
+
+  user
+    .command('reset-factors')
+    .addArgument(emailArgument())
+    .addOption(dryRunOption())
+    .description('remove the second factor and all passkeys, and end all sessions; the password stays')
+    .action((address: string, { dryRun }: DryRun) =>
+      run(() => (dryRun ? previewResetFactors(address) : resetFactors(address))),
     );
 }
 

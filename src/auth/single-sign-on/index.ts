@@ -1,5 +1,5 @@
 export { LinkedAccounts } from './linked-accounts.js';
-export { PendingSignIns } from './pending-sign-ins.js';
+export { ProviderSignIns } from './provider-sign-ins.js';
 export { Provider } from './provider.js';
 export { ProviderMetadata } from './provider-metadata.js';
 export { SingleSignOn, type SingleSignOnRefusal } from './single-sign-on.js';

@@ -7,7 +7,7 @@ import type { Client, SignedIn } from '../browser-sessions.js';
 import { isEmailAddress } from '../email-address.js';
 import { type Identification, NewSessions } from '../new-sessions.js';
 import { LinkedAccounts, type LinkRefusal } from './linked-accounts.js';
-import { PendingSignIns } from './pending-sign-ins.js';
+import { ProviderSignIns } from './provider-sign-ins.js';
 import { BadAnswer, type Identified, Provider, type SignInSecrets } from './provider.js';
 import { ProviderAway } from './provider-fetch.js';
 
@@ -45,7 +45,7 @@ export type SingleSignOnResult =
 export class SingleSignOn {
   constructor(
     private readonly provider: Provider,
-    private readonly pending: PendingSignIns,
+    private readonly pending: ProviderSignIns,
     private readonly accounts: LinkedAccounts,
     private readonly sessions: NewSessions,
     private readonly killSwitch: KillSwitch,

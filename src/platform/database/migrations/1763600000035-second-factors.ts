@@ -22,7 +22,7 @@ export class SecondFactors1763600000035 implements MigrationInterface {
         last_step bigint,
         failed_verification_count integer NOT NULL DEFAULT 0,
         locked_until timestamptz,
-        created_at timestamptz NOT NULL
+        created_at timestamptz NOT NULL DEFAULT now()
       );
 
       CREATE TABLE auth_passkeys (

@@ -5,22 +5,22 @@ import { Database, statement } from '../../platform/database/index.js';
 /** Time to sign in at the provider. The nightly job removes what is left. */
 const LIFETIME_MS = 15 * 60_000;
 
-const pendingStatements = {
+const statements = {
   add: statement(
-    'pending_sign_ins.add',
+    'provider_sign_ins.add',
     `INSERT INTO auth_verifications (identifier, value, expires_at, created_at, updated_at) VALUES ($1, $2, $3, $4, $4)`,
   ),
 
   /** Of several requests, one gets the row. */
   take: statement(
-    'pending_sign_ins.take',
+    'provider_sign_ins.take',
     'DELETE FROM auth_verifications WHERE identifier = $1 AND expires_at > $2 RETURNING value AS "returnTo"',
   ),
 };
 
 /** The sign-ins that have begun here and continue at the provider, for all instances. A row contains no secret. */
 @Injectable()
-export class PendingSignIns {
+export class ProviderSignIns {
   constructor(
     private readonly database: Database,
     private readonly clock: Clock,
@@ -33,13 +33,13 @@ export class PendingSignIns {
   async add(key: string, returnTo: string): Promise<void> {
     const now = this.clock.now();
     const expiresAt = new Date(now.getTime() + LIFETIME_MS);
-    await this.database.run(pendingStatements.add, [identifierOf(key), returnTo, expiresAt, now]);
+    await this.database.run(statements.add, [identifierOf(key), returnTo, expiresAt, now]);
   }
 
   /** Ends a sign-in: each can be taken once. Returns the path, or undefined when there is no such sign-in. */
   async take(key: string): Promise<string | undefined> {
     const values = [identifierOf(key), this.clock.now()];
-    const [taken] = await this.database.run<{ returnTo: string }>(pendingStatements.take, values);
+    const [taken] = await this.database.run<{ returnTo: string }>(statements.take, values);
     return taken?.returnTo;
   }
 }

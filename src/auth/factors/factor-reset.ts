@@ -1,0 +1,75 @@
+import { Injectable } from '@nestjs/common';
+import { AuditLog } from '../../audit/index.js';
+import { Clock } from '../../platform/clock/index.js';
+import { Database, statement } from '../../platform/database/index.js';
+import { NotFound } from '../../platform/http/index.js';
+import { lockUser } from '../lock-user.js';
+import { factorStatements, pendingSignInStatements } from './factor.queries.js';
+
+const COUNTS = `
+  (SELECT count(*)::integer FROM auth_two_factors WHERE user_id = $1 AND verified) AS factors,
+  (SELECT count(*)::integer FROM auth_passkeys WHERE user_id = $1) AS passkeys,
+  (SELECT count(*)::integer FROM auth_sessions WHERE user_id = $1 AND expires_at > $2) AS sessions`;
+
+const resetStatements = {
+  counts: statement('factor_reset.counts', `SELECT ${COUNTS}`),
+
+  removePasskeys: statement('factor_reset.remove_passkeys', 'DELETE FROM auth_passkeys WHERE user_id = $1'),
+
+  /** The value of a one-time token is the token of the session that it opens. */
+  endSessions: statement(
+    'factor_reset.end_sessions',
+    `WITH ended AS (DELETE FROM auth_sessions WHERE user_id = $1 RETURNING token)
+     DELETE FROM auth_verifications
+     WHERE identifier LIKE 'one-time-token:%' AND value IN (SELECT token FROM ended)`,
+  ),
+};
+
+/** What a reset removes. */
+export interface FactorCounts {
+  /** 1 with a second factor, else 0. */
+  readonly factors: number;
+  readonly passkeys: number;
+  /** The live sessions. */
+  readonly sessions: number;
+}
+
+/** Removes the second factor and the passkeys of a user who has lost them. */
+@Injectable()
+export class FactorReset {
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock,
+    private readonly audit: AuditLog,
+  ) {}
+
+  /**
+   * Removes the second factor, its backup codes and all passkeys, and ends every session with its one-time tokens, atomically.
+   * The password stays. Returns what there was. @throws NotFound
+   */
+  async run(userId: string): Promise<FactorCounts> {
+    const now = this.clock.now();
+    return this.database.transaction(async (tx) => {
+      if (!(await lockUser(tx, userId))) throw new NotFound('user not found');
+      const [counts] = await tx.run<FactorCounts>(resetStatements.counts, [userId, now]);
+      if (!counts) throw new NotFound('user not found');
+      await tx.run(factorStatements.remove, [userId, now]);
+      await tx.run(resetStatements.removePasskeys, [userId]);
+      await tx.run(resetStatements.endSessions, [userId]);
+      await tx.run(pendingSignInStatements.end, [userId]);
+      const { factors, passkeys } = counts;
+      await this.audit.record(
+        { action: 'factor.reset', userId, actor: 'operator', details: { factors, passkeys } },
+        tx,
+      );
+      return counts;
+    });
+  }
+
+  /** What `run` would remove. */
+  async preview(userId: string): Promise<FactorCounts> {
+    const values = [userId, this.clock.now()];
+    const [counts] = await this.database.run<FactorCounts>(resetStatements.counts, values);
+    return counts ?? { factors: 0, passkeys: 0, sessions: 0 };
+  }
+}

@@ -1,0 +1,48 @@
+import type { GenericEndpointContext } from 'better-auth';
+import { expireCookie, setSessionCookie } from 'better-auth/cookies';
+import { parseUserOutput } from 'better-auth/db';
+import { identityRequests } from '../identity-request.js';
+import { type FactorActions, factorFault } from './factor-actions.js';
+import { FactorVault } from './factor-vault.js';
+import { PENDING_SIGN_IN } from './pending-sign-ins.js';
+import type { EnteredCode } from './second-factors.js';
+
+/** The library's name of the cookie that identifies a sign-in which waits for the second factor. */
+const PENDING_COOKIE = 'two_factor';
+
+/**
+ * Completes a sign-in whose password was right. The session passes through the same hooks as any other, which also check that
+ * the password has not been changed meanwhile.
+ */
+export async function signInWithCode(
+  ctx: GenericEndpointContext,
+  actions: FactorActions,
+  entered: EnteredCode,
+) {
+  const { internalAdapter, secret, options } = ctx.context;
+  const cookie = ctx.context.createAuthCookie(PENDING_COOKIE);
+  const identifier = await ctx.getSignedCookie(cookie.name, secret);
+  // The library signs only the values of cookies: one of another kind must not be taken for a pending sign-in.
+  if (!identifier || !PENDING_SIGN_IN.test(identifier)) throw factorFault('INVALID_TWO_FACTOR_COOKIE');
+  const found = await internalAdapter.findVerificationValue(identifier);
+  const userId = found?.value;
+  if (!userId || !actions.pending.isAlive(found)) throw factorFault('INVALID_TWO_FACTOR_COOKIE');
+
+  await actions.use(userId, 'sign-in', entered, new FactorVault(ctx.context));
+  const hash = await actions.pending.passwordOf(userId);
+  const consumed = await internalAdapter.consumeVerificationValue(identifier);
+  const user = await internalAdapter.findUserById(userId);
+  if (consumed?.value !== userId || hash === undefined || !user)
+    throw factorFault('INVALID_TWO_FACTOR_COOKIE');
+  // The row was there until now, so this is the password that the sign-in began with.
+  identityRequests.getStore()?.hashes.add(hash);
+  const session = await internalAdapter.createSession(userId);
+  await setSessionCookie(ctx, { session, user });
+  expireCookie(ctx, cookie);
+  return ctx.json({ token: session.token, user: parseUserOutput(options, user) });
+}
+
+/** Whether a cookie identifies a sign-in that waits for the second factor. With https the library adds a prefix. */
+export function isPending(cookie: string): boolean {
+  return new RegExp(`^\\s*(?:__Secure-)?better-auth\\.${PENDING_COOKIE}=`).test(cookie);
+}

@@ -1,0 +1,53 @@
+import { Injectable } from '@nestjs/common';
+import { Clock } from '../../platform/clock/index.js';
+import { Database } from '../../platform/database/index.js';
+import { Unauthorized } from '../../platform/http/index.js';
+import { identityRequests } from '../identity-request.js';
+import { lockUser } from '../lock-user.js';
+import { pendingSignInStatements } from './factor.queries.js';
+
+/** The identifiers of the rows. */
+export const PENDING_SIGN_IN = /^2fa-(?!attempts-)/;
+const WAITS_MS = 10 * 60_000;
+
+/**
+ * Sign-ins whose password was right and that wait for the second factor: rows of `auth_verifications`, made by the identity
+ * library. None outlives the password that it began with: a change or reset of the password ends those that are there, and
+ * `check` ends one that is made at that moment.
+ */
+@Injectable()
+export class PendingSignIns {
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {}
+
+  /** When a row that is created now expires, by the service's clock; undefined for other rows. */
+  expiryOf({ identifier }: { identifier: string }): Date | undefined {
+    return PENDING_SIGN_IN.test(identifier) ? new Date(this.clock.now().getTime() + WAITS_MS) : undefined;
+  }
+
+  isAlive({ expiresAt }: { expiresAt: Date }): boolean {
+    return expiresAt > this.clock.now();
+  }
+
+  /** Call this after a row of `auth_verifications` is committed. @throws Unauthorized */
+  async check({ identifier, value: userId }: { identifier: string; value: string }): Promise<void> {
+    if (!PENDING_SIGN_IN.test(identifier)) return;
+    const hashes = [...(identityRequests.getStore()?.hashes ?? [])];
+    const isCurrent = await this.database.transaction(async (tx) => {
+      if (!(await lockUser(tx, userId))) return false; // waits for a change of the password
+      return (await tx.run(pendingSignInStatements.isPassword, [userId, hashes])).length > 0;
+    });
+    if (isCurrent) return;
+    await this.database.run(pendingSignInStatements.endOne, [identifier]);
+    // Not one of the library's errors: here, after the action itself, it would send those with status 200.
+    throw new Unauthorized('Invalid email or password');
+  }
+
+  /** The hash of the user's password, which a sign-in that is completed must still have. */
+  async passwordOf(userId: string): Promise<string | undefined> {
+    const rows = await this.database.run<{ hash: string }>(pendingSignInStatements.passwordOf, [userId]);
+    return rows[0]?.hash;
+  }
+}

@@ -1,0 +1,2 @@
+export { passkeyPlugin } from './passkey-plugin.js';
+export { type ListedPasskey, MAX_PASSKEYS, Passkeys } from './passkeys.js';

@@ -1,0 +1,51 @@
+import type { VNode } from 'preact';
+import { Field, Hidden } from './fields.js';
+import type { FactorStep } from './sign-in-forms.js';
+
+interface CodeStepProps {
+  /** The address to which the forms are posted. */
+  readonly action: string;
+  readonly hidden: Readonly<Record<string, string>>;
+  readonly step: FactorStep;
+}
+
+/** Asks for a code of the authenticator app and, below it, collapsed, for a backup code. */
+export function CodeStep({ action, hidden, step: { kind, fault } }: CodeStepProps): VNode {
+  return (
+    <div class="code-step">
+      <p>Your password is right. This account has a second factor.</p>
+      <form method="post" action={action} aria-label="Enter the code">
+        <Hidden fields={{ ...hidden, intent: 'totp' }} />
+        <Field
+          id="sign-in-code"
+          name="code"
+          label="Code from your authenticator app"
+          type="text"
+          inputMode="numeric"
+          autocomplete="one-time-code"
+          hint="Six digits that change every 30 seconds."
+          fault={kind === 'totp' ? fault : undefined}
+          isFocused={kind === 'totp'}
+        />
+        <button type="submit">Continue</button>
+      </form>
+      <details open={kind === 'backup'}>
+        <summary>Use a backup code</summary>
+        <form method="post" action={action} aria-label="Enter a backup code">
+          <Hidden fields={{ ...hidden, intent: 'backup' }} />
+          <Field
+            id="sign-in-backup-code"
+            name="code"
+            label="Backup code"
+            type="text"
+            autocomplete="off"
+            hint="One of the ten codes that you saved. Each works once."
+            fault={kind === 'backup' ? fault : undefined}
+            isFocused={kind === 'backup'}
+          />
+          <button type="submit">Continue</button>
+        </form>
+      </details>
+    </div>
+  );
+}

@@ -1,0 +1,88 @@
+// Faults in second factors and passkeys.
+
+const FACTORS = 'test/api/second-factor.spec.ts';
+const PAGES = 'test/api/second-factor-pages.spec.ts';
+const PASSKEYS = 'test/api/passkeys.spec.ts';
+
+export const FACTOR_MUTANTS = [
+  {
+    name: 'a code of the second factor works again',
+    promise: 'No code of a second factor works twice.',
+    file: 'src/auth/factors/factor.queries.ts',
+    find: 'AND verified AND last_step < $3',
+    replace: 'AND verified',
+    tests: [[FACTORS, 'accepts no code twice']],
+  },
+  {
+    name: 'a backup code works again',
+    promise: 'No backup code works twice.',
+    file: 'src/auth/factors/factor.queries.ts',
+    find: 'SET backup_codes = array_remove(backup_codes, $2)',
+    replace: 'SET backup_codes = backup_codes',
+    tests: [[FACTORS, 'each backup code once']],
+  },
+  {
+    name: 'wrong codes are not counted',
+    promise: 'An account allows five wrong codes in a quarter of an hour.',
+    file: 'src/auth/wrong-passwords.ts',
+    find: 'const WRONG_CODES = { most: 5,',
+    replace: 'const WRONG_CODES = { most: 5_000,',
+    tests: [[FACTORS, 'ends with 429 after five wrong codes']],
+  },
+  {
+    name: 'a sign-in that waits for the code outlives a change of the password',
+    promise: 'A sign-in does not outlive the password that it began with.',
+    file: 'src/auth/password-change.ts',
+    find: 'await tx.run(pendingSignInStatements.end, [user.id]);',
+    replace: '',
+    tests: [[FACTORS, 'ends with a change of the password']],
+  },
+  {
+    name: 'the password alone makes a network known',
+    promise: 'A sign-in leaves no trace before its second factor.',
+    file: 'src/auth/sign-in-passwords.ts',
+    find: 'if (request.isSignIn && proven.needsFactor) return false;',
+    replace: '',
+    tests: [[FACTORS, 'leaves sessions and known networks alone']],
+  },
+  {
+    name: 'any signed cookie passes as a sign-in that waits',
+    promise: 'Only the cookie of a sign-in that waits identifies one.',
+    file: 'src/auth/factors/pending-sign-ins.ts',
+    find: 'export const PENDING_SIGN_IN = /^2fa-(?!attempts-)/;',
+    replace: 'export const PENDING_SIGN_IN = /^(?!one-time)/;',
+    tests: [[FACTORS, 'a sign-in with a second factor']],
+  },
+  {
+    name: 'a stolen session changes the second factor',
+    promise: 'A change of a factor needs a recent sign-in.',
+    file: 'src/auth/factors/factor-actions.ts',
+    find: "if (!(await this.recentSignIn.isRecent(session.id))) throw new Forbidden('recent sign-in required');",
+    replace: '',
+    tests: [[FACTORS, 'needs the password once the sign-in is not recent']],
+  },
+  {
+    name: 'the handoff signs the browser out before the code',
+    promise: 'A browser stays signed in until another account has given its code.',
+    file: 'src/auth/browser-sessions.ts',
+    find: 'cookies: cookies.filter(isPending)',
+    replace: 'cookies',
+    tests: [[PAGES, 'stays signed in until the code']],
+  },
+  {
+    name: 'passkeys without user verification are accepted',
+    promise: 'A passkey counts as two factors, so its user is verified.',
+    file: 'src/auth/passkeys/passkey-plugin.ts',
+    find: "if (!verification.authenticationInfo.userVerified) throw faultOf('NOT_VERIFIED');",
+    replace: '',
+    tests: [[PASSKEYS, 'signing in with a passkey refuses no user verification']],
+  },
+  {
+    name: 'the last way to sign in can be removed',
+    promise: 'A user can always sign in.',
+    file: 'src/auth/passkeys/passkeys.ts',
+    find: 'if (isUUID(id) && !hasAnother) return false;',
+    replace: '',
+    tests: [[PASSKEYS, 'does not remove the last way']],
+  },
+];
