@@ -58,7 +58,7 @@ export function accountPage(props: AccountPageProps): VNode {
   const { host, csrfToken, session, overview, alert, notice, hasBilling } = props;
   return (
     <Layout title="Your account" isWide>
-      <Masthead host={host} />
+      <Masthead host={host} at="account" />
       <div class="profile">
         <div>
           <h1>{session.name}</h1>
@@ -119,7 +119,7 @@ interface AccountSignInProps {
 export function accountSignInPage({ host, csrfToken, canSignUp, failed, alert }: AccountSignInProps): VNode {
   return (
     <Layout title="Sign in to your account">
-      <Masthead host={host} />
+      <Masthead host={host} at="account" />
       <h1>Sign in to your account</h1>
       {alert && (
         <p class="alert" role="alert">

@@ -3,6 +3,8 @@ export type Schema = Readonly<Record<string, unknown>>;
 
 export const STRING: Schema = { type: 'string' };
 export const BOOLEAN: Schema = { type: 'boolean' };
+/** Bytes as they are. */
+export const BINARY: Schema = { type: 'string', format: 'binary' };
 export const UUID: Schema = { type: 'string', format: 'uuid' };
 /** A non-negative integer: a cursor, a count, a number of bytes. */
 export const COUNT: Schema = { type: 'integer', minimum: 0 };

@@ -3,7 +3,7 @@ export { Credentials } from './credentials.js';
 export { CopyField, Field, Hidden, SelectField } from './fields.js';
 export { Form } from './form.js';
 export { Layout, Masthead, Time } from './layout.js';
-export { asSource, type Page, redirect, sendPage } from './page.js';
+export { asSource, contentPolicy, type Page, pageText, redirect, sendPage } from './page.js';
 export { PageErrorFilter } from './page-error.filter.js';
 export { ANSWERED, FORM, ONWARDS, REFUSED, SUSPENDED } from './pages.docs.js';
 export { PagesModule } from './pages.module.js';
