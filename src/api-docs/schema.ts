@@ -44,7 +44,7 @@ export const named = (title: string, schema: Schema): Schema => ({ title, ...sch
 export const OK: Schema = named('Ok', objectOf<{ ok: true }>({ ok: { const: true } }));
 
 /** The common error format; some errors have more fields. */
-export const ERROR: Schema = named('Error', objectOf<{ error: string }>({ error: STRING }));
+export const ERROR: Schema = named('ApiError', objectOf<{ error: string }>({ error: STRING }));
 
 /** An error with fields that a program can act on. */
 export const errorWith = (fields: Readonly<Record<string, Schema>>): Schema =>

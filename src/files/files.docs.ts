@@ -112,7 +112,7 @@ const FROM_DEVICE = {
 } as const;
 
 const FILE = named(
-  'File',
+  'ListedFile',
   objectOf<FileWire>({
     id: UUID,
     encrypted_path: PATH,

@@ -137,30 +137,28 @@ describe('the pages under /docs', () => {
     const directory = mkdtempSync(join(tmpdir(), 'samples-'));
     afterAll(() => rmSync(directory, { recursive: true }));
 
-    /** Writes a file for each sample. @returns the paths */
-    const written = (language: string, ending: string): string[] =>
-      all()
-        .filter((sample) => sample.language === language)
-        .map(({ text }, index) => {
-          const file = join(directory, `${language}-${index}.${ending}`);
-          writeFileSync(file, text);
-          return file;
-        });
+    const textsIn = (language: string): string[] =>
+      all().flatMap((sample) => (sample.language === language ? [sample.text] : []));
+    const fileOf = (name: string, text: string): string => {
+      writeFileSync(join(directory, name), text);
+      return join(directory, name);
+    };
     const run = (command: string, args: readonly string[]): string =>
       execFileSync(command, args, { encoding: 'utf8', stdio: 'pipe' });
 
     it('in curl are commands of a shell', () => {
-      for (const file of written('curl', 'sh')) run('sh', ['-n', file]);
+      run('sh', ['-n', fileOf('all.sh', textsIn('curl').join('\n'))]);
     });
 
-    it('in JavaScript are modules', () => {
-      const files = written('JavaScript', 'mjs');
-      expect(files).toHaveLength(operationsOf(document).length);
-      for (const file of files) run(process.execPath, ['--check', file]);
+    it('in JavaScript are parts of a module', () => {
+      const texts = textsIn('JavaScript');
+      expect(texts).toHaveLength(operationsOf(document).length);
+      run(process.execPath, ['--check', fileOf('all.mjs', texts.map((text) => `{\n${text}\n}`).join('\n'))]);
     });
 
     itWithPython('in Python are programs', () => {
-      run('python3', ['-m', 'py_compile', ...written('Python', 'py')]);
+      const files = textsIn('Python').map((text, index) => fileOf(`sample${index}.py`, text));
+      run('python3', ['-m', 'py_compile', ...files]);
     });
 
     it('use no variable that a shell needs or that means two things', () => {

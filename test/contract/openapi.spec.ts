@@ -240,6 +240,10 @@ describe('the API document', () => {
     expect(names.filter((name) => /^(?:authorization|x-key-session|cookie)$/i.test(name))).toEqual([]);
   });
 
+  it('names no schema like something of JavaScript, which a generated type would hide', () => {
+    expect(Object.keys(document.components.schemas).filter((name) => name in globalThis)).toEqual([]);
+  });
+
   it('has binary bodies for uploads and downloads', () => {
     const binary = operations()
       .flatMap(({ operation: { operationId, requestBody, responses } }) => [

@@ -107,7 +107,7 @@ function Answer({ status, response }: { readonly status: string; readonly respon
 
 /** Errors in the common format, which is not repeated for each answer. */
 const isPlainError = ({ content = {} }: Response): boolean =>
-  Object.values(content).every(({ schema }) => schema?.['$ref'] === '#/components/schemas/Error');
+  Object.values(content).every(({ schema }) => schema?.['$ref'] === '#/components/schemas/ApiError');
 
 function Content({ content }: { readonly content: Contents }): VNode {
   return (
