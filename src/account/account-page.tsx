@@ -90,9 +90,10 @@ export function accountPage(props: AccountPageProps): VNode {
 }
 
 /** The page that links to the payment provider. */
-export function billingPage(url: string): VNode {
+export function billingPage(url: string, host: string): VNode {
   return (
     <Layout title="Billing">
+      <Masthead host={host} at="account" />
       <h1>Your billing page is ready</h1>
       <p>
         It is at <span class="name">{new URL(url).host}</span>, where payments are made. The link works for a

@@ -127,9 +127,10 @@ describe('the pages under /docs', () => {
     expect(policy).toContain("frame-ancestors 'none'");
   });
 
-  it('are 404 as a page for an unknown group', async () => {
-    const answer = await get('/docs/unknown');
+  it('are 404 for an unknown group, as a page in a browser', async () => {
+    const answer = await get('/docs/unknown', { Accept: 'text/html' });
     expect([answer.status, answer.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
+    expect(await (await get('/docs/unknown')).json()).toEqual({ error: 'not found' });
   });
 
   describe('their samples', () => {

@@ -1,7 +1,7 @@
-import { Controller, Get, Headers, Param, Res, UseFilters } from '@nestjs/common';
+import { Controller, Get, Headers, Param, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { Public } from '../../access/index.js';
-import { contentPolicy, PageErrorFilter } from '../../pages/index.js';
+import { contentPolicy } from '../../pages/index.js';
 import { NotFound } from '../../platform/http/index.js';
 import { Documented, page } from '../index.js';
 import { DocsPages, INDEX } from './docs-pages.js';
@@ -9,7 +9,6 @@ import { IF_NONE_MATCH, KEPT, sendKept } from './kept.js';
 
 const DOCS_PAGES_DOCS = {
   tag: 'Pages',
-  isPage: true,
   operations: {
     index: {
       summary: 'Show the operations of the API',
@@ -29,7 +28,6 @@ const DOCS_PAGES_DOCS = {
 @Controller('docs')
 @Documented(DOCS_PAGES_DOCS)
 @Public('describes the API; contains no user data')
-@UseFilters(PageErrorFilter)
 export class DocsPagesController {
   constructor(private readonly pages: DocsPages) {}
 
@@ -52,7 +50,7 @@ export class DocsPagesController {
 
   private async send(reply: FastifyReply, known: string | undefined, slug: string): Promise<void> {
     const found = await this.pages.page(slug);
-    if (!found) throw new NotFound('there is no such group of operations');
+    if (!found) throw new NotFound('not found');
     reply.header('content-security-policy', contentPolicy(["'self'"])); // its search form leads to the index
     await sendKept(reply, known, 'text/html; charset=utf-8', found);
   }

@@ -132,12 +132,11 @@ export const ROUTES: readonly Route[] = [
   { method: 'GET', path: '/readme', access: 'public', isPage: true },
   { method: 'GET', path: '/health', access: 'public', isUnlimited: true },
   { method: 'GET', path: '/openapi.json', access: 'public' },
-  { method: 'GET', path: '/docs', access: 'public', isPage: true },
+  { method: 'GET', path: '/docs', access: 'public' },
   {
     method: 'GET',
     path: '/docs/:group',
     access: 'public',
-    isPage: true,
     example: () => ({ params: { group: 'files' } }),
   },
   { method: 'GET', path: '/health/ready', access: 'public', isUnlimited: true },
