@@ -1,11 +1,11 @@
-// Writes docs/openapi.json, the document that a running service serves at /openapi.json, and docs/reference/routes.md from
-// it: `npm run openapi`.
+// Writes docs/openapi.json, the document that a running service serves at /openapi.json; docs/internals/pages.openapi.json, which
+// describes the pages for the tests; and docs/reference/routes.md from both: `npm run openapi`.
 import { writeFile } from 'node:fs/promises';
 import 'reflect-metadata';
 import { routesText } from './routes-text.mjs';
 
 const { AppModule } = await import('../dist/src/app.module.js');
-const { ApiDocuments } = await import('../dist/src/api-docs/site/index.js');
+const { ApiDocuments, documentText } = await import('../dist/src/api-docs/site/index.js');
 const { loadConfiguration } = await import('../dist/src/config/index.js');
 
 const controllers = new Set();
@@ -25,8 +25,11 @@ const configuration = loadConfiguration({ NODE_ENV: 'test', DATABASE_URL: 'postg
 visit(AppModule.with({ configuration }));
 
 const discovery = { getControllers: () => [...controllers].map((metatype) => ({ metatype })) };
-const text = await new ApiDocuments(discovery).text();
-await writeFile(new URL('../docs/openapi.json', import.meta.url), text);
-await writeFile(new URL('../docs/reference/routes.md', import.meta.url), routesText(JSON.parse(text)));
-const operations = text.match(/"operationId"/g).length;
-console.log(`docs/openapi.json: ${operations} operations of ${controllers.size} controllers`);
+const documents = new ApiDocuments(discovery);
+const [api, pages] = [await documents.document(), await documents.pages()];
+const write = (file, text) => writeFile(new URL(`../docs/${file}`, import.meta.url), text);
+await write('openapi.json', documentText(api));
+await write('internals/pages.openapi.json', documentText(pages));
+await write('reference/routes.md', routesText(api, pages));
+const count = ({ paths }) => Object.values(paths).flatMap(Object.keys).length;
+console.log(`docs/openapi.json: ${count(api)} operations; ${count(pages)} of the pages`);

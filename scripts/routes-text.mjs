@@ -1,46 +1,63 @@
-// The page docs/reference/routes.md from the API document: a table of routes per tag.
+// The page docs/reference/routes.md from the API document and that of the pages: a table of routes per tag.
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 
-/** @param {object} document an OpenAPI document */
-export function routesText({ paths, tags }) {
-  const sections = tags.map(({ name }) => {
+/**
+ * @param {object} api the API document
+ * @param {object} pages the document of the pages
+ */
+export const routesText = (api, pages) =>
+  [INTRODUCTION, ...tables(api, API), ...tables(pages, OF_PAGES)].join('\n');
+
+const tables = ({ paths, tags }, columns) =>
+  tags.flatMap(({ name }) => {
     const rows = Object.entries(paths).flatMap(([path, operations]) =>
       METHODS.filter((method) => operations[method]?.tags.includes(name)).map((method) =>
-        rowOf(method, path, operations[method]),
+        row(
+          Object.values(columns).map((cell) => cell(operations[method], `${method.toUpperCase()} ${path}`)),
+        ),
       ),
     );
-    return [
-      `## ${name}`,
-      '',
-      '| route | access | what it does | statuses |',
-      '|---|---|---|---|',
-      ...rows,
-      '',
-    ];
+    const head = Object.keys(columns);
+    return [`## ${name}`, '', row(head), `|${head.map(() => '---|').join('')}`, ...rows, ''];
   });
-  return [INTRODUCTION, ...sections.flat()].join('\n');
-}
+
+const row = (cells) => `| ${cells.join(' | ')} |`;
+
+const API = {
+  route: (_, route) => `\`${route}\``,
+  operation: ({ operationId }) => `\`${operationId}\``,
+  access: ({ security = [] }) => accessOf(security),
+  'what it does': ({ summary }) => summary,
+  statuses: ({ responses }) => Object.keys(responses).join(', '),
+};
+
+const { route, 'what it does': does, statuses } = API;
+const OF_PAGES = { route, 'what it does': does, statuses };
 
 const INTRODUCTION = `# Routes
 
 Every route of the service, generated from [openapi.json](../openapi.json) by \`npm run openapi\`. That document has the
-parameters, bodies and answers; a running service shows it at \`/docs\`.
+parameters, bodies and answers; a running service shows it at \`/docs\`. The pages for browsers are in the last table, and not
+in that document.
 
+- **operation**: the operationId, from which a generated client makes the name of its function.
 - **access**: the scopes with which a personal access token may use the route; a service JWT may use all of these.
-  \`JWT\` means that an access token is refused. \`none\` means no bearer: the route is open, or reads the session as
-  its description says.
+  \`JWT\` means that an access token is refused. \`session\` means the session token or cookie. \`+ key session\` means
+  \`X-Key-Session\` too.
 - 402 among the statuses: the route needs an active subscription. [Errors](errors.md) says what to do about each status.
 `;
 
-const rowOf = (method, path, { security = [], summary, responses }) =>
-  `| \`${method.toUpperCase()} ${path}\` | ${accessOf(security)} | ${summary} | ${Object.keys(responses).join(', ')} |`;
-
 function accessOf(security) {
-  const names = security.map((one) => {
-    if (one.interactive) return 'JWT';
-    const scopes = Object.values(one).flat();
-    return scopes.length > 0 ? scopes.map((scope) => `\`${scope}\``).join(' or ') : 'any bearer';
-  });
-  return names.length > 0 ? names.join(' or ') : 'none';
+  const names = security.map(
+    ({ keySession, ...one }) => `${accessName(one)}${keySession ? ' + key session' : ''}`,
+  );
+  return names.length > 0 ? [...new Set(names)].join(' or ') : 'open';
+}
+
+function accessName(one) {
+  if (one.interactive) return 'JWT';
+  if (one.sessionToken || one.sessionCookie) return 'session';
+  if (!one.bearer) return 'open';
+  return one.bearer.length > 0 ? one.bearer.map((scope) => `\`${scope}\``).join(' or ') : 'any bearer';
 }

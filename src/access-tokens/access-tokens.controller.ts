@@ -75,6 +75,7 @@ const ACCESS_TOKENS_DOCS = {
       },
     },
     mint: {
+      id: 'accessTokens.create',
       summary: 'Create a personal access token',
       description: 'The default scope is `full`. With a workspace, the token can access only that workspace.',
       answers: {

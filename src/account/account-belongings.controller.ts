@@ -78,7 +78,7 @@ export class AccountBelongingsController {
   @Post('billing')
   async openBilling(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     await this.forms.act(request, reply, async ({ session }) => {
-      return { page: { content: billingPage(await this.billingUrl(session.userId)) } };
+      return { page: { content: billingPage(await this.billingUrl(session.userId), this.forms.host) } };
     });
   }
 

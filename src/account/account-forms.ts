@@ -55,6 +55,11 @@ export class AccountForms {
     private readonly activity: Activity,
   ) {}
 
+  /** Shown in the header of every page. */
+  get host(): string {
+    return this.configuration.publicHost;
+  }
+
   async show(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const done = Form.ofQuery(request).all('done')[0] ?? '';
     const notice = Object.hasOwn(DONE, done) ? DONE[done as Done] : undefined;

@@ -75,7 +75,7 @@ export function accountPage(props: AccountPageProps): VNode {
   const { host, csrfToken, session, overview, alert, notice, hasBilling, hasPasswords } = props;
   return (
     <Layout title="Your account" isWide>
-      <Masthead host={host} />
+      <Masthead host={host} at="account" />
       <div class="profile">
         <div>
           <h1>{session.name}</h1>
@@ -119,9 +119,10 @@ export function accountPage(props: AccountPageProps): VNode {
 }
 
 /** The page that links to the payment provider. */
-export function billingPage(url: string): VNode {
+export function billingPage(url: string, host: string): VNode {
   return (
     <Layout title="Billing">
+      <Masthead host={host} at="account" />
       <h1>Your billing page is ready</h1>
       <p>
         Payments are made at <span class="name">{new URL(url).host}</span>. The link is valid for a few
@@ -150,7 +151,7 @@ export function accountSignInPage(props: AccountSignInProps): VNode {
   const { host, csrfToken, canSignUp, singleSignOn, failed, alert } = props;
   return (
     <Layout title="Sign in to your account">
-      <Masthead host={host} />
+      <Masthead host={host} at="account" />
       <h1>Sign in to your account</h1>
       {alert && (
         <p class="alert" role="alert">

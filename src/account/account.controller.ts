@@ -18,6 +18,7 @@ const ACCOUNT_DOCS = {
   tag: 'Account',
   operations: {
     delete: {
+      id: 'auth.deleteMe',
       summary: 'Delete the account and all its data',
       description: 'Deletes its workspaces, files, assets, devices and tokens too. This cannot be undone.',
       answers: {

@@ -52,4 +52,4 @@ export interface Response {
   readonly content?: Content;
 }
 
-type Content = Readonly<Record<string, { readonly schema?: Schema }>>;
+export type Content = Readonly<Record<string, { readonly schema?: Schema; readonly example?: unknown }>>;

@@ -1,47 +1,12 @@
-import { RequestMethod } from '@nestjs/common';
-import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
-import { MetadataScanner } from '@nestjs/core';
 import type { ApiDocument, Operation } from './api-document.js';
-import { type ControllerDocs, docsOf, type OperationDocs } from './documented.js';
+import { type ControllerDocs, docsOf, isOfPages, type OperationDocs } from './documented.js';
+import type { Examples } from './example.js';
 import { Components, type OperationPolicy } from './operation-parts.js';
 import { operationOf } from './operation.js';
 import { bodyClassOf, loadSchemaOfClass } from './request-body.js';
 import { COMMON_HEADERS } from './responses.js';
+import { type ControllerClass, type Handler, routesOf } from './controller-routes.js';
 import { ERROR, type Schema } from './schema.js';
-
-export type Handler = () => unknown;
-export type ControllerClass = abstract new (...args: never[]) => object;
-
-interface ControllerRoute {
-  /** The name of the handler. */
-  readonly name: string;
-  readonly handler: Handler;
-  /** In lower case. */
-  readonly method: string;
-  /** With the parameters in braces; a wildcard `*` becomes `path`. */
-  readonly path: string;
-}
-
-const scanner = new MetadataScanner();
-
-/** The routes of a controller, from the framework's own metadata. */
-function routesOf(controller: ControllerClass): ControllerRoute[] {
-  const prototype = controller.prototype as Record<string, Handler>;
-  return scanner.getAllMethodNames(prototype).flatMap((name) => {
-    const handler = prototype[name];
-    if (!handler || !Reflect.hasMetadata(PATH_METADATA, handler)) return [];
-    const method = RequestMethod[Reflect.getMetadata(METHOD_METADATA, handler) as number] ?? '';
-    const path = template(pathOf(controller), pathOf(handler));
-    return [{ name, handler, method: method.toLowerCase(), path }];
-  });
-}
-
-const pathOf = (target: object): string => Reflect.getMetadata(PATH_METADATA, target) as string;
-
-function template(...parts: string[]): string {
-  const segments = parts.join('/').split('/').filter(Boolean);
-  return `/${segments.map((segment) => segment.replace(/^:(.*)/, '{$1}').replace(/^\*$/, '{path}')).join('/')}`;
-}
 
 export interface DocumentParts {
   readonly controllers: readonly ControllerClass[];
@@ -52,43 +17,86 @@ export interface DocumentParts {
   readonly policyOf: (handler: Handler, controller: ControllerClass) => OperationPolicy;
   /** The parameter decorator with which handlers read their JSON bodies. */
   readonly jsonBody: unknown;
+  /** Whether the document is that of the pages, and not that of the API. */
+  readonly ofPages: boolean;
+  readonly examples: Examples;
+  /** Tag → the first part of its operationIds, where that is not the tag in camel case. */
+  readonly groups: Readonly<Record<string, string>>;
 }
 
-/** The OpenAPI 3.1 document of the controllers. @throws Error for a route without documentation */
+/** The OpenAPI 3.1 document of the controllers. @throws Error for a route without documentation, or an example without a route */
 export async function buildDocument(parts: DocumentParts): Promise<ApiDocument> {
   const schemaOfClass = await loadSchemaOfClass();
   const components = new Components();
   components.refer(ERROR);
   const paths: Record<string, Record<string, Operation>> = {};
+  const unused = new Set(Object.keys(parts.examples));
+  const secretHeaders = secretHeadersOf(parts.securitySchemes);
   for (const controller of parts.controllers) {
     const docs = docsOf(controller);
+    if (docs && isOfPages(docs) !== parts.ofPages) continue;
     for (const route of routesOf(controller)) {
       const body = bodyClassOf(controller, route.name, parts.jsonBody);
       for (const { method, path, name, operation } of described(route, controller, docs)) {
         const schema = body && schemaOfClass(body.bodyClass, operation.properties);
+        const id = operation.id ?? idOf(docs?.tag ?? '', name, controller, parts);
+        unused.delete(id);
         (paths[path] ??= {})[method] = operationOf({
-          path,
-          name,
-          operation,
-          components,
+          ...{ path, id, operation, components, secretHeaders },
           tag: docs?.tag ?? '',
           isPage: docs?.isPage === true,
           policy: parts.policyOf(route.handler, controller),
           body: body && schema && { schema, limit: body.limit },
+          example: parts.examples[id],
         });
       }
     }
   }
-  const { info, tags, securitySchemes } = parts;
-  const schemas = sorted(components.schemas);
+  if (unused.size > 0) throw new Error(`examples without an operation: ${[...unused].join(', ')}`);
   return {
     openapi: '3.1.1',
-    info,
+    info: parts.info,
     servers: [{ url: '/' }],
-    tags,
+    tags: usedOf(parts.tags, paths),
     paths: sorted(paths),
-    components: { schemas, headers: COMMON_HEADERS, securitySchemes },
+    components: {
+      schemas: sorted(components.schemas),
+      headers: COMMON_HEADERS,
+      securitySchemes: parts.ofPages ? {} : parts.securitySchemes,
+    },
   };
+}
+
+function usedOf(
+  tags: ApiDocument['tags'],
+  paths: Record<string, Record<string, Operation>>,
+): ApiDocument['tags'] {
+  const used = new Set(
+    Object.values(paths).flatMap((methods) => Object.values(methods).flatMap((one) => one.tags)),
+  );
+  return tags.filter(({ name }) => used.has(name));
+}
+
+/** Pages have the names of their handlers: no client is generated from them. */
+function idOf(
+  tag: string,
+  name: string,
+  controller: ControllerClass,
+  { ofPages, groups }: DocumentParts,
+): string {
+  if (ofPages) return `${controller.name.replace(/Controller$/, '')}.${name}`;
+  return `${groups[tag] ?? camelCase(tag)}.${camelCase(name)}`;
+}
+
+/** `Access tokens` → `accessTokens`, `sign-out` → `signOut`. */
+const camelCase = (text: string): string =>
+  text
+    .replace(/^[A-Z]/, (letter) => letter.toLowerCase())
+    .replace(/\W+(\w)/g, (_, letter: string) => letter.toUpperCase());
+
+function secretHeadersOf(schemes: DocumentParts['securitySchemes']): Map<string, string> {
+  const inHeaders = Object.entries(schemes).filter(([, scheme]) => scheme['in'] === 'header');
+  return new Map(inHeaders.map(([name, scheme]) => [scheme['name'] as string, name]));
 }
 
 interface Described {
@@ -106,12 +114,10 @@ function described(
 ): Described[] {
   const of = docs?.operations[name];
   if (!of) throw new Error(`${controller.name}.${name} is not described`);
-  const group = controller.name.replace(/Controller$/, '');
-  if (!('mounted' in of)) return [{ method, path, name: `${group}.${name}`, operation: of }];
+  if (!('mounted' in of)) return [{ method, path, name, operation: of }];
   return Object.entries(of.mounted).map(([action, operation]) => {
     const [verb = '', below = ''] = action.split(' ');
-    const rest = path.replace(/\{[^}]*\}$/, below);
-    return { method: verb.toLowerCase(), path: rest, name: `${group}.${below}`, operation };
+    return { method: verb.toLowerCase(), path: path.replace(/\{[^}]*\}$/, below), name: below, operation };
   });
 }
 

@@ -2,6 +2,10 @@ import type { Schema } from './schema.js';
 
 /** The documentation of a route that neither its decorators nor its classes contain: see `Documented`. */
 export interface OperationDocs {
+  /** The operationId. Default: the group of the tag and the name of the handler, as in `sync.pull`. Generated clients name functions after it. */
+  readonly id?: string;
+  /** Whether the route reads the session of the identity handler, and whether it works without one too. */
+  readonly session?: 'required' | 'optional';
   /** A few words, as in a table of contents. */
   readonly summary: string;
   readonly description?: string;
@@ -37,7 +41,7 @@ export interface BodyDocs {
 
 export interface AnswerDocs {
   readonly description: string;
-  /** Media type → schema; an empty schema means bytes or text. Omitted for an answer without a body. */
+  /** Media type → schema; an empty schema means text for a text type, bytes for all others. Omitted for an answer without a body. */
   readonly content?: Readonly<Record<string, Schema>>;
   /** Name → description. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -49,12 +53,15 @@ export interface MountDocs {
 }
 
 export interface ControllerDocs {
-  /** The group in the document. */
+  /** The group in the document. Those of the tag `Pages` are in the document of the pages. */
   readonly tag: string;
   /** Whether these are pages for browsers, whose errors are pages too. */
   readonly isPage?: true;
   readonly operations: Readonly<Record<string, OperationDocs | MountDocs>>;
 }
+
+/** Pages are for browsers, not for generated clients: a document of their own describes them. */
+export const isOfPages = ({ isPage, tag }: ControllerDocs): boolean => isPage === true || tag === 'Pages';
 
 const DOCS = 'openapi-docs';
 

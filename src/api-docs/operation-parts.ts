@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Operation } from './api-document.js';
 import type { OperationDocs, Parameters } from './documented.js';
+import type { Example } from './example.js';
 import type { Schema } from './schema.js';
 
 /** The named schemas, each stored once. */
@@ -44,11 +45,14 @@ export interface OperationPolicy {
 
 export interface OperationParts {
   readonly path: string;
-  readonly name: string;
+  readonly id: string;
   readonly tag: string;
   readonly isPage: boolean;
   readonly operation: OperationDocs;
   readonly policy: OperationPolicy;
   readonly body: { readonly schema: Schema; readonly limit: number } | undefined;
   readonly components: Components;
+  /** Header → the scheme of the secret that is sent in it. */
+  readonly secretHeaders: ReadonlyMap<string, string>;
+  readonly example: Example | undefined;
 }

@@ -1,27 +1,29 @@
+import { contentOf, JSON_TYPE } from './content.js';
 import type { Parameters } from './documented.js';
 import type { OperationParts } from './operation-parts.js';
 import type { Operation, Parameter } from './api-document.js';
-import { JSON_TYPE, responsesOf } from './responses.js';
+import { responsesOf } from './responses.js';
 import { STRING, UUID } from './schema.js';
+import { securityOf } from './security.js';
 
 /** One operation of the document. @throws Error when a path parameter has no description */
 export function operationOf(parts: OperationParts): Operation {
-  const { operation, policy, tag, name } = parts;
+  const { operation, tag, id } = parts;
   const parameters = parametersOf(parts);
   const requestBody = requestBodyOf(parts);
   return {
-    operationId: name,
+    operationId: id,
     tags: [tag],
     summary: operation.summary,
     ...(operation.description && { description: operation.description }),
-    security: policy.security,
+    security: securityOf(parts),
     ...(parameters.length > 0 && { parameters }),
     ...(requestBody && { requestBody }),
     responses: responsesOf(parts),
   };
 }
 
-function parametersOf({ path, operation, policy, components }: OperationParts): Parameter[] {
+function parametersOf({ path, operation, policy, components, secretHeaders }: OperationParts): Parameter[] {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
   const known: Parameters = { ...policy.path, ...operation.path };
   const inPath = names.map((name) => {
@@ -40,21 +42,23 @@ function parametersOf({ path, operation, policy, components }: OperationParts): 
   return [
     ...inPath,
     ...elsewhere('query', { ...policy.query, ...operation.query }),
-    ...elsewhere('header', { ...policy.headers, ...operation.headers }),
+    ...elsewhere('header', { ...policy.headers, ...operation.headers }).filter(
+      ({ name }) => !secretHeaders.has(name),
+    ),
   ];
 }
 
-function requestBodyOf({ operation, body, components }: OperationParts): Operation['requestBody'] {
+function requestBodyOf({ operation, body, components, example }: OperationParts): Operation['requestBody'] {
   if (body) {
     const description = `At most ${body.limit.toLocaleString('en-US')} bytes.`;
     return {
       required: true,
       description,
-      content: { [JSON_TYPE]: { schema: components.refer(body.schema) } },
+      content: contentOf({ [JSON_TYPE]: body.schema }, components, example?.body),
     };
   }
   if (!operation.body) return undefined;
-  const { description, type, schema } = operation.body;
-  const content = { [type]: schema ? { schema: components.refer(schema) } : {} };
+  const { description, type, schema = {} } = operation.body;
+  const content = contentOf({ [type]: schema }, components, example?.body);
   return { required: true, ...(description && { description }), content };
 }

@@ -1,9 +1,8 @@
 import type { HeaderObject, Reference, Response } from './api-document.js';
 import type { AnswerDocs } from './documented.js';
 import type { OperationParts } from './operation-parts.js';
+import { contentOf, JSON_TYPE } from './content.js';
 import { ERROR, type Schema, STRING } from './schema.js';
-
-export const JSON_TYPE = 'application/json';
 
 /** The answers of the policy, of reading the body and of the route itself, in numerical order. */
 export function responsesOf(parts: OperationParts): Record<string, Response> {
@@ -28,7 +27,7 @@ export function responsesOf(parts: OperationParts): Record<string, Response> {
 function responseOf(
   status: number,
   all: readonly (AnswerDocs | string)[],
-  { isPage, policy, components }: OperationParts,
+  { isPage, policy, components, example }: OperationParts,
 ): Response {
   const docs = all.find((one) => typeof one === 'object');
   const description = [...new Set(all.map((one) => (typeof one === 'string' ? one : one.description)))].join(
@@ -45,12 +44,7 @@ function responseOf(
     description,
     headers,
     ...(Object.keys(content).length > 0 && {
-      content: Object.fromEntries(
-        Object.entries(content).map(([type, schema]) => [
-          type,
-          Object.keys(schema).length > 0 ? { schema: components.refer(schema) } : {},
-        ]),
-      ),
+      content: contentOf(content, components, example?.answers?.[status]),
     }),
   };
 }

@@ -3,6 +3,8 @@ export type Schema = Readonly<Record<string, unknown>>;
 
 export const STRING: Schema = { type: 'string' };
 export const BOOLEAN: Schema = { type: 'boolean' };
+/** Bytes as they are. */
+export const BINARY: Schema = { type: 'string', format: 'binary' };
 export const UUID: Schema = { type: 'string', format: 'uuid' };
 /** A non-negative integer: a cursor, a count, a number of bytes. */
 export const COUNT: Schema = { type: 'integer', minimum: 0 };
@@ -42,7 +44,7 @@ export const named = (title: string, schema: Schema): Schema => ({ title, ...sch
 export const OK: Schema = named('Ok', objectOf<{ ok: true }>({ ok: { const: true } }));
 
 /** The common error format; some errors have more fields. */
-export const ERROR: Schema = named('Error', objectOf<{ error: string }>({ error: STRING }));
+export const ERROR: Schema = named('ApiError', objectOf<{ error: string }>({ error: STRING }));
 
 /** An error with fields that a program can act on. */
 export const errorWith = (fields: Readonly<Record<string, Schema>>): Schema =>

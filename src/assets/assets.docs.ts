@@ -102,6 +102,7 @@ export const ASSETS_DOCS = {
   operations: {
     list: { summary: 'List the assets, newest first', answers: { 200: json('all assets', arrayOf(ASSET)) } },
     usage: {
+      id: 'assets.getUsage',
       summary: 'Get the storage used by the assets of the account',
       answers: { 200: json('the usage of all workspaces together', STORAGE_USAGE) },
     },
@@ -123,6 +124,7 @@ export const ASSETS_DOCS = {
       },
     },
     get: {
+      id: 'assets.download',
       summary: 'Download an asset',
       path: OF_ASSET,
       answers: { 200: TEXT, 400: BAD_TOKEN, 404: 'asset not found' },
@@ -144,6 +146,7 @@ export const ASSETS_DOCS = {
       answers: { 200: json('the asset does not exist any more', OK), 400: BAD_TOKEN },
     },
     deleteBatch: {
+      id: 'assets.deleteMany',
       summary: 'Delete up to 1,000 assets',
       answers: { 200: json('the result for each token, in the order of the request', DELETED) },
     },

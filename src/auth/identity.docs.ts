@@ -73,6 +73,7 @@ export const IDENTITY_DOCS = {
     handle: {
       mounted: {
         'POST sign-up/email': {
+          id: 'identity.signUp',
           summary: 'Create an account with email and password',
           body: credentials(['name', 'email', 'password']),
           answers: {
@@ -87,6 +88,7 @@ export const IDENTITY_DOCS = {
           },
         },
         'POST sign-in/email': {
+          id: 'identity.signIn',
           summary: 'Sign in with email and password',
           body: credentials(['email', 'password']),
           answers: {
@@ -110,7 +112,7 @@ export const IDENTITY_DOCS = {
         },
         'GET get-session': {
           summary: 'Get the session and extend it',
-          ...SESSION_NEEDED,
+          session: 'optional',
           answers: {
             200: json('the session and its user, or null without a session', nullable(WHO)),
             403: SUSPENDED,
@@ -178,6 +180,7 @@ export const IDENTITY_DOCS = {
           },
         },
         'GET one-time-token/generate': {
+          id: 'identity.createOneTimeToken',
           summary: `Create a one-time token of the session, valid for ${ONE_TIME_TOKEN_MINUTES} minutes`,
           ...SESSION_NEEDED,
           answers: {
@@ -187,6 +190,7 @@ export const IDENTITY_DOCS = {
           },
         },
         'POST one-time-token/verify': {
+          id: 'identity.verifyOneTimeToken',
           summary: 'Exchange a one-time token for its session',
           description: 'A token works once.',
           body: credentials(['token']),
@@ -197,6 +201,7 @@ export const IDENTITY_DOCS = {
           },
         },
         'GET token': {
+          id: 'identity.getToken',
           summary: `Get a service JWT for the session, valid for ${JWT_MINUTES} minutes`,
           ...SESSION_NEEDED,
           answers: {
@@ -206,6 +211,7 @@ export const IDENTITY_DOCS = {
           },
         },
         'GET jwks': {
+          id: 'identity.getPublicKeys',
           summary: 'Get the public keys of service JWTs',
           answers: {
             200: json(
@@ -229,7 +235,7 @@ export const IDENTITY_DOCS = {
         },
         'POST sign-out': {
           summary: 'Sign out',
-          ...SESSION_NEEDED,
+          session: 'optional',
           answers: {
             200: json('the session has ended', objectOf<{ success: true }>({ success: { const: true } })),
             ...OF_POST,

@@ -82,13 +82,7 @@ export const OF_POST = {
   413: 'the body is too large',
 } as const;
 
-export const SESSION_NEEDED = {
-  headers: {
-    Authorization: {
-      description: '`Bearer` and the session token. A browser sends its session cookie instead.',
-    },
-  },
-} as const;
+export const SESSION_NEEDED = { session: 'required' } as const;
 
 export const SESSION_COOKIE = {
   'Set-Cookie': 'The session cookie, for browsers.',

@@ -71,6 +71,7 @@ export const KEY_SESSIONS_DOCS = {
       },
     },
     open: {
+      id: 'automation.openKeySession',
       summary: 'Open a key session',
       description:
         'Takes exactly one of `password` and `key`, the master key in base64. While the session is open, the service ' +
@@ -82,6 +83,7 @@ export const KEY_SESSIONS_DOCS = {
       },
     },
     end: {
+      id: 'automation.endKeySession',
       summary: 'End the key session',
       headers: KEY_SESSION,
       answers: { 200: json('the session has ended', OK), ...NO_SESSION },

@@ -103,6 +103,7 @@ const HISTORY_DOCS = {
   tag: TAG,
   operations: {
     get: {
+      id: 'automation.getHistory',
       summary: 'List the versions of a note, or get one with its content',
       path: OF_NOTE,
       headers: KEY_SESSION,
@@ -118,6 +119,7 @@ const HISTORY_DOCS = {
       },
     },
     restore: {
+      id: 'automation.restoreNote',
       summary: 'Restore an old version of a note as the newest',
       path: OF_NOTE,
       headers: WRITING,

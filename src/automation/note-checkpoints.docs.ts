@@ -51,6 +51,7 @@ export const NOTE_CHECKPOINTS_DOCS = {
   tag: TAG,
   operations: {
     create: {
+      id: 'automation.createCheckpoint',
       summary: 'Create a checkpoint at the head of the change log, with a label in plaintext',
       headers: KEY_SESSION,
       properties: { label: { ...STRING, minLength: 1, description: 'up to 6,083 bytes of UTF-8' } },
@@ -61,6 +62,7 @@ export const NOTE_CHECKPOINTS_DOCS = {
       },
     },
     list: {
+      id: 'automation.listCheckpoints',
       summary: 'List the checkpoints with their labels, highest cursor first',
       headers: KEY_SESSION,
       answers: {
@@ -69,6 +71,7 @@ export const NOTE_CHECKPOINTS_DOCS = {
       },
     },
     summary: {
+      id: 'automation.getCheckpointSummary',
       summary: 'Summarise the changes up to a checkpoint, with paths in plaintext',
       path: { cpId: { description: 'The id of a checkpoint.', schema: UUID } },
       headers: KEY_SESSION,

@@ -94,6 +94,7 @@ export const NOTES_DOCS = {
   tag: TAG,
   operations: {
     list: {
+      id: 'automation.listNotes',
       summary: 'List the notes in order of creation',
       description: 'With a prefix, a page can be short or even empty. Continue while `hasMore` is true.',
       headers: KEY_SESSION,
@@ -109,6 +110,7 @@ export const NOTES_DOCS = {
       },
     },
     get: {
+      id: 'automation.getNote',
       summary: 'Get a note',
       path: OF_NOTE,
       headers: KEY_SESSION,
@@ -121,6 +123,7 @@ export const NOTES_DOCS = {
       },
     },
     create: {
+      id: 'automation.createNote',
       summary: 'Create a note',
       headers: WRITING,
       body: noteBody({ path: STRING, content: CONTENT }),
@@ -134,6 +137,7 @@ export const NOTES_DOCS = {
       },
     },
     update: {
+      id: 'automation.updateNote',
       summary: 'Replace the content of a note',
       path: OF_NOTE,
       headers: {
@@ -152,6 +156,7 @@ export const NOTES_DOCS = {
       },
     },
     delete: {
+      id: 'automation.deleteNote',
       summary: 'Delete a note and keep its history',
       path: OF_NOTE,
       headers: WRITING,
@@ -175,6 +180,7 @@ export const SEARCH_DOCS = {
   tag: TAG,
   operations: {
     search: {
+      id: 'automation.searchNotes',
       summary: 'Search the notes',
       headers: KEY_SESSION,
       query: {

@@ -67,10 +67,12 @@ export const SUBSCRIPTION_DOCS = {
       },
     },
     portalUrl: {
+      id: 'subscription.getPortalUrl',
       summary: 'Get the URL of the billing portal',
       answers: { 200: ADDRESS, 404: 'the user has not bought anything yet', 503: NO_PROVIDER },
     },
     checkoutUrl: {
+      id: 'subscription.createCheckoutUrl',
       summary: 'Get a URL for buying a subscription',
       answers: { 200: ADDRESS, 409: 'the user already has a subscription', 503: NO_PROVIDER },
     },
@@ -81,6 +83,7 @@ export const WEBHOOK_DOCS = {
   tag: TAG,
   operations: {
     receive: {
+      id: 'subscription.receivePaymentEvent',
       summary: 'Receive an event of the payment provider',
       description:
         'Each event counts once, and events can arrive in any order. Types: `customer.subscription.created`, ' +

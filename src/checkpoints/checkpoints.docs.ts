@@ -102,6 +102,7 @@ export const CHECKPOINTS_DOCS = {
       answers: { 200: json('the checkpoint is deleted', OK), 404: ABSENT },
     },
     summary: {
+      id: 'checkpoints.getSummary',
       summary: 'Summarise the changes up to a checkpoint',
       path: OF_CHECKPOINT,
       query: {
@@ -118,6 +119,7 @@ export const CHECKPOINTS_DOCS = {
       },
     },
     restoreManifest: {
+      id: 'checkpoints.getRestoreManifest',
       summary: 'Get the operations that restore every path to a checkpoint',
       path: OF_CHECKPOINT,
       answers: {
@@ -127,6 +129,7 @@ export const CHECKPOINTS_DOCS = {
       },
     },
     noteState: {
+      id: 'checkpoints.getNoteState',
       summary: 'Get the version of a path at a checkpoint',
       path: OF_CHECKPOINT,
       query: { encPath: { description: 'The encrypted path.', schema: PATH, isRequired: true } },

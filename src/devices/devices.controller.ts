@@ -88,11 +88,13 @@ const DEVICES_DOCS = {
       },
     },
     create: {
+      id: 'devices.register',
       summary: 'Register a device',
       description: 'Its id can be used as `X-Device-Id`. A device that is not registered can sync too.',
       answers: { 201: json('the device', CREATED), 409: 'the user already has 1,000 devices' },
     },
     vapidPublicKey: {
+      id: 'devices.getVapidPublicKey',
       summary: 'Get the public key for Web Push subscriptions',
       answers: { 200: json('the VAPID public key, or `enabled: false` if Web Push is off', VAPID) },
     },

@@ -112,7 +112,7 @@ const FROM_DEVICE = {
 } as const;
 
 const FILE = named(
-  'File',
+  'ListedFile',
   objectOf<FileWire>({
     id: UUID,
     encrypted_path: PATH,
@@ -144,6 +144,7 @@ export const FILES_DOCS = {
       answers: { 200: json('all live files', objectOf<{ files: unknown }>({ files: arrayOf(FILE) })) },
     },
     put: {
+      id: 'files.upload',
       summary: 'Upload the content of a file',
       description:
         'Creates a version and a change. Uploading the current content of a live file creates neither, so an upload ' +
@@ -173,6 +174,7 @@ export const FILES_DOCS = {
       },
     },
     get: {
+      id: 'files.download',
       summary: 'Download the content of a live file',
       path: IN_PATH,
       headers: DOWNLOAD_HEADERS,

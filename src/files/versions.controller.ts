@@ -99,6 +99,7 @@ const VERSIONS_DOCS = {
       },
     },
     get: {
+      id: 'versions.download',
       summary: 'Download a version',
       path: OF_VERSION,
       headers: DOWNLOAD_HEADERS,

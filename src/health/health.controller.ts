@@ -30,10 +30,12 @@ const HEALTH_DOCS = {
   tag: 'Service',
   operations: {
     health: {
+      id: 'service.getHealth',
       summary: 'Check liveness',
       answers: { 200: json('the process responds', objectOf<{ ok: true }>({ ok: { const: true } })) },
     },
     ready: {
+      id: 'service.getReadiness',
       summary: 'Check readiness',
       answers: {
         200: json('this instance can serve requests', READINESS),

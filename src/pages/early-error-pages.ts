@@ -5,6 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Configuration } from '../config/index.js';
 import { errorPage } from './error-page.js';
 import { asPage } from './page.js';
+import { prefersHtml } from './prefers-html.js';
 
 /** The pages, and addresses near them that people may type by hand. */
 const PAGES = /^\/(?:account|auth|readme)?(?:[/?]|$)/;
@@ -35,7 +36,8 @@ export class EarlyErrorPages implements OnModuleInit {
     const { statusCode: status } = reply;
     const { error } = JSON.parse(String(payload)) as { error: string };
     const { publicHost: host } = this.configuration;
-    const content = errorPage({ host, status, detail: error, requestId: request.id });
+    const retryAfter = reply.getHeader('retry-after')?.toString();
+    const content = errorPage({ host, status, detail: error, requestId: request.id, retryAfter });
     return asPage(reply, { status, content });
   }
 }
@@ -45,18 +47,4 @@ function isRefusal({ url, routeOptions, method, headers }: FastifyRequest, reply
   if (reply.statusCode < 400 || PROGRAMS.test(path) || !prefersHtml(headers.accept)) return false;
   const isJson = String(reply.getHeader('content-type')).startsWith('application/json');
   return isJson && (PAGES.test(path) || ['GET', 'HEAD'].includes(method));
-}
-
-/** Whether the client explicitly accepts HTML, at least as much as JSON, as browsers do when they open an address. */
-function prefersHtml(accept = ''): boolean {
-  const html = weightOf(accept, 'text/html');
-  return html > 0 && html >= weightOf(accept, 'application/json');
-}
-
-/** The weight of a media type in `Accept`, 0 to 1; 0 when it is not listed. */
-function weightOf(accept: string, type: string): number {
-  const range = accept.split(',').find((one) => one.split(';', 1)[0]?.trim().toLowerCase() === type);
-  if (range === undefined) return 0;
-  const weight = Number(/;\s*q=([\d.]+)/i.exec(range)?.[1] ?? 1);
-  return Number.isNaN(weight) ? 0 : weight;
 }

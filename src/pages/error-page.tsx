@@ -6,36 +6,76 @@ interface Failure {
   readonly status: number;
   readonly detail: string;
   readonly requestId: string;
+  /** The value of Retry-After, seconds. */
+  readonly retryAfter?: string | undefined;
 }
 
-const HEADINGS: Readonly<Record<number, string>> = {
-  400: 'This link does not work',
-  403: 'This request was refused',
-  404: 'Page not found',
-  413: 'The request is too large',
-  429: 'Too many requests',
-  503: 'Temporarily unavailable',
+interface Words {
+  readonly heading: string;
+  /** What the reader can do. */
+  readonly advice: string;
+}
+
+const WORDS: Readonly<Record<number, Words>> = {
+  400: {
+    heading: 'This link does not work',
+    advice: 'Go back to the app or the website that sent you here and start again from there.',
+  },
+  401: { heading: 'You are not signed in', advice: 'Sign in to your account, then open this address again.' },
+  403: {
+    heading: 'This request was refused',
+    advice:
+      'Go back, reload the page and try again. If that changes nothing, ask the operator of this service.',
+  },
+  404: {
+    heading: 'Page not found',
+    advice: 'The address may be misspelt, or the page no longer exists.',
+  },
+  405: { heading: 'This did not work', advice: 'Go back and use the buttons of the page.' },
+  408: { heading: 'This took too long', advice: 'Check your connection, then go back and send it again.' },
+  409: {
+    heading: 'This is no longer possible',
+    advice: 'Something has changed in the meantime. Go back, reload the page and look at it again.',
+  },
+  413: { heading: 'The request is too large', advice: 'Go back and send less.' },
+  415: { heading: 'This did not work', advice: 'Go back, reload the page and fill in the form again.' },
+  429: { heading: 'Too many requests', advice: 'Nothing was changed.' },
+  503: { heading: 'Temporarily unavailable', advice: 'Nothing was changed.' },
+  507: {
+    heading: 'There is no space left',
+    advice: 'Delete what you no longer need, or choose a larger plan on the account page.',
+  },
 };
 
-const ADVICE: Readonly<Record<number, string>> = {
-  400: 'Go back to the app or the website that sent you here and start again from there.',
-  403: 'Go back, reload the page and try again.',
-  404: 'The address may be misspelt, or the page no longer exists.',
-  429: 'Wait a minute, then try again.',
-  503: 'Try again in a moment.',
+const OTHER: Words = { heading: 'The request failed', advice: 'Go back and start again.' };
+const FAULT: Words = {
+  heading: 'Something went wrong',
+  advice:
+    'It is not your fault. Go back and look whether it was done before you try again. If it happens again, give ' +
+    'the number of the request to the operator of this service.',
 };
 
 /** An error page for people; the request's id is for the operator. */
-export function errorPage({ host, status, detail, requestId }: Failure): VNode {
-  const heading = HEADINGS[status] ?? (status < 500 ? 'The request failed' : 'Something went wrong');
+export function errorPage({ host, status, detail, requestId, retryAfter }: Failure): VNode {
+  const { heading, advice } = WORDS[status] ?? (status < 500 ? OTHER : FAULT);
+  const hasWait = status === 429 || status === 503;
   return (
     <Layout title={heading}>
       <Masthead host={host} />
       <h1>{heading}</h1>
-      <p>{ADVICE[status] ?? (status < 500 ? 'Go back and start again.' : 'Try again later.')}</p>
+      <p>
+        {advice}
+        {hasWait && ` ${waitOf(retryAfter)}`}
+      </p>
+      {status === 401 && (
+        <p>
+          <a href="/account">Sign in</a>
+        </p>
+      )}
       {status === 404 && (
         <p>
-          <a href="/">About this service</a> · <a href="/account">Your account</a>
+          <a href="/">About this service</a> · <a href="/account">Your account</a> ·{' '}
+          <a href="/docs">The API</a>
         </p>
       )}
       <p class="hint">
@@ -45,4 +85,17 @@ export function errorPage({ host, status, detail, requestId }: Failure): VNode {
       </p>
     </Layout>
   );
+}
+
+const SECONDS_OF_A_MINUTE = 60;
+
+/** @param retryAfter seconds; without them, a minute is meant */
+function waitOf(retryAfter: string | undefined): string {
+  const seconds = Math.max(1, Number(retryAfter ?? SECONDS_OF_A_MINUTE) || SECONDS_OF_A_MINUTE);
+  const minutes = Math.ceil(seconds / SECONDS_OF_A_MINUTE);
+  const wait =
+    seconds < SECONDS_OF_A_MINUTE
+      ? `${seconds} second${seconds === 1 ? '' : 's'}`
+      : `${minutes} minute${minutes === 1 ? '' : 's'}`;
+  return `Wait ${wait}, then try again.`;
 }

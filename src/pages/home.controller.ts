@@ -1,4 +1,4 @@
-import { Controller, Get, Res, UseFilters } from '@nestjs/common';
+import { Controller, Get, Headers, Res, UseFilters } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { existsSync, readFileSync } from 'node:fs';
 import { Public } from '../access/index.js';
@@ -7,6 +7,8 @@ import { Configuration } from '../config/index.js';
 import { homePage } from './home-page.js';
 import { PageErrorFilter } from './page-error.filter.js';
 import { sendPage } from './page.js';
+import { prefersHtml } from './prefers-html.js';
+import { readmePage } from './readme-page.js';
 import { HOME_DOCS } from './pages.docs.js';
 
 /** The readme of this version: next to the pages' files in a bundle, else at the root of the repository. */
@@ -35,7 +37,13 @@ export class HomeController {
   }
 
   @Get('readme')
-  async readme(@Res() reply: FastifyReply): Promise<void> {
+  async readme(@Headers('accept') accept: string | undefined, @Res() reply: FastifyReply): Promise<void> {
+    reply.header('vary', 'Accept');
+    if (prefersHtml(accept, 'text/plain')) {
+      const { publicHost: host } = this.configuration;
+      await sendPage(reply, { content: readmePage({ host, text: README.toString() }) });
+      return;
+    }
     await reply.type('text/plain; charset=utf-8').send(README);
   }
 }

@@ -8,7 +8,7 @@ export { CopyField, Field, Hidden, SelectField } from './fields.js';
 export { Form } from './form.js';
 export { inBytes } from './in-bytes.js';
 export { Layout, Masthead, Time } from './layout.js';
-export { asSource, type Page, redirect, sendPage } from './page.js';
+export { asSource, contentPolicy, type Page, pageText, redirect, sendPage } from './page.js';
 export {
   SINGLE_SIGN_ON,
   SingleSignOnForm,

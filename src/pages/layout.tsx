@@ -1,14 +1,17 @@
 import type { ComponentChildren, VNode } from 'preact';
-import { assetPath, ICON, SCRIPT, STYLESHEET } from './page-assets.js';
+import { assetPath, DOCS_SCRIPT, DOCS_STYLESHEET, ICON, SCRIPT, STYLESHEET } from './page-assets.js';
 
 interface LayoutProps {
   readonly title: string;
   /** The account page needs more room than a form. */
   readonly isWide?: boolean;
+  /** The pages of the API document have a stylesheet and a script of their own. */
+  readonly isDocs?: boolean;
   readonly children: ComponentChildren;
 }
 
-export function Layout({ title, isWide = false, children }: LayoutProps): VNode {
+export function Layout({ title, isWide = false, isDocs = false, children }: LayoutProps): VNode {
+  const look = isWide ? 'wide' : 'card';
   return (
     <html lang="en">
       <head>
@@ -19,21 +22,41 @@ export function Layout({ title, isWide = false, children }: LayoutProps): VNode 
         <title>{title}</title>
         <link rel="icon" href={assetPath(ICON)} type="image/svg+xml" />
         <link rel="stylesheet" href={assetPath(STYLESHEET)} />
+        {isDocs && <link rel="stylesheet" href={assetPath(DOCS_STYLESHEET)} />}
         <script src={assetPath(SCRIPT)} defer />
+        {isDocs && <script src={assetPath(DOCS_SCRIPT)} defer />}
       </head>
       <body>
-        <main class={isWide ? 'wide' : 'card'}>{children}</main>
+        <main class={isDocs ? 'docs' : look}>{children}</main>
       </body>
     </html>
   );
 }
 
-/** The host of the page, which the address bar must show as well. */
-export function Masthead({ host }: { readonly host: string }): VNode {
+/** Parts of the site, which every page links to. */
+const PLACES = { account: 'Account', docs: 'API', readme: 'Readme' } as const;
+
+interface MastheadProps {
+  readonly host: string;
+  /** The part of the site to which the page belongs. */
+  readonly at?: keyof typeof PLACES;
+}
+
+/** The header of every page: the host, which the address bar must show as well, and links to the parts of the site. */
+export function Masthead({ host, at }: MastheadProps): VNode {
   return (
     <header class="masthead">
-      <img src={assetPath(ICON)} alt="" width={28} height={28} />
-      <span>{host}</span>
+      <a href="/">
+        <img src={assetPath(ICON)} alt="" width={28} height={28} />
+        <span>{host}</span>
+      </a>
+      <nav aria-label="Site">
+        {Object.entries(PLACES).map(([place, name]) => (
+          <a key={place} href={`/${place}`} aria-current={place === at ? 'page' : undefined}>
+            {name}
+          </a>
+        ))}
+      </nav>
     </header>
   );
 }

@@ -21,6 +21,17 @@ export const SCRIPT = read('page.js', 'text/javascript; charset=utf-8');
 export const PASSKEY_SCRIPT = read('passkeys.js', 'text/javascript; charset=utf-8');
 export const ICON = read('icon.svg', 'image/svg+xml');
 
-export const PAGE_ASSETS: readonly PageAsset[] = [STYLESHEET, SCRIPT, PASSKEY_SCRIPT, ICON];
+/** For the pages of the API document, beside those of all pages. */
+export const DOCS_STYLESHEET = read('docs.css', 'text/css; charset=utf-8');
+export const DOCS_SCRIPT = read('docs.js', 'text/javascript; charset=utf-8');
+
+export const PAGE_ASSETS: readonly PageAsset[] = [
+  STYLESHEET,
+  SCRIPT,
+  PASSKEY_SCRIPT,
+  ICON,
+  DOCS_STYLESHEET,
+  DOCS_SCRIPT,
+];
 
 export const assetPath = ({ name }: PageAsset): string => `/auth/assets/${name}`;

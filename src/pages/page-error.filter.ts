@@ -25,6 +25,7 @@ export class PageErrorFilter implements ExceptionFilter {
       status,
       detail: String(body.error),
       requestId: request.id,
+      retryAfter: headers['retry-after'],
     });
     await sendPage(reply, { status, headers, content });
   }

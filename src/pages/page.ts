@@ -29,18 +29,24 @@ export async function sendPage(reply: FastifyReply, page: Page): Promise<void> {
   await reply.send(asPage(reply, page));
 }
 
+/** The Content-Security-Policy of a page. @param formTargets sources to which its forms may lead */
+export const contentPolicy = (formTargets: readonly string[] = ["'none'"]): string =>
+  `${SOURCES}; form-action ${formTargets.join(' ')}; ${ISOLATION}`;
+
+/** The whole document as text. */
+export const pageText = (content: VNode): string => `<!doctype html>${renderToString(content)}`;
+
 /** Sets the page's status and headers on the answer, and returns its body. */
 export function asPage(reply: FastifyReply, page: Page): string {
-  const formTargets = page.formTargets?.join(' ') ?? "'none'";
   setCookies(reply, page.cookies);
   void reply
     .status(page.status ?? 200)
     .headers({
-      'content-security-policy': `${SOURCES}; form-action ${formTargets}; ${ISOLATION}`,
+      'content-security-policy': contentPolicy(page.formTargets),
       ...page.headers,
     })
     .type('text/html; charset=utf-8');
-  return `<!doctype html>${renderToString(page.content)}`;
+  return pageText(page.content);
 }
 
 /** 303 See Other. Danger: `location` must be our own address, or one checked to be allowed. */

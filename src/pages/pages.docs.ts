@@ -32,7 +32,12 @@ export const HOME_DOCS = {
     },
     readme: {
       summary: 'Get the readme of this version',
-      answers: { 200: { description: 'Markdown', content: { 'text/plain': {} } } },
+      answers: {
+        200: {
+          description: 'Markdown, or a page for browsers',
+          content: { 'text/plain': {}, 'text/html': {} },
+        },
+      },
     },
   },
 } as const;

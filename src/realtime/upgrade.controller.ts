@@ -7,6 +7,7 @@ const UPGRADE_DOCS = {
   tag: 'Live room',
   operations: {
     get: {
+      id: 'liveRoom.open',
       summary: 'Open the live room of a workspace (WebSocket)',
       description:
         'The request is a WebSocket upgrade. The bearer token can be in the query, because browsers cannot set headers ' +

@@ -121,10 +121,12 @@ export const SYNC_DOCS = {
   tag: 'Sync',
   operations: {
     status: {
+      id: 'sync.getStatus',
       summary: 'Get the head of the change log',
       answers: { 200: json('the head cursor and the number of live files', STATUS) },
     },
     snapshot: {
+      id: 'sync.getSnapshot',
       summary: 'Get a page of the snapshot of live files',
       description: 'Keep only the `cursor` of the first page, and pull from it after the last page.',
       query: PAGE_QUERY,

@@ -42,6 +42,7 @@ const TRASH_DOCS = {
   tag: 'Files',
   operations: {
     list: {
+      id: 'files.listTrash',
       summary: 'List the deleted files',
       description: 'Their versions can be listed, downloaded and restored like those of live files.',
       query: PAGE_QUERY,

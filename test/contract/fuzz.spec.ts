@@ -1,6 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import type { ApiDocument } from '../../src/api-docs/index.js';
-import { documentText, type NamedOperation, operationsOf } from '../kit/api-document.js';
+import { allRoutes, type NamedOperation, operationsOf } from '../kit/api-document.js';
 import { expectExactUsage } from '../kit/assets.js';
 import { faultOf, report, Tally } from '../kit/fuzz/judge.js';
 import { Lane } from '../kit/fuzz/lane.js';
@@ -20,15 +19,15 @@ const MOST_REPORTED = 20;
 
 /** Each of these costs a hash of a password, or a user with all that is theirs. */
 const RARE = new Set([
-  ...['Identity.sign-in/email', 'Identity.sign-up/email', 'Identity.sign-out', 'Identity.change-password'],
-  ...['KeySessions.open', 'AccountPage.signIn', 'AccountPage.signOut', 'AccountPage.endSession'],
-  ...['AccountPage.endOtherSessions', 'Workspaces.delete', 'Account.delete'],
+  ...['identity.signIn', 'identity.signUp', 'identity.signOut', 'identity.changePassword'],
+  ...['automation.openKeySession', 'AccountPage.signIn', 'AccountPage.signOut', 'AccountPage.endSession'],
+  ...['AccountPage.endOtherSessions', 'workspaces.delete', 'auth.deleteMe'],
 ]);
 
 /** What a cookie opens. */
 const FOR_BROWSERS = /^\/(?:account|auth|api\/auth)\b/;
 
-const document = JSON.parse(documentText()) as ApiDocument;
+const document = allRoutes();
 const operations = operationsOf(document).flatMap((one) =>
   Array<NamedOperation>(RARE.has(one.operation.operationId) ? 1 : 6).fill(one),
 );

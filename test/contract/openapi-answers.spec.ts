@@ -1,6 +1,5 @@
 import { KillSwitch } from '../../src/platform/kill-switch/index.js';
-import type { ApiDocument } from '../../src/api-docs/index.js';
-import { documentText, operationsOf } from '../kit/api-document.js';
+import { allRoutes, operationsOf } from '../kit/api-document.js';
 import { DEV_LOGIN_KEY, startService } from '../kit/index.js';
 import { exchange, headOf } from '../kit/raw-http.js';
 import { pathTo } from './routes/forms.js';
@@ -9,7 +8,7 @@ import { type Scene, setScene } from './routes/scene.js';
 import { hangUp, send } from './routes/send.js';
 
 /** That each answer is as documented, test/kit sees to; here are those that every route has. */
-const document = JSON.parse(documentText()) as ApiDocument;
+const document = allRoutes();
 
 const MOUNTED = operationsOf(document).filter(({ path }) => path.startsWith('/api/auth/'));
 

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { ApiDocuments } from '../../src/api-docs/site/index.js';
+import { ApiDocuments, documentText as textOf } from '../../src/api-docs/site/index.js';
 import type { ApiDocument } from '../../src/api-docs/index.js';
-import { documentText, operationsOf, schemaCompiler } from '../kit/api-document.js';
+import { allRoutes, documentText, operationsOf, pagesText, schemaCompiler } from '../kit/api-document.js';
 import { startService, type TestService } from '../kit/index.js';
 import { absentTarget, ROUTES } from './routes/route-table.js';
 
@@ -12,10 +12,12 @@ const METHODS = ['get', 'put', 'post', 'patch', 'delete'];
 
 let service: TestService;
 let document: ApiDocument;
+let pages: ApiDocument;
 let served: string;
 beforeAll(async () => {
   service = await startService();
   document = await service.app.get(ApiDocuments).document();
+  pages = await service.app.get(ApiDocuments).pages();
   served = await (await fetch(`${service.url}/openapi.json`)).text();
 });
 afterAll(() => service.close());
@@ -42,13 +44,37 @@ describe('docs/openapi.json', () => {
   });
 });
 
+describe('docs/internals/pages.openapi.json', () => {
+  it('describes the pages of the service; `npm run openapi` writes it', () => {
+    expect(pagesText().split('\n')).toEqual(textOf(pages).split('\n'));
+  });
+
+  it('has no operation of the API document', () => {
+    const api = new Set(operations().map(({ method, path }) => `${method} ${path}`));
+    expect(operationsOf(pages).filter(({ method, path }) => api.has(`${method} ${path}`))).toEqual([]);
+  });
+});
+
 describe('docs/reference/routes.md', () => {
-  it('lists the routes of the API document; `npm run openapi` writes it', async () => {
+  it('lists the routes and operations of both documents; `npm run openapi` writes it', async () => {
     const script = pathToFileURL(join(ROOT, 'scripts/routes-text.mjs')).href;
-    const { routesText } = (await import(script)) as { routesText: (document: ApiDocument) => string };
+    const { routesText } = (await import(script)) as { routesText: (...documents: ApiDocument[]) => string };
     const page = readFileSync(join(ROOT, 'docs/reference/routes.md'), 'utf8');
-    expect(page.split('\n')).toEqual(routesText(document).split('\n'));
-    expect(page.match(/^\| `/gm)).toHaveLength(operations().length);
+    expect(page.split('\n')).toEqual(routesText(document, pages).split('\n'));
+    expect(page.match(/^\| `/gm)).toHaveLength(operations().length + operationsOf(pages).length);
+    for (const { operation } of operations()) expect(page).toContain(`| \`${operation.operationId}\` |`);
+  });
+});
+
+describe('the two documents', () => {
+  it('describe every route of the router, and no other', () => {
+    const templates = ROUTES.filter(({ method }) => method !== 'ALL').map(
+      ({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}').replace(/\*$/, '{path}')}`,
+    );
+    const described = operationsOf(allRoutes())
+      .filter(({ path }) => !/^\/api\/auth\//.test(path))
+      .map(({ method, path }) => `${method.toUpperCase()} ${path}`);
+    expect(described.sort()).toEqual(templates.sort());
   });
 });
 
@@ -62,16 +88,6 @@ describe('the API document', () => {
     });
     const members = ['openapi', 'info', 'servers', 'tags', 'paths', 'components'];
     expect(Object.keys(document).sort()).toEqual(members.sort());
-  });
-
-  it('describes every route of the router, and no other', () => {
-    const templates = ROUTES.filter(({ method }) => method !== 'ALL').map(
-      ({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}').replace(/\*$/, '{path}')}`,
-    );
-    const described = operations()
-      .filter(({ path }) => !/^\/api\/auth\//.test(path))
-      .map(({ method, path }) => `${method.toUpperCase()} ${path}`);
-    expect(described.sort()).toEqual(templates.sort());
   });
 
   it('describes the reachable part of the identity handler', () => {
@@ -105,13 +121,51 @@ describe('the API document', () => {
     }
   });
 
-  it('has a unique id for each operation, and a summary and descriptions for readers', () => {
+  it('has unique operationIds that read well as names of functions', () => {
     const ids = operations().map(({ operation }) => operation.operationId);
     expect(ids.filter((id, at) => ids.indexOf(id) !== at)).toEqual([]);
+    expect(ids.filter((id) => !/^[a-z][a-zA-Z]+\.[a-z][a-zA-Z]+$/.test(id))).toEqual([]);
+    // A function of a generated client is called `filesUpload`: names are unique in that form too.
+    const functions = ids.map((id) => id.replace('.', '').toLowerCase());
+    expect(new Set(functions).size).toBe(ids.length);
+    const isStutter = (id: string): boolean => id.split('.')[0] === id.split('.')[1];
+    expect(ids.filter(isStutter)).toEqual([]);
+    expect(ids).toEqual(
+      expect.arrayContaining([
+        ...['files.upload', 'files.download', 'workspaces.create', 'identity.signIn', 'auth.me', 'sync.pull'],
+      ]),
+    );
+  });
+
+  it('has one group of operationIds for each tag', () => {
+    const groups = new Map<string, Set<string>>();
+    for (const { operation } of operations()) {
+      const [tag = ''] = operation.tags;
+      const group = operation.operationId.split('.')[0] ?? '';
+      groups.set(tag, (groups.get(tag) ?? new Set()).add(group));
+    }
+    expect([...groups].filter(([, names]) => names.size > 1)).toEqual([]);
+    expect(new Set([...groups.values()].flatMap((names) => [...names])).size).toBe(groups.size);
+  });
+
+  it('has a summary and descriptions for readers', () => {
     for (const { operation } of operations()) {
       expect(operation.summary).toMatch(/^\S.{3,80}$/);
       for (const { description } of Object.values(operation.responses)) expect(description).not.toBe('');
     }
+  });
+
+  it('has no pages', () => {
+    const types = operations().flatMap(({ operation }) =>
+      [operation.requestBody, ...Object.values(operation.responses)].flatMap((one) =>
+        Object.keys(one?.content ?? {}),
+      ),
+    );
+    expect([...new Set(types)].sort()).toEqual([
+      'application/json',
+      'application/octet-stream',
+      'text/plain',
+    ]);
   });
 
   it('groups each operation under one described tag', () => {
@@ -151,10 +205,77 @@ describe('the API document', () => {
     }
   });
 
-  it('has security requirements that name schemes', () => {
-    const schemes = Object.keys(document.components.securitySchemes);
+  it('has security requirements that name schemes, and uses each scheme', () => {
     const named = operations().flatMap(({ operation }) => operation.security.flatMap(Object.keys));
-    expect([...new Set(named)].filter((name) => !schemes.includes(name))).toEqual([]);
+    expect([...new Set(named)].sort()).toEqual(Object.keys(document.components.securitySchemes).sort());
+  });
+
+  it('names the session, the key session or the bearer for all that is not open', () => {
+    const securityOf = (id: string) =>
+      operations().find((one) => one.operation.operationId === id)?.operation.security;
+    expect(securityOf('auth.me')).toEqual([{ bearer: [] }]);
+    expect(securityOf('accessTokens.create')).toEqual([{ interactive: [] }]);
+    expect(securityOf('files.upload')).toEqual([{ bearer: ['documents:write'] }]);
+    expect(securityOf('identity.getToken')).toEqual([{ sessionToken: [] }, { sessionCookie: [] }]);
+    expect(securityOf('identity.getSession')).toEqual([{ sessionToken: [] }, { sessionCookie: [] }, {}]);
+    expect(securityOf('automation.getNote')).toEqual([{ bearer: ['documents:read'], keySession: [] }]);
+    const open = operations().filter(({ operation }) => operation.security.length === 0);
+    expect(open.map(({ operation }) => operation.operationId).sort()).toEqual([
+      'auth.devLogin',
+      'identity.getPublicKeys',
+      'identity.signIn',
+      'identity.signUp',
+      'identity.verifyOneTimeToken',
+      'service.getApiDocument',
+      'service.getHealth',
+      'service.getReadiness',
+      'subscription.receivePaymentEvent',
+    ]);
+  });
+
+  it('has no parameter that a security scheme stands for', () => {
+    const names = operations().flatMap(({ operation }) =>
+      (operation.parameters ?? []).map(({ name }) => name),
+    );
+    expect(names.filter((name) => /^(?:authorization|x-key-session|cookie)$/i.test(name))).toEqual([]);
+  });
+
+  it('names no schema like something of JavaScript, which a generated type would hide', () => {
+    expect(Object.keys(document.components.schemas).filter((name) => name in globalThis)).toEqual([]);
+  });
+
+  it('has binary bodies for uploads and downloads', () => {
+    const binary = operations()
+      .flatMap(({ operation: { operationId, requestBody, responses } }) => [
+        ...Object.entries(requestBody?.content ?? {}).map(
+          (content) => [`${operationId} body`, content] as const,
+        ),
+        ...Object.entries(responses).flatMap(([status, { content = {} }]) =>
+          Object.entries(content).map((one) => [`${operationId} ${status}`, one] as const),
+        ),
+      ])
+      .filter(([, [type]]) => type === 'application/octet-stream');
+    expect(binary.map(([where]) => where)).toEqual(
+      expect.arrayContaining([
+        ...['files.upload body', 'files.download 200', 'files.download 206', 'versions.download 200'],
+      ]),
+    );
+    for (const [, [, { schema }]] of binary) expect(schema).toEqual({ type: 'string', format: 'binary' });
+  });
+
+  it('has examples that their schemas accept', () => {
+    const compile = schemaCompiler(document);
+    const examples = operations().flatMap(({ operation: { operationId, requestBody, responses } }) =>
+      [requestBody, ...Object.values(responses)]
+        .flatMap((one) => Object.values(one?.content ?? {}))
+        .filter(({ example }) => example !== undefined)
+        .map(({ schema = {}, example }) => {
+          const validate = compile(schema);
+          return { operationId, isValid: validate(example), errors: validate.errors };
+        }),
+    );
+    expect(examples.length).toBeGreaterThan(20);
+    expect(examples.filter(({ isValid }) => !isValid)).toEqual([]);
   });
 
   it('has schemas that compile, without unknown keywords', () => {

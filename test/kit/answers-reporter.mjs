@@ -1,11 +1,13 @@
-// Tells after a whole run which operations were never seen to answer with a status that docs/openapi.json gives them,
+// Tells after a whole run which operations were never seen to answer with a status that their document gives them,
 // and fails the run for it where REQUIRE_ALL_ANSWERS is set. A run of some of the files or tests, one with failures, and
 // one that has left tests out for want of a server or a browser prove nothing about that and are left alone.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const DOCUMENT = new URL('../../docs/openapi.json', import.meta.url);
+const DOCUMENTS = ['openapi.json', 'internals/pages.openapi.json'].map(
+  (file) => new URL(`../../docs/${file}`, import.meta.url),
+);
 
 export default class AnswersReporter {
   constructor(globalConfig) {
@@ -64,8 +66,7 @@ export default class AnswersReporter {
 }
 
 function documentedAnswers() {
-  const { paths } = JSON.parse(readFileSync(DOCUMENT, 'utf8'));
-  return Object.values(paths)
+  return DOCUMENTS.flatMap((file) => Object.values(JSON.parse(readFileSync(file, 'utf8')).paths))
     .flatMap((methods) => Object.values(methods))
     .flatMap(({ operationId, responses }) =>
       Object.keys(responses).map((status) => `${operationId} ${status}`),

@@ -1,13 +1,29 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { readUrl } from '../../src/config/index.js';
 import type { ApiDocument, Operation } from '../../src/api-docs/index.js';
 
-export const OPENAPI_JSON = join(import.meta.dirname, '..', '..', 'docs', 'openapi.json');
+const DOCS = join(import.meta.dirname, '..', '..', 'docs');
+const OPENAPI_JSON = join(DOCS, 'openapi.json');
+const PAGES_JSON = join(DOCS, 'internals', 'pages.openapi.json');
 
-/** What is committed; a test holds the service to it. */
+/** The committed API document, which a test compares with the served one. */
 export const documentText = (): string => readFileSync(OPENAPI_JSON, 'utf8');
+
+/** The committed document of the pages for browsers, which is not served. */
+export const pagesText = (): string => readFileSync(PAGES_JSON, 'utf8');
+
+/** Every route of the service, the pages included, as if one document described them. Empty before the first `npm run openapi`. */
+export function allRoutes(): ApiDocument {
+  const [api, pages] = [OPENAPI_JSON, PAGES_JSON].map((file) =>
+    existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as ApiDocument) : NO_ROUTES,
+  ) as [ApiDocument, ApiDocument];
+  const schemas = { ...pages.components.schemas, ...api.components.schemas };
+  return { ...api, paths: { ...pages.paths, ...api.paths }, components: { ...api.components, schemas } };
+}
+
+const NO_ROUTES = { paths: {}, components: { schemas: {} } } as unknown as ApiDocument;
 
 export interface NamedOperation {
   readonly method: string;
@@ -27,6 +43,7 @@ const FORMATS = {
   'date-time': /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})$/,
   email: /^[^@\s]+@[^@\s]+$/,
   uri: (text: string) => readUrl(text) !== undefined,
+  binary: true as const,
 };
 
 const COMPONENTS = '#/components/schemas/';

@@ -1,13 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { randomUUID } from 'node:crypto';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { existsSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { brotliDecompressSync } from 'node:zlib';
 import type { ValidateFunction } from 'ajv/dist/2020.js';
 import type { ApiDocument, HeaderObject, Operation, Reference, Response } from '../../src/api-docs/index.js';
-import { documentText, OPENAPI_JSON, operationsOf, schemaCompiler } from './api-document.js';
+import { allRoutes, operationsOf, schemaCompiler } from './api-document.js';
 
 /** What any request may meet, whatever it asks for: the document says so once, in its description. */
 const OF_TRANSPORT = new Set([408, 414, 415, 417, 431, 500]);
@@ -115,7 +115,7 @@ function judge({ operation, method, path }: Known, { request, status, headers, b
     return;
   }
   const schema = content[type]?.schema;
-  if (!schema || body === null) return;
+  if (!schema || body === null || type !== 'application/json') return;
   const validate = compiled(schema);
   if (!validate(parsed(body))) fault(problemsOf(validate));
 }
@@ -168,8 +168,7 @@ function compiled(schema: object): ValidateFunction {
 
 function loaded(): ApiDocument {
   if (document) return document;
-  const text = existsSync(OPENAPI_JSON) ? documentText() : '{"paths":{},"components":{"schemas":{}}}';
-  document = JSON.parse(text) as ApiDocument;
+  document = allRoutes();
   for (const one of operationsOf(document)) known.set(`${one.method} ${one.path}`, one);
   return document;
 }

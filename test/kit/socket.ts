@@ -28,7 +28,7 @@ export class TestSocket {
   static async open(url: string, workspaceId: string, token: string): Promise<TestSocket> {
     const socket = new TestSocket(new WebSocket(socketUrl(url, workspaceId, token)));
     await once(socket.raw, 'open');
-    sawAnswer('Upgrade.get', 101);
+    sawAnswer('liveRoom.open', 101);
     return socket;
   }
 

@@ -1,2 +1,2 @@
-export { ApiDocuments } from './api-documents.js';
+export { ApiDocuments, documentText } from './api-documents.js';
 export { ApiDocsModule } from './api-docs.module.js';

@@ -28,6 +28,26 @@ export const SECURITY_SCHEMES = {
     bearerFormat: 'JWT',
     description: 'Only a service JWT. A personal access token is refused, whatever its scopes are.',
   },
+  sessionToken: {
+    type: 'http',
+    scheme: 'bearer',
+    description:
+      'The session token from `set-auth-token` or from the handoff, for apps. It opens `/api/auth/` and nothing else.',
+  },
+  sessionCookie: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: 'better-auth.session_token',
+    description:
+      'The session of a browser. Over https its name begins with `__Secure-`. A POST with a cookie also needs the ' +
+      '`Origin` of a trusted site.',
+  },
+  keySession: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'X-Key-Session',
+    description: 'The key session that opens the workspace. It is sent together with the bearer token.',
+  },
 };
 
 const reflector = new Reflector();

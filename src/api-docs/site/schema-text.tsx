@@ -69,7 +69,7 @@ function plain({ format, minimum, maxLength, pattern }: Schema, type: string): C
 }
 
 function Named({ name }: { readonly name: string }): VNode {
-  return <a href={`#${schemaAnchor(name)}`}>{name}</a>;
+  return <a href={`/docs/schemas#${schemaAnchor(name)}`}>{name}</a>;
 }
 
 const between = (separator: string, parts: readonly ComponentChild[]): ComponentChild[] =>

@@ -133,7 +133,12 @@ export const ROUTES: readonly Route[] = [
   { method: 'GET', path: '/health', access: 'public', isUnlimited: true },
   { method: 'GET', path: '/openapi.json', access: 'public' },
   { method: 'GET', path: '/docs', access: 'public' },
-  { method: 'GET', path: '/docs/page.css', access: 'public' },
+  {
+    method: 'GET',
+    path: '/docs/:group',
+    access: 'public',
+    example: () => ({ params: { group: 'files' } }),
+  },
   { method: 'GET', path: '/health/ready', access: 'public', isUnlimited: true },
   {
     method: 'ALL',

@@ -5,11 +5,11 @@ import { curlOf, type FuzzAnswer } from './wire.js';
 const OF_TRANSPORT = new Set([408, 414, 415, 417, 431]);
 /** No payment provider and no Web Push is configured. */
 const UNCONFIGURED = new Set([
-  'Subscription.portalUrl',
-  'Subscription.checkoutUrl',
+  'subscription.getPortalUrl',
+  'subscription.createCheckoutUrl',
   'AccountBelongings.openBilling',
-  'Devices.vapidPublicKey',
-  'PushSubscriptions.subscribe',
+  'devices.getVapidPublicKey',
+  'devices.subscribe',
 ]);
 /** What is wrong with an answer, whatever was asked; undefined when nothing is. */
 export function faultOf(fuzz: FuzzRequest, { status, headers, body }: FuzzAnswer): string | undefined {
@@ -22,7 +22,7 @@ export function faultOf(fuzz: FuzzRequest, { status, headers, body }: FuzzAnswer
     return `an answer that is not documented: ${body.slice(0, 300)}`;
   if (status < 400 || fuzz.method === 'HEAD') return undefined;
   const type = typeof headers['content-type'] === 'string' ? headers['content-type'] : '';
-  const isPage = ['/', '/readme'].includes(path) || path.startsWith('/account') || path.startsWith('/auth/');
+  const isPage = ['/', '/readme'].includes(path) || /^\/(?:account|auth|docs)\b/.test(path);
   if (type.startsWith('text/html')) return isPage ? undefined : 'a page where none is expected';
   return isFlatError(body, status, path)
     ? undefined

@@ -17,16 +17,16 @@ interface Harvest {
 
 /** What an operation has created, and the name by which requests can refer to it. */
 const HARVESTS: Readonly<Record<string, (answer: Harvest) => [string, readonly unknown[]]>> = {
-  'Versions.list': ({ versions = [] }) => ['vid', versions.map(({ id }) => id)],
-  'History.get': ({ versions = [] }) => ['versionId', versions.map(({ versionId }) => versionId)],
-  'Checkpoints.create': ({ id }) => ['cpId', [id]],
-  'AccessTokens.mint': ({ id }) => ['AccessTokens id', [id]],
-  'Devices.create': ({ id }) => ['Devices id', [id]],
-  'Notes.create': ({ path }) => ['path', [path]],
+  'versions.list': ({ versions = [] }) => ['vid', versions.map(({ id }) => id)],
+  'automation.getHistory': ({ versions = [] }) => ['versionId', versions.map(({ versionId }) => versionId)],
+  'checkpoints.create': ({ id }) => ['cpId', [id]],
+  'accessTokens.create': ({ id }) => ['accessTokens id', [id]],
+  'devices.register': ({ id }) => ['devices id', [id]],
+  'automation.createNote': ({ path }) => ['path', [path]],
 };
 
-const SIGNS_OUT = new Set(['AccountPage.signOut', 'Identity.sign-out']);
-const ENDS_ALL = new Set(['Workspaces.delete', 'Account.delete']);
+const SIGNS_OUT = new Set(['AccountPage.signOut', 'identity.signOut']);
+const ENDS_ALL = new Set(['workspaces.delete', 'auth.deleteMe']);
 
 /**
  * One after the other: the requests of a lane, with a user whose things they aim at. Lanes run at once and share nothing,
@@ -88,7 +88,7 @@ export class Lane {
     if (status < 200 || status > 299) return;
     const [name, values] = HARVESTS[operationId]?.(parsed(body)) ?? [];
     if (name !== undefined) this.add(name, values);
-    if (operationId === 'KeySessions.end') await this.openSession();
+    if (operationId === 'automation.endKeySession') await this.openSession();
     if (ENDS_ALL.has(operationId)) await this.settle();
   }
 

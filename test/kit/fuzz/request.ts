@@ -65,7 +65,9 @@ function inOrder(named: NamedOperation, lane: Lane, values: Values): Draft {
     encodeURIComponent(wellFormed(value)),
   ]);
   // Names the workspace of an asset, which either of the two may.
-  const headers = of('header').filter(([name]) => name !== 'Authorization');
+  const headers = of('header');
+  if (operation.security.some((one) => 'keySession' in one))
+    headers.push(['X-Key-Session', textOf(values.valid({ type: 'string' }, 'X-Key-Session'))]);
   if (path.startsWith('/api/assets') && ![...headers, ...query].some(([name]) => /workspace/i.test(name)))
     headers.push(['X-Workspace-Id', String(lane.known('id')[0])]);
   const { type, body } = bodyOf(named, lane, values);
@@ -106,7 +108,9 @@ function bodyOf({ operation }: NamedOperation, lane: Lane, values: Values): { ty
   const value = content?.schema ? values.valid(content.schema) : {};
   return {
     type,
-    body: Buffer.from(jsonOf(operation.operationId === 'Webhook.receive' ? event(values) : value)),
+    body: Buffer.from(
+      jsonOf(operation.operationId === 'subscription.receivePaymentEvent' ? event(values) : value),
+    ),
   };
 }
 

@@ -43,7 +43,7 @@ export async function furnished(workspace: TestWorkspace, vault: TestVault): Pro
     ['Range', ['bytes=0-', 'bytes=0-0', 'bytes=-3', 'bytes=5-2', 'bytes=99-', 'bytes=0-1,3-4', 'items=0-1']],
     ['Idempotency-Key', ['key-1', 'key-2', 'key-3']],
     ['data', [61, 62, 100, 3000].map((size) => envelope(size).toString('base64'))],
-    ['Devices id', [device.body.id]],
+    ['devices id', [device.body.id]],
     ['path', ['note.md', 'other.md', 'a/b/c.md']],
     ['History path', ['note.md']],
     ['versionId', noteVersions.map(({ versionId }) => versionId)],

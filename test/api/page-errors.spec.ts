@@ -1,0 +1,91 @@
+import { renderToString } from 'preact-render-to-string';
+import { errorPage } from '../../src/pages/error-page.js';
+import { startService, type TestService } from '../kit/index.js';
+
+const textOf = (html: string): string => html.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ');
+
+function pageOf(status: number, retryAfter?: string): string {
+  const failure = { host: 'sync.example.org', status, detail: 'why', requestId: 'request-1', retryAfter };
+  return renderToString(errorPage(failure));
+}
+
+describe('the page of an error', () => {
+  it.each([
+    [400, 'start again from there'],
+    [401, 'Sign in to your account'],
+    [403, 'ask the operator'],
+    [404, 'may be misspelt'],
+    [408, 'Check your connection'],
+    [409, 'reload the page and look at it again'],
+    [413, 'send less'],
+    [415, 'fill in the form again'],
+    [429, 'Wait 1 minute, then try again'],
+    [500, 'give the number of the request to the operator'],
+    [503, 'Wait 1 minute, then try again'],
+    [507, 'Delete what you no longer need'],
+  ])('says what to do: %d', (status, advice) => {
+    const text = textOf(pageOf(status));
+    expect(text).toContain(advice);
+    expect(text).toContain(`${status}: why.`);
+    expect(text).not.toMatch(/try again later/i);
+  });
+
+  it('says how long to wait, as Retry-After does', () => {
+    for (const [seconds, wait] of [
+      ['1', 'Wait 1 second,'],
+      ['40', 'Wait 40 seconds,'],
+      ['60', 'Wait 1 minute,'],
+      ['61', 'Wait 2 minutes,'],
+    ] as const)
+      for (const status of [429, 503]) expect(textOf(pageOf(status, seconds))).toContain(wait);
+  });
+
+  it('links to the account, the API and the readme, as every page', () => {
+    for (const to of ['/', '/account', '/docs', '/readme']) expect(pageOf(404)).toContain(`href="${to}"`);
+    expect(pageOf(401)).toMatch(/<a href="\/account">Sign in<\/a>/);
+  });
+});
+
+describe('the pages of a service', () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await startService();
+  });
+  afterAll(() => service.close());
+
+  const look = async (path: string): Promise<string> =>
+    (await fetch(service.url + path, { headers: { Accept: 'text/html' } })).text();
+
+  it.each(['/', '/account', '/docs', '/docs/files', '/readme', '/nothing', '/auth/web-handoff'])(
+    'have one header, with links to the parts of the site: %s',
+    async (path) => {
+      const [header = ''] = /<header class="masthead">.*?<\/header>/.exec(await look(path)) ?? [];
+      expect([...header.matchAll(/ href="([^"]+)"/g)].map(([, href]) => href)).toEqual([
+        ...['/', '/account', '/docs', '/readme'],
+      ]);
+      const current = [...header.matchAll(/<a href="([^"]+)" aria-current="page">/g)].map(([, href]) => href);
+      const place = `/${path.split('/')[1] ?? ''}`;
+      expect(current).toEqual(['/account', '/docs', '/readme'].includes(place) ? [place] : []);
+    },
+  );
+
+  it('include the readme, which programs get as plain text', async () => {
+    const text = await fetch(`${service.url}/readme`);
+    expect(text.headers.get('content-type')).toBe('text/plain; charset=utf-8');
+    expect(text.headers.get('vary')).toMatch(/\baccept\b/i);
+    const [, shown = ''] = /<pre class="readme">([^]*)<\/pre>/.exec(await look('/readme')) ?? [];
+    expect(textOf(shown).slice(0, 40)).toBe(
+      textOf((await text.text()).replaceAll('&', '&amp;')).slice(0, 40),
+    );
+  });
+
+  it('say how long to wait when there were too many requests', async () => {
+    const limited = await startService({ beside: service, env: { RATE_LIMIT_PER_MINUTE: '1' } });
+    limited.clock.stopAt(new Date('2026-03-01T12:00:20Z'));
+    const pages: string[] = [];
+    for (let n = 0; n < 2; n++)
+      pages.push(await (await fetch(`${limited.url}/docs`, { headers: { Accept: 'text/html' } })).text());
+    await limited.close();
+    expect(textOf(pages[1] ?? '')).toMatch(/Too many requests.*Wait \d+ seconds, then try again\./);
+  });
+});
