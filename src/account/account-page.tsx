@@ -1,50 +1,17 @@
 import type { VNode } from 'preact';
 import type { BrowserSession } from '../auth/index.js';
-import { Credentials, Layout, Masthead, type RejectedSignIn, Time } from '../pages/index.js';
-import { MOST_DEVICES, type Overview } from './account-overview.js';
+import { Credentials, Layout, Masthead, type RejectedSignIn } from '../pages/index.js';
+import type { Overview } from './account-overview.js';
 import { ActionForm, type FlashMessages } from './action-form.js';
+import { DeleteSection } from './delete-section.js';
+import { DevicesSection } from './devices-section.js';
+import { ExportSection } from './export-section.js';
 import { PasswordSection } from './password-section.js';
 import { PlanSection } from './plan-section.js';
+import { ProfileSection } from './profile-section.js';
 import { SessionsSection } from './sessions-section.js';
 import { TokensSection } from './tokens-section.js';
-
-interface DevicesProps {
-  readonly overview: Overview;
-  readonly csrfToken: string;
-}
-
-function DevicesSection({ overview, csrfToken }: DevicesProps): VNode {
-  const { devices } = overview;
-  return (
-    <section aria-labelledby="devices">
-      <h2 id="devices">Devices</h2>
-      {devices.length === 0 && <p class="hint">No device is registered.</p>}
-      {devices.length === MOST_DEVICES && (
-        <p class="hint">There may be older ones. The newest {MOST_DEVICES} are shown.</p>
-      )}
-      <ul class="things">
-        {devices.map(({ id, name, platform, lastSeenAt, createdAt }) => (
-          <li key={id}>
-            <div>
-              <p>
-                {name} <span class="badge">{platform}</span>
-              </p>
-              <p class="hint">
-                {lastSeenAt ? 'Last seen ' : 'Registered '}
-                <Time at={lastSeenAt ?? createdAt} />
-              </p>
-            </div>
-            <ActionForm action="/account/devices/remove" {...{ csrfToken, id }}>
-              <button type="submit" class="quiet" aria-label={`Remove ${name}`}>
-                Remove
-              </button>
-            </ActionForm>
-          </li>
-        ))}
-      </ul>
-    </section>
-  );
-}
+import { WorkspacesSection } from './workspaces-section.js';
 
 export interface AccountPageProps extends FlashMessages {
   readonly host: string;
@@ -56,8 +23,21 @@ export interface AccountPageProps extends FlashMessages {
   readonly hasBilling: boolean;
 }
 
+/** The parts of the page, in their order: id of the heading, name in the list of sections, content. */
+const SECTIONS: readonly (readonly [string, string, (props: AccountPageProps) => VNode])[] = [
+  ['plan', 'Plan and storage', PlanSection],
+  ['workspaces', 'Workspaces', WorkspacesSection],
+  ['profile', 'Profile', ProfileSection],
+  ['password', 'Password', PasswordSection],
+  ['sessions', 'Signed in', SessionsSection],
+  ['devices', 'Devices', DevicesSection],
+  ['tokens', 'Access tokens', TokensSection],
+  ['export', 'Export', ExportSection],
+  ['delete', 'Delete account', DeleteSection],
+];
+
 export function accountPage(props: AccountPageProps): VNode {
-  const { host, csrfToken, session, overview, alert, notice, hasBilling } = props;
+  const { host, csrfToken, session, alert, notice } = props;
   return (
     <Layout title="Your account" isWide>
       <Masthead host={host} />
@@ -82,11 +62,18 @@ export function accountPage(props: AccountPageProps): VNode {
           {notice}
         </p>
       )}
-      <PlanSection {...{ overview, csrfToken, hasBilling }} />
-      <SessionsSection {...{ overview, csrfToken }} currentId={session.id} />
-      <PasswordSection {...props} />
-      <DevicesSection {...{ overview, csrfToken }} />
-      <TokensSection {...props} />
+      <nav class="sections" aria-label="Sections">
+        <ul>
+          {SECTIONS.map(([id, name]) => (
+            <li key={id}>
+              <a href={`#${id}`}>{name}</a>
+            </li>
+          ))}
+        </ul>
+      </nav>
+      {SECTIONS.map(([id, , Section]) => (
+        <Section key={id} {...props} />
+      ))}
     </Layout>
   );
 }

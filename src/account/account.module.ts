@@ -4,11 +4,13 @@ import { AssetsModule } from '../assets/index.js';
 import { AuthModule } from '../auth/index.js';
 import { BillingModule } from '../billing/index.js';
 import { DevicesModule } from '../devices/index.js';
+import { ExportModule } from '../export/index.js';
 import { FilesModule } from '../files/index.js';
 import { PagesModule } from '../pages/index.js';
 import { NightlyJobs } from '../platform/jobs/index.js';
 import { WorkspacesModule } from '../workspaces/index.js';
 import { AccountBelongingsController } from './account-belongings.controller.js';
+import { AccountChangesController } from './account-changes.controller.js';
 import { AccountController } from './account.controller.js';
 import { AccountDeletion } from './account-deletion.js';
 import { AccountForms } from './account-forms.js';
@@ -17,7 +19,9 @@ import { AccountPageController } from './account-page.controller.js';
 import { Accounts } from './accounts.js';
 import { CancellationOutbox } from './cancellation-outbox.js';
 import { PasswordForm } from './password-form.js';
+import { ProfileForms } from './profile-forms.js';
 import { TokenForms } from './token-forms.js';
+import { WorkspaceForms } from './workspace-forms.js';
 
 /** The account page, account deletion, and the operator's list of all accounts. */
 @Module({
@@ -27,11 +31,17 @@ import { TokenForms } from './token-forms.js';
     AuthModule,
     BillingModule,
     DevicesModule,
+    ExportModule,
     FilesModule,
     PagesModule,
     WorkspacesModule,
   ],
-  controllers: [AccountController, AccountPageController, AccountBelongingsController],
+  controllers: [
+    AccountController,
+    AccountPageController,
+    AccountBelongingsController,
+    AccountChangesController,
+  ],
   providers: [
     AccountDeletion,
     AccountForms,
@@ -39,8 +49,10 @@ import { TokenForms } from './token-forms.js';
     Accounts,
     CancellationOutbox,
     PasswordForm,
+    ProfileForms,
     StorageOverview,
     TokenForms,
+    WorkspaceForms,
   ],
   exports: [AccountDeletion, Accounts, CancellationOutbox],
 })

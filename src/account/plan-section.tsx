@@ -1,25 +1,11 @@
 import type { VNode } from 'preact';
 import type { Subscription } from '../billing/index.js';
 import { Time } from '../pages/index.js';
-import type { Overview } from './account-overview.js';
+import type { AccountPageProps } from './account-page.js';
 import { ActionForm } from './action-form.js';
+import { inBytes } from './in-bytes.js';
 
-const UNITS = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
-
-/** A human-readable size, for example `1.5 MiB`. */
-function inBytes(bytes: number): string {
-  const power = Math.min(bytes < 1 ? 0 : Math.floor(Math.log2(bytes) / 10), UNITS.length - 1);
-  const amount = bytes / 1024 ** power;
-  return `${amount.toFixed(power === 0 || Number.isInteger(amount) ? 0 : 1)} ${UNITS[power] ?? ''}`;
-}
-
-interface PlanProps {
-  readonly overview: Overview;
-  readonly csrfToken: string;
-  readonly hasBilling: boolean;
-}
-
-export function PlanSection({ overview, csrfToken, hasBilling }: PlanProps): VNode {
+export function PlanSection({ overview, csrfToken, hasBilling }: AccountPageProps): VNode {
   const { subscription, documents, storage } = overview;
   return (
     <section aria-labelledby="plan">
@@ -36,6 +22,17 @@ export function PlanSection({ overview, csrfToken, hasBilling }: PlanProps): VNo
       <p>
         <span class="plan">{subscription.plan}</span> <PlanStatus subscription={subscription} />
       </p>
+      {subscription.status === 'free' && subscription.trialStart === null && (
+        <div class="heading">
+          <p class="hint">
+            Apps can write only with a subscription. The trial is free, lasts 30 days, and can be started
+            once.
+          </p>
+          <ActionForm action="/account/trial" csrfToken={csrfToken}>
+            <button type="submit">Start the trial</button>
+          </ActionForm>
+        </div>
+      )}
       <Bar label="Storage in use for attachments" what="for attachments" {...storage} />
       {storage.locked && <p class="hint">Storage is locked: no attachments can be added.</p>}
       <Bar

@@ -17,6 +17,8 @@ const createUser = statement(
    ON CONFLICT (email) DO NOTHING`,
 );
 
+const renameUser = statement('users.rename', 'UPDATE users SET name = $2, updated_at = $3 WHERE id = $1');
+
 /** The users behind the identity handler. */
 @Injectable()
 export class Users {
@@ -61,6 +63,13 @@ export class Users {
       password: await this.hasher.hash(password, OPERATOR),
     });
     return user;
+  }
+
+  /** @throws BadRequest for a name that cannot be stored */
+  async rename(userId: string, name: string): Promise<void> {
+    const stored = asName(name);
+    if (stored === undefined) throw new BadRequest(`name ${NAME_RULE}`);
+    await this.database.run(renameUser, [userId, stored, this.clock.now()]);
   }
 
   /** Whether the user can sign in with a password. */

@@ -559,6 +559,8 @@ export const ROUTES: readonly Route[] = [
   { method: 'GET', path: ACCOUNT, access: 'public', isPage: true },
   ...['', '/sign-out', '/sessions/end', '/sessions/end-others', '/devices/remove'].map(accountForm),
   ...['/tokens', '/tokens/revoke', '/billing', '/password'].map(accountForm),
+  ...['/name', '/trial', '/workspaces/delete', '/export', '/delete'].map(accountForm),
+  ...['/name', '/workspaces/delete', '/export', '/delete'].map(accountRedirect),
   { method: 'GET', path: `${ACCOUNT}/tokens`, access: 'public', isPage: true, status: 303 },
   { method: 'GET', path: `${ACCOUNT}/billing`, access: 'public', isPage: true, status: 303 },
   { method: 'GET', path: `${ACCOUNT}/password`, access: 'public', isPage: true, status: 303 },
@@ -573,6 +575,16 @@ function accountForm(path: string): Route {
     isPage: true,
     example: () => example,
     status: 403,
+  };
+}
+
+function accountRedirect(path: string): Route {
+  return {
+    method: 'GET',
+    path: ACCOUNT + path,
+    access: 'public',
+    isPage: true,
+    status: 303,
   };
 }
 
