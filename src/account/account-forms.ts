@@ -24,8 +24,11 @@ export const ACCOUNT = '/account';
 
 /** Notices of the account page, selected by its query after a form was processed. */
 const DONE = {
-  password: 'Your password has been changed, and all other sessions have ended.',
   'factor-off': 'The second factor is off. Remove the account from your authenticator app.',
+  name: 'Your name has been changed.',
+  password: 'Your password has been changed, and all other sessions have ended.',
+  trial: 'The trial has begun.',
+  workspace: 'The workspace has been deleted.',
 } as const;
 type Done = keyof typeof DONE;
 
@@ -42,6 +45,8 @@ export interface FormResult {
   readonly cookies?: readonly string[];
   /** The notice on the account page. */
   readonly done?: Done;
+  /** Sends an answer that is no page. */
+  readonly send?: () => Promise<void>;
 }
 
 /** The common part of all forms of the account page. */
@@ -88,8 +93,9 @@ export class AccountForms {
     const browserRequest = await this.browserRequests.read(request);
     if (!this.browserRequests.hasValidCsrfToken(request, browserRequest, form))
       return sendPage(reply, { ...(await this.page(browserRequest, { alert: OUT_OF_DATE })), status: 403 });
-    const { page, cookies = [], done } = await work(browserRequest, form);
-    if (page) await sendPage(reply, page);
+    const { page, cookies = [], done, send } = await work(browserRequest, form);
+    if (send) await send();
+    else if (page) await sendPage(reply, page);
     else
       await redirect(reply, done ? `${ACCOUNT}?done=${done}` : ACCOUNT, [
         ...browserRequest.cookies,
@@ -100,6 +106,15 @@ export class AccountForms {
   /** For forms whose effect cannot be undone or outlives the session. Returns what is wrong, if anything. */
   confirm({ form, browserRequest }: SubmittedForm): Promise<RejectedConfirmation | undefined> {
     return this.confirmations.check(form, browserRequest);
+  }
+
+  /** The page again, after a form that was not accepted. */
+  async again(
+    { browserRequest }: SubmittedForm,
+    messages: FlashMessages,
+    { status, headers }: Pick<RejectedConfirmation, 'status' | 'headers'> = { status: 422, headers: {} },
+  ): Promise<FormResult> {
+    return { page: { ...(await this.page(browserRequest, messages)), status, headers } };
   }
 
   /** The account, or the sign-in form. */

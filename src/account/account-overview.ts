@@ -12,11 +12,13 @@ import { type Subscription, Subscriptions } from '../billing/index.js';
 import { type Device, Devices } from '../devices/index.js';
 import { DocumentQuota, type DocumentUsage } from '../files/index.js';
 import { TokenForms, type TokenOverview } from './token-forms.js';
+import { type ListedWorkspace, WorkspaceForms } from './workspace-forms.js';
 
 /** Storage usage of an account. */
 interface StoredThings {
   readonly documents: DocumentUsage;
   readonly storage: StorageUsage;
+  readonly workspaceUsage: readonly ListedWorkspace[];
 }
 
 @Injectable()
@@ -24,11 +26,16 @@ export class StorageOverview {
   constructor(
     private readonly documents: DocumentQuota,
     private readonly assets: StorageQuota,
+    private readonly workspaceForms: WorkspaceForms,
   ) {}
 
   /** Sequential: a page must not take several connections at once. */
   async of(userId: string): Promise<StoredThings> {
-    return { documents: await this.documents.usage(userId), storage: await this.assets.usage(userId) };
+    return {
+      documents: await this.documents.usage(userId),
+      storage: await this.assets.usage(userId),
+      workspaceUsage: await this.workspaceForms.list(userId),
+    };
   }
 }
 

@@ -114,6 +114,48 @@ export const ACCOUNT_PASSKEYS_DOCS = {
   },
 } as const;
 
+export const ACCOUNT_CHANGES_DOCS = {
+  tag: 'Pages',
+  isPage: true,
+  operations: {
+    leaveName: LEAVE,
+    leaveWorkspaces: LEAVE,
+    leaveExport: LEAVE,
+    leaveDelete: LEAVE,
+    rename: { summary: 'Change the name', body: FORM, answers: { 303: ONWARDS, ...ANSWERED } },
+    startTrial: {
+      summary: 'Start the trial',
+      body: FORM,
+      answers: { ...DONE.answers, 409: 'the trial was started before, or subscriptions are disabled' },
+    },
+    deleteWorkspace: {
+      summary: 'Delete a workspace',
+      description:
+        'Needs the name of the workspace, and the password unless it was given in the last ten minutes.',
+      body: FORM,
+      answers: { 303: ONWARDS, ...ANSWERED, 404: 'workspace not found' },
+    },
+    export: {
+      summary: 'Export the account',
+      description: 'Needs the password unless it was given in the last ten minutes.',
+      body: FORM,
+      answers: {
+        200: { description: 'the archive', content: { 'application/x-tar': {} } },
+        303: ONWARDS,
+        ...ANSWERED,
+        503: 'an export of this account is under way, or too many others are',
+      },
+    },
+    delete: {
+      summary: 'Delete the account and all its data',
+      description:
+        'Needs the address of the account, and the password unless it was given in the last ten minutes.',
+      body: FORM,
+      answers: { 200: page('the account is deleted'), 303: ONWARDS, ...ANSWERED },
+    },
+  },
+} as const;
+
 function withAbsent(absent: string) {
   return { body: FORM, answers: { ...DONE.answers, 404: absent } } as const;
 }

@@ -7,55 +7,21 @@ import {
   type RejectedSignIn,
   SingleSignOnForm,
   type SingleSignOnOption,
-  Time,
 } from '../pages/index.js';
-import { MOST_DEVICES, type Overview } from './account-overview.js';
+import type { Overview } from './account-overview.js';
 import { type ActivityPage, ActivitySection } from './activity-section.js';
 import { ActionForm, type FlashMessages } from './action-form.js';
+import { DeleteSection } from './delete-section.js';
+import { DevicesSection } from './devices-section.js';
+import { ExportSection } from './export-section.js';
 import { FactorSection } from './factor-section.js';
 import { PasskeysSection } from './passkeys-section.js';
 import { PasswordSection } from './password-section.js';
 import { PlanSection } from './plan-section.js';
+import { ProfileSection } from './profile-section.js';
 import { SessionsSection } from './sessions-section.js';
 import { TokensSection } from './tokens-section.js';
-
-interface DevicesProps {
-  readonly overview: Overview;
-  readonly csrfToken: string;
-}
-
-function DevicesSection({ overview, csrfToken }: DevicesProps): VNode {
-  const { devices } = overview;
-  return (
-    <section aria-labelledby="devices">
-      <h2 id="devices">Devices</h2>
-      {devices.length === 0 && <p class="hint">No device is registered.</p>}
-      {devices.length === MOST_DEVICES && (
-        <p class="hint">Showing the newest {MOST_DEVICES}. There may be more.</p>
-      )}
-      <ul class="things">
-        {devices.map(({ id, name, platform, lastSeenAt, createdAt }) => (
-          <li key={id}>
-            <div>
-              <p>
-                {name} <span class="badge">{platform}</span>
-              </p>
-              <p class="hint">
-                {lastSeenAt ? 'Last seen ' : 'Registered '}
-                <Time at={lastSeenAt ?? createdAt} />
-              </p>
-            </div>
-            <ActionForm action="/account/devices/remove" {...{ csrfToken, id }}>
-              <button type="submit" class="quiet" aria-label={`Remove ${name}`}>
-                Remove
-              </button>
-            </ActionForm>
-          </li>
-        ))}
-      </ul>
-    </section>
-  );
-}
+import { WorkspacesSection } from './workspaces-section.js';
 
 export interface AccountPageProps extends FlashMessages {
   readonly host: string;
@@ -71,8 +37,25 @@ export interface AccountPageProps extends FlashMessages {
   readonly singleSignOn: SingleSignOnOption | undefined;
 }
 
+/** The parts of the page, in their order: id of the heading, name in the list of sections, content. */
+const SECTIONS: readonly (readonly [string, string, (props: AccountPageProps) => VNode])[] = [
+  ['plan', 'Plan and storage', PlanSection],
+  ['workspaces', 'Workspaces', WorkspacesSection],
+  ['profile', 'Profile', ProfileSection],
+  ['password', 'Password', PasswordSection],
+  ['factor', 'Second factor', FactorSection],
+  ['passkeys', 'Passkeys', PasskeysSection],
+  ['sessions', 'Sessions', SessionsSection],
+  ['devices', 'Devices', DevicesSection],
+  ['tokens', 'Access tokens', TokensSection],
+  ['activity', 'Activity', ActivitySection],
+  ['export', 'Export', ExportSection],
+  ['delete', 'Delete account', DeleteSection],
+];
+
 export function accountPage(props: AccountPageProps): VNode {
-  const { host, csrfToken, session, overview, alert, notice, hasBilling, hasPasswords } = props;
+  const { host, csrfToken, session, alert, notice, hasPasswords } = props;
+  const sections = SECTIONS.filter(([id]) => id !== 'password' || hasPasswords);
   return (
     <Layout title="Your account" isWide>
       <Masthead host={host} at="account" />
@@ -106,14 +89,18 @@ export function accountPage(props: AccountPageProps): VNode {
           <SingleSignOnForm option={props.singleSignOn} hidden={{ csrf_token: csrfToken }} isFresh />
         </section>
       )}
-      <PlanSection {...{ overview, csrfToken, hasBilling }} />
-      <SessionsSection {...{ overview, csrfToken }} currentId={session.id} />
-      {hasPasswords && <PasswordSection {...props} />}
-      <FactorSection {...props} />
-      <PasskeysSection {...props} />
-      <DevicesSection {...{ overview, csrfToken }} />
-      <TokensSection {...props} />
-      <ActivitySection {...props} />
+      <nav class="sections" aria-label="Sections">
+        <ul>
+          {sections.map(([id, name]) => (
+            <li key={id}>
+              <a href={`#${id}`}>{name}</a>
+            </li>
+          ))}
+        </ul>
+      </nav>
+      {sections.map(([id, , Section]) => (
+        <Section key={id} {...props} />
+      ))}
     </Layout>
   );
 }

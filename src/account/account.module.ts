@@ -4,12 +4,14 @@ import { AssetsModule } from '../assets/index.js';
 import { AuthModule } from '../auth/index.js';
 import { BillingModule } from '../billing/index.js';
 import { DevicesModule } from '../devices/index.js';
+import { ExportModule } from '../export/index.js';
 import { FilesModule } from '../files/index.js';
 import { PagesModule } from '../pages/index.js';
 import { NightlyJobs } from '../platform/jobs/index.js';
 import { WorkspacesModule } from '../workspaces/index.js';
 import { Activity, ActivityController } from './activity.controller.js';
 import { AccountBelongingsController } from './account-belongings.controller.js';
+import { AccountChangesController } from './account-changes.controller.js';
 import { AccountController } from './account.controller.js';
 import { AccountDeletion } from './account-deletion.js';
 import { AccountFactorsController } from './account-factors.controller.js';
@@ -23,7 +25,9 @@ import { InvitationForm } from './invitation-form.js';
 import { InvitationController } from './invitation.controller.js';
 import { Invitations } from './invitations.js';
 import { PasswordForm } from './password-form.js';
+import { ProfileForms } from './profile-forms.js';
 import { TokenForms } from './token-forms.js';
+import { WorkspaceForms } from './workspace-forms.js';
 
 /** The account page, account deletion, and the operator's list of all accounts. */
 @Module({
@@ -33,6 +37,7 @@ import { TokenForms } from './token-forms.js';
     AuthModule,
     BillingModule,
     DevicesModule,
+    ExportModule,
     FilesModule,
     PagesModule,
     WorkspacesModule,
@@ -41,6 +46,7 @@ import { TokenForms } from './token-forms.js';
     AccountController,
     AccountPageController,
     AccountBelongingsController,
+    AccountChangesController,
     AccountFactorsController,
     AccountPasskeysController,
     ActivityController,
@@ -56,9 +62,11 @@ import { TokenForms } from './token-forms.js';
     InvitationForm,
     Invitations,
     PasswordForm,
+    ProfileForms,
     SignInOverview,
     StorageOverview,
     TokenForms,
+    WorkspaceForms,
   ],
   exports: [AccountDeletion, Accounts, CancellationOutbox, Invitations],
 })

@@ -3,6 +3,24 @@ import { statement } from '../platform/database/index.js';
 export const accountStatements = {
   email: statement('account.email', 'SELECT email FROM users WHERE id = $1'),
 
+  /**
+   * The newest $2 workspaces with what is in them. Counts of versions and attachments end above $3, or a page would cost as much
+   * as the account is large.
+   */
+  workspaces: statement(
+    'account.workspaces',
+    `SELECT w.id, w.name, w.live_files AS files, w.document_bytes AS "documentBytes", w.created_at AS "createdAt",
+            (SELECT changed_at FROM changes WHERE workspace_id = w.id ORDER BY cursor DESC LIMIT 1) AS "changedAt",
+            (SELECT count(*)::int FROM (SELECT FROM versions WHERE workspace_id = w.id LIMIT $3::int + 1) v) AS versions,
+            a.assets, a."assetBytes"
+     FROM (
+       SELECT * FROM workspaces WHERE user_id = $1 AND deleted_at IS NULL ORDER BY id DESC LIMIT $2
+     ) w CROSS JOIN LATERAL (
+       SELECT count(*)::int AS assets, coalesce(sum(size), 0)::bigint AS "assetBytes"
+       FROM (SELECT size FROM assets WHERE workspace_id = w.id LIMIT $3::int + 1) a
+     ) a ORDER BY w.id DESC`,
+  ),
+
   /** Excludes revoked tokens: their sockets are already closed. */
   tokenIds: statement(
     'account.token_ids',

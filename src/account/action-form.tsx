@@ -2,7 +2,9 @@ import type { ComponentChildren, VNode } from 'preact';
 import { Hidden } from '../pages/index.js';
 import type { RejectedFactorChange } from './factor-section.js';
 import type { RejectedPasswordChange } from './password-form.js';
+import type { RejectedDeletion, RejectedName, RejectedPassword } from './profile-forms.js';
 import type { RejectedToken } from './token-forms.js';
+import type { RejectedWorkspaceDeletion } from './workspace-forms.js';
 
 /** Messages shown once, on the page that answers a form. */
 export interface FlashMessages {
@@ -15,6 +17,10 @@ export interface FlashMessages {
   readonly failedFactor?: RejectedFactorChange;
   readonly minted?: { readonly name: string; readonly raw: string };
   readonly failedMint?: RejectedToken;
+  readonly failedRename?: RejectedName;
+  readonly failedExport?: RejectedPassword;
+  readonly failedWorkspaceDeletion?: RejectedWorkspaceDeletion;
+  readonly failedDeletion?: RejectedDeletion;
 }
 
 interface ActionFormProps {

@@ -1,16 +1,10 @@
 import type { VNode } from 'preact';
 import type { Subscription } from '../billing/index.js';
 import { inBytes, Time } from '../pages/index.js';
-import type { Overview } from './account-overview.js';
+import type { AccountPageProps } from './account-page.js';
 import { ActionForm } from './action-form.js';
 
-interface PlanProps {
-  readonly overview: Overview;
-  readonly csrfToken: string;
-  readonly hasBilling: boolean;
-}
-
-export function PlanSection({ overview, csrfToken, hasBilling }: PlanProps): VNode {
+export function PlanSection({ overview, csrfToken, hasBilling }: AccountPageProps): VNode {
   const { subscription, documents, storage } = overview;
   return (
     <section aria-labelledby="plan">
@@ -27,6 +21,17 @@ export function PlanSection({ overview, csrfToken, hasBilling }: PlanProps): VNo
       <p>
         <span class="plan">{subscription.plan}</span> <PlanStatus subscription={subscription} />
       </p>
+      {subscription.status === 'free' && subscription.trialStart === null && (
+        <div class="heading">
+          <p class="hint">
+            Apps can write only with a subscription. The trial is free, lasts 30 days, and can be started
+            once.
+          </p>
+          <ActionForm action="/account/trial" csrfToken={csrfToken}>
+            <button type="submit">Start the trial</button>
+          </ActionForm>
+        </div>
+      )}
       <Bar label="Storage in use for attachments" what="for attachments" {...storage} />
       {storage.locked && <p class="hint">Storage is locked: no attachments can be added.</p>}
       <Bar

@@ -1,21 +1,15 @@
 import type { VNode } from 'preact';
 import { MOST_LISTED } from '../auth/index.js';
 import { clientName, Time } from '../pages/index.js';
-import type { Overview } from './account-overview.js';
+import type { AccountPageProps } from './account-page.js';
 import { ActionForm } from './action-form.js';
-
-interface SessionsProps {
-  readonly overview: Overview;
-  readonly csrfToken: string;
-  /** The session that requests the page. */
-  readonly currentId: string;
-}
 
 /** A new session is updated shortly after its creation; a longer difference means that it was used. */
 const A_MOMENT_MS = 60_000;
 
-export function SessionsSection({ overview, csrfToken, currentId }: SessionsProps): VNode {
+export function SessionsSection({ overview, csrfToken, session }: AccountPageProps): VNode {
   const { sessions } = overview;
+  const { id: currentId } = session;
   return (
     <section aria-labelledby="sessions">
       <div class="heading">

@@ -18,6 +18,7 @@ const createUser = statement(
 );
 
 const emailsOf = statement('users.emails', 'SELECT id, email FROM users WHERE id = ANY ($1)');
+const renameUser = statement('users.rename', 'UPDATE users SET name = $2, updated_at = $3 WHERE id = $1');
 
 /** The users behind the identity handler. */
 @Injectable()
@@ -63,6 +64,13 @@ export class Users {
       password: await this.hasher.hash(password, OPERATOR),
     });
     return user;
+  }
+
+  /** @throws BadRequest for a name that cannot be stored */
+  async rename(userId: string, name: string): Promise<void> {
+    const stored = asName(name);
+    if (stored === undefined) throw new BadRequest(`name ${NAME_RULE}`);
+    await this.database.run(renameUser, [userId, stored, this.clock.now()]);
   }
 
   /** Whether the user can sign in with a password. */

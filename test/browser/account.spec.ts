@@ -141,7 +141,7 @@ describeWithBrowser('the account page in a browser', () => {
     await page.keyboard.press('Enter');
     const remove = page.getByRole('button', { name: 'Remove Laptop' });
     await remove.waitFor();
-    for (let presses = 0; presses < 8; presses++) {
+    for (let presses = 0; presses < 60; presses++) {
       await page.keyboard.press('Tab');
       if (await remove.evaluate((button) => button === document.activeElement)) break;
     }

@@ -20,6 +20,7 @@ const LOOK_AT_ALL_NODES = {
       'devices.delete',
       'workspaces.delete_all_of_user',
       'usage.of_user',
+      'account.workspaces',
     ],
   'the start, and each command: whether the store that is configured is needed': ['blobs.any_stored'],
   'each instance by itself: what is deleted is emptied and swept, keys run out, pushes are sent': [

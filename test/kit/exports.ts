@@ -10,7 +10,7 @@ export async function filesIn(tar: Buffer): Promise<Map<string, Buffer>> {
   Readable.from([tar]).pipe(archive as unknown as NodeJS.WritableStream);
   for await (const entry of archive) {
     const chunks: Buffer[] = [];
-    for await (const chunk of entry) chunks.push(chunk as Buffer);
+    for await (const chunk of entry as AsyncIterable<Buffer>) chunks.push(chunk);
     files.set(entry.header.name, Buffer.concat(chunks));
   }
   return files;

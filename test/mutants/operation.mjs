@@ -540,4 +540,20 @@ export const OPERATION_MUTANTS = [
     replace: '',
     tests: [['test/contract/build.spec.ts', 'is refused in a sentence']],
   },
+  {
+    name: 'an old session exports the account',
+    promise: 'An export needs a password that was given in the last ten minutes.',
+    file: 'src/export/export.controller.ts',
+    find: '    this.recentSignIn.require(principal);\n',
+    replace: '',
+    tests: [['test/api/export.spec.ts', 'needs a recent sign-in']],
+  },
+  {
+    name: 'exports with what is written meanwhile',
+    promise: 'A workspace is exported as of one cursor.',
+    file: 'src/export/export.queries.ts',
+    find: 'v.id > $2 AND (v.change_cursor IS NULL OR v.change_cursor <= $3)',
+    replace: 'v.id > $2',
+    tests: [['test/api/export.spec.ts', 'is of the moment']],
+  },
 ];

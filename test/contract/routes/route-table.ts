@@ -573,6 +573,8 @@ export const ROUTES: readonly Route[] = [
   { method: 'GET', path: `${ACCOUNT}/activity`, access: 'public', isPage: true, status: 303 },
   { method: 'GET', path: `${ACCOUNT}/invitation`, access: 'public', isPage: true, status: 404 },
   { ...accountForm('/invitation'), status: 404 },
+  ...['/name', '/trial', '/workspaces/delete', '/export', '/delete'].map(accountForm),
+  ...['/name', '/workspaces/delete', '/export', '/delete'].map(accountRedirect),
   { method: 'GET', path: `${ACCOUNT}/tokens`, access: 'public', isPage: true, status: 303 },
   { method: 'GET', path: `${ACCOUNT}/billing`, access: 'public', isPage: true, status: 303 },
   { method: 'GET', path: `${ACCOUNT}/password`, access: 'public', isPage: true, status: 303 },
@@ -607,6 +609,16 @@ function accountForm(path: string): Route {
     isPage: true,
     example: () => example,
     status: 403,
+  };
+}
+
+function accountRedirect(path: string): Route {
+  return {
+    method: 'GET',
+    path: ACCOUNT + path,
+    access: 'public',
+    isPage: true,
+    status: 303,
   };
 }
 
