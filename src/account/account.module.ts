@@ -35,7 +35,13 @@ import { TokenForms } from './token-forms.js';
     PagesModule,
     WorkspacesModule,
   ],
-  controllers: [AccountController, AccountPageController, AccountBelongingsController, ActivityController, InvitationController],
+  controllers: [
+    AccountController,
+    AccountPageController,
+    AccountBelongingsController,
+    ActivityController,
+    InvitationController,
+  ],
   providers: [
     AccountDeletion,
     AccountForms,

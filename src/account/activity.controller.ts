@@ -4,7 +4,15 @@ import { Public } from '../access/index.js';
 import { Documented, page } from '../api-docs/index.js';
 import { AuditLog } from '../audit/index.js';
 import { Configuration } from '../config/index.js';
-import { BrowserRequests, Form, ONWARDS, PageErrorFilter, redirect, sendPage, SUSPENDED } from '../pages/index.js';
+import {
+  BrowserRequests,
+  Form,
+  ONWARDS,
+  PageErrorFilter,
+  redirect,
+  sendPage,
+  SUSPENDED,
+} from '../pages/index.js';
 import { BadRequest } from '../platform/http/index.js';
 import { type ActivityPage, activityPage, EVENTS_OF_PAGE } from './activity-section.js';
 
@@ -35,7 +43,12 @@ const ACTIVITY_DOCS = {
     show: {
       summary: 'Show what was done to the account',
       query: { before: { description: 'The id of an event: only older ones.' } },
-      answers: { 200: page('the page'), 303: ONWARDS, 400: 'before is not the id of an event', 403: SUSPENDED },
+      answers: {
+        200: page('the page'),
+        303: ONWARDS,
+        400: 'before is not the id of an event',
+        403: SUSPENDED,
+      },
     },
   },
 } as const;

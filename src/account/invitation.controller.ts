@@ -69,7 +69,8 @@ export class InvitationController {
     }
     const answer = await this.form.submit(form, browserRequest);
     if (answer === 'unknown') return sendPage(reply, this.unknown(browserRequest));
-    if ('cookies' in answer) return redirect(reply, '/account', [...browserRequest.cookies, ...answer.cookies]);
+    if ('cookies' in answer)
+      return redirect(reply, '/account', [...browserRequest.cookies, ...answer.cookies]);
     return sendPage(reply, await this.page(browserRequest, token, answer, 422));
   }
 

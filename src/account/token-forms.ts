@@ -78,11 +78,7 @@ export class TokenForms {
   }
 
   /** Creates a token, to be shown once. @throws TooManyRequests, and NotFound for a workspace of somebody else */
-  async mint(
-    userId: string,
-    form: Form,
-    by: Acting,
-  ): Promise<{ name: string; raw: string } | RejectedToken> {
+  async mint(userId: string, form: Form, by: Acting): Promise<{ name: string; raw: string } | RejectedToken> {
     const values = valuesOf(form);
     const { name, scopes, workspaceId, expiry } = values;
     const faults = {

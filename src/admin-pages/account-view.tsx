@@ -109,7 +109,11 @@ export function accountView(props: AccountProps): VNode {
       </p>
       <AccessSection {...props} />
       {props.canGrant && <GrantSection {...props} />}
-      {props.isOneself ? <p class="hint">You cannot delete your own account here.</p> : <DeleteSection {...props} />}
+      {props.isOneself ? (
+        <p class="hint">You cannot delete your own account here.</p>
+      ) : (
+        <DeleteSection {...props} />
+      )}
     </>
   );
 }
@@ -136,7 +140,11 @@ function AccessSection({ account, isOneself, csrfToken }: AccountProps): VNode {
         {!isOneself &&
           (account.suspendedAt
             ? act('resume', 'Resume', 'The account works again, with its sessions and tokens.')
-            : act('suspend', 'Suspend', 'Nobody can sign in, and sessions and tokens are refused. Data is kept.'))}
+            : act(
+                'suspend',
+                'Suspend',
+                'Nobody can sign in, and sessions and tokens are refused. Data is kept.',
+              ))}
         {act('end-sessions', 'End all sign-ins', 'Every browser and app has to sign in again. Tokens stay.')}
         {act('reset-password', 'Reset the password', 'Shows a new password once, and ends all sign-ins.')}
         {!isOneself &&
@@ -181,7 +189,11 @@ function DeleteSection({ account, csrfToken }: AccountProps): VNode {
       <p class="hint">
         Deletes its workspaces, files, attachments, devices and tokens at once. This cannot be undone.
       </p>
-      <AdminForm action={`/admin/accounts/${account.id}/delete`} csrfToken={csrfToken} label="Delete the account">
+      <AdminForm
+        action={`/admin/accounts/${account.id}/delete`}
+        csrfToken={csrfToken}
+        label="Delete the account"
+      >
         <Field
           id="confirm"
           name="confirm"

@@ -15,7 +15,9 @@ import { AccountPages } from './account-pages.js';
 @Controller('admin')
 @Documented(ACCOUNTS_DOCS)
 @Public('AdminDoor admits administrators; for everybody else there is nothing here')
-@OpenWhenReadOnly('hidden from everybody else; actions that remove or create accounts are refused by themselves')
+@OpenWhenReadOnly(
+  'hidden from everybody else; actions that remove or create accounts are refused by themselves',
+)
 @UseFilters(AdminErrorFilter)
 export class AccountsController {
   constructor(

@@ -49,7 +49,11 @@ export const SERVICE_DOCS = {
   operations: {
     show: { summary: 'Show health, jobs, kill switch and checks, for administrators', answers: SHOWN },
     setKillSwitch: { summary: 'Set the kill switch, for administrators', body: FORM, answers: ACTED },
-    startDoctor: { summary: 'Start a check of the stored data, for administrators', body: FORM, answers: ACTED },
+    startDoctor: {
+      summary: 'Start a check of the stored data, for administrators',
+      body: FORM,
+      answers: ACTED,
+    },
   },
 } as const;
 

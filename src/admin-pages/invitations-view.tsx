@@ -24,7 +24,9 @@ export async function invitationsView(invitations: Invitations, csrfToken: strin
       <section aria-labelledby="open">
         <h2 id="open">Open invitations</h2>
         {open.length === 0 && <p class="hint">There is none.</p>}
-        {open.length === LISTED && <p class="hint">There may be older ones. The newest {LISTED} are shown.</p>}
+        {open.length === LISTED && (
+          <p class="hint">There may be older ones. The newest {LISTED} are shown.</p>
+        )}
         <ul class="things">
           {open.map(({ email, expiresAt }) => (
             <li key={email}>

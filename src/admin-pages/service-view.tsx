@@ -37,10 +37,7 @@ function HealthSection({ status }: { readonly status: ServiceStatus }): VNode {
           ['Schema', readiness.migrations],
           ['Version', version],
           ['Instances', instances],
-          [
-            'Waiting calls here',
-            waiting.map(([queue, count]) => `${queue}: ${count}`).join(', ') || 'None',
-          ],
+          ['Waiting calls here', waiting.map(([queue, count]) => `${queue}: ${count}`).join(', ') || 'None'],
         ]}
       />
     </section>
@@ -59,8 +56,8 @@ function KillSwitchSection({ mode, csrfToken }: { readonly mode: Mode; readonly 
       <h2 id="kill-switch">Kill switch</h2>
       <p>It is {MEANINGS[mode]}.</p>
       <p class="hint">
-        While it is down, this page is refused as well: only the command <code>admin kill-switch off</code> ends
-        that.
+        While it is down, this page is refused as well: only the command <code>admin kill-switch off</code>{' '}
+        ends that.
       </p>
       <AdminForm action="/admin/service/kill-switch" csrfToken={csrfToken} label="Set the kill switch">
         <SelectField
@@ -101,7 +98,8 @@ function LastCheck({ run }: { readonly run: DoctorRun }): VNode {
   return (
     <>
       <p>
-        Started <Time at={startedAt} />. {endedAt ? <Outcome found={found ?? 0} error={error} /> : 'It is running.'}
+        Started <Time at={startedAt} />.{' '}
+        {endedAt ? <Outcome found={found ?? 0} error={error} /> : 'It is running.'}
       </p>
       <ul class="things">
         {findings.map(({ fault, subject, problem, cure }) => (

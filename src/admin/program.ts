@@ -16,7 +16,16 @@ export function adminProgram(run: Run): Command {
     .option('--json', 'print one JSON object instead of text')
     .exitOverride()
     .configureHelp({ showGlobalOptions: true });
-  const all = [addUsers, addStorage, addSubscriptions, addBlobs, addBackup, addRetention, addOperation, addAudit];
+  const all = [
+    addUsers,
+    addStorage,
+    addSubscriptions,
+    addBlobs,
+    addBackup,
+    addRetention,
+    addOperation,
+    addAudit,
+  ];
   for (const add of all) add(program, run);
   return program;
 }

@@ -43,7 +43,11 @@ export class Suspensions {
   /** Returns whether the account was not suspended before. */
   async suspend(userId: string, by: Acting = BY_OPERATOR): Promise<boolean> {
     const values = [userId, this.clock.now()];
-    const isNew = await this.change(statements.suspend, values, { action: 'account.suspended', userId, ...by });
+    const isNew = await this.change(statements.suspend, values, {
+      action: 'account.suspended',
+      userId,
+      ...by,
+    });
     this.bus.publish({ topic: USER_SUSPENDED, key: userId });
     return isNew;
   }
@@ -53,11 +57,7 @@ export class Suspensions {
     return this.change(statements.resume, [userId], { action: 'account.resumed', userId, ...by });
   }
 
-  private change(
-    query: Statement,
-    values: readonly Parameter[],
-    entry: AuditEntry,
-  ): Promise<boolean> {
+  private change(query: Statement, values: readonly Parameter[], entry: AuditEntry): Promise<boolean> {
     return this.database.transaction(async (tx) => {
       const isNew = (await tx.run(query, values)).length > 0;
       if (isNew) await this.audit.record(entry, tx);
