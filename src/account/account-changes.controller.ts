@@ -2,6 +2,7 @@ import { Controller, Get, Post, Req, Res, UseFilters } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Public, Transfer } from '../access/index.js';
 import { Documented } from '../api-docs/index.js';
+import { byUser } from '../audit/index.js';
 import { Subscriptions } from '../billing/index.js';
 import { ExportDownload } from '../export/index.js';
 import { PageErrorFilter, redirect } from '../pages/index.js';

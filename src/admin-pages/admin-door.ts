@@ -59,7 +59,7 @@ export class AdminDoor {
   ): Promise<void> {
     const { browserRequest, session } = await this.admit(request);
     if (await this.confirmations.areNeeded(browserRequest)) {
-      const fields = { next: request.url };
+      const fields = [['next', request.url]] as const;
       return this.ask(reply, browserRequest, { action: `${HOME}/confirm`, fields, status: 403 });
     }
     const query = Form.ofQuery(request);
@@ -125,7 +125,7 @@ export class AdminDoor {
 
 interface AskedForm {
   readonly action: string;
-  readonly fields: readonly (readonly [string, string])[] | Readonly<Record<string, string>>;
+  readonly fields: readonly (readonly [string, string])[];
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly fault?: string;

@@ -69,14 +69,13 @@ interface ConfirmProps {
   readonly csrfToken: string;
   /** Where the form goes, with these fields. */
   readonly action: string;
-  readonly fields: readonly (readonly [string, string])[] | Readonly<Record<string, string>>;
+  readonly fields: readonly (readonly [string, string])[];
   readonly fault?: string;
   readonly alert?: string;
 }
 
 /** Asks for the password before a page, or before a form is processed. */
 export function confirmPage({ host, csrfToken, action, fields, fault, alert }: ConfirmProps): VNode {
-  const others = Array.isArray(fields) ? (fields as [string, string][]) : Object.entries(fields);
   return (
     <Layout title="Confirm that it is you">
       <Masthead host={host} />
@@ -89,7 +88,7 @@ export function confirmPage({ host, csrfToken, action, fields, fault, alert }: C
       )}
       <form method="post" action={action} class="credentials" aria-label="Confirm that it is you">
         <Hidden fields={{ csrf_token: csrfToken }} />
-        {others.map(([name, value]) => (
+        {fields.map(([name, value]) => (
           <input type="hidden" key={name} name={name} value={value} />
         ))}
         <ConfirmField id="confirm-password" fault={fault} />

@@ -1,7 +1,11 @@
-import { page } from '../api-docs/index.js';
+import { ERROR, page } from '../api-docs/index.js';
 import { ANSWERED, FORM, ONWARDS } from '../pages/index.js';
 
-const HIDDEN = 'nothing is here for the caller';
+/** As for an unknown address: JSON, and a page for browsers. */
+const HIDDEN = {
+  description: 'nothing is here for the caller',
+  content: { 'application/json': ERROR, 'text/html': {} },
+};
 
 const STALE = page('a form that asks for the password');
 

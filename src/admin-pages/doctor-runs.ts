@@ -6,6 +6,9 @@ import { Doctor, type Finding } from '../platform/doctor/index.js';
 import { Conflict } from '../platform/http/index.js';
 import { Log } from '../platform/log/index.js';
 
+/** Key of the advisory lock that serializes starts. */
+const START = 7_325_190_037;
+
 const statements = {
   /** Keeps the last runs, and starts none beside one that began after $2: an earlier one was interrupted. */
   start: statement(
@@ -18,7 +21,7 @@ const statements = {
      RETURNING id`,
   ),
 
-  lock: statement('doctor_runs.lock', 'LOCK TABLE doctor_runs IN SHARE ROW EXCLUSIVE MODE'),
+  lock: statement('doctor_runs.lock', `SELECT pg_advisory_xact_lock(${START})`),
 
   end: statement(
     'doctor_runs.end',

@@ -19,7 +19,8 @@ afterAll(async () => {
   await first.close();
 });
 
-const pageOf = ({ id }: Person): Promise<supertest.Response> => administrator.browser.get(`/admin/accounts/${id}`);
+const pageOf = ({ id }: Person): Promise<supertest.Response> =>
+  administrator.browser.get(`/admin/accounts/${id}`);
 
 /** Submits a form of an account's page, and follows where it leads. */
 async function act(
@@ -98,7 +99,11 @@ describe('an administrator', () => {
     const details = { status: 'active', until: '2099-01-31T12:00:00.000Z' };
     expect(await eventsOf(person)).toEqual([byAdministrator('plan.granted', details)]);
 
-    for (const fields of [{ status: 'best' }, { until: 'soon' }, { status: 'trial', until: '2000-01-01T00:00:00Z' }]) {
+    for (const fields of [
+      { status: 'best' },
+      { until: 'soon' },
+      { status: 'trial', until: '2000-01-01T00:00:00Z' },
+    ]) {
       const refused = await act(person, 'Set the plan', { status: 'active', until: '', ...fields });
       expect([refused.status, textOf(refused.text)]).toEqual([400, expect.stringContaining('Not done')]);
     }
@@ -122,7 +127,9 @@ describe('an administrator', () => {
       expect.objectContaining({ action: 'sessions.ended', ip: null, userAgent: null, details: {} }),
     ]);
     const audit = await administrator.browser.get(`/admin/audit?user=${person.id}`);
-    expect(textOf(audit.text)).toContain(`account ${person.id} (deleted), by administrator ${administrator.email}`);
+    expect(textOf(audit.text)).toContain(
+      `account ${person.id} (deleted), by administrator ${administrator.email}`,
+    );
     expect(textOf((await administrator.browser.get('/admin/audit')).text)).not.toContain(person.email);
   });
 
@@ -136,14 +143,19 @@ describe('an administrator', () => {
 
   it.each(['suspend', 'demote', 'delete'])('cannot %s themself', async (name) => {
     const page = await pageOf(administrator);
-    expect(formsOf(page).map(({ action }) => action)).not.toContain(`/admin/accounts/${administrator.id}/${name}`);
+    expect(formsOf(page).map(({ action }) => action)).not.toContain(
+      `/admin/accounts/${administrator.id}/${name}`,
+    );
     const fields = [
       ['csrf_token', formsOf(page)[0]!.values.csrf_token!],
       ['confirm', administrator.email],
     ] as const;
     for (const id of [administrator.id, administrator.id.toUpperCase()]) {
       const answer = await administrator.browser.post(`/admin/accounts/${id}/${name}`, fields);
-      expect([answer.status, textOf(answer.text)]).toEqual([409, expect.stringContaining('your own account')]);
+      expect([answer.status, textOf(answer.text)]).toEqual([
+        409,
+        expect.stringContaining('your own account'),
+      ]);
     }
     expect((await administrator.browser.get('/admin')).status).toBe(200);
   });
@@ -171,10 +183,7 @@ describe('an administrator', () => {
   it('starts a check in the background, and sees its result on the other instance', async () => {
     const page = await administrator.browser.get('/admin/service');
     expect(textOf(page.text)).toContain('It has not run yet.');
-    await first.database.query(
-      `INSERT INTO doctor_runs (started_at) VALUES ($1)`,
-      [first.clock.now()],
-    );
+    await first.database.query(`INSERT INTO doctor_runs (started_at) VALUES ($1)`, [first.clock.now()]);
     const refused = await administrator.browser.submit(page, 'Start a check');
     expect(refused.status).toBe(409);
     await first.database.query('DELETE FROM doctor_runs');

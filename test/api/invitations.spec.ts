@@ -105,9 +105,9 @@ describe('an invitation', () => {
     expect((await browser.get(newer)).status).toBe(200);
     await first.app.get(Invitations).revoke('again@example.org', { actor: 'operator' });
     expect((await browser.get(newer)).status).toBe(404);
-    await expect(first.app.get(Invitations).revoke('again@example.org', { actor: 'operator' })).rejects.toThrow(
-      'there is no open invitation of again@example.org',
-    );
+    await expect(
+      first.app.get(Invitations).revoke('again@example.org', { actor: 'operator' }),
+    ).rejects.toThrow('there is no open invitation of again@example.org');
   });
 
   it('is only for its address', async () => {
@@ -127,7 +127,12 @@ describe('an invitation', () => {
     expect(textOf(common.text)).toContain('one of the most common ones');
     const foreign = await browser.submit(common, MAKE, { name: 'F', password: PASSWORD, csrf_token: 'x' });
     expect(foreign.status).toBe(403);
-    const other = await browser.submit(common, MAKE, { name: 'F', password: PASSWORD }, { Origin: 'https://e.example' });
+    const other = await browser.submit(
+      common,
+      MAKE,
+      { name: 'F', password: PASSWORD },
+      { Origin: 'https://e.example' },
+    );
     expect(other.status).toBe(403);
     expect(await usersOf('faulty@example.org')).toEqual([]);
     expect((await browser.submit(common, MAKE, { name: 'F', password: PASSWORD })).status).toBe(303);
@@ -204,6 +209,9 @@ describe('invitations on the admin page', () => {
     const { browser } = await administratorAt(open, 'second-inviter');
     const { email } = await personAt(open, 'member');
     const refused = await browser.submit(await browser.get('/admin/invitations'), 'Invite', { email });
-    expect([refused.status, textOf(refused.text)]).toEqual([409, expect.stringContaining('There is an account')]);
+    expect([refused.status, textOf(refused.text)]).toEqual([
+      409,
+      expect.stringContaining('There is an account'),
+    ]);
   });
 });

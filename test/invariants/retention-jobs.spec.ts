@@ -195,13 +195,11 @@ describe('the night also', () => {
     const user = '00000000-0000-4000-8000-000000000001';
     const kept = ago(400 * DAY - HOUR);
     for (const at of [ago(400 * DAY + 1), kept]) await query(event, [at, user]);
-    const invitation = `INSERT INTO invitations VALUES ($1, sha256($1::bytea), $2, $2)`;
+    const invitation = `INSERT INTO invitations VALUES ($1::text, sha256($1::text::bytea), $2, $2)`;
     await query(invitation, ['over@example.org', ago(0)]);
     await query(invitation, ['open@example.org', ago(-HOUR)]);
     await jobsOf(second).run();
-    expect(await query('SELECT at FROM audit_events WHERE user_id = $1', [user])).toEqual([
-      { at: kept },
-    ]);
+    expect(await query('SELECT at FROM audit_events WHERE user_id = $1', [user])).toEqual([{ at: kept }]);
     expect(await query('SELECT email FROM invitations')).toEqual([{ email: 'open@example.org' }]);
   });
 

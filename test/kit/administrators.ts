@@ -1,6 +1,6 @@
 import supertest from 'supertest';
 import { Administrators } from '../../src/auth/index.js';
-import { BASE_URL, type TestService } from './service.js';
+import type { TestService } from './service.js';
 import { Visitor } from './visitor.js';
 
 export const PASSWORD = 'correct horse battery staple';
@@ -17,7 +17,6 @@ export async function personAt(service: TestService, name: string): Promise<Pers
   const email = `${name}@example.org`;
   const { body } = await supertest(service.url)
     .post('/api/auth/sign-up/email')
-    .set('Origin', BASE_URL)
     .send({ email, name, password: PASSWORD })
     .expect(200);
   const browser = new Visitor(service.url);

@@ -52,7 +52,7 @@ export const ADMIN_MUTANTS = [
     file: 'src/admin-pages/admin-door.ts',
     find: 'const rejected = await this.confirmations.check(form, browserRequest);',
     replace: 'const rejected = undefined;',
-    tests: [[PAGES, 'does nothing at /admin/accounts/ID/suspend without it']],
+    tests: [[PAGES, 'without it']],
   },
   {
     name: 'admin actions from forms of others',
@@ -60,7 +60,7 @@ export const ADMIN_MUTANTS = [
     file: 'src/admin-pages/admin-door.ts',
     find: 'if (!this.browserRequests.hasValidCsrfToken(request, browserRequest, form))',
     replace: 'if (!session.id)',
-    tests: [[PAGES, 'does nothing at /admin/accounts/ID/suspend']],
+    tests: [[PAGES, 'does nothing at']],
   },
   {
     name: 'onwards to anywhere',
@@ -76,7 +76,7 @@ export const ADMIN_MUTANTS = [
     file: 'src/admin-pages/accounts.controller.ts',
     find: 'return text.toLowerCase();',
     replace: 'return text;',
-    tests: [[ACTIONS, 'cannot suspend themself']],
+    tests: [[ACTIONS, 'themself']],
   },
   {
     name: 'accounts deleted while the service is read-only',

@@ -19,7 +19,10 @@ describe('admin user promote and demote', () => {
   it('open and close /admin with the next request, and are recorded', async () => {
     const person = await personAt(service, 'lead');
     await giveFactor(service, person);
-    expect(await admin('user', 'promote', person.email, '--dry-run')).toMatchObject({ dryRun: true, changed: true });
+    expect(await admin('user', 'promote', person.email, '--dry-run')).toMatchObject({
+      dryRun: true,
+      changed: true,
+    });
     expect((await person.browser.get('/admin')).status).toBe(404);
     const promoted = { id: person.id, email: person.email, administrator: true, hasSecondFactor: true };
     expect(await admin('user', 'promote', person.email)).toEqual({ ...promoted, changed: true });
@@ -28,7 +31,10 @@ describe('admin user promote and demote', () => {
     expect(await admin('user', 'show', person.email)).toMatchObject({ promotedAt: expect.any(String) });
     expect(await told('user', 'list', '--search', 'lead@')).toContain('administrator');
 
-    expect(await admin('user', 'demote', person.email)).toMatchObject({ administrator: false, changed: true });
+    expect(await admin('user', 'demote', person.email)).toMatchObject({
+      administrator: false,
+      changed: true,
+    });
     expect((await person.browser.get('/admin')).status).toBe(404);
     expect(await admin('user', 'show', person.email)).toMatchObject({ promotedAt: null });
     const events = await service.app.get(AuditLog).ofUser(person.id, 5);
@@ -61,7 +67,9 @@ describe('admin user invite, invitations and uninvite', () => {
     await admin('user', 'uninvite', 'guest@example.org');
     const late = await browser.submit(form, 'Make your account', { name: 'Guest', password: PASSWORD });
     expect(late.status).toBe(404);
-    await expect(admin('user', 'uninvite', 'guest@example.org')).rejects.toThrow('there is no open invitation');
+    await expect(admin('user', 'uninvite', 'guest@example.org')).rejects.toThrow(
+      'there is no open invitation',
+    );
     await expect(admin('user', 'invite', 'no address')).rejects.toThrow(CommanderError);
   });
 });
@@ -76,10 +84,19 @@ describe('admin audit', () => {
     const { events } = (await admin('audit', '--user', person.email)) as { events: object[] };
     expect(events).toEqual(
       ['account.resumed', 'account.suspended'].map((action) =>
-        expect.objectContaining({ action, email: person.email, userId: person.id, actor: 'operator', ip: null }),
+        expect.objectContaining({
+          action,
+          email: person.email,
+          userId: person.id,
+          actor: 'operator',
+          ip: null,
+        }),
       ),
     );
-    const { events: page, next } = (await admin('audit', '--limit', '2')) as { events: object[]; next: number };
+    const { events: page, next } = (await admin('audit', '--limit', '2')) as {
+      events: object[];
+      next: number;
+    };
     expect(page).toEqual([
       expect.objectContaining({ action: 'doctor.run', userId: null, details: { deep: false, fix: false } }),
       expect.objectContaining({ action: 'kill-switch.set', userId: null, details: { mode: 'off' } }),

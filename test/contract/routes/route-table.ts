@@ -109,6 +109,8 @@ const FROM_A_DEVICE = { 'X-Device-Id': 'laptop' };
 const CONTENT = ['workspaces', 'files', 'versions', 'changes', 'blobs'];
 const STORED = ['workspaces', 'assets', 'blobs', 'storage_accounts'];
 
+const ADMIN_PARAMS = { userId: '00000000-0000-4000-8000-000000000000', action: 'suspend' };
+
 const ofFile = ({ encryptedPath }: Target): Example => ({ params: { encPath: encryptedPath } });
 const ofVersion = ({ versionedPath, versionId }: Target): Example => ({
   params: { encPath: versionedPath, vid: versionId },
@@ -579,8 +581,6 @@ export const ROUTES: readonly Route[] = [
   { method: 'GET', path: `${ACCOUNT}/billing`, access: 'public', isPage: true, status: 303 },
   { method: 'GET', path: `${ACCOUNT}/password`, access: 'public', isPage: true, status: 303 },
 ];
-
-const ADMIN_PARAMS = { userId: '00000000-0000-4000-8000-000000000000', action: 'suspend' };
 
 /** For everybody but administrators, nothing is there. */
 function adminPage(path: string): Route {
