@@ -1,8 +1,7 @@
 import type { VNode } from 'preact';
-import type { BrowserSession } from '../auth/index.js';
 import { Credentials, Layout, Masthead, type RejectedSignIn } from '../pages/index.js';
-import type { Overview } from './account-overview.js';
-import { ActionForm, type FlashMessages } from './action-form.js';
+import type { AccountPageProps } from './account-page-props.js';
+import { ActionForm } from './action-form.js';
 import { DeleteSection } from './delete-section.js';
 import { DevicesSection } from './devices-section.js';
 import { ExportSection } from './export-section.js';
@@ -12,16 +11,6 @@ import { ProfileSection } from './profile-section.js';
 import { SessionsSection } from './sessions-section.js';
 import { TokensSection } from './tokens-section.js';
 import { WorkspacesSection } from './workspaces-section.js';
-
-export interface AccountPageProps extends FlashMessages {
-  readonly host: string;
-  readonly csrfToken: string;
-  readonly session: BrowserSession;
-  /** Whether forms that need a recent sign-in must ask for the password. */
-  readonly needsConfirmation: boolean;
-  readonly overview: Overview;
-  readonly hasBilling: boolean;
-}
 
 /** The parts of the page, in their order: id of the heading, name in the list of sections, content. */
 const SECTIONS: readonly (readonly [string, string, (props: AccountPageProps) => VNode])[] = [

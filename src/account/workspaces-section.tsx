@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { ConfirmField, Field, Hidden, Time } from '../pages/index.js';
-import type { AccountPageProps } from './account-page.js';
+import type { AccountPageProps } from './account-page-props.js';
 import { inBytes } from './in-bytes.js';
 import { type ListedWorkspace, MOST_COUNTED, MOST_WORKSPACES } from './workspace-forms.js';
 

@@ -1,0 +1,14 @@
+import type { BrowserSession } from '../auth/index.js';
+import type { Overview } from './account-overview.js';
+import type { FlashMessages } from './action-form.js';
+
+/** What each section of the account page is made from. */
+export interface AccountPageProps extends FlashMessages {
+  readonly host: string;
+  readonly csrfToken: string;
+  readonly session: BrowserSession;
+  /** Whether forms that need a recent sign-in must ask for the password. */
+  readonly needsConfirmation: boolean;
+  readonly overview: Overview;
+  readonly hasBilling: boolean;
+}
