@@ -1,5 +1,4 @@
 import type { VNode } from 'preact';
-import type { BrowserSession } from '../auth/index.js';
 import {
   Credentials,
   Layout,
@@ -8,9 +7,9 @@ import {
   SingleSignOnForm,
   type SingleSignOnOption,
 } from '../pages/index.js';
-import type { Overview } from './account-overview.js';
-import { type ActivityPage, ActivitySection } from './activity-section.js';
-import { ActionForm, type FlashMessages } from './action-form.js';
+import type { AccountPageProps } from './account-page-props.js';
+import { ActionForm } from './action-form.js';
+import { ActivitySection } from './activity-section.js';
 import { DeleteSection } from './delete-section.js';
 import { DevicesSection } from './devices-section.js';
 import { ExportSection } from './export-section.js';
@@ -22,20 +21,6 @@ import { ProfileSection } from './profile-section.js';
 import { SessionsSection } from './sessions-section.js';
 import { TokensSection } from './tokens-section.js';
 import { WorkspacesSection } from './workspaces-section.js';
-
-export interface AccountPageProps extends FlashMessages {
-  readonly host: string;
-  readonly csrfToken: string;
-  readonly session: BrowserSession;
-  /** Whether forms that need a recent sign-in must ask for the password. */
-  readonly needsConfirmation: boolean;
-  readonly overview: Overview;
-  readonly activity: ActivityPage;
-  readonly hasBilling: boolean;
-  /** Whether people can have a password. */
-  readonly hasPasswords: boolean;
-  readonly singleSignOn: SingleSignOnOption | undefined;
-}
 
 /** The parts of the page, in their order: id of the heading, name in the list of sections, content. */
 const SECTIONS: readonly (readonly [string, string, (props: AccountPageProps) => VNode])[] = [

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { ConfirmField, Field, Hidden, Layout } from '../pages/index.js';
-import type { AccountPageProps } from './account-page.js';
+import type { AccountPageProps } from './account-page-props.js';
 
 export function DeleteSection(props: AccountPageProps): VNode {
   const { csrfToken, needsConfirmation, failedDeletion } = props;

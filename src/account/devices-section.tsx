@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { Time } from '../pages/index.js';
-import type { AccountPageProps } from './account-page.js';
+import type { AccountPageProps } from './account-page-props.js';
 import { MOST_DEVICES } from './account-overview.js';
 import { ActionForm } from './action-form.js';
 

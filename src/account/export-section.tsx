@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { ConfirmField, Hidden } from '../pages/index.js';
-import type { AccountPageProps } from './account-page.js';
+import type { AccountPageProps } from './account-page-props.js';
 
 export function ExportSection({ csrfToken, needsConfirmation, failedExport }: AccountPageProps): VNode {
   return (

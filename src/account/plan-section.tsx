@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import type { Subscription } from '../billing/index.js';
 import { inBytes, Time } from '../pages/index.js';
-import type { AccountPageProps } from './account-page.js';
+import type { AccountPageProps } from './account-page-props.js';
 import { ActionForm } from './action-form.js';
 
 export function PlanSection({ overview, csrfToken, hasBilling }: AccountPageProps): VNode {

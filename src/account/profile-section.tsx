@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { Field, Hidden } from '../pages/index.js';
-import type { AccountPageProps } from './account-page.js';
+import type { AccountPageProps } from './account-page-props.js';
 
 export function ProfileSection({ csrfToken, session, failedRename }: AccountPageProps): VNode {
   return (

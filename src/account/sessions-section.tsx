@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { MOST_LISTED } from '../auth/index.js';
 import { clientName, Time } from '../pages/index.js';
-import type { AccountPageProps } from './account-page.js';
+import type { AccountPageProps } from './account-page-props.js';
 import { ActionForm } from './action-form.js';
 
 /** A new session is updated shortly after its creation; a longer difference means that it was used. */

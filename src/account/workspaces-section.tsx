@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { ConfirmField, Field, Hidden, inBytes, Time } from '../pages/index.js';
-import type { AccountPageProps } from './account-page.js';
+import type { AccountPageProps } from './account-page-props.js';
 import { type ListedWorkspace, MOST_COUNTED, MOST_WORKSPACES } from './workspace-forms.js';
 
 export function WorkspacesSection(props: AccountPageProps): VNode {

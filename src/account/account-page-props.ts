@@ -1,0 +1,20 @@
+import type { BrowserSession } from '../auth/index.js';
+import type { SingleSignOnOption } from '../pages/index.js';
+import type { Overview } from './account-overview.js';
+import type { ActivityPage } from './activity-section.js';
+import type { FlashMessages } from './action-form.js';
+
+/** What each section of the account page is made from. */
+export interface AccountPageProps extends FlashMessages {
+  readonly host: string;
+  readonly csrfToken: string;
+  readonly session: BrowserSession;
+  /** Whether forms that need a recent sign-in must ask for the password. */
+  readonly needsConfirmation: boolean;
+  readonly overview: Overview;
+  readonly activity: ActivityPage;
+  readonly hasBilling: boolean;
+  /** Whether people can have a password. */
+  readonly hasPasswords: boolean;
+  readonly singleSignOn: SingleSignOnOption | undefined;
+}
