@@ -19,8 +19,8 @@ export interface Person {
 
 export type Claims = Record<string, unknown>;
 
-/** What it does instead of answering. */
-export type Fault = 'away' | 'slow' | 'huge' | 'redirect' | 'broken';
+/** What it does instead of answering. `elsewhere`: it passes the browser on, to its other host name. */
+export type Fault = 'away' | 'slow' | 'huge' | 'redirect' | 'broken' | 'elsewhere';
 
 /** Makes an ID token from the claims of the real one. */
 export type Forger = (claims: Claims) => Promise<string> | string;
@@ -119,7 +119,8 @@ export class OidcProvider {
   private async handle(provider: Provider, ctx: Exchange, next: () => Promise<void>): Promise<void> {
     this.requests.push(`${ctx.method} ${ctx.path}`);
     const fault = [...this.faults].find(([path]) => ctx.path.startsWith(path))?.[1];
-    if (fault) return spoil(ctx, fault);
+    const isElsewhere = fault === 'elsewhere' && ctx.hostname === 'localhost';
+    if (fault && !isElsewhere) return spoil(ctx, fault);
     if (ctx.path.startsWith('/interaction/')) return interact(provider, ctx);
     await next();
     const body = ctx.body as Claims | undefined;
@@ -203,6 +204,7 @@ async function interact(provider: Provider, ctx: Exchange): Promise<void> {
 
 function spoil(ctx: Exchange, fault: Fault): void {
   if (fault === 'redirect') return ctx.redirect('https://elsewhere.example/');
+  if (fault === 'elsewhere') return ctx.redirect(`http://localhost:${ctx.host.split(':')[1]}${ctx.url}`);
   if (fault === 'broken') {
     ctx.body = '{"not": "JSON';
     return;

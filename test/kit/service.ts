@@ -39,6 +39,8 @@ export interface ServiceOptions {
   readonly env?: Record<string, string>;
   /** BASE_URL is where it really listens, for clients that send it as their Origin. */
   readonly isAtBaseUrl?: boolean;
+  /** Where it listens, at its BASE_URL, if others must know that before it starts. */
+  readonly port?: number;
   /** Another instance beside this one: same database, same blobs, same clock. */
   readonly beside?: TestService;
   /** Cost of a password hash; minimal by default, because hundreds of tests sign up. */
@@ -52,12 +54,13 @@ const CHEAP = new PasswordCost(LEAST, LEAST);
 
 export async function startService({
   env = {},
-  isAtBaseUrl,
+  port: chosenPort,
+  isAtBaseUrl = chosenPort !== undefined,
   beside,
   outbound,
   passwordCost = CHEAP,
 }: ServiceOptions = {}): Promise<TestService> {
-  const port = isAtBaseUrl ? await freePort() : 0;
+  const port = chosenPort ?? (isAtBaseUrl ? await freePort() : 0);
   const database = beside?.database ?? (await createDatabase());
   const dataDir = beside?.dataDir ?? (await mkdtemp(join(tmpdir(), 'sync-data-')));
   if (!beside && env.AUTH_SECRET === undefined) await placeSigningKey(database, dataDir);
