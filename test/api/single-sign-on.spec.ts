@@ -547,6 +547,15 @@ describe('a provider that is away', () => {
     expect((await signIn(person, browser)).status).toBe(303);
   });
 
+  it('never reads without end', async () => {
+    const browser = new Visitor(service.url);
+    const back = await provider.signIn(await begin(browser), provider.person('endless'));
+    provider.faults.set('/token', 'huge');
+    const before = provider.poured;
+    expect((await browser.get(back)).status).toBe(503);
+    expect(provider.poured - before).toBeLessThan(16 * 1024 * 1024); // what the sockets between buffer
+  });
+
   it('is away when it refuses the secret, and the log says so', async () => {
     await withService(
       async (fresh) => {

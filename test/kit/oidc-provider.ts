@@ -42,6 +42,8 @@ export class OidcProvider {
   readonly requests: string[] = [];
   /** By the start of a path. */
   readonly faults = new Map<string, Fault>();
+  /** Bytes of answers without end. */
+  poured = 0;
   forge: Forger | undefined;
   /** Laid over the discovery document. */
   discovery: Claims = {};
@@ -120,6 +122,7 @@ export class OidcProvider {
     this.requests.push(`${ctx.method} ${ctx.path}`);
     const fault = [...this.faults].find(([path]) => ctx.path.startsWith(path))?.[1];
     const isElsewhere = fault === 'elsewhere' && ctx.hostname === 'localhost';
+    if (fault === 'huge') return pour(ctx, (bytes) => (this.poured += bytes));
     if (fault && !isElsewhere) return spoil(ctx, fault);
     if (ctx.path.startsWith('/interaction/')) return interact(provider, ctx);
     await next();
@@ -211,15 +214,18 @@ function spoil(ctx: Exchange, fault: Fault): void {
   }
   ctx.respond = false;
   if (fault === 'away') ctx.req.socket.destroy();
-  if (fault === 'huge') pour(ctx);
 }
 
 /** JSON that never ends. */
-function pour({ res }: Exchange): void {
+function pour(ctx: Exchange, count: (bytes: number) => void): void {
+  const { res } = ctx;
+  ctx.respond = false;
   res.writeHead(200, { 'content-type': 'application/json' });
   res.write('{"a":"');
+  const chunk = 'a'.repeat(64 * 1024);
   const more = (): void => {
-    while (!res.destroyed && res.write('a'.repeat(64 * 1024)));
+    do count(chunk.length);
+    while (!res.destroyed && res.write(chunk));
   };
   res.on('drain', more);
   more();
