@@ -122,8 +122,14 @@ export class OidcProvider {
     this.requests.push(`${ctx.method} ${ctx.path}`);
     const fault = [...this.faults].find(([path]) => ctx.path.startsWith(path))?.[1];
     const isElsewhere = fault === 'elsewhere' && ctx.hostname === 'localhost';
-    if (fault === 'huge') return pour(ctx, (bytes) => (this.poured += bytes));
-    if (fault && !isElsewhere) return spoil(ctx, fault);
+    if (fault === 'huge') {
+      pour(ctx, (bytes) => (this.poured += bytes));
+      return;
+    }
+    if (fault && !isElsewhere) {
+      spoil(ctx, fault);
+      return;
+    }
     if (ctx.path.startsWith('/interaction/')) return interact(provider, ctx);
     await next();
     const body = ctx.body as Claims | undefined;
@@ -206,8 +212,14 @@ async function interact(provider: Provider, ctx: Exchange): Promise<void> {
 }
 
 function spoil(ctx: Exchange, fault: Fault): void {
-  if (fault === 'redirect') return ctx.redirect('https://elsewhere.example/');
-  if (fault === 'elsewhere') return ctx.redirect(`http://localhost:${ctx.host.split(':')[1]}${ctx.url}`);
+  if (fault === 'redirect') {
+    ctx.redirect('https://elsewhere.example/');
+    return;
+  }
+  if (fault === 'elsewhere') {
+    ctx.redirect(`http://localhost:${ctx.host.split(':')[1]}${ctx.url}`);
+    return;
+  }
   if (fault === 'broken') {
     ctx.body = '{"not": "JSON';
     return;
