@@ -134,8 +134,8 @@ function faultsOfProduction(configuration: Configuration): string[] {
   const faults = [];
   if (!configuration.authSecret) faults.push('AUTH_SECRET is required in production');
   if (!configuration.baseUrl) faults.push('BASE_URL is required in production');
-  const { signupEnabled, oidcOnly, emailVerification } = configuration;
-  if (signupEnabled && !oidcOnly && emailVerification === undefined) faults.push(OPEN_SIGN_UP);
+  const isUnverified = configuration.signupEnabled && configuration.emailVerification === undefined;
+  if (isUnverified && !configuration.oidcOnly) faults.push(OPEN_SIGN_UP);
   if (configuration.devLoginKey && configuration.devLoginKey.length < SHORTEST_DEV_LOGIN_KEY)
     faults.push(`DEV_LOGIN_KEY must be at least ${SHORTEST_DEV_LOGIN_KEY} characters in production`);
   return faults;

@@ -248,3 +248,65 @@ describe('an unknown variable that resembles a known one', () => {
     expect(warningsAbout(loadConfiguration({ [name]: 'x' }))).toEqual([]);
   });
 });
+
+describe('the OpenID Connect provider', () => {
+  const OIDC = {
+    OIDC_ISSUER: 'https://auth.example.org/realms/home',
+    OIDC_CLIENT_ID: 'sync',
+    OIDC_CLIENT_SECRET: 'a-secret',
+    OIDC_NAME: 'Home',
+  };
+
+  it('is off by default', () => {
+    const { hasSingleSignOn, oidcOnly } = loadConfiguration({});
+    expect({ hasSingleSignOn, oidcOnly }).toEqual({ hasSingleSignOn: false, oidcOnly: false });
+  });
+
+  it.each(Object.keys(OIDC))('needs all of its settings: %s', (name) => {
+    expect(() => loadConfiguration({ ...OIDC, [name]: '' })).toThrow(
+      `${name} is missing: set all of OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET, OIDC_NAME, or none`,
+    );
+  });
+
+  it.each([
+    'https://auth.example.org',
+    'https://auth.example.org/application/o/sync/',
+    'http://localhost:9000',
+    'http://127.0.0.1:9000',
+    'http://[::1]:9000',
+  ])('may be at %s', (issuer) => {
+    expect(loadConfiguration({ ...OIDC, OIDC_ISSUER: issuer }).oidcIssuer).toBe(issuer);
+  });
+
+  it.each([
+    'http://auth.example.org',
+    'http://localhost.example.org',
+    'http://127.0.0.1.example.org',
+    'https://user:password@auth.example.org',
+    'https://auth.example.org/?realm=home',
+    'https://auth.example.org/#home',
+    'auth.example.org',
+    'ftp://auth.example.org',
+  ])('is not at %s', (issuer) => {
+    expect(() => loadConfiguration({ ...OIDC, OIDC_ISSUER: issuer })).toThrow(
+      'OIDC_ISSUER must be an https address without user, password, query and fragment',
+    );
+  });
+
+  it('is needed when it is the only way', () => {
+    expect(() => loadConfiguration({ OIDC_ONLY: 'true' })).toThrow('OIDC_ONLY=true needs OIDC_ISSUER');
+    expect(() => loadConfiguration({ OIDC_ONLY: 'yes' })).toThrow('OIDC_ONLY must be true or false');
+    expect(loadConfiguration({ ...OIDC, OIDC_ONLY: 'true' }).oidcOnly).toBe(true);
+  });
+
+  it('as the only way decides about sign-up in production', () => {
+    const production = {
+      NODE_ENV: 'production',
+      AUTH_SECRET: 'x'.repeat(32),
+      BASE_URL: 'https://sync.example.org',
+      ...OIDC,
+    };
+    expect(() => loadConfiguration(production)).toThrow('anybody could sign up');
+    expect(loadConfiguration({ ...production, OIDC_ONLY: 'true' }).signupEnabled).toBe(true);
+  });
+});

@@ -19,8 +19,8 @@ export interface Person {
 
 export type Claims = Record<string, unknown>;
 
-/** What it does instead of answering. */
-export type Fault = 'away' | 'slow' | 'huge' | 'redirect' | 'broken';
+/** What it does instead of answering. `elsewhere`: it passes the browser on, to its other host name. */
+export type Fault = 'away' | 'slow' | 'huge' | 'redirect' | 'broken' | 'elsewhere';
 
 /** Makes an ID token from the claims of the real one. */
 export type Forger = (claims: Claims) => Promise<string> | string;
@@ -42,6 +42,8 @@ export class OidcProvider {
   readonly requests: string[] = [];
   /** By the start of a path. */
   readonly faults = new Map<string, Fault>();
+  /** Bytes of answers without end. */
+  poured = 0;
   forge: Forger | undefined;
   /** Laid over the discovery document. */
   discovery: Claims = {};
@@ -119,7 +121,15 @@ export class OidcProvider {
   private async handle(provider: Provider, ctx: Exchange, next: () => Promise<void>): Promise<void> {
     this.requests.push(`${ctx.method} ${ctx.path}`);
     const fault = [...this.faults].find(([path]) => ctx.path.startsWith(path))?.[1];
-    if (fault) return spoil(ctx, fault);
+    const isElsewhere = fault === 'elsewhere' && ctx.hostname === 'localhost';
+    if (fault === 'huge') {
+      pour(ctx, (bytes) => (this.poured += bytes));
+      return;
+    }
+    if (fault && !isElsewhere) {
+      spoil(ctx, fault);
+      return;
+    }
     if (ctx.path.startsWith('/interaction/')) return interact(provider, ctx);
     await next();
     const body = ctx.body as Claims | undefined;
@@ -202,22 +212,32 @@ async function interact(provider: Provider, ctx: Exchange): Promise<void> {
 }
 
 function spoil(ctx: Exchange, fault: Fault): void {
-  if (fault === 'redirect') return ctx.redirect('https://elsewhere.example/');
+  if (fault === 'redirect') {
+    ctx.redirect('https://elsewhere.example/');
+    return;
+  }
+  if (fault === 'elsewhere') {
+    ctx.redirect(`http://localhost:${ctx.host.split(':')[1]}${ctx.url}`);
+    return;
+  }
   if (fault === 'broken') {
     ctx.body = '{"not": "JSON';
     return;
   }
   ctx.respond = false;
   if (fault === 'away') ctx.req.socket.destroy();
-  if (fault === 'huge') pour(ctx);
 }
 
 /** JSON that never ends. */
-function pour({ res }: Exchange): void {
+function pour(ctx: Exchange, count: (bytes: number) => void): void {
+  const { res } = ctx;
+  ctx.respond = false;
   res.writeHead(200, { 'content-type': 'application/json' });
   res.write('{"a":"');
+  const chunk = 'a'.repeat(64 * 1024);
   const more = (): void => {
-    while (!res.destroyed && res.write('a'.repeat(64 * 1024)));
+    do count(chunk.length);
+    while (!res.destroyed && res.write(chunk));
   };
   res.on('drain', more);
   more();

@@ -41,6 +41,8 @@ export interface ServiceOptions {
   readonly isAtBaseUrl?: boolean;
   /** The host name of that BASE_URL; its address unless told. */
   readonly hostname?: string;
+  /** Where it listens, at its BASE_URL, if others must know that before it starts. */
+  readonly port?: number;
   /** Another instance beside this one: same database, same blobs, same clock. */
   readonly beside?: TestService;
   /** Cost of a password hash; minimal by default, because hundreds of tests sign up. */
@@ -54,13 +56,14 @@ const CHEAP = new PasswordCost(LEAST, LEAST);
 
 export async function startService({
   env = {},
-  isAtBaseUrl,
+  port: chosenPort,
+  isAtBaseUrl = chosenPort !== undefined,
   hostname = '127.0.0.1',
   beside,
   outbound,
   passwordCost = CHEAP,
 }: ServiceOptions = {}): Promise<TestService> {
-  const port = isAtBaseUrl ? await freePort() : 0;
+  const port = chosenPort ?? (isAtBaseUrl ? await freePort() : 0);
   const database = beside?.database ?? (await createDatabase());
   const dataDir = beside?.dataDir ?? (await mkdtemp(join(tmpdir(), 'sync-data-')));
   if (!beside && env.AUTH_SECRET === undefined) await placeSigningKey(database, dataDir);

@@ -18,6 +18,7 @@ import { LOG_MUTANTS } from './log.mjs';
 import { OPERATION_MUTANTS } from './operation.mjs';
 import { PASSWORD_MUTANTS } from './passwords.mjs';
 import { SHARES_MUTANTS } from './shares.mjs';
+import { SINGLE_SIGN_ON_MUTANTS } from './single-sign-on.mjs';
 
 export const MUTANTS = [
   ...LOG_MUTANTS,
@@ -29,6 +30,7 @@ export const MUTANTS = [
   ...OPERATION_MUTANTS,
   ...SHARES_MUTANTS,
   ...ADMIN_MUTANTS,
+  ...SINGLE_SIGN_ON_MUTANTS,
 ];
 
 /** All edits of a mutant, each with its file. */
