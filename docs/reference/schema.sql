@@ -98,6 +98,24 @@ CREATE TABLE auth_jwks (
   CONSTRAINT auth_jwks_pkey PRIMARY KEY (id)
 );
 
+CREATE TABLE auth_passkeys (
+  id uuid NOT NULL DEFAULT gen_random_uuid(),
+  user_id uuid NOT NULL,
+  name text,
+  credential_id text NOT NULL,
+  public_key text NOT NULL,
+  counter bigint NOT NULL,
+  device_type text NOT NULL,
+  backed_up boolean NOT NULL,
+  transports text,
+  aaguid text,
+  created_at timestamp with time zone NOT NULL,
+  CONSTRAINT auth_passkeys_pkey PRIMARY KEY (id),
+  CONSTRAINT auth_passkeys_credential_id_key UNIQUE (credential_id),
+  CONSTRAINT auth_passkeys_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+CREATE INDEX auth_passkeys_user_id ON auth_passkeys USING btree (user_id, created_at);
+
 CREATE TABLE auth_sessions (
   id uuid NOT NULL DEFAULT gen_random_uuid(),
   user_id uuid NOT NULL,
@@ -113,6 +131,21 @@ CREATE TABLE auth_sessions (
   CONSTRAINT auth_sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
 );
 CREATE INDEX auth_sessions_user_id ON auth_sessions USING btree (user_id);
+
+CREATE TABLE auth_two_factors (
+  id uuid NOT NULL DEFAULT gen_random_uuid(),
+  user_id uuid NOT NULL,
+  secret text NOT NULL,
+  backup_codes text[] NOT NULL DEFAULT '{}'::text[],
+  verified boolean NOT NULL DEFAULT false,
+  last_step bigint,
+  failed_verification_count integer NOT NULL DEFAULT 0,
+  locked_until timestamp with time zone,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT auth_two_factors_pkey PRIMARY KEY (id),
+  CONSTRAINT auth_two_factors_user_id_key UNIQUE (user_id),
+  CONSTRAINT auth_two_factors_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
 
 CREATE TABLE auth_verifications (
   id uuid NOT NULL DEFAULT gen_random_uuid(),
@@ -441,6 +474,7 @@ CREATE TABLE users (
   created_at timestamp with time zone NOT NULL DEFAULT now(),
   updated_at timestamp with time zone NOT NULL DEFAULT now(),
   suspended_at timestamp with time zone,
+  two_factor_enabled boolean NOT NULL DEFAULT false,
   CONSTRAINT users_pkey PRIMARY KEY (id),
   CONSTRAINT users_email_unique UNIQUE (email)
 );

@@ -49,7 +49,7 @@ describeWithBrowser('the second factor in a browser', () => {
     ['without script', false, 'dark', 1],
   ] as const)('%s', (_, javaScriptEnabled, colorScheme, size) => {
     it('is set up, asked for at a handoff, replaced by a backup code and turned off', async () => {
-      const options = { baseURL: service.url, colorScheme, viewport: SIZES[size]![1], javaScriptEnabled };
+      const options = { baseURL: service.url, colorScheme, viewport: SIZES[size][1], javaScriptEnabled };
       const context = await browser.newContext(options);
       const page = await pageOf(context);
       const check = async (): Promise<void> => {
@@ -67,6 +67,7 @@ describeWithBrowser('the second factor in a browser', () => {
       const code = codesOf(service, await page.locator('input[name=uri]').inputValue());
       await page.getByLabel('Code that the app shows').fill(code());
       await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name: 'Your backup codes' }).waitFor();
       const backupCodes = await page.locator('li.code').allTextContents();
       expect(backupCodes).toHaveLength(10);
       await check();
