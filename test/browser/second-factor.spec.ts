@@ -74,7 +74,7 @@ describeWithBrowser('the second factor in a browser', () => {
       await page.getByRole('link', { name: 'I have saved them' }).click();
       await page.getByText('10 backup codes are left').waitFor();
       await check();
-      await page.getByRole('button', { name: 'Sign out' }).click();
+      await page.getByRole('button', { name: 'Sign out', exact: true }).click();
 
       service.clock.advance(STEP_MS);
       await page.goto(HANDOFF);
