@@ -94,7 +94,7 @@ describeWithBrowser('the second factor in a browser', () => {
       await page.goto('/account');
       await signIn(page, email);
       await page.getByText('Use a backup code').click();
-      await page.getByLabel('Backup code').fill(backupCodes[3]!);
+      await page.getByLabel('Backup code', { exact: true }).fill(backupCodes[3]!);
       await page.keyboard.press('Enter');
       await page.getByText('9 backup codes are left').waitFor();
       await page.getByText('Turn it off').click();
