@@ -238,7 +238,7 @@ describe('managing passkeys', () => {
       .get('/api/auth/passkey/list-user-passkeys')
       .set(bearer(eve.session))
       .expect(200);
-    expect(body.map(({ id }: { id: string }) => id)).toEqual([eve.passkey]);
+    expect(body).toEqual([expect.objectContaining({ id: eve.passkey })]);
   });
 
   it('removes them all when the operator resets the factors, and ends the sessions', async () => {

@@ -252,6 +252,14 @@ describe('a sign-in with a second factor', () => {
     await enter(`better-auth.two_factor=${value}`, codeOf(user.totp, STEP_MS)).expect(401, /INVALID_TWO/);
   });
 
+  it('answers a code that cannot be checked as a wrong one: AUTH_SECRET has changed', async () => {
+    const user = await protectedUser();
+    await service.database.query("UPDATE auth_two_factors SET secret = 'unreadable' WHERE user_id = $1", [
+      user.id,
+    ]);
+    await enter(await pendingSignIn(user), codeOf(user.totp)).expect(401, /INVALID_CODE/);
+  });
+
   it('is refused for a suspended account', async () => {
     const user = await protectedUser();
     const cookie = await pendingSignIn(user);

@@ -87,11 +87,11 @@ describeWithBrowser('passkeys in a browser', () => {
       await page.getByRole('button', { name: 'Remove passkey Laptop' }).waitFor();
       await expectAccessible(page);
       await expectFits(page);
-      await page.getByRole('button', { name: 'Sign out' }).click();
+      await page.getByRole('button', { name: 'Sign out', exact: true }).click();
 
       await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
       await page.getByRole('heading', { name: 'Ada' }).waitFor();
-      await page.getByRole('button', { name: 'Sign out' }).click();
+      await page.getByRole('button', { name: 'Sign out', exact: true }).click();
 
       await page.goto(HANDOFF);
       await expectAccessible(page);
@@ -114,7 +114,7 @@ describeWithBrowser('passkeys in a browser', () => {
     await signIn(page, email);
     await add(page, 'Laptop');
     await page.getByRole('button', { name: 'Remove passkey Laptop' }).waitFor();
-    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('button', { name: 'Sign out', exact: true }).click();
 
     await authenticator.setUserVerified(false);
     await page.getByRole('button', { name: 'Sign in with a passkey' }).click();

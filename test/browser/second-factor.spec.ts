@@ -49,7 +49,7 @@ describeWithBrowser('the second factor in a browser', () => {
     ['without script', false, 'dark', 1],
   ] as const)('%s', (_, javaScriptEnabled, colorScheme, size) => {
     it('is set up, asked for at a handoff, replaced by a backup code and turned off', async () => {
-      const options = { baseURL: service.url, colorScheme, viewport: SIZES[size]![1], javaScriptEnabled };
+      const options = { baseURL: service.url, colorScheme, viewport: SIZES[size][1], javaScriptEnabled };
       const context = await browser.newContext(options);
       const page = await pageOf(context);
       const check = async (): Promise<void> => {
@@ -67,13 +67,14 @@ describeWithBrowser('the second factor in a browser', () => {
       const code = codesOf(service, await page.locator('input[name=uri]').inputValue());
       await page.getByLabel('Code that the app shows').fill(code());
       await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name: 'Your backup codes' }).waitFor();
       const backupCodes = await page.locator('li.code').allTextContents();
       expect(backupCodes).toHaveLength(10);
       await check();
       await page.getByRole('link', { name: 'I have saved them' }).click();
       await page.getByText('10 backup codes are left').waitFor();
       await check();
-      await page.getByRole('button', { name: 'Sign out' }).click();
+      await page.getByRole('button', { name: 'Sign out', exact: true }).click();
 
       service.clock.advance(STEP_MS);
       await page.goto(HANDOFF);
@@ -93,7 +94,7 @@ describeWithBrowser('the second factor in a browser', () => {
       await page.goto('/account');
       await signIn(page, email);
       await page.getByText('Use a backup code').click();
-      await page.getByLabel('Backup code').fill(backupCodes[3]!);
+      await page.getByLabel('Backup code', { exact: true }).fill(backupCodes[3]!);
       await page.keyboard.press('Enter');
       await page.getByText('9 backup codes are left').waitFor();
       await page.getByText('Turn it off').click();

@@ -14,6 +14,7 @@ const PENDING_COOKIE = 'two_factor';
  * Completes a sign-in whose password was right. The session passes through the same hooks as any other, which also check that
  * the password has not been changed meanwhile.
  */
+// eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types -- the library infers its API from it
 export async function signInWithCode(
   ctx: GenericEndpointContext,
   actions: FactorActions,

@@ -29,9 +29,9 @@ export class FactorVault {
     return symmetricEncrypt({ key: this.keys.secretConfig, data: totpSecret });
   }
 
-  /** @throws when `AUTH_SECRET` has changed */
-  decrypt(stored: string): Promise<string> {
-    return symmetricDecrypt({ key: this.keys.secretConfig, data: stored });
+  /** Null when `AUTH_SECRET` has changed: then no code is right, and the operator has to reset the factor. */
+  decrypt(stored: string): Promise<string | null> {
+    return symmetricDecrypt({ key: this.keys.secretConfig, data: stored }).catch(() => null);
   }
 
   /** The stored form of a backup code. Case, spaces and dashes of the entered code do not matter. */

@@ -56,7 +56,8 @@ export class SecondFactors {
     const stored = await this.stored(userId);
     if (!stored || stored.isOn) return null;
     const now = this.clock.now();
-    const step = stepOfCode(await vault.decrypt(stored.secret), code, now);
+    const secret = await vault.decrypt(stored.secret);
+    const step = secret === null ? undefined : stepOfCode(secret, code, now);
     if (step === undefined) return null;
     const codes = newBackupCodes();
     const hashes = codes.map((one) => vault.hash(userId, one));
@@ -73,7 +74,8 @@ export class SecondFactors {
     }
     const stored = await this.stored(userId);
     if (!stored?.isOn) return false;
-    const step = stepOfCode(await vault.decrypt(stored.secret), code, this.clock.now());
+    const secret = await vault.decrypt(stored.secret);
+    const step = secret === null ? undefined : stepOfCode(secret, code, this.clock.now());
     if (step === undefined) return false;
     const values = [userId, stored.secret, step];
     return (await this.database.run(factorStatements.useStep, values)).length > 0;

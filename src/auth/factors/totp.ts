@@ -45,6 +45,6 @@ function codeOf(secret: string, step: number): string {
 }
 
 function bytesOf(base32: string): Buffer {
-  const bits = [...base32].map((digit) => BASE32.indexOf(digit).toString(2).padStart(5, '0')).join('');
+  const bits = Array.from(base32, (digit) => BASE32.indexOf(digit).toString(2).padStart(5, '0')).join('');
   return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => parseInt(byte, 2)));
 }

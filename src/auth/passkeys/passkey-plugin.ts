@@ -67,49 +67,52 @@ export function passkeyPlugin(actions: FactorActions, passkeys: Passkeys, public
   });
   const isRecent = recentSession(actions);
   const { generatePasskeyRegistrationOptions: begin, verifyPasskeyRegistration: finish } = library.endpoints;
-  for (const { options } of [begin, finish])
-    Object.assign(options, { use: [...(options.use ?? []), isRecent] });
+  for (const { options } of [begin, finish]) Object.assign(options, { use: [...options.use, isRecent] });
   return {
     ...library,
     endpoints: { ...library.endpoints, deletePasskey: deleteEndpoint(passkeys, isRecent) },
-    hooks: {
-      after: [
-        {
-          matcher: ({ path }) => path === '/passkey/generate-authenticate-options',
-          handler: createAuthMiddleware(async (ctx) => {
-            const { returned } = ctx.context;
-            if (returned instanceof Error) return undefined;
-            return ctx.json({ ...(returned as object), userVerification: 'required' });
-          }),
-        },
-        {
-          matcher: ({ path }) => path === '/passkey/verify-authentication',
-          handler: createAuthMiddleware(async (ctx) => {
-            const { returned } = ctx.context;
-            if (returned instanceof Error) return undefined;
-            const { session, user } = returned as SignedIn;
-            const { options } = ctx.context;
-            // The library returns the rows as they are.
-            return ctx.json({
-              session: parseSessionOutput(options, session),
-              user: parseUserOutput(options, user),
-            });
-          }),
-        },
-        {
-          matcher: ({ path }) => path === '/passkey/verify-registration',
-          handler: createAuthMiddleware(async (ctx) => {
-            if (isInvalid(ctx.context.returned)) throw new BadRequest('the passkey is not valid');
-            const added = ctx.context.returned as { userId?: string; credentialID?: string } | undefined;
-            const sessionId = identityRequests.getStore()?.ownSession;
-            if (added?.userId === undefined || added.credentialID === undefined || !sessionId) return;
-            if (!(await passkeys.keepNew(added.userId, sessionId, added.credentialID)))
-              throw new Unauthorized();
-          }),
-        },
-      ],
-    },
+    hooks: { after: answerHooks(passkeys) },
   } satisfies BetterAuthPlugin;
+}
+
+type Hooks = NonNullable<NonNullable<BetterAuthPlugin['hooks']>['after']>;
+
+/** What the library's answers lack, or have too much of. */
+function answerHooks(passkeys: Passkeys): Hooks {
+  return [
+    {
+      matcher: ({ path }) => path === '/passkey/generate-authenticate-options',
+      handler: createAuthMiddleware(async (ctx) => {
+        const { returned } = ctx.context;
+        if (returned instanceof Error) return undefined;
+        return ctx.json({ ...(returned as object), userVerification: 'required' });
+      }),
+    },
+    {
+      matcher: ({ path }) => path === '/passkey/verify-authentication',
+      handler: createAuthMiddleware(async (ctx) => {
+        const { returned } = ctx.context;
+        if (returned instanceof Error) return undefined;
+        const { session, user } = returned as SignedIn;
+        const { options } = ctx.context;
+        // The library returns the rows as they are.
+        return ctx.json({
+          session: parseSessionOutput(options, session),
+          user: parseUserOutput(options, user),
+        });
+      }),
+    },
+    {
+      matcher: ({ path }) => path === '/passkey/verify-registration',
+      handler: createAuthMiddleware(async (ctx) => {
+        if (isInvalid(ctx.context.returned)) throw new BadRequest('the passkey is not valid');
+        const added = ctx.context.returned as { userId?: string; credentialID?: string } | undefined;
+        const sessionId = identityRequests.getStore()?.ownSession;
+        if (added?.userId === undefined || added.credentialID === undefined || !sessionId) return;
+        if (!(await passkeys.keepNew(added.userId, sessionId, added.credentialID))) throw new Unauthorized();
+      }),
+    },
+  ];
 }
 
 type SignedIn = Awaited<ReturnType<ReturnType<typeof passkey>['endpoints']['verifyPasskeyAuthentication']>>;
