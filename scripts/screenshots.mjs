@@ -89,7 +89,7 @@ async function makeToken(page) {
   await page.getByText('New token').click();
   await page.getByLabel('Name').fill('Reading robot');
   await page.getByLabel('Read notes, history').check();
-  await page.getByRole('button', { name: 'Make the token' }).click();
+  await page.getByRole('button', { name: 'Create token' }).click();
   await page.getByText('it is not shown again').waitFor();
 }
 

@@ -25,7 +25,7 @@ export class MintTokenRequest {
   expiresAt?: string | null;
 
   @IsOptional()
-  @IsIn(SCOPES, { each: true, message: `scopes must be among ${SCOPES.join(', ')}` })
+  @IsIn(SCOPES, { each: true, message: `scopes must be one or more of ${SCOPES.join(', ')}` })
   @ArrayNotEmpty()
   @IsArray()
   scopes?: Scope[] | null;
@@ -179,7 +179,7 @@ export class AccessTokens {
         const cap = [userId, createdAt, MAX_LIVE];
         const [found] = await tx.run<{ isFull: boolean }>(accessTokenStatements.isFull, cap);
         if (found?.isFull)
-          throw new Conflict(`a user has ${MAX_LIVE} access tokens at most: revoke one first`);
+          throw new Conflict(`a user can have at most ${MAX_LIVE} access tokens: revoke one first`);
         const row = [id, userId, name, hash, scopes, workspaceId, createdAt, expiresAt];
         await tx.run(accessTokenStatements.insert, row);
         const surplus = [userId, createdAt, MAX_ENDED, FORGOTTEN_AT_ONCE];

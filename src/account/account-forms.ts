@@ -11,6 +11,8 @@ import {
   sendPage,
   type BrowserRequest,
   BrowserRequests,
+  Confirmations,
+  type RejectedConfirmation,
 } from '../pages/index.js';
 import type { FlashMessages } from './action-form.js';
 import { AccountOverview } from './account-overview.js';
@@ -20,7 +22,7 @@ export const ACCOUNT = '/account';
 
 /** Notices of the account page, selected by its query after a form was processed. */
 const DONE = {
-  password: 'The password is changed, and all other sign-ins have ended.',
+  password: 'Your password has been changed, and all other sessions have ended.',
 } as const;
 type Done = keyof typeof DONE;
 
@@ -45,6 +47,7 @@ export class AccountForms {
   constructor(
     private readonly browserRequests: BrowserRequests,
     private readonly overview: AccountOverview,
+    private readonly confirmations: Confirmations,
     private readonly configuration: Configuration,
   ) {}
 
@@ -90,6 +93,11 @@ export class AccountForms {
       ]);
   }
 
+  /** For forms whose effect cannot be undone or outlives the session. Returns what is wrong, if anything. */
+  confirm({ form, browserRequest }: SubmittedForm): Promise<RejectedConfirmation | undefined> {
+    return this.confirmations.check(form, browserRequest);
+  }
+
   /** The account, or the sign-in form. */
   async page(
     browserRequest: BrowserRequest,
@@ -102,6 +110,7 @@ export class AccountForms {
       ? accountPage({
           ...common,
           session,
+          needsConfirmation: await this.confirmations.areNeeded(browserRequest),
           overview: await this.overview.of(session),
           hasBilling: stripeSecretKey !== undefined && hasSubscriptions,
         })

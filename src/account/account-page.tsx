@@ -20,7 +20,7 @@ function DevicesSection({ overview, csrfToken }: DevicesProps): VNode {
       <h2 id="devices">Devices</h2>
       {devices.length === 0 && <p class="hint">No device is registered.</p>}
       {devices.length === MOST_DEVICES && (
-        <p class="hint">There may be older ones. The newest {MOST_DEVICES} are shown.</p>
+        <p class="hint">Showing the newest {MOST_DEVICES}. There may be more.</p>
       )}
       <ul class="things">
         {devices.map(({ id, name, platform, lastSeenAt, createdAt }) => (
@@ -50,6 +50,8 @@ export interface AccountPageProps extends FlashMessages {
   readonly host: string;
   readonly csrfToken: string;
   readonly session: BrowserSession;
+  /** Whether forms that need a recent sign-in must ask for the password. */
+  readonly needsConfirmation: boolean;
   readonly overview: Overview;
   readonly hasBilling: boolean;
 }
@@ -96,14 +98,14 @@ export function billingPage(url: string, host: string): VNode {
       <Masthead host={host} at="account" />
       <h1>Your billing page is ready</h1>
       <p>
-        It is at <span class="name">{new URL(url).host}</span>, where payments are made. The link works for a
-        few minutes.
+        Payments are made at <span class="name">{new URL(url).host}</span>. The link is valid for a few
+        minutes.
       </p>
       <a class="button" href={url} rel="noreferrer">
         Open billing
       </a>
       <p>
-        <a href="/account">Back to the account</a>
+        <a href="/account">Back to your account</a>
       </p>
     </Layout>
   );

@@ -1,24 +1,26 @@
 import type { VNode } from 'preact';
 import { type Scope, SCOPES } from '../access/index.js';
-import { Field, Hidden, SelectField } from '../pages/index.js';
+import { ConfirmField, Field, Hidden, SelectField } from '../pages/index.js';
 import { LIFETIMES, type RejectedToken, type TokenOverview } from './token-forms.js';
 
 interface MintFormProps {
   readonly csrfToken: string;
   readonly workspaces: TokenOverview['workspaces'];
+  readonly needsConfirmation: boolean;
   readonly failed: RejectedToken | undefined;
 }
 
 const MEANINGS: Readonly<Record<Scope, string>> = {
-  full: 'Everything but managing tokens',
+  full: 'Everything except managing tokens',
   'documents:read': 'Read notes, history and checkpoints',
-  'documents:write': 'Write notes, restore and make checkpoints',
-  'agent:invoke': 'Know whose account it is, nothing more',
+  'documents:write': 'Write notes, restore versions and create checkpoints',
+  'agent:invoke': 'See whose account it is, nothing else',
   'assets:read': 'Read attachments',
   'assets:write': 'Add attachments',
 };
 
-export function MintForm({ csrfToken, workspaces, failed }: MintFormProps): VNode {
+export function MintForm(props: MintFormProps): VNode {
+  const { csrfToken, workspaces, needsConfirmation, failed } = props;
   const { faults = {}, values } = failed ?? {};
   return (
     <form method="post" action="/account/tokens" aria-label="New token">
@@ -47,7 +49,7 @@ export function MintForm({ csrfToken, workspaces, failed }: MintFormProps): VNod
       <SelectField
         id="token-expiry"
         name="expiry"
-        label="Ends"
+        label="Expires"
         options={LIFETIMES.map((days) => ({
           value: days,
           text: days === 'never' ? 'Never' : `In ${days} days`,
@@ -55,7 +57,14 @@ export function MintForm({ csrfToken, workspaces, failed }: MintFormProps): VNod
         value={values?.expiry ?? '90'}
         fault={faults.expiry}
       />
-      <button type="submit">Make the token</button>
+      {needsConfirmation && (
+        <ConfirmField
+          id="token-password"
+          hint="Needed for a token with full access or without an expiry."
+          fault={faults.password}
+        />
+      )}
+      <button type="submit">Create token</button>
     </form>
   );
 }
@@ -70,7 +79,7 @@ interface ScopesFieldProps {
 function ScopesField({ chosen, fault, isFocused }: ScopesFieldProps): VNode {
   return (
     <fieldset aria-describedby={fault ? 'scopes-fault' : undefined}>
-      <legend>What it may do</legend>
+      <legend>Permissions</legend>
       {SCOPES.map((scope, at) => (
         <label class="choice" key={scope}>
           <input

@@ -14,7 +14,7 @@ export function PasswordSection({ csrfToken, failedChange }: PasswordSectionProp
   return (
     <section aria-labelledby="password">
       <h2 id="password">Password</h2>
-      <p class="hint">When you change it, you are signed out everywhere but in this browser.</p>
+      <p class="hint">Changing it signs you out everywhere except in this browser.</p>
       <details open={failedChange !== undefined}>
         <summary>Change password</summary>
         {alert && (
@@ -39,7 +39,7 @@ export function PasswordSection({ csrfToken, failedChange }: PasswordSectionProp
             label="New password"
             type="password"
             autocomplete="new-password"
-            hint={`At least ${min} characters, and none of the most common ones.`}
+            hint={`At least ${min} characters, and not a common password.`}
             minLength={min}
             fault={faults.new}
             isFocused={faults.new !== undefined}
@@ -52,11 +52,11 @@ export function PasswordSection({ csrfToken, failedChange }: PasswordSectionProp
               checked={failedChange?.revokesAccessTokens ?? false}
             />
             <span>
-              Revoke all access tokens too{' '}
+              Also revoke all access tokens{' '}
               <span class="hint">if somebody else may have used your account</span>
             </span>
           </label>
-          <button type="submit">Change the password</button>
+          <button type="submit">Change password</button>
         </form>
       </details>
     </section>

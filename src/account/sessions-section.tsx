@@ -53,17 +53,17 @@ export function SessionsSection({ overview, csrfToken, currentId }: SessionsProp
   return (
     <section aria-labelledby="sessions">
       <div class="heading">
-        <h2 id="sessions">Signed in</h2>
+        <h2 id="sessions">Sessions</h2>
         {sessions.length > 1 && (
           <ActionForm action="/account/sessions/end-others" csrfToken={csrfToken}>
             <button type="submit" class="quiet">
-              Sign out all others
+              Sign out everywhere else
             </button>
           </ActionForm>
         )}
       </div>
       {sessions.length === MOST_LISTED && (
-        <p class="hint">There may be older ones. The newest {MOST_LISTED} are shown.</p>
+        <p class="hint">Showing the newest {MOST_LISTED}. There may be more.</p>
       )}
       <ul class="things">
         {sessions.map(({ id, userAgent, ip, createdAt, updatedAt }) => (

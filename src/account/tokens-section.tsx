@@ -8,17 +8,19 @@ import { type ListedToken, MOST_TOKENS } from './token-forms.js';
 interface TokensProps extends FlashMessages {
   readonly overview: Overview;
   readonly csrfToken: string;
+  readonly needsConfirmation: boolean;
 }
 
-export function TokensSection({ overview, csrfToken, minted, failedMint }: TokensProps): VNode {
+export function TokensSection(props: TokensProps): VNode {
+  const { overview, csrfToken, needsConfirmation, minted, failedMint } = props;
   const { tokens, workspaces } = overview;
   return (
     <section aria-labelledby="tokens">
       <h2 id="tokens">Access tokens</h2>
-      <p class="hint">For scripts and tools that work without you. A token is shown once, when it is made.</p>
+      <p class="hint">For scripts and tools. A token is shown only once, when it is created.</p>
       {minted && <NewToken {...minted} />}
       {tokens.length === MOST_TOKENS && (
-        <p class="hint">There may be older ones. The newest {MOST_TOKENS} are shown.</p>
+        <p class="hint">Showing the newest {MOST_TOKENS}. There may be more.</p>
       )}
       <ul class="things">
         {tokens.map((token) => (
@@ -34,7 +36,7 @@ export function TokensSection({ overview, csrfToken, minted, failedMint }: Token
       </ul>
       <details open={failedMint !== undefined}>
         <summary>New token</summary>
-        <MintForm {...{ csrfToken, workspaces }} failed={failedMint} />
+        <MintForm {...{ csrfToken, workspaces, needsConfirmation }} failed={failedMint} />
       </details>
     </section>
   );
@@ -55,7 +57,7 @@ function TokenFacts({ token }: { readonly token: ListedToken }): VNode {
       <p class="hint">
         {workspaceName === null ? 'All workspaces' : `Only ${workspaceName}`},{' '}
         {lastUsedAt ? 'last used ' : 'never used'}
-        {lastUsedAt && <Time at={lastUsedAt} />}, {expiresAt ? 'ends ' : 'never ends'}
+        {lastUsedAt && <Time at={lastUsedAt} />}, {expiresAt ? 'expires ' : 'never expires'}
         {expiresAt && <Time at={expiresAt} />}
       </p>
     </div>

@@ -78,9 +78,11 @@ async function post(service: INestApplicationContext, event: SampleEvent, now: D
     () => undefined,
   );
   if (!answer)
-    throw new ServiceUnavailable(`no service answers at ${publicUrl}; start it, or set BASE_URL or PORT`);
+    throw new ServiceUnavailable(`no service responds at ${publicUrl}; start it, or set BASE_URL or PORT`);
   if (!answer.ok)
-    throw new BadRequest(`the service answers ${answer.status}: ${(await answer.text()).slice(0, 300)}`);
+    throw new BadRequest(
+      `the service responded with ${answer.status}: ${(await answer.text()).slice(0, 300)}`,
+    );
 }
 
 function addressIn(service: INestApplicationContext): string {

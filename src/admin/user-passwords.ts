@@ -23,7 +23,7 @@ export function previewUser(email: string, name = nameIn(email)): Promise<Report
     const users = service.get(Users);
     const user = await users.findByEmail(email);
     if (user && (await users.hasPassword(user.id)))
-      throw new Conflict(`there is an account ${email} already`);
+      throw new Conflict(`an account for ${email} already exists`);
     const text = user ? `${user.email} would get a password` : `${email.toLowerCase()} would be created`;
     const fields = { email: email.toLowerCase(), name: user?.name ?? name, isNew: user === null };
     return { dryRun: true, ...fields, text };

@@ -45,7 +45,7 @@ export async function withService<T>(
 /** The account that a command acts on. @throws NotFound */
 export async function accountOf(service: INestApplicationContext, email: string): Promise<UserEntity> {
   const user = await service.get(Users).findByEmail(email);
-  if (!user) throw new NotFound(`there is no account ${email}`);
+  if (!user) throw new NotFound(`there is no account for ${email}`);
   return user;
 }
 

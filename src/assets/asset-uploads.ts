@@ -142,7 +142,8 @@ function judge(state: UploadState | undefined, token: string): Verdict {
 
 /** @throws Conflict */
 function settled(verdict: Verdict, token: string): string {
-  if (verdict === 'taken') throw new Conflict('an asset with this token exists');
-  if (verdict === 'other token') throw new Conflict('the Idempotency-Key was used for another token');
+  if (verdict === 'taken') throw new Conflict('an asset with this token already exists');
+  if (verdict === 'other token')
+    throw new Conflict('the Idempotency-Key has already been used for another token');
   return token;
 }

@@ -118,7 +118,7 @@ export const ASSETS_DOCS = {
       answers: {
         201: json('the token of the asset', TOKEN),
         400: 'the body or Idempotency-Key is invalid',
-        409: 'the token is taken, or the Idempotency-Key was used for another token',
+        409: 'the token is taken, or the Idempotency-Key has already been used for another token',
         413: 'the body is too large',
         507: json('the quota is used up, or the account is locked', QUOTA_EXCEEDED),
       },

@@ -77,7 +77,7 @@ export class Assets {
       ]);
       if (!present.some((asset) => asset.token === token)) throw new NotFound('asset not found');
       if (token === newToken) return;
-      if (present.length > 1) throw new Conflict('an asset with the new token exists');
+      if (present.length > 1) throw new Conflict('an asset with the new token already exists');
       await tx.run(assetStatements.rename, [workspaceId, token, newToken]);
     });
     if (token !== newToken) this.announce(workspaceId);

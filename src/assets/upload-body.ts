@@ -114,5 +114,5 @@ function tokenOf(value: unknown): string {
 }
 
 function wrongSize(): BadRequest {
-  return new BadRequest(`data must hold ${MIN_ENVELOPE_BYTES} to ${MAX_ENVELOPE_BYTES} bytes`);
+  return new BadRequest(`data must decode to ${MIN_ENVELOPE_BYTES} to ${MAX_ENVELOPE_BYTES} bytes`);
 }

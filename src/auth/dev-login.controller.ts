@@ -39,7 +39,7 @@ export class DevLoginGuard implements CanActivate {
     await this.rateLimiter.hit(`dev-login:${addressKey(request.ip)}`, TRIES_PER_MINUTE);
     const key = request.headers['x-dev-login-key'];
     if (typeof key !== 'string' || !equalSecrets(key, devLoginKey))
-      throw new Forbidden('wrong dev-login key');
+      throw new Forbidden('the dev-login key is wrong');
     return true;
   }
 }

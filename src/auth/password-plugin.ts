@@ -19,7 +19,7 @@ const CHANGE_FAULTS: Readonly<Record<ChangeFault, string>> = {
 };
 
 const CHANGE_BODY =
-  'currentPassword and newPassword must be text, revokeOtherSessions and revokeAccessTokens true or false';
+  'currentPassword and newPassword must be strings, revokeOtherSessions and revokeAccessTokens booleans';
 
 type Fields = Readonly<Record<string, unknown>> | undefined;
 
@@ -80,6 +80,7 @@ function changeEndpoint(passwordChange: PasswordChange) {
         currentPassword,
         newPassword,
         ip: ctx.headers?.get(CLIENT_ADDRESS_HEADER) ?? '',
+        userAgent: ctx.headers?.get('user-agent') ?? '',
         newSessionToken: token,
         revokesAccessTokens: revokeAccessTokens,
       });

@@ -7,9 +7,9 @@ export const PASSWORD_LENGTH = { min: 10, max: 128 } as const;
 export type PasswordFault = 'PASSWORD_TOO_SHORT' | 'PASSWORD_TOO_LONG' | 'PASSWORD_TOO_COMMON';
 
 export const PASSWORD_FAULTS: Readonly<Record<PasswordFault, string>> = {
-  PASSWORD_TOO_SHORT: `The password needs at least ${PASSWORD_LENGTH.min} characters.`,
-  PASSWORD_TOO_LONG: `The password may have at most ${PASSWORD_LENGTH.max} characters.`,
-  PASSWORD_TOO_COMMON: 'This password is one of the most common ones. Choose another.',
+  PASSWORD_TOO_SHORT: `The password must have at least ${PASSWORD_LENGTH.min} characters.`,
+  PASSWORD_TOO_LONG: `The password must have at most ${PASSWORD_LENGTH.max} characters.`,
+  PASSWORD_TOO_COMMON: 'This password is too common. Choose another.',
 };
 
 let common: Promise<ReadonlySet<string>> | undefined;

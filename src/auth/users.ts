@@ -53,7 +53,7 @@ export class Users {
   async create(email: string, name: string, password: string): Promise<UserEntity> {
     const { internalAdapter } = await this.identity.$context;
     const user = await this.findOrCreate(email, name);
-    if (await this.hasPassword(user.id)) throw new Conflict(`there is an account ${email} already`);
+    if (await this.hasPassword(user.id)) throw new Conflict(`an account for ${email} already exists`);
     await internalAdapter.createAccount({
       userId: user.id,
       accountId: user.id,
@@ -74,7 +74,7 @@ export class Users {
   async signJwt(userId: string): Promise<string> {
     const iat = Math.floor(this.clock.now().getTime() / 1000);
     const { token } = await this.identity.api.signJWT({
-      body: { payload: { sub: userId, iat, exp: iat + JWT_MINUTES * 60 } },
+      body: { payload: { sub: userId, iat, exp: iat + JWT_MINUTES * 60, auth_time: iat } },
     });
     return token;
   }

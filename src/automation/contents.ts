@@ -53,7 +53,7 @@ function lastBoundary(bytes: Buffer): number {
 /** The most memory that one slow client may hold. Inline blobs are small too. */
 const HELD_BYTES = 64 * 1024 + ENVELOPE_OVERHEAD;
 
-const NO_TEXT = 'the file is not a text';
+const NO_TEXT = 'the file is not text';
 
 /** A plaintext in UTF-8. */
 export interface OpenedContent {
@@ -90,7 +90,9 @@ export class Contents {
       wipe();
       throw new Conflict(NO_TEXT);
     } catch (error) {
-      throw error instanceof DecryptionError ? new Conflict('the file does not open with this key') : error;
+      throw error instanceof DecryptionError
+        ? new Conflict('the file cannot be decrypted with this key')
+        : error;
     } finally {
       release();
     }

@@ -64,7 +64,7 @@ function noteVersionContentWire(path: string, version: VersionContent): NoteVers
 }
 
 class RestoreNoteRequest {
-  @IsString({ message: 'versionId must be a text' })
+  @IsString({ message: 'versionId must be a string' })
   versionId: string;
 }
 
@@ -72,7 +72,7 @@ class RestoreNoteRequest {
 const VersionQuery = fromRequest(({ query }) => {
   const { version } = query as { version?: unknown };
   if (version === undefined || typeof version === 'string') return version;
-  throw new BadRequest('version must be the id of one version');
+  throw new BadRequest('version must be a version id');
 });
 
 const VERSION = named(

@@ -129,7 +129,7 @@ function notJson(): BadRequest {
 }
 
 function noUnicode(): BadRequest {
-  return new BadRequest('the request body has a text that is no Unicode');
+  return new BadRequest('the request body contains invalid Unicode');
 }
 
 const FIRST_CAPACITY = 4 * 1024;

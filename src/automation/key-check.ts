@@ -56,7 +56,7 @@ export class KeyCheck {
    */
   async masterKey(workspaceId: string, request: OpenKeySessionRequest): Promise<Buffer> {
     if ((request.password == null) === (request.key == null))
-      throw new BadRequest('either password or key must be given');
+      throw new BadRequest('exactly one of password and key is required');
     await this.rateLimiter.hit(`key-session:${workspaceId}`, TRIES_PER_MINUTE);
     const workspace = await this.workspaces.get(workspaceId);
     if (workspace.encryptionSalt === null) throw new Conflict('encryption is not set up');

@@ -13,7 +13,7 @@ const LIMITS = {
   waiting: 32,
   perOwner: { atOnce: 2, waiting: 8 },
   waitMs: 10_000,
-  busy: 'too many large notes at a time',
+  busy: 'too many large notes are being processed',
 };
 
 /** Limits how many large notes are in memory, so that their number cannot exhaust it. */

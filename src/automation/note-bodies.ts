@@ -39,7 +39,7 @@ export class NoteScanner {
   /** Returns all members, with `content` as UTF-8 bytes; call it after the last byte. @throws BadRequest */
   end(): { members: Record<string, unknown>; content: Buffer } {
     const members = this.around.members();
-    if (!this.hasContent || members.content !== '') throw new BadRequest('content must be a text');
+    if (!this.hasContent || members.content !== '') throw new BadRequest('content must be a string');
     return { members, content: this.text.end() };
   }
 
@@ -51,7 +51,7 @@ export class NoteScanner {
   private readAround(char: string): void {
     this.around.read(char);
     if (!this.around.isInText) return;
-    if (this.hasContent) throw new BadRequest('content must be there once');
+    if (this.hasContent) throw new BadRequest('content must appear exactly once');
     this.hasContent = true;
   }
 }

@@ -20,7 +20,7 @@ const isLabel = (value: unknown): boolean =>
 class CreateNoteCheckpointRequest {
   @ValidateBy(
     { name: 'isLabel', validator: { validate: isLabel } },
-    { message: `label must be 1 to ${MAX_LABEL_BYTES} bytes of text` },
+    { message: `label must be 1 to ${MAX_LABEL_BYTES} bytes of UTF-8 text` },
   )
   label: string;
 }

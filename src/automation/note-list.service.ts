@@ -21,9 +21,9 @@ export interface NotesQuery {
 /** `prefix`, `limit` and `pageCursor`. */
 export const RequestedNotes = fromRequest(({ query }): NotesQuery => {
   const { prefix = '', limit, pageCursor } = query as Record<string, unknown>;
-  if (typeof prefix !== 'string') throw new BadRequest('prefix must be a text');
+  if (typeof prefix !== 'string') throw new BadRequest('prefix must be a string');
   const from = pageCursor === '' ? undefined : pageCursor;
-  if (from !== undefined && !isUUID(from)) throw new BadRequest('pageCursor is not one of this list');
+  if (from !== undefined && !isUUID(from)) throw new BadRequest('pageCursor is not a cursor of this list');
   return {
     prefix: prefix.normalize('NFC'),
     limit: clampTextLimit(limit),

@@ -102,6 +102,6 @@ interface NotesPageWire {
 const etagOf = ({ contentHash }: Note): string => `"${contentHash}"`;
 
 function pathIn({ path }: Record<string, unknown>): string {
-  if (typeof path !== 'string') throw new BadRequest('path must be a text');
+  if (typeof path !== 'string') throw new BadRequest('path must be a string');
   return notePath(path);
 }

@@ -51,7 +51,7 @@ export class Notes {
     try {
       return await this.upload(vault, writing, { ifMatch: null, ifAbsent: true });
     } catch (error) {
-      throw error instanceof PreconditionFailed ? new Conflict('the note exists') : error;
+      throw error instanceof PreconditionFailed ? new Conflict('the note already exists') : error;
     }
   }
 

@@ -129,12 +129,13 @@ export function contentHash(bytes: Uint8Array): string {
 export function normalizePath(path: string): string {
   const normal = path.normalize('NFC');
   if (normal === '') throw new InvalidPathError('the path is empty');
-  if (/\p{Cc}/u.test(normal)) throw new InvalidPathError('the path has a control character');
+  if (/\p{Cc}/u.test(normal)) throw new InvalidPathError('the path contains a control character');
   // UTF-8 encodes every unpaired surrogate as U+FFFD, so two names would become one.
   if (/\p{Cs}/u.test(normal)) throw new InvalidPathError('the path is not well-formed Unicode');
   for (const segment of normal.split('/')) {
-    if (segment === '') throw new InvalidPathError('the path has an empty segment');
-    if (segment === '.' || segment === '..') throw new InvalidPathError('the path has a . or .. segment');
+    if (segment === '') throw new InvalidPathError('the path contains an empty segment');
+    if (segment === '.' || segment === '..')
+      throw new InvalidPathError('the path contains a . or .. segment');
   }
   return normal;
 }

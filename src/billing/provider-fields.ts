@@ -38,5 +38,5 @@ export function secondsAt(value: unknown, ...path: Path): number | null {
   if (seconds === null) return null;
   if (typeof seconds === 'number' && Number.isInteger(seconds) && seconds >= 0 && seconds <= LAST_SECOND)
     return seconds;
-  throw new BadRequest(`${path.join('.')} must be a time in seconds`);
+  throw new BadRequest(`${path.join('.')} must be a Unix timestamp in seconds`);
 }

@@ -86,7 +86,7 @@ export class Purchases {
   async portalUrl(userId: string): Promise<string> {
     this.provider.requireConfigured();
     const customerId = await this.customers.find(userId);
-    if (customerId === undefined) throw new NotFound('nothing has been bought yet');
+    if (customerId === undefined) throw new NotFound('nothing has been purchased yet');
     return this.provider.portalUrl(customerId);
   }
 
@@ -94,10 +94,10 @@ export class Purchases {
   async checkoutUrl(userId: string): Promise<string> {
     this.provider.requireConfigured();
     const { stripePriceId: priceId, hasSubscriptions } = this.configuration;
-    if (priceId === undefined) throw new ServiceUnavailable('nothing is for sale', 3600);
-    if (!hasSubscriptions) throw new Conflict('subscriptions are switched off: every user is active');
+    if (priceId === undefined) throw new ServiceUnavailable('no price is configured', 3600);
+    if (!hasSubscriptions) throw new Conflict('subscriptions are disabled: every user is active');
     if (await this.subscriptions.isBought(userId))
-      throw new Conflict('there is a subscription already; the portal manages it');
+      throw new Conflict('a subscription already exists; manage it in the billing portal');
 
     const customerId = await this.customers.findOrCreate(userId);
     try {

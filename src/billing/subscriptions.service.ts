@@ -92,7 +92,7 @@ export class Subscriptions {
 
   /** Starts the 30-day trial, once per user ever; during the trial it returns the same result again. @throws Conflict */
   async startTrial(userId: string): Promise<Subscription> {
-    if (this.isOff) throw new Conflict('subscriptions are switched off: every user is active');
+    if (this.isOff) throw new Conflict('subscriptions are disabled: every user is active');
     const now = this.clock.now();
     const trialEnd = new Date(now.getTime() + TRIAL_MS);
     await this.change(userId, now, (state) => {
@@ -101,7 +101,7 @@ export class Subscriptions {
     });
     const subscription = await this.of(userId);
     if (subscription.status !== 'trial')
-      throw new Conflict('the trial can be started once, from the free plan');
+      throw new Conflict('the trial can be started only once, and only from the free plan');
     return subscription;
   }
 

@@ -76,7 +76,7 @@ export class WebhookSignature {
 }
 
 function notValid(): BadRequest {
-  return new BadRequest('the signature is not valid, or too old');
+  return new BadRequest('the signature is invalid or too old');
 }
 
 /** @throws BadRequest */

@@ -42,7 +42,7 @@ const BODIES = {
   waiting: 96,
   perOwner: { atOnce: 16, waiting: 48 },
   waitMs: BODY_TIMEOUT_MS,
-  busy: 'too many payment events at a time',
+  busy: 'too many payment events are being processed',
 };
 
 @Controller('api/v1/webhooks/payment')

@@ -27,7 +27,7 @@ export const FromCursor = fromRequest(({ query }) => {
   if (fromCursor === undefined) return undefined;
   const cursor = typeof fromCursor === 'string' && /^\d+$/.test(fromCursor) ? Number(fromCursor) : Number.NaN;
   if (Number.isSafeInteger(cursor)) return cursor;
-  throw new BadRequest('fromCursor must be a cursor: an integer of 0 or more');
+  throw new BadRequest('fromCursor must be a non-negative integer');
 });
 
 /** Required `encPath`. */

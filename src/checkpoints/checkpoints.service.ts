@@ -54,7 +54,7 @@ export class Checkpoints {
       const values = [...row, MAX_CHECKPOINTS];
       const [checkpoint] = await tx.run<Checkpoint>(checkpointStatements.create, values);
       if (!checkpoint)
-        throw new Conflict(`a workspace has ${MAX_CHECKPOINTS} checkpoints at most: delete one first`);
+        throw new Conflict(`a workspace can have at most ${MAX_CHECKPOINTS} checkpoints: delete one first`);
       return checkpoint;
     };
     return this.space.during(() => this.database.transaction(insert));

@@ -122,11 +122,11 @@ export class Configuration {
 
   @Env(
     'EMAIL_VERIFICATION',
-    'optional: people sign up with addresses that nobody verifies; needed in production while sign-up is open',
+    'optional: people can sign up with unverified email addresses; needed in production while sign-up is open',
   )
   @IsOptional()
   @IsIn(['optional'], {
-    message: '$property must be optional: this version sends no mail, and so cannot verify an address',
+    message: '$property must be optional: this version sends no mail, so it cannot verify addresses',
   })
   emailVerification?: string;
 
@@ -268,7 +268,7 @@ export class Configuration {
 
   @Env('APP_NAME', 'the app behind APP_SCHEME-APP_NAME', 'desktop')
   @Matches(/^[a-z0-9][a-z0-9.-]*$/, {
-    message: '$property must be lower-case letters, digits, dots and dashes',
+    message: '$property must consist of lower-case letters, digits, dots and dashes',
   })
   appName: string;
 

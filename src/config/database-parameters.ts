@@ -36,7 +36,7 @@ function faultIn(text: string): string | undefined {
   }
   const isVerified = given.get('sslmode') === 'verify-ca' && given.get('uselibpqcompat') === 'true';
   if (isVerified && !given.get('sslrootcert'))
-    return '$property needs the parameter sslrootcert with sslmode=verify-ca';
+    return '$property must have the parameter sslrootcert when it has sslmode=verify-ca';
   if (given.get('sslnegotiation') === 'direct' && given.get('sslmode') === 'disable')
     return '$property has sslnegotiation=direct, which needs TLS, together with sslmode=disable';
   return undefined;

@@ -120,8 +120,8 @@ const SHORTEST_DEV_LOGIN_KEY = 8;
 
 /** Open sign-up in production must be an explicit choice: anybody could create accounts under other people's addresses. */
 const OPEN_SIGN_UP =
-  'anybody could sign up, with an address that nobody verifies: set SIGNUP_ENABLED=false and create accounts with ' +
-  '`admin user create`, or EMAIL_VERIFICATION=optional to allow that';
+  'anyone could sign up with an unverified email address: set SIGNUP_ENABLED=false and create accounts with ' +
+  '`admin user create`, or set EMAIL_VERIFICATION=optional to allow this';
 
 /** Development generates or guesses these values; in production, a guess would be a security hole. */
 function faultsOfProduction(configuration: Configuration): string[] {
@@ -155,6 +155,6 @@ function incompleteGroups(configuration: Configuration): string[] {
     const missing = variables.filter(([property]) => configuration[property] === undefined);
     if (missing.length === 0 || missing.length === variables.length) return [];
     const all = variables.map(([, name]) => name).join(', ');
-    return [`${missing.map(([, name]) => name).join(', ')} is missing: set all of ${all}, or none`];
+    return [`${missing.map(([, name]) => name).join(', ')} must be set too: set all of ${all}, or none`];
   });
 }

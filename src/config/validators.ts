@@ -25,12 +25,12 @@ export function CallbackAddress(): PropertyDecorator {
 function faultOf(args?: ValidationArguments): string | undefined {
   const { value: address, object } = args as { value: string; object: { isProduction: boolean } };
   const url = readUrl(address);
-  if (!url) return 'a URL address'; // @IsUrl accepts 256.256.256.256
+  if (!url) return 'a URL'; // @IsUrl accepts 256.256.256.256
   const { protocol, hostname, username, password } = url;
   const isLocal = protocol === 'http:' && hostname === 'localhost' && !object.isProduction;
   if (protocol !== 'https:' && !isLocal)
-    return 'an https address (http://localhost is allowed in development only)';
-  if (username || password || address.includes('#')) return 'an address without user, password and fragment';
+    return 'an https URL (http://localhost is allowed in development only)';
+  if (username || password || address.includes('#')) return 'a URL without user, password or fragment';
   return undefined;
 }
 
@@ -65,7 +65,7 @@ export function ServerUrl(): PropertyDecorator {
         return url !== undefined && [url.username, url.password, url.host, url.pathname].every(isEncoded);
       },
       defaultMessage: () =>
-        '$property cannot be read; encode what is special in its user or password, and check its port',
+        '$property cannot be parsed; percent-encode special characters in its user and password, and check its port',
     },
   });
 }
@@ -118,7 +118,7 @@ export function TrustedOrigins(): PropertyDecorator {
       validator: {
         validate: (text: string) => originOf(text) !== undefined,
         defaultMessage: () =>
-          '$property must be origins such as https://notes.example.org or app://obsidian.md, comma-separated, without paths and wildcards',
+          '$property must be a comma-separated list of origins such as https://notes.example.org or app://obsidian.md, without paths or wildcards',
       },
     },
     { each: true },

@@ -109,7 +109,7 @@ export class Devices {
       return tx.run(deviceStatements.create, values);
     });
     if (created.length === 0)
-      throw new Conflict(`a user has ${MAX_DEVICES} devices at most: delete one first`);
+      throw new Conflict(`a user can have at most ${MAX_DEVICES} devices: delete one first`);
     return device;
   }
 

@@ -102,7 +102,10 @@ export class GroupCommitQueue {
   async put(put: Put): Promise<PutOutcome> {
     const owner = put.caller?.userId ?? put.workspaceId;
     if (this.counts.of(owner) >= MOST_OF_ONE_USER)
-      throw new ServiceUnavailable('too many uploads at once: wait for your own to finish', RETRY_SECONDS);
+      throw new ServiceUnavailable(
+        'too many uploads at once: wait for your own requests to finish',
+        RETRY_SECONDS,
+      );
     if (this.waiting >= MOST_OF_ALL) throw new ServiceUnavailable('too many uploads at once', RETRY_SECONDS);
     const line = this.lines.get(put.workspaceId);
     return new Promise((resolve, reject) => {
@@ -144,7 +147,7 @@ export class GroupCommitQueue {
     const onTime = line.findIndex(({ since }) => this.clock.elapsed() - since <= LONGEST_WAIT_MS);
     for (const { owner, reject } of line.splice(0, onTime < 0 ? line.length : onTime)) {
       this.counts.decrement(owner);
-      reject(new ServiceUnavailable('the uploads before took too long', RETRY_SECONDS));
+      reject(new ServiceUnavailable('the preceding uploads took too long', RETRY_SECONDS));
     }
   }
 

@@ -51,7 +51,7 @@ export class BrowserRequests {
     const { origin = 'null' } = headers;
     const isForeign = origin !== 'null' && origin !== new URL(this.configuration.publicUrl).origin;
     if (isForeign || !OWN_SITES.has(headers['sec-fetch-site']))
-      throw new Forbidden('this form was sent by another site');
+      throw new Forbidden('the form was submitted by another site');
     return csrfToken.accepts(form.get('csrf_token'));
   }
 }

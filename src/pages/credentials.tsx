@@ -85,7 +85,7 @@ function Password({ id, failed, isNew = false }: CredentialProps & { readonly is
   const { min: minLength } = PASSWORD_LENGTH;
   const fresh = {
     autocomplete: 'new-password',
-    hint: `At least ${minLength} characters, and none of the most common ones.`,
+    hint: `At least ${minLength} characters, and not a common password.`,
     minLength,
   };
   return (

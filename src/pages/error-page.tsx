@@ -23,36 +23,36 @@ const WORDS: Readonly<Record<number, Words>> = {
   },
   401: { heading: 'You are not signed in', advice: 'Sign in to your account, then open this address again.' },
   403: {
-    heading: 'This was refused',
+    heading: 'This request was refused',
     advice:
       'Go back, reload the page and try again. If that changes nothing, ask the operator of this service.',
   },
   404: {
-    heading: 'Nothing is here',
-    advice: 'The address may be misspelt, or what was there is gone. One of these may be what you look for:',
+    heading: 'Page not found',
+    advice: 'The address may be misspelt, or the page no longer exists. You can continue here:',
   },
-  405: { heading: 'This did not work', advice: 'Go back and use the buttons of the page.' },
+  405: { heading: 'The request failed', advice: 'Go back and use the buttons of the page.' },
   408: { heading: 'This took too long', advice: 'Check your connection, then go back and send it again.' },
   409: {
     heading: 'This is no longer possible',
-    advice: 'Something has changed in the meantime. Go back, reload the page and look at it again.',
+    advice: 'Something has changed in the meantime. Go back, reload the page and try again.',
   },
-  413: { heading: 'This was too large', advice: 'Go back and send less.' },
-  415: { heading: 'This did not work', advice: 'Go back, reload the page and fill in the form again.' },
+  413: { heading: 'The request is too large', advice: 'Go back and send less.' },
+  415: { heading: 'The request failed', advice: 'Go back, reload the page and fill in the form again.' },
   429: { heading: 'Too many requests', advice: 'Nothing was changed.' },
-  503: { heading: 'Not available for the moment', advice: 'Nothing was changed.' },
+  503: { heading: 'Temporarily unavailable', advice: 'Nothing was changed.' },
   507: {
     heading: 'There is no space left',
     advice: 'Delete what you no longer need, or choose a larger plan on the account page.',
   },
 };
 
-const OTHER: Words = { heading: 'This did not work', advice: 'Go back and start again.' };
+const OTHER: Words = { heading: 'The request failed', advice: 'Go back and start again.' };
 const FAULT: Words = {
-  heading: 'Something went wrong here',
+  heading: 'Something went wrong',
   advice:
-    'It is not your fault. Go back and look whether it was done before you try again. If it happens again, give ' +
-    'the number of the request to the operator of this service.',
+    'Go back and check the result before you try again. If it happens again, give the number of the request to the ' +
+    'operator of this service.',
 };
 
 /** An error page for people; the request's id is for the operator. */
@@ -74,7 +74,8 @@ export function errorPage({ host, status, detail, requestId, retryAfter }: Failu
       )}
       {status === 404 && (
         <p>
-          <a href="/">What this is</a> · <a href="/account">Your account</a> · <a href="/docs">The API</a>
+          <a href="/">About this service</a> · <a href="/account">Your account</a> ·{' '}
+          <a href="/docs">The API</a>
         </p>
       )}
       <p class="hint">

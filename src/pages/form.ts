@@ -14,12 +14,12 @@ export class Form {
    */
   static async read(request: FastifyRequest): Promise<Form> {
     if (!FORM.test(request.headers['content-type'] ?? ''))
-      throw new UnsupportedMediaType('a form is expected');
+      throw new UnsupportedMediaType('the request body must be a URL-encoded form');
     const text = utf8Of(await readBody(request.raw, BODY_LIMIT));
     if (!isEncodedUtf8(text)) throw new BadRequest('the form is not UTF-8');
     const form = new Form(new URLSearchParams(text));
     for (const [name, value] of form.fields) {
-      if (`${name}${value}`.includes('\0')) throw new BadRequest('the form holds a NUL character');
+      if (`${name}${value}`.includes('\0')) throw new BadRequest('the form contains a NUL character');
     }
     return form;
   }
@@ -32,7 +32,7 @@ export class Form {
   /** @throws BadRequest when the field occurs more than once: parsers differ in which one they use */
   get(name: string): string | undefined {
     const values = this.fields.getAll(name);
-    if (values.length > 1) throw new BadRequest(`${name} is there more than once`);
+    if (values.length > 1) throw new BadRequest(`${name} appears more than once`);
     return values[0];
   }
 

@@ -8,8 +8,8 @@ export function homePage({ host }: { readonly host: string }): VNode {
       <Masthead host={host} />
       <h1>Cloud Sync Service</h1>
       <p>
-        Keeps workspaces of notes and files in sync between devices. Apps encrypt them before they send them:
-        this service cannot read them.
+        Keeps workspaces of notes and files in sync between devices. Apps encrypt the data before sending it,
+        so this service cannot read it.
       </p>
       <ul>
         <li>
@@ -22,7 +22,7 @@ export function homePage({ host }: { readonly host: string }): VNode {
           <a href="/readme">The readme, for operators</a>
         </li>
       </ul>
-      <p class="hint">In an app, this is the address of the server.</p>
+      <p class="hint">In your app, enter the address of this page as the server.</p>
     </Layout>
   );
 }

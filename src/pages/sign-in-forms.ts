@@ -20,8 +20,8 @@ export function withAlert(error: unknown): TryAgain {
   const minutes = Math.ceil(Number(headers['retry-after']) / SECONDS_OF_A_MINUTE);
   const alert =
     error instanceof HashingBusy
-      ? 'Too many people are signing in at this moment. Try again in a few seconds.'
-      : `Too many tries. Wait ${minutes > 1 ? `${minutes} minutes` : 'a minute'}, then try again.`;
+      ? 'Too many people are signing in right now. Try again in a few seconds.'
+      : `Too many attempts. Wait ${minutes > 1 ? `${minutes} minutes` : 'a minute'}, then try again.`;
   return { status, headers, alert };
 }
 
@@ -42,8 +42,8 @@ export interface RejectedSignIn {
 /** Messages for the person who filled in the form. */
 const FAULTS: Readonly<Record<Refusal, RejectedSignIn['faults']>> = {
   'wrong-credentials': { password: 'The email address or the password is wrong.' },
-  'invalid-email': { email: 'This is not an email address.' },
-  'email-taken': { email: 'There is an account with this email address already. Sign in instead.' },
+  'invalid-email': { email: 'This is not a valid email address.' },
+  'email-taken': { email: 'An account with this email address already exists. Sign in instead.' },
   'password-too-short': { password: PASSWORD_FAULTS.PASSWORD_TOO_SHORT },
   'password-too-long': { password: PASSWORD_FAULTS.PASSWORD_TOO_LONG },
   'password-too-common': { password: PASSWORD_FAULTS.PASSWORD_TOO_COMMON },

@@ -92,7 +92,7 @@ function parseObject(text: string): Record<string, unknown> {
   try {
     value = JSON.parse(text);
   } catch {
-    throw new InvalidMessage('a message must be JSON');
+    throw new InvalidMessage('a message must be valid JSON');
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new InvalidMessage('a message must be a JSON object');
@@ -102,7 +102,7 @@ function parseObject(text: string): Record<string, unknown> {
 
 function hello({ cursor, deviceId }: Record<string, unknown>): { cursor: number; deviceId: string } {
   if (!Number.isSafeInteger(cursor) || (cursor as number) < 0) {
-    throw new InvalidMessage('cursor must be an integer, 0 or more');
+    throw new InvalidMessage('cursor must be a non-negative integer');
   }
   if (!isDeviceId(deviceId)) throw new InvalidMessage(`deviceId ${DEVICE_ID_RULE}`);
   return { cursor: cursor as number, deviceId };

@@ -82,7 +82,7 @@ export class RealtimeGateway implements OnGatewayConnection {
     }
     const { deviceId } = message;
     if (connection.deviceId !== undefined && connection.deviceId !== deviceId) {
-      throw new InvalidMessage('hello was said already, by another device');
+      throw new InvalidMessage('hello was already sent with another deviceId');
     }
     void this.welcome(connection, deviceId);
   }

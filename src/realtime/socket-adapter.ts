@@ -65,7 +65,7 @@ export class SocketAdapter extends WsAdapter {
     sockets.on('wsClientError', (error, socket, request) => {
       const requestId = this.requestIdOf(request);
       const answer = errorAnswer(
-        new BadRequest(`the upgrade is not in order: ${error.message}`),
+        new BadRequest(`the upgrade request is malformed: ${error.message}`),
         requestId,
         this.log,
       );

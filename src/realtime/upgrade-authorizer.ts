@@ -73,7 +73,7 @@ export class UpgradeAuthorizer {
     this.requireOpen();
     const { connections, configuration } = this;
     if (connections.size >= SOCKETS)
-      throw new ServiceUnavailable('this instance holds as many sockets as it can', ASK_AGAIN_AFTER_S);
+      throw new ServiceUnavailable('this instance has reached its socket limit', ASK_AGAIN_AFTER_S);
     const hasLimits = configuration.rateLimitPerMinute > 0;
     if (
       (hasLimits && connections.countOfAddress(address) >= CONNECTIONS_PER_ADDRESS) ||

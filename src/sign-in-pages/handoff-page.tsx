@@ -47,7 +47,7 @@ export function handoffPage(props: HandoffPageProps): VNode {
       ) : (
         forms
       )}
-      <p class="warning">If you did not start this yourself just now, close this page.</p>
+      <p class="warning">If you did not just start this sign-in yourself, close this page.</p>
     </Layout>
   );
 }
@@ -57,7 +57,7 @@ function Request({ kind, target }: Pick<HandoffPageProps, 'kind' | 'target'>): V
   return (
     <dl class="facts">
       <div>
-        <dt>Asked for by</dt>
+        <dt>Requested by</dt>
         <dd>{kind === 'desktop' ? 'an app on this device' : 'a website'}</dd>
       </div>
       <div>
@@ -65,8 +65,8 @@ function Request({ kind, target }: Pick<HandoffPageProps, 'kind' | 'target'>): V
         <dd class="code">{comparisonCode(target.clientState)}</dd>
       </div>
       <div>
-        <dt>Good for</dt>
-        <dd>{ONE_TIME_TOKEN_MINUTES} minutes, once</dd>
+        <dt>Valid for</dt>
+        <dd>{ONE_TIME_TOKEN_MINUTES} minutes, one use</dd>
       </div>
     </dl>
   );

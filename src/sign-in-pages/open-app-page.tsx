@@ -18,7 +18,7 @@ export function openAppPage({ host, target, token, expiresAt }: OpenAppPageProps
       <Masthead host={host} />
       <h1>You are signed in</h1>
       <p>
-        Go on in <b class="name">{target.name}</b>.
+        Continue in <b class="name">{target.name}</b>.
       </p>
       <dl class="facts">
         <div>
@@ -26,7 +26,7 @@ export function openAppPage({ host, target, token, expiresAt }: OpenAppPageProps
           <dd class="code">{comparisonCode(target.clientState)}</dd>
         </div>
         <div>
-          <dt>Good until</dt>
+          <dt>Valid until</dt>
           <dd>
             <Time at={expiresAt} isToday /> <span class="left" data-until={expiresAt.toISOString()} />
           </dd>
@@ -36,13 +36,13 @@ export function openAppPage({ host, target, token, expiresAt }: OpenAppPageProps
         Open {target.name}
       </a>
       <div class="field fallback">
-        <label for="link">Does the app not open? Copy this link into it.</label>
+        <label for="link">If the app does not open, copy this link into it.</label>
         <CopyField id="link" value={link} describedBy="link-hint" />
         <p class="hint" id="link-hint">
-          It signs in whoever has it, once. Give it to nobody.
+          Anyone who has this link can sign in with it, once. Do not share it.
         </p>
       </div>
-      <p class="warning">When the app is open you can close this page.</p>
+      <p class="warning">You can close this page once the app is open.</p>
     </Layout>
   );
 }

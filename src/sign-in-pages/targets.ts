@@ -36,7 +36,7 @@ export class Targets {
     const clientState = clientStateOf(asked);
     const scheme = asked.get('scheme') ?? this.schemes[0];
     if (scheme === undefined || !this.schemes.includes(scheme))
-      throw new BadRequest('scheme is not that of an app this service knows');
+      throw new BadRequest('scheme is not an allowed app scheme');
     const address = `${scheme}://auth/callback`;
     return { name: scheme, address, clientState, fields: { client_state: clientState, scheme } };
   }
@@ -46,7 +46,7 @@ export class Targets {
     const clientState = clientStateOf(asked);
     const address = asked.get('return_to');
     if (address === undefined || !this.callbacks.includes(address))
-      throw new BadRequest('return_to is not an address this service returns to');
+      throw new BadRequest('return_to is not an allowed return address');
     const fields = { client_state: clientState, return_to: address };
     return { name: new URL(address).host, address, clientState, fields };
   }

@@ -47,7 +47,7 @@ export type Count = (bytes: number) => Promise<void> | undefined;
 /** The free disk space has reached its reserve. Unlike other 503s, this may last for days. */
 export class NoRoom extends ServiceUnavailable {
   constructor() {
-    super('the service has no room for uploads', RETRY_SECONDS);
+    super('the service has no disk space for uploads', RETRY_SECONDS);
   }
 }
 

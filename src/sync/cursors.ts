@@ -55,7 +55,7 @@ async function refuseLostCursor(
 }
 
 function mustBootstrap({ compactionFloor }: Log): Conflict {
-  return new Conflict('the cursor is not of this log; start again from the snapshot', {
+  return new Conflict('the cursor does not belong to this log; start again from the snapshot', {
     needsBootstrap: true,
     compactionFloor: compactionFloor ?? 0,
   });

@@ -87,7 +87,8 @@ export class WorkspacesOfUser {
       await lockOwnUser(tx, userId);
       return tx.run<ListedWorkspace>(workspacesOfUserStatements.create, values);
     });
-    if (!created) throw new Conflict(`a user has ${MAX_WORKSPACES} workspaces at most: delete one first`);
+    if (!created)
+      throw new Conflict(`a user can have at most ${MAX_WORKSPACES} workspaces: delete one first`);
     return created;
   }
 

@@ -77,7 +77,7 @@ async function expectRefused(user: TestUser, body: unknown): Promise<void> {
   expect(await listed(user)).toEqual(before);
 }
 
-/** Where in the database, in any table, a text stands. */
+/** Where in the database, in any table, a string occurs. */
 async function placesOf(text: string): Promise<string[]> {
   const tables = await service.database.query<{ name: string }>(
     `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'`,
@@ -232,7 +232,7 @@ describe('expiresAt', () => {
     expectRefused(await service.user('expiry-refused'), { name: 'x', expiresAt }),
   );
 
-  it('must be ahead, by a millisecond at least', async () => {
+  it('must be in the future, by at least a millisecond', async () => {
     const alice = await service.user('expiry-edge');
     service.clock.stopAt(service.clock.now());
     try {
@@ -698,7 +698,7 @@ describe('last_used_at', () => {
 });
 
 describe('a token bound to a workspace', () => {
-  /** Every way into a workspace, each in order. */
+  /** Every way into a workspace, each of them valid. */
   const WAYS: [string, (workspace: TestWorkspace) => supertest.Test][] = [
     ['detail', ({ user, path }) => user.get(path)],
     ['files', ({ user, path }) => user.get(`${path}/files`)],

@@ -148,7 +148,7 @@ describe('sessions', () => {
     expect(await userOf(phone)).toBeNull();
     expect(await userOf(script)).toBe(user.id);
 
-    await browser.submit(await account(browser), 'Sign out all others');
+    await browser.submit(await account(browser), 'Sign out everywhere else');
     expect(await userOf(script)).toBeNull();
     expect(textOf((await account(browser)).text)).toContain(email);
   });
@@ -165,7 +165,7 @@ describe('sessions', () => {
        SELECT $1, 'crowd-' || n, $2, $2 FROM generate_series(1, 250) n`,
       [user.id, new Date(Date.now() + DAY_MS)],
     );
-    await browser.submit(await account(browser), 'Sign out all others');
+    await browser.submit(await account(browser), 'Sign out everywhere else');
     expect(
       await service.database.query('SELECT FROM auth_sessions WHERE user_id = $1', [user.id]),
     ).toHaveLength(1);
@@ -183,7 +183,7 @@ describe('sessions', () => {
     const page = await account(browser);
     const text = textOf(page.text);
     expect(text).toMatch(
-      /The newest 100 are shown\. Unknown client This browser Since .*? ghost 150\. Since/,
+      /Showing the newest 100\. There may be more\. Unknown client This browser Since .*? ghost 150\. Since/,
     );
     expect(text.match(/ghost \d+\./g)).toHaveLength(99);
     expect((await browser.submit(page, 'Sign out ghost 150.')).status).toBe(303);
@@ -239,7 +239,7 @@ describe('devices', () => {
 });
 
 describe('access tokens', () => {
-  it('are made with scopes, workspace and end, and shown once', async () => {
+  it('are created with scopes, workspace and expiry, and shown once', async () => {
     const { browser, user } = await signedIn('minter');
     await user.post('/api/v1/subscription/trial').expect(200);
     const notes = await user.workspace('Notes');
@@ -281,10 +281,10 @@ describe('access tokens', () => {
 
   it.each([
     ['no name', { name: '' }, 'Enter a name'],
-    ['no scope', { scopes: undefined }, 'Choose what the token may do'],
-    ['an unknown scope', { scopes: 'admin' }, 'Choose what the token may do'],
-    ['an end that is not offered', { expiry: '100000' }, 'Choose when the token ends'],
-  ])('are not made with %s: the form again, with what is wrong', async (what, wrong, words) => {
+    ['no scope', { scopes: undefined }, 'Choose at least one permission'],
+    ['an unknown scope', { scopes: 'admin' }, 'Choose at least one permission'],
+    ['an expiry that is not offered', { expiry: '100000' }, 'Choose when the token expires'],
+  ])('are not created with %s: the form again, with what is wrong', async (what, wrong, words) => {
     const { browser, user } = await signedIn(`no-mint-${what.replaceAll(' ', '-')}`);
     const filledIn = { name: 'Robot', scopes: 'full', workspace: '', expiry: 'never', ...wrong };
     const answer = await browser.submit(await account(browser), 'New token', filledIn);
@@ -293,7 +293,7 @@ describe('access tokens', () => {
     expect((await user.get('/api/v1/auth/tokens').expect(200)).body.tokens).toEqual([]);
   });
 
-  it('are asked for again as they were, the end included', async () => {
+  it('are shown in the form again as entered, including the expiry', async () => {
     const { browser } = await signedIn('chooser');
     const filledIn = { name: '', scopes: 'full', workspace: '', expiry: 'never' };
     const answer = await browser.submit(await account(browser), 'New token', filledIn);
@@ -457,7 +457,7 @@ describe('the password on the account page', () => {
     const changed = await change(browser, PASSWORD, NEW_PASSWORD);
     expect([changed.status, changed.headers.location]).toEqual([303, '/account?done=password']);
     const page = await browser.get('/account?done=password');
-    expect(textOf(page.text)).toContain('The password is changed, and all other sign-ins have ended.');
+    expect(textOf(page.text)).toContain('Your password has been changed, and all other sessions have ended.');
     expect(formsOf(page).map(({ label }) => label)).toContain('Change password');
     expect(formsOf(await account(stolen)).map(({ label }) => label)).toContain('Sign in');
     await supertest(service.url)
@@ -476,13 +476,8 @@ describe('the password on the account page', () => {
     const { browser, email } = await signedIn('slips');
     for (const [current, next, field, sentence] of [
       ['not the password', NEW_PASSWORD, 'current-password', 'This is not your current password.'],
-      [PASSWORD, 'too short', 'new-password', 'The password needs at least 10 characters.'],
-      [
-        PASSWORD,
-        'Password123',
-        'new-password',
-        'This password is one of the most common ones. Choose another.',
-      ],
+      [PASSWORD, 'too short', 'new-password', 'The password must have at least 10 characters.'],
+      [PASSWORD, 'Password123', 'new-password', 'This password is too common. Choose another.'],
     ] as const) {
       const answer = await change(browser, current, next);
       expect(answer.status).toBe(422);
@@ -514,7 +509,7 @@ describe('the password on the account page', () => {
     });
     expect(answer.status).toBe(422);
     expect(elementOf(answer, 'sign-up-password')['aria-invalid']).toBe('true');
-    expect(textOf(answer.text)).toContain('This password is one of the most common ones. Choose another.');
+    expect(textOf(answer.text)).toContain('This password is too common. Choose another.');
   });
 });
 
@@ -531,7 +526,7 @@ describe('too many wrong passwords on the pages', () => {
     for (let n = 1; n <= 20; n++) expect((await guess(n)).status).toBe(422);
     const refused = await guess(21);
     expect(refused.status).toBe(429);
-    expect(textOf(refused.text)).toContain('Too many tries. Wait 60 minutes, then try again.');
+    expect(textOf(refused.text)).toContain('Too many attempts. Wait 60 minutes, then try again.');
     await limited.close();
   });
 });

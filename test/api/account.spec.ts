@@ -23,7 +23,7 @@ const ME = '/api/v1/auth/me';
 const PASSWORD = 'correct horse battery staple';
 const STRIPE_KEY = 'sk_test_of_the_account_tests';
 
-/** What the provider was asked, and how it answers. */
+/** The requests to the provider, and its answers. */
 const provider: { asked: string[]; status: number; body?: string | undefined; server?: Server } = {
   asked: [],
   status: 200,
@@ -108,7 +108,7 @@ async function settleIn(name: string): Promise<Inhabitant> {
 const remove = (user: TestUser, confirm: unknown = user.email): supertest.Test =>
   user.delete(ME).send({ confirm });
 
-/** Rows anywhere that have one of these words in them. */
+/** Rows of any table that contain one of these words. */
 async function rowsWith(words: string[]): Promise<unknown[]> {
   const tables = await first.database.query<{ name: string }>(
     `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'`,
@@ -312,7 +312,7 @@ describe('the subscription of a deleted account', () => {
   it('is retried after every call for it, including a call at the moment a pass ends', async () => {
     const cancellations = first.app.get(CancellationOutbox);
     for (let moment = 0; moment < 12; moment++) {
-      await cancellations.settled(); // what deletions before have asked for
+      await cancellations.settled(); // what earlier deletions have requested
       let passes = 0;
       const settle = jest.spyOn(cancellations, 'settle').mockImplementation(() => {
         passes++;
@@ -404,7 +404,7 @@ it('every foreign key to users deletes or clears its rows, and has the name by w
   expect(wrong).toEqual([]);
 });
 
-/** The two requests of the provider's API that a farewell needs. */
+/** The two requests to the provider that deleting an account makes. */
 async function startProvider(): Promise<{ url: string }> {
   const server = createServer((request, response) => {
     provider.asked.push(`${request.method} ${request.url}`);

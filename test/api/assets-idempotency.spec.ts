@@ -130,7 +130,9 @@ describe('the 24 hours of a key', () => {
     await assets.create('YQ', envelope(), 'key').expect(201, '"YQ"');
     await assets.create('Yg', envelope(), 'key').expect(409);
     service.clock.advance(1);
-    await assets.create('YQ', envelope(), 'key').expect(409, { error: 'an asset with this token exists' });
+    await assets
+      .create('YQ', envelope(), 'key')
+      .expect(409, { error: 'an asset with this token already exists' });
     await assets.create('Yg', envelope(), 'key').expect(201);
     // Its new window began with its new use.
     service.clock.advance(DAY_MS - 1);

@@ -31,7 +31,7 @@ async function pat(user: TestUser, body: object): Promise<TestUser> {
   return user.at(user.url, token);
 }
 
-/** Puts small assets `t1`, `t2` and so on straight into the tables. */
+/** Inserts small assets `t1`, `t2` and so on directly into the tables. */
 async function makeMany({ user, workspaceId }: TestAssets, count: number): Promise<void> {
   await service.database.query(
     `WITH made AS (
@@ -49,7 +49,7 @@ async function makeMany({ user, workspaceId }: TestAssets, count: number): Promi
   ]);
 }
 
-/** How often clients would be woken: what the bus tells, and the count in the workspace's row. */
+/** How often clients would be notified: the events on the bus, and the count in the workspace's row. */
 async function wakeUps(
   assets: TestAssets,
   work: () => Promise<void>,

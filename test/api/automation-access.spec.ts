@@ -11,7 +11,7 @@ interface Route {
   /** Any of these opens it. */
   readonly scopes: readonly Scope[];
   readonly needsSession: boolean;
-  /** What it answers to a request that nobody refuses, which changes nothing. */
+  /** Its answer to a request that is not refused and changes nothing. */
   readonly status: number;
 }
 
@@ -128,7 +128,7 @@ async function tokenOf({ of, scopes, bound, isExpired }: Bearer): Promise<TestUs
   return user.at(user.url, (await request.expect(201)).body.token);
 }
 
-/** Whose workspace is aimed at: strangers aim at the owner's. */
+/** Whose workspace is requested: strangers request the owner's. */
 const vaultAimedAt = ({ of }: Bearer): TestVault => (of === 'lapsed' ? lapsed : owner);
 
 const nameOf = ({ of, scopes, bound, isExpired }: Bearer): string =>

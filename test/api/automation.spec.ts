@@ -31,7 +31,7 @@ beforeEach(async () => {
   vault = await TestVault.setUp(await (await service.user('alice')).workspace());
 });
 
-/** For requests that no client would send. */
+/** For requests that an ordinary client would not send. */
 const headers = (): Record<string, string> => ({
   Authorization: `Bearer ${vault.workspace.user.token}`,
   'X-Key-Session': vault.keySession,
@@ -115,7 +115,7 @@ describe('POST notes', () => {
 
   it('is 409 for a live note, which stays as it is, and 201 for a deleted one', async () => {
     await vault.create('a.md', 'first').expect(201);
-    await expectError(vault.create('a.md', 'second'), 409, /^the note exists$/);
+    await expectError(vault.create('a.md', 'second'), 409, /^the note already exists$/);
     await expectError(vault.create('a.md', 'first'), 409);
     expect((await vault.read('a.md')).body).toMatchObject({ content: 'first', version: 1 });
     await vault.remove('a.md').expect(200);
@@ -137,7 +137,7 @@ describe('POST notes', () => {
     { path: 'a.md', more: { content: 'x' } },
   ];
 
-  it('is 400 unless path and content are texts', async () => {
+  it('is 400 unless path and content are strings', async () => {
     for (const body of INCOMPLETE) await expectError(vault.request('post', '/notes').send(body), 400);
   });
 
@@ -471,8 +471,8 @@ describe('files that this key does not open', () => {
   });
 
   it('are 409 when they are read, and can be replaced and deleted', async () => {
-    await expectError(vault.read('wrong content.md'), 409, /does not open/);
-    await expectError(vault.read('empty.md'), 409, /does not open/);
+    await expectError(vault.read('wrong content.md'), 409, /cannot be decrypted/);
+    await expectError(vault.read('empty.md'), 409, /cannot be decrypted/);
     const { versions } = (await vault.history('wrong content.md').expect(200)).body;
     await expectError(vault.history('wrong content.md').query({ version: versions[0].versionId }), 409);
     await vault.update('wrong content.md', 'x'.repeat(29)).expect(200);
@@ -482,7 +482,7 @@ describe('files that this key does not open', () => {
 
   it('are 409 when they are not text', async () => {
     await vault.upload('picture.png', Buffer.of(0x89, 0x50, 0xff, 0x00)).expect(201);
-    await expectError(vault.read('picture.png'), 409, /not a text/);
+    await expectError(vault.read('picture.png'), 409, /is not text/);
     expect(await vault.found('picture')).toEqual(['picture.png']);
   });
 

@@ -90,14 +90,14 @@ describe('admin webhook send', () => {
     const send = (file?: string, user = email): Promise<unknown> =>
       sendWebhook('customer.subscription.created', user, file);
     await expect(send(undefined, 'nobody@example.org')).rejects.toThrow(
-      'there is no account nobody@example.org',
+      'there is no account for nobody@example.org',
     );
     await expect(send(broken)).rejects.toThrow(/broken\.json cannot be used: .*JSON/);
     await expect(send(join(directory, 'none.json'))).rejects.toThrow(/none\.json cannot be used: ENOENT/);
     process.env.PAYMENT_WEBHOOK_SECRET = 'another';
-    await expect(send()).rejects.toThrow(/^the service answers 400: .*signature/);
+    await expect(send()).rejects.toThrow(/^the service responded with 400: .*signature/);
     process.env.BASE_URL = 'http://127.0.0.1:1';
-    await expect(send()).rejects.toThrow(/^no service answers at http:\/\/127\.0\.0\.1:1; /);
+    await expect(send()).rejects.toThrow(/^no service responds at http:\/\/127\.0\.0\.1:1; /);
     expect(service.logged()).not.toContain(WEBHOOK_SECRET);
   });
 
@@ -105,7 +105,7 @@ describe('admin webhook send', () => {
     const send = (type: string): string[] => ['webhook', 'send', type, '--user', 'nobody@example.org'];
     // In a process of its own, as somebody runs it beside the service.
     const nobody = await runProcess(beside, ADMIN, send('invoice.payment_failed'));
-    expect(nobody).toEqual({ code: 1, output: 'there is no account nobody@example.org\n' });
+    expect(nobody).toEqual({ code: 1, output: 'there is no account for nobody@example.org\n' });
     const unknown = await adminEnded(beside, ...send('invoice.exploded'));
     expect(unknown).toMatchObject({
       code: 2,

@@ -54,7 +54,7 @@ function getNoteState(notes: TestWorkspace, id: string, encPath: string): supert
   return notes.user.get(`${notes.path}/checkpoints/${id}/note-state?encPath=${encPath}`);
 }
 
-/** The three projections of a checkpoint, each with a request that would be in order. */
+/** The three projections of a checkpoint, each with a request that would otherwise succeed. */
 const PROJECTIONS: [string, (notes: TestWorkspace, id: string) => supertest.Test][] = [
   ['summary', (notes, id) => getSummary(notes, id)],
   ['restore-manifest', (notes, id) => getManifest(notes, id)],
@@ -87,7 +87,7 @@ async function idOf(notes: TestWorkspace, encryptedPath: string, version = 1): P
   return found!.id;
 }
 
-/** Runs what must be refused, and proves that the workspace is as it was. */
+/** Runs requests that must be refused, and checks that the workspace is unchanged. */
 async function expectNothingChanged(notes: TestWorkspace, refused: () => Promise<void>): Promise<void> {
   const state = async (): Promise<unknown> => [
     await footprint(service, notes.id),
@@ -105,7 +105,7 @@ function expectFlat({ status, body }: supertest.Response, expected: number): voi
   });
 }
 
-/** An answer without what differs between any two. */
+/** An answer without the parts that differ between any two. */
 function comparable({ status, headers, text }: supertest.Response): unknown {
   return { status, headers: { ...headers, date: '', 'x-request-id': '' }, text };
 }
@@ -848,7 +848,7 @@ describe('a compacted log', () => {
       expect(body).toEqual({ error: 'the change log has been compacted', compactionFloor: floor });
     }
     await getSummary(notes, id, '?fromCursor=4').expect(409);
-    // Bad requests are still bad, and what is not there is not there.
+    // Invalid requests are still refused, and unknown ids are still not found.
     expectFlat(await getSummary(notes, id, '?fromCursor=5'), 400);
     expectFlat(await getSummary(notes, id, '?fromCursor=x'), 400);
     expectFlat(await getNoteState(notes, id, ''), 400);

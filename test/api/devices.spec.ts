@@ -92,7 +92,7 @@ describe('POST /api/v1/devices', () => {
   it.each([
     ['no name', { platform: 'linux' }],
     ['no platform', { name: 'Laptop' }],
-    ['a name that is no text', { name: 7, platform: 'linux' }],
+    ['a name that is not a string', { name: 7, platform: 'linux' }],
     ['a platform that is no text', { name: 'Laptop', platform: ['linux'] }],
     ['a blank name', { name: '   ', platform: 'linux' }],
     ['a blank platform', { name: 'Laptop', platform: '\t' }],
@@ -131,7 +131,7 @@ describe('the limit of 1,000 devices', () => {
       expect(answers.filter(({ status }) => status === 201)).toHaveLength(5);
       const refused = answers.filter(({ status }) => status !== 201);
       expect(refused.map(({ status }) => status)).toEqual(refused.map(() => 409));
-      expect(refused[0]!.body).toEqual({ error: 'a user has 1000 devices at most: delete one first' });
+      expect(refused[0]!.body).toEqual({ error: 'a user can have at most 1000 devices: delete one first' });
     } finally {
       await other.close();
     }

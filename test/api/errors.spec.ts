@@ -564,7 +564,7 @@ describe('a fault of the service', () => {
   });
 });
 
-/** What anything prints past the service's log meanwhile. */
+/** Anything printed meanwhile that bypasses the service's log. */
 async function printedDuring(work: () => Promise<void>): Promise<string> {
   const { console } = globalThis;
   const lines: string[] = [];
@@ -671,7 +671,7 @@ describe('while PostgreSQL is away', () => {
 });
 
 describe('secrets', () => {
-  /** A word that must not turn up: unlike anything else, and easy to look for. */
+  /** A word that must not turn up: unique, and easy to search for. */
   const canary = (name: string): string => `canary-${name}-${randomUUID().replaceAll('-', '')}`;
 
   it('appear in no log line, whatever the route and the failure', async () => {

@@ -71,7 +71,7 @@ function putChunked(
   });
 }
 
-/** Runs what must be refused, and proves that it has left nothing behind. */
+/** Runs requests that must be refused, and checks that they have left nothing behind. */
 async function expectNothingStored(notes: TestWorkspace, refused: () => Promise<void>): Promise<void> {
   const before = await footprint(service, notes.id);
   await refused();
@@ -271,7 +271,7 @@ describe('an upload whose length is wrong', () => {
       if (isStored) await eventually(async () => expect((await footprint(service, notes.id)).blobs).toBe(1));
       socket.destroy();
     });
-    await notes.put('YQ', content).expect(201); // and the path is as good as new
+    await notes.put('YQ', content).expect(201); // the path is usable again
   });
 
   it('gets 400 when it declares more than it sends', async () => {
@@ -666,7 +666,7 @@ describe.each([
     'bytes=9-5',
     '0-5',
     '',
-  ])('is the whole for several ranges, other units and what is no range: %s', async (range) => {
+  ])('is the whole file for several ranges, other units and an invalid range: %s', async (range) => {
     const { body, headers } = await get({ Range: range }).expect(200);
     expect(headers['content-range']).toBeUndefined();
     expect(headers['content-length']).toBe(String(size));

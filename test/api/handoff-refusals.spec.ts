@@ -40,7 +40,7 @@ function expectPage(answer: supertest.Response, status: number): void {
   expect(answer.headers.location).toBeUndefined();
 }
 
-/** Asks by GET, and then by the form of a page that was in order, with this in place of what the page had. */
+/** Sends a GET, and then the form of a valid page with these values in place of the page's own. */
 async function expectRefused(
   path: '/auth/desktop-handoff' | '/auth/web-handoff',
   wrong: string,
@@ -259,7 +259,7 @@ describe('a form', () => {
     ['the editor', { Origin: 'https://editor.example.org' }],
     ['a site that hides its origin, as the browser says', { Origin: 'null', 'Sec-Fetch-Site': 'cross-site' }],
     ['another host of the domain, as the browser says', { Origin: 'null', 'Sec-Fetch-Site': 'same-site' }],
-  ])('from %s is 403, also with a token that is in order', async (_, headers) => {
+  ])('from %s is 403, also with a valid token', async (_, headers) => {
     const { browser, page } = await victim();
     const answer = await expectNothing(403, () => browser.submit(page, 'Continue', {}, headers));
     expect(textOf(answer.text)).toContain('another site');
@@ -345,7 +345,7 @@ describe('a request that is refused before any handler sees it', () => {
     async (path) => {
       const answer = await look(path);
       expectPage(answer, 404);
-      expect(textOf(answer.text)).toContain('Nothing is here');
+      expect(textOf(answer.text)).toContain('Page not found');
       expect(answer.text).not.toMatch(/later|hunter2|script%3E|%3Cscript|<script>/i);
       for (const to of ['/', '/account']) expect(answer.text).toContain(`href="${to}"`);
       const head = await supertest(service.url).head(path).set('Accept', 'text/html');
@@ -355,7 +355,7 @@ describe('a request that is refused before any handler sees it', () => {
   );
 
   it.each(['*/*', 'application/json', 'application/json, text/html;q=0.9', 'text/html;q=0', 'text/plain'])(
-    'is JSON at an unknown address for who accepts %s',
+    'is JSON at an unknown address for a client that accepts %s',
     async (accept) => {
       const answer = await supertest(service.url).get('/nothing').set('Accept', accept).expect(404);
       expect(answer.body).toEqual({ error: 'not found' });
@@ -386,16 +386,19 @@ describe('a request that is refused before any handler sees it', () => {
 });
 
 describe('the address of the service itself', () => {
-  it.each(['text/html', '*/*', 'application/json'])('says what it is to who accepts %s', async (accept) => {
-    const answer = await supertest(service.url).get('/').set('Accept', accept).expect(200);
-    expectPage(answer, 200);
-    for (const to of ['/account', '/docs', '/readme']) {
-      expect(answer.text).toContain(`href="${to}"`);
-      await supertest(service.url).get(to).expect(200);
-    }
-    expect(answer.headers['content-security-policy']).toContain("default-src 'none'");
-    expect(answer.headers['set-cookie']).toBeUndefined();
-  });
+  it.each(['text/html', '*/*', 'application/json'])(
+    'says what it is to a client that accepts %s',
+    async (accept) => {
+      const answer = await supertest(service.url).get('/').set('Accept', accept).expect(200);
+      expectPage(answer, 200);
+      for (const to of ['/account', '/docs', '/readme']) {
+        expect(answer.text).toContain(`href="${to}"`);
+        await supertest(service.url).get(to).expect(200);
+      }
+      expect(answer.headers['content-security-policy']).toContain("default-src 'none'");
+      expect(answer.headers['set-cookie']).toBeUndefined();
+    },
+  );
 
   it('answers HEAD, and 404 to methods that write', async () => {
     const { headers } = await supertest(service.url).head('/').expect(200);
@@ -412,7 +415,7 @@ describe('a session cookie', () => {
     'better-auth.session_token',
     `better-auth.session_token=${'a'.repeat(4000)}`,
     ';;;=;',
-  ])('that is none (%.40s) is nobody’s', async (cookie) => {
+  ])('that is invalid (%.40s) belongs to nobody', async (cookie) => {
     const answer = await supertest(service.url)
       .get(`/auth/desktop-handoff?client_state=${STATE}`)
       .set('Cookie', cookie);

@@ -131,7 +131,7 @@ describe('with rate limits on', () => {
     const refused = await browser.submit(page, 'Sign in', guess);
     expect(refused.status).toBe(429);
     expect(Number(refused.headers['retry-after'])).toBeGreaterThanOrEqual(1);
-    expect(textOf(refused.text)).toContain('Too many tries');
+    expect(textOf(refused.text)).toContain('Too many attempts');
     expect(elementOf(refused, 'sign-in-email').value).toBe(guess.email);
   });
 

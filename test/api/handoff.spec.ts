@@ -71,7 +71,7 @@ describe('GET /auth/desktop-handoff', () => {
   it('names the app, the code to compare and how long the token is valid', async () => {
     const text = textOf((await new Visitor(service.url).get(DESKTOP_PATH)).text);
     expect(text).toContain('Sign in to cloudsync');
-    expect(text).toContain('3 minutes, once');
+    expect(text).toContain('3 minutes, one use');
     expect(text).toContain('localhost:8787');
     expect(text).toContain('Code to compare J7C8-W8QA '); // SHA-256 of the state begins 91d88e22ea
     const other = await new Visitor(service.url).get(`${DESKTOP_PATH}x&scheme=cloudsync-desktop`);

@@ -151,7 +151,7 @@ describe('connections of one address', () => {
     await service.close();
   });
 
-  /** So many that are open, or have been closed by the service. */
+  /** How many are open, or have been closed by the service. */
   async function connectAll(count: number, localAddress: string): Promise<Socket[]> {
     const port = Number(new URL(service.url).port);
     const sockets = Array.from({ length: count }, () => connect({ port, host: '127.0.0.1', localAddress }));

@@ -7,7 +7,7 @@ import { holdTable } from '../kit/hold.js';
 import { eventually, startService, type TestService, type TestUser } from '../kit/index.js';
 import { headOf, openSocket, unfinishedUpload } from '../kit/raw-http.js';
 
-/** What one user, or one fault, must not be able to do to all others. */
+/** What one user, or one fault, must not be able to do to everyone else. */
 describe('a single fault or a single hostile request', () => {
   let service: TestService;
   beforeEach(async () => {

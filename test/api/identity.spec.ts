@@ -301,7 +301,9 @@ describe('GET /api/auth/token', () => {
       aud: BASE_URL,
       iat: expect.any(Number),
       exp: claims.iat! + 900,
+      auth_time: expect.any(Number),
     });
+    expect(Math.abs(claims.iat! - (claims['auth_time'] as number))).toBeLessThan(60);
     await me(token).expect(200);
   });
 
@@ -554,7 +556,7 @@ describe('/api/auth/*', () => {
   });
 
   it.each([null, 7, false, { a: 1 }, ['a'], '', ' ', 'a\tb', 'x'.repeat(256)])(
-    'takes no name that is none: %j',
+    'refuses an invalid name: %j',
     async (name) => {
       const changer = await Browser.signUp(`named-${randomUUID()}`);
       await changer.post('update-user').send({ name }).expect(400);
@@ -685,6 +687,7 @@ describe('POST /api/v1/auth/dev-login', () => {
       aud: BASE_URL,
       iat: claims.iat,
       exp: claims.iat! + 900,
+      auth_time: claims.iat,
     });
     expect((await me(body.token).expect(200)).body.id).toBe(body.userId);
   });
@@ -724,7 +727,7 @@ describe('POST /api/v1/auth/dev-login', () => {
     for (const body of [{ email: 'refused@example.org', name: 'R' }, '{', {}]) {
       const answer = await devLogin(body, key);
       expect(answer.status).toBe(403);
-      expect(answer.body).toEqual({ error: 'wrong dev-login key' });
+      expect(answer.body).toEqual({ error: 'the dev-login key is wrong' });
     }
     expect(await service.database.query(`SELECT FROM users WHERE email = 'refused@example.org'`)).toEqual([]);
   });
@@ -760,13 +763,13 @@ describe('POST /api/v1/auth/dev-login', () => {
     ['null', 'null'],
     ['nothing', ''],
     ['no email', { name: 'x' }],
-    ['an email that is none', { email: 'x', name: 'x' }],
+    ['an invalid email', { email: 'x', name: 'x' }],
     ['two emails', { email: ['refused@example.org', 'b@example.org'], name: 'x' }],
     ['a null email', { email: null, name: 'x' }],
     ['NUL in the email', { email: 'refused\u0000@example.org', name: 'x' }],
     ['no name', { email: 'refused@example.org' }],
     ['an empty name', { email: 'refused@example.org', name: '' }],
-    ['a name that is no text', { email: 'refused@example.org', name: 7 }],
+    ['a name that is not a string', { email: 'refused@example.org', name: 7 }],
     ['a name of 256 characters', { email: 'refused@example.org', name: 'x'.repeat(256) }],
     ['NUL in the name', { email: 'refused@example.org', name: 'x\u0000' }],
     ['a line feed in the name', { email: 'refused@example.org', name: 'x\nx' }],
@@ -809,7 +812,7 @@ describe('GET /api/v1/auth/me', () => {
 });
 
 describe('signing keys that are renewed beside the service', () => {
-  it('let no JWT of before in for longer than five seconds, and close its sockets', async () => {
+  it('accept no earlier JWT for longer than five seconds, and close its sockets', async () => {
     const shared = await startService();
     const beside = await startService({ beside: shared });
     const user = await shared.user('renewed');
@@ -874,7 +877,7 @@ describe('a bearer token', () => {
     claims?: Record<string, unknown>;
   }
 
-  /** A token in order, but for what is told: a claim of undefined is left out. */
+  /** A valid token, except for the given claims: a claim of undefined is left out. */
   function forge({
     alg = 'RS256',
     kid = known.kid,
@@ -979,7 +982,7 @@ describe('a bearer token', () => {
     ['a sub that is no uuid', { sub: `x' OR '1'='1` }],
     ['a sub that is no text', { sub: 7 }],
     ['a sub that is a list', { sub: ['a'] }],
-  ])('in order but for %s is 401', async (_, claims) => {
+  ])('valid except for %s is 401', async (_, claims) => {
     expectUnauthorized(await me(await forge({ claims })));
   });
 

@@ -32,7 +32,7 @@ function newMinute({ clock }: Pick<TestService, 'clock'>): void {
   clock.stopAt(new Date(hour + 20_000));
 }
 
-/** As many as are let through of so many at once. */
+/** How many of so many concurrent requests are let through. */
 async function letThrough(requests: Iterable<PromiseLike<supertest.Response>>): Promise<number> {
   const answers = await Promise.all(requests);
   for (const { status } of answers) expect(status).not.toBe(500);
@@ -73,7 +73,7 @@ describe('the general limit', () => {
     bob = await withNewJwt(bob);
   });
 
-  /** Signed past the routes, so that nothing is counted for it. */
+  /** Signed without using the routes, so that nothing is counted for it. */
   async function withNewJwt(user: TestUser): Promise<TestUser> {
     return user.at(service.url, await service.app.get(Users).signJwt(user.id));
   }
@@ -571,7 +571,7 @@ describe('security headers', () => {
     ['a refusal of the identity handler', 401, () => get('/api/auth/token')],
     ['a missing bearer', 401, () => get(ME)],
     ['a bad request', 400, async () => alice.post('/api/v1/workspaces').send({})],
-    ['a wrong dev-login key', 403, async () => devLogin(service.url, 'wrong')],
+    ['a the dev-login key is wrong', 403, async () => devLogin(service.url, 'wrong')],
     ['a missing workspace', 404, async () => alice.get(`/api/v1/workspaces/${randomUUID()}`)],
     ['an unknown route', 404, () => get('/nope')],
     ['an unknown route of the identity handler', 404, () => get('/api/auth/nope')],

@@ -277,10 +277,10 @@ describe('POST /api/v1/devices/push-subscription', () => {
       'https://user@push.example.org/',
       'https://user:password@push.example.org/',
       'https://:password@push.example.org/',
-    ])('must not carry a user or password as %s does', async (endpoint) => {
+    ])('must not contain a user or password as %s does', async (endpoint) => {
       const workspace = await (await service.user('userinfo')).workspace();
       const answer = await subscribe(workspace.user, bodyFor(workspace, { endpoint })).expect(400);
-      expect(answer.body.error).toBe('endpoint must not carry a user name or password');
+      expect(answer.body.error).toBe('endpoint must not contain a user name or password');
     });
 
     it.each([
@@ -351,7 +351,7 @@ describe('POST /api/v1/devices/push-subscription', () => {
         '[100::1]',
       ],
       ...['[2001:db8::1]', '[3fff::1]', '[5f00::1]', '[4000::1]'],
-      // names that lead home
+      // names of this machine and its network
       ...[
         'localhost',
         'LOCALHOST',
@@ -369,11 +369,11 @@ describe('POST /api/v1/devices/push-subscription', () => {
         'intranet',
         'push',
       ],
-    ])('must not lead to %s', async (host) => {
+    ])('must not point to %s', async (host) => {
       const workspace = await (await service.user('private')).workspace();
       const endpoint = `https://${host}/push`;
       const answer = await subscribe(workspace.user, bodyFor(workspace, { endpoint })).expect(400);
-      expect(answer.body.error).toBe('endpoint must not lead into a private network');
+      expect(answer.body.error).toBe('endpoint must not point to a private network');
       expect(await stored(workspace)).toEqual([]);
     });
 

@@ -795,7 +795,7 @@ function mostSentInATurn(): () => number {
   };
 }
 
-/** Each welcome counts the devices as whoever counts along from the first one does. */
+/** Each welcome has the same count as a listener that has counted since the first one. */
 function expectTalliedWelcomes({ frames }: TestSocket): void {
   let count: number | undefined;
   for (const { type, deviceCount } of frames) {
@@ -805,7 +805,7 @@ function expectTalliedWelcomes({ frames }: TestSocket): void {
   }
 }
 
-/** Asks to be let in; the status of the answer. */
+/** Requests an upgrade; `answered` is the status of the answer. */
 function knockAt({ id, user }: TestWorkspace): { socket: WebSocket; answered: Promise<number> } {
   const socket = new WebSocket(socketUrl(service.url, id, user.token));
   socket.on('error', () => undefined);

@@ -31,7 +31,7 @@ function later(ms: number): Date {
   return new Date(NOW.getTime() + ms);
 }
 
-/** The time, and with it a token that is valid then. */
+/** Sets the time, and gets a token that is valid then. */
 async function at(time: Date, user: TestUser): Promise<TestUser> {
   service.clock.stopAt(time);
   return TestUser.logIn(service.url, user.email.replace('@example.org', ''));
@@ -49,7 +49,7 @@ interface Row {
   subscriptionId?: string;
 }
 
-/** Writes the user's row past the service. */
+/** Writes the user's row directly, bypassing the service. */
 async function subscribe(user: TestUser, row: Row, database = service.database): Promise<void> {
   await database.query('DELETE FROM subscriptions WHERE user_id = $1', [user.id]);
   await database.query(
@@ -176,7 +176,7 @@ describe('POST /api/v1/subscription/trial', () => {
 });
 
 describe('402', () => {
-  /** Every route of this issue that needs a subscription, each with a request that would be in order. */
+  /** Every route that needs a subscription, each with a request that would otherwise succeed. */
   const needing: [string, (workspace: TestWorkspace) => supertest.Test][] = [
     ['POST /workspaces', ({ user }) => user.post('/api/v1/workspaces').send({ name: 'more' })],
     ['PUT file', (workspace) => workspace.put('bmV3', 'new')],

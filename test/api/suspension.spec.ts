@@ -34,7 +34,7 @@ const ENV = {
 
 let pushService: TestPushService;
 let service: TestService;
-/** Another instance: the operator's hand comes down here. */
+/** Another instance, on which the operator acts. */
 let other: TestService;
 beforeAll(async () => {
   pushService = await startPushService();
@@ -47,7 +47,7 @@ afterAll(async () => {
   await pushService.close();
 });
 
-/** Somebody who has all that can act for an account. */
+/** A user with everything that can act for an account. */
 interface Person {
   readonly user: TestUser;
   readonly notes: TestWorkspace;

@@ -204,7 +204,7 @@ describe('GET sync/snapshot', () => {
     `${randomUUID()}0`,
     `%7B${randomUUID()}%7D`,
     `${randomUUID()}&pageCursor=${randomUUID()}`,
-  ])('refuses a pageCursor that is no uuid: %#', async (pageCursor) => {
+  ])('refuses a pageCursor that is not a uuid: %#', async (pageCursor) => {
     const notes = await workspaceWith('YQ');
     await expectRefused(notes, notes.user.get(`${notes.path}/sync/snapshot?pageCursor=${pageCursor}`));
   });
@@ -530,7 +530,7 @@ describe('POST sync/push', () => {
     );
 
     it.each([[undefined], [null], [1], [['delete']], [{}]])(
-      'an action that is no text refuses it too: %j',
+      'an action that is not a string refuses it too: %j',
       async (action) => {
         const notes = await workspaceWith('YQ');
         await expectRefused(
@@ -713,12 +713,15 @@ describe('POST sync/pull', () => {
       expect(body).toMatchObject({ cursor: expected, hasMore: true });
     });
 
-    it.each(['"5"', '""', 'true', '[5]', '{}', '1e999'])('refuses what is no number: %s', async (limit) => {
-      await expectRefused(
-        notes,
-        postText(notes, 'pull', `{"deviceId":"laptop","cursor":0,"limit":${limit}}`),
-      );
-    });
+    it.each(['"5"', '""', 'true', '[5]', '{}', '1e999'])(
+      'refuses a limit that is not a number: %s',
+      async (limit) => {
+        await expectRefused(
+          notes,
+          postText(notes, 'pull', `{"deviceId":"laptop","cursor":0,"limit":${limit}}`),
+        );
+      },
+    );
   });
 
   it.each([

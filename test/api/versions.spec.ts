@@ -40,12 +40,12 @@ async function withScopes(notes: TestWorkspace, ...scopes: string[]): Promise<Te
   return notes.as(notes.user.at(service.url, body.token));
 }
 
-/** Ends the user's trial, past the service. */
+/** Ends the user's trial directly in the database. */
 async function endSubscription({ id }: TestUser): Promise<void> {
   await service.database.query(`UPDATE subscriptions SET status = 'expired' WHERE user_id = $1`, [id]);
 }
 
-/** Runs what must be refused, and proves that it has changed nothing. */
+/** Runs requests that must be refused, and checks that they have changed nothing. */
 async function expectNothingChanged(notes: TestWorkspace, refused: () => Promise<void>): Promise<void> {
   const state = async (): Promise<unknown> => [await footprint(service, notes.id), await filesOf(notes)];
   const before = await state();
@@ -67,7 +67,7 @@ function expectSameBytes(body: unknown, content: Buffer): void {
   });
 }
 
-/** An answer without what differs between any two. */
+/** An answer without the parts that differ between any two. */
 function comparable({ status, headers, text }: supertest.Response): unknown {
   return { status, headers: { ...headers, date: '', 'x-request-id': '' }, text };
 }
@@ -168,7 +168,7 @@ describe('GET versions', () => {
     ['NUL', '%00'],
     ['an escaped umlaut', '%C3%A4'],
     ['4,097 characters', 'a'.repeat(4097)],
-  ])('is 400 for what is no path: %s; so are version and restore', async (_, encPath) => {
+  ])('is 400 for an invalid path: %s; so are version and restore', async (_, encPath) => {
     const notes = await workspace();
     await notes.put('YQ', 'a').expect(201);
     const id = await idOf(notes, 'YQ');

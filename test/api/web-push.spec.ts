@@ -761,7 +761,7 @@ describe('where a push may go', () => {
     const workspace = await newWorkspace();
     const browser = pushService.browser();
     const name = 'rebinding.example.org';
-    // Public when it is checked, and this machine for whoever asks once more.
+    // Public when it is checked, and this machine when it is resolved again.
     pushService.names.point(name, [PUBLIC_ADDRESS], ['127.0.0.1']);
     const before = pushService.dialled.length;
     await subscribe(workspace, 'phone', browser, browser.endpoint.replace('push.example.org', name));

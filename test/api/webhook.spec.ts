@@ -30,7 +30,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 beforeEach(() => service.clock.stopAt(NOW));
 
-/** So many seconds after NOW. */
+/** This many seconds after NOW. */
 const at = (second: number): Date => new Date(NOW.getTime() + second * 1000);
 
 const send = (event: object): supertest.Test => deliver(service.url, event, service.clock.now());
@@ -257,7 +257,7 @@ describe('a body that does not come', () => {
       const refused = await post().expect(503);
       expect(refused.headers['retry-after']).toMatch(/^\d+$/);
       expect(refused.body).toEqual({
-        error: 'too many payment events at a time: wait for your own to finish',
+        error: 'too many payment events are being processed: wait for your own requests to finish',
       });
       await post().set('X-Forwarded-For', '203.0.113.7').expect(200);
     });

@@ -14,7 +14,7 @@ import { WorkspaceClosed } from '../../src/access/guards/workspace-access.js';
 import { startService, type TestService, type TestUser, type TestWorkspace } from '../kit/index.js';
 import { sha256 } from '../kit/workspace.js';
 
-/** Bytes that are not kept in their row, and more than any file may have. */
+/** A size that goes to the blob store, and the largest that a file may have. */
 const [LARGE, MOST] = [100_000, 150_000];
 const ENV = { MAX_FILE_BYTES: String(MOST) };
 

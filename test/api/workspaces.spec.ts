@@ -39,7 +39,7 @@ async function purged(at = service): Promise<void> {
   await at.app.get(WorkspacePurge).idle();
 }
 
-/** Every route of a workspace, each with a request that would be in order. */
+/** Every route of a workspace, each with a request that would otherwise succeed. */
 const ROUTES: [string, (workspace: TestWorkspace) => supertest.Test][] = [
   ['GET workspace', ({ user, path }) => user.get(path)],
   ['POST setup-encryption', (workspace) => setUp(workspace)],
@@ -277,7 +277,7 @@ describe('POST /api/v1/workspaces/:id/verify-password', () => {
     [7],
     [[HASH]],
     [{ hash: HASH }],
-  ])('refuses as a hash what is no hash: %#', async (hash) => {
+  ])('refuses an invalid hash: %#', async (hash) => {
     const workspace = await (await service.user('verify-refused')).workspace();
     expect((await verify(workspace, hash).expect(400)).body).toEqual({ error: expect.any(String) });
   });
@@ -354,7 +354,7 @@ describe('a workspace of another user', () => {
     expect((await detail(workspace)).encryption_salt).toBeNull();
   });
 
-  /** The headers but for what differs between any two answers. */
+  /** The headers, except those that differ between any two answers. */
   function comparable({ status, headers }: supertest.Response): unknown {
     return { status, headers: { ...headers, date: '', 'x-request-id': '' } };
   }

@@ -62,12 +62,12 @@ describeWithBrowser('the account page in a browser', () => {
         await page.getByText('New token').click();
         await expectAccessible(page);
         await page.getByRole('textbox', { name: 'Name' }).fill('Robot');
-        await page.getByRole('button', { name: 'Make the token' }).click();
-        await page.getByText('Choose what the token may do.').waitFor();
+        await page.getByRole('button', { name: 'Create token' }).click();
+        await page.getByText('Choose at least one permission.').waitFor();
         await expectAccessible(page);
         await page.getByLabel('Read notes, history').check();
         await page.getByLabel('Workspace').selectOption('Notes');
-        await page.getByRole('button', { name: 'Make the token' }).click();
+        await page.getByRole('button', { name: 'Create token' }).click();
         await page.getByText('it is not shown again').waitFor();
         await expectAccessible(page);
         await expectFits(page);
@@ -93,9 +93,9 @@ describeWithBrowser('the account page in a browser', () => {
       await page.getByText('New token').click();
       await page.getByRole('textbox', { name: 'Name' }).fill('Robot');
       await page.getByLabel('Read notes, history').check();
-      await page.getByRole('button', { name: 'Make the token' }).click();
+      await page.getByRole('button', { name: 'Create token' }).click();
       const token = page.locator('#new-token');
-      return { context, page, token, fault: page.getByText('Your browser did not copy it') };
+      return { context, page, token, fault: page.getByText('Your browser could not copy the text') };
     }
 
     it('a token is copied all the same', async () => {

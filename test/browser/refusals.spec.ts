@@ -70,20 +70,20 @@ describeWithBrowser('errors, alerts and the way to billing in a browser', () => 
     await page.goto('/auth/web-handoff?client_state=short');
     await expectGood('This link does not work'); // 400
     await page.goto('/nothing');
-    await expectGood('Nothing is here'); // 404
-    await page.getByRole('link', { name: 'What this is' }).click();
+    await expectGood('Page not found'); // 404
+    await page.getByRole('link', { name: 'About this service' }).click();
     await expectGood('Keeps workspaces of notes and files in sync');
     await page.getByRole('link', { name: 'Your account' }).click();
     await page.getByRole('heading', { name: 'Sign in to your account' }).waitFor();
     await set('down');
     await page.goto('/account');
-    await expectGood('Not available for the moment'); // 503
+    await expectGood('Temporarily unavailable'); // 503
     await set('off');
 
     await page.goto('about:blank');
     await page.setContent(`<form method="post" action="${service.url}/account"><button>Win</button></form>`);
     await page.getByRole('button', { name: 'Win' }).click();
-    await expectGood('This was refused'); // 403
+    await expectGood('This request was refused'); // 403
 
     for (const path of [DESKTOP, '/account']) {
       await page.goto(path);
@@ -106,7 +106,7 @@ describeWithBrowser('errors, alerts and the way to billing in a browser', () => 
     for (const path of [DESKTOP, '/account']) {
       await page.goto(path);
       await signIn();
-      await expectGood('Too many tries');
+      await expectGood('Too many attempts');
     }
   });
 });

@@ -96,8 +96,8 @@ describe('the configuration', () => {
       BASE_URL: 'https://sync.example.org',
     };
     const fault =
-      'anybody could sign up, with an address that nobody verifies: set SIGNUP_ENABLED=false and create accounts with ' +
-      '`admin user create`, or EMAIL_VERIFICATION=optional to allow that';
+      'anyone could sign up with an unverified email address: set SIGNUP_ENABLED=false and create accounts with ' +
+      '`admin user create`, or set EMAIL_VERIFICATION=optional to allow this';
     expect(() => loadConfiguration(production)).toThrow(`Bad configuration: ${fault}.`);
     expect(() => loadConfiguration({ NODE_ENV: 'production', SIGNUP_ENABLED: 'true' })).toThrow(
       `Bad configuration: AUTH_SECRET is required in production; BASE_URL is required in production; ${fault}.`,
@@ -106,7 +106,7 @@ describe('the configuration', () => {
     expect(loadConfiguration({ ...production, EMAIL_VERIFICATION: 'optional' }).signupEnabled).toBe(true);
     for (const EMAIL_VERIFICATION of ['required', 'yes'])
       expect(() => loadConfiguration({ EMAIL_VERIFICATION })).toThrow(
-        'Bad configuration: EMAIL_VERIFICATION must be optional: this version sends no mail, and so cannot verify an address.',
+        'Bad configuration: EMAIL_VERIFICATION must be optional: this version sends no mail, so it cannot verify addresses.',
       );
   });
 
@@ -124,11 +124,11 @@ describe('the configuration', () => {
     expect(load).toThrow(
       'AUTH_SECRET must be longer than or equal to 32 characters; ' +
         'RETENTION_CRON never matches a time; set five fields (minute, hour, day, month, weekday) such as "0 3 * * *"; ' +
-        'EDITOR_CALLBACK_URL must be an https address (http://localhost is allowed in development only); ' +
-        'ALT_CALLBACK_URL must be an address without user, password and fragment; ' +
-        'BASE_URL is required in production; anybody could sign up',
+        'EDITOR_CALLBACK_URL must be an https URL (http://localhost is allowed in development only); ' +
+        'ALT_CALLBACK_URL must be a URL without user, password or fragment; ' +
+        'BASE_URL is required in production; anyone could sign up',
     );
-    expect(load).toThrow(/DATABASE_URL cannot be read.*REDIS_URL cannot be read/);
+    expect(load).toThrow(/DATABASE_URL cannot be parsed.*REDIS_URL cannot be parsed/);
     expect(load).not.toThrow(/hunter2/);
   });
 
@@ -145,7 +145,7 @@ describe('the configuration', () => {
     ['ssl=1&ssl=hunter2', 'has a parameter ssl that is not one of'],
     ['sslnegotiation=none', 'has a parameter sslnegotiation that is not one of postgres, direct'],
     ['sslnegotiation=direct&sslmode=disable', 'has sslnegotiation=direct, which needs TLS'],
-    ['sslmode=verify-ca&uselibpqcompat=true', 'needs the parameter sslrootcert'],
+    ['sslmode=verify-ca&uselibpqcompat=true', 'must have the parameter sslrootcert'],
     ['replication=database', 'has a parameter replication that is not off'],
     ['port=hunter2', 'has a parameter port that is not a port'],
     ['connect_timeout=soon', 'has a parameter connect_timeout that is not a whole number of seconds'],
@@ -165,7 +165,7 @@ describe('the configuration', () => {
   ])('refuses %s, whose encoding is broken, in a sentence', (url) => {
     const name = url.startsWith('redis') ? 'REDIS_URL' : 'DATABASE_URL';
     expect(() => loadConfiguration({ [name]: url })).toThrow(
-      `Bad configuration: ${name} cannot be read; encode`,
+      `Bad configuration: ${name} cannot be parsed; percent-encode`,
     );
   });
 

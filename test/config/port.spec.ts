@@ -5,7 +5,7 @@ import { listen } from '../../src/listen.js';
 
 const HOST = '127.0.0.1';
 
-/** Why nobody can listen there, or undefined. */
+/** Why the port cannot be used, or undefined. */
 async function obstacleAt(port: number): Promise<string | undefined> {
   const server = createServer().listen(port, HOST);
   try {

@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { ROOT } from '../kit/deployment.js';
 
-/** Stands for the compiler or the bundler: writes down that it ran, and what tells that it has come to its end. */
+/** A stand-in for the compiler or the bundler: records that it ran, and writes the file that marks its completion. */
 const standIn = (step: string, ...files: string[]): string => `
   import('node:fs').then(({ appendFileSync, existsSync, mkdirSync, writeFileSync }) => {
     appendFileSync('ran', '${step} ');
@@ -43,7 +43,7 @@ function write(name: string, content = ''): void {
   writeFileSync(join(root, name), content);
 }
 
-/** Everything that is there is a minute older. */
+/** Makes every existing file a minute older. */
 function age(): void {
   for (const name of readdirSync(root, { recursive: true }) as string[]) {
     const before = new Date(statSync(join(root, name)).mtimeMs - 60_000);

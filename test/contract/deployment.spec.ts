@@ -149,7 +149,7 @@ describe('docker-compose.yml', () => {
       expect(configuration.databaseUrl).toContain('@postgres:5432/sync');
       expect(configuration.redisUrl).toContain('@redis:6379');
 
-      // What .env says reaches the service, but for what the file itself decides.
+      // Values of .env reach the service, except those that the compose file sets itself.
       const dotenv = {
         ...{ SUBSCRIPTIONS: 'on', PAYMENT_WEBHOOK_SECRET: 'whsec_of_tests', MAX_FILE_BYTES: '1000' },
         ...{ NODE_ENV: 'development', S3_ENDPOINT: 'http://elsewhere.example', RETENTION_CRON: '0 4 * * *' },

@@ -124,7 +124,7 @@ describe('a call is refused with 503 and Retry-After', () => {
     const calls = new Calls(slots);
     const asked = ['a1', 'a2', 'a3'].map((call) => calls.ask(call));
     await expect(atOnce(slots.take('a'))).rejects.toMatchObject(
-      refused('too many: wait for your own to finish'),
+      refused('too many: wait for your own requests to finish'),
     );
     const other = calls.ask('b1');
     await settled();
@@ -138,7 +138,9 @@ describe('a call is refused with 503 and Retry-After', () => {
     const calls = new Calls(slots);
     const [a1, a2, a3, a4] = ['a1', 'a2', 'a3', 'a4'].map((call) => calls.ask(call));
     const b1 = calls.ask('b1');
-    await expect(atOnce(a4!)).rejects.toMatchObject(refused('too many: wait for your own to finish'));
+    await expect(atOnce(a4!)).rejects.toMatchObject(
+      refused('too many: wait for your own requests to finish'),
+    );
     await expect(atOnce(slots.take('b'))).rejects.toMatchObject(refused('too many')); // nobody waits with more than two
     const c1 = calls.ask('c1');
     await expect(atOnce(a3!)).rejects.toThrow(ServiceUnavailable);

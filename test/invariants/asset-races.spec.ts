@@ -35,7 +35,7 @@ async function both(): Promise<[TestAssets, TestAssets]> {
   return [assets, assets.as(alice.at(second.url))];
 }
 
-/** So many at once. Who is turned away, as a slow machine may do with some, comes again like any client, but not for ever. */
+/** This many at once. A refused one, as a slow machine may refuse some, is retried as any client would, but not for ever. */
 const times = <T extends { status: number }>(n: number, make: (i: number) => PromiseLike<T>): Promise<T[]> =>
   Promise.all(
     Array.from({ length: n }, async (_, i) => {

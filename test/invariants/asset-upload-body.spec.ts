@@ -11,7 +11,7 @@ const STRICT_BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]
 
 interface Read {
   readonly token: unknown;
-  /** Hex; undefined where `data` is no text. */
+  /** Hex; undefined where `data` is not a string. */
   readonly bytes: string | undefined;
 }
 

@@ -22,7 +22,7 @@ import { earlyAnswer, headOf, openSocket, unfinishedUpload } from '../kit/raw-ht
 import { SmallDisk, whyNoDisk } from '../kit/small-disk.js';
 
 const MIB = 1024 ** 2;
-const FULL = { error: 'the service has no room for uploads' };
+const FULL = { error: 'the service has no disk space for uploads' };
 
 async function inService(
   env: Record<string, string>,

@@ -16,7 +16,7 @@ import { writeLog } from '../kit/histories.js';
 import { holdTable } from '../kit/hold.js';
 import { eventually, startService, type TestService, type TestUser, TestWorkspace } from '../kit/index.js';
 
-const BUSY_WITH_OWN = /: wait for your own to finish$/;
+const BUSY_WITH_OWN = /: wait for your own requests to finish$/;
 
 let service: TestService;
 let hostile: TestUser;

@@ -142,7 +142,7 @@ describe('uploads to one workspace at once', () => {
     );
     await eventually(() => expect(service.app.get(GroupCommitQueue).waiting).toBe(200));
     const { body, headers } = await notes.put('file-1', 'x').expect(503);
-    expect(body).toEqual({ error: 'too many uploads at once: wait for your own to finish' });
+    expect(body).toEqual({ error: 'too many uploads at once: wait for your own requests to finish' });
     expect(headers['retry-after']).toBe('1');
     await other.put('file', 'x').expect(201);
     await Promise.all(releases.map((release) => release()));

@@ -18,13 +18,13 @@ export interface StorageUsage {
   locked: boolean;
 }
 
-/** An envelope as no other. */
+/** A unique envelope. */
 export const envelope = (size = 61): Buffer => randomBytes(size);
 
-/** A token as no other. */
+/** A unique token. */
 export const assetToken = (): string => randomBytes(18).toString('base64url');
 
-/** A workspace's assets through the eyes of a client. */
+/** A workspace's assets as a client sees them. */
 export class TestAssets {
   constructor(
     readonly user: TestUser,

@@ -61,7 +61,7 @@ export async function pageOf(context: BrowserContext): Promise<Page> {
 export const focused = (page: Page): Promise<string | undefined> =>
   page.evaluate(() => document.activeElement?.id);
 
-/** How thick the line around it is. A page can be used before its style is there, which the load waits for. */
+/** The width of its outline. A page is usable before its style sheet has loaded; the load event waits for that. */
 export async function outline(page: Page): Promise<string> {
   await page.waitForLoadState();
   return page.evaluate(() => getComputedStyle(document.activeElement!).outlineWidth);
@@ -79,7 +79,7 @@ export async function expectAccessible(page: Page): Promise<void> {
   expect(violations.map(({ id, nodes }) => ({ id, nodes: nodes.map(({ html }) => html) }))).toEqual([]);
 }
 
-/** Nothing sticks out: there is no scrolling sideways. */
+/** Nothing overflows: the page does not scroll horizontally. */
 export async function expectFits(page: Page): Promise<void> {
   const { scrollWidth, clientWidth } = await page.evaluate(() => {
     const { scrollWidth, clientWidth } = document.documentElement;

@@ -1,12 +1,12 @@
 import type { TestDatabase } from './database.js';
 
-/** What every table holds, as one text per table: the number of its rows and a checksum of them. */
+/** The contents of every table, as one string per table: the number of rows and their checksum. */
 export type Checksums = Readonly<Record<string, string>>;
 
-/** Columns that change with each use of a token, with each beat of a service. */
+/** Columns that change whenever a token is used, or with each heartbeat of a service. */
 const MOVE_BY_THEMSELVES = `'{last_used_at,alive_until,trusted_until}'::text[]`;
 
-/** Looks at the whole database in one statement, but for what moves by itself. New tables are in it without being named. */
+/** Reads the whole database in one statement, except for values that change by themselves. New tables are included automatically. */
 export async function checksums(database: TestDatabase): Promise<Checksums> {
   const tables = await database.queryPrepared<{ name: string; moves: boolean }>(
     `SELECT tablename AS name, EXISTS (

@@ -9,9 +9,9 @@ import { AnswerReader, errorAnswer, type Request, RequestReader } from './postgr
 export type DatabaseFault =
   /** It arrives late; the answer comes. */
   | { readonly kind: 'delay'; readonly ms: number }
-  /** The connection is reset; the server has seen nothing of it. */
+  /** The connection is reset; the server has not received it. */
   | { readonly kind: 'reset' }
-  /** Nothing comes through this connection any more, in either direction; the server has seen nothing of it. */
+  /** Nothing passes this connection any more, in either direction; the server has not received it. */
   | { readonly kind: 'blackhole' }
   /** Done by the server, but the answer never comes. */
   | { readonly kind: 'stall' }
@@ -53,12 +53,12 @@ export class DatabaseLink {
     return url.href;
   }
 
-  /** What becomes of each request from now on. */
+  /** What happens to each request from now on. */
   set(weather: DatabaseWeather): void {
     this.weather = weather;
   }
 
-  /** From now on all goes well, on connections that still live. */
+  /** No faults from now on, on connections that are still open. */
   heal(): void {
     this.weather = () => undefined;
   }
@@ -117,11 +117,11 @@ export class DatabaseLink {
   }
 }
 
-/** One connection, whose requests meet the weather one after the other. */
+/** One connection, whose requests get their faults in turn. */
 class Wire {
   private readonly requests = new RequestReader();
   private last: Promise<void> = Promise.resolve();
-  /** What takes the server's answer instead of the client. */
+  /** Receives the server's answer instead of the client. */
   private keep: ((chunk: Buffer) => void) | undefined;
 
   constructor(

@@ -12,7 +12,7 @@ export interface TestDatabase {
   /** For DATABASE_URL. */
   readonly url: string;
   readonly name: string;
-  /** Looks past the service at the rows themselves. */
+  /** Reads the rows directly, bypassing the service. */
   query<Row = Record<string, unknown>>(sql: string, values?: unknown[]): Promise<Row[]>;
   /** The same for what is asked again and again: planned once for each connection. */
   queryPrepared<Row = Record<string, unknown>>(sql: string): Promise<Row[]>;

@@ -11,7 +11,7 @@ const FLAGS = pathToFileURL(join(ROOT, 'scripts', 'heap-flags.mjs')).href;
 /** What `npm start` tells the engine of memory and garbage. */
 export const { HEAP_FLAGS } = (await import(FLAGS)) as { readonly HEAP_FLAGS: readonly string[] };
 
-/** What of a compose file's service the tests look at. */
+/** The parts of a compose file's service that the tests check. */
 export interface ComposeService {
   readonly image: string;
   readonly build?: string;

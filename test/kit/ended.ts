@@ -9,7 +9,7 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** Thrown where the program would be over: nothing of it runs any further. */
+/** Thrown where the program would exit, so that none of it runs any further. */
 class Exit extends Error {
   constructor(readonly code: number) {
     super(`exit ${code}`);

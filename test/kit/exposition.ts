@@ -4,14 +4,14 @@ import type { TestService } from './service.js';
 const LINE = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/;
 const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g;
 
-/** One value that a service tells of itself. */
+/** One sample of a service's metrics. */
 export interface Sample {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
 }
 
-/** What GET /metrics answers, read line by line. @throws on a line that is not of the format */
+/** The answer of GET /metrics, parsed line by line. @throws on a line that is not of the format */
 export class Exposition {
   private constructor(
     readonly samples: readonly Sample[],

@@ -8,11 +8,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 export type Fault =
   /** It arrives late; the answer comes. */
   | { readonly kind: 'delay'; readonly ms: number }
-  /** The connection is reset; the server has seen nothing of it. */
+  /** The connection is reset; the server has not received it. */
   | { readonly kind: 'reset' }
-  /** Taken, and never answered; the server has seen nothing of it. */
+  /** Taken, and never answered; the server has not received it. */
   | { readonly kind: 'blackhole' }
-  /** Answered with this status and an S3 error code; the server has seen nothing of it. */
+  /** Answered with this status and an S3 error code; the server has not received it. */
   | { readonly kind: 'answer'; readonly status: number; readonly code?: string }
   /** The server gets half of the body, and a cut; so does the client. */
   | { readonly kind: 'truncate request' }
@@ -26,7 +26,7 @@ export type Fault =
   | { readonly kind: 'half-close' }
   /** Half of the answer's body, then silence. */
   | { readonly kind: 'stall' }
-  /** Said to be done; the server has seen nothing of it. */
+  /** Said to be done; the server has not received it. */
   | { readonly kind: 'swallow'; readonly etag?: string }
   /** Done, and answered with other headers. */
   | { readonly kind: 'lie'; readonly headers: Readonly<Record<string, string>> };
@@ -43,7 +43,7 @@ export type Weather = (request: ProxiedRequest) => Fault | undefined;
 
 /** Stands before a real HTTP server and does to its requests what networks and servers do. */
 export class FaultProxy {
-  /** All that came, in order. */
+  /** All requests so far, in order. */
   readonly requests: ProxiedRequest[] = [];
   private weather: Weather = () => undefined;
   private readonly sockets = new Set<Socket>();
@@ -72,12 +72,12 @@ export class FaultProxy {
     return this.sockets.size;
   }
 
-  /** What becomes of each request from now on. */
+  /** What happens to each request from now on. */
   set(weather: Weather): void {
     this.weather = weather;
   }
 
-  /** From now on all goes well. */
+  /** No faults from now on. */
   heal(): void {
     this.weather = () => undefined;
   }

@@ -2,7 +2,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestService } from './service.js';
 
-/** All that a workspace has in the database and on disk, counted past the service. */
+/** All that a workspace has in the database and on disk, counted directly, bypassing the service. */
 export interface Footprint {
   readonly workspaces: number;
   readonly files: number;

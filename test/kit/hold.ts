@@ -1,9 +1,9 @@
 import pg from 'pg';
 import type { TestDatabase } from './database.js';
 
-/** What nobody else can lock until it is let go. */
+/** A lock that nobody else can take until it is released. */
 export interface Held {
-  /** Resolves when so many connections wait for a lock, on this or on one that somebody holds who waits for it. */
+  /** Resolves when this many connections wait for a lock, on this or on one that somebody holds who waits for it. */
   waiting(connections: number): Promise<void>;
   release(): Promise<void>;
 }
@@ -12,7 +12,7 @@ export function holdRow(database: TestDatabase, table: string, column: string, i
   return hold(database, `SELECT FROM ${table} WHERE ${column} = $1 FOR UPDATE`, [id]);
 }
 
-/** Until it is let go, nobody else can read the table. */
+/** Nobody else can read the table until it is released. */
 export function holdTable(database: TestDatabase, table: string): Promise<Held> {
   return hold(database, `LOCK TABLE ${table}`);
 }

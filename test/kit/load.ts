@@ -4,7 +4,7 @@ import { sha256 } from './workspace.js';
 
 const PAUSE_MS = 20;
 
-/** What has become of the requests of a load. */
+/** The outcomes of the requests of a load. */
 export interface Tally {
   /** How often each status was answered. */
   readonly statuses: Record<number, number>;

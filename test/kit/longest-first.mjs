@@ -3,7 +3,7 @@
 // first that took longest on this machine or, where none has run yet, that are the longest to read.
 import TestSequencer from '@jest/test-sequencer';
 
-/** It takes all that the machine has, from the others as well. */
+/** It needs the whole machine, and slows the others down. */
 const LAST = 'neighbours';
 
 const FIRST = ['crash', 'model', 'embedded-postgres', 'projections', 'start', 'access-matrix'];

@@ -3,7 +3,7 @@ import { Clock } from '../../src/platform/clock/index.js';
 /** Real time plus what a test has moved it by, or standing still: nothing sleeps. */
 export class MovableClock extends Clock {
   private offsetMs = 0;
-  /** How wrong it is, beside what time has passed. */
+  /** How far the clock is off, apart from the time that has passed. */
   private faultMs = 0;
   private stoppedAt: number | undefined;
 
@@ -20,12 +20,12 @@ export class MovableClock extends Clock {
     if (this.stoppedAt !== undefined) this.stoppedAt += ms;
   }
 
-  /** From here on the clock is wrong by so much: no time has passed. 0: it is right again. */
+  /** From now on the clock is off by this much, although no time has passed. 0: it is right again. */
   setWrongBy(ms: number): void {
     this.faultMs = ms;
   }
 
-  /** From here on the time is this one, to the millisecond, until it is moved again. */
+  /** Stops the clock at this time, to the millisecond, until it is moved again. */
   stopAt(time: Date): void {
     this.stoppedAt = time.getTime();
   }

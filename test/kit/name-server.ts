@@ -66,7 +66,7 @@ function question(query: Buffer): { name: string; type: 'A' | 'AAAA'; end: numbe
   return { name: labels.join('.').toLowerCase(), type, end: at + 5 };
 }
 
-/** The question again, and after it the addresses, each good for no time. */
+/** The question again, followed by the addresses, each with a TTL of 0. */
 function answerTo(asked: Buffer, flags: number, addresses: string[]): Buffer {
   const header = Buffer.from(asked);
   header.writeUInt16BE(flags, 2);

@@ -129,7 +129,7 @@ function asset(workspace: TestWorkspace, size: number): Operation {
   };
 }
 
-/** What is made by POST with a name, and listed with it. */
+/** Anything that is created by POST with a name, and listed with it. */
 function named(user: TestUser, list: 'tokens' | 'workspaces', path: string, table: string): Operation {
   const given = newPath();
   return {

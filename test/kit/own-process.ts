@@ -9,7 +9,7 @@ import { TestUser } from './user.js';
 export interface OwnProcess {
   readonly service: ServiceProcess;
   readonly dataDir: string;
-  /** She has a trial. */
+  /** The user has a trial. */
   readonly alice: TestUser;
   end(): Promise<void>;
 }

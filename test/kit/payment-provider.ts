@@ -25,7 +25,7 @@ export interface SubscriptionOptions {
   readonly status?: string;
   readonly periodEnd?: Date;
   readonly lookupKey?: string | null;
-  /** Laid over the object. */
+  /** Merged into the object. */
   readonly fields?: Record<string, unknown>;
 }
 

@@ -36,7 +36,7 @@ export function environment(env: ProcessEnv): ProcessEnv {
   };
 }
 
-/** Gives it to this process. @returns puts back what was there */
+/** Sets it for this process. @returns a function that restores the previous value */
 export function enterEnvironment(env: ProcessEnv): () => void {
   const before = { ...process.env };
   Object.assign(process.env, environment(env));

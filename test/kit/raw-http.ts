@@ -10,7 +10,7 @@ export interface RawAnswer {
 
 export interface RawRequest {
   readonly method: string;
-  /** Sent as it stands: no client makes `.` or `%2F` of it what it thinks they should be. */
+  /** Sent verbatim: no client makes `.` or `%2F` of it what it thinks they should be. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;
@@ -43,7 +43,7 @@ export function openSocket(url: string): Socket {
   return connect({ host: hostname, port: Number(port) });
 }
 
-/** An upload of which half comes and no more, large enough for the blob store. Whoever begins it destroys the socket. */
+/** An upload of which half comes and no more, large enough for the blob store. The caller destroys the socket. */
 export function unfinishedUpload(url: string, workspace: TestWorkspace, path: string): Socket {
   const socket = openSocket(url);
   const Authorization = `Bearer ${workspace.user.token}`;

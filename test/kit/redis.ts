@@ -14,7 +14,7 @@ const START_MS = 60_000;
 /** Ends the server when the test process has died without stopping it: its standard input closes then. */
 const LEASH = 'redis-server "$@" </dev/null & echo "pid $!"; cat >/dev/null; kill -9 $!; wait';
 
-/** A redis-server of one's own on a free port of the loopback; it keeps nothing. */
+/** A separate redis-server on a free port of the loopback; it keeps nothing. */
 export interface TestRedis {
   /** For REDIS_URL; stays the same over `restart`. */
   readonly url: string;

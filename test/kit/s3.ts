@@ -34,7 +34,7 @@ export async function startS3(): Promise<TestS3> {
   return withNames(address);
 }
 
-/** A server of one's own. It ends with this process at the latest. */
+/** A separate server. It ends with this process at the latest. */
 export async function startOwnS3(): Promise<OwnTestS3> {
   const { socket, address } = await ask('own');
   const tell = async (command: string): Promise<void> => {

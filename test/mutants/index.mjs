@@ -2,7 +2,7 @@
 //
 //   name     what is wrong, for the list
 //   promise  what no longer holds
-//   file     where; `find` must be there once
+//   file     where; `find` must appear exactly once
 //   also     further edits, in `file` unless they name another
 //   tests    [spec, pattern of test names]: one of them must fail; all names without a pattern
 //   faultIs500   the fault shows as a 500. Else a 500 counts as a fault that could not run.
@@ -31,7 +31,7 @@ export const MUTANTS = [
 export const editsOf = ({ file, find, replace, also = [] }) =>
   [{ find, replace }, ...also].map((edit) => ({ file, ...edit }));
 
-/** @throws unless `find` is there once */
+/** @throws unless `find` occurs exactly once */
 export function edited(text, { file, find, replace }) {
   const parts = text.split(find);
   if (parts.length !== 2) throw new Error(`${file} has ${parts.length - 1} times: ${find}`);

@@ -271,7 +271,7 @@ export const LOG_MUTANTS = [
     tests: [[GROUPS, 'as one by one']],
   },
   {
-    name: 'a tag that is no hash is looked at',
+    name: 'a tag that is not a hash is looked at',
     promise: 'An If-Match that names no content of the file overwrites nothing.',
     file: 'src/files/file-headers.ts',
     find: "tag === '*' || CONTENT_HASH.test(tag)",

@@ -24,7 +24,7 @@ export const SHARES_MUTANTS = [
     tests: [[SEMAPHORE, 'go round robin']],
   },
   {
-    name: 'slots for who has some already',
+    name: 'slots for owners who have some already',
     promise: 'A slot goes to an owner without any before an owner who has some.',
     file: 'src/platform/limits/fair-semaphore.ts',
     find: 'if (!chosen || share.running < chosen[1].running) chosen = entry;',

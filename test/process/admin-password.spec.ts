@@ -153,7 +153,7 @@ describe('admin user reset-password', () => {
     const command = (address: string): string[] => ['user', 'reset-password', address, '--json'];
     const unknown = await adminEnded(beside(), ...command('nobody@example.org'));
     const known = await runProcess(beside(), ADMIN, command(email));
-    const sentence = 'there is no account nobody@example.org';
+    const sentence = 'there is no account for nobody@example.org';
     expect([unknown.code, unknown.stdout]).toEqual([1, `{"error":"${sentence}"}\n`]);
     expect(known.code).toBe(0);
     const { password, sessions } = JSON.parse(known.output) as { password: string; sessions: number };

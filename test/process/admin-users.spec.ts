@@ -124,7 +124,7 @@ describe('admin user show', () => {
     await service.newcomer('shown-free');
     expect(await told('show', 'shown-free@example.org')).toContain('\ndocuments: 0 bytes, unlimited\n');
     await expect(admin('show', 'nobody@example.org')).rejects.toThrow(
-      'there is no account nobody@example.org',
+      'there is no account for nobody@example.org',
     );
   });
 });

@@ -127,7 +127,7 @@ describe('admin COMMAND --dry-run', () => {
     await told('user', 'create', 'twice@example.org');
     const dry = (...args: string[]): Promise<Report> => told(...args, '--dry-run');
     await expect(dry('user', 'create', 'twice@example.org')).rejects.toThrow(
-      'there is an account twice@example.org already',
+      'an account for twice@example.org already exists',
     );
     await expect(dry('subscription', 'grant', 'alice@example.org', '--status', 'trial')).rejects.toThrow(
       'a trial needs an end in the future',
@@ -144,7 +144,7 @@ describe('admin', () => {
     ['storage', 'set', 'nobody@example.org', '--locked'],
     ['webhook', 'send', 'invoice.payment_failed', '--user', 'nobody@example.org'],
   ])('%s %s says that there is no such account, dry or not', async (...args) => {
-    const sentence = 'there is no account nobody@example.org';
+    const sentence = 'there is no account for nobody@example.org';
     await expect(told(...args)).rejects.toThrow(sentence);
     if (args[1] !== 'show') await expect(told(...args, '--dry-run')).rejects.toThrow(sentence);
   });
@@ -196,7 +196,7 @@ describe('admin', () => {
       admin(beside(), 'jobs', '--json', '--limit', 'all'),
     ]);
     ended.push(await adminEnded(beside(), 'retention', 'run', '--help'));
-    const sentence = 'there is no account nobody@example.org';
+    const sentence = 'there is no account for nobody@example.org';
     const usage = "option '--limit <number>' argument 'all' is invalid. It must be a number from 1 to 9999.";
     expect(ended).toEqual([
       { code: 0, stdout: '{"mode":"off"}\n', stderr: '' },

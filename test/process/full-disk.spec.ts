@@ -7,7 +7,7 @@ import { ADMIN, runProcess, type ServiceProcess, startProcess } from '../kit/pro
 import { SmallDisk, whyNoDisk } from '../kit/small-disk.js';
 
 const MIB = 1024 ** 2;
-const FULL = 'the service has no room for uploads';
+const FULL = 'the service has no disk space for uploads';
 const WITHIN_MS = 300_000;
 const reason = whyNoDisk();
 

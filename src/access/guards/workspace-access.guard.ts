@@ -90,7 +90,8 @@ function namesIn({ headers, query }: WorkspaceRequest): string[] {
 
 function refuseUnclear(names: readonly string[]): void {
   const [id] = names;
-  if (id === undefined) throw new BadRequest('X-Workspace-Id or the query workspaceId must name a workspace');
+  if (id === undefined)
+    throw new BadRequest('X-Workspace-Id or the query parameter workspaceId must name a workspace');
   if (names.some((name) => name.toLowerCase() !== id.toLowerCase()))
-    throw new BadRequest('X-Workspace-Id and the query workspaceId name different workspaces');
+    throw new BadRequest('X-Workspace-Id and the query parameter workspaceId name different workspaces');
 }

@@ -85,7 +85,7 @@ function addStates(user: Command, run: Run): void {
     .description('permanently delete an account and all its data')
     .action((address: string, { yes, dryRun }: DryRun & { yes?: true }) => {
       if (!yes && !dryRun)
-        remove.error('This deletes permanently: confirm with --yes, or preview with --dry-run.');
+        remove.error('This deletion is permanent: confirm with --yes, or preview with --dry-run.');
       return run(() => (dryRun ? previewDeletion(address) : deleteUser(address)));
     });
 }

@@ -35,7 +35,7 @@ export function OperationArticle({ method, path, operation, document }: ArticleP
           <Content content={requestBody.content} />
         </>
       )}
-      <h3>Answers</h3>
+      <h3>Responses</h3>
       <dl class="answers">
         {Object.entries(operation.responses).map(([status, response]) => (
           <Answer key={status} status={status} response={response} />

@@ -34,7 +34,7 @@ for (const left of document.querySelectorAll('[data-until]')) {
   const show = () => {
     const seconds = Math.max(0, Math.round((end - Date.now()) / 1000));
     const clock = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
-    left.textContent = seconds > 0 ? `(${clock} left)` : '(over: start again in the app)';
+    left.textContent = seconds > 0 ? `(${clock} left)` : '(expired: start again in the app)';
   };
   show();
   setInterval(show, 1000);

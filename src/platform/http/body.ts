@@ -38,7 +38,7 @@ const validation: PipeTransform<object, object> = {
 
 function firstMessage(errors: ValidationError[]): string {
   const [error] = errors;
-  if (!error) return 'the request is not valid';
+  if (!error) return 'the request is invalid';
   const [message] = Object.values(error.constraints ?? {});
   return message ?? firstMessage(error.children ?? []);
 }

@@ -57,7 +57,7 @@ export function messageFor(status: number): string {
   const messages: Record<number, string> = {
     404: 'not found',
     413: 'the request is too large',
-    414: 'the address is too long',
+    414: 'the URL is too long',
     415: 'unsupported media type',
     431: 'the request headers are too large',
   };

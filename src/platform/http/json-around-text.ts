@@ -47,7 +47,9 @@ export class JsonAroundText {
    */
   read(char: string): void {
     if (this.kept.length === MAX_KEPT)
-      throw new PayloadTooLarge(`the request body has more than ${MAX_KEPT} bytes beside ${this.longMember}`);
+      throw new PayloadTooLarge(
+        `the request body has more than ${MAX_KEPT} bytes outside ${this.longMember}`,
+      );
     this.kept += char;
     if (this.isInString) this.readString(char);
     else if (char === '"') this.beginString();
@@ -91,7 +93,7 @@ export class JsonAroundText {
   private beginMember(): void {
     this.member = nameIn(this.lastText);
     if (this.once.has(this.member) && this.seen.has(this.member))
-      throw new BadRequest(`${this.member} must be there once`);
+      throw new BadRequest(`${this.member} must appear exactly once`);
     this.seen.add(this.member);
   }
 }

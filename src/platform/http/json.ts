@@ -48,5 +48,5 @@ function refuseHostileShapes(root: object): void {
 function refuseKeyAndText(key: string, value: unknown): void {
   if (FORBIDDEN_KEYS.has(key)) throw new BadRequest('the request body has a forbidden key');
   if (typeof value === 'string' && HALF_SURROGATE_PAIR.test(value))
-    throw new BadRequest('the request body has a text that is no Unicode');
+    throw new BadRequest('the request body contains invalid Unicode');
 }

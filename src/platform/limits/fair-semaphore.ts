@@ -17,7 +17,7 @@ export interface FairLimits {
 const RETRY_AFTER_S = 5;
 
 /** Appended to `busy` if the caller's own calls fill the queue. */
-const OWN_CALLS = ': wait for your own to finish';
+const OWN_CALLS = ': wait for your own requests to finish';
 
 interface Call {
   readonly start: () => void;

@@ -36,8 +36,8 @@ export function parsePublicUrl(text: string, maxLength: number): URL {
   const url = isUrl ? readUrl(text) : undefined;
   if (!url || url.href.length > maxLength)
     throw new NotPublic(`must be an https URL of at most ${maxLength} characters`);
-  if (url.username || url.password) throw new NotPublic('must not carry a user name or password');
-  if (!isPublicHost(hostOf(url))) throw new NotPublic('must not lead into a private network');
+  if (url.username || url.password) throw new NotPublic('must not contain a user name or password');
+  if (!isPublicHost(hostOf(url))) throw new NotPublic('must not point to a private network');
   return url;
 }
 

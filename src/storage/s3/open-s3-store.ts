@@ -45,7 +45,7 @@ async function expectSameStore(bucket: Bucket, database: Database): Promise<stri
   if (found !== undefined && found === registered) return found;
   if (found !== undefined) {
     throw new OperatorError(
-      `The bucket ${name} belongs to another database; set S3_BUCKET to this one's own.`,
+      `The bucket ${name} belongs to another database; set S3_BUCKET to a bucket of its own.`,
     );
   }
   const [named] = await database.run(blobStatements.anyStored, ['s3']);
@@ -114,7 +114,7 @@ class Bucket {
 const SENTENCES: Record<string, (bucket: string) => string> = {
   InvalidAccessKeyId: () => 'does not know this S3_ACCESS_KEY; check it',
   SignatureDoesNotMatch: () => 'refuses this S3_SECRET_KEY; check it',
-  AccessDenied: (bucket) => `does not let this S3_ACCESS_KEY use the bucket ${bucket}; give it the right to`,
+  AccessDenied: (bucket) => `does not allow this S3_ACCESS_KEY to use the bucket ${bucket}; grant it access`,
   NoSuchBucket: (bucket) => `has no bucket ${bucket}, and it could not be created; create it`,
   BucketAlreadyExists: (bucket) =>
     `has a bucket ${bucket} that belongs to somebody else; set S3_BUCKET to another name`,

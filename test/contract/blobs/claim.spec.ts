@@ -3,7 +3,7 @@ import { Clock } from '../../../src/platform/clock/index.js';
 
 const MINUTE = 60_000;
 
-/** Two clocks that are moved apart. */
+/** Two clocks that can differ. */
 class TwoClocks extends Clock {
   time = Date.UTC(2026, 0, 1);
   running = 0;

@@ -74,7 +74,7 @@ describeWithTestServers('opening an S3 store', () => {
       if (known) await service.database.query(`INSERT INTO blob_stores VALUES ('s3', $1)`, [randomUUID()]);
       await expect(open()).rejects.toThrow(
         new OperatorError(
-          `The bucket ${bucket} belongs to another database; set S3_BUCKET to this one's own.`,
+          `The bucket ${bucket} belongs to another database; set S3_BUCKET to a bucket of its own.`,
         ),
       );
     }
@@ -119,7 +119,7 @@ describeWithTestServers('opening an S3 store', () => {
   });
 
   it.each([
-    ['AccessDenied', 403, 'does not let this S3_ACCESS_KEY use the bucket'],
+    ['AccessDenied', 403, 'does not allow this S3_ACCESS_KEY to use the bucket'],
     ['BucketAlreadyExists', 409, 'that belongs to somebody else; set S3_BUCKET to another name'],
     ['AuthorizationHeaderMalformed', 400, 'expects another region; check S3_REGION'],
     ['InternalError', 500, 'does not answer (InternalError)'],

@@ -142,7 +142,7 @@ function conformance(open: () => Promise<StoreUnderTest>): void {
     `${SOME_ID}/../x`,
     `${SOME_ID}/${SOME_ID}/x`,
     `${SOME_ID}/${SOME_ID}\n`,
-  ])('takes no name for a key that is none: "%s"', async (name) => {
+  ])('refuses an invalid key: "%s"', async (name) => {
     await expect(store.put(name, chunksOf(Buffer.from('x')))).rejects.toThrow('not a blob key');
     await expect(store.read(name, 1)).rejects.toThrow('not a blob key');
     await expect(store.delete(name)).rejects.toThrow('not a blob key');

@@ -61,7 +61,7 @@ export class OwnPostgres {
     }
   }
 
-  /** Looks past the service at the rows themselves. */
+  /** Reads the rows directly, bypassing the service. */
   readonly query = async <Row = Record<string, unknown>>(
     sql: string,
     values: unknown[] = [],

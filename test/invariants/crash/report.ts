@@ -1,6 +1,6 @@
 import type { Tally } from './writer.js';
 
-/** What a run of crashes has come to, for whoever asked for it. */
+/** The report of a run of crashes. */
 export class Report {
   acknowledged = 0;
   unheard = 0;

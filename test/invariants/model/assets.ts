@@ -50,7 +50,7 @@ export const deleteAsset: Rule<'delete asset'> = (state, { workspace, token }) =
   return OK;
 };
 
-/** All of the request is in order, or nothing happens. */
+/** The whole request is valid, or nothing happens. */
 export const deleteAssets: Rule<'delete assets'> = (state, { workspace: name, tokens }) => {
   const workspace = workspaceIn(state, name);
   if (new Set(tokens).size < tokens.length || !tokens.every((token) => /^[\w-]+$/.test(token)))

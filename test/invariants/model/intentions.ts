@@ -36,7 +36,7 @@ const PICK = fc.nat(20);
 const weighted = <T>(...choices: [number, Arbitrary<T>][]): Arbitrary<T> =>
   fc.oneof({ withCrossShrink: true }, ...choices.map(([weight, arbitrary]) => ({ weight, arbitrary })));
 
-/** Null, but for one in so many. */
+/** Null, except for one in this many. */
 export const oneIn = <T>(many: number, value: Arbitrary<T>): Arbitrary<T | null> =>
   weighted<T | null>([many - 1, fc.constant(null)], [1, value]);
 const SELDOM = weighted([40, fc.constant(false)], [1, fc.constant(true)]);

@@ -168,7 +168,7 @@ const told = (operations: readonly Operation[], answers: readonly unknown[]): ob
     operations.map((operation, index) => [`${index}: ${textOf(operation)}`, answers[index]]),
   );
 
-/** With what is not usual about it. */
+/** With what is unusual about it. */
 function textOf({ kind, ...rest }: Operation): string {
   const unusual = Object.entries(rest).filter(
     ([name, value]) => value !== null && value !== false && !(name === 'by' && value === 'owner'),

@@ -94,7 +94,7 @@ function judge({ log }: Workspace, file: File, { device, base, believed }: Delet
 const clamped = (limit: number | null): number =>
   limit === null ? 100 : Math.min(Math.max(Math.floor(limit), 1), 1000);
 
-/** What is no number counts as absent. */
+/** Anything but a number counts as absent. */
 function clampedText(text: string | null): number {
   const limit = text === null || text.trim() === '' ? NaN : Number(text);
   return clamped(Number.isFinite(limit) ? limit : null);

@@ -29,7 +29,7 @@ export function faultOf(fuzz: FuzzRequest, { status, headers, body }: FuzzAnswer
     : `an error that is not flat: ${type} ${body.slice(0, 300)}`;
 }
 
-/** What is no HTTP, or names no host, is refused before there is a route. */
+/** Anything that is not HTTP, or names no host, is refused before it is routed. */
 const isUnreadable = (status: number, body: string): boolean =>
   status === 400 &&
   /^\{"error":"(?:bad request|a Host header is required|the query is not UTF-8)"\}$/.test(body);
@@ -87,7 +87,7 @@ export class Tally {
   }
 }
 
-/** For who wants to see it again. */
+/** For reproducing it. */
 export function report(
   fuzz: FuzzRequest,
   answer: FuzzAnswer,

@@ -15,7 +15,7 @@ interface Harvest {
   readonly versions?: readonly { readonly id?: string; readonly versionId?: string }[];
 }
 
-/** What an operation has made, and the name under which it can be aimed at. */
+/** What an operation has created, and the name by which requests can refer to it. */
 const HARVESTS: Readonly<Record<string, (answer: Harvest) => [string, readonly unknown[]]>> = {
   'versions.list': ({ versions = [] }) => ['vid', versions.map(({ id }) => id)],
   'automation.getHistory': ({ versions = [] }) => ['versionId', versions.map(({ versionId }) => versionId)],
@@ -76,7 +76,7 @@ export class Lane {
     return this.bystanders.get(name) ?? [];
   }
 
-  /** What can be aimed at from now on, and what is gone. */
+  /** What requests can refer to from now on, and what is gone. */
   async learn(
     { operation: { operationId } }: NamedOperation,
     sender: Sender,

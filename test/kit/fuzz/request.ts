@@ -30,7 +30,7 @@ export interface Draft {
   isOnRoute: boolean;
 }
 
-/** Half of all requests are in order, of odd values; the others have one to three faults. */
+/** Half of all requests are valid, with unusual values; the others have one to three faults. */
 export function requestOf(
   operation: NamedOperation,
   sender: Sender,

@@ -1,7 +1,7 @@
 /** Text at its spaces. */
 const words = (text: string): string[] => text.split(' ');
 
-/** Text that is in order somewhere, though nobody expects it. */
+/** Text that is valid somewhere, though unexpected. */
 // prettier-ignore
 export const ODD_TEXTS: readonly string[] = [
   'a', '0', '-', '_', '~', 'A'.repeat(22), 'AA==', 'b64_-',
