@@ -29,16 +29,16 @@ const WORDS: Readonly<Record<number, Words>> = {
   },
   404: {
     heading: 'Page not found',
-    advice: 'The address may be misspelt, or the page no longer exists.',
+    advice: 'The address may be misspelt, or the page no longer exists. You can continue here:',
   },
-  405: { heading: 'This did not work', advice: 'Go back and use the buttons of the page.' },
+  405: { heading: 'The request failed', advice: 'Go back and use the buttons of the page.' },
   408: { heading: 'This took too long', advice: 'Check your connection, then go back and send it again.' },
   409: {
     heading: 'This is no longer possible',
-    advice: 'Something has changed in the meantime. Go back, reload the page and look at it again.',
+    advice: 'Something has changed in the meantime. Go back, reload the page and try again.',
   },
   413: { heading: 'The request is too large', advice: 'Go back and send less.' },
-  415: { heading: 'This did not work', advice: 'Go back, reload the page and fill in the form again.' },
+  415: { heading: 'The request failed', advice: 'Go back, reload the page and fill in the form again.' },
   429: { heading: 'Too many requests', advice: 'Nothing was changed.' },
   503: { heading: 'Temporarily unavailable', advice: 'Nothing was changed.' },
   507: {
@@ -51,8 +51,8 @@ const OTHER: Words = { heading: 'The request failed', advice: 'Go back and start
 const FAULT: Words = {
   heading: 'Something went wrong',
   advice:
-    'It is not your fault. Go back and look whether it was done before you try again. If it happens again, give ' +
-    'the number of the request to the operator of this service.',
+    'Go back and check the result before you try again. If it happens again, give the number of the request to the ' +
+    'operator of this service.',
 };
 
 /** An error page for people; the request's id is for the operator. */

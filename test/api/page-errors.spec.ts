@@ -16,11 +16,11 @@ describe('the page of an error', () => {
     [403, 'ask the operator'],
     [404, 'may be misspelt'],
     [408, 'Check your connection'],
-    [409, 'reload the page and look at it again'],
+    [409, 'reload the page and try again'],
     [413, 'send less'],
     [415, 'fill in the form again'],
     [429, 'Wait 1 minute, then try again'],
-    [500, 'give the number of the request to the operator'],
+    [500, 'give the number of the request to the operator of this service'],
     [503, 'Wait 1 minute, then try again'],
     [507, 'Delete what you no longer need'],
   ])('says what to do: %d', (status, advice) => {
