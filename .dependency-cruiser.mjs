@@ -5,7 +5,7 @@
 const LAYERS = [
   ['config/'],
   ['platform/'],
-  ['access/[^/]+\\.ts', 'api-docs/[^/]+\\.ts', 'storage/'],
+  ['access/[^/]+\\.ts', 'api-docs/[^/]+\\.ts', 'storage/', 'mail/'],
   ['auth/'],
   ['billing/'],
   ['access/guards/'],

@@ -14,6 +14,7 @@ import { type Configuration, ConfigurationModule } from './config/index.js';
 import { DevicesModule } from './devices/index.js';
 import { FilesModule } from './files/index.js';
 import { SignInPagesModule } from './sign-in-pages/index.js';
+import { MailModule } from './mail/index.js';
 import { PagesModule } from './pages/index.js';
 import { WebPushModule } from './web-push/index.js';
 import {
@@ -92,6 +93,7 @@ export class AppModule {
         ScheduleModule.forRoot({ cronJobs: isOn, intervals: isOn, timeouts: isOn }),
         JobsModule.with(configuration.retentionCron, background),
         PasswordCostModule.with(parts.passwordCost),
+        MailModule,
         AuthModule,
         BillingModule,
         AccessModule,

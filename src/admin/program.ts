@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { addBackup } from './commands/backup-commands.js';
 import { addBlobs } from './commands/blob-commands.js';
+import { addMail } from './commands/mail-commands.js';
 import { addOperation } from './commands/operation-commands.js';
 import { addRetention } from './commands/retention-commands.js';
 import { addStorage } from './commands/storage-commands.js';
@@ -15,7 +16,16 @@ export function adminProgram(run: Run): Command {
     .option('--json', 'print one JSON object instead of text')
     .exitOverride()
     .configureHelp({ showGlobalOptions: true });
-  for (const add of [addUsers, addStorage, addSubscriptions, addBlobs, addBackup, addRetention, addOperation])
+  for (const add of [
+    addUsers,
+    addStorage,
+    addSubscriptions,
+    addBlobs,
+    addBackup,
+    addRetention,
+    addMail,
+    addOperation,
+  ])
     add(program, run);
   return program;
 }

@@ -4,7 +4,9 @@ import {
   CallbackAddress,
   IsFutureCron,
   originOf,
+  MailSender,
   ServerUrl,
+  SmtpUrl,
   TrustedOrigins,
   WholeNumber,
 } from './validators.js';
@@ -121,13 +123,26 @@ export class Configuration {
   signupEnabled: boolean;
 
   @Env(
-    'EMAIL_VERIFICATION',
-    'optional: people sign up with addresses that nobody verifies; needed in production while sign-up is open',
+    'SMTP_URL',
+    'mail server: smtp://user:password@host:587 with STARTTLS, or smtps://; ?tls=off for a relay without TLS; unset: no mail',
+    undefined,
+    { secret: true },
   )
   @IsOptional()
-  @IsIn(['optional'], {
-    message: '$property must be optional: this version sends no mail, and so cannot verify an address',
-  })
+  @SmtpUrl()
+  smtpUrl?: string;
+
+  @Env('MAIL_FROM', 'sender of all mail: sync@example.org, or Example Sync <sync@example.org>')
+  @IsOptional()
+  @MailSender()
+  mailFrom?: string;
+
+  @Env(
+    'EMAIL_VERIFICATION',
+    'required: a new account confirms its address before it can sign in, default with SMTP_URL; optional: it need not, default without',
+  )
+  @IsOptional()
+  @IsIn(['required', 'optional'], { message: '$property must be required or optional' })
   emailVerification?: string;
 
   @Env(
@@ -331,6 +346,16 @@ export class Configuration {
   /** Whether Web Push can wake devices. */
   get hasWebPush(): boolean {
     return this.vapidPublicKey !== undefined;
+  }
+
+  /** Whether the service can send mail. */
+  get hasMail(): boolean {
+    return this.smtpUrl !== undefined && this.mailFrom !== undefined;
+  }
+
+  /** Whether an account that signs up must confirm its address before it can sign in. */
+  get requiresVerifiedEmail(): boolean {
+    return this.hasMail && this.emailVerification !== 'optional';
   }
 
   get isProduction(): boolean {

@@ -80,6 +80,10 @@ export function loadConfiguration(environment: Environment): Configuration {
   });
   faults.push(...invalid, ...faultsOfProduction(configuration), ...incompleteGroups(configuration));
   faults.push(...tooManyConnections(configuration));
+  if (configuration.emailVerification === 'required' && configuration.smtpUrl === undefined)
+    faults.push(
+      'EMAIL_VERIFICATION=required needs SMTP_URL and MAIL_FROM: without mail no address can be confirmed',
+    );
   if (faults.length > 0) {
     faults.push(...configuration.unknownVariables.map(isUnknown)); // a misspelt name often explains a missing one
     throw new OperatorError(`Bad configuration: ${faults.join('; ')}.`);
@@ -120,8 +124,8 @@ const SHORTEST_DEV_LOGIN_KEY = 8;
 
 /** Open sign-up in production must be an explicit choice: anybody could create accounts under other people's addresses. */
 const OPEN_SIGN_UP =
-  'anybody could sign up, with an address that nobody verifies: set SIGNUP_ENABLED=false and create accounts with ' +
-  '`admin user create`, or EMAIL_VERIFICATION=optional to allow that';
+  'anybody could sign up, with an address that nobody verifies: set SMTP_URL to have addresses confirmed, SIGNUP_ENABLED=false ' +
+  'and create accounts with `admin user create`, or EMAIL_VERIFICATION=optional to allow that';
 
 /** Development generates or guesses these values; in production, a guess would be a security hole. */
 function faultsOfProduction(configuration: Configuration): string[] {
@@ -129,7 +133,8 @@ function faultsOfProduction(configuration: Configuration): string[] {
   const faults = [];
   if (!configuration.authSecret) faults.push('AUTH_SECRET is required in production');
   if (!configuration.baseUrl) faults.push('BASE_URL is required in production');
-  if (configuration.signupEnabled && configuration.emailVerification === undefined) faults.push(OPEN_SIGN_UP);
+  if (configuration.signupEnabled && configuration.emailVerification === undefined && !configuration.smtpUrl)
+    faults.push(OPEN_SIGN_UP);
   if (configuration.devLoginKey && configuration.devLoginKey.length < SHORTEST_DEV_LOGIN_KEY)
     faults.push(`DEV_LOGIN_KEY must be at least ${SHORTEST_DEV_LOGIN_KEY} characters in production`);
   return faults;
@@ -147,6 +152,10 @@ const TOGETHER: readonly (readonly [property: keyof Configuration, name: string]
     ['vapidPublicKey', 'VAPID_PUBLIC_KEY'],
     ['vapidPrivateKey', 'VAPID_PRIVATE_KEY'],
     ['vapidSubject', 'VAPID_SUBJECT'],
+  ],
+  [
+    ['smtpUrl', 'SMTP_URL'],
+    ['mailFrom', 'MAIL_FROM'],
   ],
 ];
 
