@@ -5,7 +5,7 @@
 const LAYERS = [
   ['config/'],
   ['platform/'],
-  ['access/[^/]+\\.ts', 'api-docs/[^/]+\\.ts', 'storage/', 'mail/'],
+  ['access/[^/]+\\.ts', 'api-docs/[^/]+\\.ts', 'audit/', 'storage/', 'mail/'],
   ['auth/'],
   ['billing/'],
   ['access/guards/'],

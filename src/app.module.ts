@@ -5,6 +5,7 @@ import { AccessTokensModule } from './access-tokens/index.js';
 import { AccountModule } from './account/index.js';
 import { ApiDocsModule } from './api-docs/site/index.js';
 import { AssetsModule } from './assets/index.js';
+import { AuditModule } from './audit/index.js';
 import { AuthModule, type PasswordCost, PasswordCostModule, UserEntity } from './auth/index.js';
 import { AutomationModule } from './automation/index.js';
 import { BackupModule } from './backup/index.js';
@@ -94,6 +95,7 @@ export class AppModule {
         JobsModule.with(configuration.retentionCron, background),
         PasswordCostModule.with(parts.passwordCost),
         MailModule,
+        AuditModule,
         AuthModule,
         BillingModule,
         AccessModule,

@@ -52,6 +52,22 @@ CREATE TABLE assets (
 ALTER TABLE assets ALTER COLUMN workspace_id SET STATISTICS 0;
 CREATE INDEX assets_newest ON assets USING btree (workspace_id, uploaded_at DESC, revision DESC);
 
+CREATE TABLE audit_events (
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  at timestamp with time zone NOT NULL,
+  user_id uuid NOT NULL,
+  action text NOT NULL,
+  actor text NOT NULL,
+  actor_id uuid,
+  ip text,
+  user_agent text,
+  details jsonb NOT NULL DEFAULT '{}'::jsonb,
+  CONSTRAINT audit_events_pkey PRIMARY KEY (id),
+  CONSTRAINT audit_events_actor_check CHECK ((actor = ANY (ARRAY['user'::text, 'operator'::text, 'administrator'::text, 'service'::text])))
+);
+CREATE INDEX audit_events_at ON audit_events USING btree (at);
+CREATE INDEX audit_events_of_user ON audit_events USING btree (user_id, id);
+
 CREATE TABLE auth_accounts (
   id uuid NOT NULL DEFAULT gen_random_uuid(),
   user_id uuid NOT NULL,
@@ -91,6 +107,7 @@ CREATE TABLE auth_sessions (
   user_agent text,
   created_at timestamp with time zone NOT NULL DEFAULT now(),
   updated_at timestamp with time zone NOT NULL,
+  confirmed_at timestamp with time zone,
   CONSTRAINT auth_sessions_pkey PRIMARY KEY (id),
   CONSTRAINT auth_sessions_token_key UNIQUE (token),
   CONSTRAINT auth_sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE

@@ -24,6 +24,8 @@ export interface Principal {
   readonly workspaceId: string | null;
   /** When the token expires; null means never. */
   readonly expiresAt: Date | null;
+  /** When the user last gave a password or another factor, according to the JWT; absent for access tokens. */
+  readonly authenticatedAt?: Date | null;
 }
 
 /** Metadata key of a route's access policy; a route without one is rejected at boot. */

@@ -9,7 +9,7 @@ import { Documented } from '../api-docs/index.js';
 import { ACCOUNT_BELONGINGS_DOCS } from './account-page.docs.js';
 import { ACCOUNT, AccountForms } from './account-forms.js';
 import { billingPage } from './account-page.js';
-import { TokenForms } from './token-forms.js';
+import { isLasting, TokenForms } from './token-forms.js';
 
 /** The account page's forms for devices, tokens and billing. */
 @Controller('account')
@@ -41,7 +41,15 @@ export class AccountBelongingsController {
   /** Answers with the page itself, not with a redirect: a token is shown once and stored nowhere. */
   @Post('tokens')
   async mintToken(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    await this.forms.act(request, reply, async ({ session, form, browserRequest }) => {
+    await this.forms.act(request, reply, async (posted) => {
+      const { session, form, browserRequest } = posted;
+      const rejected = isLasting(form) ? await this.forms.confirm(posted) : undefined;
+      if (rejected) {
+        const { status, headers, fault, alert } = rejected;
+        const failedMint = this.tokenForms.unconfirmed(form, fault);
+        const messages = { failedMint, ...(alert === undefined ? {} : { alert }) };
+        return { page: { ...(await this.forms.page(browserRequest, messages)), status, headers } };
+      }
       const minted = await this.tokenForms.mint(session.userId, form);
       if ('faults' in minted)
         return { page: { ...(await this.forms.page(browserRequest, { failedMint: minted })), status: 422 } };

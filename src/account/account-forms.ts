@@ -11,6 +11,8 @@ import {
   sendPage,
   type BrowserRequest,
   BrowserRequests,
+  Confirmations,
+  type RejectedConfirmation,
 } from '../pages/index.js';
 import type { FlashMessages } from './action-form.js';
 import { AccountOverview } from './account-overview.js';
@@ -45,6 +47,7 @@ export class AccountForms {
   constructor(
     private readonly browserRequests: BrowserRequests,
     private readonly overview: AccountOverview,
+    private readonly confirmations: Confirmations,
     private readonly configuration: Configuration,
   ) {}
 
@@ -85,6 +88,11 @@ export class AccountForms {
       ]);
   }
 
+  /** For forms whose effect cannot be undone or outlives the session. Returns what is wrong, if anything. */
+  confirm({ form, browserRequest }: SubmittedForm): Promise<RejectedConfirmation | undefined> {
+    return this.confirmations.check(form, browserRequest);
+  }
+
   /** The account, or the sign-in form. */
   async page(
     browserRequest: BrowserRequest,
@@ -97,6 +105,7 @@ export class AccountForms {
       ? accountPage({
           ...common,
           session,
+          needsConfirmation: await this.confirmations.areNeeded(browserRequest),
           overview: await this.overview.of(session),
           hasBilling: stripeSecretKey !== undefined && hasSubscriptions,
         })

@@ -50,6 +50,8 @@ export interface AccountPageProps extends FlashMessages {
   readonly host: string;
   readonly csrfToken: string;
   readonly session: BrowserSession;
+  /** Whether forms that need a recent sign-in must ask for the password. */
+  readonly needsConfirmation: boolean;
   readonly overview: Overview;
   readonly hasBilling: boolean;
 }

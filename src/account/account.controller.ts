@@ -3,6 +3,7 @@ import { IsString } from 'class-validator';
 import { CurrentPrincipal, Interactive, type Principal } from '../access/index.js';
 import { Documented, json, OK } from '../api-docs/index.js';
 import { JsonBody } from '../platform/http/index.js';
+import { RecentSignIn } from '../auth/index.js';
 import { AccountDeletion } from './account-deletion.js';
 
 class DeleteAccountRequest {
@@ -17,7 +18,10 @@ const ACCOUNT_DOCS = {
     delete: {
       summary: 'Delete the account and all its data',
       description: 'Deletes its workspaces, files, assets, devices and tokens too. This cannot be undone.',
-      answers: { 200: json('the account is deleted', OK) },
+      answers: {
+        200: json('the account is deleted', OK),
+        403: 'the user last signed in more than ten minutes ago, or the token is not a JWT of a session',
+      },
     },
   },
 } as const;
@@ -27,14 +31,18 @@ const ACCOUNT_DOCS = {
 @Documented(ACCOUNT_DOCS)
 @Interactive()
 export class AccountController {
-  constructor(private readonly accountDeletion: AccountDeletion) {}
+  constructor(
+    private readonly accountDeletion: AccountDeletion,
+    private readonly recentSignIn: RecentSignIn,
+  ) {}
 
   @Delete()
   async delete(
-    @CurrentPrincipal() { userId }: Principal,
+    @CurrentPrincipal() principal: Principal,
     @JsonBody() { confirm }: DeleteAccountRequest,
   ): Promise<{ ok: true }> {
-    await this.accountDeletion.delete(userId, confirm);
+    this.recentSignIn.require(principal);
+    await this.accountDeletion.delete(principal.userId, confirm);
     return { ok: true };
   }
 }

@@ -1,11 +1,12 @@
 import type { VNode } from 'preact';
 import { type Scope, SCOPES } from '../access/index.js';
-import { Field, Hidden, SelectField } from '../pages/index.js';
+import { ConfirmField, Field, Hidden, SelectField } from '../pages/index.js';
 import { LIFETIMES, type RejectedToken, type TokenOverview } from './token-forms.js';
 
 interface MintFormProps {
   readonly csrfToken: string;
   readonly workspaces: TokenOverview['workspaces'];
+  readonly needsConfirmation: boolean;
   readonly failed: RejectedToken | undefined;
 }
 
@@ -18,7 +19,8 @@ const MEANINGS: Readonly<Record<Scope, string>> = {
   'assets:write': 'Add attachments',
 };
 
-export function MintForm({ csrfToken, workspaces, failed }: MintFormProps): VNode {
+export function MintForm(props: MintFormProps): VNode {
+  const { csrfToken, workspaces, needsConfirmation, failed } = props;
   const { faults = {}, values } = failed ?? {};
   return (
     <form method="post" action="/account/tokens" aria-label="New token">
@@ -55,6 +57,13 @@ export function MintForm({ csrfToken, workspaces, failed }: MintFormProps): VNod
         value={values?.expiry ?? '90'}
         fault={faults.expiry}
       />
+      {needsConfirmation && (
+        <ConfirmField
+          id="token-password"
+          hint="Needed for a token that may do everything or never ends."
+          fault={faults.password}
+        />
+      )}
       <button type="submit">Make the token</button>
     </form>
   );

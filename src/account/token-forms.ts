@@ -16,7 +16,7 @@ export const LIFETIMES = ['30', '90', '365', 'never'] as const;
 
 const TOO_MANY = 'There are as many tokens as an account may have. Revoke one first.';
 
-export type MintField = 'name' | 'scopes' | 'expiry';
+export type MintField = 'name' | 'scopes' | 'expiry' | 'password';
 
 export interface ListedToken {
   readonly id: string;
@@ -33,6 +33,11 @@ export interface TokenOverview {
   /** The live tokens, newest first, at most `MOST_TOKENS`. */
   readonly tokens: readonly ListedToken[];
   readonly workspaces: readonly { readonly id: string; readonly name: string }[];
+}
+
+/** Whether a token outlives the session or may do what a session may: such a token needs a recent sign-in. */
+export function isLasting(form: Form): boolean {
+  return form.all('scopes').includes('full') || form.text('expiry') === 'never';
 }
 
 /** What is wrong with a token form, and the values that were entered. */
@@ -66,18 +71,21 @@ export class TokenForms {
     return { tokens, workspaces: await this.workspaces.oldest(userId) };
   }
 
+  /** The form again, with what is wrong with the password. */
+  unconfirmed(form: Form, fault: string | undefined): RejectedToken {
+    return { faults: fault === undefined ? {} : { password: fault }, values: valuesOf(form) };
+  }
+
   /** Creates a token, to be shown once. @throws TooManyRequests, and NotFound for a workspace of somebody else */
   async mint(userId: string, form: Form): Promise<{ name: string; raw: string } | RejectedToken> {
-    const name = form.text('name');
-    const scopes = form.all('scopes');
-    const workspaceId = form.text('workspace');
-    const expiry = form.text('expiry');
+    const values = valuesOf(form);
+    const { name, scopes, workspaceId, expiry } = values;
     const faults = {
       ...(asName(name) !== undefined ? {} : { name: 'Enter a name of 1 to 255 characters.' }),
       ...(scopes.length > 0 && scopes.every(isScope) ? {} : { scopes: 'Choose what the token may do.' }),
       ...(LIFETIMES.some((one) => one === expiry) ? {} : { expiry: 'Choose when the token ends.' }),
     };
-    if (Object.keys(faults).length > 0) return { faults, values: { name, scopes, workspaceId, expiry } };
+    if (Object.keys(faults).length > 0) return { faults, values };
     try {
       const { raw } = await this.accessTokens.mint(userId, {
         name,
@@ -88,7 +96,7 @@ export class TokenForms {
       return { name, raw };
     } catch (error) {
       if (!(error instanceof Conflict)) throw error;
-      return { faults: { name: TOO_MANY }, values: { name, scopes, workspaceId, expiry } };
+      return { faults: { name: TOO_MANY }, values };
     }
   }
 
@@ -103,3 +111,12 @@ export class TokenForms {
 }
 
 const isScope = (text: string): text is Scope => SCOPES.some((scope) => scope === text);
+
+function valuesOf(form: Form): RejectedToken['values'] {
+  return {
+    name: form.text('name'),
+    scopes: form.all('scopes'),
+    workspaceId: form.text('workspace'),
+    expiry: form.text('expiry'),
+  };
+}

@@ -8,9 +8,11 @@ import { type ListedToken, MOST_TOKENS } from './token-forms.js';
 interface TokensProps extends FlashMessages {
   readonly overview: Overview;
   readonly csrfToken: string;
+  readonly needsConfirmation: boolean;
 }
 
-export function TokensSection({ overview, csrfToken, minted, failedMint }: TokensProps): VNode {
+export function TokensSection(props: TokensProps): VNode {
+  const { overview, csrfToken, needsConfirmation, minted, failedMint } = props;
   const { tokens, workspaces } = overview;
   return (
     <section aria-labelledby="tokens">
@@ -34,7 +36,7 @@ export function TokensSection({ overview, csrfToken, minted, failedMint }: Token
       </ul>
       <details open={failedMint !== undefined}>
         <summary>New token</summary>
-        <MintForm {...{ csrfToken, workspaces }} failed={failedMint} />
+        <MintForm {...{ csrfToken, workspaces, needsConfirmation }} failed={failedMint} />
       </details>
     </section>
   );

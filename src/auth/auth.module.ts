@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { Authenticator } from './authenticator.js';
 import { BrowserSessions } from './browser-sessions.js';
+import { CurrentPassword } from './current-password.js';
 import { DevLoginController, DevLoginGuard } from './dev-login.controller.js';
 import { GuessLimit } from './guess-limit.js';
 import { IdentityPasswords, SignInPasswords } from './sign-in-passwords.js';
@@ -16,6 +17,7 @@ import { PasswordChange } from './password-change.js';
 import { PasswordHasher } from './password-hasher.js';
 import { PasswordReset } from './password-reset.js';
 import { PatVerifier } from './pat-verifier.js';
+import { RecentSignIn } from './recent-sign-in.js';
 import { SigningKeys } from './signing-keys.js';
 import { Suspensions } from './suspensions.js';
 import { UserEntity } from './user.entity.js';
@@ -29,6 +31,7 @@ import { WrongPasswords } from './wrong-passwords.js';
   providers: [
     Authenticator,
     BrowserSessions,
+    CurrentPassword,
     DevLoginGuard,
     GuessLimit,
     SignInPasswords,
@@ -42,6 +45,7 @@ import { WrongPasswords } from './wrong-passwords.js';
     PasswordReset,
     PatVerifier,
     provideIdentity,
+    RecentSignIn,
     SigningKeys,
     Suspensions,
     Users,
@@ -54,6 +58,7 @@ import { WrongPasswords } from './wrong-passwords.js';
     PasswordChange,
     PasswordHasher,
     PasswordReset,
+    RecentSignIn,
     SigningKeys,
     Suspensions,
     Users,

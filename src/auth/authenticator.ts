@@ -45,8 +45,8 @@ export class Authenticator {
    */
   async verify(token: string): Promise<Principal> {
     if (token.startsWith('pat_')) return this.patVerifier.verify(token);
-    const { userId, keyId, expiresAt } = await this.jwtVerifier.verify(token);
-    return { userId, scopes: ['full'], tokenId: null, keyId, workspaceId: null, expiresAt };
+    const verified = await this.jwtVerifier.verify(token);
+    return { ...verified, scopes: ['full'], tokenId: null, workspaceId: null };
   }
 
   /**

@@ -146,13 +146,16 @@ export class BrowserSessions {
    */
   async handOver(browser: { userId: string; token: string }, client: Client): Promise<string> {
     const { internalAdapter } = await this.identity.$context;
+    const isSignedOut = new Forbidden('the browser was signed out');
+    const found = await internalAdapter.findSession(browser.token);
+    if (!found) throw isSignedOut;
     const session = await internalAdapter.createSession(browser.userId, false, {
       ipAddress: client.ip,
       userAgent: client.userAgent.slice(0, MAX_USER_AGENT),
+      confirmedAt: (found.session as { confirmedAt?: Date | null }).confirmedAt ?? null,
     });
     try {
-      if (!(await internalAdapter.findSession(browser.token)))
-        throw new Forbidden('the browser was signed out');
+      if (!(await internalAdapter.findSession(browser.token))) throw isSignedOut;
       const authorization = `Bearer ${session.token}`;
       const action = 'one-time-token/generate';
       return (await this.identityClient.ask<{ token: string }>(action, client.ip, { authorization })).body

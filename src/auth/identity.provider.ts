@@ -16,6 +16,11 @@ const suspendedUser = statement(
   'SELECT id FROM users WHERE id = $1 AND suspended_at IS NOT NULL',
 );
 
+const confirmation = statement(
+  'identity.confirmation',
+  'SELECT confirmed_at AS "confirmedAt" FROM auth_sessions WHERE id = $1',
+);
+
 type Adapter = Awaited<Identity['$context']>['internalAdapter'];
 
 interface Parts {
@@ -81,7 +86,13 @@ export const provideIdentity: FactoryProvider<Identity> = {
     const secret = configuration.authSecret ?? (await keptSecret(configuration.dataDir, 'auth-secret'));
     const identityPool = new IdentityPool(database.pool, queues);
     const sessionCap = new SessionCap(database);
-    const identity = createIdentity(configuration, secret, { identityPool, passwords, sessionCap }, log);
+    const confirmedAt = (sessionId: string): Promise<Date | null> =>
+      identityPool.noting(async () => {
+        const [session] = await database.run<{ confirmedAt: Date | null }>(confirmation, [sessionId]);
+        return session?.confirmedAt ?? null;
+      });
+    const parts = { identityPool, passwords, sessionCap, clock, confirmedAt };
+    const identity = createIdentity(configuration, secret, parts, log);
     guardSessions((await identity.$context).internalAdapter, { database, clock, identityPool });
     await underStartLock(database.dataSource, () => identity.api.getJwks());
     return {

@@ -5,6 +5,7 @@ import { jwt } from 'better-auth/plugins/jwt';
 import { oneTimeToken } from 'better-auth/plugins/one-time-token';
 import { Configuration } from '../config/index.js';
 import { asName, NAME_RULE } from '../platform/http/index.js';
+import type { Clock } from '../platform/clock/index.js';
 import { type Log, redactUrl } from '../platform/log/index.js';
 import type { IdentityPasswords } from './sign-in-passwords.js';
 import { CLIENT_ADDRESS_HEADER } from './identity-request.js';
@@ -14,16 +15,21 @@ import { EMAIL_RULE, isEmailAddress } from './email-address.js';
 import { JWT_MINUTES, ONE_TIME_TOKEN_MINUTES, PASSWORD_LENGTH } from './password-policy.js';
 import type { IdentityPool } from './identity-pool.js';
 
+interface IdentityParts {
+  readonly identityPool: IdentityPool;
+  readonly passwords: IdentityPasswords;
+  readonly sessionCap: SessionCap;
+  readonly clock: Clock;
+  /** When a password or another factor was last given in a session; the library hides the column from its plugins. */
+  readonly confirmedAt: (sessionId: string) => Promise<Date | null>;
+}
+
 /** The identity handler: email and password, sessions, one-time tokens and service JWTs, on the service's own tables. */
 // eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types -- the library infers its API from the plugins
 export function createIdentity(
   configuration: Configuration,
   secret: string,
-  {
-    identityPool,
-    passwords,
-    sessionCap,
-  }: { identityPool: IdentityPool; passwords: IdentityPasswords; sessionCap: SessionCap },
+  { identityPool, passwords, ...parts }: IdentityParts,
   log: Log,
 ) {
   return betterAuth({
@@ -55,7 +61,7 @@ export function createIdentity(
       disableCSRFCheck: false,
     },
     onAPIError: { throw: true }, // errors that are not answers of its own end as 401, 500 or 503 in the service's filter
-    databaseHooks: hooksOf(passwords, sessionCap),
+    databaseHooks: hooksOf(passwords, parts),
     ...TABLES,
     plugins: [
       jwt({
@@ -64,7 +70,7 @@ export function createIdentity(
           issuer: configuration.publicUrl,
           audience: configuration.publicUrl,
           expirationTime: `${JWT_MINUTES}m`,
-          definePayload: () => ({}),
+          definePayload: async ({ session }) => authTimeOf(await parts.confirmedAt(session.id)),
         },
         disableSettingJwtHeader: true,
         schema: { jwks: { modelName: 'auth_jwks', fields: JWKS_COLUMNS } },
@@ -76,14 +82,22 @@ export function createIdentity(
   });
 }
 
+/** The claim `auth_time` of OpenID Connect, in seconds; absent for sessions of earlier versions. */
+const authTimeOf = (confirmedAt: Date | null): { auth_time?: number } =>
+  confirmedAt ? { auth_time: Math.floor(confirmedAt.getTime() / 1000) } : {};
+
 const UNFIT = `email ${EMAIL_RULE}; name ${NAME_RULE}`;
 
 type Hooks = NonNullable<BetterAuthOptions['databaseHooks']>;
 
-const hooksOf = ({ signIn }: IdentityPasswords, sessionCap: SessionCap): Hooks => ({
+const hooksOf = (
+  { signIn }: IdentityPasswords,
+  { sessionCap, clock }: Pick<IdentityParts, 'sessionCap' | 'clock'>,
+): Hooks => ({
   user: { create: { before: fit }, update: { before: fit } },
   session: {
     create: {
+      before: (session) => Promise.resolve({ data: { confirmedAt: clock.now(), ...session } }),
       after: (session) => signIn.check(session).then(() => sessionCap.begun(session)),
     },
   },
@@ -129,6 +143,16 @@ const TABLES = {
       ipAddress: 'ip_address',
       userAgent: 'user_agent',
       ...TIMES,
+    },
+    // When a password or another factor was last given in the session.
+    additionalFields: {
+      confirmedAt: {
+        type: 'date' as const,
+        fieldName: 'confirmed_at',
+        required: false,
+        input: false,
+        returned: false,
+      },
     },
   },
   account: {

@@ -19,7 +19,9 @@ export {
   PASSWORD_LENGTH,
   type PasswordFault,
 } from './password-policy.js';
+export type { CurrentPasswordFault } from './current-password.js';
 export { PasswordReset } from './password-reset.js';
+export { RecentSignIn } from './recent-sign-in.js';
 export { equalSecrets, generatePat, hashPat, TOKEN_REVOKED } from './token-secrets.js';
 export { SigningKeys } from './signing-keys.js';
 export { AccountSuspended, Suspensions, USER_SUSPENDED } from './suspensions.js';

@@ -14,6 +14,8 @@ interface Verified {
   readonly userId: string;
   readonly keyId: string;
   readonly expiresAt: Date;
+  /** When the user last gave a password or another factor; null for tokens of earlier versions. */
+  readonly authenticatedAt: Date | null;
 }
 
 /** Verifies service JWTs: only RS256, only our own issuer and audience (iss, aud), never without an expiry (exp). */
@@ -62,7 +64,9 @@ export class JwtVerifier {
       });
       if (!isUUID(payload.sub)) throw new Unauthorized();
       const expiresAt = new Date((payload.exp ?? 0) * 1000);
-      return { userId: payload.sub as string, keyId: protectedHeader.kid ?? '', expiresAt };
+      const { auth_time: time } = payload;
+      const authenticatedAt = typeof time === 'number' ? new Date(time * 1000) : null;
+      return { userId: payload.sub as string, keyId: protectedHeader.kid ?? '', expiresAt, authenticatedAt };
     } catch (error) {
       if (error instanceof errors.JOSEError || error instanceof TypeError) throw new Unauthorized();
       throw error;

@@ -1,21 +1,16 @@
 import { Injectable } from '@nestjs/common';
+import { AuditLog } from '../audit/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, statement, type Tx } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
 import { Unauthorized } from '../platform/http/index.js';
+import { CurrentPassword, type CurrentPasswordFault } from './current-password.js';
 import { lockOwnUser } from './lock-user.js';
 import { PasswordHasher } from './password-hasher.js';
 import { TOKEN_REVOKED } from './token-secrets.js';
 import { faultOfPassword, type PasswordFault } from './password-policy.js';
-import { WrongPasswords } from './wrong-passwords.js';
 
 const changeStatements = {
-  hash: statement(
-    'password_change.hash',
-    `SELECT password AS hash FROM auth_accounts
-     WHERE user_id = $1 AND provider_id = 'credential' AND password IS NOT NULL`,
-  ),
-
   replace: statement(
     'password_change.replace',
     `UPDATE auth_accounts SET password = $3, updated_at = $4
@@ -55,13 +50,14 @@ export interface Change {
   readonly currentPassword: string;
   readonly newPassword: string;
   readonly ip: string;
+  readonly userAgent: string;
   /** A new secret for the session that replaces the current one, or null. */
   readonly newSessionToken: string | null;
   /** Whether the user's personal access tokens end as well. */
   readonly revokesAccessTokens: boolean;
 }
 
-export type ChangeFault = PasswordFault | 'CREDENTIAL_ACCOUNT_NOT_FOUND' | 'INVALID_PASSWORD';
+export type ChangeFault = PasswordFault | CurrentPasswordFault;
 
 /** A hash is renewed at most once, so an attempt that loses to a renewal succeeds with the new hash. */
 const ATTEMPTS = 2;
@@ -72,7 +68,8 @@ export class PasswordChange {
   constructor(
     private readonly database: Database,
     private readonly hasher: PasswordHasher,
-    private readonly wrongPasswords: WrongPasswords,
+    private readonly currentPassword: CurrentPassword,
+    private readonly audit: AuditLog,
     private readonly clock: Clock,
     private readonly bus: EventBus,
   ) {}
@@ -86,35 +83,18 @@ export class PasswordChange {
     const { user, newPassword } = change;
     const fault = await faultOfPassword(newPassword);
     if (fault) return fault;
-    // Counted separately from sign-ins: strangers who guess there must not keep the owner from changing the password.
-    const takeBack = await this.wrongPasswords.countChange(user.id);
-    let result: ChangeFault | undefined;
-    try {
-      result = await this.attempt(change);
-    } finally {
-      if (result !== 'INVALID_PASSWORD') await takeBack();
-    }
-    return result;
+    return this.currentPassword.counted(user.id, () => this.attempt(change));
   }
 
   private async attempt(change: Change): Promise<ChangeFault | undefined> {
     const { user, currentPassword, newPassword, ip } = change;
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const hash = await this.hashOf(user.id);
-      if (hash === undefined) return 'CREDENTIAL_ACCOUNT_NOT_FOUND';
-      const { isRight } = await this.hasher.verify(currentPassword, hash, ip);
-      if (!isRight) {
-        await this.wrongPasswords.noteWrong(user.email); // the same password could be tried at sign-in
-        return 'INVALID_PASSWORD';
-      }
+      const checked = await this.currentPassword.check({ user, password: currentPassword, ip });
+      if (typeof checked === 'string') return checked;
       const newHash = await this.hasher.hash(newPassword, ip);
-      if (await this.replace(change, hash, newHash)) return undefined;
+      if (await this.replace(change, checked.hash, newHash)) return undefined;
     }
     return 'INVALID_PASSWORD'; // a concurrent request has changed it
-  }
-
-  private async hashOf(userId: string): Promise<string | undefined> {
-    return (await this.database.run<{ hash: string }>(changeStatements.hash, [userId]))[0]?.hash;
   }
 
   /** Returns false, and changes nothing, when the old hash has been replaced. */
@@ -127,6 +107,11 @@ export class PasswordChange {
         throw new Unauthorized();
       const values = [user.id, hash, newHash, this.clock.now()];
       if ((await tx.run(changeStatements.replace, values)).length === 0) return undefined;
+      const { ip, userAgent } = change;
+      await this.audit.record(
+        { action: 'password.changed', userId: user.id, actor: 'user', ip, userAgent },
+        tx,
+      );
       return this.endAccess(tx, change);
     });
     for (const key of revoked ?? []) this.bus.publish({ topic: TOKEN_REVOKED, key });

@@ -80,6 +80,7 @@ function changeEndpoint(passwordChange: PasswordChange) {
         currentPassword,
         newPassword,
         ip: ctx.headers?.get(CLIENT_ADDRESS_HEADER) ?? '',
+        userAgent: ctx.headers?.get('user-agent') ?? '',
         newSessionToken: token,
         revokesAccessTokens: revokeAccessTokens,
       });

@@ -74,7 +74,7 @@ export class Users {
   async signJwt(userId: string): Promise<string> {
     const iat = Math.floor(this.clock.now().getTime() / 1000);
     const { token } = await this.identity.api.signJWT({
-      body: { payload: { sub: userId, iat, exp: iat + JWT_MINUTES * 60 } },
+      body: { payload: { sub: userId, iat, exp: iat + JWT_MINUTES * 60, auth_time: iat } },
     });
     return token;
   }

@@ -12,10 +12,13 @@ interface FieldProps {
   readonly fault?: string | undefined;
   readonly minLength?: number | undefined;
   readonly isFocused?: boolean;
+  /** Defaults to true. */
+  readonly isRequired?: boolean;
 }
 
 /** A text field with its label; screen readers read its fault and its hint with it. */
-export function Field({ id, label, hint, fault, isFocused, value, ...input }: FieldProps): VNode {
+export function Field(props: FieldProps): VNode {
+  const { id, label, hint, fault, isFocused, isRequired = true, value, ...input } = props;
   const described = [fault && `${id}-fault`, hint && `${id}-hint`].filter(Boolean).join(' ');
   const attributes = input as InputHTMLAttributes; // a union whose members each allow one `type`
   return (
@@ -25,7 +28,7 @@ export function Field({ id, label, hint, fault, isFocused, value, ...input }: Fi
         {...attributes}
         id={id}
         value={value ?? ''}
-        required
+        required={isRequired}
         spellcheck={false}
         autocapitalize={input.type === 'text' ? 'words' : 'none'}
         aria-invalid={fault ? 'true' : undefined}

@@ -1,4 +1,6 @@
 export { type RejectedSignIn, SignInForms, withAlert } from './sign-in-forms.js';
+export { ConfirmField } from './confirm-field.js';
+export { Confirmations, type RejectedConfirmation } from './confirmations.js';
 export { Credentials } from './credentials.js';
 export { CopyField, Field, Hidden, SelectField } from './fields.js';
 export { Form } from './form.js';

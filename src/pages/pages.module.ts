@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { AuthModule } from '../auth/index.js';
+import { Confirmations } from './confirmations.js';
 import { SignInForms } from './sign-in-forms.js';
 import { EarlyErrorPages } from './early-error-pages.js';
 import { HomeController } from './home.controller.js';
@@ -10,7 +11,7 @@ import { BrowserRequests } from './browser-requests.js';
 @Module({
   imports: [AuthModule],
   controllers: [HomeController, PageAssetsController],
-  providers: [SignInForms, EarlyErrorPages, BrowserRequests],
-  exports: [SignInForms, BrowserRequests],
+  providers: [Confirmations, SignInForms, EarlyErrorPages, BrowserRequests],
+  exports: [Confirmations, SignInForms, BrowserRequests],
 })
 export class PagesModule {}

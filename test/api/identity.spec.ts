@@ -301,7 +301,9 @@ describe('GET /api/auth/token', () => {
       aud: BASE_URL,
       iat: expect.any(Number),
       exp: claims.iat! + 900,
+      auth_time: expect.any(Number),
     });
+    expect(Math.abs(claims.iat! - (claims['auth_time'] as number))).toBeLessThan(60);
     await me(token).expect(200);
   });
 
@@ -685,6 +687,7 @@ describe('POST /api/v1/auth/dev-login', () => {
       aud: BASE_URL,
       iat: claims.iat,
       exp: claims.iat! + 900,
+      auth_time: claims.iat,
     });
     expect((await me(body.token).expect(200)).body.id).toBe(body.userId);
   });

@@ -27,6 +27,7 @@ import { WrongPasswords1763600000028 } from './1763600000028-wrong-passwords.js'
 import { DeletedFiles1763600000029 } from './1763600000029-deleted-files.js';
 import { CountedDocuments1763600000030 } from './1763600000030-counted-documents.js';
 import { OneUploadFunction1763600000031 } from './1763600000031-one-upload-function.js';
+import { AuditAndRecentSignIn1763600000032 } from './1763600000032-audit-and-recent-sign-in.js';
 import { MailQueue1763600000033 } from './1763600000033-mail-queue.js';
 
 /** In the order in which they run. Hand-written; never edited once landed. */
@@ -60,5 +61,6 @@ export const migrations = [
   DeletedFiles1763600000029,
   CountedDocuments1763600000030,
   OneUploadFunction1763600000031,
+  AuditAndRecentSignIn1763600000032,
   MailQueue1763600000033,
 ];

@@ -1,0 +1,118 @@
+import { Injectable } from '@nestjs/common';
+import { Clock } from '../platform/clock/index.js';
+import { Database, statement, type Tx } from '../platform/database/index.js';
+import type { AuditAction, AuditActor } from './actions.js';
+
+const statements = {
+  record: statement(
+    'audit.record',
+    `INSERT INTO audit_events (at, user_id, action, actor, actor_id, ip, user_agent, details)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+  ),
+
+  /** The newest $3 events of a user below the id $2. */
+  ofUser: statement(
+    'audit.of_user',
+    `SELECT id, at, user_id AS "userId", action, actor, actor_id AS "actorId", ip, user_agent AS "userAgent", details
+     FROM audit_events WHERE user_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3`,
+  ),
+
+  /** The newest $2 events of all users below the id $1. */
+  page: statement(
+    'audit.page',
+    `SELECT id, at, user_id AS "userId", action, actor, actor_id AS "actorId", ip, user_agent AS "userAgent", details
+     FROM audit_events WHERE id < $1 ORDER BY id DESC LIMIT $2`,
+  ),
+
+  anonymize: statement(
+    'audit.anonymize',
+    `UPDATE audit_events SET ip = NULL, user_agent = NULL, details = '{}' WHERE user_id = $1`,
+  ),
+};
+
+/** Longer texts of clients are cut. */
+const MOST_CHARACTERS = 512;
+
+/** Above every id of a table. */
+const NEWEST = Number.MAX_SAFE_INTEGER;
+
+export type AuditDetails = Readonly<Record<string, string | number | boolean>>;
+
+/** Something that was done to an account. */
+export interface AuditEntry {
+  readonly action: AuditAction;
+  /** The account that it was done to. */
+  readonly userId: string;
+  readonly actor: AuditActor;
+  /** The administrator who acted; undefined for others. */
+  readonly actorId?: string;
+  readonly ip?: string;
+  readonly userAgent?: string;
+  /** Shown to the user and to administrators: no secrets. */
+  readonly details?: AuditDetails;
+}
+
+export interface AuditEvent {
+  readonly id: number;
+  readonly at: Date;
+  readonly userId: string;
+  readonly action: AuditAction;
+  readonly actor: AuditActor;
+  readonly actorId: string | null;
+  readonly ip: string | null;
+  readonly userAgent: string | null;
+  readonly details: AuditDetails;
+}
+
+/** Runs statements: a transaction, or the database itself. */
+export type Runner = Pick<Tx, 'run'>;
+
+export type AuditListener = (entry: AuditEntry, run: Runner) => Promise<void>;
+
+/**
+ * What was done to accounts: who, what, when, from where. An entry is recorded in the transaction of the change that it
+ * describes, where there is one.
+ */
+@Injectable()
+export class AuditLog {
+  private readonly listeners: AuditListener[] = [];
+
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Calls `listener` with each entry, in the transaction that records it; if the listener fails, nothing is recorded. */
+  onRecord(listener: AuditListener): void {
+    this.listeners.push(listener);
+  }
+
+  /** @param tx the transaction of the change; without it, the entry is committed in a transaction of its own */
+  async record(entry: AuditEntry, tx?: Tx): Promise<void> {
+    if (tx) await this.recordIn(tx, entry);
+    else await this.database.transaction((own) => this.recordIn(own, entry));
+  }
+
+  /** The events of a user, newest first. @param before an id: only older events */
+  ofUser(userId: string, limit: number, before = NEWEST): Promise<AuditEvent[]> {
+    return this.database.run<AuditEvent>(statements.ofUser, [userId, before, limit]);
+  }
+
+  /** The events of all users, newest first. @param before an id: only older events */
+  page(limit: number, before = NEWEST): Promise<AuditEvent[]> {
+    return this.database.run<AuditEvent>(statements.page, [before, limit]);
+  }
+
+  /** Removes addresses, clients and details from the events of an account that is deleted. */
+  async anonymize(userId: string, tx: Tx): Promise<void> {
+    await tx.run(statements.anonymize, [userId]);
+  }
+
+  private async recordIn(tx: Tx, entry: AuditEntry): Promise<void> {
+    const { action, userId, actor, actorId = null, ip = null, userAgent, details = {} } = entry;
+    const client = [ip, userAgent?.slice(0, MOST_CHARACTERS) ?? null];
+    const values = [this.clock.now(), userId, action, actor, actorId, ...client, JSON.stringify(details)];
+    await tx.run(statements.record, values);
+    for (const listener of this.listeners) await listener(entry, tx);
+  }
+}
