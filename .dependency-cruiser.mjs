@@ -19,6 +19,7 @@ const LAYERS = [
     'assets/',
     'access-tokens/',
     'sign-in-pages/',
+    'mail-pages/',
     'web-push/',
     'retention/',
     'account/',

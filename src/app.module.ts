@@ -16,6 +16,7 @@ import { DevicesModule } from './devices/index.js';
 import { FilesModule } from './files/index.js';
 import { SignInPagesModule } from './sign-in-pages/index.js';
 import { MailModule } from './mail/index.js';
+import { MailPagesModule } from './mail-pages/index.js';
 import { PagesModule } from './pages/index.js';
 import { WebPushModule } from './web-push/index.js';
 import {
@@ -114,6 +115,7 @@ export class AppModule {
         AutomationModule,
         BackupModule,
         PagesModule,
+        MailPagesModule,
         SignInPagesModule,
         ApiDocsModule,
         HealthModule,

@@ -99,7 +99,7 @@ export class AccountForms {
     messages: FlashMessages & { failed?: RejectedSignIn } = {},
   ): Promise<Page> {
     const { session, csrfToken, cookies } = browserRequest;
-    const { publicHost, signupEnabled, stripeSecretKey, hasSubscriptions } = this.configuration;
+    const { publicHost, signupEnabled, hasMail, stripeSecretKey, hasSubscriptions } = this.configuration;
     const common = { ...messages, host: publicHost, csrfToken: csrfToken.value };
     const content = session
       ? accountPage({
@@ -109,7 +109,7 @@ export class AccountForms {
           overview: await this.overview.of(session),
           hasBilling: stripeSecretKey !== undefined && hasSubscriptions,
         })
-      : accountSignInPage({ ...common, canSignUp: signupEnabled });
+      : accountSignInPage({ ...common, canSignUp: signupEnabled, canRecover: hasMail });
     return { content, formTargets: ["'self'"], cookies };
   }
 }

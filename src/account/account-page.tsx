@@ -114,11 +114,13 @@ interface AccountSignInProps {
   readonly host: string;
   readonly csrfToken: string;
   readonly canSignUp: boolean;
+  readonly canRecover: boolean;
   readonly failed?: RejectedSignIn | undefined;
   readonly alert?: string | undefined;
 }
 
-export function accountSignInPage({ host, csrfToken, canSignUp, failed, alert }: AccountSignInProps): VNode {
+export function accountSignInPage(props: AccountSignInProps): VNode {
+  const { host, csrfToken, canSignUp, canRecover, failed, alert } = props;
   return (
     <Layout title="Sign in to your account">
       <Masthead host={host} />
@@ -131,7 +133,7 @@ export function accountSignInPage({ host, csrfToken, canSignUp, failed, alert }:
       <Credentials
         action="/account"
         hidden={{ csrf_token: csrfToken }}
-        {...{ canSignUp, failed }}
+        {...{ canSignUp, canRecover, failed }}
         isFocused={!alert}
       />
     </Layout>

@@ -3,6 +3,8 @@ export const AUDIT_ACTIONS = [
   'account.deleted',
   'account.resumed',
   'account.suspended',
+  'email.changed',
+  'email.verified',
   'password.changed',
   'password.reset',
   'sign-in.new-client',

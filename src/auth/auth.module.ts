@@ -4,6 +4,7 @@ import { Authenticator } from './authenticator.js';
 import { BrowserSessions } from './browser-sessions.js';
 import { CurrentPassword } from './current-password.js';
 import { DevLoginController, DevLoginGuard } from './dev-login.controller.js';
+import { EmailVerification } from './email-verification.js';
 import { GuessLimit } from './guess-limit.js';
 import { IdentityPasswords, SignInPasswords } from './sign-in-passwords.js';
 import { IdentityController } from './identity.controller.js';
@@ -12,9 +13,13 @@ import { IdentityClient } from './identity-client.js';
 import { JwtVerifier } from './jwt-verifier.js';
 import { KeySet } from './key-set.js';
 import { KnownNetworks } from './known-networks.js';
+import { MailLimit } from './mail-limit.js';
+import { MailLinks, provideLinkKey } from './mail-links.js';
+import { MailModule } from '../mail/index.js';
 import { MeController } from './me.controller.js';
 import { PasswordChange } from './password-change.js';
 import { PasswordHasher } from './password-hasher.js';
+import { PasswordRecovery } from './password-recovery.js';
 import { PasswordReset } from './password-reset.js';
 import { PatVerifier } from './pat-verifier.js';
 import { RecentSignIn } from './recent-sign-in.js';
@@ -26,13 +31,14 @@ import { Users } from './users.js';
 import { WrongPasswords } from './wrong-passwords.js';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([UserEntity])],
+  imports: [MailModule, TypeOrmModule.forFeature([UserEntity])],
   controllers: [IdentityController, DevLoginController, MeController],
   providers: [
     Authenticator,
     BrowserSessions,
     CurrentPassword,
     DevLoginGuard,
+    EmailVerification,
     GuessLimit,
     SignInPasswords,
     IdentityClient,
@@ -40,10 +46,14 @@ import { WrongPasswords } from './wrong-passwords.js';
     JwtVerifier,
     KeySet,
     KnownNetworks,
+    MailLimit,
+    MailLinks,
     PasswordChange,
     PasswordHasher,
+    PasswordRecovery,
     PasswordReset,
     PatVerifier,
+    provideLinkKey,
     provideIdentity,
     RecentSignIn,
     SigningKeys,
@@ -55,8 +65,11 @@ import { WrongPasswords } from './wrong-passwords.js';
   exports: [
     Authenticator,
     BrowserSessions,
+    EmailVerification,
+    GuessLimit,
     PasswordChange,
     PasswordHasher,
+    PasswordRecovery,
     PasswordReset,
     RecentSignIn,
     SigningKeys,

@@ -32,6 +32,7 @@ export type Refusal =
   | 'password-too-long'
   | 'password-too-common'
   | 'no-password'
+  | 'unverified'
   | 'unfit';
 
 /** A new browser session; the caller must still set its cookies. */
@@ -50,6 +51,7 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
   PASSWORD_TOO_LONG: 'password-too-long',
   PASSWORD_TOO_COMMON: 'password-too-common',
   CREDENTIAL_ACCOUNT_NOT_FOUND: 'no-password',
+  EMAIL_NOT_VERIFIED: 'unverified',
   USER_ALREADY_EXISTS: 'email-taken',
   USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL: 'email-taken',
   FAILED_TO_CREATE_USER: 'email-taken', // a concurrent sign-up won
@@ -177,6 +179,7 @@ export class BrowserSessions {
       userAgentOf(client),
       body,
     );
+    if (answer.user && !answer.token) return { refusal: 'unverified' };
     if (answer.user && answer.token) return { userId: answer.user.id, token: answer.token, cookies };
     return { refusal: refusalOf(answer) };
   }
@@ -190,7 +193,8 @@ const refusalOf = ({ code = '' }: Entered): Refusal => REFUSALS[code] ?? 'unfit'
 
 interface Entered {
   readonly user?: { readonly id: string };
-  readonly token?: string;
+  /** Null after a sign-up with an address that must be confirmed first. */
+  readonly token?: string | null;
   readonly code?: string;
 }
 

@@ -3,6 +3,8 @@ interface IdentityAction {
   readonly isWrite?: true;
   /** Whether it takes a guessable secret, so that attempts are counted. */
   readonly isGuessable?: true;
+  /** Whether it exists only where the service can send mail. */
+  readonly needsMail?: true;
 }
 
 /** The actions of the identity handler that are reachable under /api/auth; the library has more than this service offers. */
@@ -14,6 +16,9 @@ const IDENTITY_ACTIONS = {
   'POST revoke-session': {},
   'POST revoke-other-sessions': {},
   'POST change-password': { isWrite: true, isGuessable: true },
+  'POST request-password-reset': { isWrite: true, needsMail: true },
+  'POST send-verification-email': { isWrite: true, needsMail: true },
+  'POST reset-password': { isWrite: true, isGuessable: true, needsMail: true },
   'POST update-user': { isWrite: true },
   'GET one-time-token/generate': {},
   'POST one-time-token/verify': {},

@@ -1,17 +1,19 @@
 import { betterAuth, type BetterAuthOptions } from 'better-auth';
-import { APIError } from 'better-auth/api';
 import { bearer } from 'better-auth/plugins/bearer';
 import { jwt } from 'better-auth/plugins/jwt';
 import { oneTimeToken } from 'better-auth/plugins/one-time-token';
 import { Configuration } from '../config/index.js';
-import { asName, NAME_RULE } from '../platform/http/index.js';
+import { asName } from '../platform/http/index.js';
 import type { Clock } from '../platform/clock/index.js';
 import { type Log, redactUrl } from '../platform/log/index.js';
 import type { IdentityPasswords } from './sign-in-passwords.js';
 import { CLIENT_ADDRESS_HEADER } from './identity-request.js';
 import { passwordPlugin } from './password-plugin.js';
+import type { EmailVerification } from './email-verification.js';
+import { fit } from './account-fields.js';
+import type { PasswordRecovery } from './password-recovery.js';
+import { recoveryPlugin } from './recovery-plugin.js';
 import { LIBRARY_READS_AT_MOST, type SessionCap } from './session-cap.js';
-import { EMAIL_RULE, isEmailAddress } from './email-address.js';
 import { JWT_MINUTES, ONE_TIME_TOKEN_MINUTES, PASSWORD_LENGTH } from './password-policy.js';
 import type { IdentityPool } from './identity-pool.js';
 
@@ -19,6 +21,8 @@ interface IdentityParts {
   readonly identityPool: IdentityPool;
   readonly passwords: IdentityPasswords;
   readonly sessionCap: SessionCap;
+  readonly recovery: PasswordRecovery;
+  readonly verification: EmailVerification;
   readonly clock: Clock;
   /** When a password or another factor was last given in a session; the library hides the column from its plugins. */
   readonly confirmedAt: (sessionId: string) => Promise<Date | null>;
@@ -49,6 +53,14 @@ export function createIdentity(
     emailAndPassword: {
       enabled: true,
       disableSignUp: !configuration.signupEnabled,
+      requireEmailVerification: configuration.requiresVerifiedEmail,
+      onExistingUserSignUp: ({ user }) => parts.verification.tellOwner(user),
+      customSyntheticUser: ({ coreFields, additionalFields, id }) => ({
+        ...coreFields,
+        name: asName(coreFields.name), // as it would have been stored
+        ...additionalFields,
+        id,
+      }),
       minPasswordLength: PASSWORD_LENGTH.min,
       maxPasswordLength: PASSWORD_LENGTH.max,
       password: { hash: passwords.signIn.hash, verify: passwords.signIn.verify },
@@ -78,6 +90,7 @@ export function createIdentity(
       bearer(),
       oneTimeToken({ storeToken: 'hashed', expiresIn: ONE_TIME_TOKEN_MINUTES }),
       passwordPlugin(passwords),
+      recoveryPlugin(parts),
     ],
   });
 }
@@ -86,15 +99,13 @@ export function createIdentity(
 const authTimeOf = (confirmedAt: Date | null): { auth_time?: number } =>
   confirmedAt ? { auth_time: Math.floor(confirmedAt.getTime() / 1000) } : {};
 
-const UNFIT = `email ${EMAIL_RULE}; name ${NAME_RULE}`;
-
 type Hooks = NonNullable<BetterAuthOptions['databaseHooks']>;
 
 const hooksOf = (
   { signIn }: IdentityPasswords,
-  { sessionCap, clock }: Pick<IdentityParts, 'sessionCap' | 'clock'>,
+  { sessionCap, clock, verification }: Pick<IdentityParts, 'sessionCap' | 'clock' | 'verification'>,
 ): Hooks => ({
-  user: { create: { before: fit }, update: { before: fit } },
+  user: { create: { before: fit, after: (user) => verification.begin(user) }, update: { before: fit } },
   session: {
     create: {
       before: (session) => Promise.resolve({ data: { confirmedAt: clock.now(), ...session } }),
@@ -103,23 +114,6 @@ const hooksOf = (
   },
   verification: { create: { after: (verification) => sessionCap.minted(verification) } },
 });
-
-interface Fields {
-  readonly email?: string | undefined;
-  readonly name?: unknown;
-  readonly image?: unknown;
-}
-
-/** The library does not limit addresses, accepts any type as a name or an image, and would store an object as its JSON. */
-function fit({ email, name, image = null }: Fields): Promise<{ data: { name?: string } }> {
-  if (image !== null && typeof image !== 'string')
-    throw new APIError('BAD_REQUEST', { message: 'image must be text or null' });
-  const stored = asName(name);
-  const isFit =
-    (email === undefined || isEmailAddress(email)) && (name === undefined || stored !== undefined);
-  if (!isFit) throw new APIError('BAD_REQUEST', { message: UNFIT });
-  return Promise.resolve({ data: stored === undefined ? {} : { name: stored } });
-}
 
 export type Identity = ReturnType<typeof createIdentity>;
 

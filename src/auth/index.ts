@@ -6,9 +6,11 @@ export {
   type Refusal,
   type SignedIn,
 } from './browser-sessions.js';
-export { EMAIL_RULE, isEmailAddress } from './email-address.js';
+export { EmailVerification } from './email-verification.js';
+export { EMAIL_RULE, isEmailAddress, isMailable } from './email-address.js';
 export { Authenticator, type Lapsed } from './authenticator.js';
 export { lockOwnUser } from './lock-user.js';
+export { GuessLimit } from './guess-limit.js';
 export { KNOWN_FOR_MS } from './known-networks.js';
 export { type ChangeFault, PasswordChange } from './password-change.js';
 export type { ScryptCost } from './password-hash.js';
@@ -20,6 +22,7 @@ export {
   type PasswordFault,
 } from './password-policy.js';
 export type { CurrentPasswordFault } from './current-password.js';
+export { PasswordRecovery, type RecoveryFault } from './password-recovery.js';
 export { PasswordReset } from './password-reset.js';
 export { RecentSignIn } from './recent-sign-in.js';
 export { equalSecrets, generatePat, hashPat, TOKEN_REVOKED } from './token-secrets.js';

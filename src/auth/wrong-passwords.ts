@@ -8,6 +8,8 @@ import { networkKey, TooManyRequests } from '../platform/http/index.js';
 import { KNOWN_FOR_MS } from './known-networks.js';
 
 export const WRONG_PASSWORDS_PER_HOUR = 20;
+/** Mails of one kind to an address that callers without a session can have sent. */
+export const MAILS_PER_HOUR = 5;
 export const HOUR_MS = 60 * 60_000;
 
 const IS_KNOWN = `EXISTS (
@@ -43,6 +45,13 @@ const countStatements = {
   ),
 };
 
+interface CountOptions {
+  /** Together with `network`: never refuses a client whose network has signed in to the account before. */
+  readonly email?: string;
+  readonly network?: string;
+  readonly most?: number;
+}
+
 /**
  * Counts wrong passwords by account, over the last hour and all instances. An attempt is counted before its password is checked,
  * or a thousand concurrent attempts would all be let through; an attempt with the right password is removed again.
@@ -70,6 +79,11 @@ export class WrongPasswords {
     return this.count(`change-password:${userId}`);
   }
 
+  /** Counts a mail that somebody without a session has asked for. @throws TooManyRequests after `MAILS_PER_HOUR` */
+  async countMail(key: string): Promise<void> {
+    await this.count(`mail:${key}`, { most: MAILS_PER_HOUR });
+  }
+
   /** Counts a wrong password found elsewhere together with those of sign-ins. Refuses nobody. */
   async noteWrong(email: string): Promise<void> {
     try {
@@ -79,14 +93,16 @@ export class WrongPasswords {
     }
   }
 
-  private async count(key: string, known?: { email: string; network: string }): Promise<() => Promise<void>> {
+  private async count(
+    key: string,
+    { email, network, most = WRONG_PASSWORDS_PER_HOUR }: CountOptions = {},
+  ): Promise<() => Promise<void>> {
     if (this.configuration.rateLimitPerMinute === 0) return () => Promise.resolve();
     const id = createHash('sha256').update(key).digest();
     const now = this.clock.now();
     const anHourAgo = new Date(now.getTime() - HOUR_MS);
     const since = new Date(now.getTime() - KNOWN_FOR_MS);
-    const client = [known?.email ?? null, known?.network ?? null, since];
-    const values = [id, now, anHourAgo, ...client, WRONG_PASSWORDS_PER_HOUR];
+    const values = [id, now, anHourAgo, email ?? null, network ?? null, since, most];
     const counted = await this.database.run(countStatements.add, values);
     if (counted.length === 0) throw new TooManyRequests(await this.secondsUntilFree(id, anHourAgo));
     // A failure here must not change an answer that is already decided: one counted attempt too many does no harm.

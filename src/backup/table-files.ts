@@ -30,6 +30,7 @@ const LEFT_OUT = [
   'rate_limits',
   'wrong_passwords',
   'mail_queue',
+  'mail_links',
   'kill_switch',
   'blob_leftovers',
   'blob_stores',

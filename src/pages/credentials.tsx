@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import { PASSWORD_LENGTH } from '../auth/index.js';
 import type { CredentialField, RejectedSignIn } from './sign-in-forms.js';
+import { CheckMail } from './check-mail.js';
 import { Field, Hidden } from './fields.js';
 
 export interface CredentialsProps {
@@ -8,13 +9,18 @@ export interface CredentialsProps {
   readonly action: string;
   readonly hidden: Readonly<Record<string, string>>;
   readonly canSignUp: boolean;
+  /** Whether a forgotten password can be replaced by a link in a mail. */
+  readonly canRecover: boolean;
   readonly failed?: RejectedSignIn | undefined;
   /** Whether the first field gets the focus when there is nothing to correct. */
   readonly isFocused: boolean;
 }
 
 /** The sign-in form, and below it, collapsed, the sign-up form. */
-export function Credentials({ action, hidden, canSignUp, failed, isFocused }: CredentialsProps): VNode {
+export function Credentials(props: CredentialsProps): VNode {
+  const { action, hidden, canSignUp, canRecover, failed, isFocused } = props;
+  if (failed?.mustConfirmEmail)
+    return <CheckMail email={failed.values.email} csrfToken={hidden['csrf_token'] ?? ''} />;
   const signIn = failed?.intent === 'sign-in' ? failed : undefined;
   const signUp = failed?.intent === 'sign-up' ? failed : undefined;
   return (
@@ -29,6 +35,11 @@ export function Credentials({ action, hidden, canSignUp, failed, isFocused }: Cr
         <Email id="sign-in-email" failed={signIn} isFocused={isFocused && !failed} />
         <Password id="sign-in-password" failed={signIn} />
         <button type="submit">Sign in</button>
+        {canRecover && (
+          <p>
+            <a href="/account/forgot">Forgotten password?</a>
+          </p>
+        )}
       </form>
       {canSignUp && (
         <details class="sign-up" open={signUp !== undefined}>

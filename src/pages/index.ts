@@ -9,4 +9,4 @@ export { asSource, type Page, redirect, sendPage } from './page.js';
 export { PageErrorFilter } from './page-error.filter.js';
 export { ANSWERED, FORM, ONWARDS, REFUSED, SUSPENDED } from './pages.docs.js';
 export { PagesModule } from './pages.module.js';
-export { type BrowserRequest, BrowserRequests, OUT_OF_DATE } from './browser-requests.js';
+export { type BrowserRequest, BrowserRequests, cookieOf, OUT_OF_DATE } from './browser-requests.js';

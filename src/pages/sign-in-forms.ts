@@ -37,6 +37,8 @@ export interface RejectedSignIn {
   readonly faults: Readonly<Partial<Record<CredentialField, string>>>;
   /** A fault that concerns none of the fields. */
   readonly alert?: string;
+  /** Whether the person must first follow the link in a mail; there is nothing to correct. */
+  readonly mustConfirmEmail?: true;
 }
 
 /** Messages for the person who filled in the form. */
@@ -48,6 +50,7 @@ const FAULTS: Readonly<Record<Refusal, RejectedSignIn['faults']>> = {
   'password-too-long': { password: PASSWORD_FAULTS.PASSWORD_TOO_LONG },
   'password-too-common': { password: PASSWORD_FAULTS.PASSWORD_TOO_COMMON },
   'no-password': {},
+  unverified: {},
   unfit: { email: 'This email address cannot be used.' },
 };
 
@@ -70,7 +73,10 @@ export class SignInForms {
         intent === 'sign-in'
           ? await this.browserSessions.signIn(values.email, password, client)
           : await this.browserSessions.signUp({ ...values, password }, client);
-      return 'refusal' in entered ? { ...failed, faults: FAULTS[entered.refusal] } : entered;
+      if (!('refusal' in entered)) return entered;
+      if (entered.refusal === 'unverified')
+        return { ...failed, status: 403, faults: {}, mustConfirmEmail: true };
+      return { ...failed, faults: FAULTS[entered.refusal] };
     } catch (error) {
       return { ...failed, ...withAlert(error), faults: {} };
     }

@@ -13,16 +13,20 @@ export interface HandoffPageProps {
   readonly session: BrowserSession | null;
   readonly csrfToken: string;
   readonly canSignUp: boolean;
+  readonly canRecover: boolean;
   readonly failed?: RejectedSignIn | undefined;
   readonly alert?: string | undefined;
 }
 
 /** Asks the user whether an app or a website may be signed in, and with which account. */
 export function handoffPage(props: HandoffPageProps): VNode {
-  const { kind, action, host, target, session, csrfToken, canSignUp, failed, alert } = props;
+  const { kind, action, host, target, session, csrfToken, canSignUp, canRecover, failed, alert } = props;
   const hidden = { ...target.fields, csrf_token: csrfToken };
   const forms = (
-    <Credentials {...{ action, hidden, canSignUp, failed }} isFocused={session === null && !alert} />
+    <Credentials
+      {...{ action, hidden, canSignUp, canRecover, failed }}
+      isFocused={session === null && !alert}
+    />
   );
   return (
     <Layout title={`Sign in to ${target.name}`}>

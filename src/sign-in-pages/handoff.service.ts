@@ -92,7 +92,7 @@ export class Handoff {
     { session, csrfToken, cookies }: BrowserRequest,
     { failed, alert }: { failed?: RejectedSignIn; alert?: string } = {},
   ): Page {
-    const { publicHost, signupEnabled } = this.configuration;
+    const { publicHost, signupEnabled, hasMail } = this.configuration;
     const content = handoffPage({
       kind,
       target,
@@ -103,6 +103,7 @@ export class Handoff {
       host: publicHost,
       csrfToken: csrfToken.value,
       canSignUp: signupEnabled,
+      canRecover: hasMail,
     });
     const formTargets = kind === 'web' ? ["'self'", asSource(target.address)] : ["'self'"];
     return { content, formTargets, cookies };

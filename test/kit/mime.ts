@@ -11,7 +11,8 @@ export function partsOf(raw: string): Message {
   const { headers, body } = split(raw);
   const { 'content-type': type = 'text/plain' } = headers;
   const [, boundary] = /boundary="([^"]+)"/.exec(type) ?? [];
-  if (boundary === undefined) return { headers, parts: { [mediaType(type)]: decoded(headers, body) } };
+  if (boundary === undefined)
+    return { headers, parts: { [mediaType(type)]: decoded(headers, body).replaceAll('\r\n', '\n') } };
   const inner = body.split(`--${boundary}`).slice(1, -1);
   const parts = inner.map((part) => partsOf(part.replace(/^\r\n/, '')).parts);
   return { headers, parts: Object.assign({}, ...parts) as Record<string, string> };

@@ -29,6 +29,7 @@ import { CountedDocuments1763600000030 } from './1763600000030-counted-documents
 import { OneUploadFunction1763600000031 } from './1763600000031-one-upload-function.js';
 import { AuditAndRecentSignIn1763600000032 } from './1763600000032-audit-and-recent-sign-in.js';
 import { MailQueue1763600000033 } from './1763600000033-mail-queue.js';
+import { MailLinks1763600000034 } from './1763600000034-mail-links.js';
 
 /** In the order in which they run. Hand-written; never edited once landed. */
 export const migrations = [
@@ -63,4 +64,5 @@ export const migrations = [
   OneUploadFunction1763600000031,
   AuditAndRecentSignIn1763600000032,
   MailQueue1763600000033,
+  MailLinks1763600000034,
 ];

@@ -1,0 +1,15 @@
+import { Module } from '@nestjs/common';
+import { AuthModule } from '../auth/index.js';
+import { PagesModule } from '../pages/index.js';
+import { ForgotController } from './forgot.controller.js';
+import { LinkForms } from './link-forms.js';
+import { ResetController } from './reset.controller.js';
+import { VerifyController } from './verify.controller.js';
+
+/** The pages behind mails: a forgotten password, and what the links in mails open. */
+@Module({
+  imports: [AuthModule, PagesModule],
+  controllers: [ForgotController, ResetController, VerifyController],
+  providers: [LinkForms],
+})
+export class MailPagesModule {}
