@@ -20,6 +20,7 @@ const LAYERS = [
     'access-tokens/',
     'sign-in-pages/',
     'mail-pages/',
+    'notices/',
     'web-push/',
     'retention/',
     'account/',

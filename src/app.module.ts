@@ -17,6 +17,7 @@ import { FilesModule } from './files/index.js';
 import { SignInPagesModule } from './sign-in-pages/index.js';
 import { MailModule } from './mail/index.js';
 import { MailPagesModule } from './mail-pages/index.js';
+import { NoticesModule } from './notices/index.js';
 import { PagesModule } from './pages/index.js';
 import { WebPushModule } from './web-push/index.js';
 import {
@@ -116,6 +117,7 @@ export class AppModule {
         BackupModule,
         PagesModule,
         MailPagesModule,
+        NoticesModule,
         SignInPagesModule,
         ApiDocsModule,
         HealthModule,

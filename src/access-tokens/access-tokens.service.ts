@@ -1,3 +1,4 @@
+import { AuditLog } from '../audit/index.js';
 import { Injectable } from '@nestjs/common';
 import { ArrayNotEmpty, IsArray, IsIn, IsOptional, isUUID, IsUUID } from 'class-validator';
 import { type Scope, SCOPES } from '../access/index.js';
@@ -118,6 +119,7 @@ export class AccessTokens {
     private readonly database: Database,
     private readonly workspaces: Workspaces,
     private readonly rateLimiter: RateLimiter,
+    private readonly audit: AuditLog,
     private readonly clock: Clock,
     private readonly bus: EventBus,
   ) {}
@@ -184,6 +186,8 @@ export class AccessTokens {
         await tx.run(accessTokenStatements.insert, row);
         const surplus = [userId, createdAt, MAX_ENDED, FORGOTTEN_AT_ONCE];
         await tx.run(accessTokenStatements.forgetEnded, surplus);
+        const details = { name, scopes: scopes.join(' ') };
+        await this.audit.record({ action: 'token.minted', userId, actor: 'user', details }, tx);
       });
     } catch (error) {
       throw notFoundIfPurged(error);

@@ -23,6 +23,7 @@ export const ACCOUNT = '/account';
 /** Notices of the account page, selected by its query after a form was processed. */
 const DONE = {
   password: 'The password is changed, and all other sign-ins have ended.',
+  email: 'A mail with a link is on its way to the new address.',
 } as const;
 type Done = keyof typeof DONE;
 
@@ -107,6 +108,7 @@ export class AccountForms {
           session,
           needsConfirmation: await this.confirmations.areNeeded(browserRequest),
           overview: await this.overview.of(session),
+          canChangeEmail: hasMail,
           hasBilling: stripeSecretKey !== undefined && hasSubscriptions,
         })
       : accountSignInPage({ ...common, canSignUp: signupEnabled, canRecover: hasMail });

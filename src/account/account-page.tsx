@@ -3,6 +3,7 @@ import type { BrowserSession } from '../auth/index.js';
 import { Credentials, Layout, Masthead, type RejectedSignIn, Time } from '../pages/index.js';
 import { MOST_DEVICES, type Overview } from './account-overview.js';
 import { ActionForm, type FlashMessages } from './action-form.js';
+import { EmailSection } from './email-section.js';
 import { PasswordSection } from './password-section.js';
 import { PlanSection } from './plan-section.js';
 import { SessionsSection } from './sessions-section.js';
@@ -53,6 +54,8 @@ export interface AccountPageProps extends FlashMessages {
   /** Whether forms that need a recent sign-in must ask for the password. */
   readonly needsConfirmation: boolean;
   readonly overview: Overview;
+  /** Whether the service can send mail. */
+  readonly canChangeEmail: boolean;
   readonly hasBilling: boolean;
 }
 
@@ -84,6 +87,7 @@ export function accountPage(props: AccountPageProps): VNode {
       )}
       <PlanSection {...{ overview, csrfToken, hasBilling }} />
       <SessionsSection {...{ overview, csrfToken }} currentId={session.id} />
+      {props.canChangeEmail && <EmailSection {...props} />}
       <PasswordSection {...props} />
       <DevicesSection {...{ overview, csrfToken }} />
       <TokensSection {...props} />

@@ -9,6 +9,7 @@ import { PagesModule } from '../pages/index.js';
 import { NightlyJobs } from '../platform/jobs/index.js';
 import { WorkspacesModule } from '../workspaces/index.js';
 import { AccountBelongingsController } from './account-belongings.controller.js';
+import { AccountEmailController } from './account-email.controller.js';
 import { AccountController } from './account.controller.js';
 import { AccountDeletion } from './account-deletion.js';
 import { AccountForms } from './account-forms.js';
@@ -16,6 +17,7 @@ import { AccountOverview, StorageOverview } from './account-overview.js';
 import { AccountPageController } from './account-page.controller.js';
 import { Accounts } from './accounts.js';
 import { CancellationOutbox } from './cancellation-outbox.js';
+import { EmailForm } from './email-form.js';
 import { PasswordForm } from './password-form.js';
 import { TokenForms } from './token-forms.js';
 
@@ -31,13 +33,19 @@ import { TokenForms } from './token-forms.js';
     PagesModule,
     WorkspacesModule,
   ],
-  controllers: [AccountController, AccountPageController, AccountBelongingsController],
+  controllers: [
+    AccountController,
+    AccountEmailController,
+    AccountPageController,
+    AccountBelongingsController,
+  ],
   providers: [
     AccountDeletion,
     AccountForms,
     AccountOverview,
     Accounts,
     CancellationOutbox,
+    EmailForm,
     PasswordForm,
     StorageOverview,
     TokenForms,

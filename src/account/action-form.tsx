@@ -1,5 +1,6 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { Hidden } from '../pages/index.js';
+import type { RejectedEmailChange } from './email-form.js';
 import type { RejectedPasswordChange } from './password-form.js';
 import type { RejectedToken } from './token-forms.js';
 
@@ -8,6 +9,7 @@ export interface FlashMessages {
   readonly alert?: string;
   /** What was done. */
   readonly notice?: string | undefined;
+  readonly failedEmail?: RejectedEmailChange;
   readonly failedChange?: RejectedPasswordChange;
   readonly minted?: { readonly name: string; readonly raw: string };
   readonly failedMint?: RejectedToken;

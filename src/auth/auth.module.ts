@@ -4,6 +4,7 @@ import { Authenticator } from './authenticator.js';
 import { BrowserSessions } from './browser-sessions.js';
 import { CurrentPassword } from './current-password.js';
 import { DevLoginController, DevLoginGuard } from './dev-login.controller.js';
+import { EmailChange, EmailLinks } from './email-change.js';
 import { EmailVerification } from './email-verification.js';
 import { GuessLimit } from './guess-limit.js';
 import { IdentityPasswords, SignInPasswords } from './sign-in-passwords.js';
@@ -38,6 +39,8 @@ import { WrongPasswords } from './wrong-passwords.js';
     BrowserSessions,
     CurrentPassword,
     DevLoginGuard,
+    EmailChange,
+    EmailLinks,
     EmailVerification,
     GuessLimit,
     SignInPasswords,
@@ -65,6 +68,7 @@ import { WrongPasswords } from './wrong-passwords.js';
   exports: [
     Authenticator,
     BrowserSessions,
+    EmailChange,
     EmailVerification,
     GuessLimit,
     PasswordChange,

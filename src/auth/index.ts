@@ -6,6 +6,7 @@ export {
   type Refusal,
   type SignedIn,
 } from './browser-sessions.js';
+export { EmailChange } from './email-change.js';
 export { EmailVerification } from './email-verification.js';
 export { EMAIL_RULE, isEmailAddress, isMailable } from './email-address.js';
 export { Authenticator, type Lapsed } from './authenticator.js';

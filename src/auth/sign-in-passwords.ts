@@ -33,6 +33,7 @@ const signInPasswordStatements = {
 interface Session {
   readonly id: string;
   readonly userId: string;
+  readonly userAgent?: string | null | undefined;
 }
 
 const WRONG = { code: 'INVALID_EMAIL_OR_PASSWORD', message: 'Invalid email or password' };
@@ -83,7 +84,7 @@ export class SignInPasswords {
       throw new APIError('UNAUTHORIZED', WRONG);
     }
     await this.renew(session, request);
-    await this.networks.note(session.userId, request.ip);
+    await this.networks.note(session.userId, request.ip, session.userAgent ?? undefined);
   };
 
   /** A concurrent sign-in may have replaced the outdated hash; then the password is checked against the new one. */

@@ -87,3 +87,9 @@ export const VERIFY_DOCS = {
     },
   },
 } as const;
+
+export const NEW_ADDRESS_DOCS = {
+  tag: 'Pages',
+  isPage: true,
+  operations: confirming('another address of an account'),
+} as const;

@@ -11,8 +11,6 @@ export type Block =
 export interface Content {
   readonly subject: string;
   readonly blocks: readonly Block[];
-  /** Where the recipient ends mails of this kind; not for security notices. */
-  readonly unsubscribe?: string;
 }
 
 /** A mail, ready to be sent. */
@@ -20,24 +18,14 @@ export interface Message {
   readonly subject: string;
   readonly text: string;
   readonly html: string;
-  readonly headers: Readonly<Record<string, string>>;
 }
 
 /** @param sender the service as the recipient knows it, such as `sync.example.org` */
-export function messageOf({ subject, blocks, unsubscribe }: Content, sender: string): Message {
-  const footer = [
-    `This mail was sent by ${sender}. It is not possible to reply to it.`,
-    ...(unsubscribe === undefined
-      ? []
-      : [{ link: unsubscribe, label: 'Send me no more mails of this kind' }]),
-  ];
-  const text = [...blocks, '-- ', ...footer].map(asText).join('\n\n').replace('\n\n-- \n\n', '\n\n-- \n');
+export function messageOf({ subject, blocks }: Content, sender: string): Message {
+  const footer = `This mail was sent by ${sender}. It is not possible to reply to it.`;
+  const text = `${blocks.map(asText).join('\n\n')}\n\n-- \n${footer}\n`;
   const html = `<!doctype html>${renderToString(<Letter {...{ subject, blocks, footer }} />)}`;
-  const headers: Record<string, string> =
-    unsubscribe === undefined
-      ? {}
-      : { 'List-Unsubscribe': `<${unsubscribe}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' };
-  return { subject, text: `${text}\n`, html, headers };
+  return { subject, text, html };
 }
 
 function asText(block: Block): string {
@@ -49,7 +37,7 @@ function asText(block: Block): string {
 }
 
 /** Mail programs ignore style sheets, so the styles are inline. No image and no remote content: a mail tells nobody that it was read. */
-function Letter(props: Pick<Content, 'subject' | 'blocks'> & { readonly footer: readonly Block[] }): VNode {
+function Letter(props: Content & { readonly footer: string }): VNode {
   const { subject, blocks, footer } = props;
   return (
     <html lang="en">
@@ -65,11 +53,7 @@ function Letter(props: Pick<Content, 'subject' | 'blocks'> & { readonly footer: 
           {blocks.map((block) => (
             <Part block={block} />
           ))}
-          <div style="margin-top:32px;font-size:14px;opacity:.75">
-            {footer.map((block) => (
-              <Part block={block} />
-            ))}
-          </div>
+          <p style="margin-top:32px;font-size:14px;opacity:.75">{footer}</p>
         </div>
       </body>
     </html>

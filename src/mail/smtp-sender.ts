@@ -53,7 +53,7 @@ export class SmtpSender {
         text: message.text,
         html: message.html,
         messageId: `<${id}@${from.split('@')[1]}>`,
-        headers: { 'Auto-Submitted': 'auto-generated', ...message.headers },
+        headers: { 'Auto-Submitted': 'auto-generated' },
         disableFileAccess: true,
         disableUrlAccess: true,
       });

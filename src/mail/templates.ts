@@ -7,6 +7,19 @@ type Template = (parameters: Parameters, sender: string) => Content;
 
 const NOT_YOU = 'If it was not you, ignore this mail: without the link nothing happens.';
 
+/** A security notice. */
+function notice(subject: string, { at, from, link = '' }: Parameters): Content {
+  return {
+    subject,
+    blocks: [
+      `${subject}.`,
+      { facts: { Time: inWords(at), ...(from === undefined ? {} : { 'From the network address': from }) } },
+      'If it was you, there is nothing to do. If not, change your password, end the other sign-ins and revoke the access tokens that you do not know:',
+      { link, label: 'Your account' },
+    ],
+  };
+}
+
 /**
  * All mails that the service sends. A text may contain only what the service itself has made, never a name or another text of
  * a client: otherwise anybody could have the service send their words to any address.
@@ -54,6 +67,41 @@ export const TEMPLATES = {
       { link, label: 'Use this address' },
       `The link works once, until ${inWords(expires)}. A newer link replaces it.`,
       NOT_YOU,
+    ],
+  }),
+
+  'email-changed': ({ at }, sender) => ({
+    subject: 'Your email address was changed',
+    blocks: [
+      `Your account at ${sender} has another email address since ${inWords(at)}. Mails to this address end here.`,
+      'If it was not you, write to whoever runs the service at once: somebody else can use your account.',
+    ],
+  }),
+
+  'password-changed': (parameters, sender) =>
+    notice(`The password of your account at ${sender} was changed`, parameters),
+
+  'factor-changed': (parameters, sender) =>
+    notice(`The second factor of your account at ${sender} was changed`, parameters),
+
+  'new-sign-in': (parameters, sender) => notice(`New sign-in to your account at ${sender}`, parameters),
+
+  'full-token': (parameters, sender) =>
+    notice(`An access token that may do everything was made for your account at ${sender}`, parameters),
+
+  'trial-ends': ({ at, link = '' }, sender) => ({
+    subject: 'Your trial ends soon',
+    blocks: [
+      `The trial of your account at ${sender} ends on ${inWords(at)}. Nothing is deleted then: you can still read and download everything, but not upload.`,
+      { link, label: 'Your account' },
+    ],
+  }),
+
+  'payment-failed': ({ at, link = '' }, sender) => ({
+    subject: 'A payment failed',
+    blocks: [
+      `A payment for your account at ${sender} failed on ${inWords(at)}. Check your means of payment, so that uploads go on.`,
+      { link, label: 'Your account' },
     ],
   }),
 } as const satisfies Record<string, Template>;

@@ -2,7 +2,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
  * The one-time links in mails, as hashes: the newest of each purpose for each user. A used link stays until it can no longer be
- * sent again, so that a repeated mail does not make it valid again.
+ * sent again, so that a repeated mail does not make it valid again. `mail_notices` are mails that are sent once.
  */
 export class MailLinks1763600000034 implements MigrationInterface {
   readonly name = 'MailLinks1763600000034';
@@ -20,10 +20,17 @@ export class MailLinks1763600000034 implements MigrationInterface {
         PRIMARY KEY (user_id, purpose)
       );
       CREATE INDEX mail_links_expiry ON mail_links (expires_at);
+
+      CREATE TABLE mail_notices (
+        user_id uuid NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+        notice text NOT NULL,
+        about timestamptz NOT NULL,
+        PRIMARY KEY (user_id, notice, about)
+      );
     `);
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    await runner.query('DROP TABLE mail_links');
+    await runner.query('DROP TABLE mail_links, mail_notices');
   }
 }
