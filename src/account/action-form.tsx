@@ -1,6 +1,6 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { Hidden } from '../pages/index.js';
-import type { RejectedEmailChange } from './email-form.js';
+import type { RejectedEmailChange } from './email-section.js';
 import type { RejectedPasswordChange } from './password-form.js';
 import type { RejectedToken } from './token-forms.js';
 

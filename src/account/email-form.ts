@@ -1,13 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { EmailChange, isEmailAddress } from '../auth/index.js';
 import { withAlert } from '../pages/index.js';
+import type { RejectedEmailChange } from './email-section.js';
 import { type FormResult, AccountForms, type SubmittedForm } from './account-forms.js';
-
-/** A change of the address that was not accepted. */
-export interface RejectedEmailChange {
-  readonly email: string;
-  readonly faults: Readonly<Partial<Record<'email' | 'password', string>>>;
-}
 
 /** The form of the account page for another email address. */
 @Injectable()

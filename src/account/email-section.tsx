@@ -1,6 +1,11 @@
 import type { VNode } from 'preact';
 import { ConfirmField, Field, Hidden } from '../pages/index.js';
-import type { RejectedEmailChange } from './email-form.js';
+
+/** A change of the address that was not accepted. */
+export interface RejectedEmailChange {
+  readonly email: string;
+  readonly faults: Readonly<Partial<Record<'email' | 'password', string>>>;
+}
 
 interface EmailSectionProps {
   readonly csrfToken: string;

@@ -55,12 +55,7 @@ export function createIdentity(
       disableSignUp: !configuration.signupEnabled,
       requireEmailVerification: configuration.requiresVerifiedEmail,
       onExistingUserSignUp: ({ user }) => parts.verification.tellOwner(user),
-      customSyntheticUser: ({ coreFields, additionalFields, id }) => ({
-        ...coreFields,
-        name: asName(coreFields.name), // as it would have been stored
-        ...additionalFields,
-        id,
-      }),
+      customSyntheticUser: asStored,
       minPasswordLength: PASSWORD_LENGTH.min,
       maxPasswordLength: PASSWORD_LENGTH.max,
       password: { hash: passwords.signIn.hash, verify: passwords.signIn.verify },
@@ -94,6 +89,13 @@ export function createIdentity(
     ],
   });
 }
+
+/** The account that a sign-up with a taken address pretends to have made, as it would have been stored. */
+const asStored: NonNullable<NonNullable<BetterAuthOptions['emailAndPassword']>['customSyntheticUser']> = ({
+  coreFields,
+  additionalFields,
+  id,
+}) => ({ ...coreFields, name: asName(coreFields.name), ...additionalFields, id });
 
 /** The claim `auth_time` of OpenID Connect, in seconds; absent for sessions of earlier versions. */
 const authTimeOf = (confirmedAt: Date | null): { auth_time?: number } =>

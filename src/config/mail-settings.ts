@@ -12,7 +12,10 @@ export interface SmtpServer {
   readonly credentials: { readonly user: string; readonly pass: string } | undefined;
 }
 
-const PORTS: Readonly<Record<string, number>> = { 'smtp:': 587, 'smtps:': 465 };
+const PORTS = new Map([
+  ['smtp:', 587],
+  ['smtps:', 465],
+]);
 const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|::1)$/;
 
 /**
@@ -22,7 +25,7 @@ const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|::1)$/;
  */
 export function smtpServerIn(text: string): SmtpServer | undefined {
   const url = readUrl(text);
-  if (!url || /\s/.test(text) || PORTS[url.protocol] === undefined || !url.hostname) return undefined;
+  if (!url || /\s/.test(text) || !PORTS.has(url.protocol) || !url.hostname) return undefined;
   const { protocol, username, password, search, hash, pathname } = url;
   const isOff = search === '?tls=off' && protocol === 'smtp:';
   if ((search !== '' && !isOff) || hash !== '' || !['', '/'].includes(pathname)) return undefined;
@@ -32,7 +35,7 @@ export function smtpServerIn(text: string): SmtpServer | undefined {
   const isLoopback = LOOPBACK.test(host);
   return {
     host,
-    port: url.port === '' ? PORTS[protocol]! : Number(url.port),
+    port: Number(url.port) || (PORTS.get(protocol) ?? 0),
     isSecure: protocol === 'smtps:',
     needsTls: !isOff && !isLoopback,
     isLoopback,

@@ -10,8 +10,10 @@ const LIMITS = {
   connectionTimeout: 10_000,
   greetingTimeout: 10_000,
   socketTimeout: 20_000,
-  total: 60_000,
 };
+
+/** For one attempt as a whole. */
+const TOTAL_MS = 60_000;
 
 /**
  * What became of an attempt. `refused`: the server will never accept this mail for this recipient. `reason` and `response` may
@@ -76,7 +78,7 @@ export class SmtpSender {
     if (this.isStopped) throw new Error('the service is shutting down');
     const connection = new SMTPConnection(optionsFor(server, this.configuration.publicUrl));
     this.underWay.add(connection);
-    const deadline = setTimeout(() => connection.close(), LIMITS.total);
+    const deadline = setTimeout(() => connection.close(), TOTAL_MS);
     try {
       return await converse(connection, server, { from, to: [to] }, content);
     } finally {
@@ -88,9 +90,8 @@ export class SmtpSender {
 }
 
 function optionsFor({ host, port, isSecure, needsTls, isLoopback }: SmtpServer, publicUrl: string) {
-  const { total: _, ...limits } = LIMITS;
   return {
-    ...limits,
+    ...LIMITS,
     host,
     port,
     secure: isSecure,
@@ -114,12 +115,16 @@ function converse(
     const send = (): void =>
       connection.send(envelope, content, (error, info) => {
         if (error) reject(error);
-        else resolve(info?.response ?? '');
+        else resolve(info.response);
       });
     connection.connect((error) => {
-      if (error) return reject(error);
-      if (!credentials) return send();
-      connection.login(credentials, (refusal) => (refusal ? reject(refusal) : send()));
+      if (error) reject(error);
+      else if (!credentials) send();
+      else
+        connection.login(credentials, (refusal) => {
+          if (refusal) reject(refusal);
+          else send();
+        });
     });
   });
 }

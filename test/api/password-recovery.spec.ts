@@ -171,7 +171,7 @@ describe('the link', () => {
   });
 
   it.each([
-    ['a newer link is requested', async (who: Somebody) => void (await requested(who))],
+    ['a newer link is requested', (who: Somebody): Promise<unknown> => requested(who)],
     [
       'the password is changed',
       async ({ session }: Somebody) => {

@@ -136,7 +136,10 @@ export class TestSmtp {
   private async keep(content: Buffer, session: SMTPServerSession, done: Done): Promise<void> {
     const { refuseContent, losesAnswer, hold } = this.faults;
     await hold;
-    if (refuseContent !== undefined) return done(refusal(refuseContent, 'the content'));
+    if (refuseContent !== undefined) {
+      done(refusal(refuseContent, 'the content'));
+      return;
+    }
     this.received.push(asReceived(content, session));
     if (losesAnswer) this.cut();
     else done(null, 'queued as 4711');

@@ -13,6 +13,7 @@ import { ACCESS_MUTANTS } from './access.mjs';
 import { BYTES_MUTANTS } from './bytes.mjs';
 import { HISTORY_MUTANTS } from './history.mjs';
 import { LOG_MUTANTS } from './log.mjs';
+import { MAIL_MUTANTS } from './mail.mjs';
 import { OPERATION_MUTANTS } from './operation.mjs';
 import { PASSWORD_MUTANTS } from './passwords.mjs';
 import { SHARES_MUTANTS } from './shares.mjs';
@@ -23,6 +24,7 @@ export const MUTANTS = [
   ...BYTES_MUTANTS,
   ...ACCESS_MUTANTS,
   ...PASSWORD_MUTANTS,
+  ...MAIL_MUTANTS,
   ...OPERATION_MUTANTS,
   ...SHARES_MUTANTS,
 ];
