@@ -84,6 +84,8 @@ describe('the API document', () => {
       'get token',
       'post change-password',
       'post one-time-token/verify',
+      'post request-password-reset',
+      'post reset-password',
       'post revoke-other-sessions',
       'post revoke-session',
       'post sign-in/email',
