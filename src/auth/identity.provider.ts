@@ -79,8 +79,8 @@ function guardSessions(adapter: Adapter, { database, clock, identityPool, needsV
       if ((await database.run(unverifiedUser, [userId])).length > 0) throw new EmailUnverified();
     });
   adapter.createSession = async (userId, ...more) => {
-    await refuseSuspended(userId);
     if (needsVerifiedEmail) await refuseUnverified(userId);
+    await refuseSuspended(userId);
     return createSession(userId, ...more);
   };
 }

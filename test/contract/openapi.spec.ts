@@ -88,6 +88,7 @@ describe('the API document', () => {
       'post reset-password',
       'post revoke-other-sessions',
       'post revoke-session',
+      'post send-verification-email',
       'post sign-in/email',
       'post sign-out',
       'post sign-up/email',
