@@ -5,7 +5,7 @@
 const LAYERS = [
   ['config/'],
   ['platform/'],
-  ['access/[^/]+\\.ts', 'api-docs/[^/]+\\.ts', 'audit/', 'storage/'],
+  ['access/[^/]+\\.ts', 'api-docs/[^/]+\\.ts', 'audit/', 'storage/', 'mail/'],
   ['auth/'],
   ['billing/'],
   ['access/guards/'],
@@ -19,6 +19,8 @@ const LAYERS = [
     'assets/',
     'access-tokens/',
     'sign-in-pages/',
+    'mail-pages/',
+    'notices/',
     'web-push/',
     'retention/',
     'account/',

@@ -17,6 +17,9 @@ import { DevicesModule } from './devices/index.js';
 import { ExportModule } from './export/index.js';
 import { FilesModule } from './files/index.js';
 import { SignInPagesModule } from './sign-in-pages/index.js';
+import { MailModule } from './mail/index.js';
+import { MailPagesModule } from './mail-pages/index.js';
+import { NoticesModule } from './notices/index.js';
 import { PagesModule } from './pages/index.js';
 import { WebPushModule } from './web-push/index.js';
 import {
@@ -95,6 +98,7 @@ export class AppModule {
         ScheduleModule.forRoot({ cronJobs: isOn, intervals: isOn, timeouts: isOn }),
         JobsModule.with(configuration.retentionCron, background),
         PasswordCostModule.with(parts.passwordCost),
+        MailModule,
         AuditModule,
         AuthModule,
         BillingModule,
@@ -115,6 +119,8 @@ export class AppModule {
         AutomationModule,
         BackupModule,
         PagesModule,
+        MailPagesModule,
+        NoticesModule,
         SignInPagesModule,
         ApiDocsModule,
         HealthModule,

@@ -362,6 +362,44 @@ CREATE TABLE known_networks (
   CONSTRAINT known_networks_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
 );
 
+CREATE TABLE mail_links (
+  user_id uuid NOT NULL,
+  purpose text NOT NULL,
+  token_hash bytea NOT NULL,
+  email text NOT NULL,
+  requested_at timestamp with time zone NOT NULL,
+  expires_at timestamp with time zone NOT NULL,
+  used_at timestamp with time zone,
+  CONSTRAINT mail_links_pkey PRIMARY KEY (user_id, purpose),
+  CONSTRAINT mail_links_token_hash_key UNIQUE (token_hash),
+  CONSTRAINT mail_links_purpose_check CHECK ((purpose = ANY (ARRAY['reset-password'::text, 'verify-email'::text, 'change-email'::text]))),
+  CONSTRAINT mail_links_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+CREATE INDEX mail_links_expiry ON mail_links USING btree (expires_at);
+
+CREATE TABLE mail_notices (
+  user_id uuid NOT NULL,
+  notice text NOT NULL,
+  about timestamp with time zone NOT NULL,
+  CONSTRAINT mail_notices_pkey PRIMARY KEY (user_id, notice, about),
+  CONSTRAINT mail_notices_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+
+CREATE TABLE mail_queue (
+  id uuid NOT NULL DEFAULT gen_random_uuid(),
+  user_id uuid,
+  recipient text NOT NULL,
+  template text NOT NULL,
+  parameters jsonb NOT NULL,
+  queued_at timestamp with time zone NOT NULL,
+  due_at timestamp with time zone NOT NULL,
+  attempts integer NOT NULL DEFAULT 0,
+  CONSTRAINT mail_queue_pkey PRIMARY KEY (id),
+  CONSTRAINT mail_queue_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+CREATE INDEX mail_queue_due ON mail_queue USING btree (due_at);
+CREATE INDEX mail_queue_user ON mail_queue USING btree (user_id);
+
 CREATE TABLE owed_cancellations (
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
   customer_id text,

@@ -119,9 +119,9 @@ export class AccessTokens {
     private readonly database: Database,
     private readonly workspaces: Workspaces,
     private readonly rateLimiter: RateLimiter,
+    private readonly audit: AuditLog,
     private readonly clock: Clock,
     private readonly bus: EventBus,
-    private readonly audit: AuditLog,
   ) {}
 
   /** Newest first, revoked and expired ones included, page by page; never the tokens themselves. */

@@ -25,6 +25,7 @@ export const ACCOUNT = '/account';
 /** Notices of the account page, selected by its query after a form was processed. */
 const DONE = {
   'factor-off': 'The second factor is off. Remove the account from your authenticator app.',
+  email: 'An email with a link is on its way to the new address.',
   name: 'Your name has been changed.',
   password: 'Your password has been changed, and all other sessions have ended.',
   trial: 'The trial has begun.',
@@ -123,7 +124,8 @@ export class AccountForms {
     messages: FlashMessages & { failed?: RejectedSignIn } = {},
   ): Promise<Page> {
     const { session, csrfToken, cookies } = browserRequest;
-    const { publicHost, signupEnabled, stripeSecretKey, hasSubscriptions, oidcOnly } = this.configuration;
+    const { publicHost, signupEnabled, hasMail, stripeSecretKey, hasSubscriptions, oidcOnly } =
+      this.configuration;
     const singleSignOn = singleSignOnOption(this.configuration, 'account');
     const common = { ...messages, host: publicHost, csrfToken: csrfToken.value };
     const content = session
@@ -133,6 +135,7 @@ export class AccountForms {
           needsConfirmation: await this.confirmations.areNeeded(browserRequest),
           overview: await this.overview.of(session),
           activity: await this.activity.of(session.userId),
+          canChangeEmail: hasMail,
           hasBilling: stripeSecretKey !== undefined && hasSubscriptions,
           hasPasswords: !oidcOnly,
           singleSignOn,
@@ -140,6 +143,7 @@ export class AccountForms {
       : accountSignInPage({
           ...common,
           canSignUp: signupEnabled,
+          canRecover: hasMail,
           singleSignOn,
         });
     return { content, formTargets: ["'self'"], cookies };

@@ -13,6 +13,8 @@ export interface AccountPageProps extends FlashMessages {
   readonly needsConfirmation: boolean;
   readonly overview: Overview;
   readonly activity: ActivityPage;
+  /** Whether the service can send mail. */
+  readonly canChangeEmail: boolean;
   readonly hasBilling: boolean;
   /** Whether people can have a password. */
   readonly hasPasswords: boolean;

@@ -29,6 +29,20 @@ export const ACCOUNT_PAGE_DOCS = {
   },
 } as const;
 
+export const ACCOUNT_EMAIL_DOCS = {
+  tag: 'Pages',
+  isPage: true,
+  operations: {
+    leave: LEAVE,
+    change: {
+      summary: 'Have a link sent to another email address',
+      description: 'The answer is the same for an address that has an account.',
+      body: FORM,
+      answers: { 303: ONWARDS, ...ANSWERED, 404: 'the service cannot send mail' },
+    },
+  },
+} as const;
+
 export const ACCOUNT_BELONGINGS_DOCS = {
   tag: 'Pages',
   isPage: true,

@@ -12,6 +12,7 @@ import { ActionForm } from './action-form.js';
 import { ActivitySection } from './activity-section.js';
 import { DeleteSection } from './delete-section.js';
 import { DevicesSection } from './devices-section.js';
+import { EmailSection } from './email-section.js';
 import { ExportSection } from './export-section.js';
 import { FactorSection } from './factor-section.js';
 import { PasskeysSection } from './passkeys-section.js';
@@ -27,6 +28,7 @@ const SECTIONS: readonly (readonly [string, string, (props: AccountPageProps) =>
   ['plan', 'Plan and storage', PlanSection],
   ['workspaces', 'Workspaces', WorkspacesSection],
   ['profile', 'Profile', ProfileSection],
+  ['email', 'Email address', EmailSection],
   ['password', 'Password', PasswordSection],
   ['factor', 'Second factor', FactorSection],
   ['passkeys', 'Passkeys', PasskeysSection],
@@ -39,8 +41,9 @@ const SECTIONS: readonly (readonly [string, string, (props: AccountPageProps) =>
 ];
 
 export function accountPage(props: AccountPageProps): VNode {
-  const { host, csrfToken, session, alert, notice, hasPasswords } = props;
-  const sections = SECTIONS.filter(([id]) => id !== 'password' || hasPasswords);
+  const { host, csrfToken, session, alert, notice, hasPasswords, canChangeEmail } = props;
+  const isShown: Readonly<Record<string, boolean>> = { password: hasPasswords, email: canChangeEmail };
+  const sections = SECTIONS.filter(([id]) => isShown[id] ?? true);
   return (
     <Layout title="Your account" isWide>
       <Masthead host={host} at="account" />
@@ -115,12 +118,13 @@ interface AccountSignInProps {
   readonly csrfToken: string;
   readonly canSignUp: boolean;
   readonly singleSignOn: SingleSignOnOption | undefined;
+  readonly canRecover: boolean;
   readonly failed?: RejectedSignIn | undefined;
   readonly alert?: string | undefined;
 }
 
 export function accountSignInPage(props: AccountSignInProps): VNode {
-  const { host, csrfToken, canSignUp, singleSignOn, failed, alert } = props;
+  const { host, csrfToken, canSignUp, canRecover, singleSignOn, failed, alert } = props;
   return (
     <Layout title="Sign in to your account">
       <Masthead host={host} at="account" />
@@ -134,7 +138,7 @@ export function accountSignInPage(props: AccountSignInProps): VNode {
         action="/account"
         hidden={{ csrf_token: csrfToken }}
         returnTo="/account"
-        {...{ canSignUp, singleSignOn, failed }}
+        {...{ canSignUp, canRecover, singleSignOn, failed }}
         isFocused={!alert}
       />
     </Layout>

@@ -12,6 +12,7 @@ import { WorkspacesModule } from '../workspaces/index.js';
 import { Activity, ActivityController } from './activity.controller.js';
 import { AccountBelongingsController } from './account-belongings.controller.js';
 import { AccountChangesController } from './account-changes.controller.js';
+import { AccountEmailController } from './account-email.controller.js';
 import { AccountController } from './account.controller.js';
 import { AccountDeletion } from './account-deletion.js';
 import { AccountFactorsController } from './account-factors.controller.js';
@@ -21,6 +22,7 @@ import { AccountPageController } from './account-page.controller.js';
 import { AccountPasskeysController } from './account-passkeys.controller.js';
 import { Accounts } from './accounts.js';
 import { CancellationOutbox } from './cancellation-outbox.js';
+import { EmailForm } from './email-form.js';
 import { InvitationForm } from './invitation-form.js';
 import { InvitationController } from './invitation.controller.js';
 import { Invitations } from './invitations.js';
@@ -47,6 +49,7 @@ import { WorkspaceForms } from './workspace-forms.js';
     AccountPageController,
     AccountBelongingsController,
     AccountChangesController,
+    AccountEmailController,
     AccountFactorsController,
     AccountPasskeysController,
     ActivityController,
@@ -59,6 +62,7 @@ import { WorkspaceForms } from './workspace-forms.js';
     Accounts,
     Activity,
     CancellationOutbox,
+    EmailForm,
     InvitationForm,
     Invitations,
     PasswordForm,

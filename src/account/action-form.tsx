@@ -1,6 +1,7 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { Hidden } from '../pages/index.js';
 import type { RejectedFactorChange } from './factor-section.js';
+import type { RejectedEmailChange } from './email-section.js';
 import type { RejectedPasswordChange } from './password-form.js';
 import type { RejectedDeletion, RejectedName, RejectedPassword } from './profile-forms.js';
 import type { RejectedToken } from './token-forms.js';
@@ -11,6 +12,7 @@ export interface FlashMessages {
   readonly alert?: string;
   /** What was done. */
   readonly notice?: string | undefined;
+  readonly failedEmail?: RejectedEmailChange;
   readonly failedChange?: RejectedPasswordChange;
   /** What is wrong with the password of the form that unlocks the passkeys. */
   readonly failedConfirmation?: { readonly fault?: string | undefined };

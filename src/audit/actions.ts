@@ -9,6 +9,8 @@ export const AUDIT_ACTIONS = [
   'account.resumed',
   'account.suspended',
   'doctor.run',
+  'email.changed',
+  'email.verified',
   'factor.added',
   'factor.codes-renewed',
   'factor.removed',

@@ -7,6 +7,8 @@ import { BrowserSessions } from './browser-sessions.js';
 import { CurrentPassword } from './current-password.js';
 import { DevLoginController, DevLoginGuard } from './dev-login.controller.js';
 import { FactorActions, FactorReset, PendingSignIns, SecondFactors } from './factors/index.js';
+import { EmailChange, EmailLinks } from './email-change.js';
+import { EmailVerification } from './email-verification.js';
 import { GuessLimit } from './guess-limit.js';
 import { IdentityPasswords, SignInPasswords } from './sign-in-passwords.js';
 import { IdentityController } from './identity.controller.js';
@@ -15,11 +17,15 @@ import { IdentityClient } from './identity-client.js';
 import { JwtVerifier } from './jwt-verifier.js';
 import { KeySet } from './key-set.js';
 import { KnownNetworks } from './known-networks.js';
+import { MailLimit } from './mail-limit.js';
+import { MailLinks, provideLinkKey } from './mail-links.js';
+import { MailModule } from '../mail/index.js';
 import { NewSessions } from './new-sessions.js';
 import { MeController } from './me.controller.js';
 import { Passkeys } from './passkeys/index.js';
 import { PasswordChange } from './password-change.js';
 import { PasswordHasher } from './password-hasher.js';
+import { PasswordRecovery } from './password-recovery.js';
 import { PasswordReset } from './password-reset.js';
 import { PatVerifier } from './pat-verifier.js';
 import { RecentSignIn } from './recent-sign-in.js';
@@ -38,7 +44,7 @@ import { Users } from './users.js';
 import { WrongPasswords } from './wrong-passwords.js';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([UserEntity])],
+  imports: [MailModule, TypeOrmModule.forFeature([UserEntity])],
   controllers: [IdentityController, DevLoginController, MeController],
   providers: [
     Administrators,
@@ -47,6 +53,9 @@ import { WrongPasswords } from './wrong-passwords.js';
     BrowserSessions,
     CurrentPassword,
     DevLoginGuard,
+    EmailChange,
+    EmailLinks,
+    EmailVerification,
     FactorActions,
     FactorReset,
     GuessLimit,
@@ -56,14 +65,18 @@ import { WrongPasswords } from './wrong-passwords.js';
     JwtVerifier,
     KeySet,
     KnownNetworks,
+    MailLimit,
+    MailLinks,
     LinkedAccounts,
     NewSessions,
     Passkeys,
     PasswordChange,
     PasswordHasher,
+    PasswordRecovery,
     PasswordReset,
     PatVerifier,
     PendingSignIns,
+    provideLinkKey,
     provideIdentity,
     Provider,
     ProviderMetadata,
@@ -84,8 +97,12 @@ import { WrongPasswords } from './wrong-passwords.js';
     BrowserSessions,
     FactorReset,
     Passkeys,
+    EmailChange,
+    EmailVerification,
+    GuessLimit,
     PasswordChange,
     PasswordHasher,
+    PasswordRecovery,
     PasswordReset,
     RecentSignIn,
     SecondFactors,

@@ -34,6 +34,7 @@ export type Refusal =
   | 'password-too-long'
   | 'password-too-common'
   | 'no-password'
+  | 'unverified'
   | 'unfit';
 
 /** A new browser session; the caller must still set its cookies. */
@@ -58,6 +59,7 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
   PASSWORD_TOO_LONG: 'password-too-long',
   PASSWORD_TOO_COMMON: 'password-too-common',
   CREDENTIAL_ACCOUNT_NOT_FOUND: 'no-password',
+  EMAIL_NOT_VERIFIED: 'unverified',
   USER_ALREADY_EXISTS: 'email-taken',
   USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL: 'email-taken',
   FAILED_TO_CREATE_USER: 'email-taken', // a concurrent sign-up won
@@ -200,6 +202,7 @@ export class BrowserSessions {
       userAgentOf(client),
       body,
     );
+    if (answer.user && !answer.token) return { refusal: 'unverified' };
     if (answer.user && answer.token) return { userId: answer.user.id, token: answer.token, cookies };
     // Only this cookie: the library also removes that of the session, which may be the browser's for another account.
     if (answer.twoFactorRedirect) return { needsFactor: true, cookies: cookies.filter(isPending) };
@@ -215,7 +218,8 @@ const refusalOf = ({ code = '' }: Entered): Refusal => REFUSALS[code] ?? 'unfit'
 
 interface Entered {
   readonly user?: { readonly id: string };
-  readonly token?: string;
+  /** Null after a sign-up with an address that must be confirmed first. */
+  readonly token?: string | null;
   readonly twoFactorRedirect?: true;
   readonly code?: string;
 }

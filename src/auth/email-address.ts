@@ -22,3 +22,7 @@ export const isEmailAddress = (text: string): boolean => EMAIL.test(text);
 
 /** The rule as a validator for a body field. */
 export const IsEmailAddress = (): PropertyDecorator => Matches(EMAIL, { message: `$property ${EMAIL_RULE}` });
+
+/** An address that an account may have, also one older than the rule above. */
+export const isMailable = (text: string): boolean =>
+  text.length <= MAX_EMAIL && /^[^\s@\p{Cc}<>]+@[^\s@\p{Cc}<>]+$/u.test(text);

@@ -5,6 +5,8 @@ interface IdentityAction {
   readonly isGuessable?: true;
   /** Whether it needs passwords, which OIDC_ONLY switches off. */
   readonly isPassword?: true;
+  /** Whether it exists only where the service can send mail. */
+  readonly needsMail?: true;
 }
 
 /** The actions of the identity handler that are reachable under /api/auth; the library has more than this service offers. */
@@ -16,6 +18,9 @@ const IDENTITY_ACTIONS = {
   'POST revoke-session': {},
   'POST revoke-other-sessions': {},
   'POST change-password': { isWrite: true, isGuessable: true, isPassword: true },
+  'POST request-password-reset': { isWrite: true, isPassword: true, needsMail: true },
+  'POST send-verification-email': { isWrite: true, needsMail: true },
+  'POST reset-password': { isWrite: true, isGuessable: true, isPassword: true, needsMail: true },
   'POST two-factor/enable': { isWrite: true, isGuessable: true },
   'POST two-factor/verify-totp': { isGuessable: true },
   'POST two-factor/verify-backup-code': { isGuessable: true },

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { setTimeout as pause } from 'node:timers/promises';
 
 /** The header that passes the client's address to the identity handler; a value sent by the client is overwritten. */
 export const CLIENT_ADDRESS_HEADER = 'x-client-address';
@@ -24,6 +25,8 @@ export interface IdentityRequest {
   ownSession?: string;
   /** Undoes the count of this sign-in as one with a wrong password. */
   takeBack?: () => Promise<void>;
+  /** The answer waits until then, a moment of `performance.now()`. */
+  answerAt?: number;
   /** The first fault from PostgreSQL. */
   fault?: Error;
 }
@@ -55,6 +58,7 @@ export async function inIdentityRequest(
       const answer = await handler(webRequest);
       const fault = faultOf();
       if (fault) throw fault;
+      if (request.answerAt !== undefined) await pause(Math.max(0, request.answerAt - performance.now()));
       return answer;
     } catch (error) {
       throw faultOf() ?? error;

@@ -55,7 +55,7 @@ export class IdentityController {
   async handle(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const { '*': path } = request.params as { '*': string };
     const action = identityAction(request.method, path);
-    if (!action) throw new NotFound('not found');
+    if (!action || (action.needsMail && !this.configuration.hasMail)) throw new NotFound('not found');
     if (action.isPassword && this.configuration.oidcOnly) throw new Forbidden(NO_PASSWORDS);
     if (action.isWrite) {
       this.killSwitch.refuseWhen('read-only');

@@ -52,6 +52,19 @@ const NEW_PASSWORD: OperationDocs['body'] = {
   },
 };
 
+const RESET: OperationDocs['body'] = {
+  type: 'application/json',
+  schema: {
+    type: 'object',
+    properties: {
+      token: STRING,
+      newPassword: { ...STRING, minLength: PASSWORD_LENGTH.min, maxLength: PASSWORD_LENGTH.max },
+      revokeAccessTokens: { ...BOOLEAN, description: 'Whether to revoke all personal access tokens too.' },
+    },
+    required: ['token', 'newPassword'],
+  },
+};
+
 const PROFILE: OperationDocs['body'] = {
   description: 'At least one of the fields. Other fields are ignored; `email` is refused.',
   type: 'application/json',
@@ -78,8 +91,8 @@ export const IDENTITY_DOCS = {
           body: credentials(['name', 'email', 'password']),
           answers: {
             200: json(
-              'the account and a new session',
-              objectOf<Record<'token' | 'user', unknown>>({ token: STRING, user: USER }),
+              'the account and a new session; `token` is null, and nobody is signed in, where the address must be confirmed first, also if the address has an account',
+              objectOf<Record<'token' | 'user', unknown>>({ token: nullable(STRING), user: USER }),
               SESSION_COOKIE,
             ),
             400: refused('a field is invalid, the password is too common, or sign-up is closed'),
@@ -108,6 +121,9 @@ export const IDENTITY_DOCS = {
             ...OF_POST,
             400: refused('a field is invalid'),
             401: refused('the email or password is wrong'),
+            403: refused(
+              'the address is not confirmed (`EMAIL_NOT_VERIFIED`), the request was sent by another site, or the account is suspended',
+            ),
           },
         },
         'GET get-session': {
@@ -164,6 +180,50 @@ export const IDENTITY_DOCS = {
               'the current password is wrong, the new one is too short, too long or too common, or the account has no password',
             ),
             401: refused('there is no session'),
+          },
+        },
+        'POST request-password-reset': {
+          id: 'identity.requestPasswordReset',
+          summary: 'Have a link for a new password sent',
+          description:
+            'The answer is the same whether or not the address has an account. Exists only where the service can send mail.',
+          body: credentials(['email']),
+          answers: {
+            200: json(
+              'the request is accepted',
+              objectOf<Record<'status' | 'message', unknown>>({ status: { const: true }, message: STRING }),
+            ),
+            ...OF_POST,
+            400: refused('the email is invalid'),
+            404: 'the service cannot send mail',
+          },
+        },
+        'POST send-verification-email': {
+          id: 'identity.sendVerificationEmail',
+          summary: 'Have another link to confirm the address sent',
+          description:
+            'The answer is the same whether or not the address has an account that waits for it. Exists only where the service can send mail.',
+          body: credentials(['email']),
+          answers: {
+            200: json('the request is accepted', DONE),
+            ...OF_POST,
+            400: refused('the email is invalid'),
+            404: 'the service cannot send mail',
+          },
+        },
+        'POST reset-password': {
+          id: 'identity.resetPassword',
+          summary: 'Choose a new password by a link and revoke all sessions',
+          description:
+            'The token is that of the link. It works once. Exists only where the service can send mail.',
+          body: RESET,
+          answers: {
+            200: json('the password is changed', DONE),
+            ...OF_POST,
+            400: refused(
+              'the link does not work any more, or the password is too short, too long or too common',
+            ),
+            404: 'the service cannot send mail',
           },
         },
         ...FACTOR_DOCS,

@@ -3,6 +3,7 @@ import { AuditLog } from '../audit/index.js';
 import { Configuration, keptSecret } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, statement, underStartLock } from '../platform/database/index.js';
+import { Forbidden } from '../platform/http/index.js';
 import { Queues } from '../platform/limits/index.js';
 import { Log } from '../platform/log/index.js';
 import { FactorActions } from './factors/index.js';
@@ -10,6 +11,8 @@ import { IdentityPool } from './identity-pool.js';
 import { inIdentityRequest } from './identity-request.js';
 import { createIdentity, type Identity } from './identity.js';
 import { Passkeys } from './passkeys/index.js';
+import { EmailVerification } from './email-verification.js';
+import { PasswordRecovery } from './password-recovery.js';
 import { SessionCap } from './session-cap.js';
 import { IdentityPasswords } from './sign-in-passwords.js';
 import { AccountSuspended } from './suspensions.js';
@@ -24,23 +27,37 @@ const confirmation = statement(
   'SELECT confirmed_at AS "confirmedAt" FROM auth_sessions WHERE id = $1',
 );
 
+const unverifiedUser = statement(
+  'session_guard.unverified_user',
+  'SELECT id FROM users WHERE id = $1 AND NOT email_verified',
+);
+
 type Adapter = Awaited<Identity['$context']>['internalAdapter'];
 
 interface Parts {
   readonly database: Database;
   readonly clock: Clock;
   readonly identityPool: IdentityPool;
+  readonly needsVerifiedEmail: boolean;
+}
+
+/** The address of the account has not been confirmed, and must be before a session begins. */
+class EmailUnverified extends Forbidden {
+  constructor() {
+    super('the email address is not confirmed', { code: 'EMAIL_NOT_VERIFIED' });
+  }
 }
 
 /**
- * Adds two rules at the single place where the identity handler finds and creates sessions.
+ * Adds three rules at the single place where the identity handler finds and creates sessions.
  *
  * - A session of a suspended account is neither found nor created. The request is answered with AccountSuspended, only after the
  *   password check, so that nobody learns of a suspension without the password.
+ * - No session is created for an account whose address must be confirmed first.
  * - An expired session is not found, so that the handler does not delete it: a clock that is briefly wrong would otherwise sign
  *   everybody out for good. The nightly job removes expired sessions.
  */
-function guardSessions(adapter: Adapter, { database, clock, identityPool }: Parts): void {
+function guardSessions(adapter: Adapter, { database, clock, identityPool, needsVerifiedEmail }: Parts): void {
   const findSession = adapter.findSession.bind(adapter);
   const createSession = adapter.createSession.bind(adapter);
   const refuseSuspended = (userId: string): Promise<void> =>
@@ -60,7 +77,12 @@ function guardSessions(adapter: Adapter, { database, clock, identityPool }: Part
     }
     return found;
   };
+  const refuseUnverified = (userId: string): Promise<void> =>
+    identityPool.noting(async () => {
+      if ((await database.run(unverifiedUser, [userId])).length > 0) throw new EmailUnverified();
+    });
   adapter.createSession = async (userId, ...more) => {
+    if (needsVerifiedEmail) await refuseUnverified(userId);
     await refuseSuspended(userId);
     return createSession(userId, ...more);
   };
@@ -77,7 +99,19 @@ export const IDENTITY = Symbol('IDENTITY');
  */
 export const provideIdentity: FactoryProvider<Identity> = {
   provide: IDENTITY,
-  inject: [Configuration, Database, Clock, IdentityPasswords, FactorActions, Passkeys, AuditLog, Log, Queues],
+  inject: [
+    Configuration,
+    Database,
+    Clock,
+    IdentityPasswords,
+    FactorActions,
+    Passkeys,
+    PasswordRecovery,
+    EmailVerification,
+    AuditLog,
+    Log,
+    Queues,
+  ],
   useFactory: async (
     configuration: Configuration,
     database: Database,
@@ -85,6 +119,8 @@ export const provideIdentity: FactoryProvider<Identity> = {
     passwords: IdentityPasswords,
     factors: FactorActions,
     passkeys: Passkeys,
+    recovery: PasswordRecovery,
+    verification: EmailVerification,
     audit: AuditLog,
     log: Log,
     queues: Queues,
@@ -97,9 +133,13 @@ export const provideIdentity: FactoryProvider<Identity> = {
         const [session] = await database.run<{ confirmedAt: Date | null }>(confirmation, [sessionId]);
         return session?.confirmedAt ?? null;
       });
-    const parts = { identityPool, passwords, factors, passkeys, audit, sessionCap, clock, confirmedAt };
+    const services = { passwords, factors, passkeys, recovery, verification, audit };
+    const parts = { ...services, identityPool, sessionCap, clock, confirmedAt };
     const identity = createIdentity(configuration, secret, parts, log);
-    guardSessions((await identity.$context).internalAdapter, { database, clock, identityPool });
+    guardSessions((await identity.$context).internalAdapter, {
+      ...{ database, clock, identityPool },
+      needsVerifiedEmail: configuration.requiresVerifiedEmail,
+    });
     await underStartLock(database.dataSource, () => identity.api.getJwks());
     return {
       ...identity,

@@ -5,7 +5,7 @@ import { jwt } from 'better-auth/plugins/jwt';
 import { oneTimeToken } from 'better-auth/plugins/one-time-token';
 import type { AuditLog } from '../audit/index.js';
 import { Configuration } from '../config/index.js';
-import { asName, NAME_RULE } from '../platform/http/index.js';
+import { asName } from '../platform/http/index.js';
 import type { Clock } from '../platform/clock/index.js';
 import { type Log, redactUrl } from '../platform/log/index.js';
 import type { IdentityPasswords } from './sign-in-passwords.js';
@@ -15,8 +15,11 @@ import { passkeyPlugin, type Passkeys } from './passkeys/index.js';
 import { passwordPlugin } from './password-plugin.js';
 import { sessionCookiePlugin } from './session-cookie-plugin.js';
 import { sessionAuditPlugin } from './session-audit-plugin.js';
+import type { EmailVerification } from './email-verification.js';
+import { fit } from './account-fields.js';
+import type { PasswordRecovery } from './password-recovery.js';
+import { recoveryPlugin } from './recovery-plugin.js';
 import { LIBRARY_READS_AT_MOST, type SessionCap } from './session-cap.js';
-import { EMAIL_RULE, isEmailAddress } from './email-address.js';
 import { JWT_MINUTES, ONE_TIME_TOKEN_MINUTES, PASSWORD_LENGTH } from './password-policy.js';
 import type { IdentityPool } from './identity-pool.js';
 
@@ -27,6 +30,8 @@ interface IdentityParts {
   readonly factors: FactorActions;
   readonly passkeys: Passkeys;
   readonly sessionCap: SessionCap;
+  readonly recovery: PasswordRecovery;
+  readonly verification: EmailVerification;
   readonly clock: Clock;
   /** When a password or another factor was last given in a session; the library hides the column from its plugins. */
   readonly confirmedAt: (sessionId: string) => Promise<Date | null>;
@@ -57,6 +62,9 @@ export function createIdentity(
     emailAndPassword: {
       enabled: true,
       disableSignUp: !configuration.signupEnabled,
+      requireEmailVerification: configuration.requiresVerifiedEmail,
+      onExistingUserSignUp: ({ user }) => parts.verification.tellOwner(user),
+      customSyntheticUser: asStored,
       minPasswordLength: PASSWORD_LENGTH.min,
       maxPasswordLength: PASSWORD_LENGTH.max,
       password: { hash: passwords.signIn.hash, verify: passwords.signIn.verify },
@@ -90,24 +98,35 @@ export function createIdentity(
       sessionCookiePlugin(),
       sessionAuditPlugin(parts.audit, identityPool),
       passkeyPlugin(factors, parts.passkeys, configuration.publicUrl),
+      recoveryPlugin(parts),
     ],
   });
 }
 
+/** The account that a sign-up with a taken address pretends to have made, as it would have been stored. */
+const asStored: NonNullable<NonNullable<BetterAuthOptions['emailAndPassword']>['customSyntheticUser']> = ({
+  coreFields,
+  additionalFields,
+  id,
+}) => ({ ...coreFields, name: asName(coreFields.name), ...additionalFields, id });
+
 /** The claim `auth_time` of OpenID Connect, in seconds; absent for sessions of earlier versions. */
 const authTimeOf = (confirmedAt: Date | null): { auth_time?: number } =>
   confirmedAt ? { auth_time: Math.floor(confirmedAt.getTime() / 1000) } : {};
-
-const UNFIT = `email ${EMAIL_RULE}; name ${NAME_RULE}`;
 
 type Hooks = NonNullable<BetterAuthOptions['databaseHooks']>;
 
 const hooksOf = (
   { signIn }: IdentityPasswords,
   factors: FactorActions,
-  { sessionCap, clock, passkeys }: Pick<IdentityParts, 'sessionCap' | 'clock' | 'passkeys'>,
+  {
+    sessionCap,
+    clock,
+    passkeys,
+    verification,
+  }: Pick<IdentityParts, 'sessionCap' | 'clock' | 'passkeys' | 'verification'>,
 ): Hooks => ({
-  user: { create: { before: fit }, update: { before: fit } },
+  user: { create: { before: fit, after: (user) => verification.begin(user) }, update: { before: fit } },
   session: {
     create: {
       before: (session) => Promise.resolve({ data: { confirmedAt: clock.now(), ...session } }),
@@ -132,23 +151,6 @@ const hooksOf = (
     },
   },
 });
-
-interface Fields {
-  readonly email?: string | undefined;
-  readonly name?: unknown;
-  readonly image?: unknown;
-}
-
-/** The library does not limit addresses, accepts any type as a name or an image, and would store an object as its JSON. */
-function fit({ email, name, image = null }: Fields): Promise<{ data: { name?: string } }> {
-  if (image !== null && typeof image !== 'string')
-    throw new APIError('BAD_REQUEST', { message: 'image must be a string or null' });
-  const stored = asName(name);
-  const isFit =
-    (email === undefined || isEmailAddress(email)) && (name === undefined || stored !== undefined);
-  if (!isFit) throw new APIError('BAD_REQUEST', { message: UNFIT });
-  return Promise.resolve({ data: stored === undefined ? {} : { name: stored } });
-}
 
 export type Identity = ReturnType<typeof createIdentity>;
 

@@ -9,10 +9,13 @@ export {
   type SignedIn,
   type WaitsForFactor,
 } from './browser-sessions.js';
+export { EmailChange } from './email-change.js';
+export { EmailVerification } from './email-verification.js';
 export { type EnteredCode, type FactorCounts, FactorReset, SecondFactors } from './factors/index.js';
-export { EMAIL_RULE, isEmailAddress } from './email-address.js';
+export { EMAIL_RULE, isEmailAddress, isMailable } from './email-address.js';
 export { Authenticator, type Lapsed } from './authenticator.js';
 export { lockOwnUser } from './lock-user.js';
+export { GuessLimit } from './guess-limit.js';
 export { KNOWN_FOR_MS } from './known-networks.js';
 export { type ListedPasskey, MAX_PASSKEYS, Passkeys } from './passkeys/index.js';
 export { type ChangeFault, PasswordChange } from './password-change.js';
@@ -27,6 +30,7 @@ export {
   type PasswordFault,
 } from './password-policy.js';
 export type { CurrentPasswordFault } from './current-password.js';
+export { PasswordRecovery, type RecoveryFault } from './password-recovery.js';
 export { PasswordReset } from './password-reset.js';
 export { RecentSignIn } from './recent-sign-in.js';
 export { equalSecrets, generatePat, hashPat, TOKEN_REVOKED } from './token-secrets.js';

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { AuditLog } from '../audit/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, statement } from '../platform/database/index.js';
 import { networkKey } from '../platform/http/index.js';
@@ -21,6 +22,13 @@ const note = statement(
    )`,
 );
 
+/** Whether the user has known networks at all, and whether this is one of them. */
+const known = statement(
+  'known_networks.known',
+  `SELECT count(*) > 0 AS "hasAny", coalesce(bool_or(network = $2), false) AS "isKnown"
+   FROM known_networks WHERE user_id = $1 AND last_seen_at > $3`,
+);
+
 /**
  * The networks from which users have signed in with their password. A client cannot fake its network: it is the source of the
  * connection.
@@ -30,10 +38,19 @@ export class KnownNetworks {
   constructor(
     private readonly database: Database,
     private readonly clock: Clock,
+    private readonly audit: AuditLog,
   ) {}
 
-  /** Call this after a session has begun with a password. */
-  async note(userId: string, ip: string): Promise<void> {
+  /**
+   * Call this after a session has begun with a password. A sign-in from a new network is recorded in the audit log, except the first
+   * of an account.
+   */
+  async note(userId: string, ip: string, userAgent = ''): Promise<void> {
+    const since = new Date(this.clock.now().getTime() - KNOWN_FOR_MS);
+    const values = [userId, networkKey(ip), since];
+    const [found] = await this.database.run<{ hasAny: boolean; isKnown: boolean }>(known, values);
+    if (found?.hasAny && !found.isKnown)
+      await this.audit.record({ action: 'sign-in.new-client', userId, actor: 'user', ip, userAgent });
     await this.database.run(note, [userId, networkKey(ip), this.clock.now(), MOST_KNOWN]);
   }
 }

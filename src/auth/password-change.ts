@@ -7,9 +7,16 @@ import { Unauthorized } from '../platform/http/index.js';
 import { CurrentPassword, type CurrentPasswordFault } from './current-password.js';
 import { pendingSignInStatements } from './factors/index.js';
 import { lockOwnUser } from './lock-user.js';
+import { revokeLinks } from './mail-links.js';
 import { PasswordHasher } from './password-hasher.js';
 import { TOKEN_REVOKED } from './token-secrets.js';
 import { faultOfPassword, type PasswordFault } from './password-policy.js';
+
+/** Revokes the access tokens of the user $1 at the time $2, and returns their ids. */
+export const revokeAllTokens = statement(
+  'password_change.revoke_tokens',
+  'UPDATE access_tokens SET revoked_at = $2 WHERE user_id = $1 AND revoked_at IS NULL RETURNING id',
+);
 
 const changeStatements = {
   replace: statement(
@@ -35,11 +42,6 @@ const changeStatements = {
   renewSession: statement(
     'password_change.renew_session',
     'UPDATE auth_sessions SET token = $2 WHERE id = $1',
-  ),
-
-  revokeTokens: statement(
-    'password_change.revoke_tokens',
-    'UPDATE access_tokens SET revoked_at = $2 WHERE user_id = $1 AND revoked_at IS NULL RETURNING id',
   ),
 };
 
@@ -125,10 +127,11 @@ export class PasswordChange {
   private async endAccess(tx: Tx, { user, sessionId, ...change }: Change): Promise<string[]> {
     await tx.run(changeStatements.endOthers, [user.id, sessionId]);
     await tx.run(pendingSignInStatements.end, [user.id]);
+    await revokeLinks(tx, user.id, this.clock.now(), 'verify-email');
     if (change.newSessionToken)
       await tx.run(changeStatements.renewSession, [sessionId, change.newSessionToken]);
     if (!change.revokesAccessTokens) return [];
     const values = [user.id, this.clock.now()];
-    return (await tx.run<{ id: string }>(changeStatements.revokeTokens, values)).map(({ id }) => id);
+    return (await tx.run<{ id: string }>(revokeAllTokens, values)).map(({ id }) => id);
   }
 }

@@ -7,6 +7,7 @@ import {
 } from 'better-auth/api';
 import { setSessionCookie } from 'better-auth/cookies';
 import { randomBytes } from 'node:crypto';
+import { fit } from './account-fields.js';
 import { CLIENT_ADDRESS_HEADER, identityRequests } from './identity-request.js';
 import type { IdentityPasswords } from './sign-in-passwords.js';
 import type { ChangeFault, PasswordChange } from './password-change.js';
@@ -20,6 +21,12 @@ const CHANGE_FAULTS: Readonly<Record<ChangeFault, string>> = {
 
 const CHANGE_BODY =
   'currentPassword and newPassword must be strings, revokeOtherSessions and revokeAccessTokens booleans';
+
+/**
+ * The time from the hash of a sign-up to its answer, where the address must be confirmed: longer than storing an account takes, so
+ * the time does not tell whether the address has one.
+ */
+const SIGN_UP_MS = 150;
 
 type Fields = Readonly<Record<string, unknown>> | undefined;
 
@@ -50,11 +57,16 @@ export function passwordPlugin({ hasher, passwordChange, wrongPasswords }: Ident
             const request = identityRequests.getStore();
             const isOff = context.options.emailAndPassword?.disableSignUp;
             if (!request || isOff || typeof password !== 'string' || !password) return;
+            const mustVerify = context.options.emailAndPassword?.requireEmailVerification === true;
+            // Before the address is looked up: the answer must not tell whether it has an account.
+            if (mustVerify)
+              await fit({ name: (body as Fields)?.['name'], image: (body as Fields)?.['image'] });
             const fault = await faultOfPassword(password);
             if (fault) throw new APIError('BAD_REQUEST', { code: fault, message: PASSWORD_FAULTS[fault] });
             const hash = await hasher.hash(password, request.ip);
             request.hashes.add(hash);
             request.prepared = { password, hash };
+            if (mustVerify) request.answerAt = performance.now() + SIGN_UP_MS;
           }),
         },
       ],

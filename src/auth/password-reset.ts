@@ -1,10 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { type Acting, AuditLog, BY_OPERATOR } from '../audit/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, statement } from '../platform/database/index.js';
+import { Database, statement, type Tx } from '../platform/database/index.js';
 import { NotFound } from '../platform/http/index.js';
 import { pendingSignInStatements } from './factors/index.js';
 import { lockUser } from './lock-user.js';
+import { revokeLinks } from './mail-links.js';
+import { revokeAllTokens } from './password-change.js';
 import { OPERATOR, PasswordHasher } from './password-hasher.js';
 
 const resetStatements = {
@@ -34,6 +36,12 @@ const resetStatements = {
   ),
 };
 
+interface ResetByUser {
+  readonly revokesAccessTokens: boolean;
+  readonly ip: string;
+  readonly userAgent: string;
+}
+
 /** A new password for a user who cannot sign in with the current one. */
 @Injectable()
 export class PasswordReset {
@@ -49,19 +57,43 @@ export class PasswordReset {
    * until they expire, and personal access tokens are not affected. Returns how many sessions were live. @throws NotFound
    */
   async run(userId: string, password: string, by: Acting = BY_OPERATOR): Promise<number> {
-    const hash = await this.hasher.hash(password, OPERATOR);
-    const now = this.clock.now();
+    const hash = await this.hash(password, OPERATOR);
     return this.database.transaction(async (tx) => {
       // Without the lock, two concurrent resets would each add a password; it also keeps sessions of this user from beginning.
       if (!(await lockUser(tx, userId))) throw new NotFound('user not found');
-      // A new row: a concurrent change of the old password finds its row gone, and changes nothing.
-      await tx.run(resetStatements.remove, [userId]);
-      await tx.run(resetStatements.add, [userId, hash, now]);
       await this.audit.record({ action: 'password.reset', userId, ...by }, tx);
-      const [ended] = await tx.run<{ sessions: number }>(resetStatements.end, [userId, now]);
-      await tx.run(pendingSignInStatements.end, [userId]);
-      return ended?.sessions ?? 0;
+      return this.put(tx, userId, hash);
     });
+  }
+
+  /** Hashes a new password, before the transaction that sets it. @throws HashingBusy */
+  hash(password: string, ip: string): Promise<string> {
+    return this.hasher.hash(password, ip);
+  }
+
+  /**
+   * Sets the password as `run` does, on behalf of the user. The user must be locked. Returns the ids of the access tokens that were
+   * revoked, if that was wished.
+   */
+  async replace(tx: Tx, userId: string, hash: string, by: ResetByUser): Promise<string[]> {
+    const { revokesAccessTokens, ip, userAgent } = by;
+    await this.put(tx, userId, hash);
+    await this.audit.record({ action: 'password.reset', userId, actor: 'user', ip, userAgent }, tx);
+    if (!revokesAccessTokens) return [];
+    const tokens = await tx.run<{ id: string }>(revokeAllTokens, [userId, this.clock.now()]);
+    return tokens.map(({ id }) => id);
+  }
+
+  /** Returns how many sessions were live. */
+  private async put(tx: Tx, userId: string, hash: string): Promise<number> {
+    const now = this.clock.now();
+    // A new row: a concurrent change of the old password finds its row gone, and changes nothing.
+    await tx.run(resetStatements.remove, [userId]);
+    await tx.run(resetStatements.add, [userId, hash, now]);
+    await revokeLinks(tx, userId, now, 'verify-email');
+    await tx.run(pendingSignInStatements.end, [userId]);
+    const [ended] = await tx.run<{ sessions: number }>(resetStatements.end, [userId, now]);
+    return ended?.sessions ?? 0;
   }
 
   /** How many sessions `run` would end. */

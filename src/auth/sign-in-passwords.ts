@@ -33,6 +33,7 @@ const signInPasswordStatements = {
 interface Session {
   readonly id: string;
   readonly userId: string;
+  readonly userAgent?: string | null | undefined;
 }
 
 const WRONG = { code: 'INVALID_EMAIL_OR_PASSWORD', message: 'Invalid email or password' };
@@ -86,7 +87,7 @@ export class SignInPasswords {
     }
     await this.renew(session, request);
     if (request.isSignIn && proven.needsFactor) return false;
-    await this.networks.note(session.userId, request.ip);
+    await this.networks.note(session.userId, request.ip, session.userAgent ?? undefined);
     return true;
   };
 

@@ -8,11 +8,14 @@ import { networkKey, TooManyRequests } from '../platform/http/index.js';
 import { KNOWN_FOR_MS } from './known-networks.js';
 
 export const WRONG_PASSWORDS_PER_HOUR = 20;
+/** Mails of one kind to an address that callers without a session can have sent. */
+export const MAILS_PER_HOUR = 5;
 export const HOUR_MS = 60 * 60_000;
 
 /** At most five wrong codes of a second factor in a quarter of an hour. */
 const WRONG_CODES = { most: 5, withinMs: 15 * 60_000 };
 const WRONG_PASSWORDS = { most: WRONG_PASSWORDS_PER_HOUR, withinMs: HOUR_MS };
+const MAILS = { most: MAILS_PER_HOUR, withinMs: HOUR_MS };
 
 const IS_KNOWN = `EXISTS (
   SELECT FROM users u JOIN known_networks k ON k.user_id = u.id
@@ -84,6 +87,12 @@ export class WrongPasswords {
    */
   countCode(userId: string, at: 'sign-in' | 'session'): Promise<() => Promise<void>> {
     return this.count(`second-factor:${at}:${userId}`, WRONG_CODES);
+  }
+
+  /** Counts a mail that somebody without a session has asked for. @throws TooManyRequests after `MAILS_PER_HOUR` */
+  async countMail(key: string): Promise<void> {
+    if (this.isOff) return;
+    await this.count(`mail:${key}`, MAILS);
   }
 
   /** Counts a wrong password found elsewhere together with those of sign-ins. Refuses nobody. */

@@ -19,7 +19,7 @@ interface Table {
 
 /**
  * Tables that are left out: state of the moment or of the machine, and credentials that would readmit someone who has
- * been locked out since: sessions, one-time tokens, key sessions, invitations.
+ * been locked out since: sessions, one-time tokens, key sessions, invitations. Mails of the past are not sent again.
  */
 const LEFT_OUT = [
   'auth_sessions',
@@ -29,6 +29,8 @@ const LEFT_OUT = [
   'presence',
   'rate_limits',
   'wrong_passwords',
+  'mail_queue',
+  'mail_links',
   'kill_switch',
   'doctor_runs',
   'invitations',

@@ -5,7 +5,9 @@ import {
   IsFutureCron,
   IssuerAddress,
   originOf,
+  MailSender,
   ServerUrl,
+  SmtpUrl,
   TrustedOrigins,
   WholeNumber,
 } from './validators.js';
@@ -122,13 +124,26 @@ export class Configuration {
   signupEnabled: boolean;
 
   @Env(
-    'EMAIL_VERIFICATION',
-    'optional: people can sign up with unverified email addresses; needed in production while sign-up is open',
+    'SMTP_URL',
+    'mail server: smtp://user:password@host:587 with STARTTLS, or smtps://; ?tls=off for a relay without TLS; unset: no mail',
+    undefined,
+    { secret: true },
   )
   @IsOptional()
-  @IsIn(['optional'], {
-    message: '$property must be optional: this version sends no mail, so it cannot verify addresses',
-  })
+  @SmtpUrl()
+  smtpUrl?: string;
+
+  @Env('MAIL_FROM', 'sender of all mail: sync@example.org, or Example Sync <sync@example.org>')
+  @IsOptional()
+  @MailSender()
+  mailFrom?: string;
+
+  @Env(
+    'EMAIL_VERIFICATION',
+    'required: a new account confirms its address before it can sign in, default with SMTP_URL; optional: it need not, default without',
+  )
+  @IsOptional()
+  @IsIn(['required', 'optional'], { message: '$property must be required or optional' })
   emailVerification?: string;
 
   @Env(
@@ -368,6 +383,16 @@ export class Configuration {
   /** Whether people can sign in through an OpenID Connect provider. */
   get hasSingleSignOn(): boolean {
     return this.oidcIssuer !== undefined;
+  }
+
+  /** Whether the service can send mail. */
+  get hasMail(): boolean {
+    return this.smtpUrl !== undefined && this.mailFrom !== undefined;
+  }
+
+  /** Whether an account that signs up must confirm its address before it can sign in. */
+  get requiresVerifiedEmail(): boolean {
+    return this.hasMail && this.emailVerification !== 'optional';
   }
 
   get isProduction(): boolean {

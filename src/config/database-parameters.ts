@@ -1,5 +1,5 @@
 import { ValidateBy } from 'class-validator';
-import { readUrl } from './validators.js';
+import { readUrl } from './read-url.js';
 
 /** The values that the driver accepts for each parameter. It ignores any other value, or fails late. */
 const VALUES: Readonly<Record<string, { readonly pattern: RegExp; readonly words: string }>> = {

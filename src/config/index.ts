@@ -3,7 +3,9 @@ export { ConfigurationModule } from './configuration.module.js';
 export { configurationOfProcess, knownVariables, loadConfiguration } from './load.js';
 export { envExample } from './env-example.js';
 export { warningsAbout } from './warnings.js';
-export { isSecureAddress, readUrl } from './validators.js';
+export { isSecureAddress } from './validators.js';
+export { addressIn, type SmtpServer, smtpServerIn } from './mail-settings.js';
+export { readUrl } from './read-url.js';
 export { OperatorError } from './operator-error.js';
 export { chownDirectory, intendedOwnerOf, makeDirectories, makeFileForIntendedOwner } from './ownership.js';
 export {

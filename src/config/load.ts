@@ -80,6 +80,10 @@ export function loadConfiguration(environment: Environment): Configuration {
   });
   faults.push(...invalid, ...faultsOfProduction(configuration), ...incompleteGroups(configuration));
   faults.push(...tooManyConnections(configuration), ...withoutProvider(configuration));
+  if (configuration.emailVerification === 'required' && configuration.smtpUrl === undefined)
+    faults.push(
+      'EMAIL_VERIFICATION=required needs SMTP_URL and MAIL_FROM: without mail no address can be confirmed',
+    );
   if (faults.length > 0) {
     faults.push(...configuration.unknownVariables.map(isUnknown)); // a misspelt name often explains a missing one
     throw new OperatorError(`Bad configuration: ${faults.join('; ')}.`);
@@ -125,8 +129,8 @@ const SHORTEST_DEV_LOGIN_KEY = 8;
 
 /** Open sign-up in production must be an explicit choice: anybody could create accounts under other people's addresses. */
 const OPEN_SIGN_UP =
-  'anyone could sign up with an unverified email address: set SIGNUP_ENABLED=false and create accounts with ' +
-  '`admin user create`, or set EMAIL_VERIFICATION=optional to allow this';
+  'anyone could sign up with an unverified email address: set SMTP_URL to have addresses confirmed, set SIGNUP_ENABLED=false ' +
+  'and create accounts with `admin user create`, or set EMAIL_VERIFICATION=optional to allow this';
 
 /** Development generates or guesses these values; in production, a guess would be a security hole. */
 function faultsOfProduction(configuration: Configuration): string[] {
@@ -134,8 +138,8 @@ function faultsOfProduction(configuration: Configuration): string[] {
   const faults = [];
   if (!configuration.authSecret) faults.push('AUTH_SECRET is required in production');
   if (!configuration.baseUrl) faults.push('BASE_URL is required in production');
-  const isUnverified = configuration.signupEnabled && configuration.emailVerification === undefined;
-  if (isUnverified && !configuration.oidcOnly) faults.push(OPEN_SIGN_UP);
+  const { signupEnabled, emailVerification, smtpUrl, oidcOnly } = configuration;
+  if (signupEnabled && emailVerification === undefined && !smtpUrl && !oidcOnly) faults.push(OPEN_SIGN_UP);
   if (configuration.devLoginKey && configuration.devLoginKey.length < SHORTEST_DEV_LOGIN_KEY)
     faults.push(`DEV_LOGIN_KEY must be at least ${SHORTEST_DEV_LOGIN_KEY} characters in production`);
   return faults;
@@ -159,6 +163,10 @@ const TOGETHER: readonly (readonly [property: keyof Configuration, name: string]
     ['oidcClientId', 'OIDC_CLIENT_ID'],
     ['oidcClientSecret', 'OIDC_CLIENT_SECRET'],
     ['oidcName', 'OIDC_NAME'],
+  ],
+  [
+    ['smtpUrl', 'SMTP_URL'],
+    ['mailFrom', 'MAIL_FROM'],
   ],
 ];
 

@@ -99,7 +99,7 @@ class CsrfToken {
 }
 
 /** Two cookies of the same name are rejected: another party must have set one of them. */
-function cookieOf(header: string | undefined, name: string): string | undefined {
+export function cookieOf(header: string | undefined, name: string): string | undefined {
   const values = (header ?? '')
     .split(';')
     .map((pair) => pair.trim())

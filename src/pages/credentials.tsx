@@ -3,6 +3,7 @@ import { PASSWORD_LENGTH } from '../auth/index.js';
 import { PasskeyButton } from './passkey-button.js';
 import type { CredentialField, RejectedSignIn } from './sign-in-forms.js';
 import { CodeStep } from './code-step.js';
+import { CheckMail } from './check-mail.js';
 import { Field, Hidden } from './fields.js';
 import { SingleSignOnForm, type SingleSignOnOption } from './single-sign-on-form.js';
 
@@ -14,14 +15,18 @@ export interface CredentialsProps {
   readonly returnTo: string;
   readonly canSignUp: boolean;
   readonly singleSignOn?: SingleSignOnOption | undefined;
+  /** Whether a forgotten password can be replaced by a link in a mail. */
+  readonly canRecover: boolean;
   readonly failed?: RejectedSignIn | undefined;
   /** Whether the first field gets the focus when there is nothing to correct. */
   readonly isFocused: boolean;
 }
 
-/** The sign-in form, and below it, collapsed, the sign-up form; or the second step of a sign-in. */
+/** The sign-in form, and below it, collapsed, the sign-up form; or the second step of a sign-in or sign-up. */
 export function Credentials(props: CredentialsProps): VNode {
   const { action, hidden, returnTo, failed } = props;
+  if (failed?.mustConfirmEmail)
+    return <CheckMail email={failed.values.email} csrfToken={hidden['csrf_token'] ?? ''} />;
   return (
     <div class="credentials">
       {failed?.alert && (
@@ -59,7 +64,8 @@ function Choices({ singleSignOn, ...props }: CredentialsProps): VNode {
 
 type FormsProps = Omit<CredentialsProps, 'singleSignOn'>;
 
-function Forms({ action, hidden, returnTo, canSignUp, failed, isFocused }: FormsProps): VNode {
+function Forms(props: FormsProps): VNode {
+  const { action, hidden, returnTo, canSignUp, canRecover, failed, isFocused } = props;
   const signIn = failed?.intent === 'sign-in' ? failed : undefined;
   const signUp = failed?.intent === 'sign-up' ? failed : undefined;
   return (
@@ -69,6 +75,11 @@ function Forms({ action, hidden, returnTo, canSignUp, failed, isFocused }: Forms
         <Email id="sign-in-email" failed={signIn} isFocused={isFocused && !failed} />
         <Password id="sign-in-password" failed={signIn} />
         <button type="submit">Sign in</button>
+        {canRecover && (
+          <p>
+            <a href="/account/forgot">Forgotten password?</a>
+          </p>
+        )}
       </form>
       <PasskeyButton returnTo={returnTo} />
       {canSignUp && (

@@ -20,4 +20,4 @@ export { PageErrorFilter } from './page-error.filter.js';
 export { ANSWERED, FORM, ONWARDS, REFUSED, SUSPENDED } from './pages.docs.js';
 export { PasskeyScript } from './passkey-button.js';
 export { PagesModule } from './pages.module.js';
-export { type BrowserRequest, BrowserRequests, OUT_OF_DATE } from './browser-requests.js';
+export { type BrowserRequest, BrowserRequests, cookieOf, OUT_OF_DATE } from './browser-requests.js';

@@ -54,6 +54,8 @@ export interface RejectedSignIn {
   /** Set when the page must ask for a code. */
   readonly factor?: FactorStep;
   readonly cookies?: readonly string[];
+  /** Whether the person must first follow the link in a mail; there is nothing to correct. */
+  readonly mustConfirmEmail?: true;
 }
 
 const OUT_OF_TIME = 'The sign-in took too long. Sign in again.';
@@ -71,6 +73,7 @@ const FAULTS: Readonly<Record<Refusal, RejectedSignIn['faults']>> = {
   'password-too-long': { password: PASSWORD_FAULTS.PASSWORD_TOO_LONG },
   'password-too-common': { password: PASSWORD_FAULTS.PASSWORD_TOO_COMMON },
   'no-password': {},
+  unverified: {},
   unfit: { email: 'This email address cannot be used.' },
 };
 
@@ -100,7 +103,10 @@ export class SignInForms {
           : await this.browserSessions.signUp({ ...values, password }, client);
       if ('needsFactor' in entered)
         return { ...failed, status: 200, faults: {}, factor: { kind: 'totp' }, cookies: entered.cookies };
-      return 'refusal' in entered ? { ...failed, faults: FAULTS[entered.refusal] } : entered;
+      if (!('refusal' in entered)) return entered;
+      if (entered.refusal === 'unverified')
+        return { ...failed, status: 403, faults: {}, mustConfirmEmail: true };
+      return { ...failed, faults: FAULTS[entered.refusal] };
     } catch (error) {
       return { ...failed, ...withAlert(error), faults: {} };
     }

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { HOUR_MS, KNOWN_FOR_MS } from '../auth/index.js';
+import { GIVE_UP_AFTER_MS } from '../mail/index.js';
 import {
   Database,
   type Parameter,
@@ -31,6 +32,14 @@ const statements = {
     `DELETE FROM auth_sessions
      WHERE id IN (SELECT id FROM auth_sessions WHERE expires_at <= $1 LIMIT $2) AND expires_at <= $1
      RETURNING id`,
+  ),
+
+  /** A link is kept as long as its mail may be sent again. */
+  mailLinks: statement(
+    'expired.mail_links',
+    `DELETE FROM mail_links
+     WHERE token_hash IN (SELECT token_hash FROM mail_links WHERE expires_at < $1 LIMIT $2) AND expires_at < $1
+     RETURNING user_id`,
   ),
 
   hits: statement(
@@ -97,6 +106,7 @@ export class ExpiredRows {
     jobs.add('wrong-passwords', this.removing(statements.wrongPasswords, before(HOUR_MS)));
     jobs.add('audit-events', this.removing(statements.auditEvents, before(AUDIT_KEPT_MS)));
     jobs.add('invitations', this.removing(statements.invitations, asOf));
+    jobs.add('mail-links', this.removing(statements.mailLinks, before(2 * GIVE_UP_AFTER_MS)));
     jobs.add('known-networks', this.removing(statements.knownNetworks, before(KNOWN_FOR_MS)));
   }
 

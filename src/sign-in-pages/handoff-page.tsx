@@ -21,18 +21,20 @@ export interface HandoffPageProps {
   readonly csrfToken: string;
   readonly canSignUp: boolean;
   readonly singleSignOn: SingleSignOnOption | undefined;
+  readonly canRecover: boolean;
   readonly failed?: RejectedSignIn | undefined;
   readonly alert?: string | undefined;
 }
 
 /** Asks the user whether an app or a website may be signed in, and with which account. */
 export function handoffPage(props: HandoffPageProps): VNode {
-  const { kind, action, host, target, session, csrfToken, failed, alert, canSignUp, singleSignOn } = props;
+  const { kind, action, host, target, session, csrfToken, failed, alert, ...choices } = props;
+  const { canSignUp, canRecover, singleSignOn } = choices;
   const returnTo = `${action}?${new URLSearchParams(target.fields).toString()}`;
   const hidden = { ...target.fields, csrf_token: csrfToken };
   const forms = (
     <Credentials
-      {...{ action, hidden, returnTo, canSignUp, singleSignOn, failed }}
+      {...{ action, hidden, returnTo, canSignUp, canRecover, singleSignOn, failed }}
       isFocused={session === null && !alert}
     />
   );

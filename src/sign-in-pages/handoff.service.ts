@@ -87,7 +87,7 @@ export class Handoff {
     { session, csrfToken, cookies }: BrowserRequest,
     { failed, alert }: { failed?: RejectedSignIn; alert?: string } = {},
   ): Page {
-    const { publicHost, signupEnabled } = this.configuration;
+    const { publicHost, signupEnabled, hasMail } = this.configuration;
     const content = handoffPage({
       kind,
       target,
@@ -99,6 +99,7 @@ export class Handoff {
       csrfToken: csrfToken.value,
       canSignUp: signupEnabled,
       singleSignOn: singleSignOnOption(this.configuration, kind),
+      canRecover: hasMail,
     });
     const formTargets = kind === 'web' ? ["'self'", asSource(target.address)] : ["'self'"];
     return { content, formTargets, cookies };

@@ -96,18 +96,22 @@ describe('the configuration', () => {
       BASE_URL: 'https://sync.example.org',
     };
     const fault =
-      'anyone could sign up with an unverified email address: set SIGNUP_ENABLED=false and create accounts with ' +
-      '`admin user create`, or set EMAIL_VERIFICATION=optional to allow this';
+      'anyone could sign up with an unverified email address: set SMTP_URL to have addresses confirmed, set SIGNUP_ENABLED=false ' +
+      'and create accounts with `admin user create`, or set EMAIL_VERIFICATION=optional to allow this';
     expect(() => loadConfiguration(production)).toThrow(`Bad configuration: ${fault}.`);
     expect(() => loadConfiguration({ NODE_ENV: 'production', SIGNUP_ENABLED: 'true' })).toThrow(
       `Bad configuration: AUTH_SECRET is required in production; BASE_URL is required in production; ${fault}.`,
     );
     expect(loadConfiguration({ ...production, SIGNUP_ENABLED: 'false' }).signupEnabled).toBe(false);
     expect(loadConfiguration({ ...production, EMAIL_VERIFICATION: 'optional' }).signupEnabled).toBe(true);
-    for (const EMAIL_VERIFICATION of ['required', 'yes'])
-      expect(() => loadConfiguration({ EMAIL_VERIFICATION })).toThrow(
-        'Bad configuration: EMAIL_VERIFICATION must be optional: this version sends no mail, so it cannot verify addresses.',
-      );
+    expect(() => loadConfiguration({ EMAIL_VERIFICATION: 'yes' })).toThrow(
+      'Bad configuration: EMAIL_VERIFICATION must be required or optional.',
+    );
+    expect(() => loadConfiguration({ EMAIL_VERIFICATION: 'required' })).toThrow(
+      'Bad configuration: EMAIL_VERIFICATION=required needs SMTP_URL and MAIL_FROM: without mail no address can be confirmed.',
+    );
+    const mail = { SMTP_URL: 'smtp://mail.example.org', MAIL_FROM: 'sync@example.org' };
+    expect(loadConfiguration({ ...production, ...mail }).requiresVerifiedEmail).toBe(true);
   });
 
   it('reports addresses that must not get tokens, and times that never come, with all other faults', () => {
@@ -207,6 +211,47 @@ describe('the configuration', () => {
   });
 });
 
+describe('SMTP_URL and MAIL_FROM', () => {
+  const load = (SMTP_URL: string, MAIL_FROM = 'sync@example.org'): unknown =>
+    loadConfiguration({ SMTP_URL, MAIL_FROM });
+
+  it.each([
+    'smtp://mail.example.org',
+    'smtps://user:p%40ss@mail.example.org:465',
+    'smtp://relay:25?tls=off',
+    'smtp://[::1]:25/',
+  ])('may be %s', (url) => {
+    expect(load(url)).toMatchObject({ smtpUrl: url, hasMail: true });
+  });
+
+  it.each([
+    'mail.example.org',
+    'http://mail.example.org',
+    'smtp://',
+    'smtp://user@mail.example.org',
+    'smtp://user:%ff@mail.example.org',
+    'smtp://mail.example.org/path',
+    'smtp://mail.example.org?pool=true',
+    'smtps://mail.example.org?tls=off',
+  ])('is refused, without its value: %s', (url) => {
+    expect(() => load(url)).toThrow(/^Bad configuration: SMTP_URL must be smtp:/);
+    expect(() => load(url)).not.toThrow(/%ff|path\.|pool/);
+  });
+
+  it.each(['sync', '<sync@example.org', 'a@b.org, c@d.org', 'Sync <a@b.org>\r\nBcc: c@d.org'])(
+    'with the sender %j is refused',
+    (sender) => {
+      expect(() => load('smtp://mail.example.org', sender)).toThrow(/^Bad configuration: MAIL_FROM must be/);
+    },
+  );
+
+  it('go together', () => {
+    expect(() => loadConfiguration({ MAIL_FROM: 'sync@example.org' })).toThrow(
+      'Bad configuration: SMTP_URL is missing: set all of SMTP_URL, MAIL_FROM, or none.',
+    );
+  });
+});
+
 describe('an unknown variable that resembles a known one', () => {
   it('is reported beside a missing variable, without its value', () => {
     const load = (): unknown =>
@@ -220,7 +265,7 @@ describe('an unknown variable that resembles a known one', () => {
     'RETENTION_CORN',
     'DATABASE_POOLSIZE',
     'METRICS_PROT',
-    'SMTP_URL',
+    'SMTP_URLS',
     'EMAIL_VERIFY',
     'SUBSCRIPTION',
     'VAPID_PRIVATE',

@@ -15,6 +15,7 @@ import { BYTES_MUTANTS } from './bytes.mjs';
 import { FACTOR_MUTANTS } from './factors.mjs';
 import { HISTORY_MUTANTS } from './history.mjs';
 import { LOG_MUTANTS } from './log.mjs';
+import { MAIL_MUTANTS } from './mail.mjs';
 import { OPERATION_MUTANTS } from './operation.mjs';
 import { PASSWORD_MUTANTS } from './passwords.mjs';
 import { SHARES_MUTANTS } from './shares.mjs';
@@ -27,6 +28,7 @@ export const MUTANTS = [
   ...ACCESS_MUTANTS,
   ...PASSWORD_MUTANTS,
   ...FACTOR_MUTANTS,
+  ...MAIL_MUTANTS,
   ...OPERATION_MUTANTS,
   ...SHARES_MUTANTS,
   ...ADMIN_MUTANTS,

@@ -11,6 +11,13 @@ import type { Route, Target } from './route-table.js';
 /** With a character more it would be too long: so every spelling that adds one is malformed. */
 const NOTE_PATH = `${'n'.repeat(1021)}.md`;
 
+/** With the pages that need mail; nothing listens there. */
+const MAIL = {
+  SMTP_URL: 'smtp://127.0.0.1:9',
+  MAIL_FROM: 'sync@example.org',
+  EMAIL_VERIFICATION: 'optional',
+};
+
 /** Everybody in it, and what each of them has. */
 export interface Scene {
   readonly service: TestService;
@@ -41,7 +48,7 @@ export interface Household {
 }
 
 export async function setScene(): Promise<Scene> {
-  const service = await startService({ env: { LOG_LEVEL: 'warn' } });
+  const service = await startService({ env: { LOG_LEVEL: 'warn', ...MAIL } });
   const key = await trustedKey(service);
   const expiredPat = await expiredPatOf(service, 'owner');
   const ownerSession = await sessionOf(service, 'session-owner');

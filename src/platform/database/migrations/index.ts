@@ -28,6 +28,8 @@ import { DeletedFiles1763600000029 } from './1763600000029-deleted-files.js';
 import { CountedDocuments1763600000030 } from './1763600000030-counted-documents.js';
 import { OneUploadFunction1763600000031 } from './1763600000031-one-upload-function.js';
 import { AuditAndRecentSignIn1763600000032 } from './1763600000032-audit-and-recent-sign-in.js';
+import { MailQueue1763600000033 } from './1763600000033-mail-queue.js';
+import { MailLinks1763600000034 } from './1763600000034-mail-links.js';
 import { SecondFactors1763600000035 } from './1763600000035-second-factors.js';
 import { SingleSignOn1763600000036 } from './1763600000036-single-sign-on.js';
 import { Administrators1763600000037 } from './1763600000037-administrators.js';
@@ -64,6 +66,8 @@ export const migrations = [
   CountedDocuments1763600000030,
   OneUploadFunction1763600000031,
   AuditAndRecentSignIn1763600000032,
+  MailQueue1763600000033,
+  MailLinks1763600000034,
   SecondFactors1763600000035,
   SingleSignOn1763600000036,
   Administrators1763600000037,

@@ -1,0 +1,103 @@
+import { Injectable } from '@nestjs/common';
+import { AuditLog } from '../audit/index.js';
+import { Configuration } from '../config/index.js';
+import { Mail, type Prepared, type QueuedMail } from '../mail/index.js';
+import { Clock } from '../platform/clock/index.js';
+import { Database, statement, type Tx } from '../platform/database/index.js';
+import { lockUser } from './lock-user.js';
+import { MailLimit } from './mail-limit.js';
+import { MailLinks, revokeLinks } from './mail-links.js';
+
+const LINK = { path: '/account/new-address', lifeMs: 24 * 60 * 60_000 };
+
+const statements = {
+  /** Whether the address $1 is free, its own user's, or another user's. */
+  ownerOf: statement('email_change.owner_of', 'SELECT id FROM users WHERE email = $1'),
+
+  addressOf: statement(
+    'email_change.address_of',
+    'SELECT email FROM users WHERE id = $1 AND suspended_at IS NULL',
+  ),
+
+  /** Changes nothing when somebody else has taken the address meanwhile. */
+  change: statement(
+    'email_change.change',
+    `UPDATE users SET email = $2, email_verified = true, updated_at = $3
+     WHERE id = $1 AND NOT EXISTS (SELECT FROM users WHERE email = $2) RETURNING id`,
+  ),
+};
+
+/** The parts that a link's mail and its use need. */
+@Injectable()
+export class EmailLinks {
+  constructor(
+    readonly mail: Mail,
+    readonly limit: MailLimit,
+    readonly links: MailLinks,
+  ) {}
+}
+
+/** Another email address for an account: confirmed by a link at the new one, told at the old one. */
+@Injectable()
+export class EmailChange {
+  constructor(
+    private readonly database: Database,
+    private readonly parts: EmailLinks,
+    private readonly audit: AuditLog,
+    private readonly clock: Clock,
+    private readonly configuration: Configuration,
+  ) {
+    parts.mail.prepare('change-email', (queued) => this.prepare(queued));
+  }
+
+  /**
+   * Has a link sent to the new address; the newest replaces earlier ones. An address that has an account is treated the same, and its
+   * owner is told by mail. @throws TooManyRequests
+   */
+  async request(userId: string, email: string, ip: string): Promise<void> {
+    await this.parts.limit.count('change-email', email, ip);
+    await this.parts.mail.queue({ template: 'change-email', to: email.toLowerCase(), userId });
+  }
+
+  /** The new address that a link confirms; undefined when the link does not work. Does not use it. */
+  async addressOf(token: string): Promise<string | undefined> {
+    return (await this.parts.links.find('change-email', token))?.email;
+  }
+
+  /** Uses a link: the account has the new address from then on. Returns whether it worked. */
+  async confirm(token: string, client: { ip: string; userAgent: string }): Promise<boolean> {
+    const target = await this.parts.links.find('change-email', token);
+    return target ? this.database.transaction((tx) => this.change(tx, target.userId, token, client)) : false;
+  }
+
+  private async change(
+    tx: Tx,
+    userId: string,
+    token: string,
+    client: { ip: string; userAgent: string },
+  ): Promise<boolean> {
+    const now = this.clock.now();
+    if (!(await lockUser(tx, userId))) return false;
+    const [before] = await tx.run<{ email: string }>(statements.addressOf, [userId]);
+    const used = await this.parts.links.use(tx, 'change-email', token);
+    if (!before || !used) return false;
+    if ((await tx.run(statements.change, [userId, used.email, now])).length === 0) return false;
+    await revokeLinks(tx, userId, now); // links at the old address must not open the account
+    await this.audit.record({ action: 'email.changed', userId, actor: 'user', ...client }, tx);
+    const parameters = { at: now.toISOString() };
+    await this.parts.mail.queue({ template: 'email-changed', to: before.email, userId, parameters }, tx);
+    return true;
+  }
+
+  private async prepare(queued: QueuedMail): Promise<Prepared | undefined> {
+    const { to: email, userId } = queued;
+    const [owner] = await this.database.run<{ id: string }>(statements.ownerOf, [email]);
+    if (userId === null || owner?.id === userId) return undefined;
+    if (owner) {
+      const parameters = { link: `${this.configuration.publicUrl}/account` };
+      return { to: email, template: 'address-taken', parameters };
+    }
+    const parameters = await this.parts.links.issue(queued, 'change-email', { userId, email }, LINK);
+    return parameters && { to: email, template: 'change-email', parameters };
+  }
+}

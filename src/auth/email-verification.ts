@@ -1,0 +1,90 @@
+import { Injectable } from '@nestjs/common';
+import { AuditLog } from '../audit/index.js';
+import { Configuration } from '../config/index.js';
+import { Mail, type Prepared, type QueuedMail } from '../mail/index.js';
+import { Database, statement } from '../platform/database/index.js';
+import { MailLimit } from './mail-limit.js';
+import { MailLinks } from './mail-links.js';
+
+const LINK = { path: '/account/verify', lifeMs: 24 * 60 * 60_000 };
+
+const statements = {
+  unverified: statement(
+    'email_verification.unverified',
+    `SELECT id AS "userId", email FROM users WHERE email = $1 AND NOT email_verified AND suspended_at IS NULL`,
+  ),
+
+  verify: statement(
+    'email_verification.verify',
+    'UPDATE users SET email_verified = true WHERE id = $1 AND email = $2 RETURNING id',
+  ),
+};
+
+/** The addresses of new accounts, confirmed by a link in a mail. Accounts that somebody else has made count as confirmed. */
+@Injectable()
+export class EmailVerification {
+  constructor(
+    private readonly database: Database,
+    private readonly mail: Mail,
+    private readonly limit: MailLimit,
+    private readonly links: MailLinks,
+    private readonly audit: AuditLog,
+    private readonly configuration: Configuration,
+  ) {
+    mail.prepare('verify-email', (queued) => this.prepare(queued));
+  }
+
+  /** Has a link sent to a new account. */
+  async begin({
+    id,
+    email,
+    emailVerified,
+  }: {
+    id: string;
+    email: string;
+    emailVerified: boolean;
+  }): Promise<void> {
+    if (!emailVerified) await this.mail.queue({ template: 'verify-email', to: email, userId: id });
+  }
+
+  /** Tells the owner of an address that somebody tried to sign up with it. */
+  async tellOwner({ id, email }: { id: string; email: string }): Promise<void> {
+    const parameters = { link: `${this.configuration.publicUrl}/account` };
+    await this.mail.queue({ template: 'address-taken', to: email, userId: id, parameters });
+  }
+
+  /**
+   * Has another link sent, if the address belongs to an account that has not confirmed it. Every address is treated the same until
+   * the mail is sent. @throws TooManyRequests
+   */
+  async request(email: string, ip: string): Promise<void> {
+    await this.limit.count('send-verification-email', email, ip);
+    await this.mail.queue({ template: 'verify-email', to: email });
+  }
+
+  /** The address that a link confirms; undefined when the link does not work. Does not use it. */
+  async addressOf(token: string): Promise<string | undefined> {
+    return (await this.links.find('verify-email', token))?.email;
+  }
+
+  /** Uses a link. Returns whether it worked. */
+  async confirm(token: string, client: { ip: string; userAgent: string }): Promise<boolean> {
+    return this.database.transaction(async (tx) => {
+      const used = await this.links.use(tx, 'verify-email', token);
+      if (!used || (await tx.run(statements.verify, [used.userId, used.email])).length === 0) return false;
+      await this.audit.record(
+        { action: 'email.verified', userId: used.userId, actor: 'user', ...client },
+        tx,
+      );
+      return true;
+    });
+  }
+
+  private async prepare(queued: QueuedMail): Promise<Prepared | undefined> {
+    const [account] = await this.database.run<{ userId: string; email: string }>(statements.unverified, [
+      queued.to.toLowerCase(),
+    ]);
+    const parameters = account && (await this.links.issue(queued, 'verify-email', account, LINK));
+    return parameters && { to: account.email, template: 'verify-email', parameters };
+  }
+}

@@ -1,0 +1,1 @@
+export { MailPagesModule } from './mail-pages.module.js';

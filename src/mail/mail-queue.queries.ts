@@ -1,0 +1,31 @@
+import { statement } from '../platform/database/index.js';
+
+export const mailStatements = {
+  queue: statement(
+    'mail_queue.queue',
+    `INSERT INTO mail_queue (user_id, recipient, template, parameters, queued_at, due_at)
+     VALUES ($1, $2, $3, $4, $5, $5)`,
+  ),
+
+  /**
+   * Claims up to $2 mails that are due at $1: until the lease ends at $3, no instance claims them again. A mail that is due after
+   * $4, later than any wait, was written under a clock that was wrong.
+   */
+  claim: statement(
+    'mail_queue.claim',
+    `WITH due AS (
+       SELECT id FROM mail_queue WHERE due_at <= $1 OR due_at > $4
+       ORDER BY due_at LIMIT $2 FOR UPDATE SKIP LOCKED
+     )
+     UPDATE mail_queue m SET due_at = $3, attempts = m.attempts + 1 FROM due WHERE m.id = due.id
+     RETURNING m.id, m.user_id AS "userId", m.recipient AS "to", m.template, m.parameters, m.attempts,
+               m.queued_at AS "queuedAt", m.due_at AS "leaseEnds"`,
+  ),
+
+  remove: statement('mail_queue.remove', 'DELETE FROM mail_queue WHERE id = $1'),
+
+  /** Changes nothing when the lease, which ends at $2, has been lost to another instance. */
+  retry: statement('mail_queue.retry', 'UPDATE mail_queue SET due_at = $3 WHERE id = $1 AND due_at = $2'),
+
+  waiting: statement('mail_queue.waiting', 'SELECT count(*)::integer AS waiting FROM mail_queue'),
+};

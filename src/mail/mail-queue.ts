@@ -1,0 +1,90 @@
+import { Injectable } from '@nestjs/common';
+import { Clock } from '../platform/clock/index.js';
+import { Database, type Tx } from '../platform/database/index.js';
+import { mailStatements } from './mail-queue.queries.js';
+import type { TemplateName } from './templates.js';
+
+/** A mail to queue. The row has no text: it is made from the template when the mail is sent. */
+export interface OutgoingMail {
+  readonly template: TemplateName;
+  /** An address, or what somebody entered as one if the template is prepared. */
+  readonly to: string;
+  /** With the account, its mails are deleted as well. */
+  readonly userId?: string;
+  /** Never a secret: the row is in the database until the mail is sent. */
+  readonly parameters?: Readonly<Record<string, string>>;
+}
+
+/** A mail claimed by this instance. */
+export interface QueuedMail {
+  /** The same for each attempt. */
+  readonly id: string;
+  readonly userId: string | null;
+  readonly to: string;
+  /** Of this version, or unknown when a newer version has queued it. */
+  readonly template: string;
+  readonly parameters: Readonly<Record<string, string>>;
+  /** Including the current one. */
+  readonly attempts: number;
+  readonly queuedAt: Date;
+  readonly leaseEnds: Date;
+}
+
+/** No attempt takes this long, see SmtpSender; afterwards another instance may try. */
+const LEASE_MS = 5 * 60_000;
+
+/** The wait after a failure doubles from the first up to the second. */
+const WAITS_MS = { first: 30_000, longest: 60 * 60_000 };
+
+/** A mail that could not be sent for this long is given up. */
+export const GIVE_UP_AFTER_MS = 24 * 60 * 60_000;
+
+/** The table `mail_queue`: mails that have not been sent. */
+@Injectable()
+export class MailQueue {
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {}
+
+  async add(
+    { template, to, userId, parameters = {} }: OutgoingMail,
+    tx: Pick<Tx, 'run'> = this.database,
+  ): Promise<void> {
+    const values = [userId ?? null, to, template, JSON.stringify(parameters), this.clock.now()];
+    await tx.run(mailStatements.queue, values);
+  }
+
+  /** Up to `limit` mails that are due, to be sent by the caller alone until their leases end. */
+  claim(limit: number): Promise<QueuedMail[]> {
+    const now = this.clock.now();
+    const values = [now, limit, later(now, LEASE_MS), later(now, WAITS_MS.longest + LEASE_MS)];
+    return this.database.run<QueuedMail>(mailStatements.claim, values);
+  }
+
+  /** The mail has been sent, or never will be. */
+  async remove({ id }: QueuedMail): Promise<void> {
+    await this.database.run(mailStatements.remove, [id]);
+  }
+
+  /** Schedules the next attempt, or gives the mail up. Returns whether there is a next attempt. */
+  async retry(mail: QueuedMail): Promise<boolean> {
+    const wait = Math.min(WAITS_MS.first * 2 ** (mail.attempts - 1), WAITS_MS.longest);
+    const next = later(this.clock.now(), wait);
+    if (next > later(mail.queuedAt, GIVE_UP_AFTER_MS)) {
+      await this.remove(mail);
+      return false;
+    }
+    await this.database.run(mailStatements.retry, [mail.id, mail.leaseEnds, next]);
+    return true;
+  }
+
+  async waiting(): Promise<number> {
+    const [row] = await this.database.run<{ waiting: number }>(mailStatements.waiting, []);
+    return row?.waiting ?? 0;
+  }
+}
+
+function later(time: Date, ms: number): Date {
+  return new Date(time.getTime() + ms);
+}

@@ -1,0 +1,50 @@
+import { Injectable } from '@nestjs/common';
+import { type AuditEntry, AuditLog, type Runner } from '../audit/index.js';
+import { Configuration } from '../config/index.js';
+import { Mail, type TemplateName } from '../mail/index.js';
+import { Clock } from '../platform/clock/index.js';
+import { statement } from '../platform/database/index.js';
+
+const addressOf = statement(
+  'security_notices.address_of',
+  'SELECT email FROM users WHERE id = $1 AND suspended_at IS NULL',
+);
+
+/**
+ * Tells the owner of an account what was done to it, by mail, in the transaction that did it. Nobody can switch these mails off:
+ * an intruder would do so first.
+ */
+@Injectable()
+export class SecurityNotices {
+  constructor(
+    audit: AuditLog,
+    private readonly mail: Mail,
+    private readonly clock: Clock,
+    private readonly configuration: Configuration,
+  ) {
+    audit.onRecord((entry, run) => this.tell(entry, run));
+  }
+
+  private async tell(entry: AuditEntry, run: Runner): Promise<void> {
+    const template = this.mail.isOn ? templateFor(entry) : undefined;
+    if (template === undefined) return;
+    const [user] = await run.run<{ email: string }>(addressOf, [entry.userId]);
+    if (!user) return;
+    const parameters = {
+      at: this.clock.now().toISOString(),
+      link: `${this.configuration.publicUrl}/account`,
+      ...(entry.actor === 'user' && entry.ip !== undefined ? { from: entry.ip } : {}),
+    };
+    await this.mail.queue({ template, to: user.email, userId: entry.userId, parameters }, run);
+  }
+}
+
+/** The notice about an action, if there is one. */
+function templateFor({ action, details }: AuditEntry): TemplateName | undefined {
+  const name: string = action;
+  if (name.startsWith('factor.')) return 'factor-changed';
+  if (action === 'password.changed' || action === 'password.reset') return 'password-changed';
+  if (action === 'sign-in.new-client') return 'new-sign-in';
+  const { scopes = '' } = details ?? {};
+  return action === 'token.minted' && /\bfull\b/.test(String(scopes)) ? 'full-token' : undefined;
+}
