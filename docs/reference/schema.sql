@@ -142,7 +142,7 @@ CREATE TABLE auth_two_factors (
   last_step bigint,
   failed_verification_count integer NOT NULL DEFAULT 0,
   locked_until timestamp with time zone,
-  created_at timestamp with time zone NOT NULL,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
   CONSTRAINT auth_two_factors_pkey PRIMARY KEY (id),
   CONSTRAINT auth_two_factors_user_id_key UNIQUE (user_id),
   CONSTRAINT auth_two_factors_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
