@@ -7,7 +7,7 @@ import {
   pageOf,
   SIZES,
 } from '../kit/browser.js';
-import { startService, type TestService } from '../kit/index.js';
+import { eventually, startService, type TestService } from '../kit/index.js';
 
 describeWithBrowser('the pages of the API document in a browser', () => {
   let service: TestService;
@@ -37,12 +37,12 @@ describeWithBrowser('the pages of the API document in a browser', () => {
     it.each(['/docs', '/docs/files', '/docs/schemas', '/readme'])('axe finds nothing: %s', async (path) => {
       await withPage({ viewport }, async (page) => {
         await page.goto(path);
-        for (const closed of await page.locator('details:not([open])').all()) {
-          await closed.evaluate((details: HTMLDetailsElement) => {
+        await page.locator('details').evaluateAll((all) => {
+          for (const details of all as HTMLDetailsElement[]) {
             details.removeAttribute('name'); // so that all can be open at once
             details.open = true;
-          });
-        }
+          }
+        });
         await expectFits(page);
         for (const colorScheme of ['light', 'dark'] as const) {
           await page.emulateMedia({ colorScheme });
@@ -104,7 +104,9 @@ describeWithBrowser('the pages of the API document in a browser', () => {
       const sample = page.locator('pre.sample').first();
       await sample.focus();
       await page.keyboard.press('ArrowRight');
-      await page.waitForFunction(() => (document.activeElement?.scrollLeft ?? 0) > 0);
+      await eventually(async () => {
+        expect(await sample.evaluate(({ scrollLeft }) => scrollLeft)).toBeGreaterThan(0);
+      });
     });
   });
 

@@ -32,7 +32,9 @@ export function faultOf(fuzz: FuzzRequest, { status, headers, body }: FuzzAnswer
 /** Anything that is not HTTP, or names no host, is refused before it is routed. */
 const isUnreadable = (status: number, body: string): boolean =>
   status === 400 &&
-  /^\{"error":"(?:bad request|a Host header is required|the query is not UTF-8)"\}$/.test(body);
+  /^\{"error":"(?:bad request|a Host header is required|the query is not UTF-8)"\}$|400: the query is not UTF-8\./.test(
+    body,
+  );
 
 function isFlatError(body: string, status: number, path: string): boolean {
   let value: unknown;
