@@ -179,7 +179,7 @@ describe('a start that cannot succeed says one sentence with the cure and exits 
   });
 
   it.each([
-    ['is a file', (place: string) => writeFile(place, ''), '', 'blobs is a file or is below one'],
+    ['is a file', (place: string) => writeFile(place, ''), '', 'is a file or is below one'],
     ['is below a file', (place: string) => writeFile(place, ''), 'data', 'is below one'],
     ['is a link to nowhere', (place: string) => symlink('/nowhere/at-all', place), '', ''],
     ['has a file as secrets', fileAsSecrets, '', 'secrets is a file or is below one'],
