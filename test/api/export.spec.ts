@@ -152,6 +152,29 @@ describe(`GET ${EXPORT}`, () => {
     expect(vault.workspace.id).toBe(workspace.id);
   });
 
+  it('does not tell which administrator did something to the account, nor from where', async () => {
+    const user = await service.user('governed');
+    const administrator = await service.user('governor');
+    await service.app.get(AuditLog).record({
+      action: 'sessions.ended',
+      userId: user.id,
+      actor: 'administrator',
+      actorId: administrator.id,
+      ip: '203.0.113.77',
+      userAgent: 'Browser of the administrator',
+    });
+    const files = await filesIn(await exportOf(user));
+    expect(linesOf(files, 'audit')[0]).toEqual({
+      id: expect.anything(),
+      at: expect.any(String),
+      action: 'sessions.ended',
+      actor: 'administrator',
+      ip: null,
+      userAgent: null,
+      details: {},
+    });
+  });
+
   it('has no secret: no token or its hash, no password hash, no key', async () => {
     const user = await service.user('secretive');
     const workspace = await user.workspace();

@@ -2,6 +2,7 @@ import supertest from 'supertest';
 import { AUDIT_ACTIONS } from '../../src/audit/index.js';
 import { BASE_URL, startService, type TestService } from '../kit/index.js';
 import { OidcProvider, type Person } from '../kit/oidc-provider.js';
+import { turnOnFactor } from '../kit/second-factor.js';
 import { formOf, formsOf, textOf, Visitor } from '../kit/visitor.js';
 
 const PASSWORD = 'correct horse battery staple';
@@ -240,6 +241,21 @@ describe('an account that exists', () => {
       ['session', 401],
       ['token', 401],
     ]);
+  });
+
+  it('loses its second factor and passkeys too', async () => {
+    const { id, token } = await signUp('fern');
+    await turnOnFactor(service, token);
+    await service.database.query(
+      `INSERT INTO auth_passkeys (user_id, public_key, credential_id, counter, device_type, backed_up, created_at)
+       VALUES ($1, 'not used', 'of a stranger', 0, 'singleDevice', false, now())`,
+      [id],
+    );
+    const browser = new Visitor(service.url);
+    expect((await signIn(provider.person('fern'), browser)).status).toBe(303);
+    expect(await userOf(browser)).toMatchObject({ id, twoFactorEnabled: false });
+    for (const table of ['auth_two_factors', 'auth_passkeys'])
+      expect(await service.database.query(`SELECT FROM ${table} WHERE user_id = $1`, [id])).toEqual([]);
   });
 
   it('keeps them if the browser is signed in to it', async () => {
