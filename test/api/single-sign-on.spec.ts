@@ -1,5 +1,6 @@
 import supertest from 'supertest';
 import { AUDIT_ACTIONS } from '../../src/audit/index.js';
+import { FactorReset } from '../../src/auth/index.js';
 import { BASE_URL, startService, type TestService } from '../kit/index.js';
 import { OidcProvider, type Person } from '../kit/oidc-provider.js';
 import { turnOnFactor } from '../kit/second-factor.js';
@@ -190,6 +191,83 @@ describe('a sign-in through the provider', () => {
     await service.database.query(`UPDATE users SET suspended_at = now() WHERE email = 'ned@example.org'`);
     const again = new Visitor(service.url);
     await expectRefused(again, () => signIn(provider.person('ned'), again), 'the account is suspended');
+  });
+});
+
+describe('a sign-in to an account with a second factor', () => {
+  /** Somebody with a verified address and a factor, whom the provider knows. */
+  async function protectedUser(name: string) {
+    const { id, token } = await signUp(name);
+    await service.database.query('UPDATE users SET email_verified = true WHERE id = $1', [id]);
+    return { id, factor: await turnOnFactor(service, token), person: provider.person(name) };
+  }
+
+  const sessionsOf = async (id: string): Promise<number> =>
+    Number(
+      (
+        await service.database.query('SELECT count(*)::int AS n FROM auth_sessions WHERE user_id = $1', [id])
+      )[0]!.n,
+    );
+
+  it('asks for the code, and only then begins a session', async () => {
+    const { id, factor, person } = await protectedUser('two-steps');
+    const before = await sessionsOf(id);
+    const browser = new Visitor(service.url);
+    const page = await signIn(person, browser);
+    expect([page.status, page.headers.location]).toEqual([200, undefined]);
+    expect(textOf(page.text)).toContain('This account has a second factor.');
+    expect(textOf(page.text)).not.toContain('password is right');
+    expect(await userOf(browser)).toBeNull();
+    expect(await sessionsOf(id)).toBe(before);
+
+    const wrong = await browser.submit(page, 'Enter the code', { code: '000000' });
+    expect(wrong.status).toBe(422);
+    expect(await sessionsOf(id)).toBe(before);
+    const done = await browser.submit(wrong, 'Enter the code', { code: factor.code() });
+    expect([done.status, done.headers.location]).toEqual([303, '/account']);
+    expect((await userOf(browser))?.id).toBe(id);
+  });
+
+  it('works without a password', async () => {
+    const { id, factor, person } = await protectedUser('no-password');
+    await service.database.query('DELETE FROM auth_accounts WHERE user_id = $1', [id]);
+    const browser = new Visitor(service.url);
+    const page = await signIn(person, browser);
+    await browser.submit(page, 'Enter a backup code', { code: factor.backupCodes[0]! });
+    expect((await userOf(browser))?.id).toBe(id);
+  });
+
+  it.each([
+    ['desktop', DESKTOP],
+    ['web', WEB],
+  ])('leads to the one-time token of the %s handoff after the code', async (kind, path) => {
+    const { factor, person } = await protectedUser(`code-${kind}`);
+    const browser = new Visitor(service.url);
+    const page = await signIn(person, browser, path);
+    expect(page.text).not.toMatch(/token=/);
+    if (kind === 'web') expect(page.headers['content-security-policy']).toContain(EDITOR);
+    const done = await browser.submit(page, 'Enter the code', { code: factor.code() });
+    expect(done.headers.location ?? done.text).toMatch(/token=/);
+  });
+
+  it('is refused once the account is suspended, also with the right code', async () => {
+    const { id, factor, person } = await protectedUser('suspended-at-code');
+    const browser = new Visitor(service.url);
+    const page = await signIn(person, browser);
+    await service.database.query('UPDATE users SET suspended_at = now() WHERE id = $1', [id]);
+    const answer = await browser.submit(page, 'Enter the code', { code: factor.code() });
+    expect(answer.status).toBe(403);
+    await service.database.query('UPDATE users SET suspended_at = NULL WHERE id = $1', [id]);
+    expect(await userOf(browser)).toBeNull();
+  });
+
+  it('ends with a reset of the factors', async () => {
+    const { id, factor, person } = await protectedUser('reset-at-code');
+    const browser = new Visitor(service.url);
+    const page = await signIn(person, browser);
+    await service.app.get(FactorReset).run(id);
+    await browser.submit(page, 'Enter the code', { code: factor.code() });
+    expect(await userOf(browser)).toBeNull();
   });
 });
 
