@@ -150,7 +150,7 @@ describeWithBrowser('the account page in a browser', () => {
     await page.getByText('No device is registered').waitFor();
 
     await page.getByRole('button', { name: 'Sign out', exact: true }).click();
-    await page.getByRole('button', { name: 'Sign in' }).waitFor();
+    await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor();
     await context.close();
   });
 });
@@ -158,5 +158,5 @@ describeWithBrowser('the account page in a browser', () => {
 async function signIn(page: Page, email: string): Promise<void> {
   await page.getByLabel('Email address').first().fill(email);
   await page.getByLabel('Password').first().fill(PASSWORD);
-  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
 }
