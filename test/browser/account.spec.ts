@@ -66,7 +66,7 @@ describeWithBrowser('the account page in a browser', () => {
         await page.getByText('Choose at least one permission.').waitFor();
         await expectAccessible(page);
         await page.getByLabel('Read notes, history').check();
-        await page.getByLabel('Workspace').selectOption('Notes');
+        await page.getByLabel('Workspace', { exact: true }).selectOption('Notes');
         await page.getByRole('button', { name: 'Create token' }).click();
         await page.getByText('it is not shown again').waitFor();
         await expectAccessible(page);
