@@ -1,4 +1,4 @@
-import { Controller, Get, Post, Req, Res, UseFilters } from '@nestjs/common';
+import { Controller, Get, HttpCode, Post, Req, Res, UseFilters } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Public, Transfer } from '../access/index.js';
 import { Documented } from '../api-docs/index.js';
@@ -86,6 +86,7 @@ export class AccountChangesController {
 
   @Transfer()
   @Post('export')
+  @HttpCode(200)
   @OpenWhenReadOnly('reads only; the audit log is written in any case')
   async export(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     await this.forms.act(request, reply, async (posted) => {

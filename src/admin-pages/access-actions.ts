@@ -1,5 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { Administrators, generatePassword, PasswordReset, Suspensions, UserSessions } from '../auth/index.js';
+import {
+  Administrators,
+  FactorReset,
+  generatePassword,
+  PasswordReset,
+  Suspensions,
+  UserSessions,
+} from '../auth/index.js';
 import { passwordView } from './account-view.js';
 import type { AdminAction } from './admin-door.js';
 import type { AdminPage } from './admin-layout.js';
@@ -15,6 +22,7 @@ export class AccessActions {
     private readonly administrators: Administrators,
     private readonly userSessions: UserSessions,
     private readonly passwordReset: PasswordReset,
+    private readonly factorReset: FactorReset,
   ) {}
 
   readonly suspend: AccountAction = async (userId, { by }) => {
@@ -34,6 +42,12 @@ export class AccessActions {
 
   readonly endSessions: AccountAction = async (userId, { by }) => {
     await this.userSessions.endAllBut(userId, null, by);
+    return undefined;
+  };
+
+  /** For a user who has lost them. */
+  readonly resetFactors: AccountAction = async (userId, { by }) => {
+    await this.factorReset.run(userId, by);
     return undefined;
   };
 

@@ -14,6 +14,8 @@ export const DONE = {
   resume: 'The account is active again, with the sessions and tokens that it had.',
   'end-sessions': 'All sign-ins of the account have ended. Access tokens stay.',
   'reset-password': 'The password is reset.',
+  'reset-factors':
+    'The second factor and all passkeys are removed, and all sign-ins have ended. The password stays.',
   grant: 'The plan is set.',
   demote: 'The user is no longer an administrator.',
   delete: 'The account is deleted.',
@@ -22,7 +24,7 @@ export const DONE = {
 export type AccountActionName = keyof typeof DONE;
 
 /** What would lock an administrator out. */
-const NOT_ONESELF: readonly AccountActionName[] = ['suspend', 'demote', 'delete'];
+const NOT_ONESELF: readonly AccountActionName[] = ['suspend', 'reset-factors', 'demote', 'delete'];
 
 /** What takes access away or gives it back stays possible while the service is read-only. */
 const OPEN_WHEN_READ_ONLY: readonly AccountActionName[] = ['suspend', 'resume', 'end-sessions', 'demote'];
@@ -44,6 +46,7 @@ export class AccountActions {
       resume: access.resume,
       'end-sessions': access.endSessions,
       'reset-password': access.resetPassword,
+      'reset-factors': access.resetFactors,
       demote: access.demote,
       grant: (userId, action) => this.grant(userId, action),
       delete: (userId, action) => this.delete(userId, action),

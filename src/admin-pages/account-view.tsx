@@ -148,6 +148,12 @@ function AccessSection({ account, isOneself, csrfToken }: AccountProps): VNode {
         {act('end-sessions', 'End all sign-ins', 'Every browser and app has to sign in again. Tokens stay.')}
         {act('reset-password', 'Reset the password', 'Shows a new password once, and ends all sign-ins.')}
         {!isOneself &&
+          act(
+            'reset-factors',
+            'Remove the second factor and passkeys',
+            'For somebody who has lost them. Ends all sign-ins; the password stays.',
+          )}
+        {!isOneself &&
           account.promotedAt &&
           act('demote', 'Demote', 'The user can no longer open these pages.')}
       </ul>

@@ -39,7 +39,10 @@ export const ACCOUNTS_DOCS = {
       summary: 'Act on an account, for administrators',
       path: {
         userId: { description: 'The id of the account.' },
-        action: { description: 'suspend, resume, end-sessions, reset-password, grant, demote or delete.' },
+        action: {
+          description:
+            'suspend, resume, end-sessions, reset-password, reset-factors, grant, demote or delete.',
+        },
       },
       body: FORM,
       answers: { 200: page('the new password, which is shown only once'), ...ACTED },

@@ -1,8 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { type Client, MAX_USER_AGENT, type SignedIn } from './browser-sessions.js';
+import { type Client, MAX_USER_AGENT, type SignedIn, type WaitsForFactor } from './browser-sessions.js';
+import { SecondFactors } from './factors/index.js';
 import type { Identity } from './identity.js';
 import { IDENTITY } from './identity.provider.js';
-import { SESSION_TOKEN_HEADER } from './session-cookie-plugin.js';
+import { SESSION_TOKEN_HEADER, USER_ID_HEADER } from './session-cookie-plugin.js';
 
 /** A user who has been identified. */
 export interface Identification {
@@ -14,10 +15,20 @@ export interface Identification {
 /** Browser sessions that begin without a password, because the person has been identified otherwise. */
 @Injectable()
 export class NewSessions {
-  constructor(@Inject(IDENTITY) private readonly identity: Identity) {}
+  constructor(
+    @Inject(IDENTITY) private readonly identity: Identity,
+    private readonly factors: SecondFactors,
+  ) {}
 
-  /** Begins a session where all sessions begin: suspension, cap and hooks apply. @throws AccountSuspended */
-  async begin({ userId, confirmedAt }: Identification, { ip, userAgent }: Client): Promise<SignedIn> {
+  /**
+   * Begins a session where all sessions begin: suspension, cap and hooks apply. With a second factor there is none before its
+   * code: the cookies then identify the sign-in that waits for it. @throws AccountSuspended
+   */
+  async begin(
+    { userId, confirmedAt }: Identification,
+    { ip, userAgent }: Client,
+  ): Promise<SignedIn | WaitsForFactor> {
+    if ((await this.factors.codesLeft(userId)) !== null) return this.wait(userId);
     const { internalAdapter } = await this.identity.$context;
     const { token } = await internalAdapter.createSession(userId, false, {
       ipAddress: ip,
@@ -27,5 +38,11 @@ export class NewSessions {
     const asked = new Headers({ [SESSION_TOKEN_HEADER]: token });
     const { headers } = await this.identity.api.sessionCookie({ headers: asked, returnHeaders: true });
     return { userId, token, cookies: headers.getSetCookie() };
+  }
+
+  private async wait(userId: string): Promise<WaitsForFactor> {
+    const asked = new Headers({ [USER_ID_HEADER]: userId });
+    const { headers } = await this.identity.api.waitForCode({ headers: asked, returnHeaders: true });
+    return { needsFactor: true, cookies: headers.getSetCookie() };
   }
 }

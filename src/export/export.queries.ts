@@ -64,9 +64,11 @@ export const exportStatements = {
      FROM payment_events WHERE user_id = $1 AND event_id > $2 ORDER BY event_id LIMIT $3`,
   ),
 
+  /** Without the administrator who acted, and from where. */
   audit: statement(
     'export.audit',
-    `SELECT id, at, action, actor, ip, user_agent AS "userAgent", details
+    `SELECT id, at, action, actor, CASE WHEN actor = 'user' THEN ip END AS ip,
+            CASE WHEN actor = 'user' THEN user_agent END AS "userAgent", details
      FROM audit_events WHERE user_id = $1 AND id > $2 ORDER BY id LIMIT $3`,
   ),
 

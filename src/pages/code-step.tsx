@@ -7,13 +7,16 @@ interface CodeStepProps {
   readonly action: string;
   readonly hidden: Readonly<Record<string, string>>;
   readonly step: FactorStep;
+  /** Whether a password was the first step. */
+  readonly isAfterPassword?: boolean;
 }
 
 /** Asks for a code of the authenticator app and, below it, collapsed, for a backup code. */
-export function CodeStep({ action, hidden, step: { kind, fault } }: CodeStepProps): VNode {
+export function CodeStep({ action, hidden, step, isAfterPassword = true }: CodeStepProps): VNode {
+  const { kind, fault } = step;
   return (
     <div class="code-step">
-      <p>Your password is right. This account has a second factor.</p>
+      <p>{isAfterPassword && 'Your password is right. '}This account has a second factor.</p>
       <form method="post" action={action} aria-label="Enter the code">
         <Hidden fields={{ ...hidden, intent: 'totp' }} />
         <Field

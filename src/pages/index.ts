@@ -3,6 +3,7 @@ export { auditSentence } from './audit-words.js';
 export { clientName } from './client-name.js';
 export { ConfirmField } from './confirm-field.js';
 export { Confirmations, type RejectedConfirmation } from './confirmations.js';
+export { CodeStep } from './code-step.js';
 export { Credentials } from './credentials.js';
 export { CopyField, Field, Hidden, SelectField } from './fields.js';
 export { Form } from './form.js';

@@ -92,6 +92,7 @@ export const SINGLE_SIGN_ON_DOCS = {
         iss: { description: 'The issuer of the answer (RFC 9207). It must be `OIDC_ISSUER`.' },
       },
       answers: {
+        200: page('the page asks for a code of the second factor'),
         303: { ...ONWARDS, description: 'a redirect to the page on which the sign-in began' },
         400: 'a parameter occurs more than once',
         403: 'nobody was signed in; the page says why and what to do, or the account is suspended',

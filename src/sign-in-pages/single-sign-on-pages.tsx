@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import type { SingleSignOnRefusal } from '../auth/index.js';
-import { Layout, Masthead } from '../pages/index.js';
+import { CodeStep, Layout, Masthead } from '../pages/index.js';
 
 interface LeavingPageProps {
   readonly host: string;
@@ -23,6 +23,27 @@ export function leavingPage({ host, name, address }: LeavingPageProps): VNode {
       <a class="button" href={address} rel="noreferrer">
         Go to {name}
       </a>
+    </Layout>
+  );
+}
+
+interface CodePageProps {
+  readonly host: string;
+  /** The page on which the sign-in began: its form takes the code. */
+  readonly returnTo: URL;
+  readonly csrfToken: string;
+}
+
+/** The second step: the provider has identified the person, and the account has a second factor. */
+export function codePage({ host, returnTo, csrfToken }: CodePageProps): VNode {
+  const { pathname: action, searchParams } = returnTo;
+  const hidden = { ...Object.fromEntries(searchParams), csrf_token: csrfToken };
+  return (
+    <Layout title="Enter the code">
+      <Masthead host={host} />
+      <h1>Enter the code</h1>
+      <CodeStep {...{ action, hidden }} step={{ kind: 'totp' }} isAfterPassword={false} />
+      <p class="warning">If you did not just start this sign-in yourself, close this page.</p>
     </Layout>
   );
 }

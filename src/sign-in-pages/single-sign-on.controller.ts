@@ -5,6 +5,7 @@ import { Documented } from '../api-docs/index.js';
 import { SingleSignOn } from '../auth/index.js';
 import { Configuration } from '../config/index.js';
 import {
+  asSource,
   type BrowserRequest,
   BrowserRequests,
   Form,
@@ -15,7 +16,7 @@ import {
 import { addressKey, NotFound } from '../platform/http/index.js';
 import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
 import { RateLimiter } from '../platform/limits/index.js';
-import { leavingPage, refusedPage } from './single-sign-on-pages.js';
+import { codePage, leavingPage, refusedPage } from './single-sign-on-pages.js';
 import { SINGLE_SIGN_ON_DOCS } from './sign-in-pages.docs.js';
 import { Targets } from './targets.js';
 
@@ -69,7 +70,15 @@ export class SingleSignOnController {
       issuer: query.get('iss'),
     });
     if ('refusal' in result) return this.refuse(reply, browserRequest, result.refusal, result.returnTo);
-    await redirect(reply, result.returnTo, [...browserRequest.cookies, ...result.signedIn.cookies]);
+    const cookies = [...browserRequest.cookies, ...result.entered.cookies];
+    if ('needsFactor' in result.entered) {
+      const { publicHost: host, publicUrl } = this.configuration;
+      const returnTo = new URL(result.returnTo, publicUrl);
+      const content = codePage({ host, returnTo, csrfToken: browserRequest.csrfToken.value });
+      const formTargets = ["'self'", ...returnTo.searchParams.getAll('return_to').map(asSource)];
+      return sendPage(reply, { content, formTargets, cookies });
+    }
+    await redirect(reply, result.returnTo, cookies);
   }
 
   /** @throws NotFound without a provider, TooManyRequests */

@@ -42,7 +42,7 @@ describe('the name on the account page', () => {
     const { browser, user } = await signedIn('before');
     const answer = await browser.submit(await account(browser), 'Change name', { name: '  Ada  ' });
     expect(answer.headers.location).toBe('/account?done=name');
-    expect(textOf((await browser.get('/account?done=name')).text)).toContain('The name is changed.');
+    expect(textOf((await browser.get('/account?done=name')).text)).toContain('Your name has been changed.');
     expect((await user.get('/api/v1/auth/me').expect(200)).body.name).toBe('Ada');
   });
 
@@ -156,7 +156,7 @@ describe('workspaces on the account page', () => {
     );
     const page = await account(browser);
     expect(formsOf(page).filter(({ label }) => label.startsWith('Delete Workspace'))).toHaveLength(99);
-    expect(textOf(page.text)).toContain('The newest 100 are shown.');
+    expect(textOf(page.text)).toContain('Showing the newest 100.');
     expect(textOf(page.text)).toContain('over 1,000 versions');
   });
 });

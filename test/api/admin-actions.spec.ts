@@ -2,7 +2,14 @@ import supertest from 'supertest';
 import { type AuditEvent, AuditLog } from '../../src/audit/index.js';
 import { Subscriptions } from '../../src/billing/index.js';
 import { KillSwitch } from '../../src/platform/kill-switch/index.js';
-import { administratorAt, PASSWORD, type Person, personAt, promote } from '../kit/administrators.js';
+import {
+  administratorAt,
+  giveFactor,
+  PASSWORD,
+  type Person,
+  personAt,
+  promote,
+} from '../kit/administrators.js';
 import { BASE_URL, startService, type TestService } from '../kit/index.js';
 import { elementOf, formsOf, textOf } from '../kit/visitor.js';
 
@@ -92,6 +99,22 @@ describe('an administrator', () => {
     expect(second.logged()).not.toContain(password);
   });
 
+  it('removes a second factor and passkeys, and ends all sign-ins', async () => {
+    const person = await personAt(first, 'to-reset-factors');
+    await first.database.query(
+      `INSERT INTO auth_passkeys (user_id, public_key, credential_id, counter, device_type, backed_up, created_at)
+       VALUES ($1, 'not used', 'a passkey', 0, 'singleDevice', false, now())`,
+      [person.id],
+    );
+    await giveFactor(first, person);
+    const done = await act(person, 'Remove the second factor and passkeys');
+    expect(textOf(done.text)).toContain('The second factor and all passkeys are removed');
+    for (const table of ['auth_two_factors', 'auth_passkeys', 'auth_sessions'])
+      expect(await first.database.query(`SELECT FROM ${table} WHERE user_id = $1`, [person.id])).toEqual([]);
+    await signIn(person.email).expect(200);
+    expect(await eventsOf(person)).toEqual([byAdministrator('factor.reset', { factors: 1, passkeys: 1 })]);
+  });
+
   it('grants a plan', async () => {
     const person = await personAt(first, 'to-grant');
     await act(person, 'Set the plan', { status: 'active', until: '2099-01-31T12:00:00Z' });
@@ -141,7 +164,7 @@ describe('an administrator', () => {
     expect((await eventsOf(other))[0]).toEqual(byAdministrator('account.demoted'));
   });
 
-  it.each(['suspend', 'demote', 'delete'])('cannot %s themself', async (name) => {
+  it.each(['suspend', 'reset-factors', 'demote', 'delete'])('cannot %s themself', async (name) => {
     const page = await pageOf(administrator);
     expect(formsOf(page).map(({ action }) => action)).not.toContain(
       `/admin/accounts/${administrator.id}/${name}`,

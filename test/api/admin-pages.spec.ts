@@ -134,7 +134,7 @@ describe('/admin for everybody but administrators', () => {
       return { status: answer.status, cookies: answer.headers.getSetCookie(), text };
     };
     const unknown = await pageAt('/nothing-is-here');
-    expect(unknown).toMatchObject({ status: 404, text: expect.stringContaining('Nothing is here') });
+    expect(unknown).toMatchObject({ status: 404, text: expect.stringContaining('Page not found') });
     for (const path of PAGES) expect(await pageAt(at(path))).toEqual(unknown);
   });
 });

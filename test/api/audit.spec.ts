@@ -71,7 +71,7 @@ describe('the audit log of an account', () => {
     const fields = { name: 'paper', scopes: 'documents:read', expiry: '30' };
     await browser.submit(await browser.get('/account'), 'New token', fields);
     await browser.submit(await browser.get('/account'), 'Revoke paper');
-    await browser.submit(await browser.get('/account'), 'Sign out all others');
+    await browser.submit(await browser.get('/account'), 'Sign out everywhere else');
     expect(await eventsOf(person)).toEqual([
       byUser('sessions.ended', { sessions: 1 }, expect.any(String)),
       byUser('token.revoked', { name: 'paper' }, expect.any(String)),

@@ -117,6 +117,7 @@ describe(`GET ${EXPORT}`, () => {
     expect(linesOf(files, 'tokens')).toEqual([expect.objectContaining({ id: minted.id, name: 'script' })]);
     expect(linesOf(files, 'key-sessions')).toHaveLength(1);
     expect(linesOf(files, 'audit')).toEqual([
+      expect.objectContaining({ action: 'token.minted', details: { name: 'script', scopes: 'full' } }),
       expect.objectContaining({ action: 'account.exported', ip: '127.0.0.1', actor: 'user' }),
     ]);
 
@@ -150,6 +151,29 @@ describe(`GET ${EXPORT}`, () => {
     expect(asset!.token).toBe(token);
     expect(files.get(`${folder}/${asset!.content}`)).toEqual(bytes);
     expect(vault.workspace.id).toBe(workspace.id);
+  });
+
+  it('does not tell which administrator did something to the account, nor from where', async () => {
+    const user = await service.user('governed');
+    const administrator = await service.user('governor');
+    await service.app.get(AuditLog).record({
+      action: 'sessions.ended',
+      userId: user.id,
+      actor: 'administrator',
+      actorId: administrator.id,
+      ip: '203.0.113.77',
+      userAgent: 'Browser of the administrator',
+    });
+    const files = await filesIn(await exportOf(user));
+    expect(linesOf(files, 'audit')[0]).toEqual({
+      id: expect.anything(),
+      at: expect.any(String),
+      action: 'sessions.ended',
+      actor: 'administrator',
+      ip: null,
+      userAgent: null,
+      details: {},
+    });
   });
 
   it('has no secret: no token or its hash, no password hash, no key', async () => {

@@ -122,9 +122,11 @@ describe('an invitation', () => {
     const browser = new Visitor(first.url);
     const faulty = await accept(browser, link, { name: ' ', password: 'short' });
     expect(faulty.status).toBe(422);
-    expect(textOf(faulty.text)).toMatch(/Enter a name of 1 to 255 characters.*needs at least 10 characters/);
+    expect(textOf(faulty.text)).toMatch(
+      /Enter a name of 1 to 255 characters.*must have at least 10 characters/,
+    );
     const common = await browser.submit(faulty, MAKE, { name: 'F', password: 'passwordpassword' });
-    expect(textOf(common.text)).toContain('one of the most common ones');
+    expect(textOf(common.text)).toContain('This password is too common.');
     const foreign = await browser.submit(common, MAKE, { name: 'F', password: PASSWORD, csrf_token: 'x' });
     expect(foreign.status).toBe(403);
     const other = await browser.submit(

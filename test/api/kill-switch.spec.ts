@@ -33,7 +33,11 @@ const OPEN = [
 const OPEN_EXTENSIONS = [
   'POST /api/assets/import',
   ...['POST /auth/desktop-handoff', 'POST /auth/web-handoff', 'POST /account', 'POST /account/sign-out'],
-  ...['POST /account/sessions/end', 'POST /account/sessions/end-others'],
+  ...['POST /account/sessions/end', 'POST /account/sessions/end-others', 'POST /account/export'],
+  'POST /auth/single-sign-on',
+  // Hidden from everybody else at all times; what creates or removes accounts is refused by itself.
+  ...['POST /admin/confirm', 'POST /admin/accounts/:userId/:action', 'POST /admin/service/kill-switch'],
+  ...['POST /admin/service/doctor', 'POST /admin/invitations', 'POST /admin/invitations/revoke'],
 ];
 
 const nameOf = ({ method, path }: Route): string => `${method} ${path}`;

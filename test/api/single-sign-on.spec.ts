@@ -1,7 +1,9 @@
 import supertest from 'supertest';
 import { AUDIT_ACTIONS } from '../../src/audit/index.js';
+import { FactorReset } from '../../src/auth/index.js';
 import { BASE_URL, startService, type TestService } from '../kit/index.js';
 import { OidcProvider, type Person } from '../kit/oidc-provider.js';
+import { turnOnFactor } from '../kit/second-factor.js';
 import { formOf, formsOf, textOf, Visitor } from '../kit/visitor.js';
 
 const PASSWORD = 'correct horse battery staple';
@@ -192,6 +194,83 @@ describe('a sign-in through the provider', () => {
   });
 });
 
+describe('a sign-in to an account with a second factor', () => {
+  /** Somebody with a verified address and a factor, whom the provider knows. */
+  async function protectedUser(name: string) {
+    const { id, token } = await signUp(name);
+    await service.database.query('UPDATE users SET email_verified = true WHERE id = $1', [id]);
+    return { id, factor: await turnOnFactor(service, token), person: provider.person(name) };
+  }
+
+  const sessionsOf = async (id: string): Promise<number> =>
+    Number(
+      (
+        await service.database.query('SELECT count(*)::int AS n FROM auth_sessions WHERE user_id = $1', [id])
+      )[0]!.n,
+    );
+
+  it('asks for the code, and only then begins a session', async () => {
+    const { id, factor, person } = await protectedUser('two-steps');
+    const before = await sessionsOf(id);
+    const browser = new Visitor(service.url);
+    const page = await signIn(person, browser);
+    expect([page.status, page.headers.location]).toEqual([200, undefined]);
+    expect(textOf(page.text)).toContain('This account has a second factor.');
+    expect(textOf(page.text)).not.toContain('password is right');
+    expect(await userOf(browser)).toBeNull();
+    expect(await sessionsOf(id)).toBe(before);
+
+    const wrong = await browser.submit(page, 'Enter the code', { code: '000000' });
+    expect(wrong.status).toBe(422);
+    expect(await sessionsOf(id)).toBe(before);
+    const done = await browser.submit(wrong, 'Enter the code', { code: factor.code() });
+    expect([done.status, done.headers.location]).toEqual([303, '/account']);
+    expect((await userOf(browser))?.id).toBe(id);
+  });
+
+  it('works without a password', async () => {
+    const { id, factor, person } = await protectedUser('no-password');
+    await service.database.query('DELETE FROM auth_accounts WHERE user_id = $1', [id]);
+    const browser = new Visitor(service.url);
+    const page = await signIn(person, browser);
+    await browser.submit(page, 'Enter a backup code', { code: factor.backupCodes[0]! });
+    expect((await userOf(browser))?.id).toBe(id);
+  });
+
+  it.each([
+    ['desktop', DESKTOP],
+    ['web', WEB],
+  ])('leads to the one-time token of the %s handoff after the code', async (kind, path) => {
+    const { factor, person } = await protectedUser(`code-${kind}`);
+    const browser = new Visitor(service.url);
+    const page = await signIn(person, browser, path);
+    expect(page.text).not.toMatch(/token=/);
+    if (kind === 'web') expect(page.headers['content-security-policy']).toContain(EDITOR);
+    const done = await browser.submit(page, 'Enter the code', { code: factor.code() });
+    expect(done.headers.location ?? done.text).toMatch(/token=/);
+  });
+
+  it('is refused once the account is suspended, also with the right code', async () => {
+    const { id, factor, person } = await protectedUser('suspended-at-code');
+    const browser = new Visitor(service.url);
+    const page = await signIn(person, browser);
+    await service.database.query('UPDATE users SET suspended_at = now() WHERE id = $1', [id]);
+    const answer = await browser.submit(page, 'Enter the code', { code: factor.code() });
+    expect(answer.status).toBe(403);
+    await service.database.query('UPDATE users SET suspended_at = NULL WHERE id = $1', [id]);
+    expect(await userOf(browser)).toBeNull();
+  });
+
+  it('ends with a reset of the factors', async () => {
+    const { id, factor, person } = await protectedUser('reset-at-code');
+    const browser = new Visitor(service.url);
+    const page = await signIn(person, browser);
+    await service.app.get(FactorReset).run(id);
+    await browser.submit(page, 'Enter the code', { code: factor.code() });
+    expect(await userOf(browser)).toBeNull();
+  });
+});
+
 describe('an account that exists', () => {
   it('is linked by its verified address, and this is recorded', async () => {
     const { id } = await signUp('erin');
@@ -240,6 +319,21 @@ describe('an account that exists', () => {
       ['session', 401],
       ['token', 401],
     ]);
+  });
+
+  it('loses its second factor and passkeys too', async () => {
+    const { id, token } = await signUp('fern');
+    await turnOnFactor(service, token);
+    await service.database.query(
+      `INSERT INTO auth_passkeys (user_id, public_key, credential_id, counter, device_type, backed_up, created_at)
+       VALUES ($1, 'not used', 'of a stranger', 0, 'singleDevice', false, now())`,
+      [id],
+    );
+    const browser = new Visitor(service.url);
+    expect((await signIn(provider.person('fern'), browser)).status).toBe(303);
+    expect(await userOf(browser)).toMatchObject({ id, twoFactorEnabled: false });
+    for (const table of ['auth_two_factors', 'auth_passkeys'])
+      expect(await service.database.query(`SELECT FROM ${table} WHERE user_id = $1`, [id])).toEqual([]);
   });
 
   it('keeps them if the browser is signed in to it', async () => {

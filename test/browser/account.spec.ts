@@ -66,7 +66,7 @@ describeWithBrowser('the account page in a browser', () => {
         await page.getByText('Choose at least one permission.').waitFor();
         await expectAccessible(page);
         await page.getByLabel('Read notes, history').check();
-        await page.getByLabel('Workspace').selectOption('Notes');
+        await page.getByLabel('Workspace', { exact: true }).selectOption('Notes');
         await page.getByRole('button', { name: 'Create token' }).click();
         await page.getByText('it is not shown again').waitFor();
         await expectAccessible(page);
@@ -150,7 +150,7 @@ describeWithBrowser('the account page in a browser', () => {
     await page.getByText('No device is registered').waitFor();
 
     await page.getByRole('button', { name: 'Sign out', exact: true }).click();
-    await page.getByRole('button', { name: 'Sign in' }).waitFor();
+    await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor();
     await context.close();
   });
 });
@@ -158,5 +158,5 @@ describeWithBrowser('the account page in a browser', () => {
 async function signIn(page: Page, email: string): Promise<void> {
   await page.getByLabel('Email address').first().fill(email);
   await page.getByLabel('Password').first().fill(PASSWORD);
-  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
 }

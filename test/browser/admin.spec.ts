@@ -34,7 +34,7 @@ describeWithBrowser('the admin page in a browser', () => {
     await page.goto('/account');
     await page.getByLabel('Email address').first().fill(email);
     await page.getByLabel('Password').first().fill(PASSWORD);
-    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
     await page.getByRole('heading', { name: 'Plan and storage' }).waitFor();
   }
 

@@ -76,13 +76,13 @@ describeWithBrowser('the handoff pages in a browser', () => {
 
         await page.getByLabel('Email address').first().fill(email);
         await page.getByLabel('Password').first().fill('not the password');
-        await page.getByRole('button', { name: 'Sign in' }).click();
+        await page.getByRole('button', { name: 'Sign in', exact: true }).click();
         await page.getByText('is wrong').waitFor();
         expect(await focused(page)).toBe('sign-in-password');
         await expectAccessible(page);
 
         await page.getByLabel('Password').first().fill(PASSWORD);
-        await page.getByRole('button', { name: 'Sign in' }).click();
+        await page.getByRole('button', { name: 'Sign in', exact: true }).click();
         const open = page.getByRole('link', { name: 'Open cloudsync' });
         await open.waitFor();
         await expectAccessible(page);
@@ -245,7 +245,7 @@ async function expectFirstStop(page: Page, text: string): Promise<void> {
 async function signIn(page: Page, email: string): Promise<void> {
   await page.getByLabel('Email address').first().fill(email);
   await page.getByLabel('Password').first().fill(PASSWORD);
-  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
 }
 
 /** The website that signs in: it keeps what browsers say where they come from. */

@@ -53,7 +53,7 @@ describeWithBrowser('errors, alerts and the way to billing in a browser', () => 
   async function signIn(): Promise<void> {
     await page.getByLabel('Email address').first().fill(ADA.email);
     await page.getByLabel('Password').first().fill(ADA.password);
-    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
   }
 
   /** In both colour schemes, once the page says this. */

@@ -52,7 +52,7 @@ describeWithBrowser('single sign-on in a browser', () => {
     const { sub } = provider.person(name);
     await page.getByRole('button', { name: 'Continue with Our Login' }).click();
     await page.getByLabel('Who are you?').fill(sub);
-    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
   }
 
   describe.each(SIZES)('%s', (_, viewport) => {

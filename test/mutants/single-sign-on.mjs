@@ -63,6 +63,22 @@ export const SINGLE_SIGN_ON_MUTANTS = [
     tests: [[SPEC, 'loses its password, sessions and tokens']],
   },
   {
+    name: 'factors prepared for somebody else',
+    promise: 'Whoever created an account with an address that is not theirs has no passkey or factor there.',
+    file: `${ROOM}/earlier-access.ts`,
+    find: 'await tx.run(factorStatements.removePasskeys, [userId]);',
+    replace: '',
+    tests: [[SPEC, 'loses its second factor and passkeys too']],
+  },
+  {
+    name: 'the provider replaces the second factor',
+    promise: 'An account with a second factor has no session before its code, whatever the first step was.',
+    file: 'src/auth/new-sessions.ts',
+    find: 'if ((await this.factors.codesLeft(userId)) !== null) return this.wait(userId);',
+    replace: '',
+    tests: [[SPEC, 'asks for the code, and only then begins a session']],
+  },
+  {
     name: 'answers of any size',
     promise: 'A provider that sends without end does not fill the memory.',
     file: `${ROOM}/provider-fetch.ts`,

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { AuditLog } from '../../audit/index.js';
+import { type Acting, AuditLog, BY_OPERATOR } from '../../audit/index.js';
 import { Clock } from '../../platform/clock/index.js';
 import { Database, statement } from '../../platform/database/index.js';
 import { NotFound } from '../../platform/http/index.js';
@@ -13,8 +13,6 @@ const COUNTS = `
 
 const resetStatements = {
   counts: statement('factor_reset.counts', `SELECT ${COUNTS}`),
-
-  removePasskeys: statement('factor_reset.remove_passkeys', 'DELETE FROM auth_passkeys WHERE user_id = $1'),
 
   /** The value of a one-time token is the token of the session that it opens. */
   endSessions: statement(
@@ -47,21 +45,18 @@ export class FactorReset {
    * Removes the second factor, its backup codes and all passkeys, and ends every session with its one-time tokens, atomically.
    * The password stays. Returns what there was. @throws NotFound
    */
-  async run(userId: string): Promise<FactorCounts> {
+  async run(userId: string, by: Acting = BY_OPERATOR): Promise<FactorCounts> {
     const now = this.clock.now();
     return this.database.transaction(async (tx) => {
       if (!(await lockUser(tx, userId))) throw new NotFound('user not found');
       const [counts] = await tx.run<FactorCounts>(resetStatements.counts, [userId, now]);
       if (!counts) throw new NotFound('user not found');
       await tx.run(factorStatements.remove, [userId, now]);
-      await tx.run(resetStatements.removePasskeys, [userId]);
+      await tx.run(factorStatements.removePasskeys, [userId]);
       await tx.run(resetStatements.endSessions, [userId]);
       await tx.run(pendingSignInStatements.end, [userId]);
       const { factors, passkeys } = counts;
-      await this.audit.record(
-        { action: 'factor.reset', userId, actor: 'operator', details: { factors, passkeys } },
-        tx,
-      );
+      await this.audit.record({ action: 'factor.reset', userId, ...by, details: { factors, passkeys } }, tx);
       return counts;
     });
   }

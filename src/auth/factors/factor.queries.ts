@@ -55,6 +55,8 @@ export const factorStatements = {
      UPDATE users SET two_factor_enabled = false, updated_at = $2
      WHERE id = $1 AND EXISTS (SELECT FROM removed WHERE verified) RETURNING id`,
   ),
+
+  removePasskeys: statement('factors.remove_passkeys', 'DELETE FROM auth_passkeys WHERE user_id = $1'),
 };
 
 /** The value of a pending sign-in, which waits for the second factor, is the id of its user. */

@@ -1,7 +1,7 @@
 export { FactorActions } from './factor-actions.js';
 export { type FactorCounts, FactorReset } from './factor-reset.js';
 export { clientOf, factorPlugin } from './factor-plugin.js';
-export { isPending } from './factor-sign-in.js';
-export { pendingSignInStatements } from './factor.queries.js';
+export { isPending, waitForCode } from './factor-sign-in.js';
+export { factorStatements, pendingSignInStatements } from './factor.queries.js';
 export { PendingSignIns } from './pending-sign-ins.js';
 export { type Actor, type EnteredCode, SecondFactors } from './second-factors.js';

@@ -8,11 +8,13 @@ import { pendingSignInStatements } from './factor.queries.js';
 
 /** The identifiers of the rows. */
 export const PENDING_SIGN_IN = /^2fa-(?!attempts-)/;
-const WAITS_MS = 10 * 60_000;
+/** How the identifiers begin of sign-ins that began at the single sign-on provider; the library's have no second dash. */
+export const PROVIDER_SIGN_IN = '2fa-provider-';
+export const WAITS_MS = 10 * 60_000;
 
 /**
- * Sign-ins whose password was right and that wait for the second factor: rows of `auth_verifications`, made by the identity
- * library. None outlives the password that it began with: a change or reset of the password ends those that are there, and
+ * Sign-ins whose password was right, or that a provider has confirmed, and that wait for the second factor: rows of
+ * `auth_verifications`. None with a password outlives the password that it began with: a change or reset of the password ends those that are there, and
  * `check` ends one that is made at that moment.
  */
 @Injectable()
@@ -33,7 +35,7 @@ export class PendingSignIns {
 
   /** Call this after a row of `auth_verifications` is committed. @throws Unauthorized */
   async check({ identifier, value: userId }: { identifier: string; value: string }): Promise<void> {
-    if (!PENDING_SIGN_IN.test(identifier)) return;
+    if (!PENDING_SIGN_IN.test(identifier) || identifier.startsWith(PROVIDER_SIGN_IN)) return;
     const hashes = [...(identityRequests.getStore()?.hashes ?? [])];
     const isCurrent = await this.database.transaction(async (tx) => {
       if (!(await lockUser(tx, userId))) return false; // waits for a change of the password

@@ -1,4 +1,5 @@
 import { statement, type Tx } from '../../platform/database/index.js';
+import { factorStatements, pendingSignInStatements } from '../factors/index.js';
 
 const statements = {
   removePassword: statement(
@@ -21,11 +22,15 @@ const statements = {
 };
 
 /**
- * Ends everything with which somebody could use an account so far: its password, its sessions and its access tokens. The caller
- * holds the user's lock, and announces the returned tokens as revoked after the commit.
+ * Ends everything with which somebody could use an account so far: its password, second factor and passkeys, its sessions, those
+ * that wait for a code, and its access tokens. The caller holds the user's lock, and announces the returned tokens as revoked
+ * after the commit.
  */
 export async function endEarlierAccess(tx: Tx, userId: string, now: Date): Promise<string[]> {
   await tx.run(statements.removePassword, [userId]);
+  await tx.run(factorStatements.remove, [userId, now]);
+  await tx.run(factorStatements.removePasskeys, [userId]);
   await tx.run(statements.endSessions, [userId]);
+  await tx.run(pendingSignInStatements.end, [userId]);
   return (await tx.run<{ id: string }>(statements.revokeTokens, [userId, now])).map(({ id }) => id);
 }

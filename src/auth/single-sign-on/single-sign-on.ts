@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { asName, ServiceUnavailable } from '../../platform/http/index.js';
 import { KillSwitch } from '../../platform/kill-switch/index.js';
 import { Log } from '../../platform/log/index.js';
-import type { Client, SignedIn } from '../browser-sessions.js';
+import type { Client, SignedIn, WaitsForFactor } from '../browser-sessions.js';
 import { isEmailAddress } from '../email-address.js';
 import { type Identification, NewSessions } from '../new-sessions.js';
 import { LinkedAccounts, type LinkRefusal } from './linked-accounts.js';
@@ -37,7 +37,7 @@ export type SingleSignOnRefusal =
 
 /** `returnTo`: the path of the page on which the sign-in began, unless it is unknown. */
 export type SingleSignOnResult =
-  | { readonly signedIn: SignedIn; readonly returnTo: string }
+  | { readonly entered: SignedIn | WaitsForFactor; readonly returnTo: string }
   | { readonly refusal: SingleSignOnRefusal; readonly returnTo: string | undefined };
 
 /** Signs people in who have an account at the operator's OpenID Connect provider. */
@@ -80,7 +80,7 @@ export class SingleSignOn {
     try {
       const entered = await this.asking(() => this.enter(browser, answer, state));
       if ('refusal' in entered) return { ...entered, returnTo };
-      return { signedIn: await this.sessions.begin(entered, browser.client), returnTo };
+      return { entered: await this.sessions.begin(entered, browser.client), returnTo };
     } catch (error) {
       if (!(error instanceof BadAnswer)) throw error;
       this.log.warn({ reason: error.message }, 'an answer of the single sign-on provider was refused');
