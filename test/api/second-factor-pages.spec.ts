@@ -95,7 +95,10 @@ describe('signing in at /account with a second factor', () => {
     const { browser, page } = await atCode(email);
     for (let tries = 0; tries < 5; tries++) await browser.submit(page, 'Enter the code', { code: '000000' });
     const refused = await browser.submit(page, 'Enter the code', { code: factor.code() });
-    expect([refused.status, textOf(refused.text)]).toEqual([429, expect.stringContaining('Too many attempts')]);
+    expect([refused.status, textOf(refused.text)]).toEqual([
+      429,
+      expect.stringContaining('Too many attempts'),
+    ]);
   });
 });
 
