@@ -25,17 +25,17 @@ export async function* filesOf(path: string): AsyncGenerator<ArchivedFile, void>
   const archive = extract();
   pipeline(createReadStream(path), archive as unknown as NodeJS.WritableStream, () => undefined); // the loop gets the error
   for await (const entry of archive) {
-    let isRead = false;
+    const state = { isRead: false };
     yield {
       name: entry.header.name,
       read: async () => {
-        isRead = true;
+        state.isRead = true;
         const chunks: Buffer[] = [];
         for await (const chunk of entry as AsyncIterable<Buffer>) chunks.push(chunk);
         return Buffer.concat(chunks);
       },
     };
-    if (!isRead) entry.resume();
+    if (!state.isRead) entry.resume();
   }
 }
 

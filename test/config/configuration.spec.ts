@@ -247,7 +247,7 @@ describe('SMTP_URL and MAIL_FROM', () => {
 
   it('go together', () => {
     expect(() => loadConfiguration({ MAIL_FROM: 'sync@example.org' })).toThrow(
-      'Bad configuration: SMTP_URL is missing: set all of SMTP_URL, MAIL_FROM, or none.',
+      'Bad configuration: SMTP_URL must be set too: set all of SMTP_URL, MAIL_FROM, or none.',
     );
   });
 });
@@ -309,7 +309,7 @@ describe('the OpenID Connect provider', () => {
 
   it.each(Object.keys(OIDC))('needs all of its settings: %s', (name) => {
     expect(() => loadConfiguration({ ...OIDC, [name]: '' })).toThrow(
-      `${name} is missing: set all of OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET, OIDC_NAME, or none`,
+      `${name} must be set too: set all of OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET, OIDC_NAME, or none`,
     );
   });
 
@@ -351,7 +351,7 @@ describe('the OpenID Connect provider', () => {
       BASE_URL: 'https://sync.example.org',
       ...OIDC,
     };
-    expect(() => loadConfiguration(production)).toThrow('anybody could sign up');
+    expect(() => loadConfiguration(production)).toThrow('anyone could sign up');
     expect(loadConfiguration({ ...production, OIDC_ONLY: 'true' }).signupEnabled).toBe(true);
   });
 });

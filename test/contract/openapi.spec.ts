@@ -97,9 +97,16 @@ describe('the API document', () => {
       'get jwks',
       'get list-sessions',
       'get one-time-token/generate',
+      'get passkey/generate-authenticate-options',
+      'get passkey/generate-register-options',
+      'get passkey/list-user-passkeys',
       'get token',
       'post change-password',
       'post one-time-token/verify',
+      'post passkey/delete-passkey',
+      'post passkey/update-passkey',
+      'post passkey/verify-authentication',
+      'post passkey/verify-registration',
       'post request-password-reset',
       'post reset-password',
       'post revoke-other-sessions',
@@ -108,6 +115,11 @@ describe('the API document', () => {
       'post sign-in/email',
       'post sign-out',
       'post sign-up/email',
+      'post two-factor/disable',
+      'post two-factor/enable',
+      'post two-factor/generate-backup-codes',
+      'post two-factor/verify-backup-code',
+      'post two-factor/verify-totp',
       'post update-user',
     ]);
   });
@@ -167,6 +179,7 @@ describe('the API document', () => {
     expect([...new Set(types)].sort()).toEqual([
       'application/json',
       'application/octet-stream',
+      'application/x-tar',
       'text/plain',
     ]);
   });
@@ -225,8 +238,13 @@ describe('the API document', () => {
     const open = operations().filter(({ operation }) => operation.security.length === 0);
     expect(open.map(({ operation }) => operation.operationId).sort()).toEqual([
       'auth.devLogin',
+      'identity.beginPasskeySignIn',
       'identity.getPublicKeys',
+      'identity.requestPasswordReset',
+      'identity.resetPassword',
+      'identity.sendVerificationEmail',
       'identity.signIn',
+      'identity.signInWithPasskey',
       'identity.signUp',
       'identity.verifyOneTimeToken',
       'service.getApiDocument',

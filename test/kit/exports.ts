@@ -7,7 +7,7 @@ import { bytes } from './workspace.js';
 export async function filesIn(tar: Buffer): Promise<Map<string, Buffer>> {
   const files = new Map<string, Buffer>();
   const archive = extract();
-  Readable.from([tar]).pipe(archive as unknown as NodeJS.WritableStream);
+  Readable.from([tar]).pipe(archive);
   for await (const entry of archive) {
     const chunks: Buffer[] = [];
     for await (const chunk of entry as AsyncIterable<Buffer>) chunks.push(chunk);

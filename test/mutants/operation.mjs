@@ -456,8 +456,8 @@ export const OPERATION_MUTANTS = [
     promise:
       'In production, nobody can sign up with an unverified address unless the configuration allows it.',
     file: 'src/config/load.ts',
-    find: 'configuration.signupEnabled && configuration.emailVerification === undefined',
-    replace: 'configuration.signupEnabled === undefined',
+    find: 'signupEnabled && emailVerification === undefined',
+    replace: 'signupEnabled === undefined',
     tests: [['test/config/configuration.spec.ts', 'requires a decision about sign-up']],
   },
   {

@@ -68,8 +68,8 @@ export const PASSWORD_MUTANTS = [
     name: 'renewing a hash ends other sign-ins',
     promise: 'Concurrent sign-ins with an outdated hash all succeed.',
     file: 'src/auth/sign-in-passwords.ts',
-    find: 'if (proof?.renewed === undefined) return false;',
-    replace: 'if (proof) return false;',
+    find: 'if (proof?.renewed === undefined) return undefined;',
+    replace: 'if (proof) return undefined;',
     tests: [[PASSWORDS, 'when another one replaces the hash']],
   },
   {

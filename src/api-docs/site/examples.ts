@@ -15,6 +15,7 @@ const ACCOUNT = {
   name: 'Ada',
   email: 'ada@example.org',
   emailVerified: false,
+  twoFactorEnabled: false,
   image: null,
   createdAt: NOON,
   updatedAt: NOON,

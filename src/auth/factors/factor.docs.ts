@@ -35,6 +35,7 @@ const SIGNS_IN =
 /** The second factor, under /api/auth/two-factor. */
 export const FACTOR_DOCS = {
   'POST two-factor/enable': {
+    id: 'identity.beginSecondFactor',
     summary: 'Begin to set up the second factor',
     description: 'The factor is on once `two-factor/verify-totp` has accepted a first code.',
     ...SESSION_NEEDED,
@@ -49,6 +50,7 @@ export const FACTOR_DOCS = {
     },
   },
   'POST two-factor/verify-totp': {
+    id: 'identity.enterCode',
     summary: 'Enter a code of the authenticator app',
     description: `${SIGNS_IN} With a session, finishes the set-up of the factor, or counts as a recent sign-in.`,
     ...SESSION_NEEDED,
@@ -66,6 +68,7 @@ export const FACTOR_DOCS = {
     },
   },
   'POST two-factor/verify-backup-code': {
+    id: 'identity.enterBackupCode',
     summary: 'Enter a backup code',
     description: `${SIGNS_IN} With a session, counts as a recent sign-in. A code works once.`,
     ...SESSION_NEEDED,
@@ -80,6 +83,7 @@ export const FACTOR_DOCS = {
     },
   },
   'POST two-factor/generate-backup-codes': {
+    id: 'identity.replaceBackupCodes',
     summary: 'Replace the backup codes',
     ...SESSION_NEEDED,
     body: PASSWORD,
@@ -96,6 +100,7 @@ export const FACTOR_DOCS = {
     },
   },
   'POST two-factor/disable': {
+    id: 'identity.removeSecondFactor',
     summary: 'Turn the second factor off',
     ...SESSION_NEEDED,
     body: PASSWORD,

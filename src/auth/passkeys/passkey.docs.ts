@@ -64,6 +64,7 @@ const UNVERIFIED = refused('the challenge is unknown, used or expired, or the an
 /** Passkeys, under /api/auth/passkey. */
 export const PASSKEY_DOCS = {
   'GET passkey/generate-register-options': {
+    id: 'identity.beginPasskey',
     summary: 'Begin to add a passkey',
     ...SESSION_NEEDED,
     answers: {
@@ -73,6 +74,7 @@ export const PASSKEY_DOCS = {
     },
   },
   'POST passkey/verify-registration': {
+    id: 'identity.addPasskey',
     summary: 'Add a passkey',
     ...SESSION_NEEDED,
     body: bodyOf({ response: { type: 'object' }, name: STRING }, ['response']),
@@ -85,10 +87,12 @@ export const PASSKEY_DOCS = {
     },
   },
   'GET passkey/generate-authenticate-options': {
+    id: 'identity.beginPasskeySignIn',
     summary: 'Begin to sign in with a passkey',
     answers: { 200: json('the options for `navigator.credentials.get`', OPTIONS, CHALLENGE_COOKIE) },
   },
   'POST passkey/verify-authentication': {
+    id: 'identity.signInWithPasskey',
     summary: 'Sign in with a passkey',
     description: 'Replaces the password and the second factor: the authenticator has verified the user.',
     body: bodyOf({ response: { type: 'object' } }, ['response']),
@@ -100,6 +104,7 @@ export const PASSKEY_DOCS = {
     },
   },
   'GET passkey/list-user-passkeys': {
+    id: 'identity.listPasskeys',
     summary: 'List the passkeys of the user',
     ...SESSION_NEEDED,
     answers: {
@@ -109,6 +114,7 @@ export const PASSKEY_DOCS = {
     },
   },
   'POST passkey/update-passkey': {
+    id: 'identity.renamePasskey',
     summary: 'Rename a passkey',
     ...SESSION_NEEDED,
     body: bodyOf({ id: STRING, name: STRING }, ['id', 'name']),
@@ -121,6 +127,7 @@ export const PASSKEY_DOCS = {
     },
   },
   'POST passkey/delete-passkey': {
+    id: 'identity.removePasskey',
     summary: 'Remove a passkey',
     ...SESSION_NEEDED,
     body: bodyOf({ id: STRING }, ['id']),

@@ -75,7 +75,8 @@ const FLAT = /^\{"error":"[^"]+"\}$/;
 function verdict({ spelling }: Pick<Cell, 'spelling'>, { status, headers, body }: Answer): number | string {
   if (status === 401 && headers['www-authenticate'] !== 'Bearer') return '401 without WWW-Authenticate';
   if (status < 400 || spelling.method === 'HEAD') return status;
-  const isInForm = serving(spelling)?.route.isPage ? body.startsWith('<!doctype html>') : FLAT.test(body);
+  const { isPage, looksUnknown } = serving(spelling)?.route ?? {};
+  const isInForm = isPage && !looksUnknown ? body.startsWith('<!doctype html>') : FLAT.test(body);
   return isInForm ? status : `${status} ${body}`;
 }
 

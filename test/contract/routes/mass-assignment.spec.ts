@@ -144,7 +144,10 @@ describe('unknown keys in a body change nothing', () => {
 });
 
 describe('unknown parameters in a query change nothing', () => {
-  const routes = ROUTES.filter(({ method, isPage }) => !isPage && method === 'GET');
+  // Each export is recorded, and contains the record.
+  const routes = ROUTES.filter(
+    ({ method, isPage, path }) => !isPage && method === 'GET' && !path.endsWith('/export'),
+  );
 
   it.each(routes)('at $method $path', async (route) => {
     const { service, stranger, owner } = scene;

@@ -41,6 +41,8 @@ export interface Route {
 
   /** For people: its errors are pages, and its pages hold a form for one browser alone. */
   readonly isPage?: true;
+  /** A page that answers like an unknown address: JSON, unless the client asks for HTML. */
+  readonly looksUnknown?: true;
 
   /** A request that is in order; the plain method and path when there is none. */
   readonly example?: (target: Target) => Example;
@@ -158,7 +160,7 @@ export const ROUTES: readonly Route[] = [
       body: { email: 'logged-in@example.org', name: 'Logged in' },
     }),
     broken: NOT_JSON,
-    writes: ['users'],
+    writes: ['users', 'mail_links'],
   },
 
   { method: 'GET', path: '/api/v1/auth/me', access: SCOPES, seesDeletedUsers: true },
@@ -180,7 +182,7 @@ export const ROUTES: readonly Route[] = [
     example: () => ({ body: { name: 'minted' } }),
     status: 201,
     broken: NOT_JSON,
-    writes: ['access_tokens'],
+    writes: ['access_tokens', 'audit_events', 'mail_queue'],
   },
   {
     method: 'DELETE',
@@ -188,7 +190,7 @@ export const ROUTES: readonly Route[] = [
     access: 'interactive',
     ownsItem: true,
     example: ({ tokenId }) => ({ params: { id: tokenId } }),
-    writes: ['access_tokens'],
+    writes: ['access_tokens', 'audit_events', 'mail_queue'],
   },
 
   { method: 'GET', path: '/api/v1/subscription', access: EITHER },
@@ -577,6 +579,9 @@ export const ROUTES: readonly Route[] = [
   { ...accountForm('/invitation'), status: 404 },
   ...['/name', '/trial', '/workspaces/delete', '/export', '/delete'].map(accountForm),
   ...['/name', '/workspaces/delete', '/export', '/delete'].map(accountRedirect),
+  ...['/factor/set-up', '/factor/confirm', '/factor/codes', '/factor/remove'].map(accountForm),
+  ...['/passkeys/confirm', '/passkeys/rename', '/passkeys/remove'].map(accountForm),
+  ...['/factor/:form', '/passkeys/:form'].map(accountRedirect),
   ...['/forgot', '/reset', '/verify', '/verify/send', '/email', '/new-address'].map(accountForm),
   { method: 'GET', path: `${ACCOUNT}/email`, access: 'public', isPage: true, status: 303 },
   { method: 'GET', path: `${ACCOUNT}/new-address`, access: 'public', isPage: true, status: 422 },
@@ -596,6 +601,7 @@ function adminPage(path: string): Route {
     path: `/admin${path}`,
     access: 'public',
     isPage: true,
+    looksUnknown: true,
     example: () => example,
     status: 404,
   };
@@ -619,11 +625,13 @@ function accountForm(path: string): Route {
 }
 
 function accountRedirect(path: string): Route {
+  const example = { params: { form: 'remove' } };
   return {
     method: 'GET',
     path: ACCOUNT + path,
     access: 'public',
     isPage: true,
+    example: () => example,
     status: 303,
   };
 }

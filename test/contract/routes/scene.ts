@@ -1,6 +1,7 @@
 import { generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto';
 import supertest from 'supertest';
 import { Suspensions } from '../../../src/auth/index.js';
+import { Mail } from '../../../src/mail/index.js';
 import { Subscriptions } from '../../../src/billing/index.js';
 import { WorkspacesOfUser } from '../../../src/workspaces/index.js';
 import { assetToken, TestAssets } from '../../kit/assets.js';
@@ -49,6 +50,7 @@ export interface Household {
 
 export async function setScene(): Promise<Scene> {
   const service = await startService({ env: { LOG_LEVEL: 'warn', ...MAIL } });
+  await service.app.get(Mail).beforeApplicationShutdown(); // or trying to send would change the queue
   const key = await trustedKey(service);
   const expiredPat = await expiredPatOf(service, 'owner');
   const ownerSession = await sessionOf(service, 'session-owner');
