@@ -1,10 +1,10 @@
-import { Controller, Get, HttpCode, Post, Req, Res, UseFilters } from '@nestjs/common';
+import { Controller, Get, Param, HttpCode, Post, Req, Res, UseFilters } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Public } from '../access/index.js';
 import { Documented } from '../api-docs/index.js';
 import { BrowserFactors } from '../auth/index.js';
 import { Configuration } from '../config/index.js';
-import { BadRequest } from '../platform/http/index.js';
+import { BadRequest, NotFound } from '../platform/http/index.js';
 import { type Page, PageErrorFilter, redirect, withAlert } from '../pages/index.js';
 import { ACCOUNT, AccountForms, type FormResult, type SubmittedForm } from './account-forms.js';
 import { ACCOUNT_FACTORS_DOCS } from './account-page.docs.js';
@@ -15,6 +15,8 @@ const WRONG_CODE =
   'This code is wrong. Check that the clock of your phone is right, and enter the next code.';
 /** The form shows the address again, so it must be one of ours. */
 const TOTP_URI = /^otpauth:\/\/totp\/[!-~]{1,600}$/;
+
+const FORMS: readonly string[] = ['set-up', 'confirm', 'codes', 'remove'];
 
 /** The account page's forms for the second factor. */
 @Controller('account/factor')
@@ -30,7 +32,8 @@ export class AccountFactorsController {
 
   /** GET of a form's address, for example on a reload: redirects to /account. */
   @Get(':form')
-  async leave(@Res() reply: FastifyReply): Promise<void> {
+  async leave(@Param('form') form: string, @Res() reply: FastifyReply): Promise<void> {
+    if (!FORMS.includes(form)) throw new NotFound('not found');
     await redirect(reply, ACCOUNT);
   }
 

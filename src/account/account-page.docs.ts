@@ -4,6 +4,11 @@ import { ANSWERED, FORM, ONWARDS, REFUSED, SUSPENDED } from '../pages/index.js';
 const DONE = { body: FORM, answers: { 303: ONWARDS, ...REFUSED } } as const;
 const LEAVE = { summary: 'Redirect to the account page', answers: { 303: ONWARDS } } as const;
 
+const ANY_FORM = {
+  path: { form: { description: 'Any of the forms below.' } },
+  answers: { 303: ONWARDS, 404: 'there is no such form' },
+} as const;
+
 export const ACCOUNT_PAGE_DOCS = {
   tag: 'Pages',
   isPage: true,
@@ -78,10 +83,7 @@ export const ACCOUNT_FACTORS_DOCS = {
   tag: 'Pages',
   isPage: true,
   operations: {
-    leave: {
-      ...LEAVE,
-      path: { form: { description: 'Any of the forms below.' } },
-    },
+    leave: { ...LEAVE, ...ANY_FORM },
     setUp: {
       summary: 'Begin to set up the second factor',
       body: FORM,
@@ -113,7 +115,7 @@ export const ACCOUNT_PASSKEYS_DOCS = {
   tag: 'Pages',
   isPage: true,
   operations: {
-    leave: { ...LEAVE, path: { form: { description: 'Any of the forms below.' } } },
+    leave: { ...LEAVE, ...ANY_FORM },
     confirm: { summary: 'Give the password again', body: FORM, answers: { 303: ONWARDS, ...ANSWERED } },
     rename: {
       summary: 'Rename a passkey',

@@ -1,14 +1,16 @@
-import { Controller, Get, Post, Req, Res, UseFilters } from '@nestjs/common';
+import { Controller, Get, Param, Post, Req, Res, UseFilters } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Public } from '../access/index.js';
 import { Documented } from '../api-docs/index.js';
 import { Passkeys } from '../auth/index.js';
-import { asName } from '../platform/http/index.js';
+import { asName, NotFound } from '../platform/http/index.js';
 import { PageErrorFilter, redirect } from '../pages/index.js';
 import { ACCOUNT, AccountForms, type FormResult, type SubmittedForm } from './account-forms.js';
 import { ACCOUNT_PASSKEYS_DOCS } from './account-page.docs.js';
 
 const LAST_WAY = 'This passkey is the only way to sign in to your account, so it cannot be removed.';
+
+const FORMS: readonly string[] = ['confirm', 'rename', 'remove'];
 
 /** The account page's forms for passkeys; a script adds them, over the API. */
 @Controller('account/passkeys')
@@ -23,7 +25,8 @@ export class AccountPasskeysController {
 
   /** GET of a form's address, for example on a reload: redirects to /account. */
   @Get(':form')
-  async leave(@Res() reply: FastifyReply): Promise<void> {
+  async leave(@Param('form') form: string, @Res() reply: FastifyReply): Promise<void> {
+    if (!FORMS.includes(form)) throw new NotFound('not found');
     await redirect(reply, ACCOUNT);
   }
 

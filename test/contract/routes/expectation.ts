@@ -22,7 +22,10 @@ export function expectedStatus(credential: Credential, asked: Asked): number {
   const match = serving(asked.spelling);
   if (!match || (match.route.hasNoHead && asked.spelling.method === 'HEAD')) return 404;
   const { route } = match;
-  if (route.access === 'public') return ownAnswer(match, asked);
+  if (route.access === 'public') {
+    const answer = ownAnswer(match, asked);
+    return answer === route.status ? (route.statusFor?.[credential.name] ?? answer) : answer;
+  }
 
   const { bearer } = credential;
   if (!bearer) return 401;

@@ -43,6 +43,8 @@ export interface Route {
   readonly isPage?: true;
   /** A page that answers like an unknown address: JSON, unless the client asks for HTML. */
   readonly looksUnknown?: true;
+  /** The status for a credential of that name, where it is another one. */
+  readonly statusFor?: Readonly<Record<string, number>>;
 
   /** A request that is in order; the plain method and path when there is none. */
   readonly example?: (target: Target) => Example;
@@ -574,7 +576,10 @@ export const ROUTES: readonly Route[] = [
   ...['', '/accounts/:userId', '/service', '/invitations', '/audit'].map(adminPage),
   ...['/confirm', '/accounts/:userId/:action', '/service/kill-switch', '/service/doctor'].map(adminForm),
   ...['/invitations', '/invitations/revoke'].map(adminForm),
-  { method: 'GET', path: `${ACCOUNT}/activity`, access: 'public', isPage: true, status: 303 },
+  {
+    ...accountRedirect('/activity'),
+    statusFor: { 'a session cookie': 200 },
+  },
   { method: 'GET', path: `${ACCOUNT}/invitation`, access: 'public', isPage: true, status: 404 },
   { ...accountForm('/invitation'), status: 404 },
   ...['/name', '/trial', '/workspaces/delete', '/export', '/delete'].map(accountForm),
@@ -584,10 +589,10 @@ export const ROUTES: readonly Route[] = [
   ...['/factor/:form', '/passkeys/:form'].map(accountRedirect),
   ...['/forgot', '/reset', '/verify', '/verify/send', '/email', '/new-address'].map(accountForm),
   { method: 'GET', path: `${ACCOUNT}/email`, access: 'public', isPage: true, status: 303 },
-  { method: 'GET', path: `${ACCOUNT}/new-address`, access: 'public', isPage: true, status: 422 },
+  linkPage('/new-address'),
   { method: 'GET', path: `${ACCOUNT}/forgot`, access: 'public', isPage: true },
-  { method: 'GET', path: `${ACCOUNT}/reset`, access: 'public', isPage: true, status: 422 },
-  { method: 'GET', path: `${ACCOUNT}/verify`, access: 'public', isPage: true, status: 422 },
+  linkPage('/reset'),
+  linkPage('/verify'),
   { method: 'GET', path: `${ACCOUNT}/tokens`, access: 'public', isPage: true, status: 303 },
   { method: 'GET', path: `${ACCOUNT}/billing`, access: 'public', isPage: true, status: 303 },
   { method: 'GET', path: `${ACCOUNT}/password`, access: 'public', isPage: true, status: 303 },
@@ -624,8 +629,20 @@ function accountForm(path: string): Route {
   };
 }
 
+/** The token of a link moves from the address to a cookie, whatever it is. */
+function linkPage(path: string): Route {
+  return {
+    method: 'GET',
+    path: ACCOUNT + path,
+    access: 'public',
+    isPage: true,
+    status: 422,
+    statusFor: { 'a JWT in the query': 303 },
+  };
+}
+
 function accountRedirect(path: string): Route {
-  const example = { params: { form: 'remove' } };
+  const example = path.includes(':form') ? { params: { form: 'remove' } } : {};
   return {
     method: 'GET',
     path: ACCOUNT + path,
