@@ -39,11 +39,11 @@ export async function buildDocument(parts: DocumentParts): Promise<ApiDocument> 
       const body = bodyClassOf(controller, route.name, parts.jsonBody);
       for (const { method, path, name, operation } of described(route, controller, docs)) {
         const schema = body && schemaOfClass(body.bodyClass, operation.properties);
-        const id = operation.id ?? idOf(docs?.tag ?? '', name, controller, parts);
+        const tag = operation.tag ?? docs?.tag ?? '';
+        const id = operation.id ?? idOf(tag, name, controller, parts);
         unused.delete(id);
         (paths[path] ??= {})[method] = operationOf({
-          ...{ path, id, operation, components, secretHeaders },
-          tag: docs?.tag ?? '',
+          ...{ path, id, tag, operation, components, secretHeaders },
           isPage: docs?.isPage === true,
           policy: parts.policyOf(route.handler, controller),
           body: body && schema && { schema, limit: body.limit },

@@ -4,6 +4,8 @@ import type { Schema } from './schema.js';
 export interface OperationDocs {
   /** The operationId. Default: the group of the tag and the name of the handler, as in `sync.pull`. Generated clients name functions after it. */
   readonly id?: string;
+  /** The group in the document, if it is not that of the controller. */
+  readonly tag?: string;
   /** Whether the route reads the session of the identity handler, and whether it works without one too. */
   readonly session?: 'required' | 'optional';
   /** A few words, as in a table of contents. */

@@ -238,13 +238,13 @@ describe('the API document', () => {
     const open = operations().filter(({ operation }) => operation.security.length === 0);
     expect(open.map(({ operation }) => operation.operationId).sort()).toEqual([
       'auth.devLogin',
-      'identity.beginPasskeySignIn',
+      'factors.beginPasskeySignIn',
+      'factors.signInWithPasskey',
       'identity.getPublicKeys',
       'identity.requestPasswordReset',
       'identity.resetPassword',
       'identity.sendVerificationEmail',
       'identity.signIn',
-      'identity.signInWithPasskey',
       'identity.signUp',
       'identity.verifyOneTimeToken',
       'service.getApiDocument',

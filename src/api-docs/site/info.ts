@@ -17,6 +17,7 @@ export const INFO = {
 
 export const TAGS = [
   { name: 'Identity', description: 'Sessions and service JWTs.' },
+  { name: 'Factors', description: 'Second factor and passkeys.' },
   { name: 'Account', description: 'The user behind the token.' },
   { name: 'Access tokens', description: 'Personal access tokens, for tools.' },
   { name: 'Subscription', description: 'Trial, payment events and subscription state.' },

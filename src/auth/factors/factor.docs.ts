@@ -35,7 +35,8 @@ const SIGNS_IN =
 /** The second factor, under /api/auth/two-factor. */
 export const FACTOR_DOCS = {
   'POST two-factor/enable': {
-    id: 'identity.beginSecondFactor',
+    id: 'factors.beginSecondFactor',
+    tag: 'Factors',
     summary: 'Begin to set up the second factor',
     description: 'The factor is on once `two-factor/verify-totp` has accepted a first code.',
     ...SESSION_NEEDED,
@@ -50,7 +51,8 @@ export const FACTOR_DOCS = {
     },
   },
   'POST two-factor/verify-totp': {
-    id: 'identity.enterCode',
+    id: 'factors.enterCode',
+    tag: 'Factors',
     summary: 'Enter a code of the authenticator app',
     description: `${SIGNS_IN} With a session, finishes the set-up of the factor, or counts as a recent sign-in.`,
     ...SESSION_NEEDED,
@@ -68,7 +70,8 @@ export const FACTOR_DOCS = {
     },
   },
   'POST two-factor/verify-backup-code': {
-    id: 'identity.enterBackupCode',
+    id: 'factors.enterBackupCode',
+    tag: 'Factors',
     summary: 'Enter a backup code',
     description: `${SIGNS_IN} With a session, counts as a recent sign-in. A code works once.`,
     ...SESSION_NEEDED,
@@ -83,7 +86,8 @@ export const FACTOR_DOCS = {
     },
   },
   'POST two-factor/generate-backup-codes': {
-    id: 'identity.replaceBackupCodes',
+    id: 'factors.replaceBackupCodes',
+    tag: 'Factors',
     summary: 'Replace the backup codes',
     ...SESSION_NEEDED,
     body: PASSWORD,
@@ -100,7 +104,8 @@ export const FACTOR_DOCS = {
     },
   },
   'POST two-factor/disable': {
-    id: 'identity.removeSecondFactor',
+    id: 'factors.removeSecondFactor',
+    tag: 'Factors',
     summary: 'Turn the second factor off',
     ...SESSION_NEEDED,
     body: PASSWORD,

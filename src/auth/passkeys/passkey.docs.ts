@@ -64,7 +64,8 @@ const UNVERIFIED = refused('the challenge is unknown, used or expired, or the an
 /** Passkeys, under /api/auth/passkey. */
 export const PASSKEY_DOCS = {
   'GET passkey/generate-register-options': {
-    id: 'identity.beginPasskey',
+    id: 'factors.beginPasskey',
+    tag: 'Factors',
     summary: 'Begin to add a passkey',
     ...SESSION_NEEDED,
     answers: {
@@ -74,7 +75,8 @@ export const PASSKEY_DOCS = {
     },
   },
   'POST passkey/verify-registration': {
-    id: 'identity.addPasskey',
+    id: 'factors.addPasskey',
+    tag: 'Factors',
     summary: 'Add a passkey',
     ...SESSION_NEEDED,
     body: bodyOf({ response: { type: 'object' }, name: STRING }, ['response']),
@@ -87,12 +89,14 @@ export const PASSKEY_DOCS = {
     },
   },
   'GET passkey/generate-authenticate-options': {
-    id: 'identity.beginPasskeySignIn',
+    id: 'factors.beginPasskeySignIn',
+    tag: 'Factors',
     summary: 'Begin to sign in with a passkey',
     answers: { 200: json('the options for `navigator.credentials.get`', OPTIONS, CHALLENGE_COOKIE) },
   },
   'POST passkey/verify-authentication': {
-    id: 'identity.signInWithPasskey',
+    id: 'factors.signInWithPasskey',
+    tag: 'Factors',
     summary: 'Sign in with a passkey',
     description: 'Replaces the password and the second factor: the authenticator has verified the user.',
     body: bodyOf({ response: { type: 'object' } }, ['response']),
@@ -104,7 +108,8 @@ export const PASSKEY_DOCS = {
     },
   },
   'GET passkey/list-user-passkeys': {
-    id: 'identity.listPasskeys',
+    id: 'factors.listPasskeys',
+    tag: 'Factors',
     summary: 'List the passkeys of the user',
     ...SESSION_NEEDED,
     answers: {
@@ -114,7 +119,8 @@ export const PASSKEY_DOCS = {
     },
   },
   'POST passkey/update-passkey': {
-    id: 'identity.renamePasskey',
+    id: 'factors.renamePasskey',
+    tag: 'Factors',
     summary: 'Rename a passkey',
     ...SESSION_NEEDED,
     body: bodyOf({ id: STRING, name: STRING }, ['id', 'name']),
@@ -127,7 +133,8 @@ export const PASSKEY_DOCS = {
     },
   },
   'POST passkey/delete-passkey': {
-    id: 'identity.removePasskey',
+    id: 'factors.removePasskey',
+    tag: 'Factors',
     summary: 'Remove a passkey',
     ...SESSION_NEEDED,
     body: bodyOf({ id: STRING }, ['id']),
