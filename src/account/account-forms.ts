@@ -46,7 +46,7 @@ export interface FormResult {
   readonly cookies?: readonly string[];
   /** The notice on the account page. */
   readonly done?: Done;
-  /** Sends an answer that is no page. */
+  /** Sends an answer other than a page. */
   readonly send?: () => Promise<void>;
 }
 

@@ -4,7 +4,7 @@ import type { Overview } from './account-overview.js';
 import type { ActivityPage } from './activity-section.js';
 import type { FlashMessages } from './action-form.js';
 
-/** What each section of the account page is made from. */
+/** The properties of every section of the account page. */
 export interface AccountPageProps extends FlashMessages {
   readonly host: string;
   readonly csrfToken: string;

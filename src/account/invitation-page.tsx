@@ -1,6 +1,5 @@
 import type { VNode } from 'preact';
-import { PASSWORD_LENGTH } from '../auth/index.js';
-import { Field, Hidden, Layout, Masthead } from '../pages/index.js';
+import { Field, Hidden, Layout, Masthead, NewPasswordField } from '../pages/index.js';
 
 export type InviteeField = 'name' | 'password';
 
@@ -21,7 +20,6 @@ interface InvitationProps {
 
 export function invitationPage({ host, csrfToken, token, email, failed }: InvitationProps): VNode {
   const { faults = {}, alert, name = '' } = failed ?? {};
-  const { min } = PASSWORD_LENGTH;
   return (
     <Layout title="Make your account">
       <Masthead host={host} />
@@ -48,14 +46,10 @@ export function invitationPage({ host, csrfToken, token, email, failed }: Invita
           fault={faults.name}
           isFocused={faults.password === undefined}
         />
-        <Field
+        <NewPasswordField
           id="password"
           name="password"
           label="Password"
-          type="password"
-          autocomplete="new-password"
-          hint={`At least ${min} characters, and none of the most common ones.`}
-          minLength={min}
           fault={faults.password}
           isFocused={faults.password !== undefined}
         />

@@ -1,6 +1,5 @@
 import type { VNode } from 'preact';
-import { PASSWORD_LENGTH } from '../auth/index.js';
-import { Field, Hidden } from '../pages/index.js';
+import { Field, Hidden, NewPasswordField, RevokeTokensChoice } from '../pages/index.js';
 import type { RejectedPasswordChange } from './password-form.js';
 
 interface PasswordSectionProps {
@@ -10,7 +9,6 @@ interface PasswordSectionProps {
 
 export function PasswordSection({ csrfToken, failedChange }: PasswordSectionProps): VNode {
   const { faults = {}, alert } = failedChange ?? {};
-  const { min } = PASSWORD_LENGTH;
   return (
     <section aria-labelledby="password">
       <h2 id="password">Password</h2>
@@ -33,29 +31,14 @@ export function PasswordSection({ csrfToken, failedChange }: PasswordSectionProp
             fault={faults.current}
             isFocused={faults.current !== undefined}
           />
-          <Field
+          <NewPasswordField
             id="new-password"
             name="new_password"
             label="New password"
-            type="password"
-            autocomplete="new-password"
-            hint={`At least ${min} characters, and not a common password.`}
-            minLength={min}
             fault={faults.new}
             isFocused={faults.new !== undefined}
           />
-          <label class="choice">
-            <input
-              type="checkbox"
-              name="revoke_tokens"
-              value="yes"
-              checked={failedChange?.revokesAccessTokens ?? false}
-            />
-            <span>
-              Also revoke all access tokens{' '}
-              <span class="hint">if somebody else may have used your account</span>
-            </span>
-          </label>
+          <RevokeTokensChoice isChosen={failedChange?.revokesAccessTokens ?? false} />
           <button type="submit">Change password</button>
         </form>
       </details>

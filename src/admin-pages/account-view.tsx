@@ -4,7 +4,7 @@ import type { StorageUsage } from '../assets/index.js';
 import { STATUSES, type SubscriptionDetails } from '../billing/index.js';
 import type { DocumentUsage } from '../files/index.js';
 import { CopyField, Field, inBytes, SelectField, Time } from '../pages/index.js';
-import { AdminForm, type AdminPage, Facts } from './admin-layout.js';
+import { AdminForm, type AdminPage, Facts, SearchForm } from './admin-layout.js';
 
 interface ListProps {
   readonly accounts: readonly ListedAccount[];
@@ -18,20 +18,7 @@ export function listView({ accounts, search, hasMore }: ListProps): VNode {
   const more = new URLSearchParams({ ...(search ? { search } : {}), after: last?.email ?? '' });
   return (
     <>
-      <form method="get" action="/admin" role="search" aria-label="Search" class="search">
-        <Field
-          id="search"
-          name="search"
-          label="Address or name"
-          type="text"
-          autocomplete="off"
-          value={search}
-          isRequired={false}
-        />
-        <button type="submit" class="quiet">
-          Search
-        </button>
-      </form>
+      <SearchForm action="/admin" name="search" label="Address or name" value={search} verb="Search" />
       {accounts.length === 0 && <p class="hint">There is no such account.</p>}
       <ul class="things">
         {accounts.map((account) => (

@@ -1,5 +1,5 @@
 import type { ComponentChildren, VNode } from 'preact';
-import { ConfirmField, Hidden, Layout, Masthead } from '../pages/index.js';
+import { ConfirmField, Field, Hidden, Layout, Masthead } from '../pages/index.js';
 
 const SECTIONS = {
   Accounts: '/admin',
@@ -133,5 +133,27 @@ export function Facts({
         </div>
       ))}
     </dl>
+  );
+}
+
+interface SearchFormProps {
+  readonly action: string;
+  /** The name of the parameter. */
+  readonly name: string;
+  readonly label: string;
+  readonly value: string;
+  /** What the button says. */
+  readonly verb: string;
+}
+
+/** A search whose query is in the address, so that a result can be bookmarked. */
+export function SearchForm({ action, name, label, value, verb }: SearchFormProps): VNode {
+  return (
+    <form method="get" action={action} role="search" aria-label={verb} class="search">
+      <Field {...{ name, label, value }} id={name} type="text" autocomplete="off" isRequired={false} />
+      <button type="submit" class="quiet">
+        {verb}
+      </button>
+    </form>
   );
 }

@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import type { AuditEvent } from '../audit/index.js';
-import { auditSentence, clientName, Field, Time } from '../pages/index.js';
+import { auditSentence, clientName, Time } from '../pages/index.js';
+import { SearchForm } from './admin-layout.js';
 
 interface AuditProps {
   readonly events: readonly AuditEvent[];
@@ -16,20 +17,13 @@ export function auditView({ events, emails, user, hasMore }: AuditProps): VNode 
   const older = new URLSearchParams({ ...(user ? { user } : {}), before: String(oldest?.id ?? '') });
   return (
     <>
-      <form method="get" action="/admin/audit" role="search" aria-label="Filter" class="search">
-        <Field
-          id="user"
-          name="user"
-          label="Address or id of an account"
-          type="text"
-          autocomplete="off"
-          value={user}
-          isRequired={false}
-        />
-        <button type="submit" class="quiet">
-          Filter
-        </button>
-      </form>
+      <SearchForm
+        action="/admin/audit"
+        name="user"
+        label="Address or id of an account"
+        value={user}
+        verb="Filter"
+      />
       {events.length === 0 && <p class="hint">There is no such event.</p>}
       <ul class="things">
         {events.map((event) => (

@@ -21,6 +21,9 @@ export interface PageContext {
   readonly alert?: string | undefined;
 }
 
+/** Makes the page of a link. */
+export type Show = (context: PageContext) => Page | Promise<Page>;
+
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 
 /** A browser keeps the token of a link until the form is posted, no longer than any link works. */
@@ -47,11 +50,18 @@ export class LinkForms {
   }
 
   /** Whether the address has a token; if so, it is moved into a cookie, and the browser goes to the same page without it. */
-  async takeToken(request: FastifyRequest, reply: FastifyReply, path: string): Promise<boolean> {
+  private async takeToken(request: FastifyRequest, reply: FastifyReply, path: string): Promise<boolean> {
     const token = Form.ofQuery(request).all('token')[0];
     if (token === undefined || !this.configuration.hasMail) return false;
     await redirect(reply, path, [this.cookie(path, TOKEN.test(token) ? token : '')]);
     return true;
+  }
+
+  /** Shows the page behind a link. */
+  async open(request: FastifyRequest, reply: FastifyReply, path: string, show: Show): Promise<void> {
+    if (await this.takeToken(request, reply, path)) return;
+    const { browserRequest, context } = await this.read(request);
+    await this.send(reply, browserRequest, await show(context));
   }
 
   /** The token that this browser keeps for a page; empty when there is none. */
@@ -68,7 +78,7 @@ export class LinkForms {
   async receive(
     request: FastifyRequest,
     reply: FastifyReply,
-    show: (context: PageContext) => Page | Promise<Page>,
+    show: Show,
     work: (form: Form, browserRequest: BrowserRequest, context: PageContext) => Promise<Page>,
   ): Promise<void> {
     const form = await Form.read(request);

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AuthModule } from '../auth/index.js';
 import { PagesModule } from '../pages/index.js';
+import { ConfirmForms } from './confirm-forms.js';
 import { ForgotController } from './forgot.controller.js';
 import { LinkForms } from './link-forms.js';
 import { NewAddressController } from './new-address.controller.js';
@@ -11,6 +12,6 @@ import { VerifyController } from './verify.controller.js';
 @Module({
   imports: [AuthModule, PagesModule],
   controllers: [ForgotController, ResetController, VerifyController, NewAddressController],
-  providers: [LinkForms],
+  providers: [ConfirmForms, LinkForms],
 })
 export class MailPagesModule {}

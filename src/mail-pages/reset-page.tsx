@@ -1,6 +1,5 @@
 import type { VNode } from 'preact';
-import { PASSWORD_LENGTH } from '../auth/index.js';
-import { Field, Hidden, Layout, Masthead } from '../pages/index.js';
+import { Hidden, Layout, Masthead, NewPasswordField, RevokeTokensChoice } from '../pages/index.js';
 import type { PageContext } from './link-forms.js';
 
 interface ResetPageProps extends PageContext {
@@ -10,7 +9,6 @@ interface ResetPageProps extends PageContext {
 }
 
 export function resetPage({ host, csrfToken, alert, email, fault }: ResetPageProps): VNode {
-  const { min } = PASSWORD_LENGTH;
   return (
     <Layout title="Choose a new password">
       <Masthead host={host} />
@@ -25,23 +23,14 @@ export function resetPage({ host, csrfToken, alert, email, fault }: ResetPagePro
       )}
       <form method="post" action="/account/reset" aria-label="Choose a new password">
         <Hidden fields={{ csrf_token: csrfToken }} />
-        <Field
+        <NewPasswordField
           id="new-password"
           name="new_password"
           label="New password"
-          type="password"
-          autocomplete="new-password"
-          hint={`At least ${min} characters, and none of the most common ones.`}
-          minLength={min}
           fault={fault}
           isFocused
         />
-        <label class="choice">
-          <input type="checkbox" name="revoke_tokens" value="yes" />
-          <span>
-            Revoke all access tokens too <span class="hint">if somebody else may have used your account</span>
-          </span>
-        </label>
+        <RevokeTokensChoice />
         <button type="submit">Change the password</button>
       </form>
       <p class="hint">

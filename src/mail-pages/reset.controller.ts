@@ -24,9 +24,7 @@ export class ResetController {
 
   @Get()
   async show(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    if (await this.forms.takeToken(request, reply, PATH)) return;
-    const { browserRequest, context } = await this.forms.read(request);
-    await this.forms.send(reply, browserRequest, await this.page(request, context));
+    await this.forms.open(request, reply, PATH, (context) => this.page(request, context));
   }
 
   @Post()

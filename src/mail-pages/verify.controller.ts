@@ -5,11 +5,10 @@ import { Documented } from '../api-docs/index.js';
 import { EmailVerification, isMailable } from '../auth/index.js';
 import { type Page, PageErrorFilter } from '../pages/index.js';
 import { BadRequest } from '../platform/http/index.js';
-import { confirmedPage, confirmPage, deadLinkPage, sentAgainPage } from './confirm-page.js';
+import { deadLinkPage, sentAgainPage } from './confirm-page.js';
+import { ConfirmForms, type ConfirmLink } from './confirm-forms.js';
 import { LinkForms, type PageContext } from './link-forms.js';
 import { VERIFY_DOCS } from './mail-pages.docs.js';
-
-const PATH = '/account/verify';
 
 /** Extension of the contract: the page behind the link that confirms the address of a new account. */
 @Controller('account/verify')
@@ -17,28 +16,27 @@ const PATH = '/account/verify';
 @Public('the link is the credential; the page has its own origin and form checks')
 @UseFilters(PageErrorFilter)
 export class VerifyController {
+  private readonly link: ConfirmLink = {
+    path: '/account/verify',
+    addressOf: (token) => this.verification.addressOf(token),
+    confirm: (token, client) => this.verification.confirm(token, client),
+  };
+
   constructor(
     private readonly forms: LinkForms,
+    private readonly confirmForms: ConfirmForms,
     private readonly verification: EmailVerification,
   ) {}
 
   @Get()
   async show(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    if (await this.forms.takeToken(request, reply, PATH)) return;
-    const { browserRequest, context } = await this.forms.read(request);
-    await this.forms.send(reply, browserRequest, await this.page(request, context));
+    await this.confirmForms.open(request, reply, this.link);
   }
 
   @Post()
   @HttpCode(200)
   async confirm(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    const show = (context: PageContext): Promise<Page> => this.page(request, context);
-    await this.forms.receive(request, reply, show, async (_, { client }, context) => {
-      const token = this.forms.tokenOf(request, PATH);
-      if (!(await this.verification.confirm(token, client)))
-        return { content: deadLinkPage(context), status: 422 };
-      return { content: confirmedPage(context), cookies: [this.forms.forgetToken(PATH)] };
-    });
+    await this.confirmForms.confirm(request, reply, this.link);
   }
 
   /** The same answer for every address. */
@@ -52,11 +50,5 @@ export class VerifyController {
       await this.verification.request(email, client.ip);
       return { content: sentAgainPage(context) };
     });
-  }
-
-  private async page(request: FastifyRequest, context: PageContext): Promise<Page> {
-    const email = await this.verification.addressOf(this.forms.tokenOf(request, PATH));
-    if (email === undefined) return { content: deadLinkPage(context), status: 422 };
-    return { content: confirmPage({ ...context, email, action: PATH }) };
   }
 }

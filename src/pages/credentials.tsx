@@ -1,10 +1,10 @@
 import type { VNode } from 'preact';
-import { PASSWORD_LENGTH } from '../auth/index.js';
 import { PasskeyButton } from './passkey-button.js';
 import type { CredentialField, RejectedSignIn } from './sign-in-forms.js';
 import { CodeStep } from './code-step.js';
 import { CheckMail } from './check-mail.js';
 import { Field, Hidden } from './fields.js';
+import { NewPasswordField } from './new-password-field.js';
 import { SingleSignOnForm, type SingleSignOnOption } from './single-sign-on-form.js';
 
 export interface CredentialsProps {
@@ -134,23 +134,10 @@ function Email({ id, failed, isFocused = false }: CredentialProps): VNode {
 }
 
 function Password({ id, failed, isNew = false }: CredentialProps & { readonly isNew?: boolean }): VNode {
-  const { min: minLength } = PASSWORD_LENGTH;
-  const fresh = {
-    autocomplete: 'new-password',
-    hint: `At least ${minLength} characters, and none of the most common ones.`,
-    minLength,
-  };
-  return (
-    <Field
-      id={id}
-      name="password"
-      label="Password"
-      type="password"
-      autocomplete="current-password"
-      {...(isNew ? fresh : {})}
-      {...stateOf(failed, 'password')}
-    />
-  );
+  const { fault, isFocused } = stateOf(failed, 'password');
+  const field = { id, name: 'password', label: 'Password', fault, isFocused };
+  if (isNew) return <NewPasswordField {...field} />;
+  return <Field {...field} type="password" autocomplete="current-password" />;
 }
 
 /** Shows the entered values again, except the password; a field with a fault gets the focus. */

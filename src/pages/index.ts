@@ -8,6 +8,7 @@ export { Credentials } from './credentials.js';
 export { CopyField, Field, Hidden, SelectField } from './fields.js';
 export { Form } from './form.js';
 export { inBytes } from './in-bytes.js';
+export { NewPasswordField, RevokeTokensChoice } from './new-password-field.js';
 export { Layout, Masthead, Time } from './layout.js';
 export { asSource, contentPolicy, type Page, pageText, redirect, sendPage } from './page.js';
 export {

@@ -58,10 +58,10 @@ export const MAIL_MUTANTS = [
     name: 'opening a link confirms the address',
     promise: 'Only a posted form uses a link.',
     file: 'src/mail-pages/verify.controller.ts',
-    find: 'if (await this.forms.takeToken(request, reply, PATH)) return;',
+    find: 'await this.confirmForms.open(request, reply, this.link);',
     replace: `const [, token = ''] = /token=([\\w-]+)/.exec(request.url) ?? [];
     await this.verification.confirm(token, { ip: request.ip, userAgent: '' });
-    if (await this.forms.takeToken(request, reply, PATH)) return;`,
+    await this.confirmForms.open(request, reply, this.link);`,
     tests: [[VERIFICATION, 'has no session until']],
   },
   {
