@@ -20,7 +20,7 @@ export interface ArchivedFile {
 
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-/** The files of a tar, in their order. @throws when it is no tar, or ends early */
+/** The files of a tar, in their order. @throws when the file is not a tar, or is cut off */
 export async function* filesOf(path: string): AsyncGenerator<ArchivedFile, void> {
   const archive = extract();
   pipeline(createReadStream(path), archive as unknown as NodeJS.WritableStream, () => undefined); // the loop gets the error

@@ -23,7 +23,7 @@ export interface Options {
   readonly withVersions: boolean;
 }
 
-/** What to do with a content of the archive. */
+/** How the contents of the archive are written. */
 type Task = (envelope: Buffer) => Promise<void>;
 
 /** Undefined when the password is not that of the workspace. */

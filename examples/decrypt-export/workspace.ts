@@ -30,7 +30,7 @@ export interface ExportedAsset {
   readonly content: string | null;
 }
 
-/** What the archive says of one workspace, without its contents. */
+/** The metadata of one workspace in the archive, without file contents. */
 export interface Workspace {
   readonly facts: WorkspaceFacts;
   readonly files: readonly ExportedFile[];
