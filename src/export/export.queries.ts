@@ -123,7 +123,7 @@ export const exportStatements = {
 
   keySlots: statement(
     'export.key_slots',
-    `SELECT id, kind, label, kdf, translate(encode(wrapped_key, 'base64'), E'\\n', '') AS "wrappedKey",
+    `SELECT id, kind, label, kdf::json, translate(encode(wrapped_key, 'base64'), E'\\n', '') AS "wrappedKey",
             created_at AS "createdAt", updated_at AS "updatedAt"
      FROM key_slots WHERE workspace_id = $1 AND id > $2 ORDER BY id LIMIT $3`,
   ),
