@@ -192,7 +192,7 @@ describe('neither bytes nor time of an answer tell whether an address has an acc
   const freshAddress = { unknown: () => numbered('fresh', fresh++), atOnce: 8 };
 
   it(
-    'sign-up',
+    'sign-up over the API',
     () => expectAlike({ begin: () => (email) => json('sign-up/email', { email, ...body }), ...freshAddress }),
     LONGEST_MS,
   );
@@ -212,7 +212,7 @@ describe('neither bytes nor time of an answer tell whether an address has an acc
   );
 
   it(
-    'a sign-in with a wrong password',
+    'a sign-in with a wrong password over the API',
     () => expectAlike({ begin: () => (email) => json('sign-in/email', { email, password: WRONG }) }),
     LONGEST_MS,
   );
@@ -230,7 +230,7 @@ describe('neither bytes nor time of an answer tell whether an address has an acc
   );
 
   it(
-    'a forgotten password',
+    'a forgotten password over the API',
     () => expectAlike({ begin: () => (email) => json('request-password-reset', { email }) }),
     LONGEST_MS,
   );

@@ -175,7 +175,7 @@ export const MAIL_MUTANTS = [
     find: "await this.mail.queue({ template: 'reset-password', to: email });",
     replace: `const found = await this.database.run(statements.account, [email.toLowerCase()]);
     if (found.length > 0) await this.mail.queue({ template: 'reset-password', to: email });`,
-    tests: [[TIMINGS, 'a forgotten password$']],
+    tests: [[TIMINGS, 'a forgotten password over the API']],
   },
   {
     name: 'no hash for an address without an account',
@@ -183,7 +183,7 @@ export const MAIL_MUTANTS = [
     file: 'src/auth/sign-in-passwords.ts',
     find: 'await this.hasher.refuse(password, request.ip);',
     replace: '',
-    tests: [[TIMINGS, 'a sign-in with a wrong password$']],
+    tests: [[TIMINGS, 'a sign-in with a wrong password over the API']],
   },
   {
     name: 'a sign-up is answered as soon as it is done',
@@ -191,7 +191,7 @@ export const MAIL_MUTANTS = [
     file: 'src/auth/password-plugin.ts',
     find: 'request.answerAt = performance.now() + SIGN_UP_MS',
     replace: 'request.answerAt = performance.now()',
-    tests: [[TIMINGS, 'sign-up$']],
+    tests: [[TIMINGS, 'sign-up over the API']],
   },
   {
     name: 'another address is looked up before it is confirmed',
