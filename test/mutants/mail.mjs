@@ -97,10 +97,8 @@ export const MAIL_MUTANTS = [
     name: 'opening a link turns mails off',
     promise: 'Programs that open the links in mails change nothing.',
     file: 'src/mail-pages/unsubscribe.controller.ts',
-    find: 'await this.answer(request, reply, (of, host, token) => ({',
-    replace: `await this.answer(request, reply, (of) => this.muted.mute(of.userId, of.notice).then(() => ({ content: mutedPage({ host: '', about: '' }) })));
-    if (reply.sent) return;
-    await this.answer(request, reply, (of, host, token) => ({`,
+    find: 'const of = this.links.read(token);',
+    replace: 'const of = this.links.read(token);\n    if (of) await this.muted.mute(of.userId, of.notice);',
     tests: [[UNSUBSCRIBE, 'is stopped by the form of the page']],
   },
   {
