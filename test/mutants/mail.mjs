@@ -172,6 +172,7 @@ export const MAIL_MUTANTS = [
     file: 'src/auth/password-recovery.ts',
     find: "await this.mail.queue({ template: 'reset-password', to: email });",
     replace: `const found = await this.database.run(statements.account, [email.toLowerCase()]);
+    for (const end = performance.now() + 2; found.length > 0 && performance.now() < end;) ;
     if (found.length > 0) await this.mail.queue({ template: 'reset-password', to: email });`,
     tests: [[TIMINGS, 'a forgotten password over the API']],
   },
