@@ -28,7 +28,9 @@ beforeAll(async () => {
   smtp = await TestSmtp.start({ isPlain: true });
   const env = { ...smtp.env, RATE_LIMIT_PER_MINUTE: '1000000', TRUST_PROXY: 'true', LOG_LEVEL: 'error' };
   service = await startService({ env, passwordCost: COST });
-  await Promise.all(Array.from({ length: ADDRESSES }, (_, at) => signUp(withAccount(at)).expect(200)));
+  for (let at = 0; at < ADDRESSES; at += 4)
+    // few, because only so many may wait for a hash
+    await Promise.all([0, 1, 2, 3].map((offset) => signUp(withAccount(at + offset)).expect(200)));
   await signUp('prober@example.org').expect(200);
   await service.database.query('UPDATE users SET email_verified = true');
 });
