@@ -417,6 +417,14 @@ CREATE TABLE mail_queue (
 CREATE INDEX mail_queue_due ON mail_queue USING btree (due_at);
 CREATE INDEX mail_queue_user ON mail_queue USING btree (user_id);
 
+CREATE TABLE muted_notices (
+  user_id uuid NOT NULL,
+  notice text NOT NULL,
+  muted_at timestamp with time zone NOT NULL,
+  CONSTRAINT muted_notices_pkey PRIMARY KEY (user_id, notice),
+  CONSTRAINT muted_notices_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+
 CREATE TABLE owed_cancellations (
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
   customer_id text,

@@ -27,6 +27,7 @@ const DONE = {
   'factor-off': 'The second factor is off. Remove the account from your authenticator app.',
   email: 'An email with a link is on its way to the new address.',
   name: 'Your name has been changed.',
+  notices: 'Your choice of mails has been saved.',
   password: 'Your password has been changed, and all other sessions have ended.',
   trial: 'The trial has begun.',
   workspace: 'The workspace has been deleted.',

@@ -11,6 +11,8 @@ import {
 import { type Subscription, Subscriptions } from '../billing/index.js';
 import { type Device, Devices } from '../devices/index.js';
 import { DocumentQuota, type DocumentUsage } from '../files/index.js';
+import type { MutableNotice } from '../notices/index.js';
+import { NoticesForm } from './notices-form.js';
 import { TokenForms, type TokenOverview } from './token-forms.js';
 import { type ListedWorkspace, WorkspaceForms } from './workspace-forms.js';
 
@@ -39,12 +41,16 @@ export class StorageOverview {
   }
 }
 
+/** How many devices are listed. */
+export const MOST_DEVICES = 100;
+
 /** How a user signs in, and where the user is signed in. */
 interface SignIns {
   readonly sessions: readonly ListedSession[];
   /** Unused backup codes, or null without a second factor. */
   readonly codesLeft: number | null;
   readonly passkeys: readonly ListedPasskey[];
+  readonly devices: readonly Device[];
 }
 
 @Injectable()
@@ -53,6 +59,7 @@ export class SignInOverview {
     private readonly userSessions: UserSessions,
     private readonly secondFactors: SecondFactors,
     private readonly passkeys: Passkeys,
+    private readonly devices: Devices,
   ) {}
 
   async of({ userId, id }: BrowserSession): Promise<SignIns> {
@@ -60,17 +67,16 @@ export class SignInOverview {
       sessions: await this.userSessions.list(userId, id),
       codesLeft: await this.secondFactors.codesLeft(userId),
       passkeys: await this.passkeys.list(userId),
+      devices: await this.devices.newest(userId, MOST_DEVICES),
     };
   }
 }
 
-/** How many devices are listed. */
-export const MOST_DEVICES = 100;
-
 /** Everything the account page shows, from the services behind the API. */
 export interface Overview extends TokenOverview, StoredThings, SignIns {
   readonly subscription: Subscription;
-  readonly devices: readonly Device[];
+  /** The kinds of mail that are on; undefined where the service sends none that can be turned off. */
+  readonly wantedNotices: readonly MutableNotice[] | undefined;
 }
 
 @Injectable()
@@ -79,7 +85,7 @@ export class AccountOverview {
     private readonly subscriptions: Subscriptions,
     private readonly storage: StorageOverview,
     private readonly signIns: SignInOverview,
-    private readonly devices: Devices,
+    private readonly noticesForm: NoticesForm,
     private readonly tokenForms: TokenForms,
   ) {}
 
@@ -90,7 +96,7 @@ export class AccountOverview {
       subscription: await this.subscriptions.of(userId),
       ...(await this.storage.of(userId)),
       ...(await this.signIns.of(session)),
-      devices: await this.devices.newest(userId, MOST_DEVICES),
+      wantedNotices: await this.noticesForm.wanted(userId),
       ...(await this.tokenForms.overview(userId)),
     };
   }

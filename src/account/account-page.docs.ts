@@ -48,6 +48,20 @@ export const ACCOUNT_EMAIL_DOCS = {
   },
 } as const;
 
+export const ACCOUNT_NOTICES_DOCS = {
+  tag: 'Pages',
+  isPage: true,
+  operations: {
+    leave: LEAVE,
+    choose: {
+      summary: 'Choose which mails are sent',
+      description: 'Mails about the security of the account are always sent.',
+      body: FORM,
+      answers: { 303: ONWARDS, ...REFUSED, 404: 'the service sends no mail that can be turned off' },
+    },
+  },
+} as const;
+
 export const ACCOUNT_BELONGINGS_DOCS = {
   tag: 'Pages',
   isPage: true,

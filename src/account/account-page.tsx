@@ -15,6 +15,7 @@ import { DevicesSection } from './devices-section.js';
 import { EmailSection } from './email-section.js';
 import { ExportSection } from './export-section.js';
 import { FactorSection } from './factor-section.js';
+import { NoticesSection } from './notices-section.js';
 import { PasskeysSection } from './passkeys-section.js';
 import { PasswordSection } from './password-section.js';
 import { PlanSection } from './plan-section.js';
@@ -29,6 +30,7 @@ const SECTIONS: readonly (readonly [string, string, (props: AccountPageProps) =>
   ['workspaces', 'Workspaces', WorkspacesSection],
   ['profile', 'Profile', ProfileSection],
   ['email', 'Email address', EmailSection],
+  ['notices', 'Mail notices', NoticesSection],
   ['password', 'Password', PasswordSection],
   ['factor', 'Second factor', FactorSection],
   ['passkeys', 'Passkeys', PasskeysSection],
@@ -42,7 +44,11 @@ const SECTIONS: readonly (readonly [string, string, (props: AccountPageProps) =>
 
 export function accountPage(props: AccountPageProps): VNode {
   const { host, csrfToken, session, alert, notice, hasPasswords, canChangeEmail } = props;
-  const isShown: Readonly<Record<string, boolean>> = { password: hasPasswords, email: canChangeEmail };
+  const isShown: Readonly<Record<string, boolean>> = {
+    password: hasPasswords,
+    email: canChangeEmail,
+    notices: props.overview.wantedNotices !== undefined,
+  };
   const sections = SECTIONS.filter(([id]) => isShown[id] ?? true);
   return (
     <Layout title="Your account" isWide>

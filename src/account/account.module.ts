@@ -6,6 +6,8 @@ import { BillingModule } from '../billing/index.js';
 import { DevicesModule } from '../devices/index.js';
 import { ExportModule } from '../export/index.js';
 import { FilesModule } from '../files/index.js';
+import { MailModule } from '../mail/index.js';
+import { NoticesModule } from '../notices/index.js';
 import { PagesModule } from '../pages/index.js';
 import { NightlyJobs } from '../platform/jobs/index.js';
 import { WorkspacesModule } from '../workspaces/index.js';
@@ -19,13 +21,16 @@ import { AccountFactorsController } from './account-factors.controller.js';
 import { AccountForms } from './account-forms.js';
 import { AccountOverview, SignInOverview, StorageOverview } from './account-overview.js';
 import { AccountPageController } from './account-page.controller.js';
+import { AccountNoticesController } from './account-notices.controller.js';
 import { AccountPasskeysController } from './account-passkeys.controller.js';
 import { Accounts } from './accounts.js';
 import { CancellationOutbox } from './cancellation-outbox.js';
 import { EmailForm } from './email-form.js';
 import { InvitationForm } from './invitation-form.js';
+import { InvitationMails } from './invitation-mails.js';
 import { InvitationController } from './invitation.controller.js';
 import { Invitations } from './invitations.js';
+import { NoticesForm } from './notices-form.js';
 import { PasswordForm } from './password-form.js';
 import { ProfileForms } from './profile-forms.js';
 import { TokenForms } from './token-forms.js';
@@ -41,6 +46,8 @@ import { WorkspaceForms } from './workspace-forms.js';
     DevicesModule,
     ExportModule,
     FilesModule,
+    MailModule,
+    NoticesModule,
     PagesModule,
     WorkspacesModule,
   ],
@@ -51,6 +58,7 @@ import { WorkspaceForms } from './workspace-forms.js';
     AccountChangesController,
     AccountEmailController,
     AccountFactorsController,
+    AccountNoticesController,
     AccountPasskeysController,
     ActivityController,
     InvitationController,
@@ -64,7 +72,9 @@ import { WorkspaceForms } from './workspace-forms.js';
     CancellationOutbox,
     EmailForm,
     InvitationForm,
+    InvitationMails,
     Invitations,
+    NoticesForm,
     PasswordForm,
     ProfileForms,
     SignInOverview,

@@ -23,7 +23,7 @@ export const invitationStatements = {
 
   find: statement(
     'invitations.find',
-    'SELECT email FROM invitations WHERE token_hash = $1 AND expires_at > $2',
+    'SELECT email, expires_at AS "expiresAt" FROM invitations WHERE token_hash = $1 AND expires_at > $2',
   ),
 
   use: statement(

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { type Acting, AuditLog } from '../audit/index.js';
 import { EMAIL_RULE, isEmailAddress } from '../auth/index.js';
-import { Configuration } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database } from '../platform/database/index.js';
 import { BadRequest, Conflict, NotFound } from '../platform/http/index.js';
+import { InvitationMails, type InvitationOfLink } from './invitation-mails.js';
 import { invitationStatements } from './invitations.queries.js';
 
 /** How long an invitation can be accepted. */
@@ -25,6 +25,8 @@ export interface NewInvitation {
   readonly email: string;
   readonly link: string;
   readonly expiresAt: Date;
+  /** Whether a mail with the link was queued as well. */
+  readonly isMailed: boolean;
 }
 
 /** The account to make, with the hash of its password. */
@@ -43,21 +45,26 @@ export class Invitations {
     private readonly database: Database,
     private readonly clock: Clock,
     private readonly audit: AuditLog,
-    private readonly configuration: Configuration,
-  ) {}
+    private readonly mails: InvitationMails,
+  ) {
+    mails.whenSending((token) => this.find(token));
+  }
 
-  /** Replaces an earlier invitation of the address. @throws BadRequest for an invalid address, Conflict when it has an account */
+  /**
+   * Replaces an earlier invitation of the address. Mails the link where the service can send mail, but returns it all the same.
+   * @throws BadRequest for an invalid address, Conflict when it has an account
+   */
   async invite(address: string, by: Acting): Promise<NewInvitation> {
     const email = await this.invitable(address);
-    const token = randomBytes(32).toString('base64url');
+    const { id, token, link } = this.mails.newLink();
     const now = this.clock.now();
     const expiresAt = new Date(now.getTime() + VALID_MS);
     await this.database.transaction(async (tx) => {
       await tx.run(invitationStatements.invite, [email, hashOf(token), now, expiresAt]);
       await this.audit.recordOfService({ action: 'account.invited', ...by, details: { email } }, tx);
+      await this.mails.queue(id, email, tx);
     });
-    const link = `${this.configuration.publicUrl}/account/invitation?token=${token}`;
-    return { email, link, expiresAt };
+    return { email, link, expiresAt, isMailed: this.mails.areOn };
   }
 
   /** The address as it would be invited. @throws BadRequest, Conflict as `invite` */
@@ -86,10 +93,7 @@ export class Invitations {
 
   /** The address that a link invites; undefined when the link does not work. */
   async addressOf(token: string): Promise<string | undefined> {
-    if (!TOKEN.test(token)) return undefined;
-    const values = [hashOf(token), this.clock.now()];
-    const [found] = await this.database.run<{ email: string }>(invitationStatements.find, values);
-    return found?.email;
+    return TOKEN.test(token) ? (await this.find(token))?.email : undefined;
   }
 
   /** Uses the link up and makes the account, atomically; the address counts as verified. */
@@ -110,6 +114,11 @@ export class Invitations {
       await this.audit.record({ action: 'account.joined', userId: user.id, ...by }, tx);
       return { email };
     });
+  }
+
+  private async find(token: string): Promise<InvitationOfLink | undefined> {
+    const values = [hashOf(token), this.clock.now()];
+    return (await this.database.run<InvitationOfLink>(invitationStatements.find, values))[0];
   }
 }
 

@@ -55,14 +55,17 @@ export async function invitationsView(invitations: Invitations, csrfToken: strin
 }
 
 /** The page that shows the link of a new invitation, once. */
-export function invitedView({ email, link, expiresAt }: NewInvitation): AdminPage {
+export function invitedView({ email, link, expiresAt, isMailed }: NewInvitation): AdminPage {
   return {
     title: 'Invited',
     section: 'Invitations',
     content: (
       <>
         <p>
-          Send this link to {email}. It works once, until <Time at={expiresAt} />.
+          {isMailed
+            ? `A mail with this link is on its way to ${email}. Pass the link on if the mail does not arrive.`
+            : `Send this link to ${email}.`}{' '}
+          It works once, until <Time at={expiresAt} />.
         </p>
         <div class="field new-token">
           <label for="link">The link. It is not shown again.</label>

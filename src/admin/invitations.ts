@@ -6,12 +6,15 @@ import { withService } from './with-service.js';
 /** How many open invitations are listed. */
 const LISTED = 1_000;
 
-/** Prints the link of a new invitation. @throws Conflict when the address has an account */
+/** Prints the link of a new invitation; the service mails it as well, if it can. @throws Conflict when the address has an account */
 export function inviteUser(address: string): Promise<Report> {
   return withService(async (service) => {
-    const { email, link, expiresAt } = await service.get(Invitations).invite(address, BY_OPERATOR);
-    const text = `Invited ${email}. This link makes the account, once, until ${expiresAt.toISOString()}:\n${link}`;
-    return { email, link, expiresAt, text };
+    const { email, link, expiresAt, isMailed } = await service.get(Invitations).invite(address, BY_OPERATOR);
+    const mailed = isMailed
+      ? 'A mail with this link is on its way; pass the link on if it does not arrive. '
+      : '';
+    const text = `Invited ${email}. ${mailed}This link makes the account, once, until ${expiresAt.toISOString()}:\n${link}`;
+    return { email, link, expiresAt, mailed: isMailed, text };
   });
 }
 

@@ -18,7 +18,8 @@ import { JwtVerifier } from './jwt-verifier.js';
 import { KeySet } from './key-set.js';
 import { KnownNetworks } from './known-networks.js';
 import { MailLimit } from './mail-limit.js';
-import { MailLinks, provideLinkKey } from './mail-links.js';
+import { LinkTokens, provideLinkKey } from './link-tokens.js';
+import { MailLinks } from './mail-links.js';
 import { MailModule } from '../mail/index.js';
 import { NewSessions } from './new-sessions.js';
 import { MeController } from './me.controller.js';
@@ -65,6 +66,7 @@ import { WrongPasswords } from './wrong-passwords.js';
     JwtVerifier,
     KeySet,
     KnownNetworks,
+    LinkTokens,
     MailLimit,
     MailLinks,
     LinkedAccounts,
@@ -100,6 +102,7 @@ import { WrongPasswords } from './wrong-passwords.js';
     EmailChange,
     EmailVerification,
     GuessLimit,
+    LinkTokens,
     PasswordChange,
     PasswordHasher,
     PasswordRecovery,

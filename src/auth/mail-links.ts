@@ -1,9 +1,10 @@
-import { type FactoryProvider, Inject, Injectable } from '@nestjs/common';
-import { createHash, createHmac, hkdfSync } from 'node:crypto';
-import { Configuration, keptSecret } from '../config/index.js';
+import { Injectable } from '@nestjs/common';
+import { createHash } from 'node:crypto';
+import { Configuration } from '../config/index.js';
 import type { QueuedMail } from '../mail/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, statement, type Tx } from '../platform/database/index.js';
+import { LinkTokens } from './link-tokens.js';
 
 export type LinkPurpose = 'reset-password' | 'verify-email' | 'change-email';
 
@@ -53,20 +54,9 @@ export interface LinkTarget {
   readonly email: string;
 }
 
-export const LINK_KEY = Symbol('LINK_KEY');
-
-export const provideLinkKey: FactoryProvider<Buffer> = {
-  provide: LINK_KEY,
-  inject: [Configuration],
-  useFactory: async ({ authSecret, dataDir }: Configuration) =>
-    Buffer.from(
-      hkdfSync('sha256', authSecret ?? (await keptSecret(dataDir, 'auth-secret')), '', 'mail-links', 32),
-    ),
-};
-
 /**
- * Links in mails that work once. The token of a link is derived from a secret of the service and the id of its mail, when the mail
- * is sent: the database has neither the token nor anything from which it could be made, and each attempt at a mail has the same.
+ * Links in mails that work once. The token of a link is derived from the id of its mail when the mail is sent: the database has
+ * neither the token nor anything from which it could be made.
  */
 @Injectable()
 export class MailLinks {
@@ -74,7 +64,7 @@ export class MailLinks {
     private readonly database: Database,
     private readonly clock: Clock,
     private readonly configuration: Configuration,
-    @Inject(LINK_KEY) private readonly key: Buffer,
+    private readonly tokens: LinkTokens,
   ) {}
 
   /**
@@ -88,7 +78,7 @@ export class MailLinks {
     { userId, email }: LinkTarget,
     { path, lifeMs }: { readonly path: string; readonly lifeMs: number },
   ): Promise<{ link: string; expires: string } | undefined> {
-    const token = createHmac('sha256', this.key).update(`${purpose}|${mail.id}`).digest('base64url');
+    const token = this.tokens.of(purpose, mail.id);
     const expires = new Date(this.clock.now().getTime() + lifeMs);
     const values = [userId, purpose, hashOf(token), email, mail.queuedAt, expires];
     if ((await this.database.run(LINK_STATEMENTS.issue, values)).length === 0) return undefined;

@@ -21,7 +21,9 @@ export const exportStatements = {
             (SELECT to_json(s) FROM (
                SELECT used_bytes AS "usedBytes", addon_bytes AS "addonBytes", locked
                FROM storage_accounts WHERE user_id = u.id
-             ) s) AS "attachmentStorage"
+             ) s) AS "attachmentStorage",
+            (SELECT coalesce(json_agg(json_build_object('notice', notice, 'mutedAt', muted_at) ORDER BY notice), '[]')
+             FROM muted_notices WHERE user_id = u.id) AS "mutedNotices"
      FROM users u WHERE u.id = $1`,
   ),
 

@@ -93,3 +93,25 @@ export const NEW_ADDRESS_DOCS = {
   isPage: true,
   operations: confirming('another address of an account'),
 } as const;
+
+const UNKNOWN_LINK = page('the link was not made by this service');
+
+export const UNSUBSCRIBE_DOCS = {
+  tag: 'Pages',
+  isPage: true,
+  operations: {
+    show: {
+      summary: 'Show the page behind the link that turns off mails of one kind',
+      description: 'It changes nothing.',
+      query: { token: { description: 'The token of the link.' } },
+      answers: { 200: page('the page'), 404: NO_MAIL, 422: UNKNOWN_LINK },
+    },
+    mute: {
+      summary: 'Turn off mails of one kind',
+      description:
+        'Mail providers post here (RFC 8058): without cookies, with any body or none. It can be repeated, and is answered the same for an account that does not exist any more.',
+      query: { token: { description: 'The token of the link.' } },
+      answers: { 200: page('these mails are off'), 404: NO_MAIL, 422: UNKNOWN_LINK },
+    },
+  },
+} as const;

@@ -18,6 +18,8 @@ export interface Prepared {
   readonly to: string;
   readonly template: TemplateName;
   readonly parameters: Parameters;
+  /** The link that turns mails of this kind off, which works without a sign-in; undefined where nobody may. */
+  readonly unsubscribe?: string;
 }
 
 /**
@@ -128,8 +130,8 @@ export class MailDispatcher {
     return preparation ? preparation(mail) : { template, to, parameters };
   }
 
-  private render({ template, parameters }: Prepared): Message {
+  private render({ template, parameters, unsubscribe }: Prepared): Message {
     const { publicHost } = this.configuration;
-    return messageOf(TEMPLATES[template](parameters, publicHost), publicHost);
+    return messageOf(TEMPLATES[template](parameters, publicHost), publicHost, unsubscribe);
   }
 }

@@ -18,14 +18,22 @@ export interface Message {
   readonly subject: string;
   readonly text: string;
   readonly html: string;
+  /** The link that turns mails of this kind off; undefined where nobody may. */
+  readonly unsubscribe?: string | undefined;
 }
 
-/** @param sender the service as the recipient knows it, such as `sync.example.org` */
-export function messageOf({ subject, blocks }: Content, sender: string): Message {
+/**
+ * @param sender the service as the recipient knows it, such as `sync.example.org`
+ * @param unsubscribe the link that turns mails of this kind off; it is in the text as well as in the header
+ */
+export function messageOf(content: Content, sender: string, unsubscribe?: string): Message {
+  const { subject } = content;
+  const off = unsubscribe === undefined ? [] : [{ link: unsubscribe, label: 'Turn off mails of this kind' }];
+  const blocks = [...content.blocks, ...off];
   const footer = `This mail was sent by ${sender}. It is not possible to reply to it.`;
   const text = `${blocks.map(asText).join('\n\n')}\n\n-- \n${footer}\n`;
   const html = `<!doctype html>${renderToString(<Letter {...{ subject, blocks, footer }} />)}`;
-  return { subject, text, html };
+  return { subject, text, html, unsubscribe };
 }
 
 function asText(block: Block): string {

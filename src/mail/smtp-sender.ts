@@ -55,7 +55,7 @@ export class SmtpSender {
         text: message.text,
         html: message.html,
         messageId: `<${id}@${from.split('@')[1]}>`,
-        headers: { 'Auto-Submitted': 'auto-generated' },
+        headers: { 'Auto-Submitted': 'auto-generated', ...unsubscribeHeaders(message) },
         disableFileAccess: true,
         disableUrlAccess: true,
       });
@@ -87,6 +87,15 @@ export class SmtpSender {
       connection.close();
     }
   }
+}
+
+/** RFC 8058: mail programs offer a button that posts to the link. */
+function unsubscribeHeaders({ unsubscribe }: Message) {
+  if (unsubscribe === undefined) return {};
+  return {
+    'List-Unsubscribe': { prepared: true, value: `<${unsubscribe}>` },
+    'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+  };
 }
 
 function optionsFor({ host, port, isSecure, needsTls, isLoopback }: SmtpServer, publicUrl: string) {

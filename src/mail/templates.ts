@@ -50,6 +50,16 @@ export const TEMPLATES = {
     ],
   }),
 
+  invitation: ({ link = '', expires }, sender) => ({
+    subject: `Your invitation to ${sender}`,
+    blocks: [
+      `Whoever runs ${sender} invites you to make an account there with this email address.`,
+      { link, label: 'Make your account' },
+      `The link works once, until ${inWords(expires)}. A newer invitation replaces it.`,
+      'If you do not expect an invitation, ignore this mail: without the link nothing happens.',
+    ],
+  }),
+
   'address-taken': ({ link = '' }, sender) => ({
     subject: 'You have an account already',
     blocks: [
@@ -83,6 +93,12 @@ export const TEMPLATES = {
 
   'factor-changed': (parameters, sender) =>
     notice(`The second factor of your account at ${sender} was changed`, parameters),
+
+  'single-sign-on-linked': (parameters, sender) =>
+    notice(`Your account at ${sender} can now be used through another provider's sign-in`, parameters),
+
+  'single-sign-on-unlinked': (parameters, sender) =>
+    notice(`Your account at ${sender} can no longer be used through another provider's sign-in`, parameters),
 
   'new-sign-in': (parameters, sender) => notice(`New sign-in to your account at ${sender}`, parameters),
 

@@ -1,7 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { Configuration } from '../config/index.js';
-import { Mail } from '../mail/index.js';
+import { Mail, type Prepared, type QueuedMail } from '../mail/index.js';
 import { Database, statement } from '../platform/database/index.js';
+import { ALL_MUTABLE, type MutableNotice, MutedNotices } from './muted-notices.js';
+import { UnsubscribeLinks } from './unsubscribe-links.js';
 
 const DAYS_BEFORE = 3;
 
@@ -29,14 +31,21 @@ const queueDue = statement(
    RETURNING template`,
 );
 
-/** Mails about a trial that ends in three days, and about a payment that failed; each once. */
+/**
+ * Mails about a trial that ends in three days, and about a payment that failed; each once. Whether the user wants them is looked up
+ * when they are sent: one that is already queued is not sent either.
+ */
 @Injectable()
 export class BillingNotices {
   constructor(
     private readonly database: Database,
     private readonly mail: Mail,
     private readonly configuration: Configuration,
-  ) {}
+    private readonly muted: MutedNotices,
+    private readonly links: UnsubscribeLinks,
+  ) {
+    for (const notice of ALL_MUTABLE) mail.prepare(notice, (queued) => this.prepare(notice, queued));
+  }
 
   /** Queues the mails that are due. Concurrent calls queue each once. */
   async queue(now: Date): Promise<{ queued: number }> {
@@ -45,5 +54,13 @@ export class BillingNotices {
     const until = new Date(now.getTime() + DAYS_BEFORE * 24 * 60 * 60_000);
     const queued = await this.database.run(queueDue, [now, until, `${publicUrl}/account`]);
     return { queued: queued.length };
+  }
+
+  private async prepare(
+    notice: MutableNotice,
+    { userId, to, parameters }: QueuedMail,
+  ): Promise<Prepared | undefined> {
+    if (userId === null || (await this.muted.isMuted(userId, notice))) return undefined;
+    return { to, template: notice, parameters, unsubscribe: this.links.linkFor({ userId, notice }) };
   }
 }

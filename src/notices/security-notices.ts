@@ -39,12 +39,19 @@ export class SecurityNotices {
   }
 }
 
-/** The notice about an action, if there is one. */
-function templateFor({ action, details }: AuditEntry): TemplateName | undefined {
-  const name: string = action;
-  if (name.startsWith('factor.')) return 'factor-changed';
-  if (action === 'password.changed' || action === 'password.reset') return 'password-changed';
-  if (action === 'sign-in.new-client') return 'new-sign-in';
-  const { scopes = '' } = details ?? {};
-  return action === 'token.minted' && /\bfull\b/.test(String(scopes)) ? 'full-token' : undefined;
+/** By action of the audit log. */
+const NOTICES: ReadonlyMap<string, TemplateName> = new Map([
+  ['password.changed', 'password-changed'],
+  ['password.reset', 'password-changed'],
+  ['sign-in.new-client', 'new-sign-in'],
+  ['single-sign-on.linked', 'single-sign-on-linked'],
+  ['single-sign-on.unlinked', 'single-sign-on-unlinked'],
+]);
+
+/** The notice about an action, if there is one. An account that single sign-on has made is not told of its own link. */
+function templateFor({ action, details = {} }: AuditEntry): TemplateName | undefined {
+  if (action.startsWith('factor.')) return 'factor-changed';
+  if (action === 'token.minted') return /\bfull\b/.test(String(details['scopes'])) ? 'full-token' : undefined;
+  if (details['isNewAccount'] === true) return undefined;
+  return NOTICES.get(action);
 }

@@ -1,4 +1,5 @@
 import supertest from 'supertest';
+import { type AuditAction, AuditLog } from '../../src/audit/index.js';
 import { eventually, startService, type TestService, TestUser } from '../kit/index.js';
 import { BASE_URL } from '../kit/index.js';
 import { NightlyJobs } from '../../src/platform/jobs/index.js';
@@ -76,6 +77,23 @@ describe('the owner of an account is told by mail', () => {
     const subject = 'An access token that may do everything was made for your account at localhost:8787';
     await mailTo(cid.email, subject);
     expect(subjectsTo(cid.email)).toEqual([subject]);
+  });
+
+  it.each([
+    ['single-sign-on.linked', 'can now be used'],
+    ['single-sign-on.unlinked', 'can no longer be used'],
+  ])('of %s, but not of the link that made the account', async (name, change) => {
+    const { id, email } = await TestUser.logIn(service.url, `sso-${change.length}`);
+    const action = name as AuditAction;
+    await service.app.get(AuditLog).record({ action, userId: id, actor: 'user', ip: '203.0.113.7' });
+    await service.app
+      .get(AuditLog)
+      .record({ action, userId: id, actor: 'user', details: { isNewAccount: true } });
+    const subject = `Your account at localhost:8787 ${change} through another provider's sign-in`;
+    const { text } = await mailTo(email, subject);
+    expect(text).toContain('From the network address: 203.0.113.7');
+    await eventually(async () => expect(await service.database.query('SELECT FROM mail_queue')).toEqual([]));
+    expect(subjectsTo(email)).toEqual([subject]);
   });
 
   it('of a trial that ends in three days and of a payment that failed, once', async () => {

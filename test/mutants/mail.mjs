@@ -4,6 +4,11 @@ const QUEUE = 'test/invariants/mail-queue.spec.ts';
 const RECOVERY = 'test/api/password-recovery.spec.ts';
 const VERIFICATION = 'test/api/email-verification.spec.ts';
 const NOTICES = 'test/api/mail-notices.spec.ts';
+const UNSUBSCRIBE = 'test/api/unsubscribe.spec.ts';
+const INVITATION_MAILS = 'test/api/invitation-mails.spec.ts';
+const TIMINGS = 'test/invariants/timings.spec.ts';
+const LINK_RACES = 'test/invariants/mail-link-races.spec.ts';
+const MAIL_TEST = 'test/process/admin-mail-test.spec.ts';
 
 export const MAIL_MUTANTS = [
   {
@@ -71,5 +76,145 @@ export const MAIL_MUTANTS = [
     find: 'const unconfirmed = await this.forms.confirm(submitted);',
     replace: 'const unconfirmed = undefined as Awaited<ReturnType<AccountForms["confirm"]>>;',
     tests: [[NOTICES, 'needs the password unless']],
+  },
+  {
+    name: 'a link turns off mails of any account',
+    promise: 'A link that turns off mails works only for the account and the kind that it was made for.',
+    file: 'src/notices/unsubscribe-links.ts',
+    find: 'return equalSecrets(token, this.tokenFor({ notice, userId })) ? { notice, userId } : undefined;',
+    replace: 'return token.split(".").length === 3 ? { notice, userId } : undefined;',
+    tests: [[UNSUBSCRIBE, 'works for the account and the kind']],
+  },
+  {
+    name: 'a link for one kind of mail is signed for all kinds',
+    promise: 'A link that turns off mails works only for the account and the kind that it was made for.',
+    file: 'src/notices/unsubscribe-links.ts',
+    find: "this.tokens.of('unsubscribe', `${notice}|${userId}`)",
+    replace: "this.tokens.of('unsubscribe', userId)",
+    tests: [[UNSUBSCRIBE, 'works for the account and the kind']],
+  },
+  {
+    name: 'opening a link turns mails off',
+    promise: 'Programs that open the links in mails change nothing.',
+    file: 'src/mail-pages/unsubscribe.controller.ts',
+    find: 'const of = this.links.read(token);',
+    replace: 'const of = this.links.read(token);\n    if (of) await this.muted.mute(of.userId, of.notice);',
+    tests: [[UNSUBSCRIBE, 'is stopped by the form of the page']],
+  },
+  {
+    name: 'mail providers cannot turn mails off without a form of ours',
+    promise: 'One POST of a mail provider turns mails off, whatever its body.',
+    file: 'src/mail-pages/unsubscribe.controller.ts',
+    find: '    await this.answer(request, reply, async (of, host) => {',
+    replace: '    await Form.read(request);\n    await this.answer(request, reply, async (of, host) => {',
+    tests: [[UNSUBSCRIBE, 'is stopped by a single POST']],
+  },
+  {
+    name: 'mails that are turned off are sent',
+    promise: 'A kind of mail that is turned off is not sent, not even one that is queued.',
+    file: 'src/notices/billing-notices.ts',
+    find: '(await this.muted.isMuted(userId, notice))',
+    replace: 'userId.length === 0',
+    tests: [[UNSUBSCRIBE, 'is not sent either']],
+  },
+  {
+    name: 'turning off one kind of mail turns off all',
+    promise: 'A link turns off one kind of mail and no other.',
+    file: 'src/notices/muted-notices.ts',
+    find: "'SELECT FROM muted_notices WHERE user_id = $1 AND notice = $2'",
+    replace: "'SELECT FROM muted_notices WHERE user_id = $1 AND $2::text IS NOT NULL'",
+    tests: [[UNSUBSCRIBE, 'is stopped by a single POST']],
+  },
+  {
+    name: 'security notices can be turned off',
+    promise: 'Security notices cannot be turned off.',
+    file: 'src/notices/security-notices.ts',
+    find: 'SELECT email FROM users WHERE id = $1 AND suspended_at IS NULL',
+    replace:
+      'SELECT email FROM users WHERE id = $1 AND suspended_at IS NULL AND NOT EXISTS (SELECT FROM muted_notices WHERE user_id = $1)',
+    tests: [[UNSUBSCRIBE, 'cannot be turned off']],
+  },
+  {
+    name: 'no header for mail programs',
+    promise: 'Mail programs can offer a button that turns mails off.',
+    file: 'src/mail/smtp-sender.ts',
+    find: "    'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',\n",
+    replace: '',
+    tests: [[UNSUBSCRIBE, 'has a link that turns mails']],
+  },
+  {
+    name: 'the queue has the token of an invitation',
+    promise: 'Neither queue nor database has the token of an invitation.',
+    file: 'src/account/invitation-mails.ts',
+    find: 'parameters: { id } }, tx)',
+    replace: 'parameters: { id, token: this.tokenOf(id) } }, tx)',
+    tests: [[INVITATION_MAILS, 'neither queue, database nor log']],
+  },
+  {
+    name: 'revoked invitations are mailed',
+    promise: 'An invitation that is revoked, replaced or over is not mailed.',
+    file: 'src/account/invitation-mails.ts',
+    find: 'if (invitation?.email !== to) return undefined;\n    const expires = invitation.expiresAt.toISOString();',
+    replace: 'const expires = (invitation?.expiresAt ?? new Date(0)).toISOString();',
+    tests: [[INVITATION_MAILS, 'is not mailed any more']],
+  },
+  {
+    name: 'linking single sign-on is not told',
+    promise: 'The owner of an account is told when single sign-on is linked.',
+    file: 'src/notices/security-notices.ts',
+    find: "  ['single-sign-on.linked', 'single-sign-on-linked'],\n",
+    replace: '',
+    tests: [[NOTICES, 'but not of the link that made the account']],
+  },
+  {
+    name: 'a link for a new password is queued only for accounts',
+    promise: 'The time of an answer does not tell whether an address has an account.',
+    file: 'src/auth/password-recovery.ts',
+    find: "await this.mail.queue({ template: 'reset-password', to: email });",
+    replace: `const found = await this.database.run(statements.account, [email.toLowerCase()]);
+    for (const end = performance.now() + 2; found.length > 0 && performance.now() < end;) ;
+    if (found.length > 0) await this.mail.queue({ template: 'reset-password', to: email });`,
+    tests: [[TIMINGS, 'a forgotten password over the API']],
+  },
+  {
+    name: 'no hash for an address without an account',
+    promise: 'The time of an answer does not tell whether an address has an account.',
+    file: 'src/auth/sign-in-passwords.ts',
+    find: 'await this.hasher.refuse(password, request.ip);',
+    replace: '',
+    tests: [[TIMINGS, 'a sign-in with a wrong password over the API']],
+  },
+  {
+    name: 'a sign-up is answered as soon as it is done',
+    promise: 'The time of a sign-up that must be confirmed does not tell whether the address has an account.',
+    file: 'src/auth/password-plugin.ts',
+    find: 'request.answerAt = performance.now() + SIGN_UP_MS',
+    replace: 'request.answerAt = performance.now()',
+    tests: [[TIMINGS, 'sign-up over the API']],
+  },
+  {
+    name: 'another address is looked up before it is confirmed',
+    promise: 'The time of an answer does not tell whether an address has an account.',
+    file: 'src/auth/email-change.ts',
+    find: "await this.parts.mail.queue({ template: 'change-email', to: email.toLowerCase(), userId });",
+    replace: `const taken = await this.database.run(statements.ownerOf, [email.toLowerCase()]);
+    if (taken.length === 0) await this.parts.mail.queue({ template: 'change-email', to: email.toLowerCase(), userId });`,
+    tests: [[TIMINGS, 'another address of an account']],
+  },
+  {
+    name: 'a confirmed address can be confirmed again',
+    promise: 'A link to confirm an address works once, also on two instances at once.',
+    file: 'src/auth/email-verification.ts',
+    find: "const used = await this.links.use(tx, 'verify-email', token);",
+    replace: "const used = await this.links.find('verify-email', token);",
+    tests: [[LINK_RACES, 'confirms a new account']],
+  },
+  {
+    name: 'a mail that was not sent is reported as success',
+    promise: 'The exit code of `mail test` tells whether the server accepted the mail.',
+    file: 'src/admin/send-mail.ts',
+    find: 'return { ...result, text, exitCode: 1 };',
+    replace: 'return { ...result, text };',
+    tests: [[MAIL_TEST, 'refuses the recipient']],
   },
 ];

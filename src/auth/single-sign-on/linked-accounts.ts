@@ -110,7 +110,11 @@ export class LinkedAccounts {
     const mustEnd = !user.isVerified && user.id !== signedInUserId;
     const revoked = mustEnd ? await endEarlierAccess(tx, user.id, now) : [];
     await tx.run(linkStatements.verify, [user.id]);
-    const details = { provider: this.configuration.oidcName ?? '', endsEarlierAccess: mustEnd };
+    const details = {
+      provider: this.configuration.oidcName ?? '',
+      endsEarlierAccess: mustEnd,
+      ...(user.isNew ? { isNewAccount: true } : {}),
+    };
     await this.auditLog.record(
       { action: 'single-sign-on.linked', userId: user.id, actor: 'user', ...person.client, details },
       tx,
@@ -126,7 +130,7 @@ export class LinkedAccounts {
     if (user || !this.configuration.signupEnabled) return user;
     const [added] = await tx.run<{ id: string }>(linkStatements.addUser, [email, name, now]);
     // A concurrent sign-up with the same address may have won; its account is like any other that exists.
-    return added ? { id: added.id, isVerified: true, isSuspended: false } : found();
+    return added ? { id: added.id, isVerified: true, isSuspended: false, isNew: true } : found();
   }
 
   private get providerId(): string {
@@ -138,4 +142,6 @@ interface Found {
   readonly id: string;
   readonly isVerified: boolean;
   readonly isSuspended: boolean;
+  /** Made by this sign-in. */
+  readonly isNew?: true;
 }

@@ -619,6 +619,11 @@ export const ROUTES: readonly Route[] = [
   ...['/factor/:form', '/passkeys/:form'].map(accountRedirect),
   ...['/forgot', '/reset', '/verify', '/verify/send', '/email', '/new-address'].map(accountForm),
   { method: 'GET', path: `${ACCOUNT}/email`, access: 'public', isPage: true, status: 303 },
+  accountForm('/notices'),
+  accountRedirect('/notices'),
+  // Mail providers post without a form of ours; a token that the service has not made is refused.
+  { method: 'GET', path: `${ACCOUNT}/unsubscribe`, access: 'public', isPage: true, status: 422 },
+  { method: 'POST', path: `${ACCOUNT}/unsubscribe`, access: 'public', isPage: true, status: 422 },
   linkPage('/new-address'),
   { method: 'GET', path: `${ACCOUNT}/forgot`, access: 'public', isPage: true },
   linkPage('/reset'),

@@ -34,6 +34,7 @@ import { SecondFactors1763600000035 } from './1763600000035-second-factors.js';
 import { SingleSignOn1763600000036 } from './1763600000036-single-sign-on.js';
 import { Administrators1763600000037 } from './1763600000037-administrators.js';
 import { KeySlots1763600000038 } from './1763600000038-key-slots.js';
+import { MutedNotices1763600000039 } from './1763600000039-muted-notices.js';
 
 /** In the order in which they run. Hand-written; never edited once landed. */
 export const migrations = [
@@ -73,4 +74,5 @@ export const migrations = [
   SingleSignOn1763600000036,
   Administrators1763600000037,
   KeySlots1763600000038,
+  MutedNotices1763600000039,
 ];
