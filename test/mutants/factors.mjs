@@ -78,6 +78,37 @@ export const FACTOR_MUTANTS = [
     tests: [[PASSKEYS, 'no user verification']],
   },
   {
+    name: 'a new passkey begins a session',
+    promise: 'Adding a passkey begins no session: nobody has signed in with it yet.',
+    file: 'src/auth/passkeys/passkey-plugin.ts',
+    find: 'isRecent, addsNoSession]',
+    replace: 'isRecent]',
+    also: [
+      {
+        file: 'src/auth/identity.provider.ts',
+        find: 'mayBeginSession === false',
+        replace: 'mayBeginSession === undefined',
+      },
+    ],
+    tests: [[PASSKEYS, 'begins no session']],
+  },
+  {
+    name: 'a passkey leaves its network unknown',
+    promise: 'A sign-in with a passkey is told from a new network, and makes it known.',
+    file: 'src/auth/sign-in-passwords.ts',
+    find: 'if (request?.isProvenOtherwise) await this.note(session, request);',
+    replace: '',
+    tests: [[PASSKEYS, 'makes its network known']],
+  },
+  {
+    name: 'a session lists the tokens of the others',
+    promise: 'A stolen session does not open the other sessions of its user.',
+    file: 'src/auth/session-list-plugin.ts',
+    find: 'one.id === session.session.id ? one : { ...one, token: one.id }',
+    replace: 'one',
+    tests: [['test/api/identity.spec.ts', 'lists sessions for a day']],
+  },
+  {
     name: 'the last way to sign in can be removed',
     promise: 'A user can always sign in.',
     file: 'src/auth/passkeys/passkeys.ts',
