@@ -29,6 +29,7 @@ const DONE = {
   name: 'Your name has been changed.',
   password: 'Your password has been changed, and all other sessions have ended.',
   trial: 'The trial has begun.',
+  unlinked: 'Single sign-on is disconnected, and all other sessions have ended.',
   workspace: 'The workspace has been deleted.',
 } as const;
 type Done = keyof typeof DONE;

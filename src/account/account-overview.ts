@@ -3,8 +3,10 @@ import { StorageQuota, type StorageUsage } from '../assets/index.js';
 import {
   type BrowserSession,
   type ListedPasskey,
+  type LinkState,
   type ListedSession,
   Passkeys,
+  ProviderLinks,
   SecondFactors,
   UserSessions,
 } from '../auth/index.js';
@@ -45,6 +47,7 @@ interface SignIns {
   /** Unused backup codes, or null without a second factor. */
   readonly codesLeft: number | null;
   readonly passkeys: readonly ListedPasskey[];
+  readonly link: LinkState;
 }
 
 @Injectable()
@@ -53,6 +56,7 @@ export class SignInOverview {
     private readonly userSessions: UserSessions,
     private readonly secondFactors: SecondFactors,
     private readonly passkeys: Passkeys,
+    private readonly providerLinks: ProviderLinks,
   ) {}
 
   async of({ userId, id }: BrowserSession): Promise<SignIns> {
@@ -60,6 +64,7 @@ export class SignInOverview {
       sessions: await this.userSessions.list(userId, id),
       codesLeft: await this.secondFactors.codesLeft(userId),
       passkeys: await this.passkeys.list(userId),
+      link: await this.providerLinks.state(userId),
     };
   }
 }

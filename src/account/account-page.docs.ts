@@ -130,6 +130,25 @@ export const ACCOUNT_PASSKEYS_DOCS = {
   },
 } as const;
 
+export const ACCOUNT_PROVIDER_DOCS = {
+  tag: 'Pages',
+  isPage: true,
+  operations: {
+    leave: LEAVE,
+    disconnect: {
+      summary: 'Disconnect the account from single sign-on',
+      description: 'Needs the password unless it was given in the last ten minutes. Ends all other sessions.',
+      body: FORM,
+      answers: {
+        303: ONWARDS,
+        ...ANSWERED,
+        404: 'the account is not linked to single sign-on',
+        409: 'it is the only way to sign in to the account',
+      },
+    },
+  },
+} as const;
+
 export const ACCOUNT_CHANGES_DOCS = {
   tag: 'Pages',
   isPage: true,

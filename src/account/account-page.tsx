@@ -19,6 +19,7 @@ import { PasskeysSection } from './passkeys-section.js';
 import { PasswordSection } from './password-section.js';
 import { PlanSection } from './plan-section.js';
 import { ProfileSection } from './profile-section.js';
+import { SingleSignOnSection } from './single-sign-on-section.js';
 import { SessionsSection } from './sessions-section.js';
 import { TokensSection } from './tokens-section.js';
 import { WorkspacesSection } from './workspaces-section.js';
@@ -32,6 +33,7 @@ const SECTIONS: readonly (readonly [string, string, (props: AccountPageProps) =>
   ['password', 'Password', PasswordSection],
   ['factor', 'Second factor', FactorSection],
   ['passkeys', 'Passkeys', PasskeysSection],
+  ['single-sign-on', 'Single sign-on', SingleSignOnSection],
   ['sessions', 'Sessions', SessionsSection],
   ['devices', 'Devices', DevicesSection],
   ['tokens', 'Access tokens', TokensSection],
@@ -42,7 +44,11 @@ const SECTIONS: readonly (readonly [string, string, (props: AccountPageProps) =>
 
 export function accountPage(props: AccountPageProps): VNode {
   const { host, csrfToken, session, alert, notice, hasPasswords, canChangeEmail } = props;
-  const isShown: Readonly<Record<string, boolean>> = { password: hasPasswords, email: canChangeEmail };
+  const isShown: Readonly<Record<string, boolean>> = {
+    password: hasPasswords,
+    email: canChangeEmail,
+    'single-sign-on': props.overview.link.isLinked,
+  };
   const sections = SECTIONS.filter(([id]) => isShown[id] ?? true);
   return (
     <Layout title="Your account" isWide>

@@ -20,6 +20,7 @@ import { AccountForms } from './account-forms.js';
 import { AccountOverview, SignInOverview, StorageOverview } from './account-overview.js';
 import { AccountPageController } from './account-page.controller.js';
 import { AccountPasskeysController } from './account-passkeys.controller.js';
+import { AccountProviderController } from './account-provider.controller.js';
 import { Accounts } from './accounts.js';
 import { CancellationOutbox } from './cancellation-outbox.js';
 import { EmailForm } from './email-form.js';
@@ -52,6 +53,7 @@ import { WorkspaceForms } from './workspace-forms.js';
     AccountEmailController,
     AccountFactorsController,
     AccountPasskeysController,
+    AccountProviderController,
     ActivityController,
     InvitationController,
   ],

@@ -21,6 +21,7 @@ export interface FlashMessages {
   readonly failedMint?: RejectedToken;
   readonly failedRename?: RejectedName;
   readonly failedExport?: RejectedPassword;
+  readonly failedUnlinking?: RejectedPassword;
   readonly failedWorkspaceDeletion?: RejectedWorkspaceDeletion;
   readonly failedDeletion?: RejectedDeletion;
 }

@@ -33,6 +33,7 @@ import { SigningKeys } from './signing-keys.js';
 import {
   LinkedAccounts,
   Provider,
+  ProviderLinks,
   ProviderMetadata,
   ProviderSignIns,
   SingleSignOn,
@@ -79,6 +80,7 @@ import { WrongPasswords } from './wrong-passwords.js';
     provideLinkKey,
     provideIdentity,
     Provider,
+    ProviderLinks,
     ProviderMetadata,
     ProviderSignIns,
     RecentSignIn,
@@ -104,6 +106,7 @@ import { WrongPasswords } from './wrong-passwords.js';
     PasswordHasher,
     PasswordRecovery,
     PasswordReset,
+    ProviderLinks,
     RecentSignIn,
     SecondFactors,
     SigningKeys,

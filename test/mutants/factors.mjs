@@ -48,9 +48,9 @@ export const FACTOR_MUTANTS = [
   {
     name: 'any signed cookie passes as a sign-in that waits',
     promise: 'Only the cookie of a sign-in that waits identifies one.',
-    file: 'src/auth/factors/pending-sign-ins.ts',
-    find: 'export const PENDING_SIGN_IN = /^2fa-(?!attempts-)/;',
-    replace: 'export const PENDING_SIGN_IN = /^(?!one-time)/;',
+    file: 'src/auth/factors/factor-sign-in.ts',
+    find: '!identifier || !PENDING_SIGN_IN.test(identifier)',
+    replace: '!identifier',
     tests: [[FACTORS, 'a sign-in with a second factor']],
   },
   {
