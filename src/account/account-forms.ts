@@ -31,6 +31,7 @@ const DONE = {
   trial: 'The trial has begun.',
   unlinked: 'Single sign-on is disconnected, and all other sessions have ended.',
   workspace: 'The workspace has been deleted.',
+  'workspace-name': 'The workspace has been renamed. Apps show the new name when they next ask.',
 } as const;
 type Done = keyof typeof DONE;
 

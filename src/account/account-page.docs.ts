@@ -154,6 +154,7 @@ export const ACCOUNT_CHANGES_DOCS = {
   isPage: true,
   operations: {
     leaveName: LEAVE,
+    leaveWorkspaceName: LEAVE,
     leaveWorkspaces: LEAVE,
     leaveExport: LEAVE,
     leaveDelete: LEAVE,
@@ -162,6 +163,11 @@ export const ACCOUNT_CHANGES_DOCS = {
       summary: 'Start the trial',
       body: FORM,
       answers: { ...DONE.answers, 409: 'the trial was started before, or subscriptions are disabled' },
+    },
+    renameWorkspace: {
+      summary: 'Rename a workspace',
+      body: FORM,
+      answers: { 303: ONWARDS, ...ANSWERED, 404: 'workspace not found' },
     },
     deleteWorkspace: {
       summary: 'Delete a workspace',
