@@ -34,6 +34,11 @@ export class AccountChangesController {
     await redirect(reply, ACCOUNT);
   }
 
+  @Get('workspaces/rename')
+  async leaveWorkspaceName(@Res() reply: FastifyReply): Promise<void> {
+    await redirect(reply, ACCOUNT);
+  }
+
   @Get('workspaces/delete')
   async leaveWorkspaces(@Res() reply: FastifyReply): Promise<void> {
     await redirect(reply, ACCOUNT);
@@ -62,6 +67,14 @@ export class AccountChangesController {
     await this.forms.act(request, reply, async ({ session }) => {
       await this.subscriptions.startTrial(session.userId);
       return { done: 'trial' };
+    });
+  }
+
+  @Post('workspaces/rename')
+  async renameWorkspace(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    await this.forms.act(request, reply, async (posted) => {
+      const failed = await this.workspaceForms.rename(posted.session.userId, posted.form);
+      return failed ? this.forms.again(posted, { failedWorkspaceName: failed }) : { done: 'workspace-name' };
     });
   }
 

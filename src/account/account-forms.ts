@@ -30,7 +30,9 @@ const DONE = {
   notices: 'Your choice of mails has been saved.',
   password: 'Your password has been changed, and all other sessions have ended.',
   trial: 'The trial has begun.',
+  unlinked: 'Single sign-on is disconnected, and all other sessions have ended.',
   workspace: 'The workspace has been deleted.',
+  'workspace-name': 'The workspace has been renamed. Apps show the new name when they next ask.',
 } as const;
 type Done = keyof typeof DONE;
 

@@ -3,8 +3,10 @@ import { StorageQuota, type StorageUsage } from '../assets/index.js';
 import {
   type BrowserSession,
   type ListedPasskey,
+  type LinkState,
   type ListedSession,
   Passkeys,
+  ProviderLinks,
   SecondFactors,
   UserSessions,
 } from '../auth/index.js';
@@ -51,6 +53,7 @@ interface SignIns {
   readonly codesLeft: number | null;
   readonly passkeys: readonly ListedPasskey[];
   readonly devices: readonly Device[];
+  readonly link: LinkState;
 }
 
 @Injectable()
@@ -60,6 +63,7 @@ export class SignInOverview {
     private readonly secondFactors: SecondFactors,
     private readonly passkeys: Passkeys,
     private readonly devices: Devices,
+    private readonly providerLinks: ProviderLinks,
   ) {}
 
   async of({ userId, id }: BrowserSession): Promise<SignIns> {
@@ -68,6 +72,7 @@ export class SignInOverview {
       codesLeft: await this.secondFactors.codesLeft(userId),
       passkeys: await this.passkeys.list(userId),
       devices: await this.devices.newest(userId, MOST_DEVICES),
+      link: await this.providerLinks.state(userId),
     };
   }
 }

@@ -144,11 +144,31 @@ export const ACCOUNT_PASSKEYS_DOCS = {
   },
 } as const;
 
+export const ACCOUNT_PROVIDER_DOCS = {
+  tag: 'Pages',
+  isPage: true,
+  operations: {
+    leave: LEAVE,
+    disconnect: {
+      summary: 'Disconnect the account from single sign-on',
+      description: 'Needs the password unless it was given in the last ten minutes. Ends all other sessions.',
+      body: FORM,
+      answers: {
+        303: ONWARDS,
+        ...ANSWERED,
+        404: 'the account is not linked to single sign-on',
+        409: 'it is the only way to sign in to the account',
+      },
+    },
+  },
+} as const;
+
 export const ACCOUNT_CHANGES_DOCS = {
   tag: 'Pages',
   isPage: true,
   operations: {
     leaveName: LEAVE,
+    leaveWorkspaceName: LEAVE,
     leaveWorkspaces: LEAVE,
     leaveExport: LEAVE,
     leaveDelete: LEAVE,
@@ -157,6 +177,11 @@ export const ACCOUNT_CHANGES_DOCS = {
       summary: 'Start the trial',
       body: FORM,
       answers: { ...DONE.answers, 409: 'the trial was started before, or subscriptions are disabled' },
+    },
+    renameWorkspace: {
+      summary: 'Rename a workspace',
+      body: FORM,
+      answers: { 303: ONWARDS, ...ANSWERED, 404: 'workspace not found' },
     },
     deleteWorkspace: {
       summary: 'Delete a workspace',

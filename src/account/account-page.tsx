@@ -20,6 +20,7 @@ import { PasskeysSection } from './passkeys-section.js';
 import { PasswordSection } from './password-section.js';
 import { PlanSection } from './plan-section.js';
 import { ProfileSection } from './profile-section.js';
+import { SingleSignOnSection } from './single-sign-on-section.js';
 import { SessionsSection } from './sessions-section.js';
 import { TokensSection } from './tokens-section.js';
 import { WorkspacesSection } from './workspaces-section.js';
@@ -34,6 +35,7 @@ const SECTIONS: readonly (readonly [string, string, (props: AccountPageProps) =>
   ['password', 'Password', PasswordSection],
   ['factor', 'Second factor', FactorSection],
   ['passkeys', 'Passkeys', PasskeysSection],
+  ['single-sign-on', 'Single sign-on', SingleSignOnSection],
   ['sessions', 'Sessions', SessionsSection],
   ['devices', 'Devices', DevicesSection],
   ['tokens', 'Access tokens', TokensSection],
@@ -48,6 +50,7 @@ export function accountPage(props: AccountPageProps): VNode {
     password: hasPasswords,
     email: canChangeEmail,
     notices: props.overview.wantedNotices !== undefined,
+    'single-sign-on': props.overview.link.isLinked,
   };
   const sections = SECTIONS.filter(([id]) => isShown[id] ?? true);
   return (

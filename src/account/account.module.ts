@@ -23,6 +23,7 @@ import { AccountOverview, SignInOverview, StorageOverview } from './account-over
 import { AccountPageController } from './account-page.controller.js';
 import { AccountNoticesController } from './account-notices.controller.js';
 import { AccountPasskeysController } from './account-passkeys.controller.js';
+import { AccountProviderController } from './account-provider.controller.js';
 import { Accounts } from './accounts.js';
 import { CancellationOutbox } from './cancellation-outbox.js';
 import { EmailForm } from './email-form.js';
@@ -60,6 +61,7 @@ import { WorkspaceForms } from './workspace-forms.js';
     AccountFactorsController,
     AccountNoticesController,
     AccountPasskeysController,
+    AccountProviderController,
     ActivityController,
     InvitationController,
   ],

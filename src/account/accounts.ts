@@ -35,7 +35,8 @@ const accountsStatements = {
        (SELECT count(*)::int FROM auth_sessions WHERE user_id = u.id AND expires_at > $2) AS sessions,
        (SELECT count(*)::int FROM access_tokens
         WHERE user_id = u.id AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)) AS tokens,
-       (SELECT count(*)::int FROM devices WHERE user_id = u.id) AS devices
+       (SELECT count(*)::int FROM devices WHERE user_id = u.id) AS devices,
+       EXISTS (SELECT FROM auth_accounts WHERE user_id = u.id AND provider_id LIKE 'oidc:%') AS "isLinked"
      FROM users u WHERE u.id = $1`,
   ),
 };
@@ -64,6 +65,8 @@ export interface AccountDetails extends ListedAccount {
   readonly sessions: number;
   readonly tokens: number;
   readonly devices: number;
+  /** Whether it is linked to single sign-on. */
+  readonly isLinked: boolean;
 }
 
 export interface ListOptions {

@@ -5,7 +5,7 @@ import type { RejectedEmailChange } from './email-section.js';
 import type { RejectedPasswordChange } from './password-form.js';
 import type { RejectedDeletion, RejectedName, RejectedPassword } from './profile-forms.js';
 import type { RejectedToken } from './token-forms.js';
-import type { RejectedWorkspaceDeletion } from './workspace-forms.js';
+import type { RejectedWorkspaceDeletion, RejectedWorkspaceName } from './workspace-forms.js';
 
 /** Messages shown once, on the page that answers a form. */
 export interface FlashMessages {
@@ -21,6 +21,8 @@ export interface FlashMessages {
   readonly failedMint?: RejectedToken;
   readonly failedRename?: RejectedName;
   readonly failedExport?: RejectedPassword;
+  readonly failedUnlinking?: RejectedPassword;
+  readonly failedWorkspaceName?: RejectedWorkspaceName;
   readonly failedWorkspaceDeletion?: RejectedWorkspaceDeletion;
   readonly failedDeletion?: RejectedDeletion;
 }

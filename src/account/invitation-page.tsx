@@ -1,5 +1,13 @@
 import type { VNode } from 'preact';
-import { Field, Hidden, Layout, Masthead, NewPasswordField } from '../pages/index.js';
+import {
+  Field,
+  Hidden,
+  Layout,
+  Masthead,
+  NewPasswordField,
+  SingleSignOnForm,
+  type SingleSignOnOption,
+} from '../pages/index.js';
 
 export type InviteeField = 'name' | 'password';
 
@@ -15,21 +23,40 @@ interface InvitationProps {
   readonly csrfToken: string;
   readonly token: string;
   readonly email: string;
+  readonly singleSignOn: SingleSignOnOption | undefined;
   readonly failed?: RejectedInvitee | undefined;
 }
 
-export function invitationPage({ host, csrfToken, token, email, failed }: InvitationProps): VNode {
-  const { faults = {}, alert, name = '' } = failed ?? {};
+export function invitationPage(props: InvitationProps): VNode {
+  const { host, csrfToken, email, singleSignOn, failed } = props;
   return (
     <Layout title="Make your account">
       <Masthead host={host} />
       <h1>Make your account</h1>
-      <p>You are invited with this address. Choose a name and a password.</p>
-      {alert && (
+      <p>
+        You are invited with the address <span class="name">{email}</span>.
+      </p>
+      {failed?.alert && (
         <p class="alert" role="alert">
-          {alert}
+          {failed.alert}
         </p>
       )}
+      {singleSignOn && (
+        <>
+          <p>Your account is made when you sign in with this address:</p>
+          <SingleSignOnForm option={singleSignOn} hidden={{ csrf_token: csrfToken }} />
+        </>
+      )}
+      {!singleSignOn?.isOnly && <InviteeForm {...props} />}
+    </Layout>
+  );
+}
+
+function InviteeForm({ csrfToken, token, email, singleSignOn, failed }: InvitationProps): VNode {
+  const { faults = {}, name = '' } = failed ?? {};
+  return (
+    <>
+      <p>{singleSignOn ? 'Or choose' : 'Choose'} a name and a password.</p>
       <form method="post" action="/account/invitation" class="credentials" aria-label="Make your account">
         <Hidden fields={{ csrf_token: csrfToken, token }} />
         <div class="field">
@@ -55,7 +82,7 @@ export function invitationPage({ host, csrfToken, token, email, failed }: Invita
         />
         <button type="submit">Make the account</button>
       </form>
-    </Layout>
+    </>
   );
 }
 

@@ -2,6 +2,7 @@ import { Controller, Get, Post, Req, Res, UseFilters } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Public } from '../access/index.js';
 import { Documented, page } from '../api-docs/index.js';
+import { NO_PASSWORDS } from '../auth/index.js';
 import { Configuration } from '../config/index.js';
 import {
   ANSWERED,
@@ -15,7 +16,9 @@ import {
   PageErrorFilter,
   redirect,
   sendPage,
+  singleSignOnOption,
 } from '../pages/index.js';
+import { Forbidden } from '../platform/http/index.js';
 import { InvitationForm } from './invitation-form.js';
 import { invitationPage, type RejectedInvitee, usedInvitationPage } from './invitation-page.js';
 import { Invitations } from './invitations.js';
@@ -72,6 +75,7 @@ export class InvitationController {
       const outOfDate = { name: form.text('name'), faults: {}, alert: OUT_OF_DATE };
       return sendPage(reply, await this.page(browserRequest, token, outOfDate, 403));
     }
+    if (this.configuration.oidcOnly) throw new Forbidden(NO_PASSWORDS);
     const answer = await this.form.submit(form, browserRequest);
     if (answer === 'unknown') return sendPage(reply, this.unknown(browserRequest));
     if ('cookies' in answer)
@@ -89,7 +93,8 @@ export class InvitationController {
     if (email === undefined) return this.unknown(browserRequest);
     const { csrfToken, cookies } = browserRequest;
     const { publicHost: host } = this.configuration;
-    const content = invitationPage({ host, csrfToken: csrfToken.value, token, email, failed });
+    const singleSignOn = singleSignOnOption(this.configuration, 'account');
+    const content = invitationPage({ host, csrfToken: csrfToken.value, token, email, singleSignOn, failed });
     return { status, content, formTargets: ["'self'"], cookies };
   }
 

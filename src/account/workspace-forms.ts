@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Form } from '../pages/index.js';
+import { BadRequest } from '../platform/http/index.js';
 import { Database } from '../platform/database/index.js';
 import { Workspaces } from '../workspaces/index.js';
 import { accountStatements } from './account.queries.js';
@@ -28,6 +29,13 @@ export interface ListedWorkspace {
   readonly changedAt: Date | null;
 }
 
+/** A new name of a workspace that was not accepted. */
+export interface RejectedWorkspaceName {
+  readonly id: string;
+  readonly value: string;
+  readonly fault: string;
+}
+
 /** What is wrong with the form that deletes a workspace. */
 export interface RejectedWorkspaceDeletion {
   readonly id: string;
@@ -47,6 +55,19 @@ export class WorkspaceForms {
   list(userId: string): Promise<ListedWorkspace[]> {
     const values = [userId, MOST_WORKSPACES, MOST_COUNTED];
     return this.database.run<ListedWorkspace>(accountStatements.workspaces, values);
+  }
+
+  /** Changes the name, or returns what is wrong with it. @throws NotFound unless it is a workspace of the user */
+  async rename(userId: string, form: Form): Promise<RejectedWorkspaceName | undefined> {
+    const id = await this.workspaces.requireOwned(form.text('id'), { userId, workspaceId: null });
+    const value = form.text('name');
+    try {
+      await this.workspaces.rename(id, value);
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof BadRequest)) throw error;
+      return { id, value, fault: 'Enter a name of 1 to 255 characters.' };
+    }
   }
 
   /** What is wrong with the typed name, if anything. @throws NotFound unless it is a workspace of the user */

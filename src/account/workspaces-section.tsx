@@ -16,6 +16,7 @@ export function WorkspacesSection(props: AccountPageProps): VNode {
         {workspaceUsage.map((workspace) => (
           <li key={workspace.id} class="stacked">
             <WorkspaceFacts workspace={workspace} />
+            <RenameForm {...props} workspace={workspace} />
             <DeletionForm {...props} workspace={workspace} />
           </li>
         ))}
@@ -48,11 +49,35 @@ function counted(count: number, thing: string, most = MOST_COUNTED): string {
   return `${text} ${thing}${count === 1 ? '' : 's'}`;
 }
 
-interface DeletionFormProps extends AccountPageProps {
+interface WorkspaceFormProps extends AccountPageProps {
   readonly workspace: ListedWorkspace;
 }
 
-function DeletionForm(props: DeletionFormProps): VNode {
+function RenameForm({ csrfToken, workspace, failedWorkspaceName }: WorkspaceFormProps): VNode {
+  const { id, name } = workspace;
+  const failed = failedWorkspaceName?.id === id ? failedWorkspaceName : undefined;
+  return (
+    <details open={failed !== undefined}>
+      <summary aria-label={`Rename ${name}`}>Rename</summary>
+      <form method="post" action="/account/workspaces/rename" aria-label={`Rename ${name}`}>
+        <Hidden fields={{ csrf_token: csrfToken, id }} />
+        <Field
+          id={`workspace-name-${id}`}
+          name="name"
+          label="Name"
+          type="text"
+          autocomplete="off"
+          value={failed?.value ?? name}
+          fault={failed?.fault}
+          isFocused={failed !== undefined}
+        />
+        <button type="submit">Rename this workspace</button>
+      </form>
+    </details>
+  );
+}
+
+function DeletionForm(props: WorkspaceFormProps): VNode {
   const { csrfToken, workspace, needsConfirmation, failedWorkspaceDeletion } = props;
   const { id, name } = workspace;
   const failed = failedWorkspaceDeletion?.id === id ? failedWorkspaceDeletion : undefined;

@@ -4,9 +4,12 @@ import { STATUSES, Subscriptions, type SubscriptionStatus } from '../billing/ind
 import { isInstant, parseInstant } from '../platform/clock/index.js';
 import { BadRequest, Conflict } from '../platform/http/index.js';
 import { KillSwitch } from '../platform/kill-switch/index.js';
-import { AccessActions, type AccountAction } from './access-actions.js';
+import { AccessActions } from './access-actions.js';
 import type { AdminAction, Onwards } from './admin-door.js';
 import type { AdminPage } from './admin-layout.js';
+
+/** Returns a page to show, if it is not the account's own. */
+export type AccountAction = (userId: string, action: AdminAction) => Promise<AdminPage | undefined>;
 
 /** The actions on an account, with the notices that say that they were done. */
 export const DONE = {
@@ -16,6 +19,7 @@ export const DONE = {
   'reset-password': 'The password is reset.',
   'reset-factors':
     'The second factor and all passkeys are removed, and all sign-ins have ended. The password stays.',
+  unlink: 'The account is no longer linked to single sign-on, and all sign-ins have ended.',
   grant: 'The plan is set.',
   demote: 'The user is no longer an administrator.',
   delete: 'The account is deleted.',
@@ -24,7 +28,7 @@ export const DONE = {
 export type AccountActionName = keyof typeof DONE;
 
 /** What would lock an administrator out. */
-const NOT_ONESELF: readonly AccountActionName[] = ['suspend', 'reset-factors', 'demote', 'delete'];
+const NOT_ONESELF: readonly AccountActionName[] = ['suspend', 'reset-factors', 'unlink', 'demote', 'delete'];
 
 /** What takes access away or gives it back stays possible while the service is read-only. */
 const OPEN_WHEN_READ_ONLY: readonly AccountActionName[] = ['suspend', 'resume', 'end-sessions', 'demote'];
@@ -45,8 +49,9 @@ export class AccountActions {
       suspend: access.suspend,
       resume: access.resume,
       'end-sessions': access.endSessions,
-      'reset-password': access.resetPassword,
-      'reset-factors': access.resetFactors,
+      'reset-password': access.recovery.resetPassword,
+      'reset-factors': access.recovery.resetFactors,
+      unlink: access.recovery.unlink,
       demote: access.demote,
       grant: (userId, action) => this.grant(userId, action),
       delete: (userId, action) => this.delete(userId, action),

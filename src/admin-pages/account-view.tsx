@@ -89,6 +89,7 @@ export function accountView(props: AccountProps): VNode {
           ['Workspaces', account.workspaces],
           ['Sign-ins, tokens, devices', `${account.sessions}, ${account.tokens}, ${account.devices}`],
           ['Second factor', hasSecondFactor ? 'Yes' : 'No'],
+          ...(account.isLinked ? [['Single sign-on', 'Yes'] as const] : []),
         ]}
       />
       <p>
@@ -139,6 +140,13 @@ function AccessSection({ account, isOneself, csrfToken }: AccountProps): VNode {
             'reset-factors',
             'Remove the second factor and passkeys',
             'For somebody who has lost them. Ends all sign-ins; the password stays.',
+          )}
+        {!isOneself &&
+          account.isLinked &&
+          act(
+            'unlink',
+            'Disconnect single sign-on',
+            'For somebody whom the provider knows as another person now. Ends all sign-ins; a later sign-in there with the same address connects it again.',
           )}
         {!isOneself &&
           account.promotedAt &&

@@ -41,7 +41,7 @@ export const ACCOUNTS_DOCS = {
         userId: { description: 'The id of the account.' },
         action: {
           description:
-            'suspend, resume, end-sessions, reset-password, reset-factors, grant, demote or delete.',
+            'suspend, resume, end-sessions, reset-password, reset-factors, unlink, grant, demote or delete.',
         },
       },
       body: FORM,

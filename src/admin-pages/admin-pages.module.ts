@@ -14,6 +14,7 @@ import { AdminDoor } from './admin-door.js';
 import { AuditController } from './audit.controller.js';
 import { DoctorRuns } from './doctor-runs.js';
 import { InvitationsController } from './invitations.controller.js';
+import { RecoveryActions } from './recovery-actions.js';
 import { ServiceController } from './service.controller.js';
 import { ServiceStatusOverview } from './service-status.js';
 
@@ -21,6 +22,14 @@ import { ServiceStatusOverview } from './service-status.js';
 @Module({
   imports: [AccountModule, AssetsModule, AuthModule, BillingModule, FilesModule, HealthModule, PagesModule],
   controllers: [AccountsController, InvitationsController, ServiceController, AuditController],
-  providers: [AccessActions, AccountActions, AccountPages, AdminDoor, DoctorRuns, ServiceStatusOverview],
+  providers: [
+    AccessActions,
+    AccountActions,
+    AccountPages,
+    AdminDoor,
+    DoctorRuns,
+    RecoveryActions,
+    ServiceStatusOverview,
+  ],
 })
 export class AdminPagesModule {}

@@ -63,6 +63,6 @@ export function showUser(email: string): Promise<Report> {
   });
 }
 
-function line([name, value]: [string, string | number | Date | null]): string {
+function line([name, value]: [string, string | number | boolean | Date | null]): string {
   return `${name}: ${value instanceof Date ? value.toISOString() : String(value ?? '–')}`;
 }

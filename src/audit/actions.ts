@@ -23,6 +23,7 @@ export const AUDIT_ACTIONS = [
   'sessions.ended',
   'sign-in.new-client',
   'single-sign-on.linked',
+  'single-sign-on.unlinked',
   'token.minted',
   'token.revoked',
 ] as const;

@@ -34,6 +34,7 @@ import { SigningKeys } from './signing-keys.js';
 import {
   LinkedAccounts,
   Provider,
+  ProviderLinks,
   ProviderMetadata,
   ProviderSignIns,
   SingleSignOn,
@@ -81,6 +82,7 @@ import { WrongPasswords } from './wrong-passwords.js';
     provideLinkKey,
     provideIdentity,
     Provider,
+    ProviderLinks,
     ProviderMetadata,
     ProviderSignIns,
     RecentSignIn,
@@ -107,6 +109,7 @@ import { WrongPasswords } from './wrong-passwords.js';
     PasswordHasher,
     PasswordRecovery,
     PasswordReset,
+    ProviderLinks,
     RecentSignIn,
     SecondFactors,
     SigningKeys,

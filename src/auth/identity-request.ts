@@ -11,6 +11,8 @@ export interface IdentityRequest {
   readonly gone: AbortSignal;
   /** Whether this is a sign-in, where an unknown account must take as long as a wrong password. */
   readonly isSignIn: boolean;
+  /** Whether the action is one that begins sessions; no other may, whatever its body asks for. */
+  readonly mayBeginSession: boolean;
   /** Every password hash that this request has verified or created. */
   readonly hashes: Set<string>;
   /** Whether a password was wrong, or there was no account to check it against. */
@@ -21,6 +23,8 @@ export interface IdentityRequest {
   prepared?: { readonly password: string; readonly hash: string };
   /** The id of the credential that this request signs in with. */
   passkey?: string;
+  /** Whether somebody other than a password has proven who the user is: a passkey or the provider of single sign-on. */
+  isProvenOtherwise?: true;
   /** The id of the session that this request changes its user's passkeys with. */
   ownSession?: string;
   /** Undoes the count of this sign-in as one with a wrong password. */
@@ -30,6 +34,9 @@ export interface IdentityRequest {
   /** The first fault from PostgreSQL. */
   fault?: Error;
 }
+
+const BEGINS_SESSIONS =
+  /\/(?:sign-in\/email|sign-up\/email|two-factor\/verify-totp|two-factor\/verify-backup-code|passkey\/verify-authentication)$/;
 
 /** One for the process: on Node.js 20, every AsyncLocalStorage ever used permanently adds a cost to each promise. */
 export const identityRequests = new AsyncLocalStorage<IdentityRequest>();
@@ -44,10 +51,12 @@ export async function inIdentityRequest(
   handler: (request: Request) => Promise<Response>,
   isExpectedFault: (fault: Error, request: Request) => boolean,
 ): Promise<Response> {
+  const { pathname } = new URL(webRequest.url);
   const request: IdentityRequest = {
     ip: webRequest.headers.get(CLIENT_ADDRESS_HEADER) ?? '',
     gone: webRequest.signal,
-    isSignIn: new URL(webRequest.url).pathname.endsWith('/sign-in/email'),
+    isSignIn: pathname.endsWith('/sign-in/email'),
+    mayBeginSession: BEGINS_SESSIONS.test(pathname),
     hashes: new Set(),
     isWrong: false,
   };

@@ -138,7 +138,10 @@ export const IDENTITY_DOCS = {
           summary: 'List the live sessions of the user, at most 100',
           ...SESSION_NEEDED,
           answers: {
-            200: json('the sessions, each with its token', arrayOf(SESSION)),
+            200: json(
+              'the sessions; `token` is the id of the session, except for the one that asks',
+              arrayOf(SESSION),
+            ),
             401: refused('there is no session'),
             403: refused(
               'the session is older than a day, so the user must sign in again; or the account is suspended',
@@ -147,6 +150,7 @@ export const IDENTITY_DOCS = {
         },
         'POST revoke-session': {
           summary: 'Revoke a session of the user',
+          description: '`token` is the one that `list-sessions` shows.',
           ...SESSION_NEEDED,
           body: credentials(['token']),
           answers: {

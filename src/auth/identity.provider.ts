@@ -8,7 +8,7 @@ import { Queues } from '../platform/limits/index.js';
 import { Log } from '../platform/log/index.js';
 import { FactorActions } from './factors/index.js';
 import { IdentityPool } from './identity-pool.js';
-import { inIdentityRequest } from './identity-request.js';
+import { identityRequests, inIdentityRequest } from './identity-request.js';
 import { createIdentity, type Identity } from './identity.js';
 import { Passkeys } from './passkeys/index.js';
 import { EmailVerification } from './email-verification.js';
@@ -25,6 +25,11 @@ const suspendedUser = statement(
 const confirmation = statement(
   'identity.confirmation',
   'SELECT confirmed_at AS "confirmedAt" FROM auth_sessions WHERE id = $1',
+);
+
+const tokenOfSession = statement(
+  'identity.token_of_session',
+  'SELECT token FROM auth_sessions WHERE user_id = $1 AND id = $2',
 );
 
 const unverifiedUser = statement(
@@ -49,11 +54,12 @@ class EmailUnverified extends Forbidden {
 }
 
 /**
- * Adds three rules at the single place where the identity handler finds and creates sessions.
+ * Adds four rules at the single place where the identity handler finds and creates sessions.
  *
  * - A session of a suspended account is neither found nor created. The request is answered with AccountSuspended, only after the
  *   password check, so that nobody learns of a suspension without the password.
  * - No session is created for an account whose address must be confirmed first.
+ * - No session is created by an action that is no sign-in, such as the one that adds a passkey.
  * - An expired session is not found, so that the handler does not delete it: a clock that is briefly wrong would otherwise sign
  *   everybody out for good. The nightly job removes expired sessions.
  */
@@ -82,6 +88,8 @@ function guardSessions(adapter: Adapter, { database, clock, identityPool, needsV
       if ((await database.run(unverifiedUser, [userId])).length > 0) throw new EmailUnverified();
     });
   adapter.createSession = async (userId, ...more) => {
+    if (identityRequests.getStore()?.mayBeginSession === false)
+      throw new Error('this action begins no session');
     if (needsVerifiedEmail) await refuseUnverified(userId);
     await refuseSuspended(userId);
     return createSession(userId, ...more);
@@ -133,8 +141,12 @@ export const provideIdentity: FactoryProvider<Identity> = {
         const [session] = await database.run<{ confirmedAt: Date | null }>(confirmation, [sessionId]);
         return session?.confirmedAt ?? null;
       });
+    const tokenOf = (userId: string, sessionId: string): Promise<string | undefined> =>
+      identityPool.noting(
+        async () => (await database.run<{ token: string }>(tokenOfSession, [userId, sessionId]))[0]?.token,
+      );
     const services = { passwords, factors, passkeys, recovery, verification, audit };
-    const parts = { ...services, identityPool, sessionCap, clock, confirmedAt };
+    const parts = { ...services, identityPool, sessionCap, clock, confirmedAt, tokenOf };
     const identity = createIdentity(configuration, secret, parts, log);
     guardSessions((await identity.$context).internalAdapter, {
       ...{ database, clock, identityPool },

@@ -15,6 +15,7 @@ import { passkeyPlugin, type Passkeys } from './passkeys/index.js';
 import { passwordPlugin } from './password-plugin.js';
 import { sessionCookiePlugin } from './session-cookie-plugin.js';
 import { sessionAuditPlugin } from './session-audit-plugin.js';
+import { sessionListPlugin, type TokenOfSession } from './session-list-plugin.js';
 import type { EmailVerification } from './email-verification.js';
 import { fit } from './account-fields.js';
 import type { PasswordRecovery } from './password-recovery.js';
@@ -35,6 +36,7 @@ interface IdentityParts {
   readonly clock: Clock;
   /** When a password or another factor was last given in a session; the library hides the column from its plugins. */
   readonly confirmedAt: (sessionId: string) => Promise<Date | null>;
+  readonly tokenOf: TokenOfSession;
 }
 
 /** The identity handler: email and password, sessions, one-time tokens and service JWTs, on the service's own tables. */
@@ -97,6 +99,7 @@ export function createIdentity(
       passwordPlugin(passwords),
       sessionCookiePlugin(),
       sessionAuditPlugin(parts.audit, identityPool),
+      sessionListPlugin(parts.tokenOf),
       passkeyPlugin(factors, parts.passkeys, configuration.publicUrl),
       recoveryPlugin(parts),
     ],

@@ -15,6 +15,7 @@ export { type EnteredCode, type FactorCounts, FactorReset, SecondFactors } from 
 export { EMAIL_RULE, isEmailAddress, isMailable } from './email-address.js';
 export { Authenticator, type Lapsed } from './authenticator.js';
 export { lockOwnUser } from './lock-user.js';
+export { NO_PASSWORDS } from './identity-actions.js';
 export { GuessLimit } from './guess-limit.js';
 export { KNOWN_FOR_MS } from './known-networks.js';
 export { LinkTokens } from './link-tokens.js';
@@ -36,7 +37,12 @@ export { PasswordReset } from './password-reset.js';
 export { RecentSignIn } from './recent-sign-in.js';
 export { equalSecrets, generatePat, hashPat, TOKEN_REVOKED } from './token-secrets.js';
 export { SigningKeys } from './signing-keys.js';
-export { SingleSignOn, type SingleSignOnRefusal } from './single-sign-on/index.js';
+export {
+  type LinkState,
+  ProviderLinks,
+  SingleSignOn,
+  type SingleSignOnRefusal,
+} from './single-sign-on/index.js';
 export { AccountSuspended, Suspensions, USER_SUSPENDED } from './suspensions.js';
 export { UserEntity } from './user.entity.js';
 export { type ListedSession, MOST_LISTED, UserSessions } from './user-sessions.js';

@@ -30,7 +30,7 @@ const known = statement(
 );
 
 /**
- * The networks from which users have signed in with their password. A client cannot fake its network: it is the source of the
+ * The networks from which users have signed in. A client cannot fake its network: it is the source of the
  * connection.
  */
 @Injectable()
@@ -42,7 +42,7 @@ export class KnownNetworks {
   ) {}
 
   /**
-   * Call this after a session has begun with a password. A sign-in from a new network is recorded in the audit log, except the first
+   * Call this after a session has begun with a password, a passkey or single sign-on. A sign-in from a new network is recorded in the audit log, except the first
    * of an account.
    */
   async note(userId: string, ip: string, userAgent = ''): Promise<void> {

@@ -1,8 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type Client, MAX_USER_AGENT, type SignedIn, type WaitsForFactor } from './browser-sessions.js';
-import { SecondFactors } from './factors/index.js';
+import { Database } from '../platform/database/index.js';
+import { pendingSignInStatements, SecondFactors } from './factors/index.js';
 import type { Identity } from './identity.js';
 import { IDENTITY } from './identity.provider.js';
+import { KnownNetworks } from './known-networks.js';
 import { SESSION_TOKEN_HEADER, USER_ID_HEADER } from './session-cookie-plugin.js';
 
 /** A user who has been identified. */
@@ -18,6 +20,8 @@ export class NewSessions {
   constructor(
     @Inject(IDENTITY) private readonly identity: Identity,
     private readonly factors: SecondFactors,
+    private readonly networks: KnownNetworks,
+    private readonly database: Database,
   ) {}
 
   /**
@@ -37,7 +41,14 @@ export class NewSessions {
     });
     const asked = new Headers({ [SESSION_TOKEN_HEADER]: token });
     const { headers } = await this.identity.api.sessionCookie({ headers: asked, returnHeaders: true });
+    await this.networks.note(userId, ip, userAgent);
     return { userId, token, cookies: headers.getSetCookie() };
+  }
+
+  /** Ends a session, or a sign-in that waits for the code, whose cookies were not sent. */
+  async undo(userId: string, begun: SignedIn | WaitsForFactor): Promise<void> {
+    if ('needsFactor' in begun) await this.database.run(pendingSignInStatements.end, [userId]);
+    else await (await this.identity.$context).internalAdapter.deleteSession(begun.token);
   }
 
   private async wait(userId: string): Promise<WaitsForFactor> {

@@ -72,13 +72,16 @@ export class SignInPasswords {
   };
 
   /**
-   * Call this after the session is committed. Replaces an outdated hash of its password. Returns false when the second factor
+   * Call this after the session is committed. Notes the network that it began from. Replaces an outdated hash of its password. Returns false when the second factor
    * is still to come: the library then ends this session at once.
    * @throws APIError, the one for a wrong password, after ending the session; also when somebody else has already ended it
    */
   readonly check = async (session: Session): Promise<boolean> => {
     const request = identityRequests.getStore();
-    if (!request?.hashes.size) return true; // the session did not begin with a password
+    if (!request?.hashes.size) {
+      if (request?.isProvenOtherwise) await this.note(session, request);
+      return true;
+    }
     const proven = await this.proven(session, request);
     if (!proven) {
       await this.database.run(signInPasswordStatements.end, [session.id]);
@@ -87,9 +90,13 @@ export class SignInPasswords {
     }
     await this.renew(session, request);
     if (request.isSignIn && proven.needsFactor) return false;
-    await this.networks.note(session.userId, request.ip, session.userAgent ?? undefined);
+    await this.note(session, request);
     return true;
   };
+
+  private note({ userId, userAgent }: Session, { ip }: IdentityRequest): Promise<void> {
+    return this.networks.note(userId, ip, userAgent ?? undefined);
+  }
 
   /** A concurrent sign-in may have replaced the outdated hash; then the password is checked against the new one. */
   private async proven(

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { isUUID } from 'class-validator';
 import { type Acting, AuditLog } from '../audit/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, statement } from '../platform/database/index.js';
+import { Database, statement, type Tx } from '../platform/database/index.js';
 import { NotFound } from '../platform/http/index.js';
 import { lockUser } from './lock-user.js';
 
@@ -77,12 +77,17 @@ export class UserSessions {
   endAllBut(userId: string, keptId: string | null, by: Acting): Promise<number> {
     return this.database.transaction(async (tx) => {
       await lockUser(tx, userId); // no session begins meanwhile
-      const values = [userId, keptId];
-      const [ended] = await tx.run<{ sessions: number }>(userSessionStatements.endAllBut, values);
-      const sessions = ended?.sessions ?? 0;
+      const sessions = await this.endAllButIn(tx, userId, keptId);
       if (sessions > 0)
         await this.audit.record({ action: 'sessions.ended', userId, ...by, details: { sessions } }, tx);
       return sessions;
     });
+  }
+
+  /** Like `endAllBut`, as part of a change that is recorded itself. The caller holds the user's lock. */
+  async endAllButIn(tx: Tx, userId: string, keptId: string | null): Promise<number> {
+    const values = [userId, keptId];
+    const [ended] = await tx.run<{ sessions: number }>(userSessionStatements.endAllBut, values);
+    return ended?.sessions ?? 0;
   }
 }

@@ -29,6 +29,14 @@ const ACCOUNT_LISTS: readonly [string, List<never>][] = [
       positionOf: ({ network }: { network: string }) => [network],
     },
   ],
+  [
+    'notices',
+    {
+      statement: exportStatements.notices,
+      start: ['', new Date(0)],
+      positionOf: ({ notice, about }: { notice: string; about: Date }) => [notice, about],
+    },
+  ],
   ['payments', byId(exportStatements.payments, '')],
   ['audit', byId(exportStatements.audit, 0)],
 ];

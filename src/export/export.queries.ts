@@ -7,9 +7,22 @@ export const exportStatements = {
   account: statement(
     'export.account',
     `SELECT u.id, u.email, u.name, u.image, u.email_verified AS "emailVerified",
-            u.created_at AS "createdAt", u.updated_at AS "updatedAt",
-            (SELECT coalesce(json_agg(json_build_object('provider', provider_id, 'createdAt', created_at)), '[]')
+            u.created_at AS "createdAt", u.updated_at AS "updatedAt", u.promoted_at AS "administratorSince",
+            (SELECT coalesce(json_agg(json_build_object(
+               'provider', provider_id, 'subject', CASE WHEN provider_id <> 'credential' THEN account_id END,
+               'createdAt', created_at) ORDER BY created_at, id), '[]')
              FROM auth_accounts WHERE user_id = u.id) AS "waysToSignIn",
+            (SELECT json_build_object('kind', 'totp', 'isConfirmed', verified, 'createdAt', created_at,
+                                      'backupCodesLeft', cardinality(backup_codes))
+             FROM auth_two_factors WHERE user_id = u.id) AS "secondFactor",
+            (SELECT coalesce(json_agg(json_build_object(
+               'name', name, 'createdAt', created_at, 'deviceType', device_type, 'isSynced', backed_up,
+               'transports', transports, 'authenticatorModel', aaguid) ORDER BY created_at, id), '[]')
+             FROM auth_passkeys WHERE user_id = u.id) AS passkeys,
+            (SELECT coalesce(json_agg(json_build_object(
+               'purpose', purpose, 'email', email, 'requestedAt', requested_at, 'expiresAt', expires_at,
+               'usedAt', used_at) ORDER BY purpose), '[]')
+             FROM mail_links WHERE user_id = u.id) AS "mailLinks",
             (SELECT to_json(s) FROM (
                SELECT plan, status, trial_start AS "trialStart", trial_end AS "trialEnd",
                       current_period_end AS "currentPeriodEnd", cancel_at_period_end AS "cancelAtPeriodEnd",
@@ -64,6 +77,12 @@ export const exportStatements = {
     `SELECT event_id AS id, subscription_id AS "subscriptionId", kind, cause, terms, fate,
             occurred_at AS "occurredAt", received_at AS "receivedAt"
      FROM payment_events WHERE user_id = $1 AND event_id > $2 ORDER BY event_id LIMIT $3`,
+  ),
+
+  notices: statement(
+    'export.notices',
+    `SELECT notice, about FROM mail_notices
+     WHERE user_id = $1 AND (notice, about) > ($2, $3::timestamptz) ORDER BY notice, about LIMIT $4`,
   ),
 
   /** Without the administrator who acted, and from where. */

@@ -5,8 +5,8 @@ It is complete if it ends with the file manifest.json. That file has the checksu
 checksums/, and these have the checksums of all other files: "sha256sum -c checksums/*.txt" checks
 them in the folder that the archive was unpacked to.
 
-account.json, devices-*, tokens-*, sessions-*, key-sessions-*, networks-*, payments-* and audit-* are
-about the account. No password, token or key is among them.
+account.json, devices-*, tokens-*, sessions-*, key-sessions-*, networks-*, notices-*, payments-* and
+audit-* are about the account. No password, token or key is among them.
 
 workspaces/ID/ has one workspace: its salts (workspace.json), its files, versions, changes, checkpoints,
 key slots and attachments. Names of files, labels and contents are encrypted as the service stores them; only

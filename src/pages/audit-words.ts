@@ -27,6 +27,8 @@ const WORDS: Readonly<Record<string, Words>> = {
     `Plan set to ${String(status ?? 'another status')}${until ? ` until ${String(until).slice(0, 10)} UTC` : ''}`,
   'sessions.ended': ({ sessions }) => (sessions === 1 ? 'Signed out one client' : 'Signed out other clients'),
   'sign-in.new-client': 'Signed in with a client not seen before',
+  'single-sign-on.linked': ({ provider }) => `Connected to ${String(provider || 'single sign-on')}`,
+  'single-sign-on.unlinked': ({ provider }) => `Disconnected from ${String(provider || 'single sign-on')}`,
   'token.minted': ({ name, scopes }) =>
     name === undefined ? 'Access token made' : `Access token ${String(name)} made, for ${String(scopes)}`,
   'token.revoked': ({ name }) =>

@@ -7,7 +7,7 @@ import { type AccessRequirements, WorkspaceAccess } from '../access/guards/index
 import type { Principal } from '../access/index.js';
 import { equalSecrets } from '../auth/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Conflict, IsName, NotFound } from '../platform/http/index.js';
+import { asName, BadRequest, Conflict, IsName, NAME_RULE, NotFound } from '../platform/http/index.js';
 import { RateLimiter } from '../platform/limits/index.js';
 import { WorkspaceDeletion } from './workspace-deletion.js';
 import { isLive, type LiveWorkspace, WorkspaceEntity } from './workspace.entity.js';
@@ -76,6 +76,15 @@ export class Workspaces {
     const workspace = await this.workspaces.findOneBy({ id, deletedAt: IsNull() });
     if (!isLive(workspace)) throw new NotFound('workspace not found');
     return workspace;
+  }
+
+  /** Changes the name that people see. The files, their encryption and all apps stay as they are. @throws BadRequest, NotFound */
+  async rename(id: string, name: string): Promise<void> {
+    const stored = asName(name);
+    if (stored === undefined) throw new BadRequest(`name ${NAME_RULE}`);
+    const values = { name: stored, updatedAt: this.clock.now() };
+    const { affected } = await this.workspaces.update({ id, deletedAt: IsNull() }, values);
+    if (!affected) throw new NotFound('workspace not found');
   }
 
   /**

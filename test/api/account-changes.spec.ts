@@ -87,6 +87,45 @@ describe('workspaces on the account page', () => {
     );
   });
 
+  it('are renamed, by their owner alone, under the rules for new names', async () => {
+    const { browser, user } = await signedIn('renames');
+    await user.post('/api/v1/subscription/trial').expect(200);
+    const workspace = await user.workspace('Diary');
+    const other = await user.workspace('Other');
+    const nameOf = async (path: string): Promise<string> => (await user.get(path).expect(200)).body.name;
+    for (const name of ['', 'x'.repeat(256)]) {
+      const wrong = await browser.submit(await account(browser), 'Rename Diary', { name });
+      expect([wrong.status, textOf(wrong.text)]).toEqual([
+        422,
+        expect.stringContaining('Enter a name of 1 to 255 characters.'),
+      ]);
+    }
+    expect(await nameOf(workspace.path)).toBe('Diary');
+    const answer = await browser.submit(await account(browser), 'Rename Diary', { name: '  Journal <b> ' });
+    expect(answer.headers.location).toBe('/account?done=workspace-name');
+    expect(textOf((await browser.get(answer.headers.location!)).text)).toContain('has been renamed');
+    expect([await nameOf(workspace.path), await nameOf(other.path)]).toEqual(['Journal <b>', 'Other']);
+
+    const stranger = await signedIn('renames-not');
+    const fields = (id: string): [string, string][] => [
+      ['csrf_token', formOf(page, 'Change name').values['csrf_token']!],
+      ['id', id],
+      ['name', 'Mine'],
+    ];
+    const page = await account(stranger.browser);
+    const rename = (id: string) => stranger.browser.post('/account/workspaces/rename', fields(id));
+    for (const id of [workspace.id, 'no-id', '']) expect((await rename(id)).status).toBe(404);
+    await user.delete(other.path).expect(200);
+    const own = formOf(await account(browser), 'Change name').values['csrf_token']!;
+    const gone = await browser.post('/account/workspaces/rename', [
+      ['csrf_token', own],
+      ['id', other.id],
+      ['name', 'Back'],
+    ]);
+    expect(gone.status).toBe(404);
+    expect(await nameOf(workspace.path)).toBe('Journal <b>');
+  });
+
   it('are deleted with their name, and by their owner alone', async () => {
     const { browser, user } = await signedIn('tidies');
     await user.post('/api/v1/subscription/trial').expect(200);

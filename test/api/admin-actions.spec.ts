@@ -56,6 +56,25 @@ const signIn = (email: string, password = PASSWORD): supertest.Test =>
   supertest(first.url).post('/api/auth/sign-in/email').set('Origin', BASE_URL).send({ email, password });
 
 describe('an administrator', () => {
+  it('disconnects an account from single sign-on', async () => {
+    const person = await personAt(first, 'to-unlink');
+    expect(formsOf(await pageOf(person)).map(({ label }) => label)).not.toContain(
+      'Disconnect single sign-on',
+    );
+    await first.database.query(
+      `INSERT INTO auth_accounts (user_id, account_id, provider_id, updated_at)
+       VALUES ($1, 'subject', 'oidc:https://login.example.org', now())`,
+      [person.id],
+    );
+    const page = await act(person, 'Disconnect single sign-on');
+    expect(textOf(page.text)).toContain('The account is no longer linked to single sign-on');
+    expect((await eventsOf(person))[0]).toEqual(byAdministrator('single-sign-on.unlinked', { provider: '' }));
+    expect(formsOf(await pageOf(person)).map(({ label }) => label)).not.toContain(
+      'Disconnect single sign-on',
+    );
+    expect(textOf((await person.browser.get('/account')).text)).toContain('Sign in to your account');
+  });
+
   it('suspends and resumes an account, on every instance at once', async () => {
     const person = await personAt(first, 'to-suspend');
     const suspended = await act(person, 'Suspend');

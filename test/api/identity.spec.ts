@@ -589,16 +589,24 @@ describe('/api/auth/*', () => {
   it('lists sessions for a day after signing in, and ends them', async () => {
     const browser = await Browser.signUp('lister');
     const { body: other } = await signIn(browser.email, PASSWORD).expect(200);
-    const tokens = async (): Promise<string[]> => {
-      const sessions = (await browser.get('list-sessions').expect(200)).body as { token: string }[];
-      return sessions.map(({ token }) => token).sort();
-    };
-    expect(await tokens()).toEqual([browser.sessionToken, other.token].sort());
+    const list = async (): Promise<{ id: string; token: string }[]> =>
+      (await browser.get('list-sessions').expect(200)).body as { id: string; token: string }[];
+    const tokens = async (): Promise<string[]> => (await list()).map(({ token }) => token).sort();
+    const others = (await list()).filter(({ token }) => token !== browser.sessionToken);
+    expect(others).toEqual([expect.objectContaining({ token: others[0]!.id })]); // it opens nothing
+    await supertest(service.url)
+      .get('/api/auth/get-session')
+      .set('Authorization', `Bearer ${others[0]!.id}`)
+      .expect(200, 'null');
 
     const stranger = await Browser.signUp('session-stranger');
-    await stranger.post('revoke-session').send({ token: other.token }).expect(200, { status: true });
+    for (const token of [other.token, others[0]!.id])
+      await stranger.post('revoke-session').send({ token }).expect(200, { status: true });
     expect(await tokens()).toHaveLength(2);
-    await browser.post('revoke-session').send({ token: other.token }).expect(200, { status: true });
+    await browser.post('revoke-session').send({ token: others[0]!.id }).expect(200, { status: true });
+    expect(await tokens()).toEqual([browser.sessionToken]);
+    const { body: another } = await signIn(browser.email, PASSWORD).expect(200);
+    await browser.post('revoke-session').send({ token: another.token }).expect(200, { status: true });
     expect(await tokens()).toEqual([browser.sessionToken]);
     await signIn(browser.email, PASSWORD).expect(200);
     await browser.post('revoke-other-sessions').expect(200, { status: true });

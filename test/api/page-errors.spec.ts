@@ -1,5 +1,6 @@
 import { renderToString } from 'preact-render-to-string';
 import { errorPage } from '../../src/pages/error-page.js';
+import { readmePage } from '../../src/pages/readme-page.js';
 import { startService, type TestService } from '../kit/index.js';
 
 const textOf = (html: string): string => html.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ');
@@ -73,10 +74,36 @@ describe('the pages of a service', () => {
     const text = await fetch(`${service.url}/readme`);
     expect(text.headers.get('content-type')).toBe('text/plain; charset=utf-8');
     expect(text.headers.get('vary')).toMatch(/\baccept\b/i);
-    const [, shown = ''] = /<pre class="readme">([^]*)<\/pre>/.exec(await look('/readme')) ?? [];
-    expect(textOf(shown).slice(0, 40)).toBe(
-      textOf((await text.text()).replaceAll('&', '&amp;')).slice(0, 40),
-    );
+    const page = await look('/readme');
+    expect(page).toContain('<h1>Cloud Sync Service</h1>');
+    expect(page).toContain('<strong>integrate</strong>');
+    expect(page).toMatch(/<pre[^>]*>npm ci &amp;&amp; npm start/);
+    expect(textOf(page)).toContain((await text.text()).split('\n')[2]);
+  });
+
+  it('have a readme whose links lead somewhere, and no HTML of its text', async () => {
+    const page = await look('/readme');
+    const hrefs = [...page.matchAll(/<a href="([^"]+)"/g)].map(([, href]) => href!);
+    expect(hrefs).toContain('/openapi.json');
+    for (const href of new Set(hrefs.filter((one) => one.startsWith('/'))))
+      expect([href, (await fetch(service.url + href)).status]).toEqual([href, 200]);
+    expect(hrefs.filter((href) => !/^(\/|https:)/.test(href))).toEqual([]);
+    expect(page).not.toContain('<img src="docs');
+
+    const hostile = [
+      '# A <script>alert(1)</script>',
+      '<img src=x onerror=alert(1)> and <b onclick="x()">bold</b>',
+      '[a](javascript:alert(1)) [b](data:text/html,x) [c](//evil.example) [d](constructor) [e](/account)',
+      '![i](https://evil.example/i.png) `<i>` <https://example.org/?a="b">',
+      '| <iframe> | b |\n|---|---|\n| <style>*{}</style> | [x](JaVaScRiPt:1) |',
+      '```"><script>\n</pre><script>alert(1)</script>\n```',
+    ].join('\n\n');
+    const html = renderToString(readmePage({ host: 'example.org', text: hostile }));
+    const [, body = ''] = /<div class="readme">([^]*)<\/main>/.exec(html) ?? [];
+    expect(body).not.toMatch(/<(script|img|b|iframe|style|i)\b/i);
+    expect(body).not.toMatch(/<[^>]*\son\w+=/i);
+    const targets = [...body.matchAll(/<a href="([^"]*)"/g)].map(([, href]) => href);
+    expect(targets).toEqual(['https://example.org/?a=&quot;b&quot;']);
   });
 
   it('say how long to wait when there were too many requests', async () => {

@@ -135,6 +135,21 @@ describe('adding a passkey', () => {
     await verify(ada.session).expect(400);
   });
 
+  it.each([true, 'true', 1, null, {}])('begins no session: createSession %p', async (createSession) => {
+    const somebody = await signUp();
+    await turnOnFactor(service, somebody.session);
+    const authenticator = new TestAuthenticator();
+    const { challenge: text, cookie } = await challenge('generate-register-options', somebody.session);
+    const response = authenticator.register({ challenge: text, origin: BASE_URL });
+    const headers = { ...bearer(somebody.session), Cookie: cookie };
+    const answer = await post('verify-registration', { response, createSession }, headers).expect(400);
+    expect(answer.get('Set-Cookie') ?? []).toEqual([]);
+    expect(await sessionsOf(somebody)).toBe(1);
+    expect((await signIn(authenticator)).status).toBe(401); // nothing was stored
+    await post('verify-registration', { response, createSession: false }, headers).expect(200);
+    expect(await sessionsOf(somebody)).toBe(1);
+  });
+
   it(`refuses more than ${MAX_PASSKEYS}, and names that cannot be stored`, async () => {
     const { session } = await signUp();
     expect((await add(session, undefined, {}, 'x'.repeat(256))).status).toBe(400);
@@ -157,6 +172,19 @@ describe('signing in with a passkey', () => {
       .get('/api/auth/passkey/generate-register-options')
       .set(bearer(token))
       .expect(200);
+  });
+
+  it('makes its network known, and records a new one, as a password does', async () => {
+    const user = await protectedBy();
+    const query = <Row>(text: string): Promise<Row[]> => service.database.query(text, [user.id]);
+    const events = (): Promise<unknown[]> =>
+      query(`SELECT ip FROM audit_events WHERE user_id = $1 AND action = 'sign-in.new-client'`);
+    await query(`UPDATE known_networks SET network = 'network:somewhere else' WHERE user_id = $1`);
+    expect((await signIn(user.authenticator)).status).toBe(200);
+    expect(await query('SELECT FROM known_networks WHERE user_id = $1')).toHaveLength(2);
+    expect(await events()).toEqual([{ ip: '127.0.0.1' }]);
+    expect((await signIn(user.authenticator)).status).toBe(200);
+    expect(await events()).toHaveLength(1);
   });
 
   it.each<[string, Partial<Ceremony>]>([

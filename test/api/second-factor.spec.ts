@@ -289,7 +289,13 @@ describe('a sign-in with a second factor', () => {
        VALUES ($1, $2, now() + interval '1 hour', now(), now())`,
       [identifier, user.id],
     );
-    const request = { ip: '', gone: new AbortController().signal, isSignIn: true, isWrong: false };
+    const request = {
+      ip: '',
+      gone: new AbortController().signal,
+      isSignIn: true,
+      mayBeginSession: true,
+      isWrong: false,
+    };
     const check = (): Promise<void> =>
       identityRequests.run({ ...request, hashes: new Set(['the hash of the old password']) }, () =>
         service.app.get(PendingSignIns).check({ identifier, value: user.id }),

@@ -1,6 +1,8 @@
 import supertest from 'supertest';
+import { Invitations } from '../../src/account/index.js';
 import { AUDIT_ACTIONS } from '../../src/audit/index.js';
-import { FactorReset } from '../../src/auth/index.js';
+import { FactorReset, ProviderLinks } from '../../src/auth/index.js';
+import { LinkedAccounts } from '../../src/auth/single-sign-on/index.js';
 import { BASE_URL, startService, type TestService } from '../kit/index.js';
 import { OidcProvider, type Person } from '../kit/oidc-provider.js';
 import { turnOnFactor } from '../kit/second-factor.js';
@@ -388,6 +390,136 @@ describe('an account that exists', () => {
     const browser = new Visitor(service.url);
     const person = provider.person(`no-address ${name}`, { email });
     await expectRefused(browser, () => signIn(person, browser), 'Your email address is missing');
+  });
+});
+
+describe('the end of a link', () => {
+  const DISCONNECT = 'Disconnect Our Login';
+
+  const signInHere = (email: string): supertest.Test =>
+    supertest(service.url)
+      .post('/api/auth/sign-in/email')
+      .set('Origin', BASE_URL)
+      .send({ email, password: PASSWORD });
+
+  /** Somebody with a password, whom the provider knows and whose browser is signed in. */
+  async function linked(name: string) {
+    const { id, token } = await signUp(name);
+    await service.database.query('UPDATE users SET email_verified = true WHERE id = $1', [id]);
+    const browser = new Visitor(service.url);
+    const person = provider.person(name);
+    await signIn(person, browser);
+    return { id, token, browser, person, email: `${name}@example.org` };
+  }
+
+  const linksOf = (id: string): Promise<unknown[]> =>
+    service.database.query(`SELECT FROM auth_accounts WHERE user_id = $1 AND provider_id <> 'credential'`, [
+      id,
+    ]);
+
+  it('is an action on the account page, which ends the other sessions and is recorded', async () => {
+    const { id, token, browser, person, email } = await linked('olga');
+    const done = await browser.submit(await browser.get('/account'), DISCONNECT);
+    expect([done.status, done.headers.location]).toEqual([303, '/account?done=unlinked']);
+    const page = await browser.get(done.headers.location!);
+    expect(textOf(page.text)).toContain('Single sign-on is disconnected, and all other sessions have ended.');
+    expect(formsOf(page).map(({ label }) => label)).not.toContain(DISCONNECT);
+    expect(await linksOf(id)).toEqual([]);
+    const other = await supertest(service.url)
+      .get('/api/auth/get-session')
+      .set('Authorization', `Bearer ${token}`);
+    expect(other.body).toBeNull();
+    const [event] = await service.database.query(
+      `SELECT actor, ip, details FROM audit_events WHERE user_id = $1 AND action = 'single-sign-on.unlinked'`,
+      [id],
+    );
+    expect(event).toEqual({ actor: 'user', ip: '127.0.0.1', details: { provider: 'Our Login' } });
+    expect(textOf((await browser.get('/account/activity')).text)).toContain('Disconnected from Our Login');
+    await signInHere(email).expect(200);
+    // The verified address links it again, as it did first.
+    await signIn(person, new Visitor(service.url));
+    expect(await linksOf(id)).toHaveLength(1);
+  });
+
+  it('needs a recent sign-in, or the password', async () => {
+    const { id, browser } = await linked('oda');
+    service.clock.advance(10 * 60_000 + 1);
+    try {
+      const page = await browser.get('/account');
+      const wrong = await browser.submit(page, DISCONNECT, { confirm_password: 'wrong password' });
+      expect([wrong.status, textOf(wrong.text)]).toEqual([
+        422,
+        expect.stringContaining('This is not your password.'),
+      ]);
+      expect(await linksOf(id)).toHaveLength(1);
+      const done = await browser.submit(wrong, DISCONNECT, { confirm_password: PASSWORD });
+      expect(done.status).toBe(303);
+      expect(await linksOf(id)).toEqual([]);
+    } finally {
+      service.clock.advance(-(10 * 60_000 + 1));
+    }
+  });
+
+  it('is refused when the provider is the only way to sign in, and is not offered', async () => {
+    const browser = new Visitor(service.url);
+    await signIn(provider.person('only-way'), browser);
+    const { id } = (await userOf(browser))!;
+    const page = await browser.get('/account');
+    expect(textOf(page.text)).toContain('It is your only way to sign in, so it cannot be disconnected.');
+    const { values } = formOf(page, 'Change name');
+    const form = Object.entries({ csrf_token: values.csrf_token! });
+    expect((await browser.post('/account/single-sign-on/disconnect', form)).status).toBe(409);
+    expect(await linksOf(id)).toHaveLength(1);
+
+    await service.database.query(
+      `INSERT INTO auth_passkeys (user_id, public_key, credential_id, counter, device_type, backed_up, created_at)
+       VALUES ($1, 'not used', 'the other way', 0, 'singleDevice', false, now())`,
+      [id],
+    );
+    await browser.submit(await browser.get('/account'), DISCONNECT);
+    expect(await linksOf(id)).toEqual([]);
+  });
+
+  it('by an operator takes also the last way to sign in, and ends every session', async () => {
+    const browser = new Visitor(service.url);
+    await signIn(provider.person('cut-off'), browser);
+    const { id } = (await userOf(browser))!;
+    const unlinked = await service.app.get(ProviderLinks).unlink(id, { actor: 'operator' });
+    expect(unlinked).toEqual({ hasAnotherWay: false, sessions: 1 });
+    expect(await userOf(browser)).toBeNull();
+    await expect(service.app.get(ProviderLinks).unlink(id, { actor: 'operator' })).rejects.toThrow(
+      'not linked',
+    );
+  });
+
+  it('is at once: a sign-in that had found the link before it begins no session', async () => {
+    const { id, person } = await linked('overtaken');
+    const accounts = service.app.get(LinkedAccounts, { strict: false });
+    const find = accounts.find.bind(accounts);
+    const found = jest.spyOn(accounts, 'find').mockImplementationOnce(async (subject) => {
+      const userId = await find(subject);
+      await service.app.get(ProviderLinks).unlink(id, { actor: 'operator' });
+      return userId;
+    });
+    const browser = new Visitor(service.url);
+    const answer = await signIn(person, browser);
+    expect([answer.status, textOf(answer.text)]).toEqual([
+      403,
+      expect.stringContaining('This sign-in is over'),
+    ]);
+    found.mockRestore();
+    expect(await service.database.query('SELECT FROM auth_sessions WHERE user_id = $1', [id])).toEqual([]);
+  });
+
+  it('lets the address pass on to another person at the provider', async () => {
+    const { id } = await linked('handed-over');
+    const successor = provider.person('successor', { email: 'handed-over@example.org' });
+    const refused = new Visitor(service.url);
+    await expectRefused(refused, () => signIn(successor, refused), 'already connected to another person');
+    await service.app.get(ProviderLinks).unlink(id, { actor: 'operator' });
+    const browser = new Visitor(service.url);
+    expect((await signIn(successor, browser)).status).toBe(303);
+    expect((await userOf(browser))?.id).toBe(id);
   });
 });
 
@@ -781,6 +913,97 @@ describe('OIDC_ONLY=true', () => {
 
   it('dev-login stays', async () => {
     await expect(only.newcomer('dev')).resolves.toBeDefined();
+  });
+});
+
+describe('an invitation with single sign-on while sign-up is closed', () => {
+  const servers: TestService[] = [];
+  afterAll(() => Promise.all(servers.map((one) => one.close())));
+
+  async function closed(env: Record<string, string> = {}): Promise<TestService> {
+    const one = await startService({ env: { ...provider.env, SIGNUP_ENABLED: 'false', ...env } });
+    servers.push(one);
+    return one;
+  }
+
+  const enter = async (at: TestService, person: Person, page = '/account') => {
+    const browser = new Visitor(at.url);
+    const address = addressOf(await browser.submit(await browser.get(page), BUTTON));
+    return { browser, answer: await browser.get(await provider.signIn(address, person)) };
+  };
+
+  async function invited(at: TestService, email: string): Promise<string> {
+    const { link } = await at.app.get(Invitations).invite(email, { actor: 'operator' });
+    return link.slice(new URL(link).origin.length);
+  }
+
+  it('makes the account of the person with the verified address, once, and under OIDC_ONLY alone', async () => {
+    const only = await closed({ OIDC_ONLY: 'true' });
+    const page = await invited(only, 'Xena@Example.org');
+    const labels = formsOf(await new Visitor(only.url).get(page)).map(({ label }) => label);
+    expect(labels).toEqual([BUTTON]);
+    const { browser, answer } = await enter(only, provider.person('xena'), page);
+    expect([answer.status, answer.headers.location]).toEqual([303, '/account']);
+    const user = (await userOf(browser, only))!;
+    expect(user.email).toBe('xena@example.org');
+    const events = await only.database.query(
+      'SELECT action FROM audit_events WHERE user_id = $1 ORDER BY id',
+      [user.id],
+    );
+    expect(events).toEqual([{ action: 'account.joined' }, { action: 'single-sign-on.linked' }]);
+    expect((await new Visitor(only.url).get(page)).status).toBe(404);
+    // The account is found by its link from now on.
+    expect((await enter(only, provider.person('xena'))).answer.status).toBe(303);
+  });
+
+  it('makes none for others: not invited, not verified, revoked or out of date', async () => {
+    const one = await closed();
+    const strangers: Person[] = [provider.person('uninvited')];
+    await invited(one, 'yves@example.org');
+    strangers.push(provider.person('yves', { email_verified: false }));
+    await invited(one, 'revoked@example.org');
+    await one.app.get(Invitations).revoke('revoked@example.org', { actor: 'operator' });
+    strangers.push(provider.person('revoked'));
+    await one.database.query(
+      `INSERT INTO invitations (email, token_hash, created_at, expires_at)
+       VALUES ('late@example.org', sha256('x'), now() - interval '8 days', now() - interval '1 day')`,
+    );
+    strangers.push(provider.person('late'));
+    for (const stranger of strangers) expect((await enter(one, stranger)).answer.status).toBe(403);
+    expect(await one.database.query('SELECT FROM users')).toEqual([]);
+    // The link alone makes an account as before, beside the provider.
+    const page = await invited(one, 'zoe@example.org');
+    const browser = new Visitor(one.url);
+    const form = await browser.get(page);
+    expect(formsOf(form).map(({ label }) => label)).toEqual([BUTTON, 'Make your account']);
+    const made = await browser.submit(form, 'Make your account', { name: 'Zoe', password: PASSWORD });
+    expect(made.status).toBe(303);
+  });
+
+  it('makes one account of the same person in three browsers at once', async () => {
+    const one = await closed();
+    const person = provider.person('thrice');
+    await invited(one, 'thrice@example.org');
+    const browsers = [new Visitor(one.url), new Visitor(one.url), new Visitor(one.url)];
+    const backs: string[] = [];
+    for (const browser of browsers) {
+      const address = addressOf(await browser.submit(await browser.get('/account'), BUTTON));
+      backs.push(await provider.signIn(address, person));
+    }
+    const answers = await Promise.all(browsers.map((browser, at) => browser.get(backs[at]!)));
+    expect(answers.map(({ status }) => status)).toEqual([303, 303, 303]);
+    expect(await one.database.query('SELECT FROM users')).toHaveLength(1);
+  });
+
+  it('makes no account with a password under OIDC_ONLY', async () => {
+    const only = await closed({ OIDC_ONLY: 'true' });
+    const page = await invited(only, 'quin@example.org');
+    const browser = new Visitor(only.url);
+    const { values } = formOf(await browser.get(page), BUTTON);
+    const token = new URLSearchParams(page.replace(/.*\?/, '')).get('token')!;
+    const form = { csrf_token: values.csrf_token!, token, name: 'Quin', password: PASSWORD };
+    expect((await browser.post('/account/invitation', Object.entries(form))).status).toBe(403);
+    expect(await only.database.query('SELECT FROM users')).toEqual([]);
   });
 });
 

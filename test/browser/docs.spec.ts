@@ -66,6 +66,22 @@ describeWithBrowser('the pages of the API document in a browser', () => {
     });
   });
 
+  it('has a readme whose commands and tables scroll by the keyboard on a phone', async () => {
+    await withPage({ viewport: { width: 360, height: 740 } }, async (page) => {
+      await page.goto('/readme');
+      await expectFits(page);
+      const boxes = page.locator('.readme pre, .readme .scrolls');
+      const wide = await boxes.evaluateAll((all) =>
+        all.flatMap((box, at) => (box.scrollWidth > box.clientWidth ? [at] : [])),
+      );
+      expect(wide.length).toBeGreaterThan(2);
+      const box = boxes.nth(wide[0]!);
+      await box.focus();
+      await page.keyboard.press('ArrowRight');
+      await eventually(async () => expect(await box.evaluate((one) => one.scrollLeft)).toBeGreaterThan(0));
+    });
+  });
+
   it('its search leaves what has all words, and Enter goes to the first', async () => {
     await withPage({}, async (page) => {
       await page.goto('/docs');

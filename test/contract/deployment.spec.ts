@@ -149,6 +149,49 @@ describe('docker-compose.yml', () => {
       expect(configuration.databaseUrl).toContain('@postgres:5432/sync');
       expect(configuration.redisUrl).toContain('@redis:6379');
 
+      // What is not in .env is unset, not an empty text: every setting is as in a service without the variable.
+      const fixed = Object.entries(own.environment ?? {}).filter(([, value]) => !/:-\}$/.test(value));
+      const alone = fixed.map(([name]) => [name, environmentOf({})[name]!]);
+      const redis = { REDIS_URL_FILE: environmentOf({}).REDIS_URL_FILE! };
+      expect(configuration).toEqual(loadConfiguration({ ...Object.fromEntries(alone), ...redis }));
+
+      // Both ways of giving a value reach the service: .env, and the environment of `docker compose`.
+      const signIn = {
+        ...{ SMTP_URL: 'smtps://u:p@mail.example.org', MAIL_FROM: 'sync@example.org' },
+        ...{ EMAIL_VERIFICATION: 'required', TRUSTED_ORIGINS: 'app://obsidian.md', SIGNUP_ENABLED: 'true' },
+        ...{
+          OIDC_ISSUER: 'https://login.example.org',
+          OIDC_CLIENT_ID: 'sync',
+          OIDC_CLIENT_SECRET: 'a secret',
+        },
+        ...{ OIDC_NAME: 'Our Login', OIDC_ONLY: 'true', APP_SCHEME: 'notes', APP_NAME: 'desk' },
+        ...{
+          EDITOR_CALLBACK_URL: 'https://edit.example.org/a',
+          ALT_CALLBACK_URL: 'https://edit.example.org/b',
+        },
+        ...{ TRUST_PROXY: 'true', LOG_LEVEL: 'warn', SUBSCRIPTIONS: 'on' },
+      };
+      const told = {
+        ...{
+          mailFrom: 'sync@example.org',
+          emailVerification: 'required',
+          trustedOrigins: ['app://obsidian.md'],
+        },
+        ...{ signupEnabled: true, oidcIssuer: 'https://login.example.org', oidcClientId: 'sync' },
+        ...{ oidcClientSecret: 'a secret', oidcName: 'Our Login', oidcOnly: true, appScheme: 'notes' },
+        ...{ appName: 'desk', editorCallbackUrl: 'https://edit.example.org/a', logLevel: 'warn' },
+        ...{ altCallbackUrl: 'https://edit.example.org/b', trustProxy: true, subscriptions: 'on' },
+      };
+      expect(loadConfiguration(environmentOf(signIn))).toMatchObject(told);
+      const secrets = { OIDC_CLIENT_SECRET: signIn.OIDC_CLIENT_SECRET }; // these come from .env alone
+      const byShell = Object.entries(own.environment ?? {}).map(([name, value]) => [
+        name,
+        interpolated(value, { ...signIn, ...given }).replace('/run/secrets', directory),
+      ]);
+      expect(
+        loadConfiguration({ ...secrets, ...(Object.fromEntries(byShell) as Record<string, string>) }),
+      ).toMatchObject(told);
+
       // Values of .env reach the service, except those that the compose file sets itself.
       const dotenv = {
         ...{ SUBSCRIPTIONS: 'on', PAYMENT_WEBHOOK_SECRET: 'whsec_of_tests', MAX_FILE_BYTES: '1000' },

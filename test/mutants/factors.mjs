@@ -48,9 +48,9 @@ export const FACTOR_MUTANTS = [
   {
     name: 'any signed cookie passes as a sign-in that waits',
     promise: 'Only the cookie of a sign-in that waits identifies one.',
-    file: 'src/auth/factors/pending-sign-ins.ts',
-    find: 'export const PENDING_SIGN_IN = /^2fa-(?!attempts-)/;',
-    replace: 'export const PENDING_SIGN_IN = /^(?!one-time)/;',
+    file: 'src/auth/factors/factor-sign-in.ts',
+    find: '!identifier || !PENDING_SIGN_IN.test(identifier)',
+    replace: '!identifier',
     tests: [[FACTORS, 'a sign-in with a second factor']],
   },
   {
@@ -76,6 +76,37 @@ export const FACTOR_MUTANTS = [
     find: "if (!verification.authenticationInfo.userVerified) throw faultOf('NOT_VERIFIED');",
     replace: '',
     tests: [[PASSKEYS, 'no user verification']],
+  },
+  {
+    name: 'a new passkey begins a session',
+    promise: 'Adding a passkey begins no session: nobody has signed in with it yet.',
+    file: 'src/auth/passkeys/passkey-plugin.ts',
+    find: 'isRecent, addsNoSession]',
+    replace: 'isRecent]',
+    also: [
+      {
+        file: 'src/auth/identity.provider.ts',
+        find: 'mayBeginSession === false',
+        replace: 'mayBeginSession === undefined',
+      },
+    ],
+    tests: [[PASSKEYS, 'begins no session']],
+  },
+  {
+    name: 'a passkey leaves its network unknown',
+    promise: 'A sign-in with a passkey is told from a new network, and makes it known.',
+    file: 'src/auth/sign-in-passwords.ts',
+    find: 'if (request?.isProvenOtherwise) await this.note(session, request);',
+    replace: '',
+    tests: [[PASSKEYS, 'makes its network known']],
+  },
+  {
+    name: 'a session lists the tokens of the others',
+    promise: 'A stolen session does not open the other sessions of its user.',
+    file: 'src/auth/session-list-plugin.ts',
+    find: 'one.id === session.session.id ? one : { ...one, token: one.id }',
+    replace: 'one',
+    tests: [['test/api/identity.spec.ts', 'lists sessions for a day']],
   },
   {
     name: 'the last way to sign in can be removed',

@@ -40,3 +40,27 @@ describe('admin user reset-factors', () => {
     expect(events).toEqual([{ action: 'factor.reset', actor: 'operator' }]);
   });
 });
+
+describe('admin user unlink', () => {
+  it('ends the link to single sign-on and the sessions; with --dry-run it changes nothing', async () => {
+    const beside = { DATA_DIR: service.dataDir, DATABASE_URL: service.database.url };
+    const address = 'linked@example.org';
+    const { body } = await post('sign-up/email', { email: address, name: 'Bea', password: PASSWORD });
+    const none = await adminReport(beside, 'user', 'unlink', address, '--dry-run');
+    expect(none.text).toBe('linked@example.org is not linked to single sign-on.');
+    await service.database.query(
+      `INSERT INTO auth_accounts (user_id, account_id, provider_id, updated_at)
+       VALUES ($1, 'subject', 'oidc:https://login.example.org', now())`,
+      [body.user.id],
+    );
+    const preview = await adminReport(beside, 'user', 'unlink', address, '--dry-run');
+    expect(preview).toMatchObject({ dryRun: true, isLinked: true, hasAnotherWay: true });
+    const report = await adminReport(beside, 'user', 'unlink', address);
+    expect(report).toMatchObject({ email: address, hasAnotherWay: true, sessions: 1 });
+    expect(report.text).toBe('linked@example.org is no longer linked to single sign-on; ended 1 session.');
+    const events = await service.database.query(
+      `SELECT actor FROM audit_events WHERE action = 'single-sign-on.unlinked'`,
+    );
+    expect(events).toEqual([{ actor: 'operator' }]);
+  });
+});

@@ -109,6 +109,7 @@ describe('admin user reset-password', () => {
     const request = {
       ip: '127.0.0.1',
       isSignIn: true,
+      mayBeginSession: true,
       hashes: new Set(['a hash']),
       isWrong: false,
       gone: new AbortController().signal,

@@ -11,6 +11,7 @@ import { inviteUser, listInvitations, previewInvitation, revokeInvitation } from
 import { previewAdministrator, setAdministrator } from '../administrators.js';
 import { previewResetFactors, resetFactors } from '../reset-factors.js';
 import type { Run } from '../report.js';
+import { previewUnlinking, unlinkUser } from '../unlink.js';
 import { createUser, previewReset, previewUser, resetPassword } from '../user-passwords.js';
 import { listUsers, showUser } from '../show-user.js';
 
@@ -20,6 +21,7 @@ const ACCOUNTS = 100;
 export function addUsers(program: Command, run: Run): void {
   const user = program.command('user').description('accounts');
   addBeginnings(user, run);
+  addLinks(user, run);
   addLooks(user, run);
   addStates(user, run);
   addAdministrators(user, run);
@@ -53,6 +55,17 @@ function addBeginnings(user: Command, run: Run): void {
     .description('remove the second factor and all passkeys, and end all sessions; the password stays')
     .action((address: string, { dryRun }: DryRun) =>
       run(() => (dryRun ? previewResetFactors(address) : resetFactors(address))),
+    );
+}
+
+function addLinks(user: Command, run: Run): void {
+  user
+    .command('unlink')
+    .addArgument(emailArgument())
+    .addOption(dryRunOption())
+    .description('end the link of an account to single sign-on, and all its sessions; its data stays')
+    .action((address: string, { dryRun }: DryRun) =>
+      run(() => (dryRun ? previewUnlinking(address) : unlinkUser(address))),
     );
 }
 

@@ -12,6 +12,7 @@ const FAULTS = {
   NOT_VERIFIED: ['UNAUTHORIZED', 'The authenticator did not verify the user'],
   TOO_MANY_PASSKEYS: ['BAD_REQUEST', `An account may have ${MAX_PASSKEYS} passkeys`],
   INVALID_NAME: ['BAD_REQUEST', `name ${NAME_RULE}`],
+  NO_SESSION_OF_ITS_OWN: ['BAD_REQUEST', 'createSession is not supported: sign in with the new passkey'],
   LAST_WAY_TO_SIGN_IN: ['BAD_REQUEST', 'This passkey is the last way to sign in'],
   VALIDATION_ERROR: ['BAD_REQUEST', 'id must be text'],
 } as const;
@@ -60,14 +61,15 @@ export function passkeyPlugin(actions: FactorActions, passkeys: Passkeys, public
       afterVerification: ({ verification, clientData }) => {
         if (!verification.authenticationInfo.userVerified) throw faultOf('NOT_VERIFIED');
         const request = identityRequests.getStore();
-        if (request) request.passkey = clientData.id;
+        if (request) Object.assign(request, { passkey: clientData.id, isProvenOtherwise: true });
         return Promise.resolve();
       },
     },
   });
   const isRecent = recentSession(actions);
   const { generatePasskeyRegistrationOptions: begin, verifyPasskeyRegistration: finish } = library.endpoints;
-  for (const { options } of [begin, finish]) Object.assign(options, { use: [...options.use, isRecent] });
+  Object.assign(begin.options, { use: [...begin.options.use, isRecent] });
+  Object.assign(finish.options, { use: [...finish.options.use, isRecent, addsNoSession] });
   return {
     ...library,
     endpoints: { ...library.endpoints, deletePasskey: deleteEndpoint(passkeys, isRecent) },
@@ -135,6 +137,13 @@ function recentSession(actions: FactorActions) {
     if (request) request.ownSession = owner.session.id;
   });
 }
+
+/** The library would begin a session with a passkey that has proven nothing yet, past the second factor. */
+const addsNoSession = createAuthMiddleware((ctx) => {
+  const { createSession } = (ctx.body as { createSession?: unknown } | undefined) ?? {};
+  if (createSession !== undefined && createSession !== false) throw faultOf('NO_SESSION_OF_ITS_OWN');
+  return Promise.resolve();
+});
 
 /** Replaces the library's action, which would remove the last way to sign in. */
 function deleteEndpoint(passkeys: Passkeys, isRecent: RecentSession) {

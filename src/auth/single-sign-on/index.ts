@@ -1,4 +1,5 @@
 export { LinkedAccounts } from './linked-accounts.js';
+export { type LinkState, ProviderLinks } from './provider-links.js';
 export { ProviderSignIns } from './provider-sign-ins.js';
 export { Provider } from './provider.js';
 export { ProviderMetadata } from './provider-metadata.js';

@@ -21,6 +21,12 @@ const linkStatements = {
      ON CONFLICT (email) DO NOTHING RETURNING id`,
   ),
 
+  /** Of several requests, also of those with the link of the invitation, the first one gets the row. */
+  useInvitation: statement(
+    'linked_accounts.use_invitation',
+    'DELETE FROM invitations WHERE email = $1 AND expires_at > $2 RETURNING email',
+  ),
+
   userAt: statement(
     'linked_accounts.user_at',
     `SELECT id, email_verified AS "isVerified", suspended_at IS NOT NULL AS "isSuspended"
@@ -53,7 +59,7 @@ export interface VerifiedPerson {
   readonly client: Client;
 }
 
-/** `no-account`: there is none with this address, and sign-up is closed. `other-person`: it is linked to another subject. */
+/** `no-account`: there is none with this address, which is not invited, and sign-up is closed. `other-person`: it is linked to another subject. */
 export type LinkRefusal = 'no-account' | 'other-person';
 
 type Linked = { userId: string; revoked: readonly string[] } | { refusal: LinkRefusal };
@@ -79,7 +85,7 @@ export class LinkedAccounts {
   }
 
   /**
-   * Links the subject to the account with its address, or to a new one. An address that was never verified here may have been
+   * Links the subject to the account with its address, or to a new one; an open invitation of the address is used up. An address that was never verified here may have been
    * entered by somebody else: whoever now proves that it is theirs gets the account, and all earlier access to it ends, unless
    * the browser is signed in to it.
    * @throws AccountSuspended
@@ -122,15 +128,29 @@ export class LinkedAccounts {
     return { userId: user.id, revoked };
   }
 
-  /** The account with the address, under its lock; a new one if sign-up is open. */
-  private async userFor(tx: Tx, { email, name }: VerifiedPerson, now: Date): Promise<Found | undefined> {
+  /** The account with the address, under its lock; a new one if sign-up is open or the address is invited. */
+  private async userFor(
+    tx: Tx,
+    { email, name, client }: VerifiedPerson,
+    now: Date,
+  ): Promise<Found | undefined> {
     const found = async (): Promise<Found | undefined> =>
       (await tx.run<Found>(linkStatements.userAt, [email]))[0];
     const user = await found();
-    if (user || !this.configuration.signupEnabled) return user;
-    const [added] = await tx.run<{ id: string }>(linkStatements.addUser, [email, name, now]);
-    // A concurrent sign-up with the same address may have won; its account is like any other that exists.
-    return added ? { id: added.id, isVerified: true, isSuspended: false, isNew: true } : found();
+    if (user) return user;
+    const isInvited = (await tx.run(linkStatements.useInvitation, [email, now])).length > 0;
+    const [added] =
+      isInvited || this.configuration.signupEnabled
+        ? await tx.run<{ id: string }>(linkStatements.addUser, [email, name, now])
+        : [];
+    // A concurrent request with the same address may have won; its account is like any other that exists.
+    if (!added) return found();
+    if (isInvited)
+      await this.auditLog.record(
+        { action: 'account.joined', userId: added.id, actor: 'user', ...client },
+        tx,
+      );
+    return { id: added.id, isVerified: true, isSuspended: false, isNew: true };
   }
 
   private get providerId(): string {

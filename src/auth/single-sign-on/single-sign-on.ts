@@ -80,7 +80,10 @@ export class SingleSignOn {
     try {
       const entered = await this.asking(() => this.enter(browser, answer, state));
       if ('refusal' in entered) return { ...entered, returnTo };
-      return { entered: await this.sessions.begin(entered, browser.client), returnTo };
+      const begun = await this.sessions.begin(entered, browser.client);
+      if ((await this.accounts.find(entered.subject)) === entered.userId) return { entered: begun, returnTo };
+      await this.sessions.undo(entered.userId, begun); // the link was ended meanwhile
+      return { refusal: 'out-of-date', returnTo };
     } catch (error) {
       if (!(error instanceof BadAnswer)) throw error;
       this.log.warn({ reason: error.message }, 'an answer of the single sign-on provider was refused');
@@ -96,7 +99,7 @@ export class SingleSignOn {
     const { subject, authenticatedAt } = identified;
     const userId = await this.accounts.find(subject);
     const linked = userId === undefined ? await this.link(identified, browser) : { userId };
-    return 'refusal' in linked ? linked : { ...linked, confirmedAt: authenticatedAt };
+    return 'refusal' in linked ? linked : { ...linked, confirmedAt: authenticatedAt, subject };
   }
 
   /** For a person's first sign-in. */
@@ -130,7 +133,7 @@ const RETRY_SECONDS = 30;
 
 type Refused = { readonly refusal: SingleSignOnRefusal };
 type Linked = { readonly userId: string } | Refused;
-type Entered = Identification | Refused;
+type Entered = (Identification & { readonly subject: string }) | Refused;
 
 type Derive = Browser['derive'];
 

@@ -1,0 +1,81 @@
+import { Injectable } from '@nestjs/common';
+import { type Acting, AuditLog } from '../../audit/index.js';
+import { Configuration } from '../../config/index.js';
+import { Database, statement, type Tx } from '../../platform/database/index.js';
+import { Conflict, NotFound } from '../../platform/http/index.js';
+import { pendingSignInStatements } from '../factors/index.js';
+import { lockUser } from '../lock-user.js';
+import { UserSessions } from '../user-sessions.js';
+
+const statements = {
+  state: statement(
+    'provider_links.state',
+    `SELECT EXISTS (SELECT FROM auth_accounts WHERE user_id = $1 AND provider_id LIKE 'oidc:%') AS "isLinked",
+            EXISTS (SELECT FROM auth_accounts
+                    WHERE user_id = $1 AND provider_id = 'credential' AND password IS NOT NULL)
+            OR EXISTS (SELECT FROM auth_passkeys WHERE user_id = $1) AS "canSignInHere"`,
+  ),
+
+  /** Also links to a provider that was configured earlier. */
+  unlink: statement(
+    'provider_links.unlink',
+    `DELETE FROM auth_accounts WHERE user_id = $1 AND provider_id LIKE 'oidc:%' RETURNING id`,
+  ),
+};
+
+/** How an account is linked to the provider of single sign-on. */
+export interface LinkState {
+  readonly isLinked: boolean;
+  /** Whether its user can sign in without the provider: by a password or a passkey, while these are not switched off. */
+  readonly hasAnotherWay: boolean;
+}
+
+/** What `unlink` has done. */
+export interface Unlinked {
+  readonly hasAnotherWay: boolean;
+  /** How many sessions have ended. */
+  readonly sessions: number;
+}
+
+/** Ends the links between accounts and the provider of single sign-on. */
+@Injectable()
+export class ProviderLinks {
+  constructor(
+    private readonly database: Database,
+    private readonly configuration: Configuration,
+    private readonly audit: AuditLog,
+    private readonly userSessions: UserSessions,
+  ) {}
+
+  state(userId: string): Promise<LinkState> {
+    return this.stateIn(this.database, userId);
+  }
+
+  /**
+   * Ends the link, sign-ins that wait for a code, and all sessions but `keptSession`, atomically. Password, passkeys and access
+   * tokens stay. Whoever signs in at the provider with the address of the account later, verified there, links it again.
+   * @param keptSession the session of a user who acts; an operator gives none, and may take the last way to sign in
+   * @throws NotFound without a link, Conflict when it is the user's last way to sign in
+   */
+  unlink(userId: string, by: Acting, keptSession: string | null = null): Promise<Unlinked> {
+    return this.database.transaction(async (tx) => {
+      if (!(await lockUser(tx, userId))) throw new NotFound('user not found');
+      const { isLinked, hasAnotherWay } = await this.stateIn(tx, userId);
+      if (!isLinked) throw new NotFound('the account is not linked to single sign-on');
+      if (keptSession !== null && !hasAnotherWay)
+        throw new Conflict('single sign-on is the only way to sign in to this account');
+      await tx.run(statements.unlink, [userId]);
+      await tx.run(pendingSignInStatements.end, [userId]);
+      const sessions = await this.userSessions.endAllButIn(tx, userId, keptSession);
+      const details = { provider: this.configuration.oidcName ?? '' };
+      await this.audit.record({ action: 'single-sign-on.unlinked', userId, ...by, details }, tx);
+      return { hasAnotherWay, sessions };
+    });
+  }
+
+  private async stateIn(run: Pick<Tx, 'run'>, userId: string): Promise<LinkState> {
+    const [row] = await run.run<{ isLinked: boolean; canSignInHere: boolean }>(statements.state, [userId]);
+    const { isLinked = false, canSignInHere = false } = row ?? {};
+    return { isLinked, hasAnotherWay: canSignInHere && !this.configuration.oidcOnly };
+  }
+}
