@@ -100,6 +100,7 @@ import { WrongPasswords } from './wrong-passwords.js';
     EmailChange,
     EmailVerification,
     GuessLimit,
+    MailLimit,
     PasswordChange,
     PasswordHasher,
     PasswordRecovery,

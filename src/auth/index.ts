@@ -17,6 +17,7 @@ export { Authenticator, type Lapsed } from './authenticator.js';
 export { lockOwnUser } from './lock-user.js';
 export { GuessLimit } from './guess-limit.js';
 export { KNOWN_FOR_MS } from './known-networks.js';
+export { MailLimit } from './mail-limit.js';
 export { type ListedPasskey, MAX_PASSKEYS, Passkeys } from './passkeys/index.js';
 export { type ChangeFault, PasswordChange } from './password-change.js';
 export type { ScryptCost } from './password-hash.js';

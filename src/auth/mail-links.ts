@@ -109,11 +109,17 @@ export class MailLinks {
 }
 
 /**
- * Ends the links of a user that would undo or bypass a change: call it when the password or the address changes. A request for
+ * Ends the links of a user that would undo or bypass a change: call it when the password or the address changes, or sign-ins are
+ * ended. A request for
  * another address that has not been sent is forgotten.
  * @param except links that keep working
  */
-export async function revokeLinks(tx: Tx, userId: string, now: Date, except?: LinkPurpose): Promise<void> {
+export async function revokeLinks(
+  tx: Pick<Tx, 'run'>,
+  userId: string,
+  now: Date,
+  except?: LinkPurpose,
+): Promise<void> {
   await tx.run(LINK_STATEMENTS.revoke, [userId, now, except ?? '']);
   await tx.run(LINK_STATEMENTS.forgetQueued, [userId]);
 }
