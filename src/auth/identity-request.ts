@@ -21,6 +21,8 @@ export interface IdentityRequest {
   prepared?: { readonly password: string; readonly hash: string };
   /** The id of the credential that this request signs in with. */
   passkey?: string;
+  /** Whether this request signs in with a second factor: a code or a passkey. */
+  hasFactor?: true;
   /** The id of the session that this request changes its user's passkeys with. */
   ownSession?: string;
   /** Undoes the count of this sign-in as one with a wrong password. */

@@ -3,6 +3,7 @@ import { type Client, MAX_USER_AGENT, type SignedIn, type WaitsForFactor } from 
 import { SecondFactors } from './factors/index.js';
 import type { Identity } from './identity.js';
 import { IDENTITY } from './identity.provider.js';
+import { KnownNetworks } from './known-networks.js';
 import { SESSION_TOKEN_HEADER, USER_ID_HEADER } from './session-cookie-plugin.js';
 
 /** A user who has been identified. */
@@ -18,6 +19,7 @@ export class NewSessions {
   constructor(
     @Inject(IDENTITY) private readonly identity: Identity,
     private readonly factors: SecondFactors,
+    private readonly networks: KnownNetworks,
   ) {}
 
   /**
@@ -35,6 +37,7 @@ export class NewSessions {
       userAgent: userAgent.slice(0, MAX_USER_AGENT),
       confirmedAt,
     });
+    await this.networks.note(userId, ip, userAgent);
     const asked = new Headers({ [SESSION_TOKEN_HEADER]: token });
     const { headers } = await this.identity.api.sessionCookie({ headers: asked, returnHeaders: true });
     return { userId, token, cookies: headers.getSetCookie() };

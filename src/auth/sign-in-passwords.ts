@@ -78,7 +78,11 @@ export class SignInPasswords {
    */
   readonly check = async (session: Session): Promise<boolean> => {
     const request = identityRequests.getStore();
-    if (!request?.hashes.size) return true; // the session did not begin with a password
+    if (!request?.hashes.size) {
+      // The session did not begin with a password; one that continues another is no sign-in.
+      if (request?.hasFactor) await this.noteNetwork(session, request);
+      return true;
+    }
     const proven = await this.proven(session, request);
     if (!proven) {
       await this.database.run(signInPasswordStatements.end, [session.id]);
@@ -87,9 +91,13 @@ export class SignInPasswords {
     }
     await this.renew(session, request);
     if (request.isSignIn && proven.needsFactor) return false;
-    await this.networks.note(session.userId, request.ip, session.userAgent ?? undefined);
+    await this.noteNetwork(session, request);
     return true;
   };
+
+  private noteNetwork({ userId, userAgent }: Session, { ip }: IdentityRequest): Promise<void> {
+    return this.networks.note(userId, ip, userAgent ?? undefined);
+  }
 
   /** A concurrent sign-in may have replaced the outdated hash; then the password is checked against the new one. */
   private async proven(

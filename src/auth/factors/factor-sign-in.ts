@@ -37,8 +37,10 @@ export async function signInWithCode(
   const user = await internalAdapter.findUserById(userId);
   if (consumed?.value !== userId || (needsPassword && hash === undefined) || !user)
     throw factorFault('INVALID_TWO_FACTOR_COOKIE');
+  const request = identityRequests.getStore();
   // The row was there until now, so this is the password that the sign-in began with.
-  if (hash !== undefined) identityRequests.getStore()?.hashes.add(hash);
+  if (hash !== undefined) request?.hashes.add(hash);
+  if (request) request.hasFactor = true;
   const session = await internalAdapter.createSession(userId);
   await setSessionCookie(ctx, { session, user });
   expireCookie(ctx, cookie);
