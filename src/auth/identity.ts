@@ -140,6 +140,13 @@ const hooksOf = (
         if (await signIn.check(session)) await sessionCap.begun(session);
       },
     },
+    delete: {
+      after: () => {
+        const request = identityRequests.getStore();
+        if (request) request.ended = (request.ended ?? 0) + 1;
+        return Promise.resolve();
+      },
+    },
   },
   verification: {
     create: {

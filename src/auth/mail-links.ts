@@ -9,13 +9,13 @@ export type LinkPurpose = 'reset-password' | 'verify-email' | 'change-email';
 
 const LINK_STATEMENTS = {
   /**
-   * Stores a link, or extends it when its mail is sent again. Returns no row when the link has been used, or replaced by one that
-   * was requested later.
+   * Stores a link, or extends it when its mail ($7) is sent again. Returns no row when the link has been used, or replaced by one
+   * that was requested later, or when its mail was forgotten: the lock waits for `forgetQueued`, or has it wait.
    */
   issue: statement(
     'mail_links.issue',
     `INSERT INTO mail_links AS l (user_id, purpose, token_hash, email, requested_at, expires_at)
-     VALUES ($1, $2, $3, $4, $5, $6)
+     SELECT $1::uuid, $2, $3::bytea, $4, $5::timestamptz, $6::timestamptz FROM mail_queue WHERE id = $7 FOR KEY SHARE
      ON CONFLICT (user_id, purpose) DO UPDATE
      SET token_hash = excluded.token_hash, email = excluded.email, requested_at = excluded.requested_at,
          expires_at = excluded.expires_at, used_at = NULL
@@ -90,7 +90,7 @@ export class MailLinks {
   ): Promise<{ link: string; expires: string } | undefined> {
     const token = createHmac('sha256', this.key).update(`${purpose}|${mail.id}`).digest('base64url');
     const expires = new Date(this.clock.now().getTime() + lifeMs);
-    const values = [userId, purpose, hashOf(token), email, mail.queuedAt, expires];
+    const values = [userId, purpose, hashOf(token), email, mail.queuedAt, expires, mail.id];
     if ((await this.database.run(LINK_STATEMENTS.issue, values)).length === 0) return undefined;
     return { link: `${this.configuration.publicUrl}${path}?token=${token}`, expires: expires.toISOString() };
   }
@@ -120,8 +120,8 @@ export async function revokeLinks(
   now: Date,
   except?: LinkPurpose,
 ): Promise<void> {
+  await tx.run(LINK_STATEMENTS.forgetQueued, [userId]); // first, so that no link is issued after the next statement
   await tx.run(LINK_STATEMENTS.revoke, [userId, now, except ?? '']);
-  await tx.run(LINK_STATEMENTS.forgetQueued, [userId]);
 }
 
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();

@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import supertest from 'supertest';
-import { Invitations } from '../../src/account/index.js';
+import { AccountDeletion, Invitations } from '../../src/account/index.js';
 import { Administrators, EmailChange, PasswordRecovery, UserSessions } from '../../src/auth/index.js';
+import { MailLinks } from '../../src/auth/mail-links.js';
 import { BASE_URL, eventually, startService, type TestService } from '../kit/index.js';
 import { TestAuthenticator } from '../kit/authenticator.js';
 import { OidcProvider } from '../kit/oidc-provider.js';
@@ -142,12 +144,37 @@ describe('a link to another address', () => {
     ['over the API', (_, session) => post('auth/revoke-other-sessions', {}, { session }).expect(200)],
   ])('that a thief has sent ends with the other sign-ins, %s', async (how, end) => {
     const name = `lea-${how.length}`;
-    const { id, session } = await signUp(name);
+    const { id, email, session } = await signUp(name);
     await service.app.get(EmailChange).request(id, `thief-of-${name}@example.org`, newAddress());
     const link = await linkTo(`thief-of-${name}@example.org`, 'Confirm your new email address');
+    await post('auth/sign-in/email', { email, password: PASSWORD }).expect(200);
     await end(id, session);
     expect(await service.app.get(EmailChange).confirm(link, client)).toBe(false);
   });
+});
+
+it('a link is not made for a mail that was forgotten meanwhile', async () => {
+  const { id, email } = await signUp('pat');
+  const mail = {
+    id: randomUUID(),
+    userId: id,
+    to: email,
+    template: 'change-email',
+    parameters: {},
+    attempts: 1,
+  };
+  const now = service.clock.now();
+  const queued = { ...mail, queuedAt: now, leaseEnds: now };
+  const page = { path: '/account/new-address', lifeMs: DAY_MS };
+  const target = { userId: id, email: 'other@example.org' };
+  expect(await service.app.get(MailLinks).issue(queued, 'change-email', target, page)).toBeUndefined();
+});
+
+it('ending sign-ins that are not there leaves nothing in the audit log', async () => {
+  const { id, session } = await signUp('quinn');
+  for (let at = 0; at < 3; at++) await post('auth/revoke-other-sessions', {}, { session }).expect(200);
+  const events = `SELECT FROM audit_events WHERE user_id = $1 AND action = 'sessions.ended'`;
+  expect(await service.database.query(events, [id])).toEqual([]);
 });
 
 describe('mails that somebody has sent to another person', () => {
@@ -300,12 +327,8 @@ describe('what nobody needs', () => {
 
   it('an invitation of an account that is deleted', async () => {
     const { link } = await service.app.get(Invitations).invite('Oda@example.org', { actor: 'operator' });
-    const { email, session } = await signUp('oda');
-    await supertest(service.url)
-      .delete('/api/v1/auth/me')
-      .set('Authorization', `Bearer ${await jwtOf(session)}`)
-      .send({ confirm: email })
-      .expect(200);
+    const { id, email } = await signUp('oda');
+    await service.app.get(AccountDeletion).delete(id, email, { actor: 'user' });
     const token = new URL(link).searchParams.get('token')!;
     expect(await service.app.get(Invitations).addressOf(token)).toBeUndefined();
   });
