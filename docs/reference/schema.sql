@@ -127,6 +127,7 @@ CREATE TABLE auth_sessions (
   created_at timestamp with time zone NOT NULL DEFAULT now(),
   updated_at timestamp with time zone NOT NULL,
   confirmed_at timestamp with time zone,
+  factor_at timestamp with time zone,
   CONSTRAINT auth_sessions_pkey PRIMARY KEY (id),
   CONSTRAINT auth_sessions_token_key UNIQUE (token),
   CONSTRAINT auth_sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE

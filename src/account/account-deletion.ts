@@ -57,6 +57,7 @@ export class AccountDeletion {
     const late = await this.workspaces.markAllOf(tx, userId, now);
     const tokens = await tx.run<{ id: string }>(accountStatements.tokenIds, [userId]);
     await tx.run(accountStatements.oweCancellation, [userId, now]);
+    await tx.run(accountStatements.forgetInvitation, [userId]);
     await tx.run(accountStatements.deleteUser, [userId]);
     await this.audit.anonymize({ userId, email: user.email }, tx);
     await this.audit.record({ action: 'account.deleted', userId, ...by }, tx);

@@ -36,6 +36,11 @@ export const accountStatements = {
      WHERE u.id = $1 AND (customer_id IS NOT NULL OR provider_subscription_id IS NOT NULL)`,
   ),
 
+  forgetInvitation: statement(
+    'account.forget_invitation',
+    'DELETE FROM invitations WHERE email = (SELECT lower(email) FROM users WHERE id = $1)',
+  ),
+
   /** Also deletes sessions, passwords, tokens, devices, subscription and quota, by their foreign keys. */
   deleteUser: statement('account.delete_user', 'DELETE FROM users WHERE id = $1'),
 

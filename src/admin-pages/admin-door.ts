@@ -39,7 +39,7 @@ const HOME = '/admin';
 const OUR_ADDRESS = /^\/admin(?:[/?][^\s\\]*)?$/;
 
 /**
- * Admits administrators: promoted, not suspended, with a second factor, asked anew with each request. For everybody else the
+ * Admits administrators: promoted, not suspended, signed in with a second factor, asked anew with each request. For everybody else the
  * pages do not exist. An administrator whose sign-in is not recent is asked for the password first, and sees nothing before.
  */
 @Injectable()
@@ -103,7 +103,7 @@ export class AdminDoor {
       throw error instanceof AccountSuspended ? new Hidden() : error;
     });
     const { session } = browserRequest;
-    if (!session || !(await this.administrators.isAdmitted(session.userId))) throw new Hidden();
+    if (!session || !(await this.administrators.isAdmitted(session))) throw new Hidden();
     return { browserRequest, session };
   }
 

@@ -25,11 +25,16 @@ const statements = {
      FROM audit_events WHERE id < $1 ORDER BY id DESC LIMIT $2`,
   ),
 
-  /** An invitation is older than its account: its event has the address ($2) instead of the user. */
   anonymize: statement(
     'audit.anonymize',
+    `UPDATE audit_events SET ip = NULL, user_agent = NULL, details = '{}' WHERE user_id = $1`,
+  ),
+
+  /** An invitation is older than its account: its event has the address ($1) instead of the user. */
+  anonymizeInvitations: statement(
+    'audit.anonymize_invitations',
     `UPDATE audit_events SET ip = NULL, user_agent = NULL, details = '{}'
-     WHERE user_id = $1 OR (user_id IS NULL AND details ->> 'email' = $2)`,
+     WHERE user_id IS NULL AND details ->> 'email' = $1`,
   ),
 };
 
@@ -113,7 +118,8 @@ export class AuditLog {
 
   /** Removes addresses, clients and details from the events of an account that is deleted. */
   async anonymize({ userId, email }: { userId: string; email: string }, tx: Tx): Promise<void> {
-    await tx.run(statements.anonymize, [userId, email.toLowerCase()]);
+    await tx.run(statements.anonymize, [userId]);
+    await tx.run(statements.anonymizeInvitations, [email.toLowerCase()]); // separate: a single condition would scan the whole log
   }
 
   private async recordIn(tx: Tx, entry: AuditEntry): Promise<void> {

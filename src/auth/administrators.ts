@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type Acting, type AuditEntry, AuditLog } from '../audit/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, type Parameter, type Statement, statement } from '../platform/database/index.js';
+import type { BrowserSession } from './browser-sessions.js';
 
 const statements = {
   promote: statement(
@@ -16,7 +17,8 @@ const statements = {
 
   isOne: statement(
     'administrators.is_one',
-    'SELECT FROM users WHERE id = $1 AND promoted_at IS NOT NULL AND suspended_at IS NULL',
+    `SELECT FROM users u JOIN auth_sessions s ON s.user_id = u.id
+     WHERE u.id = $1 AND s.id = $2 AND s.factor_at IS NOT NULL AND u.promoted_at IS NOT NULL AND u.suspended_at IS NULL`,
   ),
 
   hasSecondFactor: statement(
@@ -50,11 +52,13 @@ export class Administrators {
     return this.change(statements.demote, [userId], { action: 'account.demoted', userId, ...by });
   }
 
-  /** Whether the user may open the admin page: promoted, not suspended, and with a second factor. */
-  async isAdmitted(userId: string): Promise<boolean> {
-    return (
-      (await this.database.run(statements.isOne, [userId])).length > 0 && (await this.hasSecondFactor(userId))
-    );
+  /**
+   * Whether a session may open the admin page: its user is promoted, not suspended, and has a second factor that was given in it.
+   * A passkey does not make the password insufficient, and a session may be older than the factor: a password alone must not do.
+   */
+  async isAdmitted({ userId, id }: Pick<BrowserSession, 'userId' | 'id'>): Promise<boolean> {
+    const isOne = (await this.database.run(statements.isOne, [userId, id])).length > 0;
+    return isOne && (await this.hasSecondFactor(userId));
   }
 
   /** Whether the user has a second factor: a confirmed TOTP secret or a passkey. */

@@ -105,6 +105,7 @@ import { WrongPasswords } from './wrong-passwords.js';
     EmailVerification,
     GuessLimit,
     LinkTokens,
+    MailLimit,
     PasswordChange,
     PasswordHasher,
     PasswordRecovery,

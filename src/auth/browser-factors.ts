@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { KillSwitch } from '../platform/kill-switch/index.js';
 import type { Client, SignedIn } from './browser-sessions.js';
-import { type EnteredCode, isPending } from './factors/index.js';
+import { type EnteredCode, isPending, SecondFactors } from './factors/index.js';
 import { GuessLimit } from './guess-limit.js';
 import { IdentityClient } from './identity-client.js';
 
@@ -22,6 +22,7 @@ const MAX_USER_AGENT = 512;
 export class BrowserFactors {
   constructor(
     private readonly identityClient: IdentityClient,
+    private readonly factors: SecondFactors,
     private readonly guessLimit: GuessLimit,
     private readonly killSwitch: KillSwitch,
   ) {}
@@ -37,8 +38,12 @@ export class BrowserFactors {
     return body.code === 'INVALID_CODE' ? 'wrong-code' : 'out-of-date';
   }
 
-  /** Whether a code of the signed-in user was right; it then counts as a recent sign-in. @throws TooManyRequests */
-  async confirm(browser: Browser, entered: EnteredCode): Promise<boolean> {
+  /**
+   * Whether a code of the signed-in user was right; it then counts as a recent sign-in. Without a factor no code is: that of a
+   * set-up would finish it. @throws TooManyRequests
+   */
+  async confirm(browser: Browser, userId: string, entered: EnteredCode): Promise<boolean> {
+    if ((await this.factors.codesLeft(userId)) === null) return false;
     const { body } = await this.ask(ACTIONS[entered.kind], browser, { code: entered.code });
     return body.user !== undefined;
   }

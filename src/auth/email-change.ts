@@ -48,6 +48,10 @@ export class EmailChange {
     private readonly configuration: Configuration,
   ) {
     parts.mail.prepare('change-email', (queued) => this.prepare(queued));
+    // A sign-in that is ended may have been a thief's, whose link would give the account away later.
+    audit.onRecord(async ({ action, userId }, run) => {
+      if (action === 'sessions.ended') await revokeLinks(run, userId, clock.now(), 'verify-email');
+    });
   }
 
   /**

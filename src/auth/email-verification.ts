@@ -34,7 +34,7 @@ export class EmailVerification {
     mail.prepare('verify-email', (queued) => this.prepare(queued));
   }
 
-  /** Has a link sent to a new account. */
+  /** Has a link sent to a new account; at most five an hour, or an account could be made and deleted in turn. */
   async begin({
     id,
     email,
@@ -44,11 +44,13 @@ export class EmailVerification {
     email: string;
     emailVerified: boolean;
   }): Promise<void> {
-    if (!emailVerified) await this.mail.queue({ template: 'verify-email', to: email, userId: id });
+    if (emailVerified || !(await this.limit.hasRoom('new-account', email))) return;
+    await this.mail.queue({ template: 'verify-email', to: email, userId: id });
   }
 
-  /** Tells the owner of an address that somebody tried to sign up with it. */
+  /** Tells the owner of an address that somebody tried to sign up with it; not more often than other requests send mails. */
   async tellOwner({ id, email }: { id: string; email: string }): Promise<void> {
+    if (!(await this.limit.hasRoom('address-taken', email))) return;
     const parameters = { link: `${this.configuration.publicUrl}/account` };
     await this.mail.queue({ template: 'address-taken', to: email, userId: id, parameters });
   }

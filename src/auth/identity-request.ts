@@ -23,10 +23,12 @@ export interface IdentityRequest {
   prepared?: { readonly password: string; readonly hash: string };
   /** The id of the credential that this request signs in with. */
   passkey?: string;
-  /** Whether somebody other than a password has proven who the user is: a passkey or the provider of single sign-on. */
-  isProvenOtherwise?: true;
+  /** Whether this request signs in with a second factor: a code or a passkey. */
+  hasFactor?: true;
   /** The id of the session that this request changes its user's passkeys with. */
   ownSession?: string;
+  /** How many sessions this request has ended. */
+  ended?: number;
   /** Undoes the count of this sign-in as one with a wrong password. */
   takeBack?: () => Promise<void>;
   /** The answer waits until then, a moment of `performance.now()`. */

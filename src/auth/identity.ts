@@ -132,12 +132,22 @@ const hooksOf = (
   user: { create: { before: fit, after: (user) => verification.begin(user) }, update: { before: fit } },
   session: {
     create: {
-      before: (session) => Promise.resolve({ data: { confirmedAt: clock.now(), ...session } }),
+      before: (session) => {
+        const [now, factorAt] = [clock.now(), identityRequests.getStore()?.hasFactor ? clock.now() : null];
+        return Promise.resolve({ data: { confirmedAt: now, factorAt, ...session } });
+      },
       after: async (session) => {
         const { passkey } = identityRequests.getStore() ?? {};
         if (passkey !== undefined && !(await passkeys.check(session, passkey)))
           throw new APIError('UNAUTHORIZED', { message: 'Unauthorized' });
         if (await signIn.check(session)) await sessionCap.begun(session);
+      },
+    },
+    delete: {
+      after: () => {
+        const request = identityRequests.getStore();
+        if (request) request.ended = (request.ended ?? 0) + 1;
+        return Promise.resolve();
       },
     },
   },
@@ -166,6 +176,11 @@ const JWKS_COLUMNS = {
   expiresAt: 'expires_at',
 };
 
+/** A column that the library writes, and shows nobody. */
+function hiddenTime(fieldName: string) {
+  return { type: 'date' as const, fieldName, required: false, input: false, returned: false };
+}
+
 /** The names of our tables and columns, as created by the migration. */
 const TABLES = {
   user: { modelName: 'users', fields: { emailVerified: 'email_verified', ...TIMES } },
@@ -178,15 +193,11 @@ const TABLES = {
       userAgent: 'user_agent',
       ...TIMES,
     },
-    // When a password or another factor was last given in the session.
     additionalFields: {
-      confirmedAt: {
-        type: 'date' as const,
-        fieldName: 'confirmed_at',
-        required: false,
-        input: false,
-        returned: false,
-      },
+      /** When a password or another factor was last given in the session. */
+      confirmedAt: hiddenTime('confirmed_at'),
+      /** When a code or a passkey was; null for a session that knows only a password. */
+      factorAt: hiddenTime('factor_at'),
     },
   },
   account: {

@@ -19,6 +19,7 @@ export { NO_PASSWORDS } from './identity-actions.js';
 export { GuessLimit } from './guess-limit.js';
 export { KNOWN_FOR_MS } from './known-networks.js';
 export { LinkTokens } from './link-tokens.js';
+export { MailLimit } from './mail-limit.js';
 export { type ListedPasskey, MAX_PASSKEYS, Passkeys } from './passkeys/index.js';
 export { type ChangeFault, PasswordChange } from './password-change.js';
 export type { ScryptCost } from './password-hash.js';

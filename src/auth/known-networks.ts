@@ -22,11 +22,15 @@ const note = statement(
    )`,
 );
 
-/** Whether the user has known networks at all, and whether this is one of them. */
+/**
+ * Whether the user has signed in before, and whether from this network. An account that is older than any network is kept has
+ * been signed in to, also when no network of it is known any more.
+ */
 const known = statement(
   'known_networks.known',
-  `SELECT count(*) > 0 AS "hasAny", coalesce(bool_or(network = $2), false) AS "isKnown"
-   FROM known_networks WHERE user_id = $1 AND last_seen_at > $3`,
+  `SELECT u.created_at <= $3 OR count(k.network) > 0 AS "isLater", coalesce(bool_or(k.network = $2), false) AS "isKnown"
+   FROM users u LEFT JOIN known_networks k ON k.user_id = u.id AND k.last_seen_at > $3
+   WHERE u.id = $1 GROUP BY u.id`,
 );
 
 /**
@@ -42,14 +46,14 @@ export class KnownNetworks {
   ) {}
 
   /**
-   * Call this after a session has begun with a password, a passkey or single sign-on. A sign-in from a new network is recorded in the audit log, except the first
+   * Call this after a session has begun with a sign-in. A sign-in from a new network is recorded in the audit log, except the first
    * of an account.
    */
   async note(userId: string, ip: string, userAgent = ''): Promise<void> {
     const since = new Date(this.clock.now().getTime() - KNOWN_FOR_MS);
     const values = [userId, networkKey(ip), since];
-    const [found] = await this.database.run<{ hasAny: boolean; isKnown: boolean }>(known, values);
-    if (found?.hasAny && !found.isKnown)
+    const [found] = await this.database.run<{ isLater: boolean; isKnown: boolean }>(known, values);
+    if (found?.isLater && !found.isKnown)
       await this.audit.record({ action: 'sign-in.new-client', userId, actor: 'user', ip, userAgent });
     await this.database.run(note, [userId, networkKey(ip), this.clock.now(), MOST_KNOWN]);
   }

@@ -10,13 +10,13 @@ export type LinkPurpose = 'reset-password' | 'verify-email' | 'change-email';
 
 const LINK_STATEMENTS = {
   /**
-   * Stores a link, or extends it when its mail is sent again. Returns no row when the link has been used, or replaced by one that
-   * was requested later.
+   * Stores a link, or extends it when its mail ($7) is sent again. Returns no row when the link has been used, or replaced by one
+   * that was requested later, or when its mail was forgotten: the lock waits for `forgetQueued`, or has it wait.
    */
   issue: statement(
     'mail_links.issue',
     `INSERT INTO mail_links AS l (user_id, purpose, token_hash, email, requested_at, expires_at)
-     VALUES ($1, $2, $3, $4, $5, $6)
+     SELECT $1::uuid, $2, $3::bytea, $4, $5::timestamptz, $6::timestamptz FROM mail_queue WHERE id = $7 FOR KEY SHARE
      ON CONFLICT (user_id, purpose) DO UPDATE
      SET token_hash = excluded.token_hash, email = excluded.email, requested_at = excluded.requested_at,
          expires_at = excluded.expires_at, used_at = NULL
@@ -80,7 +80,7 @@ export class MailLinks {
   ): Promise<{ link: string; expires: string } | undefined> {
     const token = this.tokens.of(purpose, mail.id);
     const expires = new Date(this.clock.now().getTime() + lifeMs);
-    const values = [userId, purpose, hashOf(token), email, mail.queuedAt, expires];
+    const values = [userId, purpose, hashOf(token), email, mail.queuedAt, expires, mail.id];
     if ((await this.database.run(LINK_STATEMENTS.issue, values)).length === 0) return undefined;
     return { link: `${this.configuration.publicUrl}${path}?token=${token}`, expires: expires.toISOString() };
   }
@@ -99,13 +99,19 @@ export class MailLinks {
 }
 
 /**
- * Ends the links of a user that would undo or bypass a change: call it when the password or the address changes. A request for
+ * Ends the links of a user that would undo or bypass a change: call it when the password or the address changes, or sign-ins are
+ * ended. A request for
  * another address that has not been sent is forgotten.
  * @param except links that keep working
  */
-export async function revokeLinks(tx: Tx, userId: string, now: Date, except?: LinkPurpose): Promise<void> {
+export async function revokeLinks(
+  tx: Pick<Tx, 'run'>,
+  userId: string,
+  now: Date,
+  except?: LinkPurpose,
+): Promise<void> {
+  await tx.run(LINK_STATEMENTS.forgetQueued, [userId]); // first, so that no link is issued after the next statement
   await tx.run(LINK_STATEMENTS.revoke, [userId, now, except ?? '']);
-  await tx.run(LINK_STATEMENTS.forgetQueued, [userId]);
 }
 
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();

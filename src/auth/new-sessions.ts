@@ -39,9 +39,9 @@ export class NewSessions {
       userAgent: userAgent.slice(0, MAX_USER_AGENT),
       confirmedAt,
     });
+    await this.networks.note(userId, ip, userAgent);
     const asked = new Headers({ [SESSION_TOKEN_HEADER]: token });
     const { headers } = await this.identity.api.sessionCookie({ headers: asked, returnHeaders: true });
-    await this.networks.note(userId, ip, userAgent);
     return { userId, token, cookies: headers.getSetCookie() };
   }
 

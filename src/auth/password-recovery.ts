@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Mail, type Prepared, type QueuedMail } from '../mail/index.js';
 import { Database, statement, type Tx } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
+import { factorStatements } from './factors/index.js';
 import { lockUser } from './lock-user.js';
 import { MailLimit } from './mail-limit.js';
 import { MailLinks } from './mail-links.js';
@@ -17,10 +18,10 @@ const statements = {
     'SELECT id AS "userId", email FROM users WHERE email = $1 AND suspended_at IS NULL',
   ),
 
-  /** Whoever has the link has the mailbox. */
+  /** Whoever has the link has the mailbox. Returns a row the first time that somebody shows this. */
   verify: statement(
     'password_recovery.verify',
-    'UPDATE users SET email_verified = true WHERE id = $1 AND email = $2',
+    'UPDATE users SET email_verified = true WHERE id = $1 AND email = $2 AND NOT email_verified RETURNING id',
   ),
 };
 
@@ -66,7 +67,8 @@ export class PasswordRecovery {
 
   /**
    * Sets the password and ends all sessions of the user, atomically, and uses the link. A password that cannot be chosen leaves it
-   * unused. Returns what is wrong, if anything. @throws HashingBusy
+   * unused. Where nobody had confirmed the address, somebody else may have made the account: its passkeys and access tokens end
+   * too. A second factor stays, so that a mailbox alone never replaces it. Returns what is wrong, if anything. @throws HashingBusy
    */
   async complete(recovery: Recovery): Promise<RecoveryFault | undefined> {
     const { token, newPassword, ip } = recovery;
@@ -85,8 +87,10 @@ export class PasswordRecovery {
     if (!(await lockUser(tx, userId))) return undefined;
     const used = await this.links.use(tx, 'reset-password', recovery.token);
     if (!used) return undefined;
-    await tx.run(statements.verify, [userId, used.email]);
-    const { revokesAccessTokens, ip, userAgent } = recovery;
+    const isFirstProof = (await tx.run(statements.verify, [userId, used.email])).length > 0;
+    if (isFirstProof) await tx.run(factorStatements.removePasskeys, [userId]);
+    const { ip, userAgent } = recovery;
+    const revokesAccessTokens = recovery.revokesAccessTokens || isFirstProof;
     return this.reset.replace(tx, userId, hash, { revokesAccessTokens, ip, userAgent });
   }
 

@@ -18,6 +18,11 @@ const statements = {
     'recent_sign_in.confirm',
     'UPDATE auth_sessions SET confirmed_at = $3 WHERE user_id = $1 AND id = $2 RETURNING id',
   ),
+
+  confirmByFactor: statement(
+    'recent_sign_in.confirm_by_factor',
+    'UPDATE auth_sessions SET confirmed_at = $3, factor_at = $3 WHERE user_id = $1 AND id = $2 RETURNING id',
+  ),
 };
 
 /** A session of a user, as far as this class needs it. */
@@ -63,13 +68,13 @@ export class RecentSignIn {
       this.currentPassword.check({ user: { id: userId, email }, password, ip }),
     );
     if (typeof checked === 'string') return checked;
-    await this.note(session);
+    await this.database.run(statements.confirm, [userId, session.id, this.clock.now()]);
     return undefined;
   }
 
-  /** Notes that a factor other than the password was given in this session now. */
-  async note({ id, userId }: Pick<ConfirmableSession, 'id' | 'userId'>): Promise<void> {
-    await this.database.run(statements.confirm, [userId, id, this.clock.now()]);
+  /** Notes that a code or a passkey was given in this session now. */
+  async noteFactor({ id, userId }: Pick<ConfirmableSession, 'id' | 'userId'>): Promise<void> {
+    await this.database.run(statements.confirmByFactor, [userId, id, this.clock.now()]);
   }
 
   private since(): Date {

@@ -2,11 +2,11 @@ import type { BetterAuthPlugin } from 'better-auth';
 import { APIError, createAuthMiddleware } from 'better-auth/api';
 import type { AuditLog } from '../audit/index.js';
 import type { IdentityPool } from './identity-pool.js';
-import { CLIENT_ADDRESS_HEADER } from './identity-request.js';
+import { CLIENT_ADDRESS_HEADER, identityRequests } from './identity-request.js';
 
 const ENDS_OTHERS = new Set(['/revoke-session', '/revoke-other-sessions']);
 
-/** Records that a user has ended sessions over the API; the library commits each deletion on its own. */
+/** Records that a user has ended sessions over the API, if there were any; the library commits each deletion on its own. */
 // eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types -- the library infers its API from it
 export function sessionAuditPlugin(audit: AuditLog, identityPool: IdentityPool) {
   return {
@@ -17,7 +17,8 @@ export function sessionAuditPlugin(audit: AuditLog, identityPool: IdentityPool) 
           matcher: ({ path }) => ENDS_OTHERS.has(path ?? ''),
           handler: createAuthMiddleware(async ({ context, headers }) => {
             const { session, returned } = context;
-            if (!session || returned instanceof APIError) return;
+            const sessions = identityRequests.getStore()?.ended ?? 0;
+            if (!session || returned instanceof APIError || sessions === 0) return;
             await identityPool.noting(() =>
               audit.record({
                 action: 'sessions.ended',
@@ -25,6 +26,7 @@ export function sessionAuditPlugin(audit: AuditLog, identityPool: IdentityPool) 
                 actor: 'user',
                 ip: headers?.get(CLIENT_ADDRESS_HEADER) ?? '',
                 userAgent: headers?.get('user-agent') ?? '',
+                details: { sessions },
               }),
             );
           }),

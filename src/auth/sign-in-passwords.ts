@@ -79,7 +79,8 @@ export class SignInPasswords {
   readonly check = async (session: Session): Promise<boolean> => {
     const request = identityRequests.getStore();
     if (!request?.hashes.size) {
-      if (request?.isProvenOtherwise) await this.note(session, request);
+      // The session did not begin with a password; one that continues another is no sign-in.
+      if (request?.hasFactor) await this.noteNetwork(session, request);
       return true;
     }
     const proven = await this.proven(session, request);
@@ -90,11 +91,11 @@ export class SignInPasswords {
     }
     await this.renew(session, request);
     if (request.isSignIn && proven.needsFactor) return false;
-    await this.note(session, request);
+    await this.noteNetwork(session, request);
     return true;
   };
 
-  private note({ userId, userAgent }: Session, { ip }: IdentityRequest): Promise<void> {
+  private noteNetwork({ userId, userAgent }: Session, { ip }: IdentityRequest): Promise<void> {
     return this.networks.note(userId, ip, userAgent ?? undefined);
   }
 

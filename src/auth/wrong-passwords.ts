@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import { Configuration } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, statement } from '../platform/database/index.js';
+import { Database, statement, type Tx } from '../platform/database/index.js';
 import { Log } from '../platform/log/index.js';
 import { networkKey, TooManyRequests } from '../platform/http/index.js';
 import { KNOWN_FOR_MS } from './known-networks.js';
@@ -89,10 +89,14 @@ export class WrongPasswords {
     return this.count(`second-factor:${at}:${userId}`, WRONG_CODES);
   }
 
-  /** Counts a mail that somebody without a session has asked for. @throws TooManyRequests after `MAILS_PER_HOUR` */
-  async countMail(key: string): Promise<void> {
+  /**
+   * Counts a mail that somebody without a session has asked for.
+   * @param run the caller's transaction, if there is one
+   * @throws TooManyRequests after `MAILS_PER_HOUR`
+   */
+  async countMail(key: string, run?: Pick<Tx, 'run'>): Promise<void> {
     if (this.isOff) return;
-    await this.count(`mail:${key}`, MAILS);
+    await this.count(`mail:${key}`, MAILS, undefined, run);
   }
 
   /** Counts a wrong password found elsewhere together with those of sign-ins. Refuses nobody. */
@@ -113,14 +117,15 @@ export class WrongPasswords {
     key: string,
     { most, withinMs }: typeof WRONG_CODES,
     known?: { email: string; network: string },
+    run: Pick<Tx, 'run'> = this.database,
   ): Promise<() => Promise<void>> {
     const id = createHash('sha256').update(key).digest();
     const now = this.clock.now();
     const since = new Date(now.getTime() - withinMs);
     const knownSince = new Date(now.getTime() - KNOWN_FOR_MS);
     const client = [known?.email ?? null, known?.network ?? null, knownSince];
-    const counted = await this.database.run(countStatements.add, [id, now, since, ...client, most]);
-    if (counted.length === 0) throw new TooManyRequests(await this.secondsUntilFree(id, since));
+    const counted = await run.run(countStatements.add, [id, now, since, ...client, most]);
+    if (counted.length === 0) throw new TooManyRequests(await this.secondsUntilFree(id, since, run));
     // A failure here must not change an answer that is already decided: one counted attempt too many does no harm.
     return async () => {
       await this.log.bestEffort('undo the count of a wrong password', () =>
@@ -129,8 +134,8 @@ export class WrongPasswords {
     };
   }
 
-  private async secondsUntilFree(id: Buffer, since: Date): Promise<number> {
-    const [oldest] = await this.database.run<{ at: Date | null }>(countStatements.oldest, [id, since]);
+  private async secondsUntilFree(id: Buffer, since: Date, run: Pick<Tx, 'run'>): Promise<number> {
+    const [oldest] = await run.run<{ at: Date | null }>(countStatements.oldest, [id, since]);
     const left = (oldest?.at ?? since).getTime() - since.getTime();
     return Math.max(1, Math.ceil(left / 1000));
   }

@@ -21,6 +21,7 @@ export class ForgotController {
 
   @Get()
   async show(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    this.forms.requirePasswords();
     const { browserRequest, context } = await this.forms.read(request);
     await this.forms.send(reply, browserRequest, { content: forgotPage(context) });
   }
@@ -29,6 +30,7 @@ export class ForgotController {
   @Post()
   @HttpCode(200)
   async request(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    this.forms.requirePasswords();
     const show = (context: PageContext): Page => ({ content: forgotPage(context) });
     await this.forms.receive(request, reply, show, async (form, { client }, context) => {
       const email = form.text('email');

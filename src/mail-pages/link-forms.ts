@@ -41,6 +41,11 @@ export class LinkForms {
     private readonly configuration: Configuration,
   ) {}
 
+  /** @throws NotFound where passwords are switched off */
+  requirePasswords(): void {
+    if (this.configuration.oidcOnly) throw new NotFound('not found');
+  }
+
   /** @throws NotFound where the service cannot send mail */
   async read(request: FastifyRequest): Promise<{ browserRequest: BrowserRequest; context: PageContext }> {
     if (!this.configuration.hasMail) throw new NotFound('not found');

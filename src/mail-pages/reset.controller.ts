@@ -24,12 +24,14 @@ export class ResetController {
 
   @Get()
   async show(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    this.forms.requirePasswords();
     await this.forms.open(request, reply, PATH, (context) => this.page(request, context));
   }
 
   @Post()
   @HttpCode(200)
   async change(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    this.forms.requirePasswords();
     const show = (context: PageContext): Promise<Page> => this.page(request, context);
     await this.forms.receive(request, reply, show, async (form, browserRequest, context) => {
       const fault = await this.complete(request, form, browserRequest).catch(withAlert);

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type AuditEntry, AuditLog, type Runner } from '../audit/index.js';
+import { MailLimit } from '../auth/index.js';
 import { Configuration } from '../config/index.js';
 import { Mail, type TemplateName } from '../mail/index.js';
 import { Clock } from '../platform/clock/index.js';
@@ -7,18 +8,19 @@ import { statement } from '../platform/database/index.js';
 
 const addressOf = statement(
   'security_notices.address_of',
-  'SELECT email FROM users WHERE id = $1 AND suspended_at IS NULL',
+  'SELECT email, email_verified AS "isVerified" FROM users WHERE id = $1 AND suspended_at IS NULL',
 );
 
 /**
  * Tells the owner of an account what was done to it, by mail, in the transaction that did it. Nobody can switch these mails off:
- * an intruder would do so first.
+ * an intruder would do so first. An address that nobody has confirmed may be a stranger's, so it gets a few in an hour at most.
  */
 @Injectable()
 export class SecurityNotices {
   constructor(
     audit: AuditLog,
     private readonly mail: Mail,
+    private readonly limit: MailLimit,
     private readonly clock: Clock,
     private readonly configuration: Configuration,
   ) {
@@ -28,8 +30,8 @@ export class SecurityNotices {
   private async tell(entry: AuditEntry, run: Runner): Promise<void> {
     const template = this.mail.isOn ? templateFor(entry) : undefined;
     if (template === undefined) return;
-    const [user] = await run.run<{ email: string }>(addressOf, [entry.userId]);
-    if (!user) return;
+    const [user] = await run.run<{ email: string; isVerified: boolean }>(addressOf, [entry.userId]);
+    if (!user || !(user.isVerified || (await this.limit.hasRoom('notice', user.email, run)))) return;
     const parameters = {
       at: this.clock.now().toISOString(),
       link: `${this.configuration.publicUrl}/account`,

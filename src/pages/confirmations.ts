@@ -44,7 +44,8 @@ export class Confirmations {
     if (!password) return { ...rejected, fault: MISSING };
     try {
       if (CODE.test(password)) {
-        const isRight = await this.browserFactors.confirm(browserRequest, { kind: 'totp', code: password });
+        const entered = { kind: 'totp', code: password } as const;
+        const isRight = await this.browserFactors.confirm(browserRequest, session.userId, entered);
         return isRight ? undefined : { ...rejected, fault: WRONG_CODE };
       }
       const fault = await this.recentSignIn.confirm(session, password, client.ip);

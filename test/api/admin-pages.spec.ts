@@ -8,6 +8,7 @@ import {
   type Person,
   personAt,
   promote,
+  signedInByFactor,
 } from '../kit/administrators.js';
 import { startService, type TestService } from '../kit/index.js';
 import { formOf, textOf, Visitor } from '../kit/visitor.js';
@@ -81,6 +82,7 @@ describe('/admin for everybody but administrators', () => {
       async () => {
         const person = await personAt(second, 'without-factor');
         await promote(first, person);
+        await signedInByFactor(first, person); // and has removed it since
         return person.browser;
       },
     ],
@@ -89,6 +91,16 @@ describe('/admin for everybody but administrators', () => {
       async () => {
         const person = await administratorAt(second, 'unconfirmed');
         await first.database.query('UPDATE auth_two_factors SET verified = false WHERE user_id = $1', [
+          person.id,
+        ]);
+        return person.browser;
+      },
+    ],
+    [
+      'an administrator in a sign-in that knows only the password',
+      async () => {
+        const person = await administratorAt(second, 'password-alone');
+        await first.database.query('UPDATE auth_sessions SET factor_at = NULL WHERE user_id = $1', [
           person.id,
         ]);
         return person.browser;

@@ -87,7 +87,10 @@ describe('the audit log of an account', () => {
     await post('revoke-session').send({ token: other }).expect(200);
     await post('revoke-other-sessions').expect(200);
     await post('revoke-other-sessions', 'no session').expect(401);
-    expect(await eventsOf(person)).toEqual([byUser('sessions.ended'), byUser('sessions.ended')]);
+    expect(await eventsOf(person)).toEqual([
+      byUser('sessions.ended', { sessions: 2 }),
+      byUser('sessions.ended', { sessions: 1 }),
+    ]);
   });
 
   it('has a change of the password that revokes the access tokens, as one event', async () => {

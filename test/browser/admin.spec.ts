@@ -9,7 +9,7 @@ import {
   pageOf,
   SIZES,
 } from '../kit/browser.js';
-import { administratorAt, PASSWORD, type Person, personAt } from '../kit/administrators.js';
+import { administratorAt, PASSWORD, type Person, personAt, signedInByFactor } from '../kit/administrators.js';
 import { startService, type TestService } from '../kit/index.js';
 
 describeWithBrowser('the admin page in a browser', () => {
@@ -42,6 +42,7 @@ describeWithBrowser('the admin page in a browser', () => {
     const context = await browser.newContext({ baseURL: service.url, ...options });
     const page = await pageOf(context);
     await signIn(page, administrator.email);
+    await signedInByFactor(service, administrator);
     return [context, page];
   }
 

@@ -24,12 +24,24 @@ export async function personAt(service: TestService, name: string): Promise<Pers
   return { id: (body as { user: { id: string } }).user.id, email, browser };
 }
 
-/** A confirmed second factor, as its set-up leaves it. */
-export async function giveFactor({ database }: TestService, { id }: Pick<Person, 'id'>): Promise<void> {
+/** A confirmed second factor, as its set-up leaves it; it counts as given in the sign-ins of the person. */
+export async function giveFactor(
+  { database }: Pick<TestService, 'database'>,
+  { id }: Pick<Person, 'id'>,
+): Promise<void> {
   await database.query(
     `INSERT INTO auth_two_factors (user_id, secret, verified, created_at) VALUES ($1, 'not used', true, now())`,
     [id],
   );
+  await signedInByFactor({ database }, { id });
+}
+
+/** What a code at the sign-in leaves, for all sign-ins of the person. */
+export async function signedInByFactor(
+  { database }: Pick<TestService, 'database'>,
+  { id }: Pick<Person, 'id'>,
+): Promise<void> {
+  await database.query('UPDATE auth_sessions SET factor_at = now() WHERE user_id = $1', [id]);
 }
 
 export async function promote({ app }: TestService, { id }: Pick<Person, 'id'>): Promise<void> {

@@ -96,7 +96,7 @@ export const FACTOR_MUTANTS = [
     name: 'a passkey leaves its network unknown',
     promise: 'A sign-in with a passkey is told from a new network, and makes it known.',
     file: 'src/auth/sign-in-passwords.ts',
-    find: 'if (request?.isProvenOtherwise) await this.note(session, request);',
+    find: 'if (request?.hasFactor) await this.noteNetwork(session, request);',
     replace: '',
     tests: [[PASSKEYS, 'makes its network known']],
   },

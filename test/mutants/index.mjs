@@ -11,6 +11,7 @@
 // test/contract/mutants.spec.ts holds each of them to the source, so that none goes stale.
 import { ACCESS_MUTANTS } from './access.mjs';
 import { ADMIN_MUTANTS } from './admin.mjs';
+import { ATTACK_MUTANTS } from './attacks.mjs';
 import { BYTES_MUTANTS } from './bytes.mjs';
 import { FACTOR_MUTANTS } from './factors.mjs';
 import { HISTORY_MUTANTS } from './history.mjs';
@@ -33,6 +34,7 @@ export const MUTANTS = [
   ...OPERATION_MUTANTS,
   ...SHARES_MUTANTS,
   ...ADMIN_MUTANTS,
+  ...ATTACK_MUTANTS,
   ...SINGLE_SIGN_ON_MUTANTS,
   ...KEY_SLOT_MUTANTS,
 ];

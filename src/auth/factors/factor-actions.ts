@@ -23,10 +23,14 @@ export const factorFault = (code: keyof typeof FACTOR_FAULTS): APIError => {
   return new APIError(status, { code, message });
 };
 
-/** Somebody with a session. */
-interface SignedInUser {
-  readonly user: { readonly id: string; readonly email: string };
+interface Ids {
+  readonly user: { readonly id: string };
   readonly session: { readonly id: string };
+}
+
+/** Somebody with a session. */
+interface SignedInUser extends Ids {
+  readonly user: { readonly id: string; readonly email: string };
 }
 
 /** What the identity handler needs for second factors. */
@@ -54,8 +58,8 @@ export class FactorActions {
   }
 
   /** Notes that the factor was given in this session now. */
-  confirm({ user, session }: SignedInUser): Promise<void> {
-    return this.recentSignIn.note({ id: session.id, userId: user.id });
+  confirm({ user, session }: Ids): Promise<void> {
+    return this.recentSignIn.noteFactor({ id: session.id, userId: user.id });
   }
 
   /** Uses a code up. @throws APIError for a wrong one, TooManyRequests after five of them in a quarter of an hour */

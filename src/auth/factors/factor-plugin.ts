@@ -99,6 +99,7 @@ function verifyEndpoint<Name extends string>(name: Name, kind: EnteredCode['kind
       const backupCodes = await actions.attempt(user.id, 'session', () =>
         actions.factors.finish(actor, code, vault),
       );
+      await actions.confirm(owner);
       return ctx.json({ ...answer, user: { ...answer.user, twoFactorEnabled: true }, backupCodes });
     }
     await actions.use(user.id, 'session', { kind, code }, vault);

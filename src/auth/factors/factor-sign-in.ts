@@ -40,7 +40,7 @@ export async function signInWithCode(
   const request = identityRequests.getStore();
   // The row was there until now, so this is the password that the sign-in began with.
   if (hash !== undefined) request?.hashes.add(hash);
-  else if (request) request.isProvenOtherwise = true;
+  if (request) request.hasFactor = true;
   const session = await internalAdapter.createSession(userId);
   await setSessionCookie(ctx, { session, user });
   expireCookie(ctx, cookie);

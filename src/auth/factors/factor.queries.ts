@@ -8,7 +8,7 @@ export const factorStatements = {
 
   secret: statement(
     'factors.secret',
-    'SELECT secret, verified AS "isOn" FROM auth_two_factors WHERE user_id = $1',
+    'SELECT secret, verified AS "isOn", created_at AS "begunAt" FROM auth_two_factors WHERE user_id = $1',
   ),
 
   /** Replaces a set-up that was not finished; returns no row when a factor is on. */

@@ -7,6 +7,18 @@ import { factorStatements } from './factor.queries.js';
 import { type FactorVault, newBackupCodes } from './factor-vault.js';
 import { newTotpSecret, stepOfCode } from './totp.js';
 
+/**
+ * Time to finish a set-up. It began with a recent sign-in; finishing it asks for none, so a session that was stolen must not be
+ * able to do so later.
+ */
+const SET_UP_MS = 15 * 60_000;
+
+interface Stored {
+  readonly secret: string;
+  readonly isOn: boolean;
+  readonly begunAt: Date;
+}
+
 /** A code that a person has entered. */
 export interface EnteredCode {
   readonly kind: 'totp' | 'backup';
@@ -47,14 +59,14 @@ export class SecondFactors {
 
   /** Whether a set-up waits for its first code. */
   async isPending(userId: string): Promise<boolean> {
-    return (await this.stored(userId))?.isOn === false;
+    return this.waits(await this.stored(userId));
   }
 
   /** Turns the factor on with its first code. Returns the backup codes, or null when the code is wrong. */
   async finish(actor: Actor, code: string, vault: FactorVault): Promise<string[] | null> {
     const { userId } = actor;
     const stored = await this.stored(userId);
-    if (!stored || stored.isOn) return null;
+    if (!this.waits(stored)) return null;
     const now = this.clock.now();
     const secret = await vault.decrypt(stored.secret);
     const step = secret === null ? undefined : stepOfCode(secret, code, now);
@@ -114,7 +126,12 @@ export class SecondFactors {
     });
   }
 
-  private async stored(userId: string): Promise<{ secret: string; isOn: boolean } | undefined> {
-    return (await this.database.run<{ secret: string; isOn: boolean }>(factorStatements.secret, [userId]))[0];
+  private waits(stored: Stored | undefined): stored is Stored {
+    if (!stored || stored.isOn) return false;
+    return stored.begunAt.getTime() > this.clock.now().getTime() - SET_UP_MS;
+  }
+
+  private async stored(userId: string): Promise<Stored | undefined> {
+    return (await this.database.run<Stored>(factorStatements.secret, [userId]))[0];
   }
 }

@@ -61,7 +61,7 @@ export function passkeyPlugin(actions: FactorActions, passkeys: Passkeys, public
       afterVerification: ({ verification, clientData }) => {
         if (!verification.authenticationInfo.userVerified) throw faultOf('NOT_VERIFIED');
         const request = identityRequests.getStore();
-        if (request) Object.assign(request, { passkey: clientData.id, isProvenOtherwise: true });
+        if (request) Object.assign(request, { passkey: clientData.id, hasFactor: true });
         return Promise.resolve();
       },
     },
@@ -73,14 +73,24 @@ export function passkeyPlugin(actions: FactorActions, passkeys: Passkeys, public
   return {
     ...library,
     endpoints: { ...library.endpoints, deletePasskey: deleteEndpoint(passkeys, isRecent) },
-    hooks: { after: answerHooks(passkeys) },
+    hooks: { before: [checkedName], after: answerHooks(actions, passkeys) },
   } satisfies BetterAuthPlugin;
 }
+
+/** The library accepts a new name of any length, with control characters. */
+const checkedName = {
+  matcher: ({ path }: { path?: string | undefined }) => path === '/passkey/update-passkey',
+  handler: createAuthMiddleware((ctx) => {
+    const { name } = (ctx.body as { name?: unknown } | undefined) ?? {};
+    if (typeof name === 'string' && asName(name) === undefined) throw faultOf('INVALID_NAME');
+    return Promise.resolve();
+  }),
+};
 
 type Hooks = NonNullable<NonNullable<BetterAuthPlugin['hooks']>['after']>;
 
 /** What the library's answers lack, or have too much of. */
-function answerHooks(passkeys: Passkeys): Hooks {
+function answerHooks(actions: FactorActions, passkeys: Passkeys): Hooks {
   return [
     {
       matcher: ({ path }) => path === '/passkey/generate-authenticate-options',
@@ -111,7 +121,9 @@ function answerHooks(passkeys: Passkeys): Hooks {
         const added = ctx.context.returned as { userId?: string; credentialID?: string } | undefined;
         const sessionId = identityRequests.getStore()?.ownSession;
         if (added?.userId === undefined || added.credentialID === undefined || !sessionId) return;
-        if (!(await passkeys.keepNew(added.userId, sessionId, added.credentialID))) throw new Unauthorized();
+        const { userId: id, credentialID } = added;
+        if (!(await passkeys.keepNew(id, sessionId, credentialID))) throw new Unauthorized();
+        await actions.confirm({ user: { id }, session: { id: sessionId } });
       }),
     },
   ];

@@ -1,5 +1,6 @@
 import { statement, type Tx } from '../../platform/database/index.js';
 import { factorStatements, pendingSignInStatements } from '../factors/index.js';
+import { revokeLinks } from '../mail-links.js';
 
 const statements = {
   removePassword: statement(
@@ -23,7 +24,7 @@ const statements = {
 
 /**
  * Ends everything with which somebody could use an account so far: its password, second factor and passkeys, its sessions, those
- * that wait for a code, and its access tokens. The caller holds the user's lock, and announces the returned tokens as revoked
+ * that wait for a code, its access tokens, and the links in mails: one of them may lead to another address. The caller holds the user's lock, and announces the returned tokens as revoked
  * after the commit.
  */
 export async function endEarlierAccess(tx: Tx, userId: string, now: Date): Promise<string[]> {
@@ -32,5 +33,6 @@ export async function endEarlierAccess(tx: Tx, userId: string, now: Date): Promi
   await tx.run(factorStatements.removePasskeys, [userId]);
   await tx.run(statements.endSessions, [userId]);
   await tx.run(pendingSignInStatements.end, [userId]);
+  await revokeLinks(tx, userId, now);
   return (await tx.run<{ id: string }>(statements.revokeTokens, [userId, now])).map(({ id }) => id);
 }

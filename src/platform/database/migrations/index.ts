@@ -35,6 +35,7 @@ import { SingleSignOn1763600000036 } from './1763600000036-single-sign-on.js';
 import { Administrators1763600000037 } from './1763600000037-administrators.js';
 import { KeySlots1763600000038 } from './1763600000038-key-slots.js';
 import { MutedNotices1763600000039 } from './1763600000039-muted-notices.js';
+import { FactorOfSession1763600000041 } from './1763600000041-factor-of-session.js';
 
 /** In the order in which they run. Hand-written; never edited once landed. */
 export const migrations = [
@@ -75,4 +76,5 @@ export const migrations = [
   Administrators1763600000037,
   KeySlots1763600000038,
   MutedNotices1763600000039,
+  FactorOfSession1763600000041,
 ];
