@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { StorageQuota, type StorageUsage } from '../assets/index.js';
 import {
+  Administrators,
   type BrowserSession,
   type ListedPasskey,
   type ListedSession,
@@ -45,6 +46,7 @@ interface SignIns {
   /** Unused backup codes, or null without a second factor. */
   readonly codesLeft: number | null;
   readonly passkeys: readonly ListedPasskey[];
+  readonly isAdministrator: boolean;
 }
 
 @Injectable()
@@ -53,6 +55,7 @@ export class SignInOverview {
     private readonly userSessions: UserSessions,
     private readonly secondFactors: SecondFactors,
     private readonly passkeys: Passkeys,
+    private readonly administrators: Administrators,
   ) {}
 
   async of({ userId, id }: BrowserSession): Promise<SignIns> {
@@ -60,6 +63,7 @@ export class SignInOverview {
       sessions: await this.userSessions.list(userId, id),
       codesLeft: await this.secondFactors.codesLeft(userId),
       passkeys: await this.passkeys.list(userId),
+      isAdministrator: await this.administrators.isPromoted(userId),
     };
   }
 }

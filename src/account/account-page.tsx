@@ -58,6 +58,7 @@ export function accountPage(props: AccountPageProps): VNode {
           </button>
         </ActionForm>
       </div>
+      <Administration overview={props.overview} />
       {alert && (
         <p class="alert" role="alert">
           {alert}
@@ -90,6 +91,26 @@ export function accountPage(props: AccountPageProps): VNode {
         <Section key={id} {...props} />
       ))}
     </Layout>
+  );
+}
+
+/** The way to the admin page, or what an administrator still lacks for it. Other users see nothing of it. */
+function Administration({ overview }: Pick<AccountPageProps, 'overview'>): VNode | null {
+  const { isAdministrator, codesLeft, passkeys } = overview;
+  if (!isAdministrator) return null;
+  const hasFactor = codesLeft !== null || passkeys.length > 0;
+  return (
+    <p>
+      You are an administrator of this service.{' '}
+      {hasFactor ? (
+        <a href="/admin">Administration</a>
+      ) : (
+        <>
+          Its pages open once you have a <a href="#factor">second factor</a> or a{' '}
+          <a href="#passkeys">passkey</a>.
+        </>
+      )}
+    </p>
   );
 }
 

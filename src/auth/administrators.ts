@@ -52,9 +52,12 @@ export class Administrators {
 
   /** Whether the user may open the admin page: promoted, not suspended, and with a second factor. */
   async isAdmitted(userId: string): Promise<boolean> {
-    return (
-      (await this.database.run(statements.isOne, [userId])).length > 0 && (await this.hasSecondFactor(userId))
-    );
+    return (await this.isPromoted(userId)) && (await this.hasSecondFactor(userId));
+  }
+
+  /** Whether the user is promoted and not suspended, with or without a second factor. */
+  async isPromoted(userId: string): Promise<boolean> {
+    return (await this.database.run(statements.isOne, [userId])).length > 0;
   }
 
   /** Whether the user has a second factor: a confirmed TOTP secret or a passkey. */

@@ -1,0 +1,44 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type ListedPage, PAGES } from '../kit/tour/page-list.js';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+
+/** The document of the pages, which another test holds to the routes of the service. */
+const { paths } = JSON.parse(readFileSync(join(ROOT, 'docs/internals/pages.openapi.json'), 'utf8')) as {
+  paths: Record<string, Record<string, { responses: Record<string, { content?: Record<string, unknown> }> }>>;
+};
+
+const routesWith = (statuses: readonly string[]): string[] =>
+  Object.entries(paths).flatMap(([path, operations]) =>
+    Object.entries(operations)
+      .filter(([, { responses }]) => statuses.some((status) => responses[status]?.content?.['text/html']))
+      .map(([method]) => `${method.toUpperCase()} ${path}`),
+  );
+
+/** Those with a page of their own, not only one for what was refused. */
+const routes = routesWith(['200']);
+
+const pages: [string, ListedPage][] = Object.entries(PAGES);
+const listed = pages.map(([, { route }]) => route).filter((route) => route !== undefined);
+
+describe('the list of pages', () => {
+  it('has every route that answers with a page', () => {
+    expect(routes.length).toBeGreaterThan(30);
+    expect(routes.filter((route) => !listed.includes(route))).toEqual([]);
+  });
+
+  it('has only routes that exist, and an address where nothing is', () => {
+    const all = routesWith(['200', '422']);
+    expect([...new Set<string>(listed)].filter((route) => !all.includes(route))).toEqual(['GET /nothing']);
+  });
+
+  it('has pictures in the docs', () => {
+    const names = pages.flatMap(([name, { pictures = [] }]) => [
+      name,
+      ...pictures.map((kind) => `${name}-${kind}`),
+    ]);
+    const missing = names.filter((name) => !existsSync(join(ROOT, 'docs/screenshots', `${name}.png`)));
+    expect(missing).toEqual([]);
+  });
+});
