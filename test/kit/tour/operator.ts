@@ -93,7 +93,7 @@ export class OperatorTour {
     await walk.look('admin-suspended');
     await other.open('/account');
     await other.signIn(person, password);
-    await other.see('suspended');
+    await other.see('This account is suspended');
     await other.look('sign-in-suspended');
     await walk.press('Resume');
     await walk.see('The account is active again');
