@@ -15,9 +15,9 @@ export async function usePasskeys(stage: Stage, walk: Walk): Promise<void> {
       automaticPresenceSimulation: true,
     },
   });
-  const { password } = await stage.admin('user', 'create', 'maria@example.org', '--name', 'Maria Mitchell');
+  await stage.createAccount('maria@example.org', 'Maria Mitchell');
   await walk.open('/account');
-  await walk.signIn('maria@example.org', String(password));
+  await walk.signIn('maria@example.org');
   await walk.unfold('Add a passkey');
   await walk.look('passkey-form');
   await walk.fill('Add a passkey', { Name: 'Laptop' });

@@ -23,7 +23,7 @@ export async function signInThroughProvider(stage: Stage, walk: Walk): Promise<v
   await walk.see('There is no account for you yet');
   await walk.look('single-sign-on-refused');
 
-  await stage.admin('user', 'create', EMAIL, '--name', 'Hedy Lamarr');
+  await stage.createAccount(EMAIL, 'Hedy Lamarr');
   await walk.follow('Start again');
   await walk.press('Continue with Our Login');
   await walk.see('Plan and storage');
