@@ -41,4 +41,14 @@ describe('the list of pages', () => {
     const missing = names.filter((name) => !existsSync(join(ROOT, 'docs/screenshots', `${name}.png`)));
     expect(missing).toEqual([]);
   });
+
+  it.each(['README.md', 'docs/guide/tour.md', 'docs/guide/sign-in-pages.md', 'docs/operate/tour.md'])(
+    'has every picture that %s shows',
+    (document) => {
+      const text = readFileSync(join(ROOT, document), 'utf8');
+      const shown = [...text.matchAll(/screenshots\/([\w-]+\.png)/g)].map(([, file = '']) => file);
+      expect(shown.length).toBeGreaterThan(1);
+      expect(shown.filter((file) => !existsSync(join(ROOT, 'docs/screenshots', file)))).toEqual([]);
+    },
+  );
 });

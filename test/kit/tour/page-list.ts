@@ -84,9 +84,9 @@ export const OPERATOR = {
 /** What everybody sees. */
 export const VISITOR = {
   home: of('GET /', 'phone', 'dark'),
-  readme: of('GET /readme', 'phone'),
-  docs: of('GET /docs', 'phone', 'dark'),
-  'docs-group': of('GET /docs/{group}', 'phone'),
+  readme: of('GET /readme'),
+  docs: of('GET /docs', 'phone'),
+  'docs-group': of('GET /docs/{group}'),
   'error-400': of('GET /auth/web-handoff'),
   'error-403': of('POST /account'),
   'error-404': of('GET /nothing', 'phone', 'dark'),

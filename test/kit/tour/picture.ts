@@ -25,6 +25,7 @@ function steady(): void {
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let text = texts.nextNode(); text; text = texts.nextNode())
     text.nodeValue = (text.nodeValue ?? '')
+      .replace(/Wait \d+ seconds?/, 'Wait 40 seconds')
       .replace(/127\.0\.0\.1:\d+/g, 'login.example.org')
       .replace(
         /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g,
