@@ -33,15 +33,6 @@ describe('the list of pages', () => {
     expect([...new Set<string>(listed)].filter((route) => !all.includes(route))).toEqual(['GET /nothing']);
   });
 
-  it('has pictures in the docs', () => {
-    const names = pages.flatMap(([name, { pictures = [] }]) => [
-      name,
-      ...pictures.map((kind) => `${name}-${kind}`),
-    ]);
-    const missing = names.filter((name) => !existsSync(join(ROOT, 'docs/screenshots', `${name}.png`)));
-    expect(missing).toEqual([]);
-  });
-
   it.each(['README.md', 'docs/guide/tour.md', 'docs/guide/sign-in-pages.md', 'docs/operate/tour.md'])(
     'has every picture that %s shows',
     (document) => {
