@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { StorageQuota, type StorageUsage } from '../assets/index.js';
 import {
+  Administrators,
   type BrowserSession,
   type ListedPasskey,
   type LinkState,
@@ -46,12 +47,39 @@ export class StorageOverview {
 /** How many devices are listed. */
 export const MOST_DEVICES = 100;
 
-/** How a user signs in, and where the user is signed in. */
-interface SignIns {
-  readonly sessions: readonly ListedSession[];
+/** How a user proves who they are, and what that opens. */
+interface Factors {
   /** Unused backup codes, or null without a second factor. */
   readonly codesLeft: number | null;
   readonly passkeys: readonly ListedPasskey[];
+  readonly isAdministrator: boolean;
+  /** Whether the admin page opens in this session: a factor must have been given in it. */
+  readonly opensAdminPage: boolean;
+}
+
+@Injectable()
+export class FactorOverview {
+  constructor(
+    private readonly secondFactors: SecondFactors,
+    private readonly passkeys: Passkeys,
+    private readonly administrators: Administrators,
+  ) {}
+
+  async of(session: BrowserSession): Promise<Factors> {
+    const { userId } = session;
+    const isAdministrator = await this.administrators.isPromoted(userId);
+    return {
+      codesLeft: await this.secondFactors.codesLeft(userId),
+      passkeys: await this.passkeys.list(userId),
+      isAdministrator,
+      opensAdminPage: isAdministrator && (await this.administrators.isAdmitted(session)),
+    };
+  }
+}
+
+/** How a user signs in, and where the user is signed in. */
+interface SignIns extends Factors {
+  readonly sessions: readonly ListedSession[];
   readonly devices: readonly Device[];
   readonly link: LinkState;
 }
@@ -60,17 +88,16 @@ interface SignIns {
 export class SignInOverview {
   constructor(
     private readonly userSessions: UserSessions,
-    private readonly secondFactors: SecondFactors,
-    private readonly passkeys: Passkeys,
+    private readonly factors: FactorOverview,
     private readonly devices: Devices,
     private readonly providerLinks: ProviderLinks,
   ) {}
 
-  async of({ userId, id }: BrowserSession): Promise<SignIns> {
+  async of(session: BrowserSession): Promise<SignIns> {
+    const { userId, id } = session;
     return {
+      ...(await this.factors.of(session)),
       sessions: await this.userSessions.list(userId, id),
-      codesLeft: await this.secondFactors.codesLeft(userId),
-      passkeys: await this.passkeys.list(userId),
       devices: await this.devices.newest(userId, MOST_DEVICES),
       link: await this.providerLinks.state(userId),
     };

@@ -67,6 +67,7 @@ export function accountPage(props: AccountPageProps): VNode {
           </button>
         </ActionForm>
       </div>
+      <Administration overview={props.overview} />
       {alert && (
         <p class="alert" role="alert">
           {alert}
@@ -99,6 +100,27 @@ export function accountPage(props: AccountPageProps): VNode {
         <Section key={id} {...props} />
       ))}
     </Layout>
+  );
+}
+
+/** The way to the admin page, or what an administrator still lacks for it. Other users see nothing of it. */
+function Administration({ overview }: Pick<AccountPageProps, 'overview'>): VNode | null {
+  const { isAdministrator, opensAdminPage, codesLeft, passkeys } = overview;
+  if (!isAdministrator) return null;
+  return (
+    <p>
+      You are an administrator of this service.{' '}
+      {opensAdminPage ? (
+        <a href="/admin">Administration</a>
+      ) : codesLeft !== null || passkeys.length > 0 ? (
+        'Its pages open once you sign out, and in again with your code or passkey.'
+      ) : (
+        <>
+          Its pages open once you have a <a href="#factor">second factor</a> or a{' '}
+          <a href="#passkeys">passkey</a>, and have signed in with it.
+        </>
+      )}
+    </p>
   );
 }
 

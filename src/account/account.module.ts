@@ -19,7 +19,7 @@ import { AccountController } from './account.controller.js';
 import { AccountDeletion } from './account-deletion.js';
 import { AccountFactorsController } from './account-factors.controller.js';
 import { AccountForms } from './account-forms.js';
-import { AccountOverview, SignInOverview, StorageOverview } from './account-overview.js';
+import { AccountOverview, FactorOverview, SignInOverview, StorageOverview } from './account-overview.js';
 import { AccountPageController } from './account-page.controller.js';
 import { AccountNoticesController } from './account-notices.controller.js';
 import { AccountPasskeysController } from './account-passkeys.controller.js';
@@ -79,6 +79,7 @@ import { WorkspaceForms } from './workspace-forms.js';
     NoticesForm,
     PasswordForm,
     ProfileForms,
+    FactorOverview,
     SignInOverview,
     StorageOverview,
     TokenForms,

@@ -202,7 +202,9 @@ function DeleteSection({ account, csrfToken }: AccountProps): VNode {
           type="email"
           autocomplete="off"
         />
-        <button type="submit">Delete the account</button>
+        <button type="submit" class="danger">
+          Delete the account
+        </button>
       </AdminForm>
     </section>
   );

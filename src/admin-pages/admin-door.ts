@@ -136,5 +136,6 @@ interface AskedForm {
 function explained(error: unknown): AdminPage {
   if (!(error instanceof ApiError) || ![400, 409, 422].includes(error.status)) throw error;
   const { message, status } = error;
-  return { title: 'Not done', alert: `${message.charAt(0).toUpperCase()}${message.slice(1)}.`, status };
+  const sentence = `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
+  return { title: 'Not done', alert: `${sentence} Nothing was changed: go back and try again.`, status };
 }

@@ -15,6 +15,11 @@ const statements = {
     'UPDATE users SET promoted_at = NULL WHERE id = $1 AND promoted_at IS NOT NULL RETURNING id',
   ),
 
+  isPromoted: statement(
+    'administrators.is_promoted',
+    'SELECT FROM users WHERE id = $1 AND promoted_at IS NOT NULL AND suspended_at IS NULL',
+  ),
+
   isOne: statement(
     'administrators.is_one',
     `SELECT FROM users u JOIN auth_sessions s ON s.user_id = u.id
@@ -59,6 +64,11 @@ export class Administrators {
   async isAdmitted({ userId, id }: Pick<BrowserSession, 'userId' | 'id'>): Promise<boolean> {
     const isOne = (await this.database.run(statements.isOne, [userId, id])).length > 0;
     return isOne && (await this.hasSecondFactor(userId));
+  }
+
+  /** Whether the user is promoted and not suspended, with or without a second factor. */
+  async isPromoted(userId: string): Promise<boolean> {
+    return (await this.database.run(statements.isPromoted, [userId])).length > 0;
   }
 
   /** Whether the user has a second factor: a confirmed TOTP secret or a passkey. */

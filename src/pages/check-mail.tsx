@@ -4,16 +4,18 @@ import { Hidden } from './fields.js';
 interface CheckMailProps {
   readonly email: string;
   readonly csrfToken: string;
+  /** The page with the sign-in form. */
+  readonly returnTo: string;
 }
 
 /** In place of the sign-in form, when the address must be confirmed first. The same for an address that has an account already. */
-export function CheckMail({ email, csrfToken }: CheckMailProps): VNode {
+export function CheckMail({ email, csrfToken, returnTo }: CheckMailProps): VNode {
   return (
     <div class="credentials">
       <h2>Check your mail</h2>
       <p role="status">
         A mail was sent to <span class="name">{email}</span>. Follow the link in it to confirm the address,
-        then sign in here.
+        then sign in.
       </p>
       <form method="post" action="/account/verify/send" aria-label="Send another mail">
         <Hidden fields={{ csrf_token: csrfToken, email }} />
@@ -21,6 +23,9 @@ export function CheckMail({ email, csrfToken }: CheckMailProps): VNode {
           Send another mail
         </button>
       </form>
+      <p>
+        <a href={returnTo}>Back to sign in</a>
+      </p>
     </div>
   );
 }

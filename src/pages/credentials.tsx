@@ -26,7 +26,9 @@ export interface CredentialsProps {
 export function Credentials(props: CredentialsProps): VNode {
   const { action, hidden, returnTo, failed } = props;
   if (failed?.mustConfirmEmail)
-    return <CheckMail email={failed.values.email} csrfToken={hidden['csrf_token'] ?? ''} />;
+    return (
+      <CheckMail email={failed.values.email} csrfToken={hidden['csrf_token'] ?? ''} returnTo={returnTo} />
+    );
   return (
     <div class="credentials">
       {failed?.alert && (

@@ -47,6 +47,14 @@ const WORDS: Readonly<Record<number, Words>> = {
   },
 };
 
+/** Refusals with words of their own, by what the API says. */
+const BY_DETAIL: Readonly<Record<string, Words>> = {
+  'the account is suspended': {
+    heading: 'This account is suspended',
+    advice: 'Nobody can sign in to it for now. Its data is kept. Ask the operator of this service.',
+  },
+};
+
 const OTHER: Words = { heading: 'The request failed', advice: 'Go back and start again.' };
 const FAULT: Words = {
   heading: 'Something went wrong',
@@ -57,7 +65,7 @@ const FAULT: Words = {
 
 /** An error page for people; the request's id is for the operator. */
 export function errorPage({ host, status, detail, requestId, retryAfter }: Failure): VNode {
-  const { heading, advice } = WORDS[status] ?? (status < 500 ? OTHER : FAULT);
+  const { heading, advice } = BY_DETAIL[detail] ?? WORDS[status] ?? (status < 500 ? OTHER : FAULT);
   const hasWait = status === 429 || status === 503;
   return (
     <Layout title={heading}>

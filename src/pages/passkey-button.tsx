@@ -1,16 +1,21 @@
 import type { VNode } from 'preact';
 import { assetPath, PASSKEY_SCRIPT } from './page-assets.js';
 
-/** Signs in with a passkey, and then opens `returnTo`. Shown by the script, where the browser has passkeys. */
+/** Signs in with a passkey, and then opens `returnTo`. Shown by the script, where the browser has passkeys; without one, says so. */
 export function PasskeyButton({ returnTo }: { readonly returnTo: string }): VNode {
   return (
-    <div class="passkey" data-passkey hidden>
-      <p class="fault" role="alert" data-passkey-fault hidden />
-      <button type="button" class="quiet" data-passkey-sign-in={returnTo}>
-        Sign in with a passkey
-      </button>
-      <PasskeyScript />
-    </div>
+    <>
+      <div class="passkey" data-passkey hidden>
+        <p class="fault" role="alert" data-passkey-fault hidden />
+        <button type="button" class="quiet" data-passkey-sign-in={returnTo}>
+          Sign in with a passkey
+        </button>
+        <PasskeyScript />
+      </div>
+      <noscript>
+        <p class="hint">Signing in with a passkey needs JavaScript.</p>
+      </noscript>
+    </>
   );
 }
 

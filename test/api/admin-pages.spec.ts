@@ -65,6 +65,25 @@ const state = (): Promise<object[]> =>
     [target.id],
   );
 
+describe('the account page', () => {
+  const said = async ({ browser }: Person): Promise<string> => (await browser.get('/account')).text;
+
+  it('leads administrators to the admin page, and first to the second factor that it needs', async () => {
+    const person = await personAt(first, 'on-the-way');
+    expect(await said(person)).not.toContain('administrator of this service');
+    await giveFactor(first, person);
+    expect(await said(person)).not.toContain('administrator of this service');
+    await promote(first, person);
+    expect(await said(person)).toContain('href="/admin"');
+    await first.database.query('UPDATE auth_sessions SET factor_at = NULL WHERE user_id = $1', [person.id]);
+    expect(await said(person)).not.toContain('href="/admin"');
+    expect(await said(person)).toContain('once you sign out, and in again');
+    await first.database.query('DELETE FROM auth_two_factors WHERE user_id = $1', [person.id]);
+    expect(await said(person)).not.toContain('href="/admin"');
+    expect(await said(person)).toContain('Its pages open once you have a');
+  });
+});
+
 describe('/admin for everybody but administrators', () => {
   const CALLERS: readonly (readonly [string, () => Promise<Visitor>])[] = [
     ['a stranger', () => Promise.resolve(new Visitor(second.url))],

@@ -1,4 +1,5 @@
 import { renderToString } from 'preact-render-to-string';
+import { AccountSuspended } from '../../src/auth/index.js';
 import { errorPage } from '../../src/pages/error-page.js';
 import { readmePage } from '../../src/pages/readme-page.js';
 import { startService, type TestService } from '../kit/index.js';
@@ -29,6 +30,13 @@ describe('the page of an error', () => {
     expect(text).toContain(advice);
     expect(text).toContain(`${status}: why.`);
     expect(text).not.toMatch(/try again later/i);
+  });
+
+  it('says that an account is suspended, and whom to ask', () => {
+    const failure = { host: 'sync.example.org', status: 403, requestId: 'request-1' };
+    const text = textOf(renderToString(errorPage({ ...failure, detail: new AccountSuspended().message })));
+    expect(text).toContain('This account is suspended');
+    expect(text).toContain('Its data is kept. Ask the operator');
   });
 
   it('says how long to wait, as Retry-After does', () => {

@@ -12,6 +12,7 @@ import {
 import { administratorAt, PASSWORD, type Person, personAt, signedInByFactor } from '../kit/administrators.js';
 import { startService, type TestService } from '../kit/index.js';
 
+/** What is beside the tour, which looks at every page of an administrator and acts on accounts. */
 describeWithBrowser('the admin page in a browser', () => {
   let service: TestService;
   let browser: Browser;
@@ -20,10 +21,6 @@ describeWithBrowser('the admin page in a browser', () => {
     service = await startService({ isAtBaseUrl: true });
     browser = await openBrowser();
     administrator = await administratorAt(service, 'administrator');
-    await service.database.query(
-      `INSERT INTO job_runs (name, started_at, ended_at, counts, error)
-       VALUES ('sessions', now(), now(), '{"removed": 12}', null), ('retention', now(), now(), '{}', 'Error: disk full')`,
-    );
   });
   afterAll(async () => {
     await browser.close();
@@ -50,50 +47,6 @@ describeWithBrowser('the admin page in a browser', () => {
     await expectAccessible(page);
     await expectFits(page);
   }
-
-  describe.each(SIZES)('%s', (size, viewport) => {
-    it.each(['light', 'dark'] as const)('%s: every page fits, and axe finds nothing', async (colorScheme) => {
-      const name = `person-${colorScheme}-${size.slice(0, 3)}`;
-      const { email } = await personAt(service, name);
-      const [context, page] = await signedIn({ viewport, colorScheme });
-      await page.goto('/admin');
-      await expectGood(page);
-      await page.getByLabel('Address or name').fill(name);
-      await page.getByRole('button', { name: 'Search' }).click();
-      await page.getByRole('link', { name: email }).click();
-      await page.getByRole('heading', { name: 'Access', exact: true }).waitFor();
-      await expectGood(page);
-      await page.getByRole('button', { name: 'Suspend' }).click();
-      await page.getByText('The account is suspended.').waitFor();
-      await expectGood(page);
-      await page.getByLabel('The address of the account').fill('another@example.org');
-      await page.getByRole('button', { name: 'Delete the account' }).click();
-      await page.getByText('Confirm must be the email address').waitFor();
-      await expectGood(page);
-      await page.goBack();
-      await page.getByRole('button', { name: 'Reset the password' }).click();
-      await page.getByText('It is not shown again').waitFor();
-      await expectGood(page);
-
-      await page.getByRole('link', { name: 'Invitations' }).click();
-      await page.getByLabel('Email address').fill(`guest-${name}@example.org`);
-      await page.getByRole('button', { name: 'Invite' }).click();
-      await page.getByText('Send this link').waitFor();
-      await expectGood(page);
-      await page.getByRole('link', { name: 'Back to the invitations' }).click();
-      await page.getByRole('heading', { name: 'Open invitations' }).waitFor();
-      await expectGood(page);
-      await page.getByRole('link', { name: 'Service' }).click();
-      await page.getByRole('heading', { name: 'Kill switch' }).waitFor();
-      await expectGood(page);
-      await page.getByRole('link', { name: 'Audit' }).click();
-      await page.getByText(`Invitation sent to guest-${name}@example.org`).waitFor();
-      await expectGood(page);
-      await page.goto('/account/activity');
-      await expectGood(page);
-      await context.close();
-    });
-  });
 
   it('asks for the password after ten minutes, and continues where it was', async () => {
     const [context, page] = await signedIn({ viewport: SIZES[1][1] });

@@ -127,11 +127,12 @@ describeWithBrowser('passkeys in a browser', () => {
     await context.close();
   });
 
-  it('shows nothing of them without script', async () => {
+  it('says without script that they need one, and offers none', async () => {
     const context = await contextOf({ javaScriptEnabled: false });
     const page = await pageOf(context);
     await page.goto('/account');
     expect(await page.getByRole('button', { name: 'Sign in with a passkey' }).count()).toBe(0);
+    await page.getByText('Signing in with a passkey needs JavaScript.').waitFor();
     await signIn(page, await person());
     await page.getByText('Add a passkey', { exact: true }).click();
     await page.getByText('Adding a passkey needs JavaScript.').waitFor();

@@ -6,7 +6,7 @@ import TestSequencer from '@jest/test-sequencer';
 /** It needs the whole machine, and slows the others down. */
 const LAST = 'neighbours';
 
-const FIRST = ['crash', 'model', 'embedded-postgres', 'projections', 'start', 'access-matrix'];
+const FIRST = ['crash', 'tour', 'model', 'embedded-postgres', 'projections', 'start', 'access-matrix'];
 
 const placeOf = ({ path }) => {
   if (path.endsWith(`/${LAST}.spec.ts`)) return FIRST.length + 1;

@@ -7,6 +7,14 @@ const INVITATIONS = 'test/api/invitations.spec.ts';
 
 export const ADMIN_MUTANTS = [
   {
+    name: 'everybody is told of the admin page',
+    promise: 'The account page leads administrators to the admin page, and tells nobody else of it.',
+    file: 'src/account/account-page.tsx',
+    find: 'if (!isAdministrator) return null;',
+    replace: '',
+    tests: [[PAGES, 'leads administrators to the admin page']],
+  },
+  {
     name: 'the admin page without a second factor',
     promise: 'Only users with a second factor open the admin page.',
     file: 'src/auth/administrators.ts',
