@@ -10,7 +10,7 @@ const LAYERS = [
   ['billing/'],
   ['access/guards/'],
   ['workspaces/'],
-  ['devices/'],
+  ['devices/', 'key-slots/'],
   ['files/'],
   ['sync/', 'pages/', 'export/'],
   [

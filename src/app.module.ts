@@ -17,6 +17,7 @@ import { DevicesModule } from './devices/index.js';
 import { ExportModule } from './export/index.js';
 import { FilesModule } from './files/index.js';
 import { SignInPagesModule } from './sign-in-pages/index.js';
+import { KeySlotsModule } from './key-slots/index.js';
 import { MailModule } from './mail/index.js';
 import { MailPagesModule } from './mail-pages/index.js';
 import { NoticesModule } from './notices/index.js';
@@ -106,6 +107,7 @@ export class AppModule {
         WorkspacesModule,
         AccessTokensModule,
         DevicesModule,
+        KeySlotsModule,
         WebPushModule,
         FilesModule,
         ExportModule,

@@ -121,6 +121,13 @@ export const exportStatements = {
      FROM checkpoints WHERE workspace_id = $1 AND id > $2 ORDER BY id LIMIT $3`,
   ),
 
+  keySlots: statement(
+    'export.key_slots',
+    `SELECT id, kind, label, kdf::json, translate(encode(wrapped_key, 'base64'), E'\\n', '') AS "wrappedKey",
+            created_at AS "createdAt", updated_at AS "updatedAt"
+     FROM key_slots WHERE workspace_id = $1 AND id > $2 ORDER BY id LIMIT $3`,
+  ),
+
   /** The assets up to the revision $4, in an order that renaming does not change. */
   assets: statement(
     'export.assets',

@@ -69,7 +69,7 @@ export class WorkspaceExport {
   }
 
   private simpleLists(cursor: number): [string, List<never>][] {
-    const { files, changes, checkpoints, pushSubscriptions } = exportStatements;
+    const { files, changes, checkpoints, keySlots, pushSubscriptions } = exportStatements;
     const byCursor: List<{ cursor: number }> = {
       statement: changes,
       start: [0],
@@ -85,6 +85,7 @@ export class WorkspaceExport {
       ['files', byIdUpTo(files, cursor)],
       ['changes', byCursor],
       ['checkpoints', { statement: checkpoints, start: [BEFORE_ALL_IDS], positionOf: byId }],
+      ['key-slots', { statement: keySlots, start: [BEFORE_ALL_IDS], positionOf: byId }],
       ['push-subscriptions', byDevice],
     ];
   }

@@ -1,10 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Readable } from 'node:stream';
-import { RangeNotSatisfiable } from '../platform/http/index.js';
+import { parseEntityTags, RangeNotSatisfiable } from '../platform/http/index.js';
 import { Blobs, type ByteRange } from '../storage/index.js';
 import type { VersionBytes } from './file-content-loader.js';
-import { parseEntityTags } from './file-headers.js';
 
 const SINGLE_RANGE = /^bytes=(\d*)-(\d*)$/i;
 

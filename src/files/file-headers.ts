@@ -1,5 +1,5 @@
 import { DEVICE_ID_RULE, deviceIdOf } from '../devices/index.js';
-import { BadRequest, fromRequest } from '../platform/http/index.js';
+import { BadRequest, fromRequest, parseEntityTags } from '../platform/http/index.js';
 
 /** Base64url, opaque, compared exactly. */
 export const ENCRYPTED_PATH = /^(?=.{1,4096}$)[A-Za-z0-9_-]+={0,2}$/;
@@ -61,12 +61,4 @@ export function parseIfMatch(header: string | undefined): readonly string[] | nu
   if (parseEntityTags(header, true).length === 0)
     throw new BadRequest('If-Match must be a list of quoted content hashes or *');
   return parseEntityTags(header).filter((tag) => tag === '*' || CONTENT_HASH.test(tag)); // no other tag can match a version
-}
-
-/** The opaque parts of a list of entity tags. Weak tags match no version and are skipped unless `weak` is set. */
-export function parseEntityTags(header: string, weak = false): string[] {
-  if (header.trim() === '*') return ['*'];
-  const tags = header.matchAll(/(W\/)?"([\x21\x23-\x7e]*)"/g);
-  const named = [...tags].filter(([, isWeak]) => weak || !isWeak).map(([, , tag]) => tag ?? '');
-  return named.filter((tag) => tag !== '*'); // a quoted `*` is an ordinary tag and matches no version
 }

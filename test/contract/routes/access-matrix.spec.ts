@@ -238,6 +238,7 @@ describe('an item of another workspace or another user', () => {
     'versionedPath',
     'versionId',
     'checkpointId',
+    'keySlotId',
     'assetToken',
     'deviceId',
     'tokenId',
@@ -269,6 +270,6 @@ describe('an item of another workspace or another user', () => {
         answers.add(`${status} ${body}`);
       }
     }
-    expect([...answers]).toEqual([expect.stringMatching(/^404 \{"error":"[a-z]+ not found"\}$/)]);
+    expect([...answers]).toEqual([expect.stringMatching(/^404 \{"error":"[a-z ]+ not found"\}$/)]);
   });
 });

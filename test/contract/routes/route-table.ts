@@ -59,7 +59,8 @@ export interface Route {
   /** Tables that the example may write; none unless said. */
   readonly writes?: readonly string[];
   /** What the example uses up, so that each request that succeeds needs another one. */
-  readonly uses?: 'workspace' | 'file' | 'checkpoint' | 'asset' | 'device' | 'note' | 'keySession';
+  readonly uses?:
+    'workspace' | 'file' | 'checkpoint' | 'keySlot' | 'asset' | 'device' | 'note' | 'keySession';
 }
 
 /** Things of one user that are there to be aimed at. */
@@ -70,6 +71,9 @@ export interface Target {
   readonly versionedPath: string;
   readonly versionId: string;
   readonly checkpointId: string;
+  /** One of two key slots in it, and what proves knowledge of its master key: hex. */
+  readonly keySlotId: string;
+  readonly verificationHash: string;
   readonly assetToken: string;
   /** A live note in it that opens with the key, by a path as long as can be, and a version of it; a live key session. */
   readonly notePath: string;
@@ -103,6 +107,7 @@ const FILE = `${WORKSPACE}/files/:encPath`;
 const SYNC = `${WORKSPACE}/sync`;
 const ASSETS = '/api/assets';
 const CHECKPOINT = `${WORKSPACE}/checkpoints/:cpId`;
+const KEY_SLOT = `${WORKSPACE}/key-slots/:slotId`;
 const DEVICES = '/api/v1/devices';
 const ACCOUNT = '/account';
 
@@ -120,6 +125,10 @@ const ofVersion = ({ versionedPath, versionId }: Target): Example => ({
   params: { encPath: versionedPath, vid: versionId },
 });
 const ofCheckpoint = ({ checkpointId }: Target): Example => ({ params: { cpId: checkpointId } });
+const ofKeySlot = ({ keySlotId, verificationHash }: Target, content: object = {}): Example => ({
+  params: { slotId: keySlotId },
+  body: { verificationHash, ...content },
+});
 const byHeader = ({ workspaceId }: Target): Example => ({ headers: { 'X-Workspace-Id': workspaceId } });
 const ofAsset = (target: Target): Example => ({ ...byHeader(target), params: { token: target.assetToken } });
 const pushSubscription = ({ workspaceId, deviceId }: Target): object => ({
@@ -266,6 +275,27 @@ export const ROUTES: readonly Route[] = [
     ownsWorkspace: true,
     example: () => ({ body: { verificationHash: sha256('password') } }),
     broken: NOT_JSON,
+  },
+
+  { method: 'GET', path: `${WORKSPACE}/key-slots`, access: READ, ownsWorkspace: true },
+  {
+    method: 'PUT',
+    path: KEY_SLOT,
+    access: FULL,
+    ownsWorkspace: true,
+    example: (target) => ofKeySlot(target, { kind: 'recovery', kdf: {}, wrappedKey: 'AAAA' }),
+    broken: NOT_JSON,
+    writes: ['key_slots'],
+  },
+  {
+    method: 'DELETE',
+    path: KEY_SLOT,
+    access: FULL,
+    ownsWorkspace: true,
+    example: (target) => ofKeySlot(target),
+    broken: NOT_JSON,
+    writes: ['key_slots'],
+    uses: 'keySlot',
   },
 
   { method: 'GET', path: `${WORKSPACE}/files`, access: READ, ownsWorkspace: true },
@@ -663,6 +693,8 @@ export const absentTarget = (): Target => ({
   versionedPath: 'YWJzZW50',
   versionId: randomUUID(),
   checkpointId: randomUUID(),
+  keySlotId: randomUUID(),
+  verificationHash: sha256(randomUUID()),
   assetToken: newToken(),
   notePath: 'absent.md',
   noteVersionId: randomUUID(),

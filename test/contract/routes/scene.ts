@@ -3,6 +3,7 @@ import supertest from 'supertest';
 import { Suspensions } from '../../../src/auth/index.js';
 import { Mail } from '../../../src/mail/index.js';
 import { Subscriptions } from '../../../src/billing/index.js';
+import { verificationHash } from '../../../src/automation/vault-crypto.js';
 import { WorkspacesOfUser } from '../../../src/workspaces/index.js';
 import { assetToken, TestAssets } from '../../kit/assets.js';
 import { automationPath, TestVault } from '../../kit/automation.js';
@@ -89,6 +90,7 @@ export async function targetFor(
 ): Promise<Target> {
   const workspace = new TestWorkspace(user, target.workspaceId);
   if (uses === 'workspace') return { ...target, workspaceId: await bareWorkspace(service, user.id) };
+  if (uses === 'keySlot') await putKeySlot(workspace, target);
   if (uses === 'checkpoint') return { ...target, checkpointId: await checkpointIn(workspace) };
   if (uses === 'keySession') return { ...target, keySession: await keySessionIn(workspace, target) };
   if (uses === 'note') await reviveNote(workspace, target);
@@ -106,6 +108,8 @@ async function household(service: TestService, name: string): Promise<Household>
   const { body } = await user.get(`${workspace.file('Yg')}/versions`).expect(200);
   const vault = await TestVault.setUp(workspace);
   await vault.create(NOTE_PATH, 'text').expect(201);
+  const slot = { keySlotId: randomUUID(), verificationHash: await proofOf(vault) };
+  for (const keySlotId of [slot.keySlotId, randomUUID()]) await putKeySlot(workspace, { ...slot, keySlotId });
   return {
     user,
     target: {
@@ -114,6 +118,7 @@ async function household(service: TestService, name: string): Promise<Household>
       versionedPath: 'Yg',
       versionId: body.versions[0].id,
       checkpointId: await checkpointIn(workspace),
+      ...slot,
       assetToken: await assetIn(workspace),
       notePath: NOTE_PATH,
       noteVersionId: (await vault.history(NOTE_PATH).expect(200)).body.versions[0].versionId,
@@ -131,6 +136,23 @@ async function suspendedHousehold(service: TestService): Promise<Scene['suspende
   const { token: pat } = await mint(home.user, { name: 'from before' });
   await service.app.get(Suspensions).suspend(home.user.id);
   return { ...home, pat };
+}
+
+/** What proves knowledge of the vault's master key. */
+async function proofOf({ workspace, masterKey }: TestVault): Promise<string> {
+  const { body } = await workspace.user.get(`${workspace.path}/key-slots`).expect(200);
+  return verificationHash(masterKey, body.verificationSalt);
+}
+
+async function putKeySlot(
+  { user, path }: TestWorkspace,
+  { keySlotId, verificationHash }: Pick<Target, 'keySlotId' | 'verificationHash'>,
+): Promise<void> {
+  const slot = { verificationHash, kind: 'recovery', kdf: {}, wrappedKey: 'AAAA' };
+  await user
+    .put(`${path}/key-slots/${keySlotId}`)
+    .send(slot)
+    .expect(({ ok }) => expect(ok).toBe(true));
 }
 
 async function checkpointIn(workspace: TestWorkspace): Promise<string> {

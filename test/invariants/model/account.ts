@@ -1,11 +1,12 @@
 import { tokenOf } from './access.js';
+import { SALT } from './key-slots.js';
 import { answered, OK, refused, type Rule } from './operations.js';
 import { living, type State, type Token, type Workspace, workspaceIn } from './state.js';
 import { timeOf } from './words.js';
 
 export const createWorkspace: Rule<'create workspace'> = (state, { name }, { now, born }) => {
-  const empty = { files: [], log: [], checkpoints: [], assets: [], usedKeys: [] };
-  state.workspaces.push({ name, born, createdAt: now, isDeleted: false, ...empty });
+  const empty = { isSetUp: false, slots: [], files: [], log: [], checkpoints: [], assets: [], usedKeys: [] };
+  state.workspaces.push({ name, born, createdAt: now, updatedAt: now, isDeleted: false, ...empty });
   const [createdAt, updatedAt] = [timeOf(now), timeOf(now)];
   return answered({ id: name, userId: 'owner', name, createdAt, updatedAt }, 201);
 };
@@ -64,13 +65,13 @@ export const subscribe: Rule<'subscribe'> = (state, { isSubscribed }) => {
   return answered({});
 };
 
-const toldWorkspace = ({ name, createdAt }: Workspace): object => ({
+const toldWorkspace = ({ name, createdAt, updatedAt, isSetUp }: Workspace): object => ({
   id: name,
   user_id: 'owner',
   name,
-  encryption_salt: null,
+  encryption_salt: isSetUp ? SALT : null,
   created_at: timeOf(createdAt),
-  updated_at: timeOf(createdAt),
+  updated_at: timeOf(updatedAt),
 });
 
 const toldToken = (token: Token): object => ({

@@ -202,6 +202,32 @@ const noteState = onCheckpoint({ path: PATH }, (place, { path }, view) => ({
   path: view.path(path),
 }));
 
+/** Few enough that most are there; more passwords than there may be. */
+const SLOTS = [1, 2, 3, 4, 5, 6].map((number) => `00000000-0000-4000-8000-00000000000${number}`);
+const ON_SLOT = {
+  slot: fc.constantFrom(...SLOTS),
+  isGuess: SELDOM,
+  condition: oneIn(4, fc.constantFrom('met', 'met', 'missed')),
+};
+const timeIn = (view: View, workspace: string, slot: string, condition: string | null): string | null =>
+  condition === null ? null : view.slotTime(condition === 'met' ? workspace : 'none', slot);
+const putSlot = inWorkspace(
+  {
+    ...ON_SLOT,
+    mark: fc.constantFrom('password', 'password', 'recovery', 'passkey'),
+    content: fc.constantFrom('one', 'two', 'three'),
+  },
+  (place, { slot, isGuess, condition, mark, content }, view) => {
+    const ifMatch = timeIn(view, place.workspace, slot, condition);
+    return { kind: 'put slot', ...place, slot, isGuess, ifMatch, mark, content };
+  },
+);
+const deleteSlot = inWorkspace(ON_SLOT, (place, { slot, isGuess, condition }, view) => {
+  const ifMatch = timeIn(view, place.workspace, slot, condition);
+  return { kind: 'delete slot', ...place, slot, isGuess, ifMatch };
+});
+const setUpEncryption = inWorkspace({}, (place) => ({ kind: 'set up encryption', ...place }));
+
 const createAsset = inWorkspace(
   { token: TOKEN, envelope: ENVELOPE, key: oneIn(2, fc.constantFrom(...KEYS)) },
   (place, { token, envelope, key }) => ({ kind: 'create asset', ...place, token, envelope, key }),
@@ -249,7 +275,7 @@ const deleteWorkspace = inWorkspace({}, (place) => ({ kind: 'delete workspace', 
 const readAccount = (kind: 'list workspaces' | 'list tokens'): Arbitrary<Intention> =>
   request(OWNER, {}, (from) => ({ kind, ...from }));
 const readWorkspace = (
-  kind: 'list files' | 'status' | 'list checkpoints' | 'list assets' | 'usage',
+  kind: 'list files' | 'list slots' | 'status' | 'list checkpoints' | 'list assets' | 'usage',
 ): Arbitrary<Intention> => inWorkspace({}, (place) => ({ kind, ...place }));
 const readPath = (kind: 'get' | 'list versions'): Arbitrary<Intention> =>
   onKnownPath({}, (place) => ({ kind, ...place }));
@@ -272,6 +298,9 @@ export const WRITING = weighted<Intention>(
   [2, renameAsset],
   [2, onAsset('delete asset')],
   [2, deleteAssets],
+  [2, setUpEncryption],
+  [5, putSlot],
+  [3, deleteSlot],
   [3, mint],
   [2, revoke],
   [1, createWorkspace],
@@ -289,6 +318,7 @@ const READING = weighted<Intention>(
   [3, getVersion],
   [2, readPath('get')],
   [2, readWorkspace('list files')],
+  [2, readWorkspace('list slots')],
   [1, readWorkspace('status')],
   [1, readWorkspace('list checkpoints')],
   [1, readWorkspace('list assets')],

@@ -61,7 +61,7 @@ const BROKEN_LAWS = {
   'a deleted workspace is empty': `
     SELECT FROM workspaces w WHERE w.deleted_at IS NOT NULL AND (
       EXISTS (SELECT FROM changes WHERE workspace_id = w.id) OR EXISTS (SELECT FROM versions WHERE workspace_id = w.id) OR
-      EXISTS (SELECT FROM files WHERE workspace_id = w.id) OR EXISTS (SELECT FROM checkpoints WHERE workspace_id = w.id))`,
+      EXISTS (SELECT FROM files WHERE workspace_id = w.id) OR EXISTS (SELECT FROM checkpoints WHERE workspace_id = w.id) OR EXISTS (SELECT FROM key_slots WHERE workspace_id = w.id))`,
   'no nightly job failed': 'SELECT name, error FROM job_runs WHERE error IS NOT NULL',
 };
 
@@ -73,6 +73,7 @@ export async function expectNothingLeft(database: Pick<TestDatabase, 'query'>): 
     'versions',
     'changes',
     'checkpoints',
+    'key_slots',
     'assets',
     'blobs',
     'access_tokens',
@@ -95,7 +96,13 @@ function everythingIn({ name, files, checkpoints }: Workspace): Operation[] {
     { kind: 'manifest', ...place, at: 1, checkpoint },
     ...files.map(({ path }): Operation => ({ kind: 'note state', ...place, checkpoint, path })),
   ]);
-  return [...ofPaths, ...ofCheckpoints, { kind: 'status', ...place }, { kind: 'list checkpoints', ...place }];
+  return [
+    ...ofPaths,
+    ...ofCheckpoints,
+    { kind: 'status', ...place },
+    { kind: 'list checkpoints', ...place },
+    { kind: 'list slots', ...place, at: 1 },
+  ];
 }
 
 /** The account's usage is what its listings add up to, in the service's own words. */

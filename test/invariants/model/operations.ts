@@ -20,6 +20,15 @@ interface OnPath extends InWorkspace {
   readonly path: string;
 }
 
+interface OnSlot extends InWorkspace {
+  /** The id, which the client chooses. */
+  readonly slot: string;
+  /** It does not know the master key. */
+  readonly isGuess: boolean;
+  /** The time of the slot that it wants to find. */
+  readonly ifMatch: string | null;
+}
+
 interface OnCheckpoint extends InWorkspace {
   readonly checkpoint: string;
 }
@@ -35,6 +44,10 @@ export type Operation =
   | (Request & { readonly kind: 'create workspace'; readonly name: string })
   | (Request & { readonly kind: 'list workspaces' })
   | (InWorkspace & { readonly kind: 'delete workspace' })
+  | (InWorkspace & { readonly kind: 'set up encryption' })
+  | (InWorkspace & { readonly kind: 'list slots' })
+  | (OnSlot & { readonly kind: 'put slot'; readonly mark: string; readonly content: string })
+  | (OnSlot & { readonly kind: 'delete slot' })
   | (OnPath & {
       readonly kind: 'put';
       readonly content: string;

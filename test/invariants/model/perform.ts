@@ -3,6 +3,7 @@ import * as account from './account.js';
 import * as assets from './assets.js';
 import * as checkpoints from './checkpoints.js';
 import * as files from './files.js';
+import * as slots from './key-slots.js';
 import { type Answer, type Kind, type Moment, type Operation, refused, type Rule } from './operations.js';
 import { night } from './retention.js';
 import { copyOf, type State } from './state.js';
@@ -12,6 +13,10 @@ const RULES: { readonly [K in Kind]: Rule<K> } = {
   'create workspace': account.createWorkspace,
   'list workspaces': account.listWorkspaces,
   'delete workspace': account.deleteWorkspace,
+  'set up encryption': slots.setUpEncryption,
+  'list slots': slots.listSlots,
+  'put slot': slots.putSlot,
+  'delete slot': slots.deleteSlot,
   put: files.put,
   delete: files.deleteFile,
   get: files.getFile,

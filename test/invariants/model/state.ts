@@ -14,7 +14,11 @@ export interface Workspace {
   readonly name: string;
   readonly born: number;
   readonly createdAt: number;
+  updatedAt: number;
   isDeleted: boolean;
+  /** Whether encryption is set up. */
+  isSetUp: boolean;
+  readonly slots: KeySlot[];
   readonly files: File[];
   /** The change at index i has the cursor i + 1. */
   readonly log: Change[];
@@ -60,6 +64,14 @@ export interface Checkpoint {
   readonly label: string;
   readonly kind: string;
   readonly createdAt: number;
+}
+
+export interface KeySlot {
+  readonly id: string;
+  kind: string;
+  content: string;
+  readonly createdAt: number;
+  updatedAt: number;
 }
 
 export interface Asset {

@@ -1,5 +1,6 @@
 import type { AccountUnderTest } from './account-under-test.js';
 import type { Caller, Operation } from './operations.js';
+import { timeOf } from './words.js';
 import { fileAt, living, liveFileAt, newest, type State } from './state.js';
 
 /** Picks are 0 to 20; only from here on they may miss what is there. */
@@ -75,6 +76,12 @@ export class View {
   checkpoint(workspace: string, pick: number): string {
     const names = this.in(workspace)?.checkpoints.map(({ name }) => name) ?? [];
     return (pick < MOSTLY && names[pick % names.length]) || `checkpoint ${1 + (pick % 5)}`;
+  }
+
+  /** The time that a condition on a slot names. */
+  slotTime(workspace: string, slot: string): string {
+    const found = this.in(workspace)?.slots.find(({ id }) => id === slot);
+    return timeOf(found?.updatedAt ?? 0);
   }
 
   head(workspace: string): number {

@@ -1,4 +1,5 @@
 import { byPath } from './checkpoints.js';
+import { GUESS, PROOF, SALT } from './key-slots.js';
 import { versionName } from './files.js';
 import type { HttpAnswer, HttpRequest } from './http-client.js';
 import type { Names } from './names.js';
@@ -17,6 +18,17 @@ const onPath = (id: Id, operation: { workspace: string; path: string }, rest = '
   inWorkspace(id, operation, `/files/${operation.path}${rest}`);
 const onCheckpoint = (id: Id, operation: { workspace: string; checkpoint: string }, rest = ''): string =>
   inWorkspace(id, operation, `/checkpoints/${id(operation.checkpoint)}${rest}`);
+const onSlot = (
+  id: Id,
+  operation: Of<'put slot' | 'delete slot'>,
+  method: string,
+  content: object = {},
+): HttpRequest => ({
+  method,
+  path: inWorkspace(id, operation, `/key-slots/${operation.slot}`),
+  headers: operation.ifMatch === null ? {} : { 'if-match': `"${operation.ifMatch}"` },
+  body: { verificationHash: operation.isGuess ? GUESS : PROOF, ...content },
+});
 const onAssets = (id: Id, { workspace }: { workspace: string }, method: string, path = ''): HttpRequest => ({
   method,
   path: `/api/assets${path}`,
@@ -27,6 +39,18 @@ const REQUESTS: { readonly [K in AskedKind]: (operation: Of<K>, id: Id) => HttpR
   'create workspace': ({ name }) => ({ method: 'POST', path: '/api/v1/workspaces', body: { name } }),
   'list workspaces': () => ({ method: 'GET', path: '/api/v1/workspaces' }),
   'delete workspace': (operation, id) => ({ method: 'DELETE', path: inWorkspace(id, operation) }),
+  'set up encryption': (operation, id) => ({
+    method: 'POST',
+    path: inWorkspace(id, operation, '/setup-encryption'),
+    body: { encryptionSalt: SALT, verificationSalt: SALT, verificationHash: PROOF },
+  }),
+  'list slots': (operation, id) => ({ method: 'GET', path: inWorkspace(id, operation, '/key-slots') }),
+  'put slot': (operation, id) => {
+    const { mark: kind, content: label } = operation;
+    const wrappedKey = Buffer.from(label).toString('base64');
+    return onSlot(id, operation, 'PUT', { kind, label, kdf: {}, wrappedKey });
+  },
+  'delete slot': (operation, id) => onSlot(id, operation, 'DELETE'),
   put: (operation, id) => ({
     method: 'PUT',
     path: onPath(id, operation),

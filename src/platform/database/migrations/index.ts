@@ -33,6 +33,7 @@ import { MailLinks1763600000034 } from './1763600000034-mail-links.js';
 import { SecondFactors1763600000035 } from './1763600000035-second-factors.js';
 import { SingleSignOn1763600000036 } from './1763600000036-single-sign-on.js';
 import { Administrators1763600000037 } from './1763600000037-administrators.js';
+import { KeySlots1763600000038 } from './1763600000038-key-slots.js';
 
 /** In the order in which they run. Hand-written; never edited once landed. */
 export const migrations = [
@@ -71,4 +72,5 @@ export const migrations = [
   SecondFactors1763600000035,
   SingleSignOn1763600000036,
   Administrators1763600000037,
+  KeySlots1763600000038,
 ];

@@ -1,0 +1,377 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type supertest from 'supertest';
+import { WorkspacePurge } from '../../src/workspaces/index.js';
+import { eventually, sha256, startService, type TestService, TestWorkspace } from '../kit/index.js';
+
+const PROOF = sha256('knowledge of the master key');
+const SALTS = { encryptionSalt: 'ab'.repeat(32), verificationSalt: 'cd'.repeat(32) };
+const KDF = { name: 'pbkdf2-sha256', salt: 'ef'.repeat(32), iterations: 600_000 };
+
+interface Slot {
+  id: string;
+  kind: string;
+  label: string | null;
+  kdf: object;
+  wrappedKey: string;
+  createdAt: string;
+  updatedAt: string;
+}
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.close());
+afterEach(() => service.clock.stopAt(new Date()));
+
+let names = 0;
+/** A workspace of a user of its own, with encryption set up. */
+async function vault(at = service): Promise<TestWorkspace> {
+  const workspace = await (await at.user(`slots-${++names}`)).workspace();
+  const setup = { ...SALTS, verificationHash: PROOF };
+  await workspace.user.post(`${workspace.path}/setup-encryption`).send(setup).expect(200);
+  return workspace;
+}
+
+const wrapped = (): string => randomBytes(93).toString('base64');
+const content = (fields: object = {}): object => ({
+  verificationHash: PROOF,
+  kind: 'password',
+  kdf: KDF,
+  wrappedKey: wrapped(),
+  ...fields,
+});
+
+const pathOf = ({ path }: TestWorkspace, id: string): string => `${path}/key-slots/${id}`;
+const put = (workspace: TestWorkspace, id: string, body: object = content()): supertest.Test =>
+  workspace.user.put(pathOf(workspace, id)).send(body);
+const remove = (workspace: TestWorkspace, id: string, verificationHash = PROOF): supertest.Test =>
+  workspace.user.delete(pathOf(workspace, id)).send({ verificationHash });
+const slotsOf = async (workspace: TestWorkspace): Promise<Slot[]> =>
+  (await workspace.user.get(`${workspace.path}/key-slots`).expect(200)).body.slots;
+const ids = async (workspace: TestWorkspace): Promise<string[]> =>
+  (await slotsOf(workspace)).map(({ id }) => id);
+
+async function filled(workspace: TestWorkspace, kinds: readonly string[]): Promise<string[]> {
+  const made: string[] = [];
+  for (const kind of kinds) {
+    const id = randomUUID();
+    await put(workspace, id, content({ kind })).expect(201);
+    made.push(id);
+  }
+  return made;
+}
+
+describe('GET key-slots', () => {
+  it('has null salts and no slots before encryption is set up', async () => {
+    const workspace = await (await service.user('bare')).workspace();
+    const { body } = await workspace.user.get(`${workspace.path}/key-slots`).expect(200);
+    expect(body).toEqual({ encryptionSalt: null, verificationSalt: null, slots: [] });
+  });
+
+  it('has both salts, and the slots with what was stored, oldest first', async () => {
+    const workspace = await vault();
+    const id = randomUUID();
+    const kdf = { name: 'x', salt: '00', list: [1, 'two', null], "it's": { y: 1.5 } };
+    const slot = { kind: 'passkey', label: 'b64:ÿ\u{1F511}\n', kdf, wrappedKey: wrapped() };
+    service.clock.stopAt(new Date('2026-03-09T10:11:12.345Z'));
+    const { body } = await put(workspace, id.toUpperCase(), { verificationHash: PROOF, ...slot }).expect(201);
+    const first = {
+      id,
+      ...slot,
+      createdAt: '2026-03-09T10:11:12.345Z',
+      updatedAt: '2026-03-09T10:11:12.345Z',
+    };
+    expect(body).toEqual(first);
+    service.clock.stopAt(new Date('2026-03-09T10:11:13.000Z'));
+    const second = (await put(workspace, '00000000-0000-4000-8000-000000000000').expect(201)).body;
+    expect(second.label).toBeNull();
+    const list = await workspace.user.get(`${workspace.path}/key-slots`).expect(200);
+    expect(list.body).toEqual({ ...SALTS, slots: [first, second] });
+  });
+
+  it('is readable without a subscription', async () => {
+    const workspace = await vault();
+    await service.database.query('DELETE FROM subscriptions WHERE user_id = $1', [workspace.user.id]);
+    await workspace.user.get(`${workspace.path}/key-slots`).expect(200);
+  });
+});
+
+describe('PUT key-slots', () => {
+  it('replaces a slot: 200, the same createdAt, a later updatedAt even when the clock is set back', async () => {
+    const workspace = await vault();
+    const id = randomUUID();
+    service.clock.stopAt(new Date('2026-03-09T10:00:00.000Z'));
+    const before = (await put(workspace, id).expect(201)).body;
+    service.clock.stopAt(new Date('2026-03-09T09:00:00.000Z'));
+    const body = content({ kind: 'recovery', kdf: {}, label: 'x' });
+    const after = (await put(workspace, id, body).expect(200)).body;
+    expect(after).toEqual({
+      ...body,
+      verificationHash: undefined,
+      id,
+      createdAt: before.createdAt,
+      updatedAt: '2026-03-09T10:00:00.001Z',
+    });
+    expect(await slotsOf(workspace)).toEqual([after]);
+  });
+
+  it('is 409 before encryption is set up', async () => {
+    const workspace = await (await service.user('not-set-up')).workspace();
+    const { body } = await put(workspace, randomUUID()).expect(409);
+    expect(body).toEqual({ error: 'encryption is not set up' });
+    await remove(workspace, randomUUID()).expect(409);
+  });
+
+  it('is 403 without the right verificationHash, and changes nothing', async () => {
+    const workspace = await vault();
+    const [id = ''] = await filled(workspace, ['password']);
+    const before = await slotsOf(workspace);
+    const verificationHash = sha256('a guess');
+    const { body } = await put(workspace, randomUUID(), content({ verificationHash })).expect(403);
+    expect(body).toEqual({ error: 'verificationHash is wrong' });
+    await put(workspace, id, content({ verificationHash })).expect(403);
+    expect(await slotsOf(workspace)).toEqual(before);
+    await put(workspace, randomUUID(), content({ verificationHash: PROOF.toUpperCase() })).expect(201);
+  });
+
+  it.each([
+    ['without kind', { kind: undefined }, 'kind must be one of password, recovery, passkey'],
+    ['an unknown kind', { kind: 'fingerprint' }, 'kind must be one of password, recovery, passkey'],
+    [
+      'a label of 513 characters',
+      { label: 'x'.repeat(513) },
+      'label must be a string of at most 512 characters',
+    ],
+    ['a label with U+0000', { label: '\0' }, 'label must be a string of at most 512 characters'],
+    ['a label that is no string', { label: 5 }, 'label must be a string of at most 512 characters'],
+    ['without kdf', { kdf: undefined }, 'kdf must be a JSON object of at most 1024 bytes and depth 2'],
+    ['kdf as a list', { kdf: [] }, 'kdf must be a JSON object of at most 1024 bytes and depth 2'],
+    ['kdf as text', { kdf: '{}' }, 'kdf must be a JSON object of at most 1024 bytes and depth 2'],
+    [
+      'kdf that is too large',
+      { kdf: { x: 'é'.repeat(509) } },
+      'kdf must be a JSON object of at most 1024 bytes and depth 2',
+    ],
+    [
+      'kdf that is too deep',
+      { kdf: { x: { y: {} } } },
+      'kdf must be a JSON object of at most 1024 bytes and depth 2',
+    ],
+    ['an empty wrappedKey', { wrappedKey: '' }, 'wrappedKey must be canonical base64 of 1 to 1024 bytes'],
+    [
+      'a wrappedKey of 1,025 bytes',
+      { wrappedKey: Buffer.alloc(1025).toString('base64') },
+      'wrappedKey must be canonical base64 of 1 to 1024 bytes',
+    ],
+    [
+      'base64 without padding',
+      { wrappedKey: 'AA' },
+      'wrappedKey must be canonical base64 of 1 to 1024 bytes',
+    ],
+    [
+      'base64 with stray bits',
+      { wrappedKey: 'AB==' },
+      'wrappedKey must be canonical base64 of 1 to 1024 bytes',
+    ],
+    ['base64url', { wrappedKey: '_-_-' }, 'wrappedKey must be canonical base64 of 1 to 1024 bytes'],
+    [
+      'without verificationHash',
+      { verificationHash: undefined },
+      'verificationHash must be 64 hex characters',
+    ],
+  ])('is 400 for %s', async (_, fields, error) => {
+    const workspace = await vault();
+    const { body } = await put(workspace, randomUUID(), content(fields)).expect(400);
+    expect(body).toEqual({ error });
+    expect(await slotsOf(workspace)).toEqual([]);
+  });
+
+  it('accepts all fields at their limits', async () => {
+    const workspace = await vault();
+    const fields = {
+      label: '\u{1F511}'.repeat(512),
+      kdf: { x: 'é'.repeat(508) },
+      wrappedKey: randomBytes(1024).toString('base64'),
+    };
+    const { body } = await put(workspace, randomUUID(), content(fields)).expect(201);
+    expect(body).toMatchObject(fields);
+  });
+
+  it('is 404 for an id that is no UUID', async () => {
+    const workspace = await vault();
+    await put(workspace, 'first').expect(404, { error: 'key slot not found' });
+  });
+
+  it('allows 4 passwords and 16 slots, and replacing any of them', async () => {
+    const workspace = await vault();
+    const made = await filled(workspace, ['password', 'password', 'password', 'password']);
+    const { body } = await put(workspace, randomUUID()).expect(409);
+    expect(body).toEqual({ error: 'a workspace can have at most 4 passwords: delete one first' });
+    await put(workspace, made[0]!).expect(200);
+    const others = await filled(workspace, Array<string>(12).fill('recovery'));
+    await put(workspace, others[0]!).expect(409); // a fifth password
+    await put(workspace, others[0]!, content({ kind: 'passkey' })).expect(200);
+    const beyond = await put(workspace, randomUUID(), content({ kind: 'passkey' })).expect(409);
+    expect(beyond.body).toEqual({ error: 'a workspace can have at most 16 key slots: delete one first' });
+    expect(await ids(workspace)).toHaveLength(16);
+  });
+});
+
+describe('DELETE key-slots', () => {
+  it('deletes a slot; a repeat is 404', async () => {
+    const workspace = await vault();
+    const [first = '', second] = await filled(workspace, ['password', 'recovery']);
+    await remove(workspace, first).expect(200, { ok: true });
+    expect(await ids(workspace)).toEqual([second]);
+    await remove(workspace, first).expect(404, { error: 'key slot not found' });
+  });
+
+  it('is 403 without the right verificationHash, and 409 for the last slot', async () => {
+    const workspace = await vault();
+    const [only = ''] = await filled(workspace, ['password']);
+    await remove(workspace, only, sha256('a guess')).expect(403);
+    const { body } = await remove(workspace, only).expect(409);
+    expect(body).toEqual({
+      error: 'the last key slot of a workspace cannot be deleted: add another one first',
+    });
+    expect(await ids(workspace)).toEqual([only]);
+  });
+
+  it('does not reach a slot of another workspace', async () => {
+    const [mine, other] = [await vault(), await vault()];
+    await filled(mine, ['password', 'recovery']);
+    const [foreign = ''] = await filled(other, ['password', 'recovery']);
+    await remove(mine, foreign).expect(404);
+    await put(mine, foreign).expect(201);
+    expect(await ids(other)).toHaveLength(2);
+  });
+});
+
+describe('If-Match', () => {
+  it('lets a write pass only if the slot is as it was', async () => {
+    const workspace = await vault();
+    const [id = ''] = await filled(workspace, ['password', 'recovery']);
+    const [{ updatedAt }] = (await slotsOf(workspace)) as [Slot];
+    const conditional = (tag: string): supertest.Test => put(workspace, id).set('If-Match', tag);
+    await conditional(`"${updatedAt}"`).expect(200);
+    const { body } = await conditional(`"${updatedAt}"`).expect(412);
+    expect(body).toEqual({ error: 'the key slot has changed' });
+    await remove(workspace, id).set('If-Match', `"${updatedAt}"`).expect(412);
+    await conditional('*').expect(200);
+    await conditional('W/"x"').expect(412);
+    await conditional(updatedAt).expect(400);
+    const [now] = (await slotsOf(workspace)) as [Slot];
+    await remove(workspace, id).set('If-Match', `"x", "${now.updatedAt}"`).expect(200);
+    await conditional('*').expect(412); // not there
+    expect(await ids(workspace)).toHaveLength(1);
+  });
+});
+
+describe('access', () => {
+  it('needs full for writes; documents:read is enough to read', async () => {
+    const workspace = await vault();
+    await filled(workspace, ['password', 'recovery']);
+    const mint = async (body: object): Promise<TestWorkspace> => {
+      const { token } = (
+        await workspace.user
+          .post('/api/v1/auth/tokens')
+          .send({ name: 't', ...body })
+          .expect(201)
+      ).body;
+      return workspace.as(workspace.user.at(service.url, token));
+    };
+    const reader = await mint({ scopes: ['documents:read', 'documents:write'] });
+    expect(await ids(reader)).toHaveLength(2);
+    await put(reader, randomUUID()).expect(403);
+    const bound = await mint({ scopes: ['full'], workspaceId: workspace.id });
+    await put(bound, randomUUID()).expect(201);
+  });
+
+  it('allows ten writes a minute for a workspace', async () => {
+    const limited = await startService({ env: { RATE_LIMIT_PER_MINUTE: '1200' } });
+    try {
+      const workspace = await vault(limited);
+      const guess = { verificationHash: sha256('a guess') };
+      for (let tries = 0; tries < 10; tries++) await put(workspace, randomUUID(), content(guess)).expect(403);
+      await put(workspace, randomUUID()).expect(429);
+      await remove(workspace, randomUUID()).expect(429);
+      await put(await vault(limited), randomUUID()).expect(201);
+    } finally {
+      await limited.close();
+    }
+  });
+});
+
+describe('concurrent writes', () => {
+  let first: TestService;
+  let second: TestService;
+  beforeAll(async () => {
+    first = await startService();
+    second = await startService({ beside: first });
+  });
+  afterAll(async () => {
+    await second.close();
+    await first.close();
+  });
+  const both = async (): Promise<[TestWorkspace, TestWorkspace]> => {
+    const here = await vault(first);
+    return [here, here.as(here.user.at(second.url))];
+  };
+
+  it('never delete the last slot: two devices that delete each other’s', async () => {
+    const [here, there] = await both();
+    for (let round = 0; round < 10; round++) {
+      const [one = '', other = ''] = [
+        ...(await ids(here)),
+        ...(await filled(here, round === 0 ? ['recovery', 'recovery'] : ['recovery'])),
+      ];
+      const answers = await Promise.all([remove(here, one), remove(there, other)]);
+      expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
+      expect(await ids(there)).toHaveLength(1);
+    }
+  });
+
+  it('never exceed the caps', async () => {
+    const [here, there] = await both();
+    const tries = Array.from({ length: 30 }, (_, at) => put(at % 2 ? here : there, randomUUID()));
+    const statuses = (await Promise.all(tries)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 201)).toHaveLength(4);
+    expect(statuses.filter((status) => status === 409)).toHaveLength(26);
+    const more = Array.from({ length: 30 }, (_, at) =>
+      put(at % 2 ? here : there, randomUUID(), content({ kind: 'recovery' })),
+    );
+    expect((await Promise.all(more)).filter(({ status }) => status === 201)).toHaveLength(12);
+    expect(await ids(here)).toHaveLength(16);
+  });
+
+  it('replace a slot once when both have the same If-Match', async () => {
+    const [here, there] = await both();
+    const [id = ''] = await filled(here, ['password']);
+    const [{ updatedAt }] = (await slotsOf(here)) as [Slot];
+    const tries = Array.from({ length: 20 }, (_, at) =>
+      put(at % 2 ? here : there, id).set('If-Match', `"${updatedAt}"`),
+    );
+    const statuses = (await Promise.all(tries)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(1);
+    expect(statuses.filter((status) => status === 412)).toHaveLength(19);
+  });
+});
+
+describe('a deleted workspace', () => {
+  it('takes its slots with it', async () => {
+    const workspace = await vault();
+    await filled(workspace, ['password', 'recovery']);
+    await workspace.user.delete(workspace.path).expect(200);
+    await workspace.user.get(`${workspace.path}/key-slots`).expect(404);
+    await put(workspace, randomUUID()).expect(404);
+    await service.app.get(WorkspacePurge).finish();
+    await eventually(async () => {
+      const [row] = await service.database.query<{ slots: number }>(
+        'SELECT count(*)::int AS slots FROM key_slots WHERE workspace_id = $1',
+        [workspace.id],
+      );
+      expect(row).toEqual({ slots: 0 });
+    });
+  });
+});
