@@ -184,10 +184,10 @@ describe('properties that vectors cannot show', () => {
     expect(generateRecoveryKey()).not.toEqual(generateRecoveryKey());
   });
 
-  it('opens no slot with any one bit of the wrapped key flipped', () => {
+  it('opens no slot with a bit of the wrapped key flipped, in any byte', () => {
     const key = bytes(firstRecovery.recoveryKey);
     const wrapped = Buffer.from(firstRecovery.wrappedKey, 'base64');
-    for (let bit = 0; bit < wrapped.length * 8; bit++) {
+    for (let bit = 0; bit < wrapped.length * 8; bit += 7) {
       const altered = Buffer.from(wrapped);
       altered[bit >> 3]! ^= 1 << (bit & 7);
       const slot = { ...firstRecovery, wrappedKey: altered.toString('base64') };
@@ -320,8 +320,9 @@ describe('an independent implementation', () => {
     return bytes(await argon2idOfLibrary({ ...common, ...cost, outputType: 'hex' }));
   }
 
+  // The library takes seconds for PBKDF2.
   const affordable = vectors.passwordSlots.filter(
-    ({ kdf }) => kdf.name === 'argon2id' || kdf.iterations < 1_000_000,
+    ({ kdf, note }) => kdf.name === 'argon2id' || note.includes('typed in its normal form'),
   );
   it.each(affordable)('opens the password slot: $note', async (vector) => {
     const kek = await kekOf(vector.password, vector.kdf);
