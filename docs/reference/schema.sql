@@ -345,6 +345,23 @@ CREATE INDEX key_sessions_last_used_at ON key_sessions USING btree (last_used_at
 CREATE INDEX key_sessions_user_id ON key_sessions USING btree (user_id);
 CREATE INDEX key_sessions_workspace_id ON key_sessions USING btree (workspace_id);
 
+CREATE TABLE key_slots (
+  workspace_id uuid NOT NULL,
+  id uuid NOT NULL,
+  kind text NOT NULL,
+  label text,
+  kdf text NOT NULL,
+  wrapped_key bytea NOT NULL,
+  created_at timestamp with time zone NOT NULL,
+  updated_at timestamp with time zone NOT NULL,
+  CONSTRAINT key_slots_pkey PRIMARY KEY (workspace_id, id),
+  CONSTRAINT key_slots_kdf_check CHECK ((octet_length(kdf) <= 1024)),
+  CONSTRAINT key_slots_kind_check CHECK ((kind = ANY (ARRAY['password'::text, 'recovery'::text, 'passkey'::text]))),
+  CONSTRAINT key_slots_label_check CHECK ((length(label) <= 512)),
+  CONSTRAINT key_slots_wrapped_key_check CHECK (((octet_length(wrapped_key) >= 1) AND (octet_length(wrapped_key) <= 1024))),
+  CONSTRAINT key_slots_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+);
+
 CREATE TABLE kill_switch (
   id boolean NOT NULL DEFAULT true,
   mode text NOT NULL,

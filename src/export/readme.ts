@@ -8,8 +8,8 @@ them in the folder that the archive was unpacked to.
 account.json, devices-*, tokens-*, sessions-*, key-sessions-*, networks-*, payments-* and audit-* are
 about the account. No password, token or key is among them.
 
-workspaces/ID/ has one workspace: its salts (workspace.json), its files, versions, changes, checkpoints
-and attachments. Names of files, labels and contents are encrypted as the service stores them; only
+workspaces/ID/ has one workspace: its salts (workspace.json), its files, versions, changes, checkpoints,
+key slots and attachments. Names of files, labels and contents are encrypted as the service stores them; only
 the password of the workspace opens them. The example program of the service decrypts them into a
 folder:
 

@@ -1,4 +1,5 @@
 import supertest from 'supertest';
+import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { BlobUpkeep } from '../../src/storage/index.js';
@@ -13,6 +14,7 @@ import { Exposition } from '../kit/exposition.js';
 import {
   createDatabase,
   eventually,
+  sha256,
   startService,
   type TestService,
   TestSocket,
@@ -51,6 +53,8 @@ afterAll(async () => {
   await service.close();
   await pushService.close();
 });
+
+const WRITES = 'cloud_sync_key_slot_writes_total';
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -193,6 +197,36 @@ describe('GET /metrics', () => {
         postRaw(service.url, '{}', { 'payment-signature': 'a'.repeat(64) }).expect(400),
       ),
     ).toEqual({ here: 1, there: 0 });
+  });
+
+  it('counts writes of key slots by their outcome', async () => {
+    const vault = await alice.workspace('with key slots');
+    const verificationHash = sha256('key');
+    const setup = { encryptionSalt: 'ab'.repeat(32), verificationSalt: 'cd'.repeat(32), verificationHash };
+    await alice.post(`${vault.path}/setup-encryption`).send(setup).expect(200);
+    const slot = { kind: 'recovery', kdf: {}, wrappedKey: 'AAAA' };
+    const path = `${vault.path}/key-slots/`;
+    const [one, other] = [path + randomUUID(), path + randomUUID()];
+    const writes = async (): Promise<void> => {
+      for (const at of [one, other, other])
+        await alice
+          .put(at)
+          .send({ ...slot, verificationHash })
+          .expect(({ ok }) => expect(ok).toBe(true));
+      await alice.delete(one).send({ verificationHash }).expect(200);
+      await alice
+        .delete(other)
+        .send({ verificationHash: sha256('guess') })
+        .expect(403);
+    };
+    const before = await Exposition.of(service);
+    await writes();
+    const after = await Exposition.of(service);
+    const byOutcome = ['created', 'replaced', 'deleted', 'refused'].map((outcome) => [
+      outcome,
+      after.sum(WRITES, { outcome }) - before.sum(WRITES, { outcome }),
+    ]);
+    expect(Object.fromEntries(byOutcome)).toEqual({ created: 2, replaced: 1, deleted: 1, refused: 1 });
   });
 
   it('counts pushes by their outcome', async () => {

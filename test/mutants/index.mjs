@@ -14,6 +14,7 @@ import { ADMIN_MUTANTS } from './admin.mjs';
 import { BYTES_MUTANTS } from './bytes.mjs';
 import { FACTOR_MUTANTS } from './factors.mjs';
 import { HISTORY_MUTANTS } from './history.mjs';
+import { KEY_SLOT_MUTANTS } from './key-slots.mjs';
 import { LOG_MUTANTS } from './log.mjs';
 import { MAIL_MUTANTS } from './mail.mjs';
 import { OPERATION_MUTANTS } from './operation.mjs';
@@ -33,6 +34,7 @@ export const MUTANTS = [
   ...SHARES_MUTANTS,
   ...ADMIN_MUTANTS,
   ...SINGLE_SIGN_ON_MUTANTS,
+  ...KEY_SLOT_MUTANTS,
 ];
 
 /** All edits of a mutant, each with its file. */

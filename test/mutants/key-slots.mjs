@@ -1,0 +1,64 @@
+// Faults in the routes that store key slots.
+
+const SLOTS = 'test/api/key-slots.spec.ts';
+const SERVICE = 'src/key-slots/key-slots.service.ts';
+const QUERIES = 'src/key-slots/key-slots.queries.ts';
+
+export const KEY_SLOT_MUTANTS = [
+  {
+    name: 'key slots without proof',
+    promise: 'A token alone neither adds nor removes a key slot.',
+    file: SERVICE,
+    find: 'if (!equalSecrets(workspace.verificationHash, verificationHash)) {',
+    replace: 'if (equalSecrets(workspace.verificationHash, "")) {',
+    tests: [[SLOTS, 'is 403 without the right verificationHash']],
+  },
+  {
+    name: 'the last key slot can be deleted',
+    promise: 'A vault that has had a key slot keeps one.',
+    file: SERVICE,
+    find: 'if (slots.length === 1)',
+    replace: 'if (slots.length === 0)',
+    tests: [[SLOTS, '409 for the last slot']],
+  },
+  {
+    name: 'key slots written without the lock',
+    promise: 'Two devices that delete each other’s key slots leave one.',
+    file: QUERIES,
+    find: ' AND deleted_at IS NULL FOR NO KEY UPDATE',
+    replace: ' AND deleted_at IS NULL',
+    tests: [[SLOTS, 'never delete the last slot|never exceed the caps']],
+  },
+  {
+    name: 'key slots without If-Match',
+    promise: 'A write with If-Match replaces only the slot that the client has seen.',
+    file: SERVICE,
+    find: 'if (ifMatch === null) return;',
+    replace: 'if (ifMatch === null || existing) return;',
+    tests: [[SLOTS, 'lets a write pass only if the slot is as it was']],
+  },
+  {
+    name: 'key slots whose time can repeat',
+    promise: 'updatedAt rises with every replacement, also when the clock is set back.',
+    file: QUERIES,
+    find: "updated_at = greatest(excluded.updated_at, s.updated_at + interval '1 millisecond')",
+    replace: 'updated_at = excluded.updated_at',
+    tests: [[SLOTS, 'a later updatedAt even when the clock is set back']],
+  },
+  {
+    name: 'guesses at a key slot without a limit',
+    promise: 'Key slots of a workspace are written at most ten times a minute.',
+    file: SERVICE,
+    find: 'await this.rateLimiter.hit(`key-slots:${workspaceId}`, WRITES_PER_MINUTE);',
+    replace: '',
+    tests: [[SLOTS, 'allows ten writes a minute']],
+  },
+  {
+    name: 'key slots survive their workspace',
+    promise: 'A deleted workspace takes its key slots with it.',
+    file: 'src/key-slots/key-slots.module.ts',
+    find: 'purge.addStep(async (workspaceId) => (await database.run(keySlotStatements.purge, [workspaceId])).length);',
+    replace: 'purge.addStep(async () => Promise.resolve(database ? 0 : 1));',
+    tests: [[SLOTS, 'takes its slots with it']],
+  },
+];
