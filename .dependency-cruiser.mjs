@@ -60,7 +60,7 @@ export default {
           '^src/$1/',
           '^src/[^/]+/index\\.ts$',
           '^src/(access/guards|api-docs/site)/index\\.ts$',
-          '^src/automation/vault-crypto\\.ts$',
+          '^src/automation/(vault|key-slot)-crypto\\.ts$',
         ],
       },
     },
@@ -95,7 +95,7 @@ export default {
       name: 'examples-use-cryptography-alone',
       severity: 'error',
       from: { path: '^examples/' },
-      to: { path: '^src/', pathNot: '^src/automation/vault-crypto\\.ts$' },
+      to: { path: '^src/', pathNot: '^src/automation/(vault|key-slot)-crypto\\.ts$' },
     },
   ],
   options: {

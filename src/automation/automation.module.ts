@@ -1,7 +1,9 @@
 import { Module } from '@nestjs/common';
+import { AuthModule } from '../auth/index.js';
 import { BillingModule } from '../billing/index.js';
 import { CheckpointsModule } from '../checkpoints/index.js';
 import { FilesModule } from '../files/index.js';
+import { KeySlotsModule } from '../key-slots/index.js';
 import { SyncModule } from '../sync/index.js';
 import { WorkspacesModule } from '../workspaces/index.js';
 import { Contents } from './contents.js';
@@ -9,6 +11,7 @@ import { NoteHeads } from './note-heads.js';
 import { HistoryController } from './history.controller.js';
 import { NoteHistory } from './history.service.js';
 import { KeyCheck } from './key-check.js';
+import { KeyDerivations } from './key-derivations.js';
 import { KeySessionsController } from './key-sessions.controller.js';
 import { EndedKeySessions, KeySessions } from './key-sessions.service.js';
 import { LargeNotes } from './large-notes.js';
@@ -24,9 +27,18 @@ import { IndexFeed } from './search/index-feed.js';
 import { SearchIndexes } from './search/search-indexes.js';
 import { SearchController } from './search/search.controller.js';
 import { Search } from './search/search.service.js';
+import { SlotKeys } from './slot-keys.js';
 
 @Module({
-  imports: [BillingModule, CheckpointsModule, FilesModule, SyncModule, WorkspacesModule],
+  imports: [
+    AuthModule,
+    BillingModule,
+    CheckpointsModule,
+    FilesModule,
+    KeySlotsModule,
+    SyncModule,
+    WorkspacesModule,
+  ],
   controllers: [
     KeySessionsController,
     NotesController,
@@ -40,6 +52,7 @@ import { Search } from './search/search.service.js';
     NoteHeads,
     IndexFeed,
     KeyCheck,
+    KeyDerivations,
     KeySessions,
     LargeNotes,
     Metadata,
@@ -51,6 +64,7 @@ import { Search } from './search/search.service.js';
     PlaintextUrls,
     Search,
     SearchIndexes,
+    SlotKeys,
   ],
 })
 export class AutomationModule {}

@@ -173,7 +173,7 @@ export function encryptContent(
   plaintext: Uint8Array,
   fixed?: FixedRandomness,
 ): Buffer {
-  return seal(keys.content, plaintext, boundTo(encryptedPath), fixed);
+  return sealEnvelope(keys.content, plaintext, boundTo(encryptedPath), fixed);
 }
 
 /**
@@ -183,7 +183,7 @@ export function encryptContent(
  * @throws InvalidPathError as encryptContent
  */
 export function decryptContent(keys: VaultKeys, encryptedPath: string, envelope: Uint8Array): Buffer {
-  return open(keys.content, envelope, boundTo(encryptedPath));
+  return openEnvelope(keys.content, envelope, boundTo(encryptedPath));
 }
 
 /**
@@ -215,12 +215,12 @@ export function contentDecipher(
 
 /** Encrypts a checkpoint's label to its stored form: the envelope in base64. */
 export function encryptLabel(keys: VaultKeys, label: string, fixed?: FixedRandomness): string {
-  return seal(keys.label, Buffer.from(label, 'utf8'), NOTHING, fixed).toString('base64');
+  return sealEnvelope(keys.label, Buffer.from(label, 'utf8'), NOTHING, fixed).toString('base64');
 }
 
 /** @throws DecryptionError when it is not base64, cannot be decrypted or is not UTF-8 */
 export function decryptLabel(keys: VaultKeys, encryptedLabel: string): string {
-  return textOf(open(keys.label, bytesOfBase64(encryptedLabel, 'base64'), NOTHING));
+  return textOf(openEnvelope(keys.label, bytesOfBase64(encryptedLabel, 'base64'), NOTHING));
 }
 
 /**
@@ -239,19 +239,26 @@ export function decryptAssetName(keys: VaultKeys, token: string): string {
 
 /** Encrypts an asset. The envelope is not bound to the name, because renaming an asset does not touch its bytes. */
 export function encryptAsset(keys: VaultKeys, plaintext: Uint8Array, fixed?: FixedRandomness): Buffer {
-  return seal(keys.asset, plaintext, NOTHING, fixed);
+  return sealEnvelope(keys.asset, plaintext, NOTHING, fixed);
 }
 
 /** @throws DecryptionError when the envelope cannot be decrypted */
 export function decryptAsset(keys: VaultKeys, envelope: Uint8Array): Buffer {
-  return open(keys.asset, envelope, NOTHING);
+  return openEnvelope(keys.asset, envelope, NOTHING);
 }
 
 /**
  * Version, salt, nonce, ciphertext, tag. Each envelope has its own key, so random nonces never approach their safe
  * limit.
+ *
+ * @param associated what the envelope is bound to; it opens with the same bytes only
  */
-function seal(key: Buffer, plaintext: Uint8Array, associated: Buffer, fixed?: FixedRandomness): Buffer {
+export function sealEnvelope(
+  key: Buffer,
+  plaintext: Uint8Array,
+  associated: Buffer,
+  fixed?: FixedRandomness,
+): Buffer {
   const salt = fixed?.salt ?? randomBytes(SALT_BYTES);
   const nonce = fixed?.nonce ?? randomBytes(NONCE_BYTES);
   if (salt.length !== SALT_BYTES || nonce.length !== NONCE_BYTES) {
@@ -267,7 +274,8 @@ function seal(key: Buffer, plaintext: Uint8Array, associated: Buffer, fixed?: Fi
   return Buffer.concat([Buffer.of(VERSION), salt, nonce, ciphertext, cipher.getAuthTag()]);
 }
 
-function open(key: Buffer, envelope: Uint8Array, associated: Buffer): Buffer {
+/** @throws DecryptionError when the envelope was not made with this key and associated data, or was altered */
+export function openEnvelope(key: Buffer, envelope: Uint8Array, associated: Buffer): Buffer {
   const cipher = decipherOf(key, envelope, associated);
   const plaintext = cipher.update(envelope.subarray(HEADER_BYTES, -TAG_BYTES));
   try {
@@ -340,8 +348,11 @@ function hmac(key: Uint8Array, ...parts: Uint8Array[]): Buffer {
   return code.digest();
 }
 
-/** Accepts only canonical base64: Node decodes more than that, and a name must not have two spellings. */
-function bytesOfBase64(text: string, encoding: 'base64' | 'base64url'): Buffer {
+/**
+ * Accepts only canonical base64: Node decodes more than that, and a name must not have two spellings.
+ * @throws DecryptionError for any other text
+ */
+export function bytesOfBase64(text: string, encoding: 'base64' | 'base64url'): Buffer {
   const bytes = Buffer.from(text, encoding);
   if (bytes.toString(encoding) !== text) throw new DecryptionError(`not canonical ${encoding}`);
   return bytes;

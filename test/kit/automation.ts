@@ -1,5 +1,6 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import type supertest from 'supertest';
+import type { SealedSlot } from '../../src/automation/key-slot-crypto.js';
 import {
   deriveMasterKey,
   deriveVaultKeys,
@@ -69,6 +70,21 @@ export class TestVault {
 
   openSession(body: object, user: TestUser = this.workspace.user): supertest.Test {
     return user.post(`${this.path}/key-sessions`).send(body);
+  }
+
+  /** A place for a new key slot. */
+  newSlotPlace(): { workspaceId: string; slotId: string } {
+    return { workspaceId: this.workspace.id, slotId: randomUUID() };
+  }
+
+  /** Stores a key slot as a client does. */
+  async putSlot(slotId: string, slot: SealedSlot): Promise<void> {
+    const { body } = await this.workspace.user.get(`${this.workspace.path}/key-slots`).expect(200);
+    const proof = verificationHash(this.masterKey, body.verificationSalt);
+    await this.workspace.user
+      .put(`${this.workspace.path}/key-slots/${slotId}`)
+      .send({ ...slot, verificationHash: proof })
+      .expect(201);
   }
 
   request(method: Method, path: string): supertest.Test {

@@ -1,0 +1,81 @@
+/**
+ * Argon2id (RFC 9106), version 0x13, off the event loop: by Node.js itself where it can (from 24.7), else by hash-wasm
+ * in a thread of its own, whose memory is returned when the thread ends. Both compute the same bytes.
+ */
+import crypto from 'node:crypto';
+import { createRequire } from 'node:module';
+import { Worker } from 'node:worker_threads';
+
+/** The cost of one derivation: memoryKiB × 1,024 bytes, and time proportional to memoryKiB × passes. */
+export interface Argon2idCost {
+  readonly memoryKiB: number;
+  readonly passes: number;
+  readonly lanes: number;
+}
+
+/** What is derived: 32 bytes. The caller must have checked the cost. */
+export interface Argon2idInput extends Argon2idCost {
+  readonly password: Uint8Array;
+  readonly salt: Uint8Array;
+}
+
+type Derive = (input: Argon2idInput) => Promise<Buffer>;
+
+const KEY_BYTES = 32;
+
+/** Not in the type declarations of the oldest Node.js that is supported. */
+type NativeArgon2 = (
+  algorithm: 'argon2id',
+  parameters: {
+    readonly message: Uint8Array;
+    readonly nonce: Uint8Array;
+    readonly parallelism: number;
+    readonly tagLength: number;
+    readonly memory: number;
+    readonly passes: number;
+  },
+  callback: (error: Error | null, key: Buffer) => void,
+) => void;
+
+const { argon2 } = crypto as unknown as { readonly argon2?: NativeArgon2 };
+
+/** By Node.js, in a libuv thread, one whatever the number of lanes; undefined where Node.js lacks it. */
+export const argon2idOfNode: Derive | undefined = argon2 && ((input) => deriveBy(argon2, input));
+
+/** By hash-wasm, in a thread that ends with the derivation. */
+export const argon2idOfWasm: Derive = ({ password, salt, ...cost }) =>
+  new Promise((resolve, reject) => {
+    const library = createRequire(import.meta.url).resolve('hash-wasm');
+    const workerData = { library, password, salt, keyBytes: KEY_BYTES, ...cost };
+    const worker = new Worker(IN_WORKER, { eval: true, execArgv: [], workerData });
+    worker.once('message', (key: Uint8Array) => resolve(Buffer.from(key.buffer)));
+    worker.once('error', reject);
+    worker.once('exit', () => reject(new Error('the thread of an Argon2id derivation ended early')));
+  });
+
+/** Derives 32 bytes, by the faster of the two. */
+export const deriveArgon2id: Derive = argon2idOfNode ?? argon2idOfWasm;
+
+function deriveBy(native: NativeArgon2, { password, salt, ...cost }: Argon2idInput): Promise<Buffer> {
+  const { lanes: parallelism, memoryKiB: memory, passes } = cost;
+  const parameters = { message: password, nonce: salt, parallelism, tagLength: KEY_BYTES, memory, passes };
+  return new Promise((resolve, reject) => {
+    native('argon2id', parameters, (error, key) => {
+      if (error) reject(error);
+      else resolve(key);
+    });
+  });
+}
+
+/** Text and not a file, so that it is found wherever this module was copied to or bundled into. */
+const IN_WORKER = `
+const { parentPort, workerData } = require('node:worker_threads');
+const { library, password, salt, memoryKiB, passes, lanes, keyBytes } = workerData;
+require(library)
+  .argon2id({
+    password, salt, memorySize: memoryKiB, iterations: passes, parallelism: lanes, hashLength: keyBytes,
+    outputType: 'binary',
+  })
+  .then((key) => parentPort.postMessage(Uint8Array.from(key)))
+  .finally(() => password.fill(0));
+`;
