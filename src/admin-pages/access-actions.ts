@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Administrators, Suspensions, UserSessions } from '../auth/index.js';
-import type { AccountAction } from './account-actions.js';
+import type { AccountAction } from './account-action.js';
 import { RecoveryActions } from './recovery-actions.js';
 
 /** What administrators do to the access of an account. */

@@ -5,11 +5,9 @@ import { isInstant, parseInstant } from '../platform/clock/index.js';
 import { BadRequest, Conflict } from '../platform/http/index.js';
 import { KillSwitch } from '../platform/kill-switch/index.js';
 import { AccessActions } from './access-actions.js';
+import type { AccountAction } from './account-action.js';
 import type { AdminAction, Onwards } from './admin-door.js';
 import type { AdminPage } from './admin-layout.js';
-
-/** Returns a page to show, if it is not the account's own. */
-export type AccountAction = (userId: string, action: AdminAction) => Promise<AdminPage | undefined>;
 
 /** The actions on an account, with the notices that say that they were done. */
 export const DONE = {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { FactorReset, generatePassword, PasswordReset, ProviderLinks } from '../auth/index.js';
-import type { AccountAction } from './account-actions.js';
+import type { AccountAction } from './account-action.js';
 import { passwordView } from './account-view.js';
 
 /** What administrators do for people who cannot sign in as they did. */

@@ -39,6 +39,20 @@ interface IdentityParts {
   readonly tokenOf: TokenOfSession;
 }
 
+/** Service JWTs. */
+const jwtPlugin = ({ publicUrl }: Configuration, { confirmedAt }: Pick<IdentityParts, 'confirmedAt'>) =>
+  jwt({
+    jwks: { keyPairConfig: { alg: 'RS256', modulusLength: 2048 } },
+    jwt: {
+      issuer: publicUrl,
+      audience: publicUrl,
+      expirationTime: `${JWT_MINUTES}m`,
+      definePayload: async ({ session }) => authTimeOf(await confirmedAt(session.id)),
+    },
+    disableSettingJwtHeader: true,
+    schema: { jwks: { modelName: 'auth_jwks', fields: JWKS_COLUMNS } },
+  });
+
 /** The identity handler: email and password, sessions, one-time tokens and service JWTs, on the service's own tables. */
 // eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types -- the library infers its API from the plugins
 export function createIdentity(
@@ -83,17 +97,7 @@ export function createIdentity(
     ...TABLES,
     plugins: [
       factorPlugin(factors, new URL(configuration.publicUrl).hostname), // before those that hand sessions out
-      jwt({
-        jwks: { keyPairConfig: { alg: 'RS256', modulusLength: 2048 } },
-        jwt: {
-          issuer: configuration.publicUrl,
-          audience: configuration.publicUrl,
-          expirationTime: `${JWT_MINUTES}m`,
-          definePayload: async ({ session }) => authTimeOf(await parts.confirmedAt(session.id)),
-        },
-        disableSettingJwtHeader: true,
-        schema: { jwks: { modelName: 'auth_jwks', fields: JWKS_COLUMNS } },
-      }),
+      jwtPlugin(configuration, parts),
       bearer(),
       oneTimeToken({ storeToken: 'hashed', expiresIn: ONE_TIME_TOKEN_MINUTES }),
       passwordPlugin(passwords),
