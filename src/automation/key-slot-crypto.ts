@@ -112,6 +112,7 @@ export async function openPasswordSlot(
   password: string,
 ): Promise<Buffer> {
   const wrapped = wrappedBytes(place, slot.wrappedKey);
+  if (password === '') throw new DecryptionError('no key slot opens with an empty password');
   return unwrap(await derivePasswordKek(password, slot.kdf), place, wrapped);
 }
 

@@ -38,6 +38,7 @@ describeWithBrowser('the tour', () => {
       await tour.losePhone();
       await tour.forgetPassword();
       await tour.changeAddress();
+      await tour.turnMailsOff();
       await tour.changePassword();
       await tour.mintToken();
       await tour.deleteWorkspace();

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { knownStatements } from '../../src/platform/database/index.js';
+import { Workspaces } from '../../src/workspaces/index.js';
 import { startService, type TestService } from '../kit/index.js';
 import { ROOT, text } from '../kit/deployment.js';
 
@@ -245,6 +246,7 @@ describe("a workspace's rows can be distributed by its id", () => {
     await alice.post(`${path}/verify-password`).send({ verificationHash }).expect(200);
     await alice.post('/api/v1/auth/tokens').send({ name: 'bound', workspaceId: id }).expect(201);
     await alice.get('/api/v1/workspaces').expect(200);
+    await service.app.get(Workspaces).rename(id, 'renamed');
     await alice.delete(path).expect(200);
     const asked = new Set(log.mock.calls.map(([sql]) => sql).filter(touches));
     log.mockRestore();

@@ -129,9 +129,9 @@ export const MAIL_MUTANTS = [
     name: 'security notices can be turned off',
     promise: 'Security notices cannot be turned off.',
     file: 'src/notices/security-notices.ts',
-    find: 'SELECT email FROM users WHERE id = $1 AND suspended_at IS NULL',
+    find: 'FROM users WHERE id = $1 AND suspended_at IS NULL',
     replace:
-      'SELECT email FROM users WHERE id = $1 AND suspended_at IS NULL AND NOT EXISTS (SELECT FROM muted_notices WHERE user_id = $1)',
+      'FROM users WHERE id = $1 AND suspended_at IS NULL AND NOT EXISTS (SELECT FROM muted_notices WHERE user_id = $1)',
     tests: [[UNSUBSCRIBE, 'cannot be turned off']],
   },
   {

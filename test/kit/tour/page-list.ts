@@ -46,6 +46,8 @@ export const PERSON = {
   'new-address': of('GET /account/new-address'),
   'new-address-done': of('POST /account/new-address'),
   'mail-old-address': mail,
+  unsubscribe: of('GET /account/unsubscribe', 'phone'),
+  unsubscribed: of('POST /account/unsubscribe'),
   'password-rejected': of('POST /account/password'),
   'token-rejected': of('POST /account/tokens'),
   token: of('POST /account/tokens', 'phone'),

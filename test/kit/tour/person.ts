@@ -205,6 +205,18 @@ export class PersonTour {
     await walk.follow('Go to your account');
   }
 
+  /** By the link at the end of a mail about the trial. */
+  async turnMailsOff(): Promise<void> {
+    const { walk } = this;
+    await walk.open(await this.stage.unsubscribeLink(this.email));
+    await walk.see('No more mails about');
+    await walk.look('unsubscribe');
+    await walk.press('Turn these mails off');
+    await walk.see('These mails are off');
+    await walk.look('unsubscribed');
+    await walk.follow('your account page');
+  }
+
   async changePassword(): Promise<void> {
     const { walk } = this;
     await walk.unfold('Change password');

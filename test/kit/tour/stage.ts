@@ -1,6 +1,7 @@
 import { type Browser, type BrowserContextOptions } from 'playwright-core';
 import { freePort } from '../../../bench/free-port.js';
 import { Users } from '../../../src/auth/index.js';
+import { UnsubscribeLinks } from '../../../src/notices/index.js';
 import { KillSwitch } from '../../../src/platform/kill-switch/index.js';
 import { adminReport } from '../admin.js';
 import { openBrowser, pageOf } from '../browser.js';
@@ -93,6 +94,15 @@ export class Stage {
   /** What the admin command `user create` does, with a hash that costs less. The address counts as confirmed. */
   async createAccount(email: string, name: string): Promise<void> {
     await this.service.app.get(Users).create(email, name, PASSWORD);
+  }
+
+  /** The link with which the user turns off mails about the trial. */
+  async unsubscribeLink(email: string): Promise<string> {
+    const [user] = await this.service.database.query<{ id: string }>(
+      'SELECT id FROM users WHERE email = $1',
+      [email],
+    );
+    return this.service.app.get(UnsubscribeLinks).linkFor({ userId: user!.id, notice: 'trial-ends' });
   }
 
   /** The admin command, as an operator runs it. */

@@ -15,7 +15,7 @@ export class VisitorTour {
     await walk.see('Keeps workspaces');
     await walk.look('home');
     await walk.follow('Readme');
-    await walk.page.getByRole('heading', { name: 'Readme' }).waitFor();
+    await walk.page.getByRole('heading', { name: 'Cloud Sync Service', level: 1 }).waitFor();
     await walk.look('readme');
     await walk.follow('API');
     await walk.page.getByRole('heading', { level: 1 }).waitFor();
