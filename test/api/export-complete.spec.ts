@@ -24,9 +24,11 @@ const EXPORTED: Readonly<Record<string, readonly [file: string, text: string]>> 
   checkpoints: ['checkpoints-000001.jsonl', '"encryptedLabel":"bGFiZWw"'],
   devices: ['devices-000001.jsonl', '"platform":"ios"'],
   files: ['files-000001.jsonl', '"encryptedPath":"b25l"'],
+  key_slots: ['key-slots-000001.jsonl', '"wrappedKey":"AAAA"'],
   key_sessions: ['key-sessions-000001.jsonl', '"workspaceId"'],
   known_networks: ['networks-000001.jsonl', '"network":"network:203.0.113.7"'],
   mail_links: ['account.json', '"purpose":"change-email","email":"next@example.org"'],
+  muted_notices: ['account.json', '"mutedNotices":["payment-failed"'],
   mail_notices: ['notices-000001.jsonl', '"notice":"trial-ends"'],
   payment_customers: ['account.json', '"paymentCustomer":"cus_1"'],
   payment_events: ['payments-000001.jsonl', '"id":"evt_1"'],
@@ -94,6 +96,9 @@ async function userWithEverything() {
     `INSERT INTO auth_sessions (user_id, token, expires_at, updated_at, user_agent)
      VALUES ($1, '${SECRET}', now() + interval '1 day', now(), 'Browser of mine')`,
     `INSERT INTO auth_verifications (identifier, value, expires_at) VALUES ('${SECRET}', $1::uuid::text, now())`,
+    `INSERT INTO muted_notices VALUES ($1, 'payment-failed', now())`,
+    `INSERT INTO key_slots (workspace_id, id, kind, kdf, wrapped_key, created_at, updated_at)
+     SELECT id, gen_random_uuid(), 'recovery', '{}', decode('000000', 'hex'), now(), now() FROM workspaces WHERE user_id = $1`,
     `INSERT INTO known_networks VALUES ($1, 'network:203.0.113.7', now())`,
     `INSERT INTO mail_links (user_id, purpose, token_hash, email, requested_at, expires_at)
      VALUES ($1, 'change-email', '${SECRET}', 'next@example.org', now(), now())`,
