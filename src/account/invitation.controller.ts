@@ -29,7 +29,12 @@ const INVITATION_DOCS = {
     show: {
       summary: 'Show the form of an invitation',
       query: { token: { description: 'The token of the link.' } },
-      answers: { 200: page('the form'), 403: 'the account of this browser is suspended', 404: page(UNKNOWN) },
+      answers: {
+        200: page('the form'),
+        400: 'a parameter occurs more than once',
+        403: 'the account of this browser is suspended',
+        404: page(UNKNOWN),
+      },
     },
     accept: {
       summary: 'Accept an invitation',

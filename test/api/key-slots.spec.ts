@@ -49,6 +49,11 @@ const remove = (workspace: TestWorkspace, id: string, verificationHash = PROOF):
   workspace.user.delete(pathOf(workspace, id)).send({ verificationHash });
 const slotsOf = async (workspace: TestWorkspace): Promise<Slot[]> =>
   (await workspace.user.get(`${workspace.path}/key-slots`).expect(200)).body.slots;
+const slotAt = async (workspace: TestWorkspace, id: string): Promise<Slot> => {
+  const found = (await slotsOf(workspace)).find((slot) => slot.id === id);
+  if (!found) throw new Error(`no slot ${id}`);
+  return found;
+};
 const ids = async (workspace: TestWorkspace): Promise<string[]> =>
   (await slotsOf(workspace)).map(({ id }) => id);
 
@@ -252,7 +257,7 @@ describe('If-Match', () => {
   it('lets a write pass only if the slot is as it was', async () => {
     const workspace = await vault();
     const [id = ''] = await filled(workspace, ['password', 'recovery']);
-    const [{ updatedAt }] = (await slotsOf(workspace)) as [Slot];
+    const { updatedAt } = await slotAt(workspace, id);
     const conditional = (tag: string): supertest.Test => put(workspace, id).set('If-Match', tag);
     await conditional(`"${updatedAt}"`).expect(200);
     const { body } = await conditional(`"${updatedAt}"`).expect(412);
@@ -261,7 +266,7 @@ describe('If-Match', () => {
     await conditional('*').expect(200);
     await conditional('W/"x"').expect(412);
     await conditional(updatedAt).expect(400);
-    const [now] = (await slotsOf(workspace)) as [Slot];
+    const now = await slotAt(workspace, id);
     await remove(workspace, id).set('If-Match', `"x", "${now.updatedAt}"`).expect(200);
     await conditional('*').expect(412); // not there
     expect(await ids(workspace)).toHaveLength(1);
@@ -348,7 +353,7 @@ describe('concurrent writes', () => {
   it('replace a slot once when both have the same If-Match', async () => {
     const [here, there] = await both();
     const [id = ''] = await filled(here, ['password']);
-    const [{ updatedAt }] = (await slotsOf(here)) as [Slot];
+    const { updatedAt } = await slotAt(here, id);
     const tries = Array.from({ length: 20 }, (_, at) =>
       put(at % 2 ? here : there, id).set('If-Match', `"${updatedAt}"`),
     );

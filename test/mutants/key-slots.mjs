@@ -39,7 +39,7 @@ export const KEY_SLOT_MUTANTS = [
   },
   {
     name: 'key slots whose time can repeat',
-    promise: 'updatedAt rises with every replacement, also when the clock is set back.',
+    promise: 'The time of a key slot rises with every replacement, also when the clock is set back.',
     file: QUERIES,
     find: "updated_at = greatest(excluded.updated_at, s.updated_at + interval '1 millisecond')",
     replace: 'updated_at = excluded.updated_at',
