@@ -74,12 +74,14 @@ export const KEY_SESSIONS_DOCS = {
       id: 'automation.openKeySession',
       summary: 'Open a key session',
       description:
-        'Takes exactly one of `password` and `key`, the master key in base64. While the session is open, the service ' +
-        'can read the workspace. The session ends 15 minutes after its last use, and after 8 hours at most.',
+        'Takes exactly one of `password`, `recoveryKey` and `key`, the master key in base64. The password is tried on the ' +
+        'password slots of the workspace or, if it has none, derives the master key. The recovery key may be typed with ' +
+        'or without hyphens, in either case. While the session is open, the service can read the workspace. The session ' +
+        'ends 15 minutes after its last use, and after 8 hours at most.',
       answers: {
         201: json('the session token, which is returned only once', SESSION),
-        403: 'the password or key is wrong',
-        409: 'the encryption is not set up',
+        403: 'the password, recovery key or key is wrong',
+        409: 'the encryption is not set up, there is no recovery key, or the password opens none of the slots that were tried and others were left',
       },
     },
     end: {

@@ -80,7 +80,10 @@ async function attempt(vault: TestVault, credential: object): Promise<number> {
 const errorOf = async (vault: TestVault, credential: object, status: number): Promise<string> =>
   (await vault.openSession(credential).expect(status)).body.error;
 
-/** Derivations of Node.js in this process: by type, how many have begun, and how many run at once at most. */
+/** Connections to PostgreSQL derive too. */
+const OF_A_VAULT = /derivePasswordKek|deriveMasterKey/;
+
+/** Derivations from passwords of vaults in this process: how many have begun, and how many ran at once at most. */
 class Derivations {
   begun = 0;
   most = 0;
@@ -90,7 +93,7 @@ class Derivations {
   constructor(types: readonly string[]) {
     this.hook = createHook({
       init: (id, type) => {
-        if (!types.includes(type)) return;
+        if (!types.includes(type) || !OF_A_VAULT.test(new Error().stack ?? '')) return;
         this.begun++;
         this.running.add(id);
         this.most = Math.max(this.most, this.running.size);
@@ -320,9 +323,9 @@ describe('many requests at once', () => {
         await flooding;
       }),
     );
-    expect(new Set(statuses)).toEqual(new Set([403]));
-    expect([all.begun, all.most]).toEqual([USERS * EACH, 2]);
-    expect([memory.begun, memory.most]).toEqual([(USERS / 2) * EACH, 1]);
+    for (const status of statuses) expect([403, 503]).toContain(status);
+    expect(all.begun).toBe(statuses.filter((status) => status === 403).length);
+    expect([all.most, memory.most]).toEqual([2, 1]);
     expect(answered).toBeGreaterThan(3);
   });
 

@@ -15,6 +15,7 @@ import { BYTES_MUTANTS } from './bytes.mjs';
 import { FACTOR_MUTANTS } from './factors.mjs';
 import { HISTORY_MUTANTS } from './history.mjs';
 import { KEY_SLOT_MUTANTS } from './key-slots.mjs';
+import { KEY_MUTANTS } from './keys.mjs';
 import { LOG_MUTANTS } from './log.mjs';
 import { MAIL_MUTANTS } from './mail.mjs';
 import { OPERATION_MUTANTS } from './operation.mjs';
@@ -34,6 +35,7 @@ export const MUTANTS = [
   ...SHARES_MUTANTS,
   ...ADMIN_MUTANTS,
   ...SINGLE_SIGN_ON_MUTANTS,
+  ...KEY_MUTANTS,
   ...KEY_SLOT_MUTANTS,
 ];
 
