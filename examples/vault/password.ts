@@ -27,7 +27,7 @@ export async function changePassword(
 ): Promise<Changed> {
   if (old.normalize('NFKC') === fresh.normalize('NFKC'))
     throw new Error('the new password is the same as the old one');
-  const vault = await unlockOne(slots, old, fresh);
+  const vault = await withSlots(await unlockOne(slots, old, fresh), old);
   const outdated = (await opening(slots, vault.listed, old)).map(({ slot }) => slot);
   const freshId = await addPassword(vault, fresh);
   whenAdded();
@@ -64,6 +64,16 @@ export async function adoptSlots(vault: Unlocked, password: string): Promise<voi
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
   }
+}
+
+/**
+ * In a vault without password slots the first one takes the place of the derivation. So it has to be one of the old
+ * password: the new one may not be known to be stored yet when the device stops.
+ */
+async function withSlots(vault: Unlocked, old: string): Promise<Unlocked> {
+  if (vault.openedBy) return vault;
+  await addPassword(vault, old);
+  return unlockByPassword(vault.slots, old);
 }
 
 /** The new password is tried second: the change may have been made by an attempt whose end was not seen. */

@@ -4,7 +4,7 @@ import { Writable } from 'node:stream';
 /** Reads secrets from the environment, the terminal (without showing what is typed) or the lines of standard input. */
 export class Prompt {
   private readonly reader: Interface;
-  private readonly lines: AsyncIterator<string>;
+  private readonly lines: AsyncIterator<string, void>;
 
   constructor() {
     const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
@@ -28,10 +28,10 @@ export class Prompt {
 
   async line(question: string): Promise<string> {
     process.stderr.write(question);
-    const { value, done } = await this.lines.next();
+    const next = await this.lines.next();
     process.stderr.write('\n');
-    if (done === true) throw new Error('an answer is needed');
-    return value;
+    if (next.done === true) throw new Error('an answer is needed');
+    return next.value;
   }
 
   close(): void {
