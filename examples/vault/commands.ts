@@ -1,10 +1,13 @@
+import { resolve } from 'node:path';
 import { RecoveryKeyTypo } from '../../src/automation/key-slot-crypto.js';
+import { clearProgress, showProgress } from '../sync-folder/print.js';
 import type { Session } from '../sync-folder/session.js';
 import { createVault } from './create.js';
 import { KeySlots } from './key-slots.js';
 import { addPassword, adoptSlots, changePassword } from './password.js';
 import type { Prompt } from './prompt.js';
 import { describe, draftRecoveryKey, removeSlot } from './recovery.js';
+import { forgetRotation, rotate } from './rotate.js';
 import { type Unlocked, unlockByPassword, unlockByRecoveryKey, WrongSecret } from './unlock.js';
 
 /** What a command has at hand. Results go to standard output, everything else to standard error. */
@@ -79,6 +82,26 @@ const remove: Command = async (desk, [workspaceId = '', slotId = '']) => {
   desk.remark('The key slot is deleted.');
 };
 
+const rotateVault: Command = async (desk, [oldId = '']) => {
+  const { session, prompt, print, remark } = desk;
+  remark(
+    'Stop other devices and tools first: what they write while the old workspace is deleted is only on them.',
+  );
+  const newPassword = await prompt.newSecret(NEW_PASSWORD, 'NEW_VAULT_PASSWORD');
+  const file = resolve(process.env['INIT_CWD'] ?? '.', `rotation-${oldId.toLowerCase()}.json`);
+  const newId = await rotate({
+    ...{ service: session, oldId: oldId.toLowerCase(), newPassword, file },
+    unlockOld: () => unlockedBySecret(desk, oldId),
+    progress: (doing, done, total) => showProgress('rotate', `${doing} ${done} of ${total}`),
+  });
+  clearProgress();
+  print(newId);
+  remark(
+    'This is the id of the new workspace. It has the password, and no recovery key yet. The old one is deleted.',
+  );
+  await forgetRotation(file);
+};
+
 /** By name: what it takes, and what it does. */
 export const COMMANDS: Readonly<Record<string, { readonly args: readonly string[]; readonly run: Command }>> =
   {
@@ -88,6 +111,7 @@ export const COMMANDS: Readonly<Record<string, { readonly args: readonly string[
     recovery: { args: ['WORKSPACE'], run: recovery },
     recover: { args: ['WORKSPACE'], run: recover },
     remove: { args: ['WORKSPACE', 'SLOT'], run: remove },
+    rotate: { args: ['WORKSPACE'], run: rotateVault },
   };
 
 /** By recovery key where the environment has one, else by password. */
