@@ -17,7 +17,7 @@ import {
 } from './vault-keys/devices.js';
 import { SlotTable } from './vault-keys/slot-table.js';
 
-/** Many more: KEY_SLOT_RUNS=20000 npx jest vault-keys */
+/** Many more: npm run model -- --keys --runs 20000 */
 const RUNS = Number(process.env['KEY_SLOT_RUNS'] ?? 1_000);
 const RUNS_AT_SERVICE = Number(process.env['KEY_SLOT_SERVICE_RUNS'] ?? 150);
 const SEED = Number(process.env['KEY_SLOT_SEED'] ?? 1000);

@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { KeySlots } from '../../examples/vault/key-slots.js';
+import { type Caller, KeySlots } from '../../examples/vault/key-slots.js';
 import { Session } from '../../examples/sync-folder/session.js';
 import { openVault, setUpAccount } from '../../examples/sync-folder/account.js';
 import { SyncApi } from '../../examples/sync-folder/api.js';
@@ -10,8 +11,9 @@ import { Folder } from '../../examples/sync-folder/folder.js';
 import { DeviceState } from '../../examples/sync-folder/state.js';
 import { SyncClient } from '../../examples/sync-folder/sync-client.js';
 import { createVault } from '../../examples/vault/create.js';
-import { changePassword } from '../../examples/vault/password.js';
+import { adoptSlots, changePassword } from '../../examples/vault/password.js';
 import { type Unlocked, unlockByPassword, WrongSecret } from '../../examples/vault/unlock.js';
+import { formatRecoveryKey } from '../../src/automation/key-slot-crypto.js';
 import {
   decryptAsset,
   decryptContent,
@@ -162,11 +164,11 @@ describe('vault commands', () => {
   it('never count a recovery key that was not confirmed', async () => {
     const user = await someone();
     const id = await newVault(user);
-    const { code } = await run(user, ['recovery', id], {
+    const { code, err } = await run(user, ['recovery', id], {
       env: { VAULT_PASSWORD: PASSWORD },
-      answers: Array.from({ length: 5 }, () => () => 'no key'),
+      answers: [() => formatRecoveryKey(randomBytes(32)), ...Array.from({ length: 4 }, () => () => 'no key')],
     });
-    expect(code).toBe(1);
+    expect([code, err]).toEqual([1, expect.stringContaining('this is another recovery key')]);
     expect((await open(user, id, PASSWORD)).listed.map(({ kind }) => kind)).toEqual(['password']);
   });
 
@@ -193,7 +195,49 @@ describe('vault commands', () => {
   });
 });
 
+describe('a new vault', () => {
+  it('returns a vault only when its password opens it, whichever request is the last', async () => {
+    const user = await someone();
+    const signedIn = session(user);
+    for (let allowed = 0; ; allowed++) {
+      let left = allowed;
+      const cut: Caller = {
+        call: (call, ...expected) =>
+          left-- > 0 ? signedIn.call(call, ...expected) : Promise.reject(new Error('the power is gone')),
+      };
+      const id = await createVault(cut, 'notes', PASSWORD).catch(() => undefined);
+      if (id === undefined) continue;
+      expect((await open(user, id, PASSWORD)).listed).toHaveLength(1);
+      expect(allowed).toBe(3);
+      break;
+    }
+  });
+
+  it.each([
+    ['too weak', { name: 'pbkdf2-sha256', salt: 'ab'.repeat(32), iterations: 599_999 }],
+    ['too weak', { name: 'argon2id', salt: 'ab'.repeat(32), memoryKiB: 19_455, passes: 3, lanes: 1 }],
+    ['too expensive', { name: 'pbkdf2-sha256', salt: 'ab'.repeat(32), iterations: 10_000_001 }],
+    ['malformed', { name: 'md5' }],
+  ])('is not opened with parameters that are %s', async (reason, kdf) => {
+    const user = await someone();
+    const id = await newVault(user);
+    const { openedBy, proof } = await open(user, id, PASSWORD);
+    await slotsOf(user, id).put(openedBy!.id, { ...openedBy!, kind: 'password', kdf }, proof);
+    await expect(open(user, id, PASSWORD)).rejects.toThrow(`the parameters of the key slot are ${reason}`);
+  });
+});
+
 describe('a vault from before there were key slots', () => {
+  it('gets two slots from two devices at once, and a change of the password removes both', async () => {
+    const user = await someone();
+    const { workspace } = await oldVault(user);
+    const devices = await Promise.all([1, 2].map(() => open(user, workspace.id, PASSWORD)));
+    await Promise.all(devices.map((device) => adoptSlots(device, PASSWORD)));
+    expect((await open(user, workspace.id, PASSWORD)).listed).toHaveLength(2);
+    await changePassword(slotsOf(user, workspace.id), { old: PASSWORD, fresh: NEW_PASSWORD });
+    expect((await open(user, workspace.id, NEW_PASSWORD)).listed).toHaveLength(1);
+  });
+
   it('gets one slot when a client opens it, and an old client goes on deriving', async () => {
     const user = await someone();
     const { workspace, masterKey, salt } = await oldVault(user);
@@ -237,7 +281,31 @@ describe('vault rotate', () => {
     await expect(open(user, newId, PASSWORD)).rejects.toThrow(WrongSecret);
   });
 
-  it('copies what is written while it runs, and deletes nothing when a byte differs', async () => {
+  it('deletes nothing when a version in the new workspace is not the one that was copied', async () => {
+    const user = await someone();
+    const oldId = await newVault(user);
+    const world = await World.fill(user, oldId, 4);
+    const env = { VAULT_PASSWORD: PASSWORD, NEW_VAULT_PASSWORD: NEW_PASSWORD };
+    const child = start(user, ['rotate', oldId], env);
+    const ended = new Promise((resolve) => child.once('close', resolve));
+    await world.hasChanges(1);
+    child.kill('SIGKILL');
+    await ended;
+    const { length } = await service.database.query(
+      `UPDATE versions v SET blob_id = o.blob_id, content_hash = o.content_hash, encrypted_size = o.encrypted_size
+       FROM versions o JOIN files f ON f.workspace_id = o.workspace_id AND f.id = o.file_id
+       JOIN workspaces w ON w.id = o.workspace_id
+       WHERE w.user_id = $1 AND w.id <> $2 AND v.workspace_id = o.workspace_id AND v.file_id = o.file_id
+         AND o.version = f.version AND v.version = 1 AND f.version > 1 RETURNING v.id`,
+      [user.id, oldId],
+    );
+    expect(length).toBeGreaterThan(0);
+    const { code, err } = await run(user, ['rotate', oldId], { env });
+    expect([code, err]).toEqual([1, expect.stringContaining('differs in the new workspace')]);
+    await user.get(`/api/v1/workspaces/${oldId}`).expect(200);
+  });
+
+  it('copies what is written while it runs, and stops at what it cannot read', async () => {
     const user = await someone();
     const oldId = await newVault(user);
     const keys = deriveVaultKeys((await open(user, oldId, PASSWORD)).masterKey);
@@ -344,15 +412,15 @@ class World {
     private readonly keys: VaultKeys,
   ) {}
 
-  static async fill(user: TestUser, id: string): Promise<World> {
+  static async fill(user: TestUser, id: string, notes = NOTES): Promise<World> {
     const { masterKey } = await open(user, id, PASSWORD);
     const world = new World(new TestWorkspace(user, id), deriveVaultKeys(masterKey));
     const random = new Random(7);
-    for (let write = 0; write < NOTES * 3; write++) {
-      const path = `folder ${write % 7}/n\u00f6te ${write < NOTES ? write : Math.floor(random.next() * NOTES)}.md`;
-      if (write > NOTES && random.next() < 0.15 && world.alive.has(path)) await world.remove(path);
+    for (let write = 0; write < notes * 3; write++) {
+      const path = `folder ${write % 7}/n\u00f6te ${write < notes ? write : Math.floor(random.next() * notes)}.md`;
+      if (write > notes && random.next() < 0.15 && world.alive.has(path)) await world.remove(path);
       else await world.write(path, `${write} ${'x'.repeat(Math.floor(random.next() * 2_000))}`);
-      if (write % NOTES === Math.floor(NOTES / 2)) await world.mark(`checkpoint ${write} \u2013 na\u00efve`);
+      if (write % notes === Math.floor(notes / 2)) await world.mark(`checkpoint ${write} \u2013 na\u00efve`);
     }
     await world.mark('the end');
     for (let asset = 0; asset < 5; asset++) await world.attach(`picture ${asset}.png`, `pixels ${asset}`);
