@@ -445,7 +445,7 @@ class World {
     const grouped = select.includes('max(') ? sql : `${sql} GROUP BY w.id ORDER BY 1 DESC`;
     for (;;) {
       const [row] = await service.database.query(grouped, [this.workspace.user.id, this.workspace.id]);
-      if (Number((row as { count?: number } | undefined)?.count ?? 0) >= enough) return;
+      if (((row as { count?: number } | undefined)?.count ?? 0) >= enough) return;
     }
   }
 

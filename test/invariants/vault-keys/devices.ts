@@ -115,10 +115,13 @@ export class ModelDevice {
   private end: () => void = () => undefined;
 
   private async decide(request: Pending, fate: Fate): Promise<void> {
-    if (fate === 'killed before') return this.end();
+    if (fate === 'killed before') {
+      this.end();
+      return;
+    }
     const answer = await this.server(request.call);
-    if (fate === 'lost') return;
-    if (fate === 'killed after') return this.end();
+    if (fate === 'killed after') this.end();
+    if (fate !== 'answered') return;
     this.pending = undefined;
     if (answer.status < 300 || request.expected.includes(answer.status)) request.resolve(answer);
     else request.reject(new ApiError(answer.status, request.call, 'refused'));
