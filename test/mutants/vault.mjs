@@ -32,7 +32,7 @@ export const VAULT_MUTANTS = [
     promise: 'A device deletes only the slot that it has seen.',
     file: 'examples/vault/key-slots.ts',
     find: `const headers = { 'if-match': \`"\${updatedAt}"\` };`,
-    replace: `const headers = { 'if-match': updatedAt && '*' };`,
+    replace: `const headers = updatedAt === '' ? { 'if-match': '""' } : {};`,
     tests: MODEL,
   },
   {
@@ -71,8 +71,8 @@ export const VAULT_MUTANTS = [
     name: 'what is written during a rotation is left behind',
     promise: 'A rotation copies what is written while it runs.',
     file: 'examples/vault/rotate.ts',
-    find: '    plan = await extended(plan, old);\n',
-    replace: '    if (plan.steps.length === 0) plan = await extended(plan, old);\n',
-    tests: vault('copies what is written'),
+    find: 'if (isSame && (await extended(plan, old)).steps.length === plan.steps.length) break;',
+    replace: 'if (isSame) break;',
+    tests: vault('while it compares'),
   },
 ];

@@ -12,6 +12,7 @@ import { DeviceState } from '../../examples/sync-folder/state.js';
 import { SyncClient } from '../../examples/sync-folder/sync-client.js';
 import { createVault } from '../../examples/vault/create.js';
 import { adoptSlots, changePassword } from '../../examples/vault/password.js';
+import { rotate } from '../../examples/vault/rotate.js';
 import { type Unlocked, unlockByPassword, WrongSecret } from '../../examples/vault/unlock.js';
 import { formatRecoveryKey } from '../../src/automation/key-slot-crypto.js';
 import {
@@ -36,6 +37,7 @@ const COMMAND = join(import.meta.dirname, '..', '..', 'dist', 'examples', 'vault
 /** As many as somebody has: ROTATION_NOTES=500 npx jest vault */
 const NOTES = Number(process.env['ROTATION_NOTES'] ?? 40);
 const KILLS = 10;
+const LONGEST_MS = 60 * 60_000; // as many notes as were asked for
 const PASSWORD = 'the password of the vault';
 const NEW_PASSWORD = 'another password of the vault';
 
@@ -279,7 +281,7 @@ describe('vault rotate', () => {
     const fresh = await open(user, newId, NEW_PASSWORD);
     await world.expectIn(new TestWorkspace(user, newId), deriveVaultKeys(fresh.masterKey));
     await expect(open(user, newId, PASSWORD)).rejects.toThrow(WrongSecret);
-  });
+  }, LONGEST_MS);
 
   it('deletes nothing when a version in the new workspace is not the one that was copied', async () => {
     const user = await someone();
@@ -305,7 +307,36 @@ describe('vault rotate', () => {
     await user.get(`/api/v1/workspaces/${oldId}`).expect(200);
   });
 
-  it('copies what is written while it runs, and stops at what it cannot read', async () => {
+  it('copies what is written while it compares', async () => {
+    const user = await someone();
+    const oldId = await newVault(user);
+    const world = await World.fill(user, oldId, 2);
+    let isWritten = false;
+    const signedIn = session(user);
+    const service: Caller = {
+      call: async (call, ...expected) => {
+        const isComparison = call.path.includes('/versions/') && !call.path.includes(oldId);
+        if (isComparison && !isWritten) {
+          isWritten = true;
+          await world.write('meanwhile.md', 'written meanwhile');
+        }
+        return signedIn.call(call, ...expected);
+      },
+    };
+    const newId = await rotate({
+      service,
+      oldId,
+      unlockOld: () => open(user, oldId, PASSWORD),
+      newPassword: NEW_PASSWORD,
+      file: join(home, 'meanwhile.json'),
+      progress: () => undefined,
+    });
+    expect(isWritten).toBe(true);
+    const fresh = await open(user, newId, NEW_PASSWORD);
+    await world.expectIn(new TestWorkspace(user, newId), deriveVaultKeys(fresh.masterKey));
+  });
+
+  it('goes on with what was written since, and stops at what it cannot read', async () => {
     const user = await someone();
     const oldId = await newVault(user);
     const keys = deriveVaultKeys((await open(user, oldId, PASSWORD)).masterKey);
@@ -505,7 +536,7 @@ class World {
     return decryptContent(keys, encryptedPath, body as Buffer).toString();
   }
 
-  private async write(path: string, content: string): Promise<void> {
+  async write(path: string, content: string): Promise<void> {
     const encryptedPath = encryptPath(this.keys, path);
     const { status } = await this.workspace.put(
       encryptedPath,
