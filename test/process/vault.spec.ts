@@ -259,29 +259,33 @@ describe('a vault from before there were key slots', () => {
 });
 
 describe('vault rotate', () => {
-  it(`moves ${NOTES} notes with their history, checkpoints and assets, through ${KILLS} kills`, async () => {
-    const user = await someone();
-    const oldId = await newVault(user);
-    const world = await World.fill(user, oldId);
-    const env = { VAULT_PASSWORD: PASSWORD, NEW_VAULT_PASSWORD: NEW_PASSWORD };
-    for (let kill = 1; kill <= KILLS; kill++) {
-      const child = start(user, ['rotate', oldId], env);
-      const ended = new Promise<NodeJS.Signals | null>((resolve) =>
-        child.once('close', (_, signal) => resolve(signal)),
-      );
-      const isFar = kill < KILLS ? world.hasChanges(kill / (KILLS - 1)) : world.hasAssets();
-      await isFar;
-      child.kill('SIGKILL');
-      expect(await ended).toBe('SIGKILL');
-    }
-    const { code, out, err } = await run(user, ['rotate', oldId], { env });
-    expect([code, err]).toEqual([0, expect.stringContaining('The old one is deleted')]);
-    const newId = out.trim();
-    await user.get(`/api/v1/workspaces/${oldId}`).expect(404);
-    const fresh = await open(user, newId, NEW_PASSWORD);
-    await world.expectIn(new TestWorkspace(user, newId), deriveVaultKeys(fresh.masterKey));
-    await expect(open(user, newId, PASSWORD)).rejects.toThrow(WrongSecret);
-  }, LONGEST_MS);
+  it(
+    `moves ${NOTES} notes with their history, checkpoints and assets, through ${KILLS} kills`,
+    async () => {
+      const user = await someone();
+      const oldId = await newVault(user);
+      const world = await World.fill(user, oldId);
+      const env = { VAULT_PASSWORD: PASSWORD, NEW_VAULT_PASSWORD: NEW_PASSWORD };
+      for (let kill = 1; kill <= KILLS; kill++) {
+        const child = start(user, ['rotate', oldId], env);
+        const ended = new Promise<NodeJS.Signals | null>((resolve) =>
+          child.once('close', (_, signal) => resolve(signal)),
+        );
+        const isFar = kill < KILLS ? world.hasChanges(kill / (KILLS - 1)) : world.hasAssets();
+        await isFar;
+        child.kill('SIGKILL');
+        expect(await ended).toBe('SIGKILL');
+      }
+      const { code, out, err } = await run(user, ['rotate', oldId], { env });
+      expect([code, err]).toEqual([0, expect.stringContaining('The old one is deleted')]);
+      const newId = out.trim();
+      await user.get(`/api/v1/workspaces/${oldId}`).expect(404);
+      const fresh = await open(user, newId, NEW_PASSWORD);
+      await world.expectIn(new TestWorkspace(user, newId), deriveVaultKeys(fresh.masterKey));
+      await expect(open(user, newId, PASSWORD)).rejects.toThrow(WrongSecret);
+    },
+    LONGEST_MS,
+  );
 
   it('deletes nothing when a version in the new workspace is not the one that was copied', async () => {
     const user = await someone();
