@@ -80,9 +80,9 @@ export const SHARES_MUTANTS = [
   },
   inOneLine(
     'key derivations in one line',
-    'src/automation/key-check.ts',
-    'this.derivations.during(userId,',
-    "this.derivations.during('all',",
+    'src/automation/key-derivations.ts',
+    'this.slots.during(userId,',
+    "this.slots.during('all',",
     [['test/api/automation-key-sessions.spec.ts', 'queues many tries of one user']],
   ),
   inOneLine(

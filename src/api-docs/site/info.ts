@@ -22,6 +22,11 @@ export const TAGS = [
   { name: 'Access tokens', description: 'Personal access tokens, for tools.' },
   { name: 'Subscription', description: 'Trial, payment events and subscription state.' },
   { name: 'Workspaces', description: 'Workspaces, each with its own encryption key.' },
+  {
+    name: 'Key slots',
+    description:
+      'The master key of a workspace, encrypted by clients under passwords, recovery keys and passkeys.',
+  },
   { name: 'Files', description: 'The encrypted files of a workspace.' },
   { name: 'Versions', description: 'The versions of a file.' },
   { name: 'Sync', description: 'The change log: snapshot, pull, push.' },
