@@ -271,8 +271,7 @@ describe('vault rotate', () => {
         const ended = new Promise<NodeJS.Signals | null>((resolve) =>
           child.once('close', (_, signal) => resolve(signal)),
         );
-        const isFar = kill < KILLS ? world.hasChanges(kill / (KILLS - 1)) : world.hasAssets();
-        await isFar;
+        await (kill < KILLS ? world.hasChanges(kill / (KILLS - 1), child) : world.hasAssets(child));
         child.kill('SIGKILL');
         expect(await ended).toBe('SIGKILL');
       }
@@ -294,7 +293,7 @@ describe('vault rotate', () => {
     const env = { VAULT_PASSWORD: PASSWORD, NEW_VAULT_PASSWORD: NEW_PASSWORD };
     const child = start(user, ['rotate', oldId], env);
     const ended = new Promise((resolve) => child.once('close', resolve));
-    await world.hasChanges(1);
+    await world.hasChanges(1, child);
     child.kill('SIGKILL');
     await ended;
     const { length } = await service.database.query(
@@ -462,25 +461,21 @@ class World {
     return world;
   }
 
-  /** Until the new workspace has this part of the changes. */
-  async hasChanges(part: number): Promise<void> {
-    const enough = Math.ceil(this.changes * part);
-    await this.until('SELECT coalesce(max(head_cursor), 0)::int AS count', enough);
+  /** Until the new workspace has this part of the changes, or the child has ended. */
+  hasChanges(part: number, child: ChildProcess): Promise<void> {
+    return this.until('head_cursor::int', Math.ceil(this.changes * part), child);
   }
 
-  hasAssets(): Promise<void> {
-    return this.until(
-      'SELECT (SELECT count(*) FROM assets a WHERE a.workspace_id = w.id)::int AS count',
-      this.assets.size,
-    );
+  hasAssets(child: ChildProcess): Promise<void> {
+    const count = '(SELECT count(*) FROM assets a WHERE a.workspace_id = w.id)::int';
+    return this.until(count, this.assets.size, child);
   }
 
-  private async until(select: string, enough: number): Promise<void> {
-    const sql = `${select} FROM workspaces w WHERE w.user_id = $1 AND w.id <> $2 AND w.deleted_at IS NULL`;
-    const grouped = select.includes('max(') ? sql : `${sql} GROUP BY w.id ORDER BY 1 DESC`;
-    for (;;) {
-      const [row] = await service.database.query(grouped, [this.workspace.user.id, this.workspace.id]);
-      if (((row as { count?: number } | undefined)?.count ?? 0) >= enough) return;
+  private async until(count: string, enough: number, child: ChildProcess): Promise<void> {
+    const sql = `SELECT max(${count}) AS count FROM workspaces w WHERE user_id = $1 AND id <> $2 AND deleted_at IS NULL`;
+    while (child.exitCode === null) {
+      const rows = await service.database.query(sql, [this.workspace.user.id, this.workspace.id]);
+      if (((rows[0] as { count: number | null }).count ?? 0) >= enough) return;
     }
   }
 
