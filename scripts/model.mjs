@@ -1,6 +1,6 @@
 // Runs the model test for a given number of runs: `npm run model -- --runs 20000 --seed 7`, after a build. Exits with
 // 1 when the service's answer differs from the model's, and prints the shortest failing sequence and how to replay
-// it.
+// it. `--keys`: sequences of the client that changes the key slots of a vault instead.
 import { spawn } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,6 +14,7 @@ const { values } = parseArgs({
     // The path printed for a failing sequence: only that sequence is run.
     path: { type: 'string' },
     'replay-path': { type: 'string' },
+    keys: { type: 'boolean', default: false },
     lanes: { type: 'string', default: '2' }, // concurrent sequences
   },
 });
@@ -25,6 +26,7 @@ for (const name of ['runs', 'seed', 'lanes']) {
 
 const env = {
   ...process.env,
+  ...(values.keys ? { KEY_SLOT_RUNS: values.runs, KEY_SLOT_SEED: values.seed } : {}),
   MODEL_RUNS: values.runs,
   MODEL_SEED: values.seed,
   MODEL_LANES: values.lanes,
@@ -32,6 +34,7 @@ const env = {
   ...(values['replay-path'] === undefined ? {} : { MODEL_REPLAY_PATH: values['replay-path'] }),
 };
 const jest = join(root, 'node_modules', 'jest', 'bin', 'jest.js');
-const args = [jest, 'test/invariants/model.spec.ts', '--maxWorkers=1', '--reporters=default'];
+const spec = values.keys ? 'vault-keys' : 'model';
+const args = [jest, `test/invariants/${spec}.spec.ts`, '--maxWorkers=1', '--reporters=default'];
 const test = spawn(process.execPath, args, { cwd: root, env, stdio: 'inherit' });
 test.once('exit', (code) => (process.exitCode = code === 0 ? 0 : 1));

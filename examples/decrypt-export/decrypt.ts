@@ -6,10 +6,7 @@ import {
   decryptAssetName,
   decryptContent,
   decryptPath,
-  deriveMasterKey,
-  deriveVaultKeys,
   type VaultKeys,
-  verificationHash,
 } from '../../src/automation/vault-crypto.js';
 import { filesOf } from './archive.js';
 import type { ExportedFile, ExportedVersion, Workspace } from './workspace.js';
@@ -18,21 +15,12 @@ export interface Options {
   readonly archive: string;
   /** Where the files go; files that are there already are not replaced. */
   readonly folder: string;
-  readonly password: string;
   /** Whether old versions and deleted files are written too. */
   readonly withVersions: boolean;
 }
 
 /** How the contents of the archive are written. */
 type Task = (envelope: Buffer) => Promise<void>;
-
-/** Undefined when the password is not that of the workspace. */
-export async function keysOf({ facts }: Workspace, password: string): Promise<VaultKeys | undefined> {
-  const { encryptionSalt, verificationSalt, verificationHash: expected } = facts;
-  if (encryptionSalt === null || verificationSalt === null) return undefined;
-  const masterKey = await deriveMasterKey(password, encryptionSalt);
-  return verificationHash(masterKey, verificationSalt) === expected ? deriveVaultKeys(masterKey) : undefined;
-}
 
 /** Decrypts one workspace into the folder. Returns how many files it wrote, and the paths whose content is missing. */
 export async function decryptWorkspace(

@@ -4,16 +4,21 @@ import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { parseArgs } from 'node:util';
 import { verified } from './archive.js';
-import { decryptWorkspace, keysOf } from './decrypt.js';
+import { decryptWorkspace } from './decrypt.js';
+import { keysOf, secretOf } from './unlock.js';
 import { workspacesIn } from './workspace.js';
 
-const USAGE = 'usage: node dist/examples/decrypt-export/main.js [--versions] export.tar FOLDER';
+const USAGE =
+  'usage: node dist/examples/decrypt-export/main.js [--versions] [--recovery-key] export.tar FOLDER';
 
-/** Decrypts an export of an account into an empty folder. The password is read from the terminal or standard input. */
+/** Decrypts an export of an account into an empty folder. The password or recovery key is read from the terminal or standard input. */
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { versions: { type: 'boolean', default: false } },
+    options: {
+      versions: { type: 'boolean', default: false },
+      'recovery-key': { type: 'boolean', default: false },
+    },
   });
   const [archive, folder, ...others] = positionals;
   if (archive === undefined || folder === undefined || others.length > 0) throw new Error(USAGE);
@@ -24,23 +29,28 @@ async function main(): Promise<void> {
   for (const { id, wasDeleted } of known)
     if (wasDeleted) console.log(`Workspace ${id} was deleted while it was exported: parts may be missing.`);
 
-  const password = await asked('Password of the vault: ');
+  const isRecoveryKey = values['recovery-key'];
+  const what = isRecoveryKey ? 'recovery key' : 'password';
+  const secret = secretOf(
+    await asked(isRecoveryKey ? 'Recovery key of the vault: ' : 'Password of the vault: '),
+    isRecoveryKey,
+  );
   let opened = 0;
   for (const workspace of await workspacesIn(archive)) {
-    const keys = await keysOf(workspace, password);
+    const keys = await keysOf(workspace, secret);
     const { name, id } = workspace.facts;
     if (!keys) {
-      console.log(`Not opened: ${printable(name)} has another password, or no encryption.`);
+      console.log(`Not opened: ${printable(name)} has another ${what}, or no encryption.`);
       continue;
     }
     opened++;
     const own = join(folder, `${safe(name)} ${id}`);
-    const options = { archive, folder: own, password, withVersions: values.versions };
+    const options = { archive, folder: own, withVersions: values.versions };
     const { written, missing } = await decryptWorkspace(workspace, keys, options);
     console.log(`${printable(name)}: ${written} files in ${printable(own)}`);
     for (const path of missing) console.log(`  missing: ${printable(path)}`);
   }
-  if (opened === 0) throw new Error('no workspace opens with this password');
+  if (opened === 0) throw new Error(`no workspace opens with this ${what}`);
 }
 
 /** Asks without showing what is typed. */

@@ -1,3 +1,4 @@
+import type { StoredSlot } from '../../src/automation/key-slot-crypto.js';
 import { filesOf } from './archive.js';
 
 export interface WorkspaceFacts {
@@ -25,6 +26,11 @@ export interface ExportedVersion {
   readonly content: string | null;
 }
 
+export interface ExportedSlot extends StoredSlot {
+  readonly id: string;
+  readonly kind: 'password' | 'recovery' | 'passkey';
+}
+
 export interface ExportedAsset {
   readonly token: string;
   readonly content: string | null;
@@ -36,6 +42,7 @@ export interface Workspace {
   readonly files: readonly ExportedFile[];
   readonly versions: readonly ExportedVersion[];
   readonly assets: readonly ExportedAsset[];
+  readonly slots: readonly ExportedSlot[];
 }
 
 /** Reads the lists of all workspaces. */
@@ -44,7 +51,8 @@ export async function workspacesIn(path: string): Promise<Workspace[]> {
   const lists = new Map<string, unknown[]>();
   for await (const { name, read } of filesOf(path)) {
     const [, id = '', list = ''] =
-      /^workspaces\/([^/]+)\/(workspace|files|versions|assets)(?:-\d+\.jsonl|\.json)$/.exec(name) ?? [];
+      /^workspaces\/([^/]+)\/(workspace|files|versions|assets|key-slots)(?:-\d+\.jsonl|\.json)$/.exec(name) ??
+      [];
     if (list === 'workspace') facts.push(JSON.parse((await read()).toString()) as WorkspaceFacts);
     else if (list !== '') {
       const rows = (await read()).toString().split('\n').filter(Boolean);
@@ -58,5 +66,6 @@ export async function workspacesIn(path: string): Promise<Workspace[]> {
     files: rowsOf(one.id, 'files') as ExportedFile[],
     versions: rowsOf(one.id, 'versions') as ExportedVersion[],
     assets: rowsOf(one.id, 'assets') as ExportedAsset[],
+    slots: rowsOf(one.id, 'key-slots') as ExportedSlot[],
   }));
 }

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import {
-  type VaultKeys,
-  deriveMasterKey,
-  deriveVaultKeys,
-  verificationHash,
-} from '../../src/automation/vault-crypto.js';
+import { type VaultKeys, deriveVaultKeys } from '../../src/automation/vault-crypto.js';
+import { createVault } from '../vault/create.js';
+import { KeySlots } from '../vault/key-slots.js';
+import { adoptSlots } from '../vault/password.js';
+import { unlockByPassword } from '../vault/unlock.js';
 import { bodyOf } from './http.js';
 import { loadJson, saveJson } from './json-file.js';
 import { Session } from './session.js';
@@ -15,8 +14,8 @@ interface Account {
   password: string;
   vaultPassword: string;
   workspaceId?: string;
-  /** Not secret, but no route returns it: a real client keeps its own copy, or skips the check. */
-  verificationSalt?: string;
+  /** Whether the vault was made with key slots: it never has none then. */
+  hasKeySlots?: boolean;
 }
 
 interface Workspace {
@@ -32,63 +31,36 @@ export interface Vault {
 }
 
 /**
- * Sets up the demo's account on the first run: user, trial, workspace and encryption. Stored in `file`, except for
- * values from the environment.
+ * Sets up the demo's account on the first run: user, trial and vault. Stored in `file`, except for values from the
+ * environment. A run that ends before the vault is complete leaves an empty workspace behind; the next makes another.
  */
 export async function setUpAccount(baseUrl: string, file: string, workspaceName: string): Promise<Account> {
   const kept = (await loadJson<Account>(file)) ?? inventAccount();
   await saveJson(file, kept); // before the server sees it: an account is lost without its password
 
-  const session = await Session.open(baseUrl, { ...kept, ...accountOfEnvironment() });
+  const account = { ...kept, ...accountOfEnvironment() };
+  const session = await Session.open(baseUrl, account);
   await session.call({ method: 'POST', path: '/api/v1/subscription/trial' }, 409); // 409: it was used already
-  let workspace = (await workspacesOf(session)).find(({ id }) => id === kept.workspaceId);
-  if (!workspace) {
-    const json = { name: workspaceName };
-    const call = { method: 'POST', path: '/api/v1/workspaces', json, repeatable: false } as const;
-    workspace = { ...(bodyOf(await session.call(call)) as { id: string }), encryption_salt: null };
-    kept.workspaceId = workspace.id;
-    await saveJson(file, kept);
-  }
-  if (workspace.encryption_salt === null) {
-    kept.verificationSalt = randomBytes(32).toString('hex');
-    await saveJson(file, kept);
-    const { vaultPassword } = { ...kept, ...accountOfEnvironment() };
-    await setUpEncryption(session, workspace.id, vaultPassword, kept.verificationSalt);
+  const workspace = (await workspacesOf(session)).find(({ id }) => id === kept.workspaceId);
+  if (!workspace?.encryption_salt) {
+    kept.workspaceId = await createVault(session, workspaceName, account.vaultPassword);
+    kept.hasKeySlots = true;
+    await saveJson(file, kept); // only now: before, nothing opens the vault
   }
   return { ...kept, ...accountOfEnvironment() };
 }
 
-/** Opens the vault on a device: signs in, fetches the salt, derives the keys from the password, and verifies them. */
+/** Opens the vault on a device: signs in, and opens a key slot with the password. */
 export async function openVault(baseUrl: string, account: Account): Promise<Vault> {
   const session = await Session.open(baseUrl, account);
   const workspace = (await workspacesOf(session)).find(({ id }) => id === account.workspaceId);
   if (!workspace?.encryption_salt) throw new Error('the workspace no longer exists');
-  const masterKey = await deriveMasterKey(account.vaultPassword, workspace.encryption_salt);
-  if (account.verificationSalt !== undefined) {
-    const path = `/api/v1/workspaces/${workspace.id}/verify-password`;
-    const json = { verificationHash: verificationHash(masterKey, account.verificationSalt) };
-    const answer = await session.call({ method: 'POST', path, json });
-    if (!(bodyOf(answer) as { valid: boolean }).valid) throw new Error('the vault password is wrong');
-  }
-  return { session, workspaceId: workspace.id, keys: deriveVaultKeys(masterKey) };
-}
-
-/** Runs once per workspace: a different salt would make it a different vault. */
-async function setUpEncryption(
-  session: Session,
-  workspaceId: string,
-  vaultPassword: string,
-  verificationSalt: string,
-): Promise<void> {
-  const encryptionSalt = randomBytes(32).toString('hex');
-  const masterKey = await deriveMasterKey(vaultPassword, encryptionSalt);
-  const json = {
-    encryptionSalt,
-    verificationSalt,
-    verificationHash: verificationHash(masterKey, verificationSalt),
-  };
-  const path = `/api/v1/workspaces/${workspaceId}/setup-encryption`;
-  await session.call({ method: 'POST', path, json }, 409); // 409: a retry of a call that succeeded; openVault verifies it
+  const vault = await unlockByPassword(new KeySlots(session, workspace.id), account.vaultPassword);
+  // A service that hides them would have the client encrypt under a key that anyone with the password can compute.
+  if (account.hasKeySlots && !vault.openedBy)
+    throw new Error('the service no longer returns the key slots of the vault');
+  await adoptSlots(vault, account.vaultPassword);
+  return { session, workspaceId: workspace.id, keys: deriveVaultKeys(vault.masterKey) };
 }
 
 async function workspacesOf(session: Session): Promise<Workspace[]> {

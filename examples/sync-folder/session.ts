@@ -11,7 +11,8 @@ export class Session {
 
   private constructor(
     readonly baseUrl: string,
-    private readonly sessionToken: string,
+    /** Undefined for a session with an access token. */
+    private readonly sessionToken: string | undefined,
   ) {}
 
   /** Signs in, or signs up when the account does not exist yet. @throws when the server accepts neither */
@@ -22,18 +23,41 @@ export class Session {
       call = authPost(baseUrl, 'sign-up/email', { ...credentials, name: credentials.email });
       answer = await send(baseUrl, call);
     }
-    if (answer.status !== 200) {
-      const cause = new ApiError(answer.status, call, reasonOf(answer));
-      throw new Error(`${credentials.email} can neither sign in with this password nor sign up`, { cause });
-    }
-    return new Session(baseUrl, (bodyOf(answer) as { token: string }).token);
+    return Session.of(
+      baseUrl,
+      call,
+      answer,
+      `${credentials.email} can neither sign in with this password nor sign up`,
+    );
+  }
+
+  /** Signs in to an account that exists. @throws when the server refuses, or asks for a second factor */
+  static async signIn(baseUrl: string, credentials: Credentials): Promise<Session> {
+    const call = authPost(baseUrl, 'sign-in/email', credentials);
+    return Session.of(baseUrl, call, await send(baseUrl, call), `${credentials.email} cannot sign in`);
+  }
+
+  /** For an access token, which is not renewed. */
+  static withToken(baseUrl: string, accessToken: string): Session {
+    const session = new Session(baseUrl, undefined);
+    session.serviceToken = Promise.resolve(accessToken);
+    return session;
+  }
+
+  private static of(baseUrl: string, call: Call, answer: Answer, refusal: string): Session {
+    if (answer.status !== 200)
+      throw new Error(refusal, { cause: new ApiError(answer.status, call, reasonOf(answer)) });
+    const { token } = bodyOf(answer) as { token?: string };
+    if (token === undefined)
+      throw new Error(`${refusal}: the account has a second factor, use an access token`);
+    return new Session(baseUrl, token);
   }
 
   /** @throws ApiError for every status except 2xx and the expected ones */
   async call(call: Call, ...expected: number[]): Promise<Answer> {
     const token = this.token();
     let answer = await this.callWith(await token, call);
-    if (answer.status === 401) {
+    if (answer.status === 401 && this.sessionToken !== undefined) {
       // Many calls may find the token expired at once: the first one renews it, the others wait.
       if (this.serviceToken === token) this.serviceToken = undefined;
       answer = await this.callWith(await this.token(), call);
@@ -45,7 +69,7 @@ export class Session {
   /** A WebSocket URL of this service. It contains the token, because a browser-style WebSocket cannot send headers. */
   async socketAddress(path: string): Promise<string> {
     // Always a fresh token: the socket closes when it expires, and the cached one may have a minute left.
-    this.serviceToken = undefined;
+    if (this.sessionToken !== undefined) this.serviceToken = undefined;
     return `${this.baseUrl.replace(/^http/, 'ws')}${path}?token=${await this.token()}`;
   }
 
@@ -63,7 +87,7 @@ export class Session {
 
   private async freshToken(): Promise<string> {
     const call: Call = { method: 'GET', path: '/api/auth/token' };
-    const answer = await this.callWith(this.sessionToken, call);
+    const answer = await this.callWith(this.sessionToken ?? '', call);
     if (answer.status !== 200) throw new ApiError(answer.status, call, reasonOf(answer));
     return (bodyOf(answer) as { token: string }).token;
   }

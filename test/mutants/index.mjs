@@ -23,6 +23,7 @@ import { OPERATION_MUTANTS } from './operation.mjs';
 import { PASSWORD_MUTANTS } from './passwords.mjs';
 import { SHARES_MUTANTS } from './shares.mjs';
 import { SINGLE_SIGN_ON_MUTANTS } from './single-sign-on.mjs';
+import { VAULT_MUTANTS } from './vault.mjs';
 
 export const MUTANTS = [
   ...LOG_MUTANTS,
@@ -39,6 +40,7 @@ export const MUTANTS = [
   ...SINGLE_SIGN_ON_MUTANTS,
   ...KEY_MUTANTS,
   ...KEY_SLOT_MUTANTS,
+  ...VAULT_MUTANTS,
 ];
 
 /** All edits of a mutant, each with its file. */

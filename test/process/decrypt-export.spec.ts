@@ -2,6 +2,12 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import {
+  formatRecoveryKey,
+  generateRecoveryKey,
+  makePasswordSlot,
+  makeRecoverySlot,
+} from '../../src/automation/key-slot-crypto.js';
 import { encryptAsset, encryptAssetName } from '../../src/automation/vault-crypto.js';
 import { TestAssets } from '../kit/assets.js';
 import { TestVault } from '../kit/automation.js';
@@ -90,6 +96,29 @@ describe('the command that decrypts an export', () => {
     const { code, output, files } = await run(archive());
     expect([code, output]).toEqual([1, expect.stringMatching(message)]);
     expect(files).toEqual([]);
+  });
+
+  it('opens by key slots, with the new password and with the recovery key, not with the old password', async () => {
+    const user = await service.user('changer');
+    const vault = await TestVault.setUp(await user.workspace('My notes'), PASSWORD);
+    await vault.create('plan.md', 'in slots').expect(201);
+    const place = vault.newSlotPlace();
+    await vault.putSlot(place.slotId, await makePasswordSlot(place, vault.masterKey, 'a new password'));
+    const recoveryKey = generateRecoveryKey();
+    const recovery = vault.newSlotPlace();
+    await vault.putSlot(recovery.slotId, makeRecoverySlot(recovery, vault.masterKey, recoveryKey));
+    const archive = await exportOf(user);
+    for (const [secret, ...options] of [
+      ['a new password'],
+      [formatRecoveryKey(recoveryKey).toLowerCase().replaceAll('-', ' '), '--recovery-key'],
+    ] as const) {
+      const { code, files } = await run(archive, secret, ...options);
+      expect([code, files]).toEqual([0, [expect.stringContaining('notes/plan.md')]]);
+      expect(await readFile(files[0]!, 'utf8')).toBe('in slots');
+    }
+    expect((await run(archive, PASSWORD)).code).toBe(1);
+    const { output } = await run(archive, 'not a key', '--recovery-key');
+    expect(output).toContain('a recovery key has 56 characters');
   });
 
   it('opens nothing with another password', async () => {

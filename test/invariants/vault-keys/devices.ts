@@ -1,0 +1,179 @@
+import { setImmediate } from 'node:timers/promises';
+import type { Caller, PasswordCrypto } from '../../../examples/vault/key-slots.js';
+import { KeySlots } from '../../../examples/vault/key-slots.js';
+import { ApiError, type Answer, type Call } from '../../../examples/sync-folder/http.js';
+import { addPassword, adoptSlots, changePassword } from '../../../examples/vault/password.js';
+import { draftRecoveryKey, removeSlot } from '../../../examples/vault/recovery.js';
+import {
+  opening,
+  unlockByPassword,
+  unlockByRecoveryKey,
+  WrongSecret,
+} from '../../../examples/vault/unlock.js';
+import { DecryptionError } from '../../../src/automation/vault-crypto.js';
+
+/** What a request does, without retries. */
+export type Server = (call: Call) => Promise<Answer>;
+
+export const OPERATIONS = [
+  'open',
+  'change',
+  'change again',
+  'recover',
+  'make recovery key',
+  'remove',
+] as const;
+export type Operation = (typeof OPERATIONS)[number];
+
+/**
+ * What becomes of a request. `lost`: it is done, and the client repeats it later because no answer came. `killed`: the
+ * device ends, before or after it was done.
+ */
+export const FATES = ['answered', 'answered', 'answered', 'lost', 'killed before', 'killed after'] as const;
+export type Fate = (typeof FATES)[number];
+
+/** What the owner of the vault, who uses all devices, has been told that it works. */
+export interface Owner {
+  password: string;
+  /** Whether the recovery key is in use because the password is not known any more. */
+  hasForgotten: boolean;
+  readonly recoveryKeys: string[];
+  passwords: number;
+}
+
+/** As the real one in all that matters here: a slot opens with its password at its place, and nowhere else. */
+export const FAST_CRYPTO: PasswordCrypto = {
+  makePasswordSlot: ({ workspaceId, slotId }, masterKey, password) => {
+    const sealed = [workspaceId, slotId, password, Buffer.from(masterKey).toString('hex')];
+    const wrappedKey = Buffer.from(JSON.stringify(sealed)).toString('base64');
+    return Promise.resolve({ kind: 'password', kdf: {}, wrappedKey });
+  },
+  openPasswordSlot: async ({ workspaceId, slotId }, { wrappedKey }, password) => {
+    const sealed = JSON.parse(Buffer.from(wrappedKey, 'base64').toString()) as string[];
+    if ([workspaceId, slotId, password].some((part, index) => sealed[index] !== part))
+      throw new DecryptionError('it does not open');
+    return Promise.resolve(Buffer.from(sealed[3] ?? '', 'hex'));
+  },
+  deriveMasterKey: (password, salt) => Promise.resolve(Buffer.alloc(32, `${password} ${salt}`)),
+};
+
+interface Pending {
+  readonly call: Call;
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (error: Error) => void;
+  readonly expected: readonly number[];
+}
+
+/** A device: one operation at a time, whose requests wait until their fate is decided. */
+export class ModelDevice {
+  private pending: Pending | undefined;
+  private isBusy = false;
+  private lastChange: { old: string; fresh: string } | undefined;
+  /** An error that no fate explains. */
+  failure: unknown;
+
+  constructor(
+    private readonly server: Server,
+    private readonly workspaceId: string,
+    private readonly owner: Owner,
+  ) {}
+
+  /** Begins an operation, or decides the fate of the request that waits. */
+  async step(operation: Operation, fate: Fate): Promise<void> {
+    if (!this.isBusy) this.begin(operation);
+    else if (this.pending) await this.decide(this.pending, fate);
+    await setImmediate();
+  }
+
+  /** Lets the operation come to its end. */
+  async settle(): Promise<void> {
+    while (this.pending) await this.step('open', 'answered');
+  }
+
+  private begin(operation: Operation): void {
+    this.isBusy = true;
+    let isAlive = true;
+    const caller: Caller = {
+      call: (call, ...expected) =>
+        new Promise((resolve, reject) => (this.pending = { call, resolve, reject, expected })),
+    };
+    this.end = () => {
+      isAlive = false;
+      this.pending = undefined;
+      this.isBusy = false;
+    };
+    const slots = new KeySlots(caller, this.workspaceId, FAST_CRYPTO);
+    this.run(operation, slots).then(
+      () => isAlive && this.end(),
+      (error: unknown) => {
+        if (!isExpected(error)) this.failure = error;
+        if (isAlive) this.end();
+      },
+    );
+  }
+
+  private end: () => void = () => undefined;
+
+  private async decide(request: Pending, fate: Fate): Promise<void> {
+    if (fate === 'killed before') {
+      this.end();
+      return;
+    }
+    const answer = await this.server(request.call);
+    if (fate === 'killed after') this.end();
+    if (fate !== 'answered') return;
+    this.pending = undefined;
+    if (answer.status < 300 || request.expected.includes(answer.status)) request.resolve(answer);
+    else request.reject(new ApiError(answer.status, request.call, 'refused'));
+  }
+
+  private async run(operation: Operation, slots: KeySlots): Promise<void> {
+    const { owner } = this;
+    const { password } = owner;
+    if (operation === 'change' || operation === 'change again') {
+      if (operation === 'change') this.lastChange = { old: password, fresh: this.newPassword() };
+      const change = this.lastChange;
+      if (change) await changePassword(slots, change, () => this.acknowledge(change.fresh));
+    } else if (operation === 'recover') {
+      const [recoveryKey] = owner.recoveryKeys;
+      if (recoveryKey === undefined) return;
+      owner.hasForgotten = true;
+      const vault = await unlockByRecoveryKey(slots, recoveryKey.toLowerCase());
+      const fresh = this.newPassword();
+      await addPassword(vault, fresh);
+      this.acknowledge(fresh);
+    } else {
+      const vault = await unlockByPassword(slots, password);
+      if (operation === 'open') await adoptSlots(vault, password);
+      if (operation === 'make recovery key') {
+        const draft = draftRecoveryKey(vault);
+        await draft.confirm(draft.text);
+        owner.recoveryKeys.push(draft.text);
+      }
+      if (operation === 'remove') {
+        const keep = await opening(slots, vault.listed, owner.password); // by now it may be another password
+        const outdated = vault.listed.filter(({ kind }) => kind === 'password');
+        const other = outdated.find(
+          ({ id }) => id !== vault.openedBy?.id && keep.every(({ slot }) => slot.id !== id),
+        );
+        if (other) await removeSlot(vault, other.id);
+      }
+    }
+  }
+
+  private acknowledge(password: string): void {
+    this.owner.password = password;
+    this.owner.hasForgotten = false;
+  }
+
+  private newPassword(): string {
+    return `password ${++this.owner.passwords}`;
+  }
+}
+
+/** Refusals that a device meets when the other one was faster. */
+function isExpected(error: unknown): boolean {
+  if (error instanceof WrongSecret) return true;
+  if (error instanceof ApiError) return error.status === 409;
+  return error instanceof Error && /replaced this key slot|by another key slot/.test(error.message);
+}
