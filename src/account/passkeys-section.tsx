@@ -93,8 +93,8 @@ function AddPasskey(): VNode {
   return (
     <details>
       <summary>Add a passkey</summary>
-      <p class="hint" data-without-script>
-        Adding a passkey needs JavaScript.
+      <p class="hint" data-without-passkeys>
+        Adding a passkey needs JavaScript and HTTPS.
       </p>
       <form data-passkey-add="/account" aria-label="Add a passkey" hidden>
         <Field

@@ -12,9 +12,9 @@ export function PasskeyButton({ returnTo }: { readonly returnTo: string }): VNod
         </button>
         <PasskeyScript />
       </div>
-      <noscript>
-        <p class="hint">Signing in with a passkey needs JavaScript.</p>
-      </noscript>
+      <p class="hint" data-without-script>
+        Signing in with a passkey needs JavaScript.
+      </p>
     </>
   );
 }

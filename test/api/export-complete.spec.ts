@@ -28,7 +28,7 @@ const EXPORTED: Readonly<Record<string, readonly [file: string, text: string]>> 
   key_sessions: ['key-sessions-000001.jsonl', '"workspaceId"'],
   known_networks: ['networks-000001.jsonl', '"network":"network:203.0.113.7"'],
   mail_links: ['account.json', '"purpose":"change-email","email":"next@example.org"'],
-  muted_notices: ['account.json', '"mutedNotices":["payment-failed"'],
+  muted_notices: ['account.json', '"mutedNotices":[{"notice":"payment-failed"'],
   mail_notices: ['notices-000001.jsonl', '"notice":"trial-ends"'],
   payment_customers: ['account.json', '"paymentCustomer":"cus_1"'],
   payment_events: ['payments-000001.jsonl', '"id":"evt_1"'],

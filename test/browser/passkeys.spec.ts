@@ -135,7 +135,7 @@ describeWithBrowser('passkeys in a browser', () => {
     await page.getByText('Signing in with a passkey needs JavaScript.').waitFor();
     await signIn(page, await person());
     await page.getByText('Add a passkey', { exact: true }).click();
-    await page.getByText('Adding a passkey needs JavaScript.').waitFor();
+    await page.getByText('Adding a passkey needs JavaScript and HTTPS.').waitFor();
     expect(await page.getByRole('button', { name: 'Add the passkey' }).count()).toBe(0);
     await context.close();
   });

@@ -1,8 +1,10 @@
+for (const element of document.querySelectorAll('[data-without-script]')) element.hidden = true;
+
 /** Passkeys: without them, or without a secure context, everything for them stays hidden. */
 if (window.PublicKeyCredential) {
   for (const element of document.querySelectorAll('[data-passkey], [data-passkey-add]'))
     element.hidden = false;
-  for (const element of document.querySelectorAll('[data-without-script]')) element.hidden = true;
+  for (const element of document.querySelectorAll('[data-without-passkeys]')) element.hidden = true;
 }
 
 for (const button of document.querySelectorAll('[data-passkey-sign-in]')) {
