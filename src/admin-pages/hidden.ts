@@ -1,7 +1,7 @@
 import { type ArgumentsHost, Catch, Injectable } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { PageErrorFilter } from '../pages/index.js';
-import { NotFound } from '../platform/http/index.js';
+import { isEncodedUtf8, NotFound } from '../platform/http/index.js';
 
 /** The answer to everybody who is no administrator: that of an address where nothing is. */
 export class Hidden extends NotFound {
@@ -15,8 +15,11 @@ export class Hidden extends NotFound {
 @Injectable()
 export class AdminErrorFilter extends PageErrorFilter {
   override async catch(error: unknown, host: ArgumentsHost): Promise<void> {
-    if (!(error instanceof Hidden)) return super.catch(error, host);
+    const { url } = host.switchToHttp().getRequest<FastifyRequest>();
+    // A guard refuses such a query before anybody has asked who the caller is.
+    const isHidden = error instanceof Hidden || !isEncodedUtf8(url.slice(url.indexOf('?') + 1));
+    if (!isHidden) return super.catch(error, host);
     const reply = host.switchToHttp().getResponse<FastifyReply>();
-    await reply.status(404).type('application/json').send({ error: error.message });
+    await reply.status(404).type('application/json').send({ error: 'not found' });
   }
 }

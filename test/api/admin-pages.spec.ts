@@ -149,7 +149,8 @@ describe('/admin for everybody but administrators', () => {
     const caller = await callerOf();
     const before = await state();
     const unknown = said(await caller.get('/nothing-is-here'));
-    for (const path of PAGES) expect([path, said(await caller.get(at(path)))]).toEqual([path, unknown]);
+    for (const path of [...PAGES, '/admin/audit?user=%c0%ae'])
+      expect([path, said(await caller.get(at(path)))]).toEqual([path, unknown]);
     const unknownForm = said(await caller.post('/nothing-is-here', FIELDS));
     for (const path of FORMS)
       expect([path, said(await caller.post(at(path), FIELDS))]).toEqual([path, unknownForm]);
