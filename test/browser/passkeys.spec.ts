@@ -99,9 +99,11 @@ describeWithBrowser('passkeys in a browser', () => {
       await page.getByRole('button', { name: 'Continue as Ada' }).click();
       await page.getByRole('heading', { name: 'You are signed in' }).waitFor();
 
-      await page.goto('/account');
-      await page.getByRole('button', { name: 'Remove passkey Laptop' }).click();
-      await page.getByRole('button', { name: 'Remove passkey Laptop' }).waitFor({ state: 'detached' });
+      // Another tab: this one may show the browser's question whether the app may be opened.
+      const tab = await pageOf(context);
+      await tab.goto('/account');
+      await tab.getByRole('button', { name: 'Remove passkey Laptop' }).click();
+      await tab.getByRole('button', { name: 'Remove passkey Laptop' }).waitFor({ state: 'detached' });
       await context.close();
     },
   );
