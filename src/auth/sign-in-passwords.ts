@@ -72,8 +72,8 @@ export class SignInPasswords {
   };
 
   /**
-   * Call this after the session is committed. Notes the network that it began from. Replaces an outdated hash of its password. Returns false when the second factor
-   * is still to come: the library then ends this session at once.
+   * Call this after the session is committed. Notes the network that it began from, and replaces an outdated hash of its
+   * password. Returns false when the second factor is still to come: the library then ends this session at once.
    * @throws APIError, the one for a wrong password, after ending the session; also when somebody else has already ended it
    */
   readonly check = async (session: Session): Promise<boolean> => {

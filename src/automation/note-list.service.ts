@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { isUUID } from 'class-validator';
-import { type ListedFile, parseIfMatch } from '../files/index.js';
+import { contentHashesIn, type ListedFile } from '../files/index.js';
 import { EventLoopYield } from '../platform/async/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { BadRequest, fromRequest } from '../platform/http/index.js';
@@ -32,7 +32,7 @@ export const RequestedNotes = fromRequest(({ query }): NotesQuery => {
 });
 
 /** `If-Match: "<content hash>", …` or `*`; null when absent. */
-export const IfMatch = fromRequest(({ headers }) => parseIfMatch(headers['if-match']));
+export const IfMatch = fromRequest(({ headers }) => contentHashesIn(headers['if-match']));
 
 /**
  * The maximum number of files that one request examines: paths are encrypted, so the database cannot filter by

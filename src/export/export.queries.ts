@@ -1,3 +1,4 @@
+import { WRAPPED_KEY } from '../key-slots/index.js';
 import { statement } from '../platform/database/index.js';
 
 /** What the service holds of an account, without secrets. Lists go by a key that is in an index, `LIMIT` rows above a position. */
@@ -144,7 +145,7 @@ export const exportStatements = {
 
   keySlots: statement(
     'export.key_slots',
-    `SELECT id, kind, label, kdf::json, translate(encode(wrapped_key, 'base64'), E'\\n', '') AS "wrappedKey",
+    `SELECT id, kind, label, kdf::json, ${WRAPPED_KEY},
             created_at AS "createdAt", updated_at AS "updatedAt"
      FROM key_slots WHERE workspace_id = $1 AND id > $2 ORDER BY id LIMIT $3`,
   ),

@@ -1,5 +1,5 @@
 import { DEVICE_ID_RULE, deviceIdOf } from '../devices/index.js';
-import { BadRequest, fromRequest, parseEntityTags } from '../platform/http/index.js';
+import { BadRequest, fromRequest, parseIfMatch } from '../platform/http/index.js';
 
 /** Base64url, opaque, compared exactly. */
 export const ENCRYPTED_PATH = /^(?=.{1,4096}$)[A-Za-z0-9_-]+={0,2}$/;
@@ -45,20 +45,14 @@ export interface Precondition {
 
 /** `If-Match: "<content hash>", …` and `If-None-Match: *`. */
 export const UploadPrecondition = fromRequest(({ headers }): Precondition => {
-  const ifMatch = parseIfMatch(headers['if-match']);
+  const ifMatch = contentHashesIn(headers['if-match']);
   const ifAbsent = headers['if-none-match'] !== undefined;
   if (ifAbsent && headers['if-none-match']?.trim() !== '*') throw new BadRequest('If-None-Match must be *');
   return { ifMatch, ifAbsent };
 });
 
-/**
- * The content hashes of an `If-Match`, or `*`; null when absent. Weak tags match nothing. @throws BadRequest when it
- * lists no tag
- */
-export function parseIfMatch(header: string | undefined): readonly string[] | null {
-  if (header === undefined) return null;
-  // An unparsable precondition must not be ignored: the write would overwrite what the client meant to protect.
-  if (parseEntityTags(header, true).length === 0)
-    throw new BadRequest('If-Match must be a list of quoted content hashes or *');
-  return parseEntityTags(header).filter((tag) => tag === '*' || CONTENT_HASH.test(tag)); // no other tag can match a version
+/** The content hashes of an `If-Match`, or `*`; null when absent. No other tag can match a version. @throws BadRequest when it lists no tag */
+export function contentHashesIn(ifMatch: string | undefined): readonly string[] | null {
+  const tags = parseIfMatch(ifMatch, 'content hashes');
+  return tags?.filter((tag) => tag === '*' || CONTENT_HASH.test(tag)) ?? null;
 }

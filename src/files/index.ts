@@ -1,6 +1,6 @@
 export { ChangePublisher } from './change-publisher.js';
 export { DocumentQuota, type DocumentUsage, type WorkspaceUsage } from './document-quota.js';
-export { CONTENT_HASH, ENCRYPTED_PATH, parseIfMatch } from './file-headers.js';
+export { CONTENT_HASH, contentHashesIn, ENCRYPTED_PATH } from './file-headers.js';
 export { type FileRow, lockedFilesAt, lockLog, logDeletions } from './change-log.js';
 export { Files, type ListedFile } from './files.service.js';
 export { FilesModule } from './files.module.js';

@@ -1,5 +1,5 @@
 import { IsIn, Matches, ValidateBy, ValidateIf } from 'class-validator';
-import { BadRequest, fromRequest, parseEntityTags } from '../platform/http/index.js';
+import { fromRequest, parseIfMatch } from '../platform/http/index.js';
 import { VerifyPasswordRequest } from '../workspaces/index.js';
 import { KEY_SLOT_KINDS, type KeySlotKind } from './key-slots.service.js';
 
@@ -52,14 +52,5 @@ export class PutKeySlotRequest extends DeleteKeySlotRequest {
   wrappedKey: string;
 }
 
-/**
- * The tags of `If-Match`, or `*`; null when absent. Weak tags match nothing. @throws BadRequest for a header without a tag: a
- * precondition that is ignored would let the write replace what the client means to protect
- */
-export const IfMatch = fromRequest(({ headers }): readonly string[] | null => {
-  const header = headers['if-match'];
-  if (header === undefined) return null;
-  if (parseEntityTags(header, true).length === 0)
-    throw new BadRequest('If-Match must be a list of quoted times of updatedAt or *');
-  return parseEntityTags(header);
-});
+/** `If-Match: "<updatedAt>", …` or `*`; null when absent. */
+export const IfMatch = fromRequest(({ headers }) => parseIfMatch(headers['if-match'], 'times of updatedAt'));

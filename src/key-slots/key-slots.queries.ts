@@ -1,7 +1,9 @@
 import { statement } from '../platform/database/index.js';
 
-/** Base64 from PostgreSQL is broken into lines of 76 characters. */
-const COLUMNS = `id, kind, label, kdf, translate(encode(wrapped_key, 'base64'), E'\\n', '') AS "wrappedKey",
+/** The wrapped key as clients send it: base64 from PostgreSQL is broken into lines of 76 characters. */
+export const WRAPPED_KEY = `translate(encode(wrapped_key, 'base64'), E'\\n', '') AS "wrappedKey"`;
+
+const COLUMNS = `id, kind, label, kdf, ${WRAPPED_KEY},
   created_at AS "createdAt", updated_at AS "updatedAt"`;
 
 export const keySlotStatements = {

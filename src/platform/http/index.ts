@@ -11,7 +11,7 @@ export {
   jsonBodyFactory,
   readBody,
 } from './body.js';
-export { parseEntityTags } from './entity-tags.js';
+export { parseEntityTags, parseIfMatch } from './entity-tags.js';
 export { ErrorFilter, errorAnswer, type ErrorAnswer } from './error-filter.js';
 export * from './api-errors.js';
 export { notFoundIfPurged } from './gone-workspace.js';
