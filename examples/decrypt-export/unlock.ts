@@ -14,7 +14,7 @@ import {
 } from '../../src/automation/vault-crypto.js';
 import type { ExportedSlot, Workspace } from './workspace.js';
 
-/** What the owner of a vault has. */
+/** The secret with which a vault is opened. */
 export type Secret =
   | { readonly kind: 'password'; readonly password: string }
   | { readonly kind: 'recovery'; readonly key: Buffer };
