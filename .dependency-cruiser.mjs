@@ -12,7 +12,7 @@ const LAYERS = [
   ['workspaces/'],
   ['devices/', 'key-slots/'],
   ['files/'],
-  ['sync/', 'pages/', 'export/'],
+  ['sync/', 'batches/', 'pages/', 'export/'],
   [
     'checkpoints/',
     'realtime/',
@@ -90,6 +90,27 @@ export default {
       severity: 'error',
       from: {},
       to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] },
+    },
+    {
+      name: 'client-knows-no-service',
+      comment: 'The client is a package of its own: it knows the service by HTTP alone.',
+      severity: 'error',
+      from: { path: '^client/' },
+      to: { path: '^(src|examples|bench|test)/' },
+    },
+    {
+      name: 'client-core-runs-in-browsers',
+      severity: 'error',
+      from: { path: '^client/src/core/' },
+      to: {
+        path: '^(client/src/(folder|cli)/|(node:)?(fs|crypto|path|os|net|http|https|stream|child_process|worker_threads)(/|$))',
+      },
+    },
+    {
+      name: 'client-folder-knows-no-command',
+      severity: 'error',
+      from: { path: '^client/src/folder/' },
+      to: { path: '^client/src/cli/' },
     },
     {
       name: 'examples-use-cryptography-alone',

@@ -1,7 +1,7 @@
 import tseslint from 'typescript-eslint';
 
 export default tseslint.config(
-  { ignores: ['dist/', 'data/', 'node_modules/'] },
+  { ignores: ['dist/', 'client/dist/', 'data/', 'node_modules/'] },
   ...tseslint.configs.strictTypeChecked.map((c) => ({ ...c, files: ['**/*.{ts,tsx}'] })),
   {
     files: ['**/*.{ts,tsx}'],
@@ -20,9 +20,21 @@ export default tseslint.config(
       'max-lines-per-function': ['error', { max: 60, skipComments: true, skipBlankLines: true }],
     },
   },
+  {
+    files: ['client/src/core/**/*.ts'],
+    rules: {
+      'no-restricted-globals': [
+        'error',
+        ...['Buffer', 'process', 'setImmediate', 'global', 'window', 'document'].map((name) => ({
+          name,
+          message: 'The core runs in Node.js and in browsers.',
+        })),
+      ],
+    },
+  },
   { files: ['**/*.mjs'], rules: { 'no-dupe-keys': 'error' } },
   {
-    files: ['examples/**/*.ts', 'bench/**/*.ts', 'src/admin/**/*.ts'],
+    files: ['examples/**/*.ts', 'bench/**/*.ts', 'client/src/cli/**/*.ts', 'src/admin/**/*.ts'],
     rules: { 'no-console': 'off' },
   },
   {

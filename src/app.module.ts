@@ -10,6 +10,7 @@ import { AuditModule } from './audit/index.js';
 import { AuthModule, type PasswordCost, PasswordCostModule, UserEntity } from './auth/index.js';
 import { AutomationModule } from './automation/index.js';
 import { BackupModule } from './backup/index.js';
+import { BatchesModule } from './batches/index.js';
 import { BillingModule } from './billing/index.js';
 import { CheckpointsModule } from './checkpoints/index.js';
 import { type Configuration, ConfigurationModule } from './config/index.js';
@@ -110,6 +111,7 @@ export class AppModule {
         KeySlotsModule,
         WebPushModule,
         FilesModule,
+        BatchesModule,
         ExportModule,
         SyncModule,
         CheckpointsModule,

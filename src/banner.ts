@@ -5,9 +5,9 @@ import { type Configuration, VERSION as version } from './config/index.js';
 export function announce(configuration: Configuration): void {
   const { publicUrl: url, host, port } = configuration;
   if (configuration.isProduction) {
-    process.stdout.write(
-      `${JSON.stringify({ level: 'info', message: 'listening', version, url, host, port })}\n`,
-    );
+    const time = new Date().toISOString();
+    const line = { level: 'info', time, message: 'listening', version, url, host, port };
+    process.stdout.write(`${JSON.stringify(line)}\n`);
     return;
   }
   const database = configuration.databaseUrl ? 'PostgreSQL of DATABASE_URL' : 'embedded PostgreSQL';

@@ -1,6 +1,7 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { OperatorError } from './config/index.js';
 import { Shutdown } from './platform/http/index.js';
+import { Log } from './platform/log/index.js';
 
 /** In-flight requests get 25 s of this; nothing may keep a process alive that was asked to stop. */
 const GIVE_UP_MS = 45_000;
@@ -15,6 +16,7 @@ export function drainOn(signals: NodeJS.Signals[], app: NestFastifyApplication):
     process.on(signal, () => {
       if (isDraining) return;
       isDraining = true;
+      app.get(Log).info({ signal }, 'the service is shutting down');
       setTimeout(
         () => exitBecause(`the service did not stop within ${GIVE_UP_MS / 1_000} s`),
         GIVE_UP_MS,

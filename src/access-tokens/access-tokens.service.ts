@@ -58,7 +58,7 @@ export const accessTokenStatements = {
   isFull: statement(
     'access_tokens.is_full',
     `SELECT EXISTS (
-       SELECT FROM access_tokens WHERE user_id = $1 AND ${IS_LIVE} OFFSET $3::integer - 1
+       SELECT 1 FROM access_tokens WHERE user_id = $1 AND ${IS_LIVE} OFFSET $3::integer - 1
      ) AS "isFull"`,
   ),
 
@@ -82,7 +82,7 @@ export const accessTokenStatements = {
     `WITH revoked AS (
        UPDATE access_tokens SET revoked_at = $3 WHERE id = $2 AND user_id = $1 AND revoked_at IS NULL RETURNING id
      )
-     SELECT name, EXISTS (SELECT FROM revoked) AS "isNew" FROM access_tokens WHERE id = $2 AND user_id = $1`,
+     SELECT name, EXISTS (SELECT 1 FROM revoked) AS "isNew" FROM access_tokens WHERE id = $2 AND user_id = $1`,
   ),
 };
 

@@ -11,14 +11,12 @@ export const accountStatements = {
     'account.workspaces',
     `SELECT w.id, w.name, w.live_files AS files, w.document_bytes AS "documentBytes", w.created_at AS "createdAt",
             (SELECT changed_at FROM changes WHERE workspace_id = w.id ORDER BY cursor DESC LIMIT 1) AS "changedAt",
-            (SELECT count(*)::int FROM (SELECT FROM versions WHERE workspace_id = w.id LIMIT $3::int + 1) v) AS versions,
+            (SELECT count(*)::int FROM (SELECT 1 FROM versions WHERE workspace_id = w.id LIMIT $3::int + 1) v) AS versions,
             a.assets, a."assetBytes"
-     FROM (
-       SELECT * FROM workspaces WHERE user_id = $1 AND deleted_at IS NULL ORDER BY id DESC LIMIT $2
-     ) w CROSS JOIN LATERAL (
+     FROM workspaces w CROSS JOIN LATERAL (
        SELECT count(*)::int AS assets, coalesce(sum(size), 0)::bigint AS "assetBytes"
        FROM (SELECT size FROM assets WHERE workspace_id = w.id LIMIT $3::int + 1) a
-     ) a ORDER BY w.id DESC`,
+     ) a WHERE w.user_id = $1 AND w.deleted_at IS NULL ORDER BY w.id DESC LIMIT $2`,
   ),
 
   /** Excludes revoked tokens: their sockets are already closed. */

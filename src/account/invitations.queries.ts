@@ -1,7 +1,7 @@
 import { statement } from '../platform/database/index.js';
 
 export const invitationStatements = {
-  hasAccount: statement('invitations.has_account', 'SELECT FROM users WHERE email = $1'),
+  hasAccount: statement('invitations.has_account', 'SELECT 1 FROM users WHERE email = $1'),
 
   invite: statement(
     'invitations.invite',

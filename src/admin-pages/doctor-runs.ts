@@ -17,7 +17,7 @@ const statements = {
        DELETE FROM doctor_runs WHERE id IN (SELECT id FROM doctor_runs ORDER BY id DESC OFFSET 9)
      )
      INSERT INTO doctor_runs (started_at)
-     SELECT $1 WHERE NOT EXISTS (SELECT FROM doctor_runs WHERE ended_at IS NULL AND started_at > $2)
+     SELECT $1 WHERE NOT EXISTS (SELECT 1 FROM doctor_runs WHERE ended_at IS NULL AND started_at > $2)
      RETURNING id`,
   ),
 

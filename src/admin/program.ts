@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { addAudit } from './commands/audit-commands.js';
 import { addBackup } from './commands/backup-commands.js';
 import { addBlobs } from './commands/blob-commands.js';
+import { addFailover } from './commands/failover-command.js';
 import { addMail } from './commands/mail-commands.js';
 import { addOperation } from './commands/operation-commands.js';
 import { addRetention } from './commands/retention-commands.js';
@@ -23,6 +24,7 @@ export function adminProgram(run: Run): Command {
     addSubscriptions,
     addBlobs,
     addBackup,
+    addFailover,
     addRetention,
     addMail,
     addOperation,

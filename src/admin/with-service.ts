@@ -14,7 +14,8 @@ import { StoreUnavailable } from '../storage/index.js';
 /**
  * Runs `work` with the service's own modules, without listening and without background work. When a service runs on the same
  * DATA_DIR, uses its embedded database; otherwise starts the database, and stops it afterwards. Danger: a failed start leaves
- * open whatever it has opened; the caller must end the process.
+ * open whatever it has opened; the caller must end the process. A store is opened when `work` uses it.
+ * @throws OperatorError when a store that it uses fails
  */
 export async function withService<T>(
   work: (service: INestApplicationContext) => Promise<T>,
@@ -36,7 +37,7 @@ export async function withService<T>(
     },
   );
   try {
-    return await work(service);
+    return await withStores(() => work(service));
   } finally {
     await service.close();
   }
@@ -49,8 +50,8 @@ export async function accountOf(service: INestApplicationContext, email: string)
   return user;
 }
 
-/** Runs work on the blob stores; reports a store failure as a message without a stack trace. @throws OperatorError */
-export async function withStores<T>(work: () => Promise<T>): Promise<T> {
+/** Reports a store failure as a message without a stack trace. @throws OperatorError */
+async function withStores<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

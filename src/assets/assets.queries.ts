@@ -1,4 +1,4 @@
-import { statement } from '../platform/database/index.js';
+import { ofWorkspace, statement } from '../platform/database/index.js';
 
 export const assetStatements = {
   /** A deleted workspace keeps its row until it is empty. */
@@ -11,7 +11,7 @@ export const assetStatements = {
    * Up to $4 assets after the one at $2 and $3, newest first. One row without a token when there are none; no row
    * when the workspace does not exist.
    */
-  page: statement(
+  page: ofWorkspace(
     'assets.page',
     `SELECT page.* FROM workspaces w
      LEFT JOIN LATERAL (
@@ -25,7 +25,7 @@ export const assetStatements = {
   ),
 
   /** An asset, with the location of its bytes. */
-  envelope: statement(
+  envelope: ofWorkspace(
     'assets.envelope',
     `SELECT a.size, b.workspace_id AS "workspaceId", b.id, b.location, b.bytes
      FROM assets a JOIN blobs b ON b.workspace_id = a.workspace_id AND b.id = a.blob_id
@@ -40,7 +40,7 @@ export const assetStatements = {
     'assets.upload_state',
     `SELECT (SELECT token FROM asset_idempotency_keys
              WHERE workspace_id = $1 AND key = $3::text AND created_at > $4) AS "tokenOfKey",
-            EXISTS (SELECT FROM assets WHERE workspace_id = $1 AND token = $2) AS "isTaken"`,
+            EXISTS (SELECT 1 FROM assets WHERE workspace_id = $1 AND token = $2) AS "isTaken"`,
   ),
 
   /**
@@ -55,7 +55,7 @@ export const assetStatements = {
        RETURNING id
      ), inline AS (
        INSERT INTO blobs (workspace_id, id, state, location, size, sha256, bytes, created_at)
-       SELECT $1, $4, 'live', 'inline', $5, $6, $7, $8 WHERE $7::bytea IS NOT NULL
+       SELECT $1::uuid, $4::uuid, 'live', 'inline', $5::bigint, $6::text, $7::bytea, $8::timestamptz WHERE $7::bytea IS NOT NULL
        RETURNING id
      ), blob AS (
        SELECT id FROM stored UNION ALL SELECT id FROM inline
@@ -64,16 +64,16 @@ export const assetStatements = {
        RETURNING w.assets_revision AS revision
      ), remembered AS (
        INSERT INTO asset_idempotency_keys (workspace_id, key, token, created_at)
-       SELECT $1, $3, $2, $8 FROM blob WHERE $3::text IS NOT NULL
+       SELECT $1::uuid, $3::text, $2::text, $8::timestamptz FROM blob WHERE $3::text IS NOT NULL
        ON CONFLICT (workspace_id, key) DO UPDATE SET token = excluded.token, created_at = excluded.created_at
      )
      INSERT INTO assets (workspace_id, token, blob_id, size, revision, uploaded_at)
-     SELECT $1, $2, blob.id, $5, revised.revision, $8 FROM blob, revised
+     SELECT $1::uuid, $2::text, blob.id, $5::bigint, revised.revision, $8::timestamptz FROM blob, revised
      RETURNING token`,
   ),
 
   /** Those of the tokens that exist. */
-  present: statement(
+  present: ofWorkspace(
     'assets.present',
     `SELECT token FROM assets WHERE workspace_id = $1 AND token = ANY ($2::text[])`,
   ),
@@ -97,9 +97,9 @@ export const assetStatements = {
        DELETE FROM assets WHERE workspace_id = $1 AND token = ANY ($2::text[]) RETURNING token, blob_id, size
      ), freed AS (
        UPDATE storage_accounts SET used_bytes = used_bytes - (SELECT sum(size) FROM gone)
-       WHERE user_id = $3 AND EXISTS (SELECT FROM gone)
+       WHERE user_id = $3 AND EXISTS (SELECT 1 FROM gone)
      ), revised AS (
-       UPDATE workspaces SET assets_revision = assets_revision + 1 WHERE id = $1 AND EXISTS (SELECT FROM gone)
+       UPDATE workspaces SET assets_revision = assets_revision + 1 WHERE id = $1 AND EXISTS (SELECT 1 FROM gone)
      ), marked AS (
        UPDATE blobs b SET state = 'dying', not_before = $4 FROM gone WHERE b.workspace_id = $1 AND b.id = gone.blob_id
      )

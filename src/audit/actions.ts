@@ -15,6 +15,7 @@ export const AUDIT_ACTIONS = [
   'factor.codes-renewed',
   'factor.removed',
   'factor.reset',
+  'failover.handled',
   'invitation.revoked',
   'kill-switch.set',
   'password.changed',

@@ -102,7 +102,7 @@ export class AuditLog {
   }
 
   /** Records what was done to the service, not to an account; listeners are not called. */
-  async recordOfService(entry: ServiceAuditEntry, tx: Tx): Promise<void> {
+  async recordOfService(entry: ServiceAuditEntry, tx: Runner): Promise<void> {
     await this.insert(tx, entry, null);
   }
 
@@ -126,7 +126,7 @@ export class AuditLog {
     await this.insert(tx, entry, entry.userId);
     for (const listener of this.listeners) await listener(entry, tx);
   }
-  private async insert(tx: Tx, entry: ServiceAuditEntry, userId: string | null): Promise<void> {
+  private async insert(tx: Runner, entry: ServiceAuditEntry, userId: string | null): Promise<void> {
     const { action, actor, actorId = null, ip = null, userAgent, details = {} } = entry;
     const client = [ip, userAgent?.slice(0, MOST_CHARACTERS) ?? null];
     const values = [this.clock.now(), userId, action, actor, actorId, ...client, JSON.stringify(details)];

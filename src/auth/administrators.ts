@@ -17,20 +17,20 @@ const statements = {
 
   isPromoted: statement(
     'administrators.is_promoted',
-    'SELECT FROM users WHERE id = $1 AND promoted_at IS NOT NULL AND suspended_at IS NULL',
+    'SELECT 1 FROM users WHERE id = $1 AND promoted_at IS NOT NULL AND suspended_at IS NULL',
   ),
 
   isOne: statement(
     'administrators.is_one',
-    `SELECT FROM users u JOIN auth_sessions s ON s.user_id = u.id
+    `SELECT 1 FROM users u JOIN auth_sessions s ON s.user_id = u.id
      WHERE u.id = $1 AND s.id = $2 AND s.factor_at IS NOT NULL AND u.promoted_at IS NOT NULL AND u.suspended_at IS NULL`,
   ),
 
   hasSecondFactor: statement(
     'administrators.has_second_factor',
-    `SELECT FROM users WHERE id = $1
-       AND (EXISTS (SELECT FROM auth_two_factors WHERE user_id = $1 AND verified)
-         OR EXISTS (SELECT FROM auth_passkeys WHERE user_id = $1))`,
+    `SELECT 1 FROM users WHERE id = $1
+       AND (EXISTS (SELECT 1 FROM auth_two_factors WHERE user_id = $1 AND verified)
+         OR EXISTS (SELECT 1 FROM auth_passkeys WHERE user_id = $1))`,
   ),
 };
 

@@ -23,7 +23,7 @@ const statements = {
   change: statement(
     'email_change.change',
     `UPDATE users SET email = $2, email_verified = true, updated_at = $3
-     WHERE id = $1 AND NOT EXISTS (SELECT FROM users WHERE email = $2) RETURNING id`,
+     WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM users WHERE email = $2) RETURNING id`,
   ),
 };
 

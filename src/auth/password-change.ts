@@ -27,7 +27,7 @@ const changeStatements = {
 
   isThere: statement(
     'password_change.is_session_there',
-    'SELECT FROM auth_sessions WHERE user_id = $1 AND id = $2',
+    'SELECT 1 FROM auth_sessions WHERE user_id = $1 AND id = $2',
   ),
 
   /** The value of a one-time token is the token of the session that it opens. */

@@ -11,7 +11,7 @@ const RECENT_MS = 10 * 60_000;
 const statements = {
   isRecent: statement(
     'recent_sign_in.is_recent',
-    'SELECT FROM auth_sessions WHERE id = $1 AND confirmed_at > $2',
+    'SELECT 1 FROM auth_sessions WHERE id = $1 AND confirmed_at > $2',
   ),
 
   confirm: statement(

@@ -36,7 +36,7 @@ const userSessionStatements = {
     `WITH ended AS (DELETE FROM auth_sessions WHERE user_id = $1 AND id = $2 RETURNING token),
           forgotten AS (DELETE FROM auth_verifications
                         WHERE identifier LIKE 'one-time-token:%' AND value IN (SELECT token FROM ended))
-     SELECT FROM ended`,
+     SELECT 1 FROM ended`,
   ),
 
   endAllBut: statement(

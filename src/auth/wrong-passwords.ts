@@ -17,23 +17,25 @@ const WRONG_CODES = { most: 5, withinMs: 15 * 60_000 };
 const WRONG_PASSWORDS = { most: WRONG_PASSWORDS_PER_HOUR, withinMs: HOUR_MS };
 const MAILS = { most: MAILS_PER_HOUR, withinMs: HOUR_MS };
 
-const IS_KNOWN = `EXISTS (
-  SELECT FROM users u JOIN known_networks k ON k.user_id = u.id
-  WHERE u.email = $4 AND k.network = $5 AND k.last_seen_at > $6
-)`;
-
 const countStatements = {
   /**
    * Counts an attempt, or returns no row if there are too many within the period. Keeps one attempt above the limit, as one
-   * may be undone.
+   * may be undone. $4: count it in any case; $5: the limit.
    */
   add: statement(
     'wrong_passwords.add',
     `INSERT INTO wrong_passwords AS w (key, tried_at, last_at) VALUES ($1, ARRAY[$2::timestamptz], $2)
      ON CONFLICT (key) DO UPDATE
-     SET tried_at = array_prepend($2, w.tried_at[:$7]), last_at = greatest(w.last_at, excluded.last_at)
-     WHERE (SELECT count(*) < $7 FROM unnest(w.tried_at) AS at WHERE at > $3) OR ${IS_KNOWN}
+     SET tried_at = array_prepend($2, w.tried_at[:$5]), last_at = greatest(w.last_at, excluded.last_at)
+     WHERE (SELECT count(*) < $5 FROM unnest(w.tried_at) AS at WHERE at > $3) OR $4::boolean
      RETURNING true AS "isCounted"`,
+  ),
+
+  /** Returns a row if somebody has signed in to the account $1 from the network $2 since $3. */
+  isKnown: statement(
+    'wrong_passwords.is_known',
+    `SELECT 1 FROM users u JOIN known_networks k ON k.user_id = u.id
+     WHERE u.email = $1 AND k.network = $2 AND k.last_seen_at > $3`,
   ),
 
   /** Removes one of the attempts that were counted at this moment. */
@@ -122,10 +124,15 @@ export class WrongPasswords {
     const id = createHash('sha256').update(key).digest();
     const now = this.clock.now();
     const since = new Date(now.getTime() - withinMs);
-    const knownSince = new Date(now.getTime() - KNOWN_FOR_MS);
-    const client = [known?.email ?? null, known?.network ?? null, knownSince];
-    const counted = await run.run(countStatements.add, [id, now, since, ...client, most]);
-    if (counted.length === 0) throw new TooManyRequests(await this.secondsUntilFree(id, since, run));
+    const add = async (isForced: boolean): Promise<boolean> =>
+      (await run.run(countStatements.add, [id, now, since, isForced, most])).length > 0;
+    const isKnown = async (): Promise<boolean> => {
+      if (!known) return false;
+      const values = [known.email, known.network, new Date(now.getTime() - KNOWN_FOR_MS)];
+      return (await run.run(countStatements.isKnown, values)).length > 0;
+    };
+    if (!(await add(false)) && !((await isKnown()) && (await add(true))))
+      throw new TooManyRequests(await this.secondsUntilFree(id, since, run));
     // A failure here must not change an answer that is already decided: one counted attempt too many does no harm.
     return async () => {
       await this.log.bestEffort('undo the count of a wrong password', () =>

@@ -18,7 +18,7 @@ export function liveAt(now: Date): [Date, Date, Date] {
 /** Live sessions: used recently ($1), not too old ($2), and opened with a token that is still valid ($3 is now). */
 const LIVE = `s.last_used_at > $1 AND s.created_at > $2 AND (
   s.access_token_id IS NULL OR EXISTS (
-    SELECT FROM access_tokens t
+    SELECT 1 FROM access_tokens t
     WHERE t.id = s.access_token_id AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > $3)
   )
 )`;

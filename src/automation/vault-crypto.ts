@@ -352,7 +352,9 @@ function hmac(key: Uint8Array, ...parts: Uint8Array[]): Buffer {
  * Accepts only canonical base64: Node decodes more than that, and a name must not have two spellings.
  * @throws DecryptionError for any other text
  */
-export function bytesOfBase64(text: string, encoding: 'base64' | 'base64url'): Buffer {
+export function bytesOfBase64(text: unknown, encoding: 'base64' | 'base64url'): Buffer {
+  // What a service returns may be anything, and Buffer.from allocates as much as the `length` of an object says.
+  if (typeof text !== 'string') throw new DecryptionError(`not ${encoding}`);
   const bytes = Buffer.from(text, encoding);
   if (bytes.toString(encoding) !== text) throw new DecryptionError(`not canonical ${encoding}`);
   return bytes;

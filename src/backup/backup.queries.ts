@@ -12,20 +12,20 @@ export const backupStatements = {
 
   isAnybodyHere: statement(
     'backup.is_anybody_here',
-    `SELECT FROM users UNION ALL SELECT FROM workspaces LIMIT 1`,
+    `SELECT 1 FROM users UNION ALL SELECT 1 FROM workspaces LIMIT 1`,
   ),
 
   /** A running service; its lease uses the database clock. */
   runningInstance: statement(
     'backup.running_instance',
-    `SELECT FROM instances WHERE alive_until > statement_timestamp() LIMIT 1`,
+    `SELECT 1 FROM instances WHERE alive_until > statement_timestamp() LIMIT 1`,
   ),
 };
 
 /** Blobs stored outside the database, ordered by key. Dying blobs are not referenced any more. */
 export const STORED_BLOBS = `
   SELECT workspace_id, id, location, size, sha256,
-         EXISTS (SELECT FROM assets a WHERE a.workspace_id = b.workspace_id AND a.blob_id = b.id)
+         EXISTS (SELECT 1 FROM assets a WHERE a.workspace_id = b.workspace_id AND a.blob_id = b.id)
   FROM blobs b WHERE location <> 'inline' AND state = 'live' ORDER BY workspace_id, id`;
 
 /** Each runs in the transaction that has filled the tables. */

@@ -31,6 +31,11 @@ export class BlobFiles {
     private readonly blobs: Blobs,
   ) {}
 
+  /** Where `import` puts them. */
+  get target(): BlobLocation {
+    return this.blobs.mainLocation;
+  }
+
   /**
    * Copies the bytes of all listed blobs. A blob deleted meanwhile is skipped and recorded; a blob that has lost its
    * bytes is recorded as damaged and does not keep the others from being saved.
@@ -86,7 +91,7 @@ export class BlobFiles {
 
   private async save(directory: string, blob: StoredBlob, bytes: Buffer | null = null): Promise<Outcome> {
     const path = fileOf(directory, blob);
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await makeDirectory(dirname(path));
     try {
       const body = new HashedBody(Readable.from(await this.blobs.read({ ...blob, bytes })));
       await writeDurably(path, body);
@@ -108,6 +113,15 @@ export class BlobFiles {
     if (found.location !== null && found.location !== blob.location)
       return this.save(directory, { ...blob, location: found.location }, found.bytes);
     return blob.isAsset && !found.isLive ? 'asset' : 'damaged';
+  }
+}
+
+/** Not `recursive`: a draft that another run has removed must not come back. */
+async function makeDirectory(path: string): Promise<void> {
+  try {
+    await mkdir(path, { mode: 0o700 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
 }
 

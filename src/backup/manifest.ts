@@ -39,13 +39,13 @@ export interface Manifest {
   readonly damaged: readonly string[];
 }
 
-const NAME = 'manifest.json';
+export const MANIFEST = 'manifest.json';
 
 /** Writes the manifest atomically and durably. */
 export async function writeManifest(directory: string, manifest: Manifest): Promise<void> {
-  const draft = join(directory, `${NAME}.draft`);
+  const draft = join(directory, `${MANIFEST}.draft`);
   await writeDurably(draft, [Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`)]);
-  await rename(draft, join(directory, NAME));
+  await rename(draft, join(directory, MANIFEST));
   await syncDirectory(directory);
 }
 
@@ -53,14 +53,14 @@ export async function writeManifest(directory: string, manifest: Manifest): Prom
 export async function readManifest(directory: string): Promise<Manifest> {
   let text: string;
   try {
-    text = await readFile(join(directory, NAME), 'utf8');
+    text = await readFile(join(directory, MANIFEST), 'utf8');
   } catch (error) {
-    throw new OperatorError(`${directory} does not contain a complete backup: ${NAME} cannot be read.`, {
+    throw new OperatorError(`${directory} does not contain a complete backup: ${MANIFEST} cannot be read.`, {
       cause: error,
     });
   }
   const manifest = parsed(text);
-  if (manifest?.format === undefined) throw new OperatorError(`The backup's ${NAME} is damaged.`);
+  if (manifest?.format === undefined) throw new OperatorError(`The backup's ${MANIFEST} is damaged.`);
   if ((manifest.format as number) !== 1)
     throw new OperatorError(
       `${directory} is a backup in another format; use the version of the service that made it.`,
@@ -68,7 +68,7 @@ export async function readManifest(directory: string): Promise<Manifest> {
   const { migrations, tables, blobs, gone, damaged, takenAt } = manifest;
   const isWhole = [migrations, tables, gone, damaged].every(Array.isArray) && isInstant(takenAt);
   if (!isWhole || typeof blobs?.count !== 'number')
-    throw new OperatorError(`The backup's ${NAME} is damaged.`);
+    throw new OperatorError(`The backup's ${MANIFEST} is damaged.`);
   return manifest as Manifest;
 }
 

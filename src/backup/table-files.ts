@@ -19,7 +19,8 @@ interface Table {
 
 /**
  * Tables that are left out: state of the moment or of the machine, and credentials that would readmit someone who has
- * been locked out since: sessions, one-time tokens, key sessions, invitations. Mails of the past are not sent again.
+ * been locked out since: sessions, one-time tokens, key sessions, invitations. Mails of the past are not sent again. A name
+ * stays here when its table is dropped: backups of earlier versions are restored too.
  */
 const LEFT_OUT = [
   'auth_sessions',
@@ -39,6 +40,8 @@ const LEFT_OUT = [
   'migrations',
 ];
 
+export const isLeftOut = (table: string): boolean => LEFT_OUT.includes(table);
+
 /** Excludes blobs of uploads in progress, which nothing refers to yet. */
 const ROWS: Readonly<Record<string, string>> = { blobs: "state <> 'staged'" };
 
@@ -46,20 +49,21 @@ const ROWS: Readonly<Record<string, string>> = { blobs: "state <> 'staged'" };
 const SCHEMA = `(SELECT nspname FROM pg_namespace WHERE oid = ${SCHEMA_OID})`;
 
 /**
- * All tables of a backup, each after the tables that it references. @throws OperatorError when there are none: the
- * backup would be empty
+ * All tables of a backup, each after the tables that it references; the rows of a partition are those of its table.
+ * @throws OperatorError when there are none: the backup would be empty
  */
 export async function tablesInOrder(client: pg.ClientBase): Promise<Table[]> {
   const { rows: tables } = await client.query<Table>(
     `SELECT table_name AS name, array_agg(quote_ident(column_name) ORDER BY ordinal_position) AS columns
-     FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
-     WHERE table_schema = ${SCHEMA} AND table_type = 'BASE TABLE' AND is_generated = 'NEVER' AND table_name <> ALL ($1)
+     FROM information_schema.columns JOIN pg_class ON relname = table_name AND relnamespace = ${SCHEMA_OID}
+     WHERE table_schema = ${SCHEMA} AND relkind IN ('r', 'p') AND NOT relispartition AND is_generated = 'NEVER'
+       AND table_name <> ALL ($1)
      GROUP BY 1 ORDER BY 1`,
     [LEFT_OUT],
   );
   const { rows: references } = await client.query<{ from: string; to: string }>(
     `SELECT conrelid::regclass::text AS "from", confrelid::regclass::text AS "to" FROM pg_constraint
-     WHERE contype = 'f' AND connamespace = ${SCHEMA_OID} AND conrelid <> confrelid`,
+     WHERE contype = 'f' AND connamespace = ${SCHEMA_OID} AND conrelid <> confrelid AND conparentid = 0`,
   );
   const ordered = new Set<string>();
   const visit = (name: string): void => {

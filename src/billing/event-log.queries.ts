@@ -24,7 +24,7 @@ export const eventLogStatements = {
     'event_log.record',
     `INSERT INTO payment_events (event_id, user_id, subscription_id, kind, cause, terms, occurred_at, received_at, fate)
      SELECT $1, $2, $3, $4, $5, $6::jsonb, $7, $8, CASE WHEN EXISTS (
-       SELECT FROM payment_events e
+       SELECT 1 FROM payment_events e
        WHERE e.user_id = $2 AND e.subscription_id = $3
          AND (e.fate = 'applied' AND e.occurred_at > $7 OR e.fate <> 'open' AND e.kind = 'deleted' AND $4 <> 'deleted')
      ) THEN 'ignored' ELSE 'open' END
@@ -87,7 +87,7 @@ export const eventLogStatements = {
     `DELETE FROM payment_events WHERE event_id IN (
        SELECT e.event_id FROM payment_events e
        WHERE e.received_at < $1 AND e.kind <> 'deleted' AND (e.fate = 'ignored' OR e.fate = 'applied' AND EXISTS (
-         SELECT FROM payment_events n
+         SELECT 1 FROM payment_events n
          WHERE n.user_id = e.user_id AND n.subscription_id = e.subscription_id AND n.fate = 'applied'
            AND n.occurred_at > e.occurred_at
        ))

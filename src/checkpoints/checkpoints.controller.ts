@@ -9,7 +9,7 @@ import {
   type WorkspaceRef,
 } from '../access/index.js';
 import { Documented } from '../api-docs/index.js';
-import { ENCRYPTED_PATH } from '../files/index.js';
+import { ENCRYPTED_PATH, ENCRYPTED_PATH_RULE } from '../files/index.js';
 import { BadRequest, fromRequest, JsonBody, sendJsonList } from '../platform/http/index.js';
 import { CHECKPOINTS_DOCS } from './checkpoints.docs.js';
 import { type Checkpoint, type CheckpointKind, Checkpoints } from './checkpoints.service.js';
@@ -34,7 +34,7 @@ export const FromCursor = fromRequest(({ query }) => {
 const EncryptedPathQuery = fromRequest(({ query }) => {
   const { encPath } = query as { encPath?: unknown };
   if (typeof encPath === 'string' && ENCRYPTED_PATH.test(encPath)) return encPath;
-  throw new BadRequest('encPath must be 1 to 4096 base64url characters');
+  throw new BadRequest(`encPath ${ENCRYPTED_PATH_RULE}`);
 });
 
 /** Base64, base64url or hex. Labels are opaque: only alphabet and length are checked. */

@@ -1,4 +1,4 @@
-import { statement } from '../platform/database/index.js';
+import { ofWorkspace, statement } from '../platform/database/index.js';
 
 /** Formatted in SQL, in UTC: the contract's format has no time zone, and formatting in local time would shift it. */
 const CREATED_AT = `to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS') AS "createdAt"`;
@@ -7,10 +7,13 @@ export const checkpointStatements = {
   /** Run it under the log's lock. Inserts nothing when $7 checkpoints exist already. */
   create: statement(
     'checkpoints.create',
-    `INSERT INTO checkpoints (workspace_id, id, encrypted_label, kind, cursor, created_at)
-     SELECT $1, $2, $3, $4, $5, $6
-     WHERE NOT EXISTS (SELECT FROM checkpoints WHERE workspace_id = $1 OFFSET $7::integer - 1)
-     RETURNING id, encrypted_label AS "encryptedLabel", kind, cursor, ${CREATED_AT}`,
+    `WITH made AS (
+       INSERT INTO checkpoints (workspace_id, id, encrypted_label, kind, cursor, created_at)
+       SELECT $1::uuid, $2::uuid, $3::text, $4::text, $5::bigint, $6::timestamptz
+       WHERE NOT EXISTS (SELECT 1 FROM checkpoints WHERE workspace_id = $1 OFFSET $7::integer - 1)
+       RETURNING id, encrypted_label, kind, cursor, created_at
+     )
+     SELECT id, encrypted_label AS "encryptedLabel", kind, cursor, ${CREATED_AT} FROM made`,
   ),
 
   /**
@@ -18,7 +21,7 @@ export const checkpointStatements = {
    * when the workspace does not exist. The position carries its time as PostgreSQL text: a Date would lose the
    * microseconds.
    */
-  page: statement(
+  page: ofWorkspace(
     'checkpoints.page',
     `SELECT page.id, page."encryptedLabel", page.kind, page.cursor, page."createdAt", page.time::text AS "exactTime"
      FROM workspaces w
@@ -32,9 +35,20 @@ export const checkpointStatements = {
      ORDER BY page.cursor DESC, page.time DESC, page.id DESC`,
   ),
 
+  /**
+   * Run it under the log's lock. Tells retention that versions may have lost their pin; without a mark, retention looks at all
+   * files of the workspace anyway.
+   */
   delete: statement(
     'checkpoints.delete',
-    'DELETE FROM checkpoints WHERE workspace_id = $1 AND id = $2 RETURNING id',
+    `WITH gone AS (
+       DELETE FROM checkpoints WHERE workspace_id = $1 AND id = $2 RETURNING id
+     ), noted AS (
+       INSERT INTO retention_marks (workspace_id, cursor, rule, has_unpinned)
+       SELECT $1, 0, '', true WHERE EXISTS (SELECT 1 FROM gone)
+       ON CONFLICT (workspace_id) DO UPDATE SET has_unpinned = true
+     )
+     SELECT id FROM gone`,
   ),
 
   purge: statement(
@@ -59,7 +73,7 @@ export const projectionStatements = {
     `SELECT c.cursor, w.head_cursor AS "headCursor", w.compaction_floor AS "compactionFloor",
             coalesce((
               SELECT older.cursor FROM checkpoints older
-              WHERE older.workspace_id = c.workspace_id
+              WHERE older.workspace_id = $1
                 AND (older.cursor, older.created_at, older.id) < (c.cursor, c.created_at, c.id)
               ORDER BY older.cursor DESC, older.created_at DESC, older.id DESC LIMIT 1
             ), 0) AS "olderCursor",
@@ -94,6 +108,36 @@ export const projectionStatements = {
      JOIN files f ON f.workspace_id = $1 AND f.id = touched.file_id
      LEFT JOIN before ON before.file_id = touched.file_id
      ORDER BY touched.cursor`,
+  ),
+
+  /**
+   * As `summary`, for a window of $4 changes that is small compared with the log before it: path and state at the start are
+   * looked up for each file, so the cost grows with the window alone. The order by `file_id` leaves only the index that has it.
+   */
+  smallSummary: statement(
+    'checkpoints.small_summary',
+    `WITH touched AS MATERIALIZED (
+       SELECT DISTINCT ON (file_id) file_id, cursor, action, version, count(*) OVER (PARTITION BY file_id) AS change_count
+       FROM (
+         SELECT file_id, cursor, action, version FROM changes
+         WHERE workspace_id = $1 AND cursor > $2 AND cursor <= $3 ORDER BY cursor LIMIT $4
+       ) changed
+       ORDER BY file_id, cursor DESC
+     )
+     SELECT (SELECT encrypted_path FROM files WHERE workspace_id = $1 AND id = touched.file_id) AS "encryptedPath",
+            change_count AS "changeCount", version AS "latestVersion",
+            CASE
+              WHEN action = 'delete' THEN 'deleted'
+              WHEN (
+                SELECT before.action FROM changes before
+                WHERE before.workspace_id = $1 AND before.file_id BETWEEN touched.file_id AND touched.file_id
+                  AND before.cursor <= $2
+                ORDER BY before.file_id, before.cursor DESC LIMIT 1
+              ) = 'upsert' THEN 'modified'
+              ELSE 'created'
+            END AS action
+     FROM touched
+     ORDER BY cursor`,
   ),
 
   /**
@@ -133,7 +177,7 @@ export const projectionStatements = {
    * The last row of a path ($3) at or below the cursor of the checkpoint ($2), with its version's id. All nulls when
    * the path did not exist yet; no row when the checkpoint does not exist.
    */
-  noteState: statement(
+  noteState: ofWorkspace(
     'checkpoints.note_state',
     `SELECT w.compaction_floor AS "compactionFloor", last.action, v.id AS "versionId"
      FROM checkpoints p

@@ -35,8 +35,11 @@ export interface Manifest {
 /** `versionId` is null for a legacy change without a version row. */
 export type NoteState = { readonly versionId: string | null } | { readonly absent: true };
 
-/** A projection of a larger log reads the whole log and may use much of the memory: these run one at a time. */
+/** A projection of more changes may use much of the memory: these run one at a time. */
 const SMALL_LOG = 1_000;
+
+/** How many changes of the log before a window are read in the time of the two lookups for one of its files. */
+const LOOKUP_COST = 8;
 const LARGE: FairLimits = {
   atOnce: 1,
   waiting: 128,
@@ -93,14 +96,17 @@ export class Projections {
    * @throws BadRequest when `fromCursor` is above the checkpoint's cursor
    */
   summary(of: ProjectionOf, checkpointId: string, fromCursor?: number): Promise<Summary> {
-    return this.inTurn(of, checkpointId, async (tx, mark) => {
-      const from = fromCursor ?? mark.olderCursor;
+    const fromOf = (mark: Mark): number => fromCursor ?? mark.olderCursor;
+    const project = async (tx: Tx, mark: Mark): Promise<Summary> => {
+      const from = fromOf(mark);
       if (from > mark.cursor) throw new BadRequest('fromCursor is above the cursor of the checkpoint');
       refuseCompacted(mark);
-      const values = [of.workspaceId, from, mark.cursor];
-      const entries = await tx.run<SummaryEntry>(projectionStatements.summary, values);
+      const entries = await summarize(tx, of.workspaceId, from, mark.cursor);
       return { fromCursor: from, toCursor: mark.cursor, entries };
-    });
+    };
+    const isSmall = (mark: Mark): boolean =>
+      isSmallLog(mark) || (mark.cursor - fromOf(mark) <= SMALL_LOG && isByKey(fromOf(mark), mark.cursor));
+    return this.inTurn(of, checkpointId, project, isSmall);
   }
 
   /** The operations that bring every path to the checkpoint; paths absent on both sides are omitted. */
@@ -126,17 +132,18 @@ export class Projections {
   }
 
   /**
-   * Users take turns; projections of large logs have their own queue. No request holds a connection while it waits.
+   * Users take turns; large projections have their own queue. No request holds a connection while it waits.
    * @throws ServiceUnavailable
    */
   private async inTurn<T>(
     { userId, workspaceId }: ProjectionOf,
     checkpointId: string,
     project: (tx: Tx, mark: Mark) => Promise<T>,
+    isSmall = isSmallLog,
   ): Promise<T> {
     const small = await this.small.during(userId, () =>
       this.onSnapshot(workspaceId, checkpointId, async (tx, mark) =>
-        mark.headCursor <= SMALL_LOG ? { projection: await project(tx, mark) } : undefined,
+        isSmall(mark) ? { projection: await project(tx, mark) } : undefined,
       ),
     );
     if (small) return small.projection;
@@ -155,6 +162,18 @@ export class Projections {
       return project(tx, mark);
     });
   }
+}
+
+const isSmallLog = ({ headCursor }: Mark): boolean => headCursor <= SMALL_LOG;
+
+/** Whether looking up what was there before a window is cheaper than reading the log before it. */
+const isByKey = (from: number, to: number): boolean => (to - from) * LOOKUP_COST < from;
+
+function summarize(tx: Tx, workspaceId: string, from: number, to: number): Promise<SummaryEntry[]> {
+  const window = [workspaceId, from, to];
+  return isByKey(from, to)
+    ? tx.run(projectionStatements.smallSummary, [...window, to - from])
+    : tx.run(projectionStatements.summary, window);
 }
 
 /** Refuses whatever the floor is: a projection may need rows below it (checkpoint rule 7). */

@@ -309,6 +309,23 @@ export class Configuration {
   @Matches(/^\S+(?: \S+){4}$/, { message: '$property must be a cron expression of five fields' })
   retentionCron: string;
 
+  @Env(
+    'BACKUP_DIR',
+    'existing directory for scheduled backups, of this service alone; unset: no scheduled backups',
+  )
+  @IsOptional()
+  @MinLength(1)
+  backupDir?: string;
+
+  @Env('BACKUP_CRON', 'when scheduled backups are made, UTC', '0 4 * * *')
+  @IsFutureCron()
+  @Matches(/^\S+(?: \S+){4}$/, { message: '$property must be a cron expression of five fields' })
+  backupCron: string;
+
+  @Env('BACKUP_KEEP', 'how many verified scheduled backups are kept', '7')
+  @WholeNumber(1, 1000)
+  backupKeep: number;
+
   @Env('APP_SCHEME', 'scheme of the deep links to the app', 'cloudsync')
   @Matches(/^[a-z][a-z0-9+.-]*$/, { message: '$property must be a URL scheme in lower case' })
   appScheme: string;

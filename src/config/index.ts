@@ -16,4 +16,5 @@ export {
   syncDirectory,
   writeDurably,
 } from './data-dir-files.js';
+export { removeTree } from './remove-tree.js';
 export { VERSION } from './version.js';

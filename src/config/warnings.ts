@@ -27,7 +27,7 @@ export function warningsAbout(configuration: Configuration): string[] {
 /** Prefixes of this service's variables that hardly any other program uses. */
 // prettier-ignore
 const OURS = [
-  'ALT_CALLBACK', 'APP_', 'ASSET_QUOTA', 'AUTH_', 'BASE_URL', 'BILLING_', 'DATABASE_', 'DATA_DIR',
+  'ALT_CALLBACK', 'APP_', 'ASSET_QUOTA', 'AUTH_', 'BACKUP_', 'BASE_URL', 'BILLING_', 'DATABASE_', 'DATA_DIR',
   'DEV_LOGIN', 'EDITOR_', 'EMAIL_VERIF', 'INLINE_BLOB', 'LOG_LEVEL', 'MAIL_FROM', 'MAX_FILE', 'METRICS_', 'OIDC_', 'PAYMENT_', 'RATE_LIMIT',
   'REDIS_', 'RETENTION_', 'S3_', 'SIGNUP_', 'SMTP_URL', 'STRIPE_', 'SUBSCRIPTION', 'TRUST_', 'TRUSTED_', 'VAPID_',
 ];

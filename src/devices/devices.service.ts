@@ -25,7 +25,7 @@ export const deviceStatements = {
     'devices.create',
     `INSERT INTO devices (id, user_id, name, platform, created_at)
      SELECT $1, $2, $3, $4, $5
-     WHERE NOT EXISTS (SELECT FROM devices WHERE user_id = $2 OFFSET $6::integer - 1)
+     WHERE NOT EXISTS (SELECT 1 FROM devices WHERE user_id = $2 OFFSET $6::integer - 1)
      RETURNING id`,
   ),
 

@@ -3,7 +3,7 @@ import { statement } from '../platform/database/index.js';
 
 /** What the service holds of an account, without secrets. Lists go by a key that is in an index, `LIMIT` rows above a position. */
 export const exportStatements = {
-  isAllowed: statement('export.is_allowed', 'SELECT FROM users WHERE id = $1 AND suspended_at IS NULL'),
+  isAllowed: statement('export.is_allowed', 'SELECT 1 FROM users WHERE id = $1 AND suspended_at IS NULL'),
 
   account: statement(
     'export.account',
@@ -121,7 +121,7 @@ export const exportStatements = {
     `SELECT v.id, v.file_id AS "fileId", v.version, v.content_hash AS "contentHash", v.encrypted_size AS "encryptedSize",
             v.device_id AS "deviceId", v.change_cursor AS "changeCursor", v.created_at AS "createdAt", v.blob_id AS "blobId",
             NOT EXISTS (
-              SELECT FROM versions o
+              SELECT 1 FROM versions o
               WHERE o.workspace_id = $1 AND o.blob_id = v.blob_id AND o.id < v.id
                 AND (o.change_cursor IS NULL OR o.change_cursor <= $3)
             ) AS "isFirst"

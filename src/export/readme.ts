@@ -10,10 +10,9 @@ audit-* are about the account. No password, token or key is among them.
 
 workspaces/ID/ has one workspace: its salts (workspace.json), its files, versions, changes, checkpoints,
 key slots and attachments. Names of files, labels and contents are encrypted as the service stores them; only
-the password of the workspace opens them. The example program of the service decrypts them into a
-folder:
+the password of the workspace opens them. The client of the service decrypts them into a folder:
 
-  node dist/examples/decrypt-export/main.js export.tar FOLDER
+  cloud-sync export export.tar --out FOLDER
 
 Files that end in .jsonl have one JSON object in each line. The format is described in
 docs/reference/export-format.md of the service.

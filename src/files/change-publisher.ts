@@ -35,8 +35,18 @@ export class ChangePublisher {
     this.tell(workspaceId, kind, 1, { by: change.changedByDevice, change });
   }
 
+  /** Like `changed`, for changes of several kinds that one device has made. */
+  changedAll(workspaceId: string, deviceId: string, kinds: readonly ChangeKind[]): void {
+    for (const kind of kinds) this.changes.add({ kind }, 1);
+    if (kinds.length > 0) this.announce(workspaceId, { by: deviceId });
+  }
+
   private tell(workspaceId: string, kind: ChangeKind, count: number, committed: Committed): void {
     this.changes.add({ kind }, count);
+    this.announce(workspaceId, committed);
+  }
+
+  private announce(workspaceId: string, committed: Committed): void {
     this.bus.publish({ topic: CHANGES, key: workspaceId }, committed);
   }
 }

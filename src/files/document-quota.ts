@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Subscriptions } from '../billing/index.js';
 import { Configuration } from '../config/index.js';
-import { Database, statement } from '../platform/database/index.js';
+import { Database, isUnanswered, statement } from '../platform/database/index.js';
 import { InsufficientStorage } from '../platform/http/index.js';
 import { type Counter, Metrics } from '../platform/metrics/index.js';
 import type { Precondition } from './file-headers.js';
@@ -39,9 +39,9 @@ export const usageStatements = {
     `SELECT w.id AS "workspaceId", w.document_bytes AS "usedBytes", (
        SELECT coalesce(sum(b.size), 0)::bigint FROM blobs b
        WHERE b.workspace_id = w.id
-         AND EXISTS (SELECT FROM versions v WHERE v.workspace_id = b.workspace_id AND v.blob_id = b.id)
+         AND EXISTS (SELECT 1 FROM versions v WHERE v.workspace_id = b.workspace_id AND v.blob_id = b.id)
      ) AS "actualBytes"
-     FROM (SELECT id, document_bytes FROM workspaces WHERE id > $1 AND deleted_at IS NULL ORDER BY id LIMIT 1) w`,
+     FROM workspaces w WHERE w.id > $1 AND w.deleted_at IS NULL ORDER BY w.id LIMIT 1`,
   ),
 
   /** Held until the connection ends. Two concurrent corrections would add the same difference twice. */
@@ -53,6 +53,10 @@ export const usageStatements = {
     `UPDATE workspaces SET document_bytes = document_bytes + $2 WHERE id = $1`,
   ),
 };
+
+/** How long what other nodes hold may be used, and for how many workspaces it is kept. */
+const KEPT_MS = 5_000;
+const MAX_KEPT = 10_000;
 
 /** Usage of one workspace: the bytes of its kept versions. */
 export interface WorkspaceUsage {
@@ -94,6 +98,7 @@ interface Foreseen {
 @Injectable()
 export class DocumentQuota {
   private readonly refusals: Counter;
+  private readonly elsewhere = new Map<string, { bytes: number; until: number }>();
 
   constructor(
     private readonly configuration: Configuration,
@@ -142,14 +147,47 @@ export class DocumentQuota {
   async foresee(upload: ForeseenUpload, size: number | undefined): Promise<(received: number) => void> {
     const quota = this.ofUploads;
     if (quota === null) return unlimited;
-    const values = [upload.workspaceId, upload.encryptedPath];
-    const [found] = await this.database.run<Foreseen>(fileStatements.foreseen, values);
+    const found = await this.foreseen(upload.workspaceId, upload.encryptedPath);
     if (!found || !isWritten(upload, found.liveHash)) return unlimited;
     const refuseAbove = (bytes: number): void => {
       if (found.usedBytes + bytes > quota) throw this.exceeded(found.usedBytes, bytes);
     };
     refuseAbove(size ?? 0);
     return refuseAbove;
+  }
+
+  /**
+   * What the owner's other workspaces hold, for a write on a node that does not have them. Far from the quota it is a few seconds
+   * old: to ask all nodes for each upload would cost more than the upload. While a node is away, the last known value counts, or
+   * nothing: workspaces on other nodes go on.
+   */
+  async heldElsewhere(workspaceId: string): Promise<number> {
+    const quota = this.ofUploads;
+    if (quota === null) return 0;
+    const known = this.elsewhere.get(workspaceId);
+    if (known && known.until > performance.now() && known.bytes < quota / 2) return known.bytes;
+    const bytes = await this.askAllNodes(workspaceId).catch((error: unknown) => {
+      if (isUnanswered(error)) return known?.bytes ?? 0;
+      throw error;
+    });
+    if (this.elsewhere.size >= MAX_KEPT) this.elsewhere.clear();
+    this.elsewhere.set(workspaceId, { bytes, until: performance.now() + KEPT_MS });
+    return bytes;
+  }
+
+  private async askAllNodes(workspaceId: string): Promise<number> {
+    const [held] = await this.database.run<{ usedBytes: number }>(fileStatements.heldElsewhere, [
+      workspaceId,
+    ]);
+    return held?.usedBytes ?? 0;
+  }
+
+  private async foreseen(workspaceId: string, encryptedPath: string): Promise<Foreseen | undefined> {
+    const values = [workspaceId, encryptedPath];
+    if (!this.database.isDistributed)
+      return (await this.database.run<Foreseen>(fileStatements.foreseen, values))[0];
+    const [found] = await this.database.run<Foreseen>(fileStatements.foreseenOnNode, values);
+    return found && { ...found, usedBytes: found.usedBytes + (await this.heldElsewhere(workspaceId)) };
   }
 
   /** The error for an upload that does not fit. */

@@ -3,13 +3,13 @@ import { BadRequest, fromRequest, parseIfMatch } from '../platform/http/index.js
 
 /** Base64url, opaque, compared exactly. */
 export const ENCRYPTED_PATH = /^(?=.{1,4096}$)[A-Za-z0-9_-]+={0,2}$/;
+export const ENCRYPTED_PATH_RULE = 'must be 1 to 4096 base64url characters';
 export const CONTENT_HASH = /^[0-9a-f]{64}$/i;
 
 /** The `:encPath` parameter of the route. */
 export const EncryptedPath = fromRequest((request) => {
   const { encPath } = request.params as { encPath: string };
-  if (!ENCRYPTED_PATH.test(encPath))
-    throw new BadRequest('the encrypted path must be 1 to 4096 base64url characters');
+  if (!ENCRYPTED_PATH.test(encPath)) throw new BadRequest(`the encrypted path ${ENCRYPTED_PATH_RULE}`);
   return encPath;
 });
 

@@ -1,6 +1,12 @@
 import { Module } from '@nestjs/common';
 import { BillingModule } from '../billing/index.js';
-import { Database } from '../platform/database/index.js';
+import {
+  BEFORE_ALL_IDS,
+  Database,
+  inKeyOrder,
+  type Purged,
+  type Statement,
+} from '../platform/database/index.js';
 import { Doctor } from '../platform/doctor/index.js';
 import { WorkspacePurge, WorkspacesModule } from '../workspaces/index.js';
 import { ChangePublisher } from './change-publisher.js';
@@ -12,6 +18,7 @@ import { Files } from './files.service.js';
 import { FileContentLoader } from './file-content-loader.js';
 import { GroupCommitQueue } from './group-commit-queue.js';
 import { UploadAdmission } from './upload-admission.js';
+import { UploadWriter } from './upload-writer.js';
 import { UsageCheck } from './usage-check.js';
 import { VersionsController } from './versions.controller.js';
 import { Versions } from './versions.service.js';
@@ -29,6 +36,7 @@ const PURGE_BATCH = 1000;
     FileContentLoader,
     GroupCommitQueue,
     UploadAdmission,
+    UploadWriter,
     UsageCheck,
     Versions,
   ],
@@ -37,12 +45,14 @@ const PURGE_BATCH = 1000;
 export class FilesModule {
   constructor(purge: WorkspacePurge, database: Database, doctor: Doctor, usage: UsageCheck) {
     doctor.addCheck((examination) => usage.drift(examination));
-    for (const step of [
-      fileStatements.purgeChanges,
-      fileStatements.purgeVersions,
-      fileStatements.purgeFiles,
-    ]) {
-      purge.addStep(async (workspaceId) => (await database.run(step, [workspaceId, PURGE_BATCH])).length);
-    }
+    const deletes =
+      <K extends string | number>(step: Statement) =>
+      async (workspaceId: string, above: K): Promise<Purged<K>> => {
+        const [purged] = await database.run<Purged<K>>(step, [workspaceId, PURGE_BATCH, above]);
+        return purged ?? { removed: 0, last: null };
+      };
+    purge.addStep(inKeyOrder(0, deletes(fileStatements.purgeChanges)));
+    purge.addStep(inKeyOrder(BEFORE_ALL_IDS, deletes(fileStatements.purgeVersions)));
+    purge.addStep(inKeyOrder(BEFORE_ALL_IDS, deletes(fileStatements.purgeFiles)));
   }
 }

@@ -4,11 +4,12 @@ import { Clock } from '../platform/clock/index.js';
 import { BEFORE_ALL_IDS, Database, isUnanswered, newId } from '../platform/database/index.js';
 import { BadRequest, NotFound, PreconditionFailed, ServiceUnavailable } from '../platform/http/index.js';
 import type { Caller } from '../access/index.js';
-import { ChangePublisher } from './change-publisher.js';
+import { type ChangeKind, ChangePublisher } from './change-publisher.js';
 import { lockedFilesAt, lockLog, logDeletions } from './change-log.js';
 import type { Precondition } from './file-headers.js';
 import { fileStatements } from './files.queries.js';
-import { GroupCommitQueue, type PutOutcome } from './group-commit-queue.js';
+import { GroupCommitQueue } from './group-commit-queue.js';
+import type { Put, PutOutcome } from './put.js';
 
 const PAGE = 1000;
 
@@ -28,6 +29,8 @@ export interface Uploaded {
   readonly fileId: string;
   readonly encryptedSize: number;
   readonly version: number;
+  /** Of the logged change; null when nothing was written. */
+  readonly cursor: number | null;
 }
 
 export interface ListedFile {
@@ -70,7 +73,7 @@ export class Files {
     const put = await this.put(upload, blob);
     if (put.cursor === null) await this.blobs.discard(blob);
     else
-      this.changePublisher.logged(upload.workspaceId, put.outcome === 'created' ? 'create' : 'update', {
+      this.changePublisher.logged(upload.workspaceId, kindOf(put), {
         cursor: put.cursor,
         encryptedPath: upload.encryptedPath,
         action: 'upsert',
@@ -79,23 +82,39 @@ export class Files {
         version: put.version,
         changedByDevice: upload.deviceId,
       });
-    switch (put.outcome) {
-      case 'created':
-      case 'updated':
-      case 'unchanged':
-        return {
-          isNew: put.outcome === 'created',
-          fileId: put.fileId,
-          encryptedSize: blob.size,
-          version: put.version,
-        };
-      case 'precondition_failed':
-        throw new PreconditionFailed('the file has changed');
-      case 'workspace_gone':
-        throw new NotFound('workspace not found');
-      case 'blob_gone':
-        throw new ServiceUnavailable('the upload took too long');
+    return uploadedOf(put, blob);
+  }
+
+  /**
+   * Uploads of a batch that one device makes, each to another path of one workspace, with content whose hash has been checked.
+   * They share a commit if it has room for them (COMMIT_UPLOADS, COMMIT_BYTES), and are announced once. Each is decided as by
+   * `upload`.
+   * @returns the result of each, or the error that `upload` would have thrown
+   * @throws ServiceUnavailable when the bytes of one cannot be stored; nothing is written then
+   */
+  async uploadAll(
+    { workspaceId, deviceId }: { readonly workspaceId: string; readonly deviceId: string },
+    uploads: readonly (Upload & { readonly content: Buffer })[],
+  ): Promise<PromiseSettledResult<Uploaded>[]> {
+    const blobs = await this.stageAll(uploads);
+    const puts = uploads.map((upload, index) => this.dataOf(upload, blobs[index] as StagedBlob));
+    const outcomes = await this.commitQueue.putAll(puts);
+
+    const kinds: ChangeKind[] = [];
+    const results: PromiseSettledResult<Uploaded>[] = [];
+    for (const [index, outcome] of outcomes.entries()) {
+      const blob = blobs[index] as StagedBlob;
+      if (outcome.status === 'rejected') {
+        if (!isUnanswered(outcome.reason)) await this.blobs.discard(blob);
+        results.push(outcome);
+      } else {
+        if (outcome.value.cursor === null) await this.blobs.discard(blob);
+        else kinds.push(kindOf(outcome.value));
+        results.push(settled(() => uploadedOf(outcome.value, blob)));
+      }
     }
+    this.changePublisher.changedAll(workspaceId, deviceId, kinds);
+    return results;
   }
 
   /**
@@ -127,29 +146,73 @@ export class Files {
   }
 
   private async put(upload: Upload, blob: StagedBlob): Promise<PutOutcome> {
-    const { workspaceId, caller, encryptedPath, contentHash, deviceId, precondition } = upload;
-    const { id: blobId, size, bytes } = blob;
     try {
-      // Properties are copied one by one: a spread would give V8 a dictionary-mode object of 2 KiB that is kept
-      // longer.
-      return await this.commitQueue.put({
-        workspaceId,
-        caller,
-        encryptedPath,
-        contentHash,
-        deviceId,
-        precondition,
-        blobId,
-        size,
-        bytes,
-        fileId: newId(),
-        versionId: newId(),
-        now: this.clock.now(),
-      });
+      return await this.commitQueue.put(this.dataOf(upload, blob));
     } catch (error) {
       // If the database does not respond, do not make the client wait a second time: the sweeper removes the blob.
       if (!isUnanswered(error)) await this.blobs.discard(blob);
       throw error;
     }
+  }
+
+  /** Properties are copied one by one: a spread would give V8 a dictionary-mode object of 2 KiB that is kept longer. */
+  private dataOf(
+    { workspaceId, caller, encryptedPath, contentHash, deviceId, precondition }: Upload,
+    { id: blobId, size, bytes }: StagedBlob,
+  ): Put {
+    return {
+      workspaceId,
+      caller,
+      encryptedPath,
+      contentHash,
+      deviceId,
+      precondition,
+      blobId,
+      size,
+      bytes,
+      fileId: newId(),
+      versionId: newId(),
+      now: this.clock.now(),
+    };
+  }
+
+  /** All or none. @throws the first error */
+  private async stageAll(uploads: readonly (Upload & { readonly content: Buffer })[]): Promise<StagedBlob[]> {
+    const staged = await Promise.allSettled(
+      uploads.map(({ workspaceId, content, contentHash }) =>
+        this.blobs.stageWhole(workspaceId, content, contentHash),
+      ),
+    );
+    const blobs = staged.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    const failed = staged.find((one) => one.status === 'rejected');
+    if (!failed) return blobs;
+    for (const blob of blobs) await this.blobs.discard(blob);
+    throw failed.reason;
+  }
+}
+
+const kindOf = ({ outcome }: PutOutcome): ChangeKind => (outcome === 'created' ? 'create' : 'update');
+
+/** @throws as `Files.upload` */
+function uploadedOf({ outcome, fileId, version, cursor }: PutOutcome, { size }: StagedBlob): Uploaded {
+  switch (outcome) {
+    case 'created':
+    case 'updated':
+    case 'unchanged':
+      return { isNew: outcome === 'created', fileId, encryptedSize: size, version, cursor };
+    case 'precondition_failed':
+      throw new PreconditionFailed('the file has changed');
+    case 'workspace_gone':
+      throw new NotFound('workspace not found');
+    case 'blob_gone':
+      throw new ServiceUnavailable('the upload took too long');
+  }
+}
+
+function settled<T>(work: () => T): PromiseSettledResult<T> {
+  try {
+    return { status: 'fulfilled', value: work() };
+  } catch (reason) {
+    return { status: 'rejected', reason };
   }
 }

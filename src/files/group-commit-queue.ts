@@ -1,60 +1,25 @@
 import { Injectable } from '@nestjs/common';
 import { setImmediate as readRequests } from 'node:timers/promises';
-import { KeyedCounter } from '../platform/async/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, type Parameter, sqlState } from '../platform/database/index.js';
+import { sqlState } from '../platform/database/index.js';
 import { ServiceUnavailable } from '../platform/http/index.js';
 import { Queues } from '../platform/limits/index.js';
-import type { Caller } from '../access/index.js';
-import { callerKey, WorkspaceAccess, WorkspaceClosed } from '../access/guards/index.js';
+import { requestScope } from '../platform/log/index.js';
 import { DocumentQuota } from './document-quota.js';
-import type { Precondition } from './file-headers.js';
-import { fileStatements } from './files.queries.js';
-
-/** The data of one upload for the database; `bytes` is null when they are in the blob store. */
-export interface Put {
-  readonly workspaceId: string;
-  /** The workspace must be accessible to this caller; undefined when access has already been checked. */
-  readonly caller: Caller | undefined;
-  readonly encryptedPath: string;
-  readonly contentHash: string;
-  readonly size: number;
-  readonly deviceId: string;
-  readonly precondition: Precondition;
-  readonly now: Date;
-  readonly fileId: string;
-  readonly versionId: string;
-  readonly blobId: string;
-  readonly bytes: Buffer | null;
-}
-
-export interface PutOutcome {
-  readonly outcome:
-    'created' | 'updated' | 'unchanged' | 'precondition_failed' | 'workspace_gone' | 'blob_gone';
-  readonly fileId: string;
-  readonly version: number;
-  /** Cursor of the logged change; null when nothing was written. */
-  readonly cursor: number | null;
-}
-
-/** With `quota_exceeded`, nothing was written: `usedBytes` and this upload would exceed the quota. */
-type Answered = PutOutcome | { readonly outcome: 'quota_exceeded'; readonly usedBytes: number };
-
-interface Waiting {
-  readonly owner: string;
-  /** In ms, from `Clock.elapsed`. */
-  readonly since: number;
-  readonly put: Put;
-  readonly resolve: (outcome: PutOutcome) => void;
-  readonly reject: (error: unknown) => void;
-}
+import type { Answered, Put, PutOutcome } from './put.js';
+import { UploadLines, type Waiting } from './upload-lines.js';
+import { UploadWriter } from './upload-writer.js';
 
 type Answer = () => void;
 
+/** Commits one after the other. */
+interface Lane {
+  /** Whether it counts against MOST_SHARED_COMMITS: not while it waits for a slow commit of one workspace. */
+  isSharing: boolean;
+}
+
 const nothing: Answer = () => undefined;
 
-const BATCH_ROWS = 64;
-const BATCH_BYTES = 1024 * 1024;
 /**
  * Limits per instance: uploads of one user across all workspaces, and of all users. Each upload may hold
  * INLINE_BLOB_BYTES.
@@ -67,22 +32,31 @@ const RETRY_SECONDS = 1;
  * responding.
  */
 const LONGEST_WAIT_MS = 10_000;
+/** When a commit takes longer, the next one starts beside it. */
+const PATIENCE_MS = 50;
+/** Commits of several workspaces under way, all but one of them for longer than that. */
+const MOST_SHARED_COMMITS = 3;
 
 /**
- * Group commit per workspace: the first upload is committed at once, and all uploads that arrive meanwhile share the
- * next commit. Committed separately, they would queue for the workspace's row lock and each pay for its own flush. No
- * upload is acknowledged before its commit, and each is decided as if it were alone, in order of arrival. A user with
- * many workspaces has many queues; their batches compete fairly for the database with the statements of other users.
+ * Group commit: an upload that finds no commit under way is committed at once, and all uploads that arrive meanwhile, to
+ * whatever workspaces, share the next commit. Committed separately, they would queue for a workspace's row lock, and each
+ * would pay for its own round trip and its own flush. No upload is acknowledged before its commit, and each is decided as if
+ * it were alone, in order of arrival at its workspace.
+ *
+ * A workspace cannot hold up others: when a shared commit finds it locked, deleted or closed to the caller, it leaves its
+ * uploads out, and they are committed by themselves, as are all others that arrive for it meanwhile. Owners take turns in
+ * shared commits, which run one at a time and count as the service's own statements.
  */
 @Injectable()
 export class GroupCommitQueue {
-  private readonly lines = new Map<string, Waiting[]>();
-  /** Number of waiting uploads per owner. */
-  private readonly counts = new KeyedCounter();
+  private readonly lines = new UploadLines();
+  /** The lane in which the next shared commit starts; undefined when nothing waits, or when the last commit takes long. */
+  private lane: Lane | undefined;
+  /** The number of lanes whose commit has not ended, without slow commits of one workspace. */
+  private sharing = 0;
 
   constructor(
-    private readonly database: Database,
-    private readonly workspaceAccess: WorkspaceAccess,
+    private readonly writer: UploadWriter,
     private readonly clock: Clock,
     private readonly quota: DocumentQuota,
     queues: Queues,
@@ -90,9 +64,9 @@ export class GroupCommitQueue {
     queues.watch('uploads', () => this.waiting);
   }
 
-  /** Uploads not yet taken into a commit. */
+  /** Uploads not yet taken into a commit, without those of batches. */
   get waiting(): number {
-    return this.counts.total;
+    return this.lines.waiting;
   }
 
   /**
@@ -100,91 +74,171 @@ export class GroupCommitQueue {
    * written, InsufficientStorage when the quota would be exceeded, and any database error for this upload
    */
   async put(put: Put): Promise<PutOutcome> {
-    const owner = put.caller?.userId ?? put.workspaceId;
-    if (this.counts.of(owner) >= MOST_OF_ONE_USER)
+    const owner = ownerOf(put);
+    if (this.lines.waitingOf(owner) >= MOST_OF_ONE_USER)
       throw new ServiceUnavailable(
         'too many uploads at once: wait for your own requests to finish',
         RETRY_SECONDS,
       );
     if (this.waiting >= MOST_OF_ALL) throw new ServiceUnavailable('too many uploads at once', RETRY_SECONDS);
-    const line = this.lines.get(put.workspaceId);
     return new Promise((resolve, reject) => {
-      const waiting = { owner, put, resolve, reject, since: this.clock.elapsed() };
-      this.counts.increment(owner);
-      if (line) {
-        line.push(waiting);
-        return;
-      }
-      this.lines.set(put.workspaceId, [waiting]);
-      void this.drain(put.workspaceId);
+      this.enter([{ owner, isCounted: true, put, resolve, reject, ...this.now() }]);
     });
   }
 
   /**
-   * While the database processes a batch, the previous batch is answered and the requests that follow from it are
-   * read.
+   * Uploads of a batch, each to another path of one workspace: in one commit if it has room for them and nothing else waits.
+   * They do not count as waiting uploads: whoever sends a batch must bound how many there are.
+   * @returns the outcome of each, or its error as of `put`
    */
-  private async drain(workspaceId: string): Promise<void> {
-    const line = this.lines.get(workspaceId) ?? [];
-    let answer = nothing;
-    while (line.length > 0) {
-      this.refuseLate(line);
-      const batch = nextBatch(line);
-      for (const { owner } of batch) this.counts.decrement(owner);
-      const committing = this.commit(batch);
-      process.nextTick(answer); // runs after the tick in which the pool sends queued statements
-      answer = await committing;
-      if (line.length > 0) continue;
-      answer();
-      answer = nothing;
-      await readRequests();
-    }
-    this.lines.delete(workspaceId);
+  putAll(puts: readonly Put[]): Promise<PromiseSettledResult<PutOutcome>[]> {
+    const now = this.now();
+    const entering: Waiting[] = [];
+    const outcomes = puts.map(
+      (put) =>
+        new Promise<PutOutcome>((resolve, reject) => {
+          entering.push({ owner: ownerOf(put), isCounted: false, put, resolve, reject, ...now });
+        }),
+    );
+    this.enter(entering);
+    return Promise.allSettled(outcomes);
   }
 
-  /** Nothing has been sent to the database for these uploads yet. */
-  private refuseLate(line: Waiting[]): void {
-    const onTime = line.findIndex(({ since }) => this.clock.elapsed() - since <= LONGEST_WAIT_MS);
-    for (const { owner, reject } of line.splice(0, onTime < 0 ? line.length : onTime)) {
-      this.counts.decrement(owner);
-      reject(new ServiceUnavailable('the preceding uploads took too long', RETRY_SECONDS));
-    }
+  private now(): Pick<Waiting, 'since' | 'scope'> {
+    return { since: this.clock.elapsed(), scope: requestScope.getStore() };
+  }
+
+  private enter(uploads: readonly Waiting[]): void {
+    for (const upload of uploads) this.lines.add(upload);
+    this.startSharing();
+  }
+
+  private startSharing(): void {
+    if (this.lane !== undefined || this.sharing === MOST_SHARED_COMMITS || !this.lines.isReady) return;
+    const lane = { isSharing: true };
+    this.lane = lane;
+    this.sharing++;
+    requestScope.exit(() => void this.share(lane));
   }
 
   /**
-   * Writes a batch and returns the callback that answers its uploads. Never rejects. When the database rejects the
-   * batch because of one upload, each upload is retried alone, in order.
+   * Makes shared commits until nothing waits. While the database processes a commit, the uploads of the previous one are
+   * answered and the requests that follow from it are read. A commit that takes long is the last of its lane: another lane
+   * takes over.
+   */
+  private async share(lane: Lane): Promise<void> {
+    let answer = nothing;
+    while (this.lane === lane) {
+      this.refuse(this.lines.dropBefore(this.clock.elapsed() - LONGEST_WAIT_MS));
+      const batch = this.lines.take();
+      if (batch.length > 0) {
+        const isOfOne = isOfOneWorkspace(batch);
+        const patience = setTimeout(() => {
+          if (isOfOne) this.endSharing(lane);
+          this.leave(lane);
+        }, PATIENCE_MS);
+        const committing = isOfOne ? this.commitApart(batch) : this.commitTogether(batch);
+        process.nextTick(answer); // runs after the tick in which the pool sends queued statements
+        answer = await committing;
+        clearTimeout(patience);
+      } else {
+        answer();
+        answer = nothing;
+        await readRequests();
+        if (!this.lines.isReady) this.lane = undefined;
+      }
+    }
+    this.endSharing(lane);
+    answer();
+    this.startSharing();
+  }
+
+  private endSharing(lane: Lane): void {
+    if (lane.isSharing) this.sharing--;
+    lane.isSharing = false;
+  }
+
+  private leave(lane: Lane): void {
+    if (this.lane === lane) this.lane = undefined;
+    this.startSharing();
+  }
+
+  /**
+   * Commits a batch of one workspace, whose lock may have to be waited for, and returns the callback that answers its uploads.
+   * Never rejects.
+   */
+  private async commitApart(batch: readonly Waiting[]): Promise<Answer> {
+    const [first] = batch;
+    const answer = await inScopeOf(first, () => this.commit(batch));
+    if (first) this.lines.release(first.put.workspaceId);
+    return answer;
+  }
+
+  /** Commits a batch of several workspaces and returns the callback that answers its uploads. Never rejects. */
+  private async commitTogether(batch: readonly Waiting[]): Promise<Answer> {
+    try {
+      const outcomes = await this.writer.writeUnlocked(batch.map(({ put }) => put));
+      const left = batch.filter((_, index) => outcomes[index] === undefined);
+      this.release(batch, left);
+      return () =>
+        batch.forEach((waiting, index) => {
+          const outcome = outcomes[index];
+          if (outcome) this.settle(waiting, outcome);
+        });
+    } catch (error) {
+      const left = isOfTheWorkspace(error) ? batch : [];
+      this.release(batch, left);
+      return left.length > 0 ? nothing : () => batch.forEach(({ reject }) => reject(error));
+    }
+  }
+
+  /** The lines of a batch whose commit has ended are ready again, except those of uploads that were left out. */
+  private release(batch: readonly Waiting[], left: readonly Waiting[]): void {
+    for (const workspaceId of new Set(batch.map(({ put }) => put.workspaceId))) {
+      const uploads = left.filter(({ put }) => put.workspaceId === workspaceId);
+      if (uploads.length === 0) this.lines.release(workspaceId);
+      else inScopeOf(uploads[0], () => void this.drainApart(workspaceId, uploads));
+    }
+  }
+
+  /** Commits uploads of one workspace by themselves, and all that wait behind them. */
+  private async drainApart(workspaceId: string, left: readonly Waiting[]): Promise<void> {
+    for (let batch = left; batch.length > 0; batch = this.lines.takeOf(workspaceId)) {
+      (await this.commit(batch))();
+      await readRequests();
+      this.refuse(this.lines.dropBefore(this.clock.elapsed() - LONGEST_WAIT_MS, [workspaceId]));
+    }
+    this.lines.release(workspaceId);
+  }
+
+  /** Nothing has been sent to the database for these uploads yet. */
+  private refuse(late: readonly Waiting[]): void {
+    for (const { reject } of late)
+      reject(new ServiceUnavailable('the preceding uploads took too long', RETRY_SECONDS));
+  }
+
+  /**
+   * Commits uploads of one workspace and returns the callback that answers them. Never rejects. When the database rejects
+   * the batch because of one upload, each upload is retried alone, in order.
    */
   private async commit(batch: readonly Waiting[]): Promise<Answer> {
     try {
-      const outcomes = await this.run(batch.map(({ put }) => put));
+      const outcomes = await this.writer.write(batch.map(({ put }) => put));
       return () => batch.forEach((waiting, index) => this.settle(waiting, outcomes[index] as Answered));
     } catch (error) {
       if (batch.length === 1 || !isOfOneRow(error)) return () => batch.forEach(({ reject }) => reject(error));
-      return this.commitApart(batch);
+      return this.commitEach(batch);
     }
+  }
+
+  private async commitEach(batch: readonly Waiting[]): Promise<Answer> {
+    for (const one of batch) (await this.commit([one]))();
+    return nothing;
   }
 
   private settle({ put, resolve, reject }: Waiting, outcome: Answered): void {
     if (outcome.outcome === 'quota_exceeded') reject(this.quota.exceeded(outcome.usedBytes, put.size));
     else resolve(outcome);
-  }
-
-  private async commitApart(batch: readonly Waiting[]): Promise<Answer> {
-    for (const one of batch) (await this.commit([one]))();
-    return nothing;
-  }
-
-  private async run(puts: readonly Put[]): Promise<Answered[]> {
-    const [first] = puts;
-    if (!first) return [];
-    const access = this.workspaceAccess.accessParameters(first.caller);
-    const values = [first.workspaceId, ...columns(puts), ...access, this.quota.ofUploads];
-    const rows = await this.database.run<Answered>(fileStatements.put, values);
-    if (rows.length === 0) throw new WorkspaceClosed();
-    if (rows.length !== puts.length)
-      throw new Error(`expected ${puts.length} upload results, got ${rows.length}`);
-    return rows;
   }
 }
 
@@ -195,38 +249,18 @@ export class GroupCommitQueue {
 const isOfOneRow = (error: unknown): boolean => /^(22|23|P0)/.test(sqlState(error) ?? '');
 
 /**
- * Takes at least one upload, all of one caller, without duplicate paths and without more inline bytes than a request
- * should carry.
+ * The same for one workspace, which may also be slow or in a deadlock. `0A`: an engine that distributes workspaces over nodes
+ * refuses to lock rows on several.
  */
-function nextBatch(line: Waiting[]): Waiting[] {
-  const [first] = line;
-  const caller = keyOf(first?.put);
-  const paths = new Set<string>();
-  let bytes = 0;
-  const end = line.findIndex(({ put }, index) => {
-    bytes += put.bytes?.length ?? 0;
-    const isRepeated = paths.has(put.encryptedPath);
-    paths.add(put.encryptedPath);
-    const isOfAnother = keyOf(put) !== caller;
-    return index > 0 && (isRepeated || isOfAnother || bytes > BATCH_BYTES || index === BATCH_ROWS);
-  });
-  return line.splice(0, end < 0 ? line.length : end);
+const isOfTheWorkspace = (error: unknown): boolean =>
+  isOfOneRow(error) || /^(0A|40|55P03|57014)/.test(sqlState(error) ?? '');
+
+/** Statements count for the user of the request, not for whoever happens to run this. */
+function inScopeOf<T>(waiting: Waiting | undefined, work: () => T): T {
+  return waiting?.scope ? requestScope.run(waiting.scope, work) : requestScope.exit(work);
 }
 
-const keyOf = (put: Put | undefined): string | undefined => put?.caller && callerKey(put.caller);
+const ownerOf = ({ caller, workspaceId }: Put): string => caller?.userId ?? workspaceId;
 
-/** The bytes are sent as one buffer with the length of each upload: an array of buffers would be sent as text. */
-const columns = (puts: readonly Put[]): Parameter[] => [
-  puts.map((put) => put.encryptedPath),
-  puts.map((put) => put.contentHash),
-  puts.map((put) => put.size),
-  puts.map((put) => put.deviceId),
-  puts.map((put) => put.now.toISOString()),
-  puts.map((put) => put.fileId),
-  puts.map((put) => put.versionId),
-  puts.map((put) => put.blobId),
-  Buffer.concat(puts.flatMap((put) => put.bytes ?? [])),
-  puts.map((put) => put.bytes?.length ?? null),
-  puts.map((put) => put.precondition.ifMatch?.join(',') ?? null),
-  puts.map((put) => String(put.precondition.ifAbsent)),
-];
+const isOfOneWorkspace = (batch: readonly Waiting[]): boolean =>
+  batch.every(({ put }) => put.workspaceId === batch[0]?.put.workspaceId);

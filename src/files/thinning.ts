@@ -64,12 +64,13 @@ const statements = {
 
   /**
    * A restored version shares the blob of its source, so a blob is marked `dying`, and stops counting as used, only
-   * when its last version is removed. Versions are never updated, so their ctids are stable.
+   * when its last version is removed. Versions are never updated, so their ctids are stable. Danger: a ctid is a place in one
+   * partition; without the workspace, rows of other workspaces at that place would be deleted too.
    */
   remove: statement(
     'thinning.remove',
     `WITH gone AS (
-       DELETE FROM versions WHERE ctid = ANY (ARRAY (${EXPENDABLE})) RETURNING id, blob_id
+       DELETE FROM versions WHERE workspace_id = $1 AND ctid = ANY (ARRAY (${EXPENDABLE})) RETURNING id, blob_id
      ), marked AS (
        UPDATE blobs b SET state = 'dying', not_before = $3
        WHERE b.workspace_id = $1 AND b.id = ANY (ARRAY (SELECT blob_id FROM gone)) AND b.state = 'live'
@@ -79,7 +80,7 @@ const statements = {
        RETURNING b.size
      ), given_back AS (
        UPDATE workspaces SET document_bytes = greatest(document_bytes - (SELECT sum(size)::bigint FROM marked), 0)
-       WHERE id = $1 AND EXISTS (SELECT FROM marked)
+       WHERE id = $1 AND EXISTS (SELECT 1 FROM marked)
      )
      SELECT (SELECT count(*) FROM gone) AS versions, count(*) AS blobs, coalesce(sum(size), 0)::bigint AS bytes FROM marked`,
   ),

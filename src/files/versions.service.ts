@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { isUUID } from 'class-validator';
 import { Clock } from '../platform/clock/index.js';
-import { Database, newId, statement } from '../platform/database/index.js';
+import { Database, newId, ofWorkspace, statement } from '../platform/database/index.js';
 import { NotFound } from '../platform/http/index.js';
 import { lockLog } from './change-log.js';
 import { ChangePublisher } from './change-publisher.js';
@@ -12,7 +12,7 @@ export const versionStatements = {
    * Up to $4 versions of a path with numbers below $3, newest first. One row without an id when there are none; no
    * row for an unknown path or workspace.
    */
-  page: statement(
+  page: ofWorkspace(
     'versions.page',
     `SELECT page.* FROM workspaces w
      JOIN files f ON f.workspace_id = $1 AND f.path_hash = sha256($2::text::bytea)
@@ -26,7 +26,7 @@ export const versionStatements = {
   ),
 
   /** One version of exactly this path, with the location of its bytes. */
-  content: statement(
+  content: ofWorkspace(
     'versions.content',
     `SELECT v.version, v.created_at AS "createdAt", v.content_hash AS "contentHash", v.encrypted_size AS size,
             b.workspace_id AS "workspaceId", b.id, b.location, b.bytes

@@ -10,8 +10,9 @@ const MAX_WRAPPED_KEY_BYTES = 1_024;
 /** U+0000 and lone surrogates cannot be stored. */
 const LABEL = /^[^\0\p{Cs}]{0,512}$/u;
 
+/** Numbers beyond the range of JSON.parse are Infinity, which would be stored as null. */
 function isShallow(value: unknown, depth: number): boolean {
-  if (typeof value !== 'object' || value === null) return true;
+  if (typeof value !== 'object' || value === null) return value !== Infinity && value !== -Infinity;
   return depth > 0 && Object.values(value).every((inner) => isShallow(inner, depth - 1));
 }
 

@@ -26,7 +26,8 @@ const queueDue = statement(
    )
    INSERT INTO mail_queue (user_id, recipient, template, parameters, queued_at, due_at)
    SELECT u.id, u.email, notice,
-          jsonb_build_object('link', $3::text, 'at', to_char(about AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')), $1, $1
+          jsonb_build_object('link', $3::text, 'at', to_char(about AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')), $1::timestamptz,
+          $1::timestamptz
    FROM noted JOIN users u ON u.id = noted.user_id
    RETURNING template`,
 );

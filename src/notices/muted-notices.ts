@@ -20,12 +20,12 @@ const statements = {
 
   isMuted: statement(
     'muted_notices.is_muted',
-    'SELECT FROM muted_notices WHERE user_id = $1 AND notice = $2',
+    'SELECT 1 FROM muted_notices WHERE user_id = $1 AND notice = $2',
   ),
 
   mute: statement(
     'muted_notices.mute',
-    `WITH ${OWNER} INSERT INTO muted_notices (user_id, notice, muted_at) SELECT id, $2::text, $3 FROM owner
+    `WITH ${OWNER} INSERT INTO muted_notices (user_id, notice, muted_at) SELECT id, $2::text, $3::timestamptz FROM owner
      ON CONFLICT DO NOTHING`,
   ),
 
@@ -35,7 +35,7 @@ const statements = {
     `WITH ${OWNER}, turned_on AS (
        DELETE FROM muted_notices WHERE user_id = $1 AND notice = ANY ($2::text[]) AND notice <> ALL ($3::text[])
      )
-     INSERT INTO muted_notices (user_id, notice, muted_at) SELECT id, notice, $4 FROM owner, unnest($3::text[]) AS notice
+     INSERT INTO muted_notices (user_id, notice, muted_at) SELECT id, notice, $4::timestamptz FROM owner, unnest($3::text[]) AS notice
      ON CONFLICT DO NOTHING`,
   ),
 };

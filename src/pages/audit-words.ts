@@ -18,6 +18,7 @@ const WORDS: Readonly<Record<string, Words>> = {
   'factor.codes-renewed': 'Backup codes renewed',
   'factor.removed': 'Second factor removed',
   'factor.reset': 'Second factor reset',
+  'failover.handled': 'Failover of the database handled',
   'invitation.revoked': ({ email }) => `Invitation of ${String(email ?? 'an address')} revoked`,
   'kill-switch.set': ({ mode }) => `Kill switch set to ${String(mode ?? 'another mode')}`,
   'password.changed': ({ revokedTokens }) =>

@@ -4,10 +4,10 @@ import { cutoffsAt } from './retention-rule.js';
 import { retentionStatements } from './retention.queries.js';
 
 const WORKSPACES = 500;
-const FILES = 500;
+export const FILES = 500;
 
 /** Versions examined together; a file that has more is examined alone. */
-const VERSIONS = 4_000;
+export const VERSIONS = 4_000;
 
 /** Versions per page. */
 const PAGE = 4_000;
@@ -19,8 +19,14 @@ export interface Batch {
   readonly versions: number;
 }
 
+/** When files become due that have more to thin later, by their ids. Times are PostgreSQL text. */
+export type DueTimes = ReadonlyMap<string, string>;
+
 /** A batch as read, with the position of its last version. */
-interface Page extends Batch, Place {}
+interface Page extends Batch, Place {
+  readonly dueFiles: readonly string[];
+  readonly dueTimes: readonly string[];
+}
 
 /** A position in the walk: a file and a cursor in its history. */
 interface Place {
@@ -53,17 +59,41 @@ export async function* supersededVersions(
   now: Date,
   batchSize: () => number,
 ): AsyncGenerator<Batch, void> {
-  const { all, hourly, daily } = cutoffsAt(now);
   for (let above: string | undefined = BEFORE_ALL_IDS; above !== undefined;) {
     const files: string[] = await filesAbove(database, workspaceId, above);
-    let after: Place | undefined = files.length > 0 ? { fileId: BEFORE_ALL_IDS, cursor: 0 } : undefined;
-    while (after) {
-      const values = [workspaceId, files, all, hourly, daily, after.fileId, after.cursor, PAGE];
-      const [page]: Page[] = await read(database, retentionStatements.superseded, values);
-      if (page) yield* inBatches(page, batchSize);
-      after = page?.versions === PAGE ? page : undefined;
-    }
+    if (files.length > 0) yield* supersededOf(database, { workspaceId, files, now }, batchSize);
     above = files.at(-1);
+  }
+}
+
+/** Files to look at together, as of a time. */
+export interface Histories {
+  readonly workspaceId: string;
+  readonly files: readonly string[];
+  readonly now: Date;
+}
+
+/**
+ * As `supersededVersions`, of some files.
+ * @param onDue called once, before the first batch
+ */
+export async function* supersededOf(
+  database: Database,
+  { workspaceId, files, now }: Histories,
+  batchSize: () => number,
+  onDue?: (times: DueTimes) => void,
+): AsyncGenerator<Batch, void> {
+  const { all, hourly, daily } = cutoffsAt(now);
+  let after: Place | undefined = { fileId: BEFORE_ALL_IDS, cursor: 0 };
+  while (after) {
+    const place: Place = after;
+    const values = [workspaceId, files, all, hourly, daily, place.fileId, place.cursor, PAGE];
+    const [page] = await read<Page>(database, retentionStatements.superseded, values);
+    if (!page) throw new Error('the read of histories returned no row');
+    onDue?.(new Map(page.dueFiles.map((file, index) => [file, page.dueTimes[index] ?? ''])));
+    onDue = undefined;
+    if (page.versions > 0) yield* inBatches(page, batchSize);
+    after = page.versions === PAGE ? page : undefined;
   }
 }
 

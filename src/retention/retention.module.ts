@@ -2,11 +2,18 @@ import { Module } from '@nestjs/common';
 import { BillingModule, PaymentEvents, Subscriptions } from '../billing/index.js';
 import { BlobUpkeep } from '../storage/index.js';
 import { NightlyJobs } from '../platform/jobs/index.js';
+import { WorkspacesModule } from '../workspaces/index.js';
 import { ExpiredRows } from './expired-rows.js';
+import { QueuePurge } from './queue-purge.js';
+import { RetentionQueue } from './retention-queue.js';
 import { retentionCounts } from './retention-report.js';
 import { Retention } from './retention.service.js';
 
-@Module({ imports: [BillingModule], providers: [ExpiredRows, Retention], exports: [Retention] })
+@Module({
+  imports: [BillingModule, WorkspacesModule],
+  providers: [ExpiredRows, QueuePurge, Retention, RetentionQueue],
+  exports: [Retention],
+})
 export class RetentionModule {
   constructor(
     jobs: NightlyJobs,

@@ -2,7 +2,7 @@ import { type Database, statement } from '../platform/database/index.js';
 
 /**
  * The references to blobs: every foreign key to the table, read from the database itself, so that a table of a later module is
- * included without being listed here.
+ * included without being listed here. The keys of partitions repeat those of their tables.
  */
 export class BlobReferences {
   private constructor(
@@ -16,7 +16,7 @@ export class BlobReferences {
     // Without any, every blob marked for deletion would count as unreferenced.
     if (keys.length === 0) throw new Error('no table refers to blobs');
     return new BlobReferences(
-      keys.map(({ from, on }) => `NOT EXISTS (SELECT FROM ${from} r WHERE ${on})`).join('\n AND '),
+      keys.map(({ from, on }) => `NOT EXISTS (SELECT 1 FROM ${from} r WHERE ${on})`).join('\n AND '),
     );
   }
 }
@@ -29,7 +29,7 @@ const foreignKeys = statement(
    CROSS JOIN unnest(k.conkey, k.confkey) WITH ORDINALITY AS pair (their_number, our_number, position)
    JOIN pg_attribute theirs ON theirs.attrelid = k.conrelid AND theirs.attnum = their_number
    JOIN pg_attribute ours ON ours.attrelid = k.confrelid AND ours.attnum = our_number
-   WHERE k.contype = 'f' AND k.confrelid = 'blobs'::regclass
+   WHERE k.contype = 'f' AND k.confrelid = 'blobs'::regclass AND k.conparentid = 0
    GROUP BY k.oid, k.conrelid
    ORDER BY 1, 2`,
 );

@@ -24,6 +24,9 @@ export class BlobMissing extends Error {
 
 /** The store does not work at the moment. The request may be retried; nothing was partially written. */
 export class StoreUnavailable extends Error {
+  /** Whether the same request may succeed a moment later. */
+  readonly isCurable: boolean = true;
+
   constructor(
     message: string,
     /** When a retry may help. */

@@ -1,6 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../platform/clock/index.js';
-import { Database, type Parameter, type Statement, type Tx } from '../platform/database/index.js';
+import {
+  BEFORE_ALL_IDS,
+  Database,
+  inKeyOrder,
+  type Parameter,
+  type Purged,
+  type Statement,
+  type Tx,
+} from '../platform/database/index.js';
 import { BlobReferences } from './blob-references.js';
 import { ByteRemover, type StoredBytes } from './byte-remover.js';
 import { type SweepStatements, sweepStatements } from './sweep.queries.js';
@@ -47,6 +55,9 @@ export const RETRY_AFTER_MS = SWEEP_EVERY_MS / 2;
 
 export const SWEEP_BATCH = 200;
 
+/** Blobs that need no call of a store. */
+const INLINE_BATCH = 1_000;
+
 /** The result of deleting bytes. */
 export interface SweepCounts {
   readonly gone: number;
@@ -75,6 +86,8 @@ interface Batch {
 @Injectable()
 export class BlobSweeper {
   private readonly statements: SweepStatements;
+  private readonly removeInline: (workspaceId: string) => Promise<number>;
+  private readonly removeStored: (workspaceId: string, now: Date) => Promise<number>;
 
   constructor(
     private readonly database: Database,
@@ -83,6 +96,15 @@ export class BlobSweeper {
     references: BlobReferences,
   ) {
     this.statements = sweepStatements(references);
+    const { removeInlineOfDeletedWorkspace } = this.statements;
+    this.removeInline = inKeyOrder(BEFORE_ALL_IDS, async (workspaceId, above) => {
+      const values = [workspaceId, above, INLINE_BATCH];
+      const [purged] = await database.run<Purged<string>>(removeInlineOfDeletedWorkspace, values);
+      return purged ?? { removed: 0, last: null };
+    });
+    this.removeStored = inKeyOrder(BEFORE_ALL_IDS, (workspaceId, above, now: Date) =>
+      this.sweepStored(workspaceId, above, now),
+    );
   }
 
   /**
@@ -104,7 +126,7 @@ export class BlobSweeper {
     ]);
     const tally = { gone: 0, stuck: 0 };
     while (!signal?.aborted) {
-      const batch = await this.claim(this.statements.lockDue, [now, this.clock.now(), SWEEP_BATCH]);
+      const batch = await this.claim((tx) => this.lockDue(tx, now));
       const { gone, stuck } = await this.remove(batch);
       tally.gone += gone;
       tally.stuck += stuck;
@@ -115,28 +137,49 @@ export class BlobSweeper {
   }
 
   /**
-   * Deletes up to one batch of a deleted workspace's blobs, whose versions are deleted already. Uploads in progress keep their
-   * staged row until they fail, so that none of their bytes is forgotten. Returns the number of deleted blobs; 0 when none is
-   * left, or none that can be deleted now.
+   * Deletes up to one batch of a deleted workspace's blobs, whose versions are deleted already; first those that
+   * have their bytes in the row, and all in the order of their ids. Uploads in progress keep their staged row until they fail, so
+   * that none of their bytes is forgotten. Returns the number of deleted blobs; 0 when none is left, or none that can be deleted
+   * now.
    */
   async sweepWorkspace(workspaceId: string, now: Date): Promise<number> {
+    const inline = await this.removeInline(workspaceId);
+    return inline > 0 ? inline : this.removeStored(workspaceId, now);
+  }
+
+  private async sweepStored(workspaceId: string, above: string, now: Date): Promise<Purged<string>> {
     const before = new Date(now.getTime() - STAGED_FOR_MS);
-    const values = [workspaceId, before, this.clock.now(), SWEEP_BATCH];
-    const batch = await this.claim(this.statements.lockOfDeletedWorkspace, values);
+    const values = [workspaceId, before, this.clock.now(), SWEEP_BATCH, above];
+    const batch = await this.claim((tx) => tx.run(this.statements.lockOfDeletedWorkspace, values));
+    const { gone } = await this.remove(batch);
+    const last = batch.claimed.map(({ id }) => id).reduce((a, b) => (a > b ? a : b), above);
     if (batch.claimed.length === 0) await this.tidy(workspaceId);
-    return (await this.remove(batch)).gone;
+    return { removed: gone, last: gone > 0 ? last : null };
   }
 
   /** Locks rows, revives those that are referenced after all, and claims the others. */
-  private claim(lock: Statement, values: Parameter[]): Promise<Batch> {
+  private claim(lock: (tx: Tx) => Promise<Ids[]>): Promise<Batch> {
     return this.database.transaction(async (tx) => {
       const lease = new SweepLease(this.clock);
-      const locked = await tx.run<Ids>(lock, values);
+      const locked = await lock(tx);
       await this.runFor(locked, this.statements.revive, [], tx);
       const columns = [this.clock.now(), lease.until];
       const claimed = await this.runFor<StoredBytes>(locked, this.statements.claim, columns, tx);
       return { lease, locked: locked.length, claimed };
     });
+  }
+
+  /** A batch that is due, each row locked; on several nodes, workspace by workspace. */
+  private async lockDue(tx: Tx, now: Date): Promise<Ids[]> {
+    const times = [now, this.clock.now()];
+    const due = await tx.run<Ids>(this.statements.lockDue, [...times, SWEEP_BATCH]);
+    if (!this.database.isDistributed) return due;
+    const locked: Ids[] = [];
+    for (const id of new Set(due.map(({ workspaceId }) => workspaceId))) {
+      const ids = due.filter(({ workspaceId }) => workspaceId === id).map((blob) => blob.id);
+      locked.push(...(await tx.run<Ids>(this.statements.lockDueOfWorkspace, [...times, id, ids])));
+    }
+    return locked;
   }
 
   private async remove({ lease, claimed }: Batch): Promise<SweepCounts> {

@@ -2,6 +2,7 @@ import { Global, Module } from '@nestjs/common';
 import { Configuration } from '../config/index.js';
 import { Database } from '../platform/database/index.js';
 import { Doctor, DoctorModule } from '../platform/doctor/index.js';
+import { Background } from '../platform/jobs/index.js';
 import { Log } from '../platform/log/index.js';
 import { BlobPreview } from './blob-preview.js';
 import { BlobMetrics } from './blob-metrics.js';
@@ -38,7 +39,7 @@ import { SweepingCheck } from './sweeping-check.js';
     StoreCheck,
     SweepingCheck,
     // Depends on the database: an embedded one creates DATA_DIR and sets its mode.
-    { provide: BlobStores, inject: [Configuration, Database, Log], useFactory: openStores },
+    { provide: BlobStores, inject: [Configuration, Database, Log, Background], useFactory: openStores },
     {
       provide: BlobReferences,
       inject: [Database],

@@ -37,8 +37,8 @@ export const blobStatements = {
   /** Returns a row if the store has any blob of this database. */
   anyStored: statement(
     'blobs.any_stored',
-    `SELECT FROM blobs WHERE location = $1 AND location <> 'inline'
-     UNION ALL SELECT FROM blob_leftovers WHERE location = $1
+    `SELECT 1 FROM blobs WHERE location = $1 AND location <> 'inline'
+     UNION ALL SELECT 1 FROM blob_leftovers WHERE location = $1
      LIMIT 1`,
   ),
 };

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { once } from 'node:events';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { Configuration } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, isOfGoneWorkspace, newId } from '../platform/database/index.js';
@@ -78,6 +78,17 @@ export class Blobs {
       throw this.asUnavailable(error, 'write');
     }
     return { workspaceId, id, size: body.size, sha256: body.sha256(), bytes: null };
+  }
+
+  /**
+   * Accepts bytes that are in memory, whose hash has been checked.
+   * @throws as stage
+   */
+  async stageWhole(workspaceId: string, bytes: Buffer, sha256: string): Promise<StagedBlob> {
+    const { inlineBlobBytes } = this.configuration;
+    if (inlineBlobBytes === 0 || bytes.length > inlineBlobBytes)
+      return this.stage(workspaceId, Readable.from([bytes]) as AsyncIterable<Buffer>);
+    return { workspaceId, id: newId(), size: bytes.length, sha256, bytes };
   }
 
   /**

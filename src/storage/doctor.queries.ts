@@ -33,8 +33,8 @@ export const doctorStatements = {
     'doctor.known',
     `SELECT k.workspace_id AS "workspaceId", k.id, b.location, b.size, b.sha256, l.id IS NOT NULL AS "isLeftover"
      FROM unnest($1::uuid[], $2::uuid[]) AS k (workspace_id, id)
-     LEFT JOIN blobs b ON b.workspace_id = k.workspace_id AND b.id = k.id
-     LEFT JOIN blob_leftovers l ON l.location = $3 AND l.workspace_id = k.workspace_id AND l.id = k.id`,
+     LEFT JOIN blobs b ON b.workspace_id = ANY ($1) AND b.workspace_id = k.workspace_id AND b.id = k.id
+     LEFT JOIN blob_leftovers l ON l.workspace_id = ANY ($1) AND l.location = $3 AND l.workspace_id = k.workspace_id AND l.id = k.id`,
   ),
 
   /** What has been waiting for the sweeper since before $1 (uploads) or $2 (the rest). */

@@ -3,7 +3,7 @@ import { Interval } from '@nestjs/schedule';
 import { statfs } from 'node:fs/promises';
 import { Configuration } from '../config/index.js';
 import { remainingWalBytes } from '../platform/database/index.js';
-import { ServiceUnavailable } from '../platform/http/index.js';
+import { NoRoom } from '../platform/http/index.js';
 import { Log } from '../platform/log/index.js';
 import { type Counter, Metrics } from '../platform/metrics/index.js';
 import { BlobStores } from './blob-stores.js';
@@ -30,7 +30,6 @@ const DEFAULT_RESERVE = { atMost: 1024 * MIB, part: 1 / 20 };
 const LOOK_EVERY_MS = 2_000;
 /** Maximum age of a measurement when an upload is refused. */
 const FRESH_FOR_MS = 250;
-const RETRY_SECONDS = 60;
 
 /** Overhead of an upload on disk: rows, index entries, file names, partial blocks. */
 const ROWS_BYTES = 32 * 1024;
@@ -43,13 +42,6 @@ const SLACK_BYTES = 16 * MIB;
  * @throws NoRoom, and so does the promise
  */
 export type Count = (bytes: number) => Promise<void> | undefined;
-
-/** The free disk space has reached its reserve. Unlike other 503s, this may last for days. */
-export class NoRoom extends ServiceUnavailable {
-  constructor() {
-    super('the service has no disk space for uploads', RETRY_SECONDS);
-  }
-}
 
 /**
  * Reserves space on the disk of DATA_DIR that uploads must not use, so that the database, reads and deletions keep working. A
@@ -96,6 +88,11 @@ export class FreeSpace implements OnModuleInit {
     return this.underWay;
   }
 
+  /** Free bytes below which uploads are refused; 0: no reserve. */
+  get reserveBytes(): number {
+    return this.reserve;
+  }
+
   async onModuleInit(): Promise<void> {
     await this.look();
   }
@@ -128,6 +125,25 @@ export class FreeSpace implements OnModuleInit {
     } finally {
       this.underWay -= taken;
       this.sinceLook += taken;
+    }
+  }
+
+  /**
+   * The same for several uploads whose sizes are known; `use` must end after their commit.
+   * @throws NoRoom, and the errors of `use`
+   */
+  async duringAll<T>(sizes: readonly number[], use: () => Promise<T>): Promise<T> {
+    if (!this.isGuarded) return use();
+    const all = sizes.reduce((sum, size) => sum + ROWS_BYTES + size, 0);
+    const inRows = sizes.reduce((sum, size) => sum + Math.min(ROWS_BYTES + size, this.mostInRows), 0);
+    this.underWay += inRows;
+    if (this.hasStore) this.sinceLook += all - inRows;
+    try {
+      if (!this.hasRoom) await this.lookAgain();
+      return await use();
+    } finally {
+      this.underWay -= inRows;
+      this.sinceLook += inRows;
     }
   }
 

@@ -5,6 +5,6 @@ export { BlobSweeper } from './blob-sweeper.js';
 export { BlobUpkeep } from './blob-upkeep.js';
 export { type BlobReference, Blobs, type StagedBlob } from './blobs.js';
 export { BlobsModule } from './blobs.module.js';
-export { type Count, FreeSpace, NoRoom } from './free-space.js';
+export { type Count, diskSpace, FreeSpace } from './free-space.js';
 export { HashedBody } from './hashed-body.js';
 export { StoreCheck } from './store-check.js';

@@ -1,35 +1,56 @@
 import { type Configuration, OperatorError } from '../config/index.js';
 import type { Database } from '../platform/database/index.js';
+import type { Background } from '../platform/jobs/index.js';
 import type { Log } from '../platform/log/index.js';
-import type { BlobStore, StoreLocation } from './blob-store.js';
+import { type BlobStore, type StoreLocation, StoreUnavailable } from './blob-store.js';
 import { BlobStores } from './blob-stores.js';
 import { blobStatements } from './blobs.queries.js';
+import { DeferredBlobStore } from './deferred-blob-store.js';
 import { hasDiskStore, openDiskStore } from './open-disk-store.js';
 
 /**
- * Opens the main store, which is S3 if configured, and the disk store if it still has blobs of this database.
- * @throws OperatorError when one of them cannot be used
+ * Opens the main store, which is S3 if configured, and the disk store if it still has blobs of this database. A service starts
+ * while a store is away, and serves what is in rows; an admin command opens S3 only when it uses it.
+ * @throws OperatorError when a store of a service answers but cannot be used
  */
 export async function openStores(
   configuration: Configuration,
   database: Database,
   log: Log,
+  { isOn: isService }: Background,
 ): Promise<BlobStores> {
   const open = (location: StoreLocation): Promise<BlobStore> =>
     location === 'disk' ? openDiskStore(configuration.dataDir, database) : openS3(configuration, database);
+  const openOrDefer = async (location: StoreLocation): Promise<BlobStore> => {
+    const deferred = new DeferredBlobStore(location, () => open(location));
+    if (!isService && location === 's3') return deferred;
+    try {
+      return await open(location);
+    } catch (err) {
+      if (!isAway(err)) throw err;
+      log.error({ err }, `the ${location} store is away: until it is back, large files are refused (503)`);
+      return deferred;
+    }
+  };
   const holds = async (location: StoreLocation): Promise<boolean> =>
     (await database.run(blobStatements.anyStored, [location])).length > 0;
 
   if (configuration.hasS3) {
-    const disk = (await holds('disk')) ? await open('disk') : undefined;
+    const disk = (await holds('disk')) ? await openOrDefer('disk') : undefined;
     const isDiskOurs = (): Promise<boolean> => hasDiskStore(configuration.dataDir, database);
-    return new BlobStores(await open('s3'), open, disk, isDiskOurs);
+    return new BlobStores(await openOrDefer('s3'), open, disk, isDiskOurs);
   }
-  const stores = new BlobStores(await open('disk'), open);
+  const stores = new BlobStores(await openOrDefer('disk'), open);
   if (await holds('s3')) {
     log.warn({}, 'S3_ENDPOINT is not set, but some blobs are in an S3 store: they cannot be read (503)');
   }
   return stores;
+}
+
+/** Whether a store did not answer, unlike one that refuses what is configured: it may be back a moment later. */
+function isAway(error: unknown): boolean {
+  const cause = error instanceof OperatorError ? error.cause : error;
+  return cause instanceof StoreUnavailable && cause.isCurable;
 }
 
 /** @throws OperatorError */

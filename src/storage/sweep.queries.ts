@@ -5,12 +5,21 @@ import type { BlobReferences } from './blob-references.js';
 const isUnclaimed = (alias: string, now: string): string =>
   `(${alias}.claimed_until IS NULL OR ${alias}.claimed_until <= ${now})`;
 
-const OF_IDS = '(b.workspace_id, b.id) IN (SELECT * FROM unnest($1::uuid[], $2::uuid[]))';
+const OF_IDS =
+  'b.workspace_id = ANY ($1) AND (b.workspace_id, b.id) IN (SELECT * FROM unnest($1::uuid[], $2::uuid[]))';
+
+/** Up to $3 blobs that are due at $1 and not claimed at $2. */
+const DUE = `SELECT workspace_id AS "workspaceId", id FROM blobs b
+       WHERE state = 'dying' AND not_before <= $1 AND ${isUnclaimed('b', '$2')}
+       ORDER BY not_before
+       LIMIT $3`;
 
 export interface SweepStatements {
   readonly countDue: Statement;
   readonly markStagedForDeletion: Statement;
   readonly lockDue: Statement;
+  readonly removeInlineOfDeletedWorkspace: Statement;
+  readonly lockDueOfWorkspace: Statement;
   readonly lockOfDeletedWorkspace: Statement;
   readonly revive: Statement;
   readonly claim: Statement;
@@ -20,14 +29,14 @@ export interface SweepStatements {
 }
 
 /**
- * Blobs whose deletion has failed before come last. Excludes uploads in progress. Blobs already marked for deletion are only
+ * Blobs above $5, and those whose deletion has failed before, which come last. Excludes uploads in progress. Blobs already marked for deletion are only
  * selected when nothing else is left: they are sorted for each batch, and so would all blobs together be.
  */
 const lockOfDeletedWorkspace = statement(
   'blobs.lock_of_deleted_workspace',
   `WITH live AS MATERIALIZED (
      SELECT workspace_id AS "workspaceId", id FROM blobs
-     WHERE workspace_id = $1 AND state <> 'dying' AND NOT (state = 'staged' AND created_at >= $2)
+     WHERE workspace_id = $1 AND id > $5 AND state <> 'dying' AND NOT (state = 'staged' AND created_at >= $2)
      ORDER BY id
      LIMIT $4
      FOR UPDATE SKIP LOCKED
@@ -38,7 +47,7 @@ const lockOfDeletedWorkspace = statement(
      LIMIT $4
      FOR UPDATE SKIP LOCKED
    )
-   SELECT * FROM live UNION ALL SELECT * FROM dying WHERE NOT EXISTS (SELECT FROM live)`,
+   SELECT * FROM live UNION ALL SELECT * FROM dying WHERE NOT EXISTS (SELECT 1 FROM live)`,
 );
 
 export function sweepStatements({ unreferenced }: BlobReferences): SweepStatements {
@@ -56,14 +65,34 @@ export function sweepStatements({ unreferenced }: BlobReferences): SweepStatemen
       `UPDATE blobs SET state = 'dying', not_before = $2 WHERE state = 'staged' AND created_at < $1`,
     ),
 
-    /** Skips rows that another sweeper has locked, or a transaction that is about to refer to them; the next sweep gets those. */
-    lockDue: statement(
-      'blobs.lock_due',
+    /**
+     * Skips rows that another sweeper has locked, or a transaction that is about to refer to them; the next sweep gets those.
+     * On several nodes it locks nothing: `lockDueOfWorkspace` does.
+     */
+    lockDue: statement('blobs.lock_due', `${DUE}\n       FOR UPDATE SKIP LOCKED`, { onNodes: DUE }),
+
+    /** Those of the blobs $4 of workspace $3 that `lockDue` would lock. */
+    lockDueOfWorkspace: statement(
+      'blobs.lock_due_of_workspace',
       `SELECT workspace_id AS "workspaceId", id FROM blobs b
-       WHERE state = 'dying' AND not_before <= $1 AND ${isUnclaimed('b', '$2')}
-       ORDER BY not_before
-       LIMIT $3
+       WHERE workspace_id = $3 AND id = ANY ($4::uuid[]) AND state = 'dying' AND not_before <= $1 AND ${isUnclaimed('b', '$2')}
+       ORDER BY id
        FOR UPDATE SKIP LOCKED`,
+    ),
+
+    /**
+     * Deletes up to $3 blobs of a deleted workspace above an id ($2) that have their bytes in the row: there is nothing else to
+     * remove, so no claim is needed. Excludes what is referenced, and uploads in progress.
+     */
+    removeInlineOfDeletedWorkspace: statement(
+      'blobs.remove_inline_of_deleted_workspace',
+      `WITH page AS MATERIALIZED (
+         SELECT id FROM blobs WHERE workspace_id = $1 AND id > $2 AND location = 'inline' AND state <> 'staged'
+         ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED
+       ), gone AS (
+         DELETE FROM blobs b WHERE workspace_id = $1 AND id = ANY (ARRAY(SELECT id FROM page)) AND ${unreferenced} RETURNING id
+       )
+       SELECT count(*) AS removed, max(id::text) AS last FROM gone`,
     ),
 
     lockOfDeletedWorkspace,

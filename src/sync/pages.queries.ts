@@ -1,4 +1,4 @@
-import { instantText, statement } from '../platform/database/index.js';
+import { instantText, ofWorkspace } from '../platform/database/index.js';
 import { accessCondition } from '../access/guards/index.js';
 
 /** Mirrors the API field by field. Paths are base64url and hashes are hex, so nothing needs escaping. */
@@ -42,13 +42,13 @@ const filesPage = (condition: string, item: string): string => `
  * order, which ties the planner to the index; inside an EXISTS the planner would discard the ORDER BY.
  */
 export const pageStatements = {
-  snapshot: statement('pages.snapshot', filesPage('NOT is_deleted', SNAPSHOT_FILE)),
+  snapshot: ofWorkspace('pages.snapshot', filesPage('NOT is_deleted', SNAPSHOT_FILE)),
 
   /** The same for soft-deleted files. */
-  trash: statement('pages.trash', filesPage('is_deleted', TRASHED_FILE)),
+  trash: ofWorkspace('pages.trash', filesPage('is_deleted', TRASHED_FILE)),
 
   /** The path is looked up per row instead of joined, as in `sync.pull`. */
-  pull: statement(
+  pull: ofWorkspace(
     'pages.pull',
     `SELECT w.head_cursor AS "headCursor", w.compaction_floor AS "compactionFloor", page.*, (
        SELECT true FROM changes WHERE workspace_id = $1 AND cursor > page.last ORDER BY cursor LIMIT 1

@@ -10,9 +10,8 @@ import { syncStatements } from './sync.queries.js';
 interface ChangesSince {
   readonly fileId: string;
   readonly byOthers: boolean;
-  /** The device's own latest change; null when it has made none. */
-  readonly ownAction: 'upsert' | 'delete' | null;
-  readonly ownHash: string | null;
+  /** The content hash of the device's own latest change if that is a deletion. */
+  readonly ownDeletion: string | null;
   /** Content hashes that the device itself has deleted. */
   readonly deletedHashes: readonly string[];
 }
@@ -31,7 +30,8 @@ function judgeDeletion(
   since: ChangesSince | undefined,
 ): Verdict {
   if (!since) return 'apply';
-  const isLatestWord = since.ownAction === 'delete' && (pushedHash === null || pushedHash === since.ownHash);
+  const isLatestWord =
+    since.ownDeletion !== null && (pushedHash === null || pushedHash === since.ownDeletion);
   const isOfBefore =
     pushedHash !== null && pushedHash !== liveHash && since.deletedHashes.includes(pushedHash);
   if (isLatestWord || isOfBefore) return 'landed';

@@ -16,7 +16,7 @@ import {
   ValidateNested,
 } from 'class-validator';
 import { DEVICE_ID, DEVICE_ID_RULE } from '../devices/index.js';
-import { CONTENT_HASH, ENCRYPTED_PATH } from '../files/index.js';
+import { CONTENT_HASH, ENCRYPTED_PATH, ENCRYPTED_PATH_RULE } from '../files/index.js';
 import { BadRequest } from '../platform/http/index.js';
 
 const DEFAULT_LIMIT = 100;
@@ -48,7 +48,7 @@ const ITS_RULE = { message: `deviceId ${DEVICE_ID_RULE}` };
  */
 
 export class PushedChange {
-  @Matches(ENCRYPTED_PATH, { message: 'encryptedPath must be 1 to 4096 base64url characters' })
+  @Matches(ENCRYPTED_PATH, { message: `encryptedPath ${ENCRYPTED_PATH_RULE}` })
   encryptedPath: string;
 
   @IsString()

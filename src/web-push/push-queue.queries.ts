@@ -3,6 +3,35 @@ import { statement } from '../platform/database/index.js';
 /** The subscription has not been replaced since it was used. */
 const IS_SAME = 'workspace_id = $1 AND device_id = $2 AND endpoint = $3 AND p256dh = $4 AND auth = $5';
 
+/** @param lock skips what another instance is about to claim; without it, this waits for that and then finds it claimed */
+const claim = (lock: string): string => `WITH busy AS (
+       SELECT * FROM unnest($5::uuid[], $6::integer[]) AS b (user_id, under_way)
+     ), first AS (
+       SELECT s.workspace_id, s.device_id, s.due_at, w.user_id
+       FROM push_subscriptions s JOIN workspaces w ON w.id = s.workspace_id AND w.deleted_at IS NULL
+       WHERE (s.due_at <= $1 OR s.due_at > $4) -- beyond any wait: written under a clock that was wrong
+         AND NOT EXISTS (SELECT 1 FROM users u WHERE u.id = w.user_id AND u.suspended_at IS NOT NULL)
+         AND w.user_id <> ALL (SELECT user_id FROM busy WHERE under_way >= $7)
+       ORDER BY s.due_at LIMIT $8
+     ), placed AS (
+       SELECT *, row_number() OVER (PARTITION BY user_id ORDER BY due_at) AS place FROM first
+     ), due AS (
+       SELECT s.workspace_id, s.device_id, s.pending_changes, s.pending_changes AND s.pending_assets AS has_both,
+              p.user_id
+       FROM placed p JOIN push_subscriptions s USING (workspace_id, device_id) LEFT JOIN busy USING (user_id)
+       WHERE p.place + coalesce(busy.under_way, 0) <= $7
+         AND (s.due_at <= $1 OR s.due_at > $4) -- once more: another instance may have taken it meanwhile
+       ORDER BY p.place + coalesce(busy.under_way, 0), s.due_at LIMIT $2
+       ${lock}
+     )
+     UPDATE push_subscriptions s
+     SET pending_changes = false, pending_assets = due.has_both, not_before = $3,
+         due_at = CASE WHEN due.has_both THEN $3::timestamptz END
+     FROM due WHERE s.workspace_id = due.workspace_id AND s.device_id = due.device_id
+       AND (s.due_at <= $1 OR s.due_at > $4)
+     RETURNING due.user_id AS "ownerId", s.workspace_id AS "workspaceId", s.device_id AS "deviceId", s.endpoint, s.p256dh,
+               s.auth, s.failures, CASE WHEN due.pending_changes THEN 'changes' ELSE 'assets-changed' END AS type`;
+
 export const queueStatements = {
   /**
    * Marks the subscriptions of changed workspaces as waiting for a push, except the device that made the change; a subscription
@@ -16,10 +45,11 @@ export const queueStatements = {
               bool_or(a.type = 'changes') AS has_changes, bool_or(a.type = 'assets-changed') AS has_assets
        FROM unnest($1::uuid[], $2::text[], $3::text[]) AS a (workspace_id, type, by_device)
        JOIN push_subscriptions s ON s.workspace_id = a.workspace_id AND s.device_id IS DISTINCT FROM a.by_device
-       WHERE NOT CASE a.type WHEN 'changes' THEN s.pending_changes ELSE s.pending_assets END
+       WHERE s.workspace_id = ANY ($1) AND NOT CASE a.type WHEN 'changes' THEN s.pending_changes ELSE s.pending_assets END
        GROUP BY s.workspace_id, s.device_id
      ), locked AS (
        SELECT s.workspace_id, s.device_id FROM push_subscriptions s JOIN concerned USING (workspace_id, device_id)
+       WHERE s.workspace_id = ANY ($1)
        ORDER BY s.workspace_id, s.device_id FOR NO KEY UPDATE OF s
      )
      UPDATE push_subscriptions s
@@ -27,7 +57,7 @@ export const queueStatements = {
          pending_assets = s.pending_assets OR c.has_assets,
          due_at = coalesce(s.due_at, greatest($4, s.not_before))
      FROM concerned c JOIN locked USING (workspace_id, device_id)
-     WHERE s.workspace_id = c.workspace_id AND s.device_id = c.device_id`,
+     WHERE s.workspace_id = ANY ($1) AND s.workspace_id = c.workspace_id AND s.device_id = c.device_id`,
   ),
 
   /**
@@ -37,35 +67,7 @@ export const queueStatements = {
    * with the fewest go first. Owners with $7 and suspended owners are skipped; of the others only the $8 pushes due first are
    * considered, or a long queue would be sorted each time.
    */
-  claim: statement(
-    'push_queue.claim',
-    `WITH busy AS (
-       SELECT * FROM unnest($5::uuid[], $6::integer[]) AS b (user_id, under_way)
-     ), first AS (
-       SELECT s.workspace_id, s.device_id, s.due_at, w.user_id
-       FROM push_subscriptions s JOIN workspaces w ON w.id = s.workspace_id AND w.deleted_at IS NULL
-       WHERE (s.due_at <= $1 OR s.due_at > $4) -- beyond any wait: written under a clock that was wrong
-         AND NOT EXISTS (SELECT FROM users u WHERE u.id = w.user_id AND u.suspended_at IS NOT NULL)
-         AND w.user_id <> ALL (SELECT user_id FROM busy WHERE under_way >= $7)
-       ORDER BY s.due_at LIMIT $8
-     ), placed AS (
-       SELECT *, row_number() OVER (PARTITION BY user_id ORDER BY due_at) AS place FROM first
-     ), due AS (
-       SELECT s.workspace_id, s.device_id, s.pending_changes, s.pending_changes AND s.pending_assets AS has_both,
-              p.user_id
-       FROM placed p JOIN push_subscriptions s USING (workspace_id, device_id) LEFT JOIN busy USING (user_id)
-       WHERE p.place + coalesce(busy.under_way, 0) <= $7
-         AND (s.due_at <= $1 OR s.due_at > $4) -- once more: another instance may have taken it meanwhile
-       ORDER BY p.place + coalesce(busy.under_way, 0), s.due_at LIMIT $2
-       FOR UPDATE OF s SKIP LOCKED
-     )
-     UPDATE push_subscriptions s
-     SET pending_changes = false, pending_assets = due.has_both, not_before = $3,
-         due_at = CASE WHEN due.has_both THEN $3::timestamptz END
-     FROM due WHERE s.workspace_id = due.workspace_id AND s.device_id = due.device_id
-     RETURNING due.user_id AS "ownerId", s.workspace_id AS "workspaceId", s.device_id AS "deviceId", s.endpoint, s.p256dh,
-               s.auth, s.failures, CASE WHEN due.pending_changes THEN 'changes' ELSE 'assets-changed' END AS type`,
-  ),
+  claim: statement('push_queue.claim', claim('FOR UPDATE OF s SKIP LOCKED'), { onNodes: claim('') }),
 
   /** Nothing was sent to these devices, so their next push need not wait. Locks in the order of `mark`. $3: the time. */
   release: statement(

@@ -46,6 +46,13 @@ export class PushQueue {
   ) {}
 
   async mark(announcements: readonly Announcement[]): Promise<void> {
+    if (!this.database.isDistributed) return this.markTogether(announcements);
+    // Rows cannot be locked on several nodes at once.
+    for (const id of new Set(announcements.map(({ workspaceId }) => workspaceId)))
+      await this.markTogether(announcements.filter(({ workspaceId }) => workspaceId === id));
+  }
+
+  private async markTogether(announcements: readonly Announcement[]): Promise<void> {
     await this.database.run(queueStatements.mark, [
       announcements.map(({ workspaceId }) => workspaceId),
       announcements.map(({ type }) => type),

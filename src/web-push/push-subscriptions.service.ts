@@ -9,6 +9,12 @@ import { notFoundIfPurged } from '../platform/http/index.js';
 import { Workspaces } from '../workspaces/index.js';
 import { parsePushSubscription } from './push-subscription.js';
 
+const SURPLUS = `WITH surplus AS MATERIALIZED (
+       SELECT s.workspace_id, s.device_id FROM workspaces w JOIN push_subscriptions s ON s.workspace_id = w.id
+       WHERE w.user_id = $1 AND w.deleted_at IS NULL AND (s.workspace_id, s.device_id) <> ($2::uuid, $3::text)
+       ORDER BY s.updated_at DESC, s.workspace_id, s.device_id OFFSET $4::integer - 1
+     )`;
+
 export const pushSubscriptionStatements = {
   /**
    * Stores one subscription per workspace and device. A replaced subscription's pending push, and the time before which the next
@@ -36,20 +42,22 @@ export const pushSubscriptionStatements = {
   ),
 
   /**
-   * Deletes a user's subscriptions beyond $4, least recently renewed first, but never the one of $2 and $3. Skips locked rows.
+   * Deletes a user's subscriptions beyond $4, least recently renewed first, but never the one of $2 and $3. Skips locked rows;
+   * on several nodes it waits for them, and a deadlock repeats the transaction.
    */
   crowdOut: statement(
     'push_subscriptions.crowd_out',
-    `WITH surplus AS MATERIALIZED (
-       SELECT s.workspace_id, s.device_id FROM workspaces w JOIN push_subscriptions s ON s.workspace_id = w.id
-       WHERE w.user_id = $1 AND w.deleted_at IS NULL AND (s.workspace_id, s.device_id) <> ($2::uuid, $3::text)
-       ORDER BY s.updated_at DESC, s.workspace_id, s.device_id OFFSET $4::integer - 1
-     ), held AS MATERIALIZED (
+    `${SURPLUS}, held AS MATERIALIZED (
        SELECT workspace_id, device_id FROM push_subscriptions
        WHERE (workspace_id, device_id) IN (SELECT workspace_id, device_id FROM surplus) FOR UPDATE SKIP LOCKED
      )
      DELETE FROM push_subscriptions
      WHERE (workspace_id, device_id) IN (SELECT workspace_id, device_id FROM held)`,
+    {
+      onNodes: `${SURPLUS}
+     DELETE FROM push_subscriptions
+     WHERE (workspace_id, device_id) IN (SELECT workspace_id, device_id FROM surplus)`,
+    },
   ),
 
   remove: statement(

@@ -12,7 +12,8 @@ const deleteOne = statement(
 
 /**
  * Marks all live workspaces of a user as deleted and removes their owner; the purge deletes the data. Locks the rows in the order
- * of their ids, so that two such requests cannot deadlock; waits for writes in progress.
+ * of their ids, so that two such requests cannot deadlock (on several nodes they can, and the transaction is repeated); waits for
+ * writes in progress.
  */
 const deleteAllOfUser = statement(
   'workspaces.delete_all_of_user',
@@ -21,6 +22,10 @@ const deleteAllOfUser = statement(
    )
    UPDATE workspaces w SET deleted_at = $2, user_id = NULL FROM locked WHERE w.id = locked.id
    RETURNING w.id, w.user_id AS "userId"`,
+  {
+    onNodes: `UPDATE workspaces w SET deleted_at = $2, user_id = NULL WHERE user_id = $1 AND deleted_at IS NULL
+   RETURNING w.id, w.user_id AS "userId"`,
+  },
 );
 
 /** Deletes workspaces by setting a mark and publishing it after the commit; rows and blobs are purged in the background. */

@@ -7,7 +7,7 @@ import {
 import { Interval } from '@nestjs/schedule';
 import { BlobSweeper } from '../storage/index.js';
 import { Clock, drained } from '../platform/clock/index.js';
-import { BEFORE_ALL_IDS, Database, statement } from '../platform/database/index.js';
+import { BEFORE_ALL_IDS, BOUND_TABLES, Database, statement } from '../platform/database/index.js';
 import { Background } from '../platform/jobs/index.js';
 import { Log } from '../platform/log/index.js';
 import { type DeletedWorkspace, PurgeQueue } from './purge-queue.js';
@@ -34,10 +34,14 @@ const countDeleted = statement(
   'workspaces.count_deleted',
   'SELECT count(*) AS workspaces FROM workspaces WHERE deleted_at IS NOT NULL',
 );
+/** The rows of tables that stay with the accounts where workspaces are on other nodes: no foreign key deletes them there. */
+const removeBound = BOUND_TABLES.map((table) =>
+  statement(`workspaces.remove_${table}`, `DELETE FROM ${table} WHERE workspace_id = $1`),
+);
 const removeRow = statement(
   'workspaces.remove_row',
   `DELETE FROM workspaces w WHERE id = $1 AND deleted_at IS NOT NULL
-     AND NOT EXISTS (SELECT FROM blobs b WHERE b.workspace_id = w.id)
+     AND NOT EXISTS (SELECT 1 FROM blobs b WHERE b.workspace_id = w.id)
    RETURNING id`,
 );
 
@@ -53,6 +57,8 @@ export class WorkspacePurge
 {
   private readonly steps: PurgeStep[] = [];
   private readonly waiting = new PurgeQueue();
+  /** The step of each workspace's last batch. */
+  private readonly reached = new Map<string, number>();
   private working: Promise<void> | undefined;
   private isStopping = false;
   private draining: Promise<void> | undefined;
@@ -149,10 +155,27 @@ export class WorkspacePurge
     }
   }
 
-  /** Runs one batch of the first step that still finds rows. Returns whether there may be more. */
+  /**
+   * Runs one batch of the first step that still finds rows, beginning with the one that the last batch was of: each look at a step
+   * that is done passes all the rows that it has deleted, until they are vacuumed. All steps are looked at once more in the end.
+   * Returns whether there may be more.
+   */
   private async purgeBatch(workspaceId: string): Promise<boolean> {
-    for (const step of this.steps) if ((await step(workspaceId)) > 0) return true;
-    if ((await this.sweeper.sweepWorkspace(workspaceId, this.clock.now())) > 0) return true;
+    const first = this.reached.get(workspaceId) ?? 0;
+    // After a failure all steps are looked at again: a step may have found rows that refer to what it deletes.
+    this.reached.delete(workspaceId);
+    for (const [index, step] of this.steps.entries()) {
+      if (index < first || (await step(workspaceId)) === 0) continue;
+      this.reached.set(workspaceId, index);
+      return true;
+    }
+    if ((await this.sweeper.sweepWorkspace(workspaceId, this.clock.now())) > 0) {
+      this.reached.set(workspaceId, this.steps.length);
+      return true;
+    }
+    if (first > 0) return true;
+    if (this.database.isDistributed)
+      for (const one of removeBound) await this.database.run(one, [workspaceId]);
     await this.database.run(removeRow, [workspaceId]);
     return false;
   }

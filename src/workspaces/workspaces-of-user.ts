@@ -29,8 +29,8 @@ export const workspacesOfUserStatements = {
   create: statement(
     'workspaces_of_user.create',
     `INSERT INTO workspaces (id, user_id, name, created_at, updated_at)
-     SELECT $1, $2, $3, $4, $4
-     WHERE NOT EXISTS (SELECT FROM workspaces WHERE user_id = $2 AND deleted_at IS NULL OFFSET $5::integer - 1)
+     SELECT $1::uuid, $2::uuid, $3::text, $4::timestamptz, $4::timestamptz
+     WHERE NOT EXISTS (SELECT 1 FROM workspaces WHERE user_id = $2 AND deleted_at IS NULL OFFSET $5::integer - 1)
      RETURNING ${COLUMNS}`,
   ),
 };

@@ -32,12 +32,13 @@ export class GeneralLimit {
     return this.hit(limitKey(client), this.configuration.rateLimitPerMinute);
   }
 
-  /** Counts the transfer of one file, separately from all other requests. @throws TooManyRequests */
-  countTransfer(client: LimitedClient): Promise<void> {
-    return this.hit(`transfer:${limitKey(client)}`, TRANSFERS * this.configuration.rateLimitPerMinute);
+  /** Counts the transfers of single files, separately from all other requests. @throws TooManyRequests */
+  countTransfers(client: LimitedClient, files = 1): Promise<void> {
+    const perMinute = TRANSFERS * this.configuration.rateLimitPerMinute;
+    return this.hit(`transfer:${limitKey(client)}`, perMinute, files);
   }
 
-  private hit(key: string, perMinute: number): Promise<void> {
-    return this.rateLimiter.hit(key, perMinute, Math.ceil(perMinute / LEASES));
+  private hit(key: string, perMinute: number, hits?: number): Promise<void> {
+    return this.rateLimiter.hit(key, perMinute, Math.ceil(perMinute / LEASES), hits);
   }
 }

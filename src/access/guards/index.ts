@@ -5,6 +5,7 @@ export { RateLimitGuard } from './rate-limit.guard.js';
 export { isGranted, ScopeGuard } from './scope.guard.js';
 export {
   accessCondition,
+  accessConditionOf,
   accessKey,
   type AccessRequirements,
   callerKey,

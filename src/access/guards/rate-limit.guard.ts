@@ -58,7 +58,7 @@ export class RateLimitGuard implements CanActivate {
     const request = http.getRequest<Partial<AuthenticatedRequest> & { ip: string }>();
     const client = request.principal ?? request;
     const isTransfer = this.reflector.getAllAndOverride<boolean | undefined>(TRANSFER, targets);
-    await (isTransfer ? this.limit.countTransfer(client) : this.limit.count(client));
+    await (isTransfer ? this.limit.countTransfers(client) : this.limit.count(client));
     this.atOnce.enter(client, http.getResponse<FastifyReply>().raw);
     return true;
   }

@@ -6,8 +6,7 @@ import {
   SetMetadata,
   UseFilters,
 } from '@nestjs/common';
-import { NoRoom } from '../../storage/index.js';
-import { ApiError, ErrorFilter, ServiceUnavailable } from '../../platform/http/index.js';
+import { ApiError, ErrorFilter, NoRoom, ServiceUnavailable } from '../../platform/http/index.js';
 import { Log } from '../../platform/log/index.js';
 import type { WorkspaceRequest } from '../index.js';
 import { WorkspaceAccess, WorkspaceClosed } from './workspace-access.js';

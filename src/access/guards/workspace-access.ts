@@ -18,9 +18,9 @@ interface CallerState {
 const callerState = statement(
   'access.caller_state',
   `SELECT u.id IS NOT NULL AS "isUser", u.suspended_at IS NOT NULL AS "isSuspended",
-          EXISTS (SELECT FROM subscriptions WHERE user_id = $1 AND ${isActive('$2', '$3')}) AS "isSubscriber",
-          EXISTS (SELECT FROM workspaces WHERE id = $4 AND user_id = $1 AND deleted_at IS NULL) AS "isOwner"
-   FROM (SELECT) AS one LEFT JOIN users u ON u.id = $1`,
+          EXISTS (SELECT 1 FROM subscriptions WHERE user_id = $1 AND ${isActive('$2', '$3')}) AS "isSubscriber",
+          EXISTS (SELECT 1 FROM workspaces WHERE id = $4 AND user_id = $1 AND deleted_at IS NULL) AS "isOwner"
+   FROM (SELECT 1) AS one LEFT JOIN users u ON u.id = $1`,
 );
 
 /**
@@ -29,12 +29,14 @@ const callerState = statement(
  * where no subscription is needed. An owner exists as a user, because deleting a user leaves workspaces without an owner. A
  * suspended user has no open workspaces. It avoids `=`, which would let the planner scan all workspaces of the user.
  */
-export const accessCondition = (first: number): string => {
-  const [user, now, grace] = [`$${first}::uuid`, `$${first + 1}::timestamptz`, `$${first + 2}::int`];
-  return `w.deleted_at IS NULL AND w.user_id IS NOT DISTINCT FROM ${user}
-    AND NOT EXISTS (SELECT FROM users WHERE id = ${user} AND suspended_at IS NOT NULL) AND (${grace} IS NULL OR EXISTS (
-    SELECT FROM subscriptions WHERE user_id = ${user} AND ${isActive(now, grace)}))`;
-};
+export const accessCondition = (first: number): string =>
+  accessConditionOf(`$${first}::uuid`, `$${first + 1}::timestamptz`, `$${first + 2}::int`);
+
+/** The same, where the three values are expressions of any kind, such as columns. */
+export const accessConditionOf = (user: string, now: string, grace: string): string =>
+  `w.deleted_at IS NULL AND w.user_id IS NOT DISTINCT FROM ${user}
+    AND NOT EXISTS (SELECT 1 FROM users WHERE id = ${user} AND suspended_at IS NOT NULL) AND (${grace} IS NULL OR EXISTS (
+    SELECT 1 FROM subscriptions WHERE user_id = ${user} AND ${isActive(now, grace)}))`;
 
 /** How long an admitted caller is expected to be admitted again. */
 const ALLOWED_FOR_MS = 60_000;

@@ -1,16 +1,15 @@
-import type { Command } from 'commander';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { Backups, type Manifest } from '../../backup/index.js';
-import { type Configuration, configurationOfProcess, OperatorError } from '../../config/index.js';
-import { Clock } from '../../platform/clock/index.js';
-import { Doctor, type Finding } from '../../platform/doctor/index.js';
+import { type Command, Option } from 'commander';
+import { resolve } from 'node:path';
+import { Backups, Restores } from '../../backup/index.js';
+import { StoreCheck } from '../../storage/index.js';
 import { type DryRun, dryRunOption } from '../arguments.js';
+import { contentsOf, summaryOf } from '../backup-summary.js';
 import type { Report, Run } from '../report.js';
-import { withService, withStores } from '../with-service.js';
+import { listBackups, runScheduledBackup } from '../scheduled-backup.js';
+import { verifyBackup, type VerifyOptions } from '../verify-backup.js';
+import { withService } from '../with-service.js';
 
-/** `backup create`, `backup verify` and `backup restore`. */
+/** `backup create`, `verify` and `restore`, and those of scheduled backups, `run` and `list`. */
 export function addBackup(program: Command, run: Run): void {
   const backup = program.command('backup').description('back up and restore the database and blobs');
 
@@ -23,7 +22,13 @@ export function addBackup(program: Command, run: Run): void {
   backup
     .command('verify')
     .argument('<directory>', 'where the backup is')
-    .option('--database <url>', 'an empty database to restore into, instead of a temporary one')
+    .addOption(
+      new Option(
+        '--database <url>',
+        'an empty database to restore into, instead of a temporary one',
+      ).conflicts('databaseFile'),
+    )
+    .option('--database-file <file>', 'the same; the file contains the URL, which may have a password')
     .description('restore it temporarily and read every byte')
     .action((directory: string, options: VerifyOptions) => run(() => verifyBackup(directory, options)));
 
@@ -35,112 +40,51 @@ export function addBackup(program: Command, run: Run): void {
     .action((directory: string, { dryRun }: DryRun) =>
       run(() => (dryRun ? previewRestore(directory) : restoreBackup(directory))),
     );
+  addScheduled(backup, run);
+}
+
+function addScheduled(backup: Command, run: Run): void {
+  backup
+    .command('run')
+    .option('--if-due', 'only if one has been due since the last one began')
+    .description('make a scheduled backup in BACKUP_DIR now: verify it, then remove old ones')
+    .action(({ ifDue = false }: { ifDue?: boolean }) => run(() => runScheduledBackup(ifDue)));
+
+  backup
+    .command('list')
+    .description('list the backups in BACKUP_DIR, oldest first')
+    .action(() => run(listBackups));
 }
 
 /** Restores into an empty database and store. On failure, nothing is restored. */
 function restoreBackup(directory: string): Promise<Report> {
-  return withService((service) =>
-    withStores(async () => {
-      const manifest = await service.get(Backups).restore(resolve(directory));
-      const text = `Restored ${contentsOf(manifest)}, as of ${manifest.takenAt}`;
-      return { ...summaryOf(manifest), text };
-    }),
-  );
+  return withService(async (service) => {
+    await service.get(StoreCheck).look(); // opens the store, which must not wait for the transaction of the restore
+    const manifest = await service.get(Restores).restore(resolve(directory));
+    const text = `Restored ${contentsOf(manifest)}, as of ${manifest.takenAt}`;
+    return { ...summaryOf(manifest), text };
+  });
 }
 
 /** Reports what would be restored, if a restore is possible. */
 function previewRestore(directory: string): Promise<Report> {
   return withService(async (service) => {
-    const manifest = await service.get(Backups).preview(resolve(directory));
+    const manifest = await service.get(Restores).preview(resolve(directory));
     const text = `${contentsOf(manifest)}, as of ${manifest.takenAt}, would be restored`;
     return { dryRun: true, ...summaryOf(manifest), text };
   });
 }
 
-interface VerifyOptions {
-  /** An empty database to restore into; by default a temporary embedded one. */
-  readonly database?: string;
-}
-
-/**
- * Restores a backup temporarily, with the blobs in a temporary directory, and reads every byte. Needs as much space as the backup
- * itself, under TMPDIR. @throws the errors of a restore
- */
-async function verifyBackup(directory: string, { database }: VerifyOptions): Promise<Report> {
-  const scratch = await mkdtemp(join(tmpdir(), 'sync-verify-'));
-  try {
-    return await withService(
-      (service) =>
-        withStores(async () => {
-          const manifest = await service.get(Backups).restore(resolve(directory));
-          const findings: Finding[] = [];
-          const examination = { now: service.get(Clock).now(), isDeep: true, fix: false };
-          for await (const finding of service.get(Doctor).examine(examination)) findings.push(finding);
-          const isWhole = findings.length === 0;
-          const verdict = isWhole ? 'is intact' : `has ${findings.length} faults`;
-          const text = [`The backup ${verdict}: ${contentsOf(manifest)}, as of ${manifest.takenAt}`];
-          for (const { subject, problem } of findings.slice(0, 20)) text.push(`${subject}: ${problem}`);
-          return {
-            isWhole,
-            ...summaryOf(manifest),
-            findings,
-            text: text.join('\n'),
-            ...(!isWhole && { exitCode: 1 }),
-          };
-        }),
-      scratchConfiguration(scratch, database),
-    );
-  } catch (error) {
-    throw asOfOption(error);
-  } finally {
-    await rm(scratch, { recursive: true, force: true });
-  }
-}
-
-/** The service's own configuration, except for the location of its data. */
-function scratchConfiguration(dataDir: string, database = ''): Configuration {
-  const elsewhere = ['S3_ENDPOINT', 'S3_BUCKET', 'S3_ACCESS_KEY', 'S3_SECRET_KEY', 'REDIS_URL'];
-  const unset = [...elsewhere, ...elsewhere.map((name) => `${name}_FILE`), 'DATABASE_URL_FILE'];
-  return configurationOfProcess({
-    ...Object.fromEntries(unset.map((name) => [name, ''])),
-    DATA_DIR: dataDir,
-    DATABASE_URL: database,
-  });
-}
-
-/** Rewrites errors of the start about DATABASE_URL to name `--database`, which replaces it here. */
-function asOfOption(error: unknown): unknown {
-  if (!(error instanceof OperatorError) || !error.message.includes('DATABASE_URL')) return error;
-  const message = error.message
-    .replace('set DATABASE_URL to a PostgreSQL of your own', 'name an empty database with --database URL')
-    .replaceAll('DATABASE_URL', '--database');
-  return new OperatorError(message, { cause: error });
-}
-
 /** Backs up database and blobs into an empty directory, while the service runs. Fails if blobs had already lost their bytes. */
 function createBackup(directory: string): Promise<Report> {
   const path = resolve(directory);
-  return withService((service) =>
-    withStores(async () => {
-      const manifest = await service.get(Backups).create(path);
-      const { damaged } = manifest;
-      const text = `Backed up ${contentsOf(manifest)} to ${path}`;
-      const fields = { directory: path, ...summaryOf(manifest), damaged };
-      if (damaged.length === 0) return { ...fields, text };
-      const lost = `${damaged.length} blobs had already lost their bytes: ${damaged.slice(0, 10).join(', ')}`;
-      return { ...fields, text: `${text}\n${lost}`, exitCode: 1 };
-    }),
-  );
-}
-
-/** A summary for people. */
-function contentsOf({ tables, blobs }: Manifest): string {
-  const rows = (name: string): number => tables.find((table) => table.name === name)?.rows ?? 0;
-  return `${rows('users')} accounts, ${rows('workspaces')} workspaces, ${rows('versions')} versions, ${blobs.count} large blobs`;
-}
-
-/** A summary for programs. */
-function summaryOf({ takenAt, version, tables, blobs, gone }: Manifest): Record<string, unknown> {
-  const rows = Object.fromEntries(tables.map((table) => [table.name, table.rows]));
-  return { takenAt, version, rows, blobs, gone: gone.length };
+  return withService(async (service) => {
+    const manifest = await service.get(Backups).create(path);
+    const { damaged } = manifest;
+    const text = `Backed up ${contentsOf(manifest)} to ${path}`;
+    const fields = { directory: path, ...summaryOf(manifest), damaged };
+    if (damaged.length === 0) return { ...fields, text };
+    const lost = `${damaged.length} blobs had already lost their bytes: ${damaged.slice(0, 10).join(', ')}`;
+    return { ...fields, text: `${text}\n${lost}`, exitCode: 1 };
+  });
 }

@@ -8,7 +8,7 @@ import { TrustedTime } from '../../platform/jobs/index.js';
 import { type BlobLocation, BlobMover, BlobPreview, BlobUpkeep } from '../../storage/index.js';
 import { type DryRun, dryRunOption, nowOption } from '../arguments.js';
 import type { Report, Run } from '../report.js';
-import { withService, withStores } from '../with-service.js';
+import { withService } from '../with-service.js';
 
 /** `blobs sweep`, `blobs move` and `doctor`. */
 export function addBlobs(program: Command, run: Run): void {
@@ -43,15 +43,13 @@ export function addBlobs(program: Command, run: Run): void {
 
 /** Removes unreferenced blobs, as the service does every ten minutes. @param now overrides the current time */
 function sweepBlobs(now?: Date): Promise<Report> {
-  return withService((service) =>
-    withStores(async () => {
-      const swept = await service.get(BlobUpkeep).sweep(now ?? (await service.get(TrustedTime).now()));
-      const { blobs, copies, drafts, stuck } = swept;
-      const text = `Removed ${blobs} blobs, ${copies} copies left by moves, ${drafts} unfinished uploads`;
-      if (stuck === 0) return { ...swept, text };
-      return { ...swept, text: `${text}; ${stuck} could not be removed, try again later`, exitCode: 1 };
-    }),
-  );
+  return withService(async (service) => {
+    const swept = await service.get(BlobUpkeep).sweep(now ?? (await service.get(TrustedTime).now()));
+    const { blobs, copies, drafts, stuck } = swept;
+    const text = `Removed ${blobs} blobs, ${copies} copies left by moves, ${drafts} unfinished uploads`;
+    if (stuck === 0) return { ...swept, text };
+    return { ...swept, text: `${text}; ${stuck} could not be removed, try again later`, exitCode: 1 };
+  });
 }
 
 /** Reports what `sweepBlobs` would remove. */
@@ -67,14 +65,12 @@ const LOCATIONS: readonly BlobLocation[] = ['inline', 'disk', 's3'];
 
 /** Moves all blobs that belong in `to`, while the service runs. @throws OperatorError when that location is not configured */
 function moveBlobs(to: BlobLocation): Promise<Report> {
-  return withService((service) =>
-    withStores(async () => {
-      expectPlace(service, to);
-      const moved = await service.get(BlobMover).moveAll(to);
-      const text = `Moved ${moved.moved} blobs; ${moved.skipped} are for the next run, ${moved.failed} failed`;
-      return { to, ...moved, text, ...(moved.failed > 0 && { exitCode: 1 }) };
-    }),
-  );
+  return withService(async (service) => {
+    expectPlace(service, to);
+    const moved = await service.get(BlobMover).moveAll(to);
+    const text = `Moved ${moved.moved} blobs; ${moved.skipped} are for the next run, ${moved.failed} failed`;
+    return { to, ...moved, text, ...(moved.failed > 0 && { exitCode: 1 }) };
+  });
 }
 
 /** Reports how many blobs would be moved. @throws OperatorError when that location is not configured */
@@ -109,25 +105,23 @@ interface DoctorOptions extends DryRun {
  * run checks but repairs nothing: each finding says what would repair it.
  */
 function examine({ deep, fix, dryRun }: DoctorOptions): Promise<Report> {
-  return withService((service) =>
-    withStores(async () => {
-      const findings: Finding[] = [];
-      let found = 0;
-      let fixed = 0;
-      const now = await service.get(TrustedTime).now();
-      const examination = { now, isDeep: deep === true, fix: fix === true && !dryRun };
-      if (!dryRun) await recordRun(service, examination);
-      for await (const finding of service.get(Doctor).examine(examination)) {
-        found += 1;
-        if (finding.isFixed) fixed += 1;
-        if (findings.length < TOLD) findings.push(finding);
-      }
-      const remaining = found - fixed;
-      const text = [...findings.map(lineOf), summaryOf(found, fixed)].join('\n');
-      const fields = { ...(dryRun && { dryRun }), found, fixed, remaining, findings };
-      return { ...fields, text, ...(remaining > 0 && { exitCode: 1 }) };
-    }),
-  );
+  return withService(async (service) => {
+    const findings: Finding[] = [];
+    let found = 0;
+    let fixed = 0;
+    const now = await service.get(TrustedTime).now();
+    const examination = { now, isDeep: deep === true, fix: fix === true && !dryRun };
+    if (!dryRun) await recordRun(service, examination);
+    for await (const finding of service.get(Doctor).examine(examination)) {
+      found += 1;
+      if (finding.isFixed) fixed += 1;
+      if (findings.length < TOLD) findings.push(finding);
+    }
+    const remaining = found - fixed;
+    const text = [...findings.map(lineOf), summaryOf(found, fixed)].join('\n');
+    const fields = { ...(dryRun && { dryRun }), found, fixed, remaining, findings };
+    return { ...fields, text, ...(remaining > 0 && { exitCode: 1 }) };
+  });
 }
 
 function recordRun(service: INestApplicationContext, { isDeep: deep, fix }: Examination): Promise<void> {

@@ -53,7 +53,7 @@ export const factorStatements = {
     'factors.remove',
     `WITH removed AS (DELETE FROM auth_two_factors WHERE user_id = $1 RETURNING verified)
      UPDATE users SET two_factor_enabled = false, updated_at = $2
-     WHERE id = $1 AND EXISTS (SELECT FROM removed WHERE verified) RETURNING id`,
+     WHERE id = $1 AND EXISTS (SELECT 1 FROM removed WHERE verified) RETURNING id`,
   ),
 
   removePasskeys: statement('factors.remove_passkeys', 'DELETE FROM auth_passkeys WHERE user_id = $1'),
@@ -70,7 +70,7 @@ export const pendingSignInStatements = {
 
   isPassword: statement(
     'pending_sign_ins.is_password',
-    `SELECT FROM auth_accounts WHERE user_id = $1 AND provider_id = 'credential' AND password = ANY ($2)`,
+    `SELECT 1 FROM auth_accounts WHERE user_id = $1 AND provider_id = 'credential' AND password = ANY ($2)`,
   ),
 
   passwordOf: statement(

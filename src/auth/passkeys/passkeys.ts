@@ -34,20 +34,20 @@ const statements = {
   /** Whether the user can sign in without this passkey: by a password, a provider or another passkey. */
   hasAnother: statement(
     'passkeys.has_another_way',
-    `SELECT WHERE EXISTS (SELECT FROM auth_accounts WHERE user_id = $1)
-                OR EXISTS (SELECT FROM auth_passkeys WHERE user_id = $1 AND id <> $2)`,
+    `SELECT 1 WHERE EXISTS (SELECT 1 FROM auth_accounts WHERE user_id = $1)
+                OR EXISTS (SELECT 1 FROM auth_passkeys WHERE user_id = $1 AND id <> $2)`,
   ),
 
   isThere: statement(
     'passkeys.is_there',
-    'SELECT FROM auth_passkeys WHERE user_id = $1 AND credential_id = $2',
+    'SELECT 1 FROM auth_passkeys WHERE user_id = $1 AND credential_id = $2',
   ),
 
   endSession: statement('passkeys.end_session', 'DELETE FROM auth_sessions WHERE id = $1'),
 
   isSessionThere: statement(
     'passkeys.is_session_there',
-    'SELECT FROM auth_sessions WHERE user_id = $1 AND id = $2',
+    'SELECT 1 FROM auth_sessions WHERE user_id = $1 AND id = $2',
   ),
 
   forget: statement('passkeys.forget', 'DELETE FROM auth_passkeys WHERE user_id = $1 AND credential_id = $2'),

@@ -35,7 +35,7 @@ const linkStatements = {
 
   others: statement(
     'linked_accounts.others',
-    'SELECT FROM auth_accounts WHERE user_id = $1 AND provider_id = $2 AND account_id <> $3',
+    'SELECT 1 FROM auth_accounts WHERE user_id = $1 AND provider_id = $2 AND account_id <> $3',
   ),
 
   /** Somebody else may have linked the same subject since it was looked for. */

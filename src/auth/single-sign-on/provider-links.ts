@@ -10,10 +10,10 @@ import { UserSessions } from '../user-sessions.js';
 const statements = {
   state: statement(
     'provider_links.state',
-    `SELECT EXISTS (SELECT FROM auth_accounts WHERE user_id = $1 AND provider_id LIKE 'oidc:%') AS "isLinked",
-            EXISTS (SELECT FROM auth_accounts
+    `SELECT EXISTS (SELECT 1 FROM auth_accounts WHERE user_id = $1 AND provider_id LIKE 'oidc:%') AS "isLinked",
+            EXISTS (SELECT 1 FROM auth_accounts
                     WHERE user_id = $1 AND provider_id = 'credential' AND password IS NOT NULL)
-            OR EXISTS (SELECT FROM auth_passkeys WHERE user_id = $1) AS "canSignInHere"`,
+            OR EXISTS (SELECT 1 FROM auth_passkeys WHERE user_id = $1) AS "canSignInHere"`,
   ),
 
   /** Also links to a provider that was configured earlier. */

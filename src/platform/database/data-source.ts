@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { DataSource, type EntityTarget, type ObjectLiteral } from 'typeorm';
+import { connecting, DatabaseClient } from './database-client.js';
 import type { ConnectionTarget } from './embedded/index.js';
 import { migrations } from './migrations/index.js';
 import { beginSession, beginWithoutTimeouts } from './session.js';
@@ -42,6 +43,7 @@ export function createDataSource({
   isWithoutTimeouts = false,
 }: DataSourceSettings): DataSource {
   // The driver parses the URL, so sockets, sslmode and so on work as its documentation says.
+  const begin = isWithoutTimeouts ? beginWithoutTimeouts : beginSession;
   const where = typeof target === 'string' ? { connectionString: target } : target;
   return new DataSource({
     type: 'postgres',
@@ -64,7 +66,8 @@ export function createDataSource({
       types,
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
-      onConnect: isWithoutTimeouts ? beginWithoutTimeouts : beginSession,
+      Client: DatabaseClient,
+      onConnect: (client: pg.ClientBase) => connecting(() => begin(client)),
     },
   });
 }

@@ -1,4 +1,5 @@
 import { QueryFailedError } from 'typeorm';
+import { isFailedConnect } from './database-client.js';
 
 /** COMMIT was sent but no answer arrived: the transaction may have been committed. Never retried, never undone. */
 export class AmbiguousCommit extends Error {
@@ -7,12 +8,14 @@ export class AmbiguousCommit extends Error {
   }
 }
 
+const DISK_FULL = '53100';
+
 const TRANSIENT = new Set([
   '40001', // serialization failure
   '40P01', // deadlock
   '25006', // read only, as after a failover to a standby
   '25P03', // idle in a transaction for too long
-  '53100', // disk full
+  DISK_FULL,
   '53200', // out of memory
   '53300', // too many connections
   '55P03', // lock timeout
@@ -38,6 +41,9 @@ const CONNECTION_LOST = new Set([
   'ENETRESET',
   'EPROTO',
 ]);
+
+/** What an engine that distributes tables says of a node that is away; its code is that of an internal error. */
+const NODE_AWAY = /^(?:failure on connection marked as essential|connection not open)/;
 
 /** The driver's own errors have no code. */
 const LOST_MESSAGE =
@@ -78,6 +84,7 @@ export function isOfGoneWorkspace(error: unknown): boolean {
 /** Whether the connection was lost, so the outcome of the last statement is unknown. */
 export function isConnectionLost(error: unknown): boolean {
   const { code, syscall } = driverError(error) as NodeJS.ErrnoException;
+  if (code === 'XX000') return error instanceof Error && NODE_AWAY.test(error.message);
   if (code === 'ENOENT') return syscall === 'connect'; // only the server's socket, no other missing file
   if (typeof code === 'string') return CONNECTION_LOST.has(code) || /^(?:08|57P)/.test(code);
   return error instanceof Error && LOST_MESSAGE.test(error.message);
@@ -85,10 +92,15 @@ export function isConnectionLost(error: unknown): boolean {
 
 /** Whether the database did not answer: an immediate retry would most likely wait again. */
 export function isUnanswered(error: unknown): boolean {
-  return error instanceof AmbiguousCommit || isConnectionLost(error);
+  return error instanceof AmbiguousCommit || isConnectionLost(error) || isFailedConnect(driverError(error));
 }
 
-/** Whether the same request may succeed a moment later. */
+/** Whether the disk of PostgreSQL is full, which lasts until an operator makes room. */
+export function isDiskFull(error: unknown): boolean {
+  return sqlState(error) === DISK_FULL;
+}
+
+/** Whether the same request may succeed later: the fault is not the request's. */
 export function isTransient(error: unknown): boolean {
   const state = sqlState(error);
   return (state !== undefined && TRANSIENT.has(state)) || isUnanswered(error);

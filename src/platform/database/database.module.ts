@@ -12,11 +12,13 @@ import { Configuration, OperatorError } from '../../config/index.js';
 import { Log, requestScope } from '../log/index.js';
 import { Metrics } from '../metrics/index.js';
 import { connectFault } from './connect-fault.js';
-import { createDataSource, type DataSourceSettings } from './data-source.js';
+import { createDataSource } from './data-source.js';
 import { Database } from './database.js';
-import { migrate, underStartLock } from './migrate.js';
+import { isDistributed, NodeRouter } from './distribution/index.js';
+import { refuseTransactionPooler } from './pooler-check.js';
 import { PlannerStatistics } from './planner-statistics.js';
 import { SchemaCheck } from './schema-check.js';
+import { migrateOnce, SchemaHistory } from './schema-history.js';
 import { DATABASE_SERVER, provideServer, type Server } from './database-server.js';
 import { endQuietly } from './silence.js';
 import { StatementLimiter } from './statement-limiter.js';
@@ -25,16 +27,18 @@ const CONNECT_WITHIN_MS = 5_000;
 
 /**
  * Connects once with DATABASE_URL before anything else uses it: any failure here comes from the URL, from a `PG*` variable
- * that completes it or from the server, and the operator can fix it.
+ * that completes it or from the server, and the operator can fix it. Also refuses a pooler in transaction mode.
  * @throws OperatorError
  */
 async function tryConnection(url: string): Promise<void> {
   let client: pg.Client | undefined;
   try {
-    client = new pg.Client({ connectionString: url, connectionTimeoutMillis: CONNECT_WITHIN_MS });
+    const config = { connectionString: url, connectionTimeoutMillis: CONNECT_WITHIN_MS };
+    client = new pg.Client(config);
     client.on('error', () => undefined); // the awaited call rejects too
     await client.connect();
     await client.query('SELECT 1'); // fails on a replication connection
+    await refuseTransactionPooler(client, config);
   } catch (error) {
     throw asSentence(error);
   } finally {
@@ -43,7 +47,7 @@ async function tryConnection(url: string): Promise<void> {
 }
 
 function asSentence(error: unknown): OperatorError {
-  const fault = connectFault(error);
+  const fault = error instanceof OperatorError ? error : connectFault(error);
   if (fault instanceof OperatorError) return fault;
   const words = error instanceof Error ? error.message : String(error);
   return new OperatorError(
@@ -79,6 +83,7 @@ export class DatabaseModule implements OnApplicationShutdown {
   constructor(
     private readonly dataSource: DataSource,
     @Inject(DATABASE_SERVER) private readonly server: Server,
+    private readonly database: Database,
   ) {}
 
   static with(entities: EntityTarget<ObjectLiteral>[]): DynamicModule {
@@ -90,25 +95,57 @@ export class DatabaseModule implements OnApplicationShutdown {
     };
     const database = {
       provide: Database,
-      inject: [DataSource, DATABASE_SERVER, Configuration],
-      useFactory: (source: DataSource, { statementsAtOnce }: Server, { databasePoolSize }: Configuration) =>
+      inject: [DataSource, DATABASE_SERVER, Configuration, Log],
+      useFactory: async (
+        source: DataSource,
+        { statementsAtOnce }: Server,
+        { databasePoolSize, databaseUrl }: Configuration,
+        log: Log,
+      ) =>
         new Database(
           source,
           new StatementLimiter({ atOnce: statementsAtOnce, connections: databasePoolSize }),
+          await routerFor(source, databaseUrl, log),
         ),
     };
     return {
       module: DatabaseModule,
-      providers: [provideServer, dataSource, database, PlannerStatistics, PoolMetrics, SchemaCheck],
-      exports: [DataSource, Database, SchemaCheck],
+      providers: [
+        provideServer,
+        dataSource,
+        database,
+        PlannerStatistics,
+        PoolMetrics,
+        SchemaCheck,
+        SchemaHistory,
+      ],
+      exports: [DataSource, Database, SchemaCheck, SchemaHistory],
     };
   }
 
   async onApplicationShutdown(): Promise<void> {
+    await this.database.endNodes();
     await this.dataSource.destroy();
     await this.server.stop();
   }
 }
+
+/** Undefined where one server has all workspaces. */
+async function routerFor(
+  source: DataSource,
+  url: string | undefined,
+  log: Log,
+): Promise<NodeRouter | undefined> {
+  if (!url || !(await isDistributed(source))) return undefined;
+  const coordinator = (source.driver as unknown as { master: pg.Pool }).master;
+  return new NodeRouter({ coordinator, url, onPoolError: onLostConnection(log) });
+}
+
+/** Leaves the scope of the request that happened to open the connection. */
+const onLostConnection =
+  (log: Log) =>
+  (err: unknown): void =>
+    requestScope.exit(() => log.warn({ err }, 'a database connection was lost'));
 
 async function connect(
   configuration: Configuration,
@@ -120,26 +157,14 @@ async function connect(
     target: server.target,
     poolSize: configuration.databasePoolSize,
     entities,
-    // Leaves the scope of the request that happened to open the connection.
-    onPoolError: (err: unknown) =>
-      requestScope.exit(() => log.warn({ err }, 'a database connection was lost')),
+    onPoolError: onLostConnection(log),
   };
   try {
     if (typeof server.target === 'string') await tryConnection(server.target);
-    await migrateOnce({ ...settings, poolSize: 2, isWithoutTimeouts: true });
+    await migrateOnce(settings);
     return await createDataSource(settings).initialize();
   } catch (error) {
     await server.stop();
     throw connectFault(error);
-  }
-}
-
-/** Uses its own connections: the pool cancels statements after seconds, and a migration may take longer. */
-async function migrateOnce(settings: DataSourceSettings): Promise<void> {
-  const dataSource = await createDataSource(settings).initialize();
-  try {
-    await underStartLock(dataSource, () => migrate(dataSource));
-  } finally {
-    await dataSource.destroy();
   }
 }

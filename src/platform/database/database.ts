@@ -1,6 +1,9 @@
-import pg, { type Pool, type PoolClient } from 'pg';
+import type pg from 'pg';
+import type { Pool, PoolClient } from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
+import { DatabaseClient } from './database-client.js';
 import { AmbiguousCommit, isConnectionLost, sqlState } from './database-errors.js';
+import type { NodeRouter } from './distribution/index.js';
 import { DURABLE, WITHOUT_LIMITS } from './session.js';
 import { endQuietly } from './silence.js';
 import type { Parameter, Statement } from './statement.js';
@@ -32,11 +35,20 @@ export interface SessionWithoutTimeouts {
  * its `tx`; taking a second connection there can starve the pool forever.
  */
 export class Database {
-  /** @param limiter queues statements and transactions before they reach the pool */
+  /**
+   * @param limiter queues statements and transactions before they reach the pool
+   * @param router finds the node of a workspace, where workspaces are on several: statements then use their text for that
+   */
   constructor(
     readonly dataSource: DataSource,
     private readonly limiter: StatementLimiter,
+    private readonly router?: NodeRouter,
   ) {}
+
+  /** Whether workspaces are on several nodes. */
+  get isDistributed(): boolean {
+    return this.router !== undefined;
+  }
 
   /** The driver's own pool: TypeORM never names statements, and PostgreSQL plans an unnamed statement every time. */
   get pool(): Pool {
@@ -45,8 +57,15 @@ export class Database {
 
   /** Runs one prepared statement outside a transaction; it is committed when this resolves. */
   async run<Row>(statement: Statement, values: readonly Parameter[]): Promise<Row[]> {
-    const result = await this.limiter.run(() => this.pool.query({ ...statement, values: [...values] }));
-    return result.rows as Row[];
+    return this.limiter.run(async () => {
+      const routed = statement.onShard === undefined ? undefined : await this.router?.run(statement, values);
+      return (routed as Row[] | undefined) ?? this.runOn<Row>(this.pool, statement, values);
+    });
+  }
+
+  /** Closes the connections to the nodes. */
+  async endNodes(): Promise<void> {
+    await this.router?.end();
   }
 
   /** How many statements wait in the limiter or for a connection. */
@@ -61,7 +80,7 @@ export class Database {
    */
   dedicatedClient(purpose: string, answerWithinMs: number): pg.Client {
     const { options } = this.pool as unknown as { options: pg.ClientConfig };
-    return new pg.Client({
+    return new DatabaseClient({
       ...options,
       password: options.password, // not enumerable in the pool's options
       application_name: `cloud-sync-service ${purpose}`,
@@ -77,7 +96,7 @@ export class Database {
     try {
       await client.connect();
       await client.query(`${WITHOUT_LIMITS}; ${DURABLE}`);
-      return { run: (statement, values) => runOn(client, statement, values), end };
+      return { run: (statement, values) => this.runOn(client, statement, values), end };
     } catch (error) {
       await end();
       throw error;
@@ -119,7 +138,7 @@ export class Database {
       try {
         result = await work({
           manager: runner.manager,
-          run: (statement, values) => runOn(client, statement, values),
+          run: (statement, values) => this.runOn(client, statement, values),
         });
       } catch (error) {
         await client.query('ROLLBACK').catch(() => undefined); // a lost connection has rolled back already
@@ -131,15 +150,16 @@ export class Database {
       await runner.release();
     }
   }
-}
 
-async function runOn<Row>(
-  client: pg.ClientBase,
-  statement: Statement,
-  values: readonly Parameter[],
-): Promise<Row[]> {
-  const result = await client.query({ ...statement, values: [...values] });
-  return result.rows as Row[];
+  private async runOn<Row>(
+    client: Pick<pg.ClientBase, 'query'>,
+    { name, text, onNodes }: Statement,
+    values: readonly Parameter[],
+  ): Promise<Row[]> {
+    const sql = this.isDistributed ? (onNodes ?? text) : text;
+    const result = await client.query({ name, text: sql, values: [...values] });
+    return result.rows as Row[];
+  }
 }
 
 /**

@@ -92,7 +92,7 @@ async function refuseNewerSchema(dataSource: DataSource): Promise<void> {
   const applied = await dataSource.query<{ name: string }[]>('SELECT name FROM migrations ORDER BY id');
   const unknown = applied.find(({ name }) => !known.has(name));
   if (!unknown) return;
-  if (momentOf(unknown.name) < Math.max(...[...known].map((name) => momentOf(name ?? '')))) {
+  if (!isLaterThanAll(unknown.name, known)) {
     throw new OperatorError(
       `The database was migrated by a development version (${unknown.name}) whose schema no release supports; ` +
         'set DATABASE_URL or DATA_DIR to an empty database, or restore a backup.',
@@ -101,6 +101,11 @@ async function refuseNewerSchema(dataSource: DataSource): Promise<void> {
   throw new OperatorError(
     `The database was migrated by a newer version (${unknown.name}); start that version or a later one.`,
   );
+}
+
+/** Whether a migration that is not among `known` is of a newer version. */
+export function isLaterThanAll(migration: string, known: Iterable<string | undefined>): boolean {
+  return momentOf(migration) >= Math.max(...[...known].map((name) => momentOf(name ?? '')));
 }
 
 /** The number at the end of a migration's name, which defines the order. */

@@ -47,14 +47,37 @@ const PROMISED = [
 const PLANNED = ['SET enable_seqscan = off', 'SET jit = off', `SET plan_cache_mode = 'force_generic_plan'`];
 
 /**
+ * With Citus, a statement goes to the node of the values that it has, so a plan for all values is impossible. A change to all
+ * nodes must not be made in parallel: it may follow one to a table that every node has, in the same transaction.
+ */
+const ON_CITUS = `
+  SELECT set_config('plan_cache_mode', 'auto', false), set_config('citus.multi_shard_modify_mode', 'sequential', false)
+  FROM pg_extension WHERE extname = 'citus'`;
+
+/**
  * The first statement on a connection of the pool. Not startup parameters: a pooler refuses those, and `options` in a URL
  * would replace them.
  */
-const SETTINGS = [...LIMITED, ...PROMISED, ...PLANNED].join('; ');
+const SETTINGS = [...LIMITED, ...PROMISED, ...PLANNED, ON_CITUS].join('; ');
 
 /** Prepares a new connection for migrations and for holding the start lock. */
 export async function beginWithoutTimeouts(client: ClientBase): Promise<void> {
   await client.query(WITHOUT_LIMITS);
+}
+
+/** On a node its shards are tables like others, which the engine otherwise lets nobody change. */
+const NODE_SETTINGS = [
+  ...LIMITED,
+  ...PROMISED,
+  ...PLANNED,
+  'SET citus.enable_manual_changes_to_shards = on',
+  'SET citus.enable_ddl_propagation = off', // functions of the connection are made on this node alone
+].join('; ');
+
+/** Prepares a new connection to a node, for statements on the tables of its shards. */
+export async function beginNodeSession(client: ClientBase): Promise<void> {
+  endWhenSilent(client, SILENT_MS);
+  await client.query(NODE_SETTINGS);
 }
 
 /** Prepares a new connection of the pool. */

@@ -2,7 +2,13 @@
 export interface Statement {
   readonly name: string;
   readonly text: string;
+  /** The text where tables are distributed over nodes, if `text` needs what one server can do and several cannot. */
+  readonly onNodes?: string;
+  /** The text for the node that has the workspace $1, if it is about that workspace alone; often the same as `text`. */
+  readonly onShard?: string;
 }
+
+type Variants = Pick<Statement, 'onNodes' | 'onShard'>;
 
 /** A value that the driver can bind. */
 export type Parameter =
@@ -11,12 +17,17 @@ export type Parameter =
 const statements = new Map<string, Statement>();
 
 /** @throws when another text has the same name: a connection would run whichever it prepared first */
-export function statement(name: string, text: string): Statement {
-  const known = statements.get(name) ?? { name, text };
-  if (known.text !== text) throw new Error(`two statements have the name ${name}`);
+export function statement(name: string, text: string, variants: Variants = {}): Statement {
+  const known = statements.get(name) ?? { name, text, ...variants };
+  if (known.text !== text || known.onNodes !== variants.onNodes)
+    throw new Error(`two statements have the name ${name}`);
   statements.set(name, known);
   return known;
 }
+
+/** A statement that reads one workspace, $1, and nothing else but the tables that every node has. */
+export const ofWorkspace = (name: string, text: string): Statement =>
+  statement(name, text, { onShard: text });
 
 /** The statements of all loaded modules. */
 export const knownStatements = (): readonly Statement[] => [...statements.values()];

@@ -12,6 +12,7 @@ import { ApiError, BadRequest, faultOf } from './api-errors.js';
 import { securityHeaders } from './headers.js';
 import type { InFlightRequests, RequestEnd } from './in-flight.js';
 import { LingeringClose } from './lingering-close.js';
+import { isHealth } from './overload.js';
 import { limitPipelining, noteComplete } from './pipelining.js';
 
 /**
@@ -121,7 +122,7 @@ function leaveBodiesUnread(fastify: FastifyInstance): void {
   fastify.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
 }
 
-/** Logs without a status if the connection ended before there was one. */
+/** Logs without a status if the connection ended before there was one. Health checks that succeed are for debugging only. */
 function logRequest(logger: Logger, request: FastifyRequest, reply: FastifyReply, end: RequestEnd): void {
   const { id: requestId } = request;
   const { ip } = end;
@@ -129,7 +130,11 @@ function logRequest(logger: Logger, request: FastifyRequest, reply: FastifyReply
   const ms = Math.round(end.ms * 10) / 10;
   const brokenOff = end.isAnswered ? undefined : true;
   const err = faultOf(request);
-  logger[err ? 'error' : 'info']({ requestId, req: request, status, ms, brokenOff, err, ip }, 'request');
+  const isHealthy = isHealth(request.url) && end.isAnswered && reply.statusCode < 400;
+  logger[err ? 'error' : isHealthy ? 'debug' : 'info'](
+    { requestId, req: request, status, ms, brokenOff, err, ip },
+    'request',
+  );
 }
 
 /** For `request.ip`: the framework takes the last entry literally, with its port, even if it is not an address. */

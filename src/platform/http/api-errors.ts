@@ -89,6 +89,13 @@ export class ServiceUnavailable extends ApiError {
   }
 }
 
+/** A disk is full, that of DATA_DIR or of PostgreSQL. Unlike other 503s, this may last for days. */
+export class NoRoom extends ServiceUnavailable {
+  constructor() {
+    super('the service has no disk space for uploads', 60);
+  }
+}
+
 /** The account has no space for what was to be stored. */
 export class InsufficientStorage extends ApiError {
   readonly status = 507;

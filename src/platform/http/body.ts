@@ -63,10 +63,11 @@ export function afterBody(request: Rechecked, recheck: Recheck): void {
 }
 
 /**
- * Runs the checks in the order of the guards.
+ * Runs the checks in the order of the guards. `bodyChunks` does so after the last byte; a route that writes before that does so
+ * itself.
  * @throws the error of the first check that fails
  */
-async function recheck(request: Rechecked): Promise<void> {
+export async function recheck(request: Rechecked): Promise<void> {
   for (const one of request[RECHECKS] ?? []) await one();
 }
 
@@ -114,6 +115,41 @@ export async function* bodyChunks(
   }
   if (!request.complete) throw new ClientGone();
   await recheck(request);
+}
+
+/**
+ * The body of a request that may be answered before its end: ends with the reason of `signal`, also while no bytes arrive.
+ * Without it, reading could wait forever, because an answered request does not report that its connection has ended.
+ */
+export async function* bodyUntil(
+  signal: AbortSignal,
+  request: IncomingMessage,
+  limit: number,
+): AsyncGenerator<Buffer> {
+  const chunks = bodyChunks(request, limit);
+  let wake = (): void => undefined;
+  const end = (): void => {
+    request.removeAllListeners('readable'); // with them, nobody could read and discard the rest of the body
+    wake();
+  };
+  signal.addEventListener('abort', end, { once: true });
+  // Not Promise.race: a promise that stays open would retain every chunk.
+  const next = (): Promise<IteratorResult<Buffer> | undefined> =>
+    new Promise((resolve, reject) => {
+      wake = () => resolve(undefined);
+      chunks.next().then(resolve, reject);
+    });
+  try {
+    for (;;) {
+      const chunk = await next();
+      signal.throwIfAborted();
+      if (!chunk || chunk.done) return;
+      yield chunk.value;
+    }
+  } finally {
+    signal.removeEventListener('abort', end);
+    void chunks.return(undefined).catch(() => undefined); // not awaited: it may wait for the next bytes
+  }
 }
 
 /** The declared length of a request body; undefined if there is none. */

@@ -1,8 +1,8 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { isOfGoneUser, isTransient } from '../database/index.js';
+import { isDiskFull, isOfGoneUser, isTransient } from '../database/index.js';
 import { Log } from '../log/index.js';
-import { ApiError, ServiceUnavailable, Unauthorized } from './api-errors.js';
+import { ApiError, NoRoom, ServiceUnavailable, Unauthorized } from './api-errors.js';
 
 /** Sends errors of guards and handlers as `{ error, ...fields }`; what a client must not see goes to the log. */
 @Catch()
@@ -33,7 +33,7 @@ export function errorAnswer(error: unknown, requestId: string, log: Log): ErrorA
   if (isOfGoneUser(error)) return flat(new Unauthorized());
   if (isTransient(error)) {
     log.warn({ err: error, requestId }, 'transient fault');
-    return flat(new ServiceUnavailable());
+    return flat(isDiskFull(error) ? new NoRoom() : new ServiceUnavailable());
   }
   const status = clientErrorStatus(error);
   if (status) return { status, headers: {}, body: { error: messageFor(status) } };

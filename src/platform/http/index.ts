@@ -5,11 +5,13 @@ export { CONNECTIONS_PER_ADDRESS } from './connection-limit.js';
 export {
   afterBody,
   bodyChunks,
+  bodyUntil,
   declaredLength,
   fromRequest,
   JsonBody,
   jsonBodyFactory,
   readBody,
+  recheck,
 } from './body.js';
 export { parseEntityTags, parseIfMatch } from './entity-tags.js';
 export { ErrorFilter, errorAnswer, type ErrorAnswer } from './error-filter.js';
@@ -22,5 +24,5 @@ export { InFlightRequests } from './in-flight.js';
 export { isHealth, Overload } from './overload.js';
 export { QueryTextGuard } from './query-text.guard.js';
 export { parseJsonObject } from './json.js';
-export { sendJsonList, sendJsonText } from './json-response.js';
+export { sendChunks, sendJsonList, sendJsonText } from './json-response.js';
 export { Shutdown } from './shutdown.js';

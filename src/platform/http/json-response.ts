@@ -56,14 +56,28 @@ export async function sendJsonList<Item>(
   pages: Pages<Item>,
   form: Form<Item>,
 ): Promise<void> {
-  const chunks = json(pages, form);
+  await sendChunks(request, reply, 'application/json; charset=utf-8', json(pages, form));
+}
+
+/**
+ * Sends a body of any length as it is read, in the same way: the first chunk before anything is sent, the next one when the client
+ * has received it.
+ */
+export async function sendChunks(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  type: string,
+  chunks: AsyncGenerator<string | Uint8Array, void>,
+): Promise<void> {
   const first = await chunks.next();
   const isHead = request.method === 'HEAD';
   if (isHead) await chunks.return(); // Fastify would read all chunks and send none
   const rest = isHead ? [] : goOn(request, first, chunks);
   // Reads at most one chunk ahead. A client that disconnects destroys the stream, which ends the generators.
   const body = Readable.from(rest, { highWaterMark: 1 });
-  void reply.header('content-type', 'application/json; charset=utf-8').send(body);
+  // Ending a generator that has not begun skips its `finally`, and what the first chunk holds open would stay so.
+  body.once('close', () => void chunks.return().catch(() => undefined));
+  void reply.header('content-type', type).send(body);
 }
 
 async function* json<Item>(
@@ -82,9 +96,9 @@ async function* json<Item>(
 /** Continues with a chunk that was read already, and releases it once the next one has been read. */
 async function* goOn(
   request: FastifyRequest,
-  chunk: IteratorResult<string, void>,
-  chunks: AsyncGenerator<string, void>,
-): AsyncGenerator<string, void> {
+  chunk: IteratorResult<string | Uint8Array, void>,
+  chunks: AsyncGenerator<string | Uint8Array, void>,
+): AsyncGenerator<string | Uint8Array, void> {
   try {
     for (; !chunk.done; chunk = await chunks.next()) yield chunk.value;
   } catch (error) {

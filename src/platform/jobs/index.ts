@@ -1,6 +1,7 @@
 export { Background } from './background.js';
-export { type Counts, type JobRun, JobRuns } from './job-runs.js';
+export { BACKUP_LOCK } from './job-lock.js';
+export { type Counts, type JobRun, JobRuns, KEPT_RUNS } from './job-runs.js';
 export { JobsModule } from './jobs.module.js';
 export { NightlyJobs } from './nightly-jobs.js';
-export { NightlySchedule } from './nightly-schedule.js';
+export { NightlySchedule, NightlyTimes } from './nightly-schedule.js';
 export { TrustedTime } from './trusted-time.js';

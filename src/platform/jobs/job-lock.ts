@@ -2,7 +2,11 @@ import { Injectable } from '@nestjs/common';
 import type { Client } from 'pg';
 import { Database, endQuietly, WITHOUT_LIMITS } from '../database/index.js';
 
-const LOCK = 7_325_190_002;
+/** The lock of the nightly jobs. */
+const NIGHT = 7_325_190_002;
+
+/** The lock of scheduled backups, which take hours and must not delay the nightly jobs. */
+export const BACKUP_LOCK = 7_325_190_003;
 
 /** Query timeout of the lock's connection. No limit: waiting for the lock may take hours. */
 const NO_LIMIT = 0;
@@ -24,6 +28,7 @@ export class JobLock {
     stop: AbortSignal,
     isPatient: boolean,
     work: (signal: AbortSignal) => Promise<T>,
+    lock = NIGHT,
   ): Promise<T | undefined> {
     const hasStopped = (): boolean => stop.aborted;
     if (hasStopped()) return undefined; // no event would follow
@@ -35,7 +40,7 @@ export class JobLock {
     try {
       await client.connect();
       await client.query(WITHOUT_LIMITS);
-      const isOurs = await (isPatient ? wait(client) : attempt(client));
+      const isOurs = await (isPatient ? wait(client, lock) : attempt(client, lock));
       stop.removeEventListener('abort', end); // keep the lock until the work has ended
       return isOurs && !hasStopped() ? await work(AbortSignal.any([stop, lost.signal])) : undefined;
     } catch (error) {
@@ -48,14 +53,14 @@ export class JobLock {
   }
 }
 
-async function wait(client: Client): Promise<true> {
-  await client.query('SELECT pg_advisory_lock($1)', [LOCK]);
+async function wait(client: Client, lock: number): Promise<true> {
+  await client.query('SELECT pg_advisory_lock($1)', [lock]);
   return true;
 }
 
-async function attempt(client: Client): Promise<boolean> {
+async function attempt(client: Client, lock: number): Promise<boolean> {
   const { rows } = await client.query<{ isOurs: boolean }>('SELECT pg_try_advisory_lock($1) AS "isOurs"', [
-    LOCK,
+    lock,
   ]);
   return rows[0]?.isOurs ?? false;
 }

@@ -16,7 +16,7 @@ export interface JobRun {
 }
 
 /** Per job. */
-const KEPT_RUNS = 100;
+export const KEPT_RUNS = 100;
 
 const statements = {
   /** The caller holds the lock, so a run without an end can only belong to a process that died. */
@@ -28,14 +28,17 @@ const statements = {
      INSERT INTO job_runs (name, started_at) VALUES ($1, $2) RETURNING id`,
   ),
 
-  /** Also deletes all but the last runs of the job ($5). */
+  /** Also deletes all but the last runs of the job ($5) and the last one without an error. */
   end: statement(
     'job_runs.end',
     `WITH forgotten AS (
        DELETE FROM job_runs r
        USING job_runs ended
-         CROSS JOIN LATERAL (SELECT id FROM job_runs WHERE name = ended.name ORDER BY id DESC OFFSET $5 LIMIT 1) newest_forgotten
-       WHERE ended.id = $1 AND r.name = ended.name AND r.id <= newest_forgotten.id
+         CROSS JOIN LATERAL (
+           SELECT id, coalesce((SELECT max(id) FROM job_runs WHERE name = ended.name AND ended_at IS NOT NULL AND error IS NULL), 0) AS good
+           FROM job_runs WHERE name = ended.name ORDER BY id DESC OFFSET $5 LIMIT 1
+         ) newest_forgotten
+       WHERE ended.id = $1 AND r.name = ended.name AND r.id <= newest_forgotten.id AND r.id <> newest_forgotten.good
      )
      UPDATE job_runs SET ended_at = $2, counts = $3::json, error = $4 WHERE id = $1`,
   ),
@@ -44,6 +47,20 @@ const statements = {
   lastStart: statement(
     'job_runs.last_start',
     'SELECT max(started_at) AS "startedAt" FROM job_runs WHERE name = $1 AND started_at <= $2',
+  ),
+
+  /** Runs of one job that started until $2, newest first. */
+  last: statement(
+    'job_runs.last_of_name',
+    `SELECT name, started_at AS "startedAt", ended_at AS "endedAt", counts, error
+     FROM job_runs WHERE name = $1 AND started_at <= $2 ORDER BY id DESC LIMIT $3`,
+  ),
+
+  /** The start of the last run of a job without an error, of those that started until $2. */
+  lastGood: statement(
+    'job_runs.last_good',
+    `SELECT started_at AS "startedAt" FROM job_runs
+     WHERE name = $1 AND started_at <= $2 AND ended_at IS NOT NULL AND error IS NULL ORDER BY id DESC LIMIT 1`,
   ),
 
   recent: statement(
@@ -76,6 +93,17 @@ export class JobRuns {
   async lastStart(name: string, now: Date): Promise<Date | undefined> {
     const [row] = await this.database.run<{ startedAt: Date | null }>(statements.lastStart, [name, now]);
     return row?.startedAt ?? undefined;
+  }
+
+  /** The last runs of one job that had started by `now`, newest first. */
+  last(name: string, now: Date, limit: number): Promise<JobRun[]> {
+    return this.database.run<JobRun>(statements.last, [name, now, limit]);
+  }
+
+  /** When the last run of one job without an error was started, as of `now`. */
+  async lastGood(name: string, now: Date): Promise<Date | undefined> {
+    const [run] = await this.database.run<Pick<JobRun, 'startedAt'>>(statements.lastGood, [name, now]);
+    return run?.startedAt;
   }
 
   /** Newest first. */

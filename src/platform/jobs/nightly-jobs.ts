@@ -16,6 +16,8 @@ export type NightlyJob = (now: Date, signal: AbortSignal) => Promise<Counts>;
 /** The name of the run of all jobs together. */
 export const NIGHTLY = 'nightly';
 
+const UNDER_WAY = 'another run is under way; try again when it has ended';
+
 const MAX_ERROR = 300;
 
 /** Runs the nightly jobs one after the other, on one instance at a time; each run leaves a row. */
@@ -62,7 +64,27 @@ export class NightlyJobs implements BeforeApplicationShutdown, OnApplicationShut
     const outcome = await this.held(false, (signal) =>
       this.noted(name, signal, async () => job(await this.time.now(), signal)),
     );
-    if (!outcome) throw new Conflict('another run is under way; try again when it has ended');
+    if (!outcome) throw new Conflict(UNDER_WAY);
+    if ('error' in outcome) throw outcome.error;
+    return outcome.counts;
+  }
+
+  /**
+   * Runs a job with a schedule of its own under `lock`, beside the nightly jobs, and leaves a row.
+   * @param isDue called under the lock, so that only one of several instances runs the job
+   * @returns undefined when it was not due
+   * @throws Conflict while it runs elsewhere; the job's own error
+   */
+  async runApart<T extends Counts>(
+    name: string,
+    lock: number,
+    isDue: () => Promise<boolean>,
+    job: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T | undefined> {
+    const work = async (signal: AbortSignal): Promise<{ counts?: T } | { error: unknown }> =>
+      (await isDue()) ? this.noted(name, signal, () => job(signal)) : {};
+    const outcome = await this.held(false, work, lock);
+    if (!outcome) throw new Conflict(UNDER_WAY);
     if ('error' in outcome) throw outcome.error;
     return outcome.counts;
   }
@@ -113,8 +135,9 @@ export class NightlyJobs implements BeforeApplicationShutdown, OnApplicationShut
   private async held<T>(
     isPatient: boolean,
     work: (signal: AbortSignal) => Promise<T>,
+    lock?: number,
   ): Promise<T | undefined> {
-    const run = this.lock.hold(this.stop.signal, isPatient, work);
+    const run = this.lock.hold(this.stop.signal, isPatient, work, lock);
     this.running.add(run);
     try {
       return await run;

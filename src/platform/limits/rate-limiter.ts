@@ -38,19 +38,20 @@ export class RateLimiter {
 
   /**
    * @param lease hits that an instance reserves at a time: 1 is exact, more needs fewer round trips
+   * @param hits how many there are; all are counted or none
    * @throws TooManyRequests from hit `perMinute` + 1 of `key` in this minute
    */
-  async hit(key: string, perMinute: number, lease = 1): Promise<void> {
+  async hit(key: string, perMinute: number, lease = 1, hits = 1): Promise<void> {
     if (this.configuration.rateLimitPerMinute === 0) return;
     const bucket = this.bucketOf(key);
-    while (bucket.left === 0 && !bucket.isExhausted) {
+    while (bucket.left < hits && !bucket.isExhausted) {
       bucket.refilling ??= this.refill(bucket, key, perMinute, lease).finally(
         () => (bucket.refilling = undefined),
       );
       await bucket.refilling;
     }
-    if (bucket.left === 0) throw new TooManyRequests(this.secondsLeft());
-    bucket.left--;
+    if (bucket.left < hits) throw new TooManyRequests(this.secondsLeft());
+    bucket.left -= hits;
   }
 
   @Interval(FORGET_EVERY_MS)

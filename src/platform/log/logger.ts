@@ -16,6 +16,8 @@ const NEEDLESS_ESCAPE = /%(?:2[de]|3\d|[46][1-9a-f]|5[0-9af]|7[0-9ae])/gi;
  */
 const TOKEN = /(?:(?:pat|ks)_[\w-]{32}|eyJ[\w-]{16})[\w-]*(?:\.[\w-]+)*/g;
 
+const MESSAGE = 'message';
+
 /** Removes percent-escapes from a URL as far as its meaning does not change. */
 export function plainUrl(url: string): string {
   return url.includes('%') ? url.replace(NEEDLESS_ESCAPE, (one) => decodeURIComponent(one)) : url;
@@ -36,6 +38,7 @@ export function createLogger(level: string, destination: NodeJS.WriteStream = pr
   const options = {
     level,
     base: undefined,
+    messageKey: MESSAGE,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
     // Redacts whatever looks like a token in every line, whichever field or message contains it.
@@ -53,7 +56,8 @@ export function createLogger(level: string, destination: NodeJS.WriteStream = pr
     },
   };
   destination.off('error', withoutReader).on('error', withoutReader);
-  if (destination.isTTY) return pino(options, prettyPrinter()({ destination, ignore: 'pid,hostname' }));
+  if (destination.isTTY)
+    return pino(options, prettyPrinter()({ destination, ignore: 'pid,hostname', messageKey: MESSAGE }));
   return pino(options, destination);
 }
 

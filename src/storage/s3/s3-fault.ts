@@ -23,8 +23,7 @@ export class S3Fault extends StoreUnavailable {
   /** Code from S3 (`NoSuchKey`, `AccessDenied` …) or the network (`ECONNREFUSED` …). */
   readonly code: string;
   readonly isAbsent: boolean;
-  /** Whether the same request may succeed a moment later. */
-  readonly isCurable: boolean;
+  override readonly isCurable: boolean;
   /** Whether the server has certainly not executed the request. A 5xx may occur before or after execution. */
   readonly isUndone: boolean;
 

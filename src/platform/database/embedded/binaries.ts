@@ -23,10 +23,10 @@ interface Link {
 /**
  * Finds the programs, and completes the package if its install script did not run.
  * @param fallback a directory to create if the package lacks links and is read-only
+ * @param home of the package; the installed one by default
  * @throws OperatorError when there is no package for this platform
  */
-export async function findBinaries(fallback: string): Promise<Binaries> {
-  const home = packageHome();
+export async function findBinaries(fallback: string, home = packageHome()): Promise<Binaries> {
   const native = join(home, 'native');
   const isWhole = await makeLinks(home);
   if (!isWhole) await linkElsewhere(home, fallback);
@@ -36,6 +36,16 @@ export async function findBinaries(fallback: string): Promise<Binaries> {
     sample: join(native, 'share', 'postgresql', 'postgres.bki'),
     libraryPath: isWhole ? undefined : `${fallback}:${join(native, 'lib')}`,
   };
+}
+
+/** Whether the package for this platform is installed. */
+export function hasEmbeddedPostgres(): boolean {
+  try {
+    packageHome();
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function packageHome(): string {

@@ -71,7 +71,7 @@ async function holdsCluster({ cluster, shown }: DataDirectory, version: string):
   const found = (await readFile(join(cluster, 'PG_VERSION'), 'utf8')).trim();
   if (found === version) return true;
   throw new OperatorError(
-    `The database in ${shown} was created by PostgreSQL ${found} and this release contains PostgreSQL ${version}; start the release that created it, or dump it there and restore it into a new DATA_DIR.`,
+    `The database in ${shown} was created by PostgreSQL ${found} and this release contains PostgreSQL ${version}; with the release that created it, run "npm run admin -- backup create DIRECTORY"; then move ${shown}/postgres away and, with this one, run "npm run admin -- backup restore DIRECTORY".`,
   );
 }
 

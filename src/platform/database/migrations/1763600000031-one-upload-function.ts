@@ -27,7 +27,7 @@ export class OneUploadFunction1763600000031 implements MigrationInterface {
   }
 }
 
-const UPLOADS = `
+export const UPLOADS = `
   CREATE OR REPLACE FUNCTION put_documents(
     p_workspace uuid, p_path text[], p_hash text[], p_size bigint[], p_device text[], p_now timestamptz[],
     p_file uuid[], p_version uuid[], p_blob uuid[], p_bytes bytea, p_length int[], p_if_match text[], p_if_absent boolean[],

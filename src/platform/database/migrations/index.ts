@@ -36,6 +36,10 @@ import { Administrators1763600000037 } from './1763600000037-administrators.js';
 import { KeySlots1763600000038 } from './1763600000038-key-slots.js';
 import { MutedNotices1763600000039 } from './1763600000039-muted-notices.js';
 import { FactorOfSession1763600000041 } from './1763600000041-factor-of-session.js';
+import { UploadsToManyWorkspaces1763600000042 } from './1763600000042-uploads-to-many-workspaces.js';
+import { UploadsOnNodes1763600000044 } from './1763600000044-uploads-on-nodes.js';
+import { DueVersions1763600000049 } from './1763600000049-due-versions.js';
+import { DeletionsOfFiles1763600000050 } from './1763600000050-deletions-of-files.js';
 
 /** In the order in which they run. Hand-written; never edited once landed. */
 export const migrations = [
@@ -77,4 +81,8 @@ export const migrations = [
   KeySlots1763600000038,
   MutedNotices1763600000039,
   FactorOfSession1763600000041,
+  UploadsToManyWorkspaces1763600000042,
+  UploadsOnNodes1763600000044,
+  DueVersions1763600000049,
+  DeletionsOfFiles1763600000050,
 ];

@@ -1,0 +1,87 @@
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { Restores } from '../backup/index.js';
+import { type Configuration, configurationOfProcess, OperatorError, removeTree } from '../config/index.js';
+import { Clock } from '../platform/clock/index.js';
+import { Doctor, type Finding } from '../platform/doctor/index.js';
+import { contentsOf, summaryOf } from './backup-summary.js';
+import { refusePasswordIn } from './password-in-arguments.js';
+import type { Report } from './report.js';
+import { withService } from './with-service.js';
+
+export interface VerifyOptions {
+  /** An empty database to restore into; by default a temporary embedded one. */
+  readonly database?: string;
+  /** A file with its URL. */
+  readonly databaseFile?: string;
+  /** The same for a caller in this process, where nobody sees a password. */
+  readonly trialUrl?: string | undefined;
+}
+
+/**
+ * Restores a backup temporarily, with the blobs in a temporary directory, and reads every byte. Needs as much space as the backup
+ * itself, in `within`. @throws the errors of a restore
+ */
+export async function verifyBackup(
+  directory: string,
+  options: VerifyOptions = {},
+  within = tmpdir(),
+): Promise<Report> {
+  refusePasswordIn(options.database ?? '', '--database', 'use --database-file FILE');
+  const scratch = await mkdtemp(join(within, 'sync-verify-'));
+  try {
+    return await withService(
+      async (service) => {
+        const manifest = await service.get(Restores).restore(resolve(directory));
+        const findings: Finding[] = [];
+        const examination = { now: service.get(Clock).now(), isDeep: true, fix: false };
+        for await (const finding of service.get(Doctor).examine(examination)) findings.push(finding);
+        const isWhole = findings.length === 0;
+        const verdict = isWhole ? 'is intact' : `has ${findings.length} faults`;
+        const text = [`The backup ${verdict}: ${contentsOf(manifest)}, as of ${manifest.takenAt}`];
+        for (const { subject, problem } of findings.slice(0, 20)) text.push(`${subject}: ${problem}`);
+        return {
+          isWhole,
+          ...summaryOf(manifest),
+          findings,
+          text: text.join('\n'),
+          ...(!isWhole && { exitCode: 1 }),
+        };
+      },
+      scratchConfiguration(scratch, options),
+    );
+  } catch (error) {
+    throw asOfOption(error);
+  } finally {
+    await removeTree(scratch);
+  }
+}
+
+/** The service's own configuration, except for the location of its data. */
+function scratchConfiguration(
+  dataDir: string,
+  { database = '', databaseFile = '', trialUrl }: VerifyOptions,
+): Configuration {
+  const elsewhere = ['S3_ENDPOINT', 'S3_BUCKET', 'S3_ACCESS_KEY', 'S3_SECRET_KEY', 'REDIS_URL', 'BACKUP_DIR'];
+  const unset = [...elsewhere, ...elsewhere.map((name) => `${name}_FILE`)];
+  return configurationOfProcess({
+    ...Object.fromEntries(unset.map((name) => [name, ''])),
+    DATA_DIR: dataDir,
+    DATABASE_URL: trialUrl ?? database,
+    DATABASE_URL_FILE: databaseFile,
+  });
+}
+
+/** Rewrites errors of the start about DATABASE_URL to name `--database`, which replaces it here. */
+function asOfOption(error: unknown): unknown {
+  if (!(error instanceof OperatorError) || !error.message.includes('DATABASE_URL')) return error;
+  const message = error.message
+    .replace(
+      'set DATABASE_URL to a PostgreSQL of your own',
+      'name an empty database with --database-file FILE',
+    )
+    .replaceAll('DATABASE_URL_FILE', '--database-file')
+    .replaceAll('DATABASE_URL', '--database');
+  return new OperatorError(message, { cause: error });
+}

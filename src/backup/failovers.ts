@@ -1,0 +1,131 @@
+import { Injectable } from '@nestjs/common';
+import type pg from 'pg';
+import { AuditLog, BY_OPERATOR, type Runner } from '../audit/index.js';
+import { OperatorError } from '../config/index.js';
+import { Clock } from '../platform/clock/index.js';
+import { Database, type Parameter, sqlState, type Statement, statement } from '../platform/database/index.js';
+import { backupStatements } from './backup.queries.js';
+import { cursorGap } from './cursor-gap.js';
+import { inOneTransaction, SNAPSHOT } from './one-transaction.js';
+
+const UNKNOWN = 'unknown';
+
+const statements = {
+  /**
+   * Names one life of this database: a promotion changes the timeline, a copy by pg_dump the id of the database, and a move to
+   * another server the id of the system.
+   */
+  incarnation: statement(
+    'failovers.incarnation',
+    `SELECT s.system_identifier || '/' || d.oid || '/' || left(pg_walfile_name(pg_current_wal_lsn()), 8) AS incarnation
+     FROM pg_control_system() s, pg_database d WHERE d.datname = current_database()`,
+  ),
+
+  last: statement(
+    'failovers.last',
+    `SELECT at, details ->> 'incarnation' AS incarnation FROM audit_events
+     WHERE action = 'failover.handled' ORDER BY id DESC LIMIT 1`,
+  ),
+
+  count: statement('failovers.count', 'SELECT count(*)::int AS workspaces FROM workspaces'),
+
+  advance: statement(
+    'failovers.advance',
+    `WITH advanced AS (UPDATE workspaces SET head_cursor = head_cursor + $1::bigint RETURNING 1)
+     SELECT count(*)::int AS workspaces FROM advanced`,
+  ),
+};
+
+/** Keeps out uploads, and a second command, until the transaction ends. */
+const LOCK = 'LOCK TABLE workspaces';
+
+export interface FailoverRequest {
+  /** A time at which this server had everything that was acknowledged until then. */
+  readonly since: Date;
+  /** Also when this failover has been handled already. */
+  readonly again: boolean;
+}
+
+export interface HandledFailover {
+  /** Undefined unless it had been handled already, and nothing was done. */
+  readonly handledAt?: Date;
+  /** By how much each head is advanced. */
+  readonly gap: number;
+  readonly workspaces: number;
+}
+
+/**
+ * What an asynchronous standby needs that has taken over, or a database that other tools than ours have restored. It may lack
+ * the last changes: without a gap, new changes would get their numbers, and devices that have seen the lost ones would miss
+ * the new ones.
+ */
+@Injectable()
+export class Failovers {
+  constructor(
+    private readonly database: Database,
+    private readonly audit: AuditLog,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Advances all heads, once for each failover.
+   * @throws OperatorError while a service runs, and when the time is yet to come
+   */
+  async handle(request: FailoverRequest): Promise<HandledFailover> {
+    const incarnation = await this.incarnation();
+    return inOneTransaction(this.database, 'BEGIN', async (client) => {
+      await client.query(LOCK);
+      const tx = runnerOf(client);
+      const plan = await this.foresee(tx, request, incarnation);
+      if (plan.handledAt) return plan;
+      await tx.run(statements.advance, [plan.gap]);
+      const details = { since: request.since.toISOString(), gap: plan.gap, incarnation };
+      await this.audit.recordOfService({ action: 'failover.handled', ...BY_OPERATOR, details }, tx);
+      return plan;
+    });
+  }
+
+  /** What `handle` would do. @throws OperatorError where it would */
+  async preview(request: FailoverRequest): Promise<HandledFailover> {
+    const incarnation = await this.incarnation();
+    return inOneTransaction(this.database, SNAPSHOT, (client) =>
+      this.foresee(runnerOf(client), request, incarnation),
+    );
+  }
+
+  /** Not every server tells; one that does not is taken for a new one each time. */
+  private async incarnation(): Promise<string> {
+    try {
+      const [row] = await this.database.run<{ incarnation: string }>(statements.incarnation, []);
+      return row?.incarnation ?? UNKNOWN;
+    } catch (error) {
+      if (sqlState(error) === undefined) throw error;
+      return UNKNOWN;
+    }
+  }
+
+  private async foresee(
+    tx: Runner,
+    { since, again }: FailoverRequest,
+    incarnation: string,
+  ): Promise<HandledFailover> {
+    const now = this.clock.now();
+    if (since > now) throw new OperatorError('--since is in the future.');
+    const running = await tx.run(backupStatements.runningInstance, []);
+    if (running.length > 0)
+      throw new OperatorError(
+        'A service is running on this database; stop all instances first. One that was killed counts as running for 20 s.',
+      );
+    const [{ workspaces } = { workspaces: 0 }] = await tx.run<{ workspaces: number }>(statements.count, []);
+    const [last] = await tx.run<{ at: Date; incarnation: string }>(statements.last, []);
+    const plan = { gap: cursorGap(since, now), workspaces };
+    // A later time is of a later loss, whatever the server says of itself: a snapshot of its disk has the same names.
+    const isSame = incarnation !== UNKNOWN && last?.incarnation === incarnation;
+    return isSame && since <= last.at && !again ? { ...plan, gap: 0, handledAt: last.at } : plan;
+  }
+}
+
+const runnerOf = (client: pg.ClientBase): Runner => ({
+  run: async <Row>(prepared: Statement, values: readonly Parameter[]) =>
+    (await client.query({ ...prepared, values: [...values] })).rows as Row[],
+});

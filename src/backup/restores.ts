@@ -1,0 +1,143 @@
+import { Injectable } from '@nestjs/common';
+import type pg from 'pg';
+import { OperatorError } from '../config/index.js';
+import { Clock } from '../platform/clock/index.js';
+import { Database, SchemaHistory, sqlState } from '../platform/database/index.js';
+import { WorkspacePurge } from '../workspaces/index.js';
+import { AFTER_IMPORT, backupStatements } from './backup.queries.js';
+import { BlobFiles } from './blob-files.js';
+import { cursorGap } from './cursor-gap.js';
+import { type Manifest, readManifest } from './manifest.js';
+import { inOneTransaction } from './one-transaction.js';
+import { advanceIdentities, importTable, isLeftOut, tablesInOrder } from './table-files.js';
+
+const OTHER_TABLES =
+  'The tables of the backup do not match this database: its manifest is damaged, or the database has other tables.';
+
+/** Errors of syntax and access, and objects on which others depend, such as views of somebody else. */
+const isOfTables = (error: unknown): boolean => /^(?:42|2B)/.test(sqlState(error) ?? '');
+
+/** Thrown to roll a transaction back that has shown what it was for. */
+class OnlyATrial extends Error {}
+
+/** Restores backups of this version and of earlier ones into an empty service. */
+@Injectable()
+export class Restores {
+  constructor(
+    private readonly database: Database,
+    private readonly schemas: SchemaHistory,
+    private readonly blobFiles: BlobFiles,
+    private readonly purge: WorkspacePurge,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Fills this service's empty database and blob store, bytes before rows: if it fails, the database is as empty as
+   * before and the restore can be repeated. A backup of an older version is migrated as an upgrade would. Heads are
+   * advanced, so that clients that have seen more than the backup start again.
+   * @throws OperatorError when the service is in use or older than the backup, or the backup is damaged
+   */
+  async restore(directory: string): Promise<Manifest> {
+    const manifest = await this.preview(directory);
+    await inOneTransaction(this.database, 'BEGIN', async (client) => {
+      await this.prepare(client, manifest);
+      await this.importTables(client, directory, manifest);
+      await this.blobFiles.import(directory, manifest);
+    });
+    await this.advance(manifest);
+    await this.purge.finish(); // completes deletions that were in progress
+    return manifest;
+  }
+
+  /**
+   * Describes what `restore` would restore, without reading all of it. @throws OperatorError when a failure is
+   * foreseeable
+   */
+  async preview(directory: string): Promise<Manifest> {
+    const manifest = await readManifest(directory);
+    await refuseWhenInUse(this.database.pool);
+    this.refuseUnknownSchema(manifest);
+    const trial = inOneTransaction(this.database, 'BEGIN', async (client) => {
+      await this.prepare(client, manifest);
+      throw new OnlyATrial();
+    });
+    await trial.catch((error: unknown) => {
+      if (!(error instanceof OnlyATrial)) throw error;
+    });
+    return manifest;
+  }
+
+  /** Keeps everyone else out until the transaction ends, and gives the database the schema of the backup. */
+  private async prepare(client: pg.ClientBase, manifest: Manifest): Promise<void> {
+    await client.query('LOCK TABLE users, workspaces');
+    await refuseWhenInUse(client);
+    try {
+      await this.schemas.rewind(client, manifest.migrations.length);
+    } catch (error) {
+      throw isOfTables(error) ? new OperatorError(OTHER_TABLES, { cause: error }) : error;
+    }
+    await refuseOtherTables(client, manifest);
+  }
+
+  private async importTables(client: pg.ClientBase, directory: string, manifest: Manifest): Promise<void> {
+    const { gone } = manifest;
+    const tables = manifest.tables.filter(({ name }) => !isLeftOut(name));
+    await client.query(`TRUNCATE ${tables.map(({ name }) => name).join(', ')} CASCADE`);
+    for (const table of tables) await importTable(client, directory, table);
+    await advanceIdentities(client, tables);
+    for (const { workspaceId, id, deleted } of gone) {
+      if (deleted === 'workspace')
+        await client.query(AFTER_IMPORT.deleteWorkspace, [workspaceId, this.clock.now()]);
+      else await client.query(AFTER_IMPORT.deleteAsset, [workspaceId, id]);
+    }
+    await client.query(AFTER_IMPORT.placeBlobs, [this.blobFiles.target]);
+    await client.query(AFTER_IMPORT.leaveGap, [cursorGap(new Date(manifest.takenAt), this.clock.now())]);
+  }
+
+  /** When the process ends before or meanwhile, the next start of any command or service does the rest. */
+  private async advance({ migrations }: Manifest): Promise<void> {
+    if (this.schemas.ageOf(migrations) === 'same') return;
+    try {
+      await this.schemas.advance();
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new OperatorError(
+        `Everything is restored, with the older schema of the backup; its migration failed (${reason}): fix that and start the service, which repeats it.`,
+        { cause: error },
+      );
+    }
+  }
+
+  private refuseUnknownSchema({ migrations, version }: Manifest): void {
+    const age = this.schemas.ageOf(migrations);
+    if (age === 'newer')
+      throw new OperatorError(
+        `The backup was made by a newer version (${version}, ${migrations.at(-1)}); restore it with that version or a later one.`,
+      );
+    if (age === 'foreign')
+      throw new OperatorError(
+        `The backup has a schema that no release supports: restore it with the version that made it (${version}).`,
+      );
+  }
+}
+
+async function refuseWhenInUse(on: pg.ClientBase | pg.Pool): Promise<void> {
+  const running = await on.query(backupStatements.runningInstance);
+  if (running.rows.length > 0)
+    throw new OperatorError('A service is running on this database; stop it first.');
+  const users = await on.query(backupStatements.isAnybodyHere);
+  if (users.rows.length > 0)
+    throw new OperatorError('This database is in use; a backup can only be restored into an empty one.');
+}
+
+/**
+ * Refuses a manifest whose tables differ from those in the database: its names are inserted into statements unescaped. Tables
+ * that are left out since may be in an older backup; they are not read.
+ */
+async function refuseOtherTables(client: pg.ClientBase, { tables }: Manifest): Promise<void> {
+  const here = new Set((await tablesInOrder(client)).map(({ name, columns }) => [name, ...columns].join()));
+  const relevant = tables.filter(({ name }) => !isLeftOut(name));
+  const saved = new Set(relevant.map(({ name, columns }) => [name, ...columns].join()));
+  if (saved.size !== here.size || [...saved].some((table) => !here.has(table)))
+    throw new OperatorError(OTHER_TABLES);
+}

@@ -1,0 +1,93 @@
+import type { Pool } from 'pg';
+
+/** The shard of a workspace: the tables that hold its rows, on one node. */
+export interface Shard {
+  /** The id of the shard of `workspaces`, by which the engine locks and finds it. */
+  readonly id: string;
+  readonly node: { readonly host: string; readonly port: number };
+  /** The name of each table on the node, by its name in statements. */
+  readonly tables: ReadonlyMap<string, string>;
+}
+
+/** Beyond this, all are forgotten, and each costs the coordinator one statement again. */
+const MAX_WORKSPACES = 100_000;
+
+const shardOf = {
+  name: 'distribution.shard_of',
+  text: `SELECT get_shard_id_for_distribution_column('workspaces', $1::text)::text AS id`,
+};
+
+/** Tables of one shard have the same range of hashes. Reference tables have one shard, which is on every node. */
+const allShards = `
+  WITH root AS (
+    SELECT s.shardid, s.shardminvalue, n.nodename, n.nodeport, d.colocationid
+    FROM pg_dist_shard s
+    JOIN pg_dist_partition d USING (logicalrelid)
+    JOIN pg_dist_placement p ON p.shardid = s.shardid
+    JOIN pg_dist_node n ON n.groupid = p.groupid AND n.noderole = 'primary'
+    WHERE s.logicalrelid = 'workspaces'::regclass
+  )
+  SELECT root.shardid::text AS id, nodename AS host, nodeport AS port,
+         array_agg(c.relname::text) AS tables, array_agg(c.relname || '_' || s.shardid) AS names
+  FROM root
+  JOIN pg_dist_partition d ON d.colocationid = root.colocationid OR d.partmethod = 'n' AND d.repmodel = 't'
+  JOIN pg_dist_shard s ON s.logicalrelid = d.logicalrelid
+    AND (s.shardminvalue = root.shardminvalue OR s.shardminvalue IS NULL)
+  JOIN pg_class c ON c.oid = d.logicalrelid
+  GROUP BY 1, 2, 3`;
+
+interface Row {
+  readonly id: string;
+  readonly host: string;
+  readonly port: number;
+  readonly tables: readonly string[];
+  readonly names: readonly string[];
+}
+
+/** Which node has which workspace, as the engine's own tables say. */
+export class Shards {
+  private readonly idOf = new Map<string, string>();
+  private known: Promise<Map<string, Shard>> | undefined;
+
+  /** @param coordinator the pool of the coordinator */
+  constructor(private readonly coordinator: Pool) {}
+
+  /** @returns undefined when the engine knows no shard or node for the workspace */
+  async of(workspaceId: string): Promise<Shard | undefined> {
+    this.known ??= this.read();
+    const shards = await this.known;
+    return shards.get(await this.shardId(workspaceId));
+  }
+
+  /** After a shard has moved or was split: the next call reads the tables again. */
+  forget(): void {
+    this.known = undefined;
+    this.idOf.clear();
+  }
+
+  private async shardId(workspaceId: string): Promise<string> {
+    const known = this.idOf.get(workspaceId);
+    if (known !== undefined) return known;
+    const { rows } = await this.coordinator.query<{ id: string }>({ ...shardOf, values: [workspaceId] });
+    const id = rows[0]?.id ?? '';
+    if (this.idOf.size >= MAX_WORKSPACES) this.idOf.clear();
+    this.idOf.set(workspaceId, id);
+    return id;
+  }
+
+  private async read(): Promise<Map<string, Shard>> {
+    try {
+      const { rows } = await this.coordinator.query<Row>(allShards);
+      return new Map(rows.map((row) => [row.id, shardIn(row)]));
+    } catch (error) {
+      this.known = undefined;
+      throw error;
+    }
+  }
+}
+
+const shardIn = ({ id, host, port, tables, names }: Row): Shard => ({
+  id,
+  node: { host, port },
+  tables: new Map(tables.map((table, index) => [table, names[index] ?? table])),
+});
