@@ -1,105 +1,109 @@
+import { rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { RecoveryKeyTypo } from '../../src/automation/key-slot-crypto.js';
-import { clearProgress, showProgress } from '../sync-folder/print.js';
-import type { Session } from '../sync-folder/session.js';
-import { createVault } from './create.js';
-import { KeySlots } from './key-slots.js';
-import { addPassword, adoptSlots, changePassword } from './password.js';
-import type { Prompt } from './prompt.js';
-import { describe, draftRecoveryKey, removeSlot } from './recovery.js';
-import { forgetRotation, rotate } from './rotate.js';
-import { type Unlocked, unlockByPassword, unlockByRecoveryKey, WrongSecret } from './unlock.js';
+import {
+  type KeySlot,
+  RecoveryKeyTypo,
+  rotate,
+  type RotationRecord,
+  type Session,
+  Vault,
+  WrongSecret,
+} from '../../client/src/core/index.js';
+import { newPassword } from '../../client/src/cli/new-password.js';
+import type { Output } from '../../client/src/cli/output.js';
+import type { Prompt } from '../../client/src/cli/prompt.js';
+import { loadJson, saveJson } from '../json-file.js';
 
 /** What a command has at hand. Results go to standard output, everything else to standard error. */
 export interface Desk {
   readonly session: Session;
   readonly prompt: Prompt;
-  readonly print: (text: string) => void;
-  readonly remark: (text: string) => void;
+  readonly output: Output;
 }
 
 export type Command = (desk: Desk, args: readonly string[]) => Promise<void>;
 
 const ATTEMPTS = 5;
 const PASSWORD = 'Password of the vault: ';
-const NEW_PASSWORD = 'New password of the vault: ';
 
-const create: Command = async ({ session, prompt, print, remark }, [name = '']) => {
-  const password = await prompt.newSecret(NEW_PASSWORD, 'NEW_VAULT_PASSWORD');
-  print(await createVault(session, name, password));
-  remark('This is the id of the workspace. Make a recovery key: a forgotten password cannot be reset.');
+const create: Command = async ({ session, prompt, output }, [name = '']) => {
+  const { workspaceId } = await Vault.create(session, name, await newPassword(prompt));
+  output.text(workspaceId);
+  output.note('This is the id of the workspace. Make a recovery key: a forgotten password cannot be reset.');
 };
 
-const slots: Command = async ({ session, print }, [workspaceId = '']) => {
-  const list = await new KeySlots(session, workspaceId).list();
-  for (const slot of list.slots) print(describe(slot));
+const slots: Command = async ({ session, output }, [workspaceId = '']) => {
+  for (const slot of await Vault.slotsOf(session, workspaceId)) output.text(describe(slot));
 };
 
-const password: Command = async ({ session, prompt, remark }, [workspaceId = '']) => {
+const password: Command = async ({ session, prompt, output }, [workspaceId = '']) => {
   const old = await prompt.secret(PASSWORD, 'VAULT_PASSWORD');
-  const fresh = await prompt.newSecret(NEW_PASSWORD, 'NEW_VAULT_PASSWORD');
-  const { others, isOldLeft } = await changePassword(new KeySlots(session, workspaceId), { old, fresh }, () =>
-    remark('The new password opens the vault.'),
-  );
-  remark(
+  const fresh = await newPassword(prompt);
+  const whenAdded = (): void => output.note('The new password opens the vault.');
+  const change = { old, fresh, whenAdded };
+  const { others, isOldLeft } = await Vault.changePassword(session, workspaceId, change);
+  output.note(
     isOldLeft
-      ? 'The old one still does too: another device has just written it again. Repeat this command.'
+      ? 'The old one still does too: another device has written it meanwhile. Repeat this command.'
       : 'The old one no longer does. Somebody who knew it may have kept the master key: see `vault rotate`.',
   );
   if (others > 0)
-    remark(`${others} other passwords open the vault too: see \`vault slots\` and \`vault remove\`.`);
+    output.note(`${others} other passwords open the vault too: see \`vault slots\` and \`vault remove\`.`);
 };
 
 const recovery: Command = async (desk, [workspaceId = '']) => {
-  const vault = await unlockedBySecret(desk, workspaceId);
-  const draft = draftRecoveryKey(vault);
-  desk.print(draft.text);
-  desk.remark(
+  const { output, prompt } = desk;
+  const draft = await (await unlocked(desk, workspaceId)).draftRecoveryKey();
+  output.text(draft.text);
+  output.note(
     'Write this recovery key down. It is not shown again, and it opens the vault without the password.',
   );
   for (let attempt = 1; ; attempt++) {
     try {
-      await draft.confirm(await desk.prompt.line('Type it to confirm (it does not count before): '));
+      await draft.confirm(await prompt.line('Type it to confirm (it does not count before): '));
       break;
     } catch (error) {
       if (attempt === ATTEMPTS || !(error instanceof RecoveryKeyTypo || error instanceof WrongSecret))
         throw error;
-      desk.remark(`${error.message}.`);
+      output.note(`${error.message}.`);
     }
   }
-  desk.remark('The recovery key counts now.');
+  output.note('The recovery key counts now.');
 };
 
-const recover: Command = async ({ session, prompt, remark }, [workspaceId = '']) => {
-  const typed = await prompt.secret('Recovery key: ', 'RECOVERY_KEY');
-  const vault = await unlockByRecoveryKey(new KeySlots(session, workspaceId), typed);
-  await addPassword(vault, await prompt.newSecret(NEW_PASSWORD, 'NEW_VAULT_PASSWORD'));
-  remark('The new password opens the vault. Older ones do too: see `vault slots` and `vault remove`.');
+const recover: Command = async ({ session, prompt, output }, [workspaceId = '']) => {
+  const recoveryKey = await prompt.secret('Recovery key of the vault: ', 'RECOVERY_KEY');
+  const vault = await Vault.unlock(session, workspaceId, { recoveryKey });
+  await vault.addPassword(await newPassword(prompt));
+  output.note('The new password opens the vault. Older ones do too: see `vault slots` and `vault remove`.');
 };
 
 const remove: Command = async (desk, [workspaceId = '', slotId = '']) => {
-  await removeSlot(await unlockedBySecret(desk, workspaceId), slotId);
-  desk.remark('The key slot is deleted.');
+  await (await unlocked(desk, workspaceId)).removeSlot(slotId);
+  desk.output.note('The key slot is deleted.');
 };
 
-const rotateVault: Command = async (desk, [oldId = '']) => {
-  const { session, prompt, print, remark } = desk;
-  remark(
-    'Stop other devices and tools first: what they write while the old workspace is deleted is only on them.',
+const rotateVault: Command = async (desk, [id = '']) => {
+  const { session, prompt, output } = desk;
+  output.note(
+    'Stop other devices and tools first: what they write while the old workspace is being deleted stays on them only.',
   );
-  const newPassword = await prompt.newSecret(NEW_PASSWORD, 'NEW_VAULT_PASSWORD');
-  const file = resolve(process.env['INIT_CWD'] ?? '.', `rotation-${oldId.toLowerCase()}.json`);
-  const newId = await rotate({
-    ...{ service: session, oldId: oldId.toLowerCase(), newPassword, file },
-    unlockOld: () => unlockedBySecret(desk, oldId),
-    progress: (doing, done, total) => showProgress('rotate', `${doing} ${done} of ${total}`),
+  const oldId = id.toLowerCase();
+  const file = resolve(process.env['INIT_CWD'] ?? '.', `rotation-${oldId}.json`);
+  const { workspaceId } = await rotate({
+    ...{ session, oldId, newPassword: await newPassword(prompt) },
+    store: {
+      load: () => loadJson<RotationRecord>(file),
+      save: (record) => saveJson(file, record),
+    },
+    unlockOld: async () => (await unlocked(desk, oldId)).keys,
+    onProgress: (doing, done, total) => output.progress(`${doing} ${done} of ${total}`),
   });
-  clearProgress();
-  print(newId);
-  remark(
+  output.text(workspaceId);
+  output.note(
     'This is the id of the new workspace. It has the password, and no recovery key yet. The old one is deleted.',
   );
-  await forgetRotation(file);
+  await rm(file, { force: true });
 };
 
 /** By name: what it takes, and what it does. */
@@ -115,12 +119,11 @@ export const COMMANDS: Readonly<Record<string, { readonly args: readonly string[
   };
 
 /** By recovery key where the environment has one, else by password. */
-export async function unlockedBySecret({ session, prompt }: Desk, workspaceId: string): Promise<Unlocked> {
-  const keySlots = new KeySlots(session, workspaceId);
+async function unlocked({ session, prompt }: Desk, workspaceId: string): Promise<Vault> {
   const recoveryKey = process.env['RECOVERY_KEY'];
-  if (recoveryKey !== undefined) return unlockByRecoveryKey(keySlots, recoveryKey);
-  const known = await prompt.secret(PASSWORD, 'VAULT_PASSWORD');
-  const vault = await unlockByPassword(keySlots, known);
-  await adoptSlots(vault, known);
-  return vault;
+  if (recoveryKey !== undefined) return Vault.unlock(session, workspaceId, { recoveryKey });
+  return Vault.unlock(session, workspaceId, { password: await prompt.secret(PASSWORD, 'VAULT_PASSWORD') });
 }
+
+/** For people: what kind of secret opens a slot, and since when. */
+const describe = ({ id, kind, updatedAt }: KeySlot): string => `${id}  ${kind}  ${updatedAt}`;

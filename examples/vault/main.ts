@@ -1,7 +1,8 @@
-import { explain } from '../sync-folder/print.js';
-import { Session } from '../sync-folder/session.js';
+import { Session } from '../../client/src/core/index.js';
+import { sentenceOf } from '../../client/src/cli/errors.js';
+import { Output } from '../../client/src/cli/output.js';
+import { Prompt } from '../../client/src/cli/prompt.js';
 import { COMMANDS } from './commands.js';
-import { Prompt } from './prompt.js';
 
 const USAGE = [
   'usage:',
@@ -9,32 +10,32 @@ const USAGE = [
 ];
 
 /** The commands of a vault's keys. Secrets are never arguments: other users of the machine see those. */
-async function main(): Promise<void> {
+async function main(output: Output): Promise<void> {
   const [name = '', ...args] = process.argv.slice(2);
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  if (!command || args.length !== command.args.length) throw new Error(USAGE.join('\n  '));
-  const prompt = new Prompt();
+  if (!command || args.length !== command.args.length) {
+    process.stderr.write(`${USAGE.join('\n  ')}\n`);
+    process.exitCode = 1;
+    return;
+  }
+  const prompt = new Prompt(output, process.env, false);
   try {
-    const session = await signedIn(prompt);
-    await command.run(
-      { session, prompt, print: (text) => console.log(text), remark: (text) => console.error(text) },
-      args,
-    );
+    await command.run({ session: await signedIn(prompt), prompt, output }, args);
   } finally {
     prompt.close();
   }
 }
 
 async function signedIn(prompt: Prompt): Promise<Session> {
-  const { BASE_URL = 'http://localhost:8787', ACCESS_TOKEN, ACCOUNT_EMAIL } = process.env;
-  const baseUrl = BASE_URL.replace(/\/+$/, '');
-  if (ACCESS_TOKEN !== undefined) return Session.withToken(baseUrl, ACCESS_TOKEN);
-  const email = ACCOUNT_EMAIL ?? (await prompt.line('Email address of the account: '));
+  const { BASE_URL = 'http://localhost:8787', ACCESS_TOKEN } = process.env;
+  if (ACCESS_TOKEN !== undefined) return Session.withAccessToken(BASE_URL, ACCESS_TOKEN);
+  const email = await prompt.line('Email address of the account: ', 'ACCOUNT_EMAIL');
   const password = await prompt.secret('Password of the account: ', 'ACCOUNT_PASSWORD');
-  return Session.signIn(baseUrl, { email, password });
+  return Session.signIn(BASE_URL, { email, password });
 }
 
-main().catch((error: unknown) => {
-  console.error(explain(error));
+const output = new Output({ json: false, stdout: process.stdout, stderr: process.stderr });
+main(output).catch((error: unknown) => {
+  output.note(sentenceOf(error));
   process.exitCode = 1;
 });

@@ -1,0 +1,28 @@
+import type { MassDeletion } from '../folder/index.js';
+import type { Prompt } from './prompt.js';
+
+const FEW = 5;
+
+export function questionOf({ direction, paths, of }: MassDeletion): string {
+  const some = paths.slice(0, FEW).join(', ');
+  const more = paths.length > FEW ? ' and others' : '';
+  return `Delete ${paths.length} of ${of} files ${direction} (${some}${more})?`;
+}
+
+/** Asks for many deletions on a terminal, once for each set; elsewhere they wait for `--yes`. */
+export function confirmOn(
+  prompt: Prompt,
+  isYes: boolean,
+  whenRefused: (deletions: MassDeletion) => void = () => undefined,
+): (deletions: MassDeletion) => Promise<boolean> {
+  const refused = new Set<string>();
+  return async (deletions) => {
+    if (isYes) return true;
+    const key = JSON.stringify([deletions.direction, deletions.paths]);
+    if (refused.has(key)) return false;
+    if (prompt.isInteractive && (await prompt.confirm(questionOf(deletions)))) return true;
+    refused.add(key);
+    whenRefused(deletions);
+    return false;
+  };
+}

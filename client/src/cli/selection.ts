@@ -1,0 +1,44 @@
+import type { Command } from 'commander';
+import type { Bandwidth } from '../core/index.js';
+import type { Settings } from './settings.js';
+import { parseSize } from './sizes.js';
+
+/** What the command line says about which files are synced, and how fast. */
+export interface SelectionOptions {
+  readonly only?: readonly string[];
+  readonly maxSize?: string;
+  /** Of a second. */
+  readonly limitUp?: string;
+  readonly limitDown?: string;
+}
+
+/** Adds the options to a command. */
+export function withSelection(command: Command): Command {
+  return command
+    .option('--only <paths...>', 'sync only these directories and files of the folder')
+    .option('--max-size <size>', 'leave out larger files, such as 100MB')
+    .option('--limit-up <size>', 'send at most so much in a second, such as 200kB')
+    .option('--limit-down <size>', 'receive at most so much in a second');
+}
+
+/** The settings of a folder with what the command line says. @throws UsageError */
+export function selected<T extends Pick<Settings, 'only' | 'maxSize' | 'limitUp' | 'limitDown'>>(
+  settings: T,
+  { only, maxSize, limitUp, limitDown }: SelectionOptions,
+): T {
+  for (const size of [maxSize, limitUp, limitDown]) if (size !== undefined) parseSize(size);
+  return {
+    ...settings,
+    ...(only !== undefined && { only }),
+    ...(maxSize !== undefined && { maxSize }),
+    ...(limitUp !== undefined && { limitUp }),
+    ...(limitDown !== undefined && { limitDown }),
+  };
+}
+
+export function bandwidthOf({ limitUp, limitDown }: Pick<Settings, 'limitUp' | 'limitDown'>): Bandwidth {
+  return {
+    up: limitUp === undefined ? undefined : parseSize(limitUp),
+    down: limitDown === undefined ? undefined : parseSize(limitDown),
+  };
+}

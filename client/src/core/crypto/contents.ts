@@ -1,0 +1,73 @@
+import { type Bytes, fromBase64, textOf, toBase64, utf8 } from './bytes.js';
+import { type FixedRandomness, openEnvelope, sealEnvelope } from './envelope.js';
+import { InvalidPathError } from './errors.js';
+import { hkdf } from './hash.js';
+import type { VaultKeys } from './vault-keys.js';
+
+const NOTHING = new Uint8Array();
+
+/**
+ * Encrypts a file's content. No two envelopes are alike, and each is bound to this path: renaming a file means to
+ * encrypt it again. The whole content is in memory, because WebCrypto has no streams.
+ * @throws InvalidPathError when `encryptedPath` is not a result of encryptPath, such as a plaintext path
+ */
+export async function encryptContent(
+  keys: VaultKeys,
+  encryptedPath: string,
+  plaintext: Uint8Array,
+  fixed?: FixedRandomness,
+): Promise<Bytes> {
+  return sealEnvelope(keys.content, plaintext, boundTo(encryptedPath), fixed);
+}
+
+/** @throws DecryptionError when it was not made for this path or was altered; InvalidPathError as encryptContent */
+export async function decryptContent(
+  keys: VaultKeys,
+  encryptedPath: string,
+  envelope: Uint8Array,
+): Promise<Bytes> {
+  return openEnvelope(keys.content, envelope, boundTo(encryptedPath));
+}
+
+/**
+ * What a cipher needs that works on streams, which WebCrypto does not: the AES key of the envelope with this salt, and the
+ * associated data. @throws InvalidPathError as encryptContent
+ */
+export async function contentCipherParts(
+  keys: VaultKeys,
+  encryptedPath: string,
+  salt: Bytes,
+): Promise<{ readonly key: Bytes; readonly associated: Bytes }> {
+  const associated = boundTo(encryptedPath);
+  return { key: await hkdf(keys.content, { salt, info: '', length: 32 }), associated };
+}
+
+/** Encrypts the label of a checkpoint to its stored form, base64. */
+export async function encryptLabel(keys: VaultKeys, label: string, fixed?: FixedRandomness): Promise<string> {
+  return toBase64(await sealEnvelope(keys.label, utf8(label), NOTHING, fixed));
+}
+
+/** @throws DecryptionError when it is not base64, does not open or is not UTF-8 */
+export async function decryptLabel(keys: VaultKeys, encryptedLabel: string): Promise<string> {
+  return textOf(await openEnvelope(keys.label, fromBase64(encryptedLabel), NOTHING));
+}
+
+/** Encrypts an asset, which is sent in base64. It is not bound to the name: renaming it does not touch its bytes. */
+export async function encryptAsset(
+  keys: VaultKeys,
+  plaintext: Uint8Array,
+  fixed?: FixedRandomness,
+): Promise<Bytes> {
+  return sealEnvelope(keys.asset, plaintext, NOTHING, fixed);
+}
+
+/** @throws DecryptionError when the envelope does not open */
+export async function decryptAsset(keys: VaultKeys, envelope: Uint8Array): Promise<Bytes> {
+  return openEnvelope(keys.asset, envelope, NOTHING);
+}
+
+/** Only base64url is a path that content can be bound to: it catches a plaintext path that is passed by mistake. */
+function boundTo(encryptedPath: string): Bytes {
+  if (!/^[A-Za-z0-9_-]+$/.test(encryptedPath)) throw new InvalidPathError('not an encrypted path');
+  return utf8(encryptedPath);
+}

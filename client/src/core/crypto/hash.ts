@@ -1,0 +1,37 @@
+import { type Bytes, toHex, utf8 } from './bytes.js';
+
+/** A key that WebCrypto holds. */
+export type HeldKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
+
+const EMPTY = new Uint8Array();
+
+/** SHA-256. */
+export async function sha256(bytes: Uint8Array): Promise<Bytes> {
+  return new Uint8Array(await crypto.subtle.digest('SHA-256', bytes as Bytes));
+}
+
+/** SHA-256 in lower-case hex: the content hash of an envelope. */
+export async function contentHash(bytes: Uint8Array): Promise<string> {
+  return toHex(await sha256(bytes));
+}
+
+/** The bytes as a key for HKDF, which cannot be read again. */
+export function hkdfKey(bytes: Uint8Array): Promise<HeldKey> {
+  return crypto.subtle.importKey('raw', bytes as Bytes, 'HKDF', false, ['deriveBits', 'deriveKey']);
+}
+
+/** RFC 5869 with SHA-256. */
+export async function hkdf(
+  key: HeldKey,
+  { salt = EMPTY, info, length }: { readonly salt?: Bytes; readonly info: string; readonly length: 32 | 64 },
+): Promise<Bytes> {
+  const algorithm = { name: 'HKDF', hash: 'SHA-256', salt, info: utf8(info) };
+  return new Uint8Array(await crypto.subtle.deriveBits(algorithm, key, length * 8));
+}
+
+/** PBKDF2-HMAC-SHA256: 32 bytes. */
+export async function pbkdf2(password: Bytes, salt: Bytes, iterations: number): Promise<Bytes> {
+  const key = await crypto.subtle.importKey('raw', password, 'PBKDF2', false, ['deriveBits']);
+  const algorithm = { name: 'PBKDF2', hash: 'SHA-256', salt, iterations };
+  return new Uint8Array(await crypto.subtle.deriveBits(algorithm, key, 256));
+}

@@ -1,0 +1,148 @@
+import { type Bytes, fromBase64url, utf8 } from './bytes.js';
+import type { FixedRandomness } from './envelope.js';
+import { DecryptionError, KdfRefused } from './errors.js';
+import { hkdf, hkdfKey } from './hash.js';
+import {
+  derivePasswordKek,
+  newPasswordKdf,
+  objectOf,
+  type PasswordKdf,
+  requireKeys,
+} from './password-kdf.js';
+import { checkInput, type SlotPlace, type StoredSlot, unwrap, wrap, wrappedBytes } from './wrapped-key.js';
+
+/** What opens a slot. */
+export type KeySlotKind = 'password' | 'recovery' | 'passkey';
+
+/** Which passkey to ask for, and the salt of its PRF. */
+export interface Passkey {
+  /** base64url of 1 to 512 bytes */
+  readonly credentialId: string;
+  /** 32 bytes in lower-case hex */
+  readonly prfSalt: string;
+}
+
+/** What is stored of a slot, apart from its label and the proof. */
+export interface SealedSlot {
+  readonly kind: KeySlotKind;
+  readonly kdf: Readonly<Record<string, unknown>>;
+  /** base64 of an envelope of 93 bytes */
+  readonly wrappedKey: string;
+}
+
+const HKDF = 'hkdf-sha256';
+
+/**
+ * Makes a slot that opens with a password. @param kdf parameters with a new salt
+ * @throws RangeError for an empty password, a master key that is not 32 bytes or a malformed place; KdfRefused for
+ * parameters that no reader accepts; both before any work is done
+ */
+export async function makePasswordSlot(
+  place: SlotPlace,
+  masterKey: Uint8Array,
+  password: string,
+  kdf: PasswordKdf = newPasswordKdf(),
+  fixed?: FixedRandomness,
+): Promise<SealedSlot> {
+  if (password === '') throw new RangeError('the password must not be empty');
+  checkInput(place, masterKey, 'the master key');
+  const wrappedKey = await wrap(await derivePasswordKek(password, kdf), place, masterKey, fixed);
+  return { kind: 'password', kdf: { ...kdf }, wrappedKey };
+}
+
+/**
+ * Opens a password slot: returns the master key.
+ * @throws KdfRefused for parameters that must not be used, and DecryptionError for a wrapped key of another form, both
+ * before any work is done; DecryptionError for a wrong password, another place or an altered slot
+ */
+export async function openPasswordSlot(place: SlotPlace, slot: StoredSlot, password: string): Promise<Bytes> {
+  const wrapped = wrappedBytes(place, slot);
+  if (password === '') throw new DecryptionError('no key slot opens with an empty password');
+  return unwrap(await derivePasswordKek(password, slot.kdf), place, wrapped);
+}
+
+/** Makes a slot that opens with a recovery key. @throws RangeError unless both keys have 32 bytes, in a valid place */
+export async function makeRecoverySlot(
+  place: SlotPlace,
+  masterKey: Uint8Array,
+  recoveryKey: Uint8Array,
+  fixed?: FixedRandomness,
+): Promise<SealedSlot> {
+  checkInput(place, masterKey, 'the master key');
+  const kek = await randomSecretKek(place, recoveryKey, 'recovery');
+  return { kind: 'recovery', kdf: { name: HKDF }, wrappedKey: await wrap(kek, place, masterKey, fixed) };
+}
+
+/** @throws KdfRefused for an unknown `kdf`; DecryptionError for a key of another slot or an altered slot */
+export async function openRecoverySlot(
+  place: SlotPlace,
+  slot: StoredSlot,
+  recoveryKey: Uint8Array,
+): Promise<Bytes> {
+  const wrapped = wrappedBytes(place, slot);
+  checkHkdf(slot.kdf, []);
+  return unwrap(await randomSecretKek(place, recoveryKey, 'recovery'), place, wrapped);
+}
+
+/**
+ * Makes a slot that opens with a passkey. @param prfOutput what it returns for `prfSalt`, by WebAuthn's extension `prf`
+ * @throws RangeError unless both keys have 32 bytes, in a valid place; KdfRefused for a malformed passkey
+ */
+export async function makePasskeySlot(
+  place: SlotPlace,
+  masterKey: Uint8Array,
+  prfOutput: Uint8Array,
+  { credentialId, prfSalt }: Passkey,
+  fixed?: FixedRandomness,
+): Promise<SealedSlot> {
+  checkInput(place, masterKey, 'the master key');
+  const kdf = { name: HKDF, credentialId, prfSalt };
+  passkeyOf(kdf);
+  const kek = await randomSecretKek(place, prfOutput, 'passkey');
+  return { kind: 'passkey', kdf, wrappedKey: await wrap(kek, place, masterKey, fixed) };
+}
+
+/** @throws KdfRefused for a malformed `kdf`; DecryptionError for the output of another passkey or an altered slot */
+export async function openPasskeySlot(
+  place: SlotPlace,
+  slot: StoredSlot,
+  prfOutput: Uint8Array,
+): Promise<Bytes> {
+  const wrapped = wrappedBytes(place, slot);
+  passkeyOf(slot.kdf);
+  return unwrap(await randomSecretKek(place, prfOutput, 'passkey'), place, wrapped);
+}
+
+/** The passkey of a slot. @throws KdfRefused when `kdf` is not that of one, with other keys included */
+export function passkeyOf(kdf: unknown): Passkey {
+  const { credentialId, prfSalt } = checkHkdf(kdf, ['credentialId', 'prfSalt']);
+  if (typeof prfSalt !== 'string' || !/^[0-9a-f]{64}$/.test(prfSalt)) throw new KdfRefused('malformed');
+  if (typeof credentialId !== 'string' || !isCredentialId(credentialId)) throw new KdfRefused('malformed');
+  return { credentialId, prfSalt };
+}
+
+function isCredentialId(text: string): boolean {
+  if (text.length > 683) return false;
+  try {
+    return fromBase64url(text).length > 0;
+  } catch {
+    return false;
+  }
+}
+
+function checkHkdf(kdf: unknown, otherKeys: readonly string[]): Readonly<Record<string, unknown>> {
+  const given = objectOf(kdf);
+  requireKeys(given, ['name', ...otherKeys]);
+  if (given['name'] !== HKDF) throw new KdfRefused('malformed');
+  return given;
+}
+
+/** The KEK from 32 bytes that nobody can guess. */
+async function randomSecretKek(
+  place: SlotPlace,
+  secret: Uint8Array,
+  info: 'recovery' | 'passkey',
+): Promise<Bytes> {
+  checkInput(place, secret, info === 'recovery' ? 'the recovery key' : 'the PRF output');
+  return hkdf(await hkdfKey(secret), { salt: utf8(place.workspaceId), info, length: 32 });
+}

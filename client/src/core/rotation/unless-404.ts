@@ -1,0 +1,11 @@
+import { ApiError } from '../http/index.js';
+
+/** The answer; undefined when there is no such thing. */
+export async function unless404<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return undefined;
+    throw error;
+  }
+}

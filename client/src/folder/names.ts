@@ -1,0 +1,87 @@
+const encoder = new TextEncoder();
+
+/** Longest path in a vault, in bytes of UTF-8: its encrypted form has 4,096 characters. */
+export const MAX_VAULT_PATH_BYTES = 3_056;
+
+/** Most names are, and need no closer look. */
+const PLAIN = /^[ -~]*$/;
+/** An empty segment, `.` or `..`. */
+const NO_NAME = /(?:^|\/)\.{0,2}(?:\/|$)/;
+
+export const utf8Length = (text: string): number =>
+  PLAIN.test(text) ? text.length : encoder.encode(text).length;
+
+/** What a vault cannot store of a name of this disk; undefined when it can. */
+export function vaultProblem(name: string): string | undefined {
+  if (name === '' || name === '.' || name === '..') return 'the name is not one of a file';
+  if (/\p{Cc}/u.test(name)) return 'the name contains a control character: rename it';
+  if (/\p{Cs}/u.test(name)) return 'the name is not well-formed Unicode: rename it';
+  return undefined;
+}
+
+/** The name of this disk in the vault's form. */
+export const vaultName = (name: string): string => (PLAIN.test(name) ? name : name.normalize('NFC'));
+
+/** What is wrong with a path that another client wrote; undefined when it names something below a folder. */
+export function pathProblem(path: string): string | undefined {
+  if (PLAIN.test(path) && path.length <= MAX_VAULT_PATH_BYTES && !NO_NAME.test(path)) return undefined;
+  if (path !== path.normalize('NFC')) return 'the path is not in the form that vaults use';
+  if (utf8Length(path) > MAX_VAULT_PATH_BYTES)
+    return 'the path is longer than a vault takes: shorten its names';
+  for (const segment of path.split('/')) {
+    const problem = vaultProblem(segment);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+/** What this disk can have as names. */
+export interface Traits {
+  /** `a` and `A` are one file. */
+  readonly foldsCase: boolean;
+  /** Composed and decomposed letters are one name. */
+  readonly foldsUnicode: boolean;
+  readonly nameUnit: 'bytes' | 'utf16';
+  readonly maxName: number;
+  /** bytes of a whole path below the folder */
+  readonly maxPathBytes: number;
+  /** The disk refuses the characters and endings that Windows does. */
+  readonly windowsCharacters: boolean;
+  /** The system takes names such as `con` for devices. */
+  readonly windowsDevices: boolean;
+}
+
+export const lengthOn = (traits: Traits, name: string): number =>
+  traits.nameUnit === 'bytes' ? utf8Length(name) : name.length;
+
+/** Characters that some disks leave out when they compare names (HFS+, ext4 with casefold). */
+const IGNORABLE = /\p{Default_Ignorable_Code_Point}/gu;
+
+/** One form of all spellings that a disk may take for one name. Coarser than any disk: it may join what a disk keeps apart. */
+export function foldedFully(name: string): string {
+  const bare = name.normalize('NFD').replace(IGNORABLE, '');
+  return bare.toLowerCase().toUpperCase().toLowerCase().normalize('NFC');
+}
+
+/** One form of all spellings of a path that this disk takes for the same file. */
+export function foldKey(traits: Traits, path: string): string {
+  if (traits.foldsCase) return foldedFully(path);
+  return traits.foldsUnicode ? path.normalize('NFC') : path;
+}
+
+const DEVICE = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?$/i;
+
+/** Why this disk cannot have a path of the vault; undefined when it can. */
+export function diskProblem(traits: Traits, path: string): string | undefined {
+  if (utf8Length(path) > traits.maxPathBytes)
+    return 'the path is longer than this disk takes: shorten its names';
+  for (const name of path.split('/')) {
+    if (lengthOn(traits, name) > traits.maxName)
+      return 'a name is longer than this disk takes: shorten it on another device';
+    if (traits.windowsCharacters && (/[<>:"|?*\\]/.test(name) || /[. ]$/.test(name)))
+      return 'a name has a character that this disk does not take: rename it on another device';
+    if (traits.windowsDevices && DEVICE.test(name))
+      return 'this system takes the name for a device: rename it on another device';
+  }
+  return undefined;
+}

@@ -1,0 +1,98 @@
+import { WrongFolder } from './errors.js';
+import type { Disk, Random } from './ports.js';
+import type { FolderState } from './state.js';
+
+interface Marker {
+  readonly folder: string;
+  readonly stamp: string;
+}
+
+/**
+ * Holds folder and state together. The marker in the folder and the state have a stamp in common, which is renewed
+ * before anything is done: a state or a folder from a backup, a copy of the folder, or one that something else has
+ * synced meanwhile has another. Then nothing is known of it, and everything is merged by content.
+ */
+export class Session {
+  private constructor(
+    private readonly disk: Disk,
+    private readonly state: FolderState,
+    private readonly random: Random,
+    private readonly workspace: string,
+  ) {}
+
+  /** @throws WrongFolder when what is there is not the folder that was synced, such as an empty mount point */
+  static async open(disk: Disk, state: FolderState, random: Random, workspace: string): Promise<Session> {
+    const session = new Session(disk, state, random, workspace);
+    const marker = await session.marker();
+    const known = state.identity;
+    if (known && marker && marker.folder !== known.folder)
+      throw new WrongFolder('this is another folder than the one that was synced here: nothing was touched');
+    if (known && !marker && state.synced.size > 0)
+      throw new WrongFolder(
+        'the folder has lost its marker .cloud-sync/folder.json, as when a disk is not mounted: nothing was touched',
+      );
+    const isOurs =
+      known && marker && [known.stamp, known.next].includes(marker.stamp) && known.workspace === workspace;
+    if (!isOurs) {
+      await state.forget();
+      const folder = known?.folder ?? marker?.folder ?? session.word();
+      await session.replaceMarker(folder, marker && textOf(marker));
+    } else if (marker.stamp !== known.stamp) {
+      state.add({ t: 'stamp', ...marker, workspace }); // killed while it was renewed
+      await state.sync();
+    }
+    return session;
+  }
+
+  /** The name of this session, different in every copy of folder and state. */
+  get stamp(): string {
+    return this.state.identity?.stamp ?? '';
+  }
+
+  /** @throws WrongFolder when the folder has been exchanged under our feet */
+  async check(): Promise<void> {
+    const marker = await this.marker();
+    const known = this.state.identity;
+    if (marker?.folder !== known?.folder || marker?.stamp !== known?.stamp)
+      throw new WrongFolder('the folder was unmounted, exchanged or synced by another program: stopped');
+  }
+
+  /** A new stamp: copies that were made until now are told apart from here on. Durable at once. */
+  async renew(): Promise<void> {
+    const known = this.state.identity;
+    if (known) await this.replaceMarker(known.folder, textOf(known));
+  }
+
+  private async replaceMarker(folder: string, expected: string | undefined): Promise<void> {
+    const { workspace } = this;
+    const stamp = this.word();
+    const before = this.state.identity?.stamp ?? stamp;
+    this.state.add({ t: 'stamp', folder, workspace, stamp: before, next: stamp });
+    await this.state.sync();
+    await this.disk.writeMarker(textOf({ folder, stamp }), expected);
+    this.state.add({ t: 'stamp', folder, workspace, stamp });
+    await this.state.sync();
+  }
+
+  private word(): string {
+    return Array.from(this.random.bytes(16), (byte) => byte.toString(16).padStart(2, '0')).join('');
+  }
+
+  private async marker(): Promise<Marker | undefined> {
+    const text = await this.disk.readMarker();
+    if (text === undefined) return undefined;
+    const { folder, stamp } = parsedMarker(text);
+    if (typeof folder === 'string' && typeof stamp === 'string') return { folder, stamp };
+    throw new WrongFolder('the marker .cloud-sync/folder.json is broken: nothing was touched');
+  }
+}
+
+const textOf = ({ folder, stamp }: Marker): string => `${JSON.stringify({ folder, stamp })}\n`;
+
+function parsedMarker(text: string): Partial<Record<keyof Marker, unknown>> {
+  try {
+    return (JSON.parse(text) ?? {}) as Partial<Marker>;
+  } catch {
+    return {};
+  }
+}

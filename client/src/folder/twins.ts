@@ -1,0 +1,28 @@
+import { foldKey, type Traits } from './names.js';
+import { type LocalTree, parentsOf } from './trees.js';
+
+/** Everything in the folder by what this disk takes its name for. */
+export class Twins {
+  private byKey: Map<string, string> | undefined;
+
+  constructor(
+    private readonly local: LocalTree,
+    private readonly traits: Traits,
+  ) {}
+
+  /** What has another spelling and stands where this path, or a directory of it, would; outermost first. */
+  of(path: string): string[] {
+    if (!this.traits.foldsCase && !this.traits.foldsUnicode) return [];
+    const { files, directories, heldBack } = this.local;
+    this.byKey ??= new Map(
+      [...directories.keys(), ...files.keys(), ...heldBack.keys()].map((name) => [
+        foldKey(this.traits, name),
+        name,
+      ]),
+    );
+    return [...parentsOf(path), path].flatMap((place) => {
+      const twin = this.byKey?.get(foldKey(this.traits, place));
+      return twin === undefined || twin === place ? [] : [twin];
+    });
+  }
+}
