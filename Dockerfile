@@ -1,14 +1,15 @@
-# syntax=docker/dockerfile:1
 # The service without its embedded database: in a container DATABASE_URL is needed.
 
 FROM node:24.21.0-bookworm-slim AS build
 WORKDIR /build
 COPY package.json package-lock.json ./
+COPY client/package.json client/
 # No package's script is needed for the build; its bundler's binary is an optional package, so those are not left out here.
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY nest-cli.json tsconfig.json tsconfig.build.json README.md ./
 COPY scripts/bundle.mjs scripts/bundle.mjs
 COPY src src
+COPY client/src client/src
 COPY examples examples
 COPY bench bench
 RUN npm run build && npm prune --ignore-scripts --omit=dev --omit=optional
@@ -24,7 +25,9 @@ WORKDIR /service
 COPY --from=build /build/package.json ./
 COPY --from=build /build/node_modules node_modules
 COPY --from=build /build/dist/service dist/service
+COPY ops/health.mjs ops/health.mjs
 COPY ops/healthcheck.mjs ops/healthcheck.mjs
+COPY ops/watchdog.mjs ops/watchdog.mjs
 
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8787 DATA_DIR=/data
 USER 65532:65532
@@ -32,4 +35,5 @@ EXPOSE 8787
 VOLUME /data
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 CMD ["node", "ops/healthcheck.mjs"]
 ENTRYPOINT ["tini", "--"]
-CMD ["node", "--max-old-space-size=1024", "--max-semi-space-size=8", "--no-allocation-site-pretenuring", "dist/service/main.js"]
+# Container engines do not restart what is merely unhealthy: the watchdog ends a service that has stopped responding.
+CMD ["node", "--max-old-space-size=32", "ops/watchdog.mjs", "node", "--max-old-space-size=1024", "--max-semi-space-size=8", "--no-allocation-site-pretenuring", "dist/service/main.js"]

@@ -9,7 +9,15 @@ const nest = 'node_modules/@nestjs/cli/bin/nest.js';
 const tools = [nest, 'node_modules/typescript/package.json', 'node_modules/rolldown/package.json'];
 
 const compiled = 'dist/.tsbuildinfo';
-const sources = ['src', 'examples', 'bench', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'];
+const sources = [
+  'src',
+  'client/src',
+  'examples',
+  'bench',
+  'package-lock.json',
+  'tsconfig.json',
+  'tsconfig.build.json',
+];
 
 const bundled = 'dist/service/.complete';
 const installed = 'node_modules/.package-lock.json'; // npm writes it last

@@ -26,7 +26,11 @@ const NOT_USED = [
 const external = [...LOADED_AS_THEY_ARE, ...NOT_USED];
 
 const bundle = await rolldown({
-  input: { main: join(dist, 'src/main.js'), admin: join(dist, 'src/admin/main.js') },
+  input: {
+    main: join(dist, 'src/main.js'),
+    admin: join(dist, 'src/admin/main.js'),
+    distribute: join(dist, 'src/admin/distribute.js'),
+  },
   platform: 'node',
   external: (id) => external.some((name) => id === name || id.startsWith(`${name}/`)),
   onLog: (level, { message }) => {

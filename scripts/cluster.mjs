@@ -104,19 +104,37 @@ async function startInstance(env) {
 
 async function startProxy(directory, port, instancePorts) {
   await mkdir(directory);
-  const template = await readFile(join(ROOT, 'ops', 'proxy', 'nginx.conf'), 'utf8');
-  const upstreams = instancePorts.map((instance) => `server 127.0.0.1:${instance};`);
-  const config = template
-    .replace('@LISTEN@', `127.0.0.1:${port}`)
-    .replace('@UPSTREAMS@', upstreams.join('\n    '))
-    .replace('worker_processes auto', 'worker_processes 1');
-  await writeFile(join(directory, 'nginx.conf'), config);
+  await writeFile(join(directory, 'nginx.conf'), await nginxConfig(port, instancePorts));
   const child = spawn('nginx', ['-p', directory, '-c', 'nginx.conf', '-e', 'stderr', '-g', 'daemon off;'], {
     env: { ...process.env, ...testServers.environment },
     stdio: ['ignore', 'inherit', 'inherit'],
   });
   started.push(() => stopProcess(child, 'SIGTERM'));
   await answers(`http://127.0.0.1:${port}/health`, child);
+}
+
+/** A whole configuration around the parts in ops/nginx, which stand in /etc/nginx otherwise. */
+async function nginxConfig(port, instancePorts) {
+  const nginx = join(ROOT, 'ops', 'nginx');
+  const upstreams = instancePorts.map((instance) => `server 127.0.0.1:${instance};`);
+  const http = await readFile(join(nginx, 'conf.d', 'cloud-sync.conf'), 'utf8');
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (of) => `${of}_temp_path ${of};`,
+  );
+  return `
+    worker_processes 1;
+    pid nginx.pid;
+    error_log stderr warn;
+    events { worker_connections 8192; }
+    http {
+      access_log off;
+      ${temporary.join('\n      ')}
+      ${http.replace(/server 127.*/, () => upstreams.join('\n  '))}
+      server {
+        listen 127.0.0.1:${port};
+        include ${join(nginx, 'snippets', 'cloud-sync.conf')};
+      }
+    }`;
 }
 
 async function stopProcess(child, signal) {

@@ -126,7 +126,7 @@ async function plant(mutant) {
   for (const edit of editsOf(mutant)) {
     const path = join(copy, edit.file);
     const text = edited(await readFile(path, 'utf8'), edit);
-    if (edit.file.endsWith('.mjs')) {
+    if (!edit.file.endsWith('.ts') && !edit.file.endsWith('.tsx')) {
       await write(path, text); // runs without a build
       continue;
     }

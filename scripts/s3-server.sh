@@ -12,7 +12,7 @@ set -euo pipefail
 dir=$1 port=$2 access_key=$3 secret_key=$4
 prefix=${TEST_SERVERS_DIR:?}
 libraries=$(dirname "$(find "$prefix/usr/lib" -path '*/ceph/libceph-common.so.2')")
-export CEPH_CONF=$dir/ceph.conf CEPH_ARGS= PYTHONPATH=$prefix/usr/lib/python3/dist-packages
+export CEPH_CONF=$dir/ceph.conf CEPH_ARGS='' PYTHONPATH=$prefix/usr/lib/python3/dist-packages
 ulimit -n "$(ulimit -Hn)" || true
 
 declare -A pids

@@ -25,7 +25,7 @@ const TOURS = ['browser/tour', '--testNamePattern=^the tour (?!without script)']
 async function photographDemo(executablePath, directory, path) {
   const notes = join(directory, 'notes');
   await cp(join(ROOT, 'docs'), notes, { recursive: true, filter: (file) => file !== FOLDER });
-  const demo = spawn(process.execPath, [join(ROOT, 'dist', 'examples', 'sync-folder', 'demo.js'), notes], {
+  const demo = spawn(process.execPath, [join(ROOT, 'dist', 'examples', 'demo', 'main.js'), notes], {
     env: { ...process.env, DATA_DIR: join(directory, 'demo') },
     cwd: directory,
   });

@@ -13,7 +13,7 @@ export const testServers = {
   isInstalled: existsSync(join(prefix, 'unpacked')),
   environment: {
     TEST_SERVERS_DIR: prefix,
-    PATH: [join(prefix, 'usr/bin'), join(prefix, 'usr/sbin'), process.env.PATH].join(':'),
+    PATH: [...['usr/bin', 'usr/sbin', 'sbin'].map((path) => join(prefix, path)), process.env.PATH].join(':'),
     LD_LIBRARY_PATH: libraries.map((path) => join(prefix, path)).join(':'),
   },
 };

@@ -1,0 +1,60 @@
+// Runs a command, the service, and ends it when it stops responding, so that whatever has started the watchdog restarts it:
+// a container engine or systemd, which on their own restart only what has exited.
+//
+//   node ops/watchdog.mjs COMMAND [ARGUMENT …]
+//
+// From the first answer of /health on, it asks every WATCHDOG_INTERVAL_S seconds (10). After WATCHDOG_FAILURES failures in a
+// row (6) it kills the service with SIGKILL, which loses nothing acknowledged, and exits with 1. A start may take as long
+// as its migrations do. SIGTERM and SIGINT are passed on; the watchdog then only waits. Otherwise it exits as the service.
+import { spawn } from 'node:child_process';
+import { constants } from 'node:os';
+import { isAlive } from './health.mjs';
+
+const INTERVAL_MS = Number(process.env.WATCHDOG_INTERVAL_S ?? 10) * 1_000;
+const FAILURES = Number(process.env.WATCHDOG_FAILURES ?? 6);
+const TIMEOUT_MS = Math.min(5_000, INTERVAL_MS);
+
+const [command, ...args] = process.argv.slice(2);
+if (command === undefined || !(INTERVAL_MS > 0) || !(FAILURES >= 1)) {
+  console.error(
+    'usage: watchdog.mjs COMMAND [ARGUMENT …]; WATCHDOG_INTERVAL_S and WATCHDOG_FAILURES are above 0',
+  );
+  process.exit(2);
+}
+
+const service = spawn(command, args, { stdio: 'inherit' });
+let failures;
+let isStopping = false;
+let isKilled = false;
+
+for (const signal of ['SIGTERM', 'SIGINT'])
+  process.on(signal, () => {
+    isStopping = true;
+    service.kill(signal);
+  });
+
+service.once('error', (error) => {
+  console.error(`${command} cannot be run: ${error.message}`);
+  process.exit(127);
+});
+service.once('exit', (code, signal) =>
+  process.exit(isKilled ? 1 : (code ?? 128 + constants.signals[signal])),
+);
+setTimeout(look, INTERVAL_MS);
+
+async function look() {
+  const begun = performance.now();
+  if (await isAlive(process.env, TIMEOUT_MS)) failures = 0;
+  else if (failures !== undefined) failures += 1;
+  if (isStopping) return;
+  if (failures < FAILURES) setTimeout(look, Math.max(0, INTERVAL_MS - (performance.now() - begun)));
+  else if (failures === undefined) setTimeout(look, INTERVAL_MS);
+  else kill();
+}
+
+function kill() {
+  const message = `the service has not answered /health ${failures} times in a row: it is killed, to be restarted`;
+  console.error(JSON.stringify({ level: 'fatal', time: new Date().toISOString(), message }));
+  isKilled = true;
+  service.kill('SIGKILL');
+}

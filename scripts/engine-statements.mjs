@@ -1,0 +1,97 @@
+// Tries every statement of the service on a database that `npm run distribute` has distributed, and writes what became of
+// each to test/contract/engine-statements.json: `npm run engine-statements -- --database-url URL`. A statement is
+// explained and executed with made-up values, and rolled back.
+import { createHash } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { parseArgs } from 'node:util';
+import pg from 'pg';
+import './build-if-needed.mjs';
+
+const FILE = new URL('../test/contract/engine-statements.json', import.meta.url);
+
+const { values: options } = parseArgs({ options: { 'database-url': { type: 'string' } } });
+const url = options['database-url'];
+if (!url) {
+  console.error('--database-url is needed: the coordinator, as the owner of the tables');
+  process.exit(2);
+}
+
+const { withService } = await import('../dist/src/admin/with-service.js');
+const { configurationOfProcess } = await import('../dist/src/config/index.js');
+const { Database, knownStatements } = await import('../dist/src/platform/database/index.js');
+const { onlyNode } = await import('./engine-node.mjs');
+
+const WORKSPACE = '01900000-0000-7000-8000-000000000001';
+
+/** A value of each type as SQL; the same workspace everywhere, as in a request. */
+function valueOf(type) {
+  if (type.endsWith('[]')) return `ARRAY[${valueOf(type.slice(0, -2))}]::${type}`;
+  const text = { uuid: WORKSPACE, bytea: '\\x00', json: '{}', jsonb: '{}', boolean: 'true', text: 'x' }[type];
+  if (text !== undefined) return `'${text}'::${type}`;
+  return type.startsWith('timestamp') ? `now()::${type}` : `'1'::${type}`;
+}
+
+/** Such as a violated constraint: it comes from the values, and the engine has executed the statement. */
+const OF_VALUES = /^(22|23)/;
+
+const textOf = ({ message, detail }) => [message, detail].filter(Boolean).join(': ');
+
+/** @returns how many nodes the statement runs on: `none` of the distributed tables is in it, `one`, `all`, or `unknown` */
+async function nodesOf(client, call) {
+  await client.query('SAVEPOINT explained');
+  const plan = await client.query(`EXPLAIN (COSTS off) EXECUTE ${call}`).catch(() => undefined);
+  await client.query('ROLLBACK TO explained');
+  if (!plan) return 'unknown';
+  const lines = plan.rows.map((row) => row['QUERY PLAN']).join('\n');
+  const counts = [...lines.matchAll(/Task Count: (\d+)/g)].map(([, count]) => Number(count));
+  if (counts.length === 0) return 'none';
+  return counts.some((count) => count > 1) ? 'all' : 'one';
+}
+
+/** @returns where the statement runs, and its error or null */
+async function tried(client, text) {
+  await client.query('BEGIN');
+  let nodes = 'unknown';
+  try {
+    await client.query(`PREPARE tried AS ${text}`);
+    const { rows } = await client.query(
+      `SELECT parameter_types::text[] AS types FROM pg_prepared_statements WHERE name = 'tried'`,
+    );
+    const given = rows[0].types.length > 0 ? `(${rows[0].types.map(valueOf).join(', ')})` : '';
+    nodes = await nodesOf(client, `tried${given}`);
+    await client.query(`EXECUTE tried${given}`);
+    return { nodes, error: null };
+  } catch (error) {
+    return { nodes, error: OF_VALUES.test(error.code) ? null : textOf(error) };
+  } finally {
+    await client.query('ROLLBACK');
+    await client.query('DEALLOCATE ALL');
+  }
+}
+
+const hashOf = (text) => createHash('sha256').update(text).digest('hex').slice(0, 16);
+
+const configuration = configurationOfProcess({ DATABASE_URL: url });
+const results = await withService(async (service) => {
+  const pool = service.get(Database).pool;
+  const client = await pool.connect();
+  const node = await onlyNode(pool, url, WORKSPACE);
+  const tries = {};
+  for (const { name, text, onNodes, onShard } of [...knownStatements()].sort((a, b) =>
+    a.name < b.name ? -1 : 1,
+  )) {
+    tries[name] = { hash: hashOf(onNodes ?? text), ...(await tried(client, onNodes ?? text)) };
+    if (onShard !== undefined)
+      tries[name].onItsNode = { hash: hashOf(onShard), error: await node.errorOf(onShard) };
+  }
+  await node.end();
+  client.release();
+  return tries;
+}, configuration);
+
+await writeFile(FILE, `${JSON.stringify(results, null, 2)}\n`);
+const failed = Object.entries(results)
+  .map(([name, { error, onItsNode }]) => [name, error ?? onItsNode?.error ?? null])
+  .filter(([, error]) => error !== null);
+console.log(`${Object.keys(results).length} statements, ${failed.length} fail`);
+for (const [name, error] of failed) console.log(`  ${name}: ${error}`);
