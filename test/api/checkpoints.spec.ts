@@ -780,7 +780,7 @@ describe('projections at once', () => {
 
   const inFlight = (): number => service.app.get(InFlightRequests).count;
 
-  it('are computed one at a time for large logs, whatever the window; those of small logs do not wait', async () => {
+  it('are computed one at a time for large logs; those of small logs and of small windows do not wait', async () => {
     const large = await workspace();
     const run = (sql: string, values: unknown[]): Promise<unknown> => service.database.query(sql, values);
     await insertLargeLog(run, large.id, { files: 501, changes: 1002 });
@@ -789,10 +789,14 @@ describe('projections at once', () => {
     await small.put('YQ', 'a').expect(201);
     const ofSmall = await small.checkpoint();
 
-    const held = holding((result) => (result as Partial<Summary> | undefined)?.entries !== undefined);
+    const isOfLarge = (result: unknown): boolean => {
+      const { entries } = (result as Partial<Summary> | undefined) ?? {};
+      return (entries?.length ?? 0) > 2;
+    };
+    const held = holding(isOfLarge);
     try {
       const asked = [
-        ...[getSummary(large, id), getSummary(large, id, '?fromCursor=1001')],
+        ...[getSummary(large, id), getSummary(large, id, '?fromCursor=0')],
         ...[getManifest(large, id), getManifest(large, id)],
       ].map((request) => request.expect(200));
       const all = Promise.all(asked);
@@ -800,6 +804,8 @@ describe('projections at once', () => {
       await eventually(() => expect(held.atOnce).toBe(1));
       await getSummary(small, ofSmall.id).expect(200);
       await getManifest(small, ofSmall.id).expect(200);
+      const { body } = await getSummary(large, id, '?fromCursor=1000').expect(200);
+      expect((body as Summary).entries).toHaveLength(2);
       expect(inFlight()).toBe(asked.length);
       held.release();
       await all;

@@ -367,7 +367,11 @@ describe('X-Request-Id', () => {
     sendRaw(service.url, { method: 'GET', path, headers });
 
   it.each<[string, object, () => Promise<RawAnswer>]>([
-    ['is served', { status: 200, req: { method: 'GET', url: '/health' } }, () => raw('/health')],
+    [
+      'is served',
+      { status: 200, req: { method: 'GET', url: '/api/auth/jwks' } },
+      () => raw('/api/auth/jwks'),
+    ],
     ['is at no route', { status: 404, req: { method: 'GET', url: '/nope' } }, () => raw('/nope')],
     ['the router cannot read', { status: 400, req: UNREADABLE }, () => raw('/%E0%A4%A/a-note')],
     [
@@ -389,7 +393,7 @@ describe('X-Request-Id', () => {
       expect(found).not.toEqual([]);
       return found;
     });
-    expect(lines).toMatchObject([{ level: 'info', msg: 'request', ip: '127.0.0.1', ...expected }]);
+    expect(lines).toMatchObject([{ level: 'info', message: 'request', ip: '127.0.0.1', ...expected }]);
     expect(lines).toMatchObject([{ status }]);
     expect(lines[0]).not.toHaveProperty('brokenOff');
     expect(JSON.stringify(lines)).not.toContain('a-note'); // it might be a plaintext, and nobody could tell
@@ -400,7 +404,9 @@ describe('a request whose client disconnects', () => {
   it('has one log line, without a status when there was no answer', async () => {
     const workspace = await (await service.user('leaver')).workspace();
     const lines = (): LogLine[] =>
-      logLines(service).filter(({ msg, req }) => msg === 'request' && req?.url === workspace.file('bGVmdA'));
+      logLines(service).filter(
+        ({ message, req }) => message === 'request' && req?.url === workspace.file('bGVmdA'),
+      );
     const socket = unfinishedUpload(service.url, workspace, 'bGVmdA');
     await eventually(() => expect(service.app.get(InFlightRequests).count).toBe(1));
     socket.destroy();
@@ -425,7 +431,7 @@ describe('a request whose client disconnects', () => {
       expect(found).not.toEqual([]);
       return found;
     });
-    expect(lines).toMatchObject([{ level: 'info', msg: 'request', status: 200, brokenOff: true }]);
+    expect(lines).toMatchObject([{ level: 'info', message: 'request', status: 200, brokenOff: true }]);
   });
 });
 
@@ -482,7 +488,7 @@ describe('unread answers', () => {
 
 interface LogLine {
   level: string;
-  msg: string;
+  message: string;
   requestId?: string;
   req?: { method: string; url: string };
   err?: { message: string; stack: string; code?: string };
@@ -820,7 +826,7 @@ describe('secrets', () => {
       service.app.get(Log).warn({ err: new Error(`not ${token}`), note: [token] }, `a message with ${token}`);
     }
     await eventually(() => expect(service.logged()).toContain('a message with [redacted]'));
-    const { length } = logLines(service).filter(({ msg }) => msg === 'upgrade');
+    const { length } = logLines(service).filter(({ message }) => message === 'upgrade');
     expect(length).toBe(6);
     expect(service.logged()).not.toContain(rest);
     for (const part of jwt.split('.')) expect(service.logged()).not.toContain(part);

@@ -192,6 +192,17 @@ describe('PUT key-slots', () => {
     expect(await slotsOf(workspace)).toEqual([]);
   });
 
+  it('is 400 for a number in kdf that cannot be stored', async () => {
+    const workspace = await vault();
+    const body = JSON.stringify(content({ kdf: { x: ['here'] } })).replace('"here"', '-1e999');
+    const { text } = await workspace.user
+      .put(pathOf(workspace, randomUUID()))
+      .set('Content-Type', 'application/json')
+      .send(body)
+      .expect(400);
+    expect(text).toContain('kdf must be a JSON object');
+  });
+
   it('accepts all fields at their limits', async () => {
     const workspace = await vault();
     const fields = {

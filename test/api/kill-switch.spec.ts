@@ -31,6 +31,7 @@ const OPEN = [
 
 /** Extensions that write nothing, or only what a reader needs. */
 const OPEN_EXTENSIONS = [
+  'POST /api/v1/workspaces/:id/files/batch-download',
   'POST /api/assets/import',
   ...['POST /auth/desktop-handoff', 'POST /auth/web-handoff', 'POST /account', 'POST /account/sign-out'],
   ...['POST /account/sessions/end', 'POST /account/sessions/end-others', 'POST /account/export'],

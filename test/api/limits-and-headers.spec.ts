@@ -796,7 +796,7 @@ describe('the start in production', () => {
     const lines = service.logged().split('\n').filter(Boolean);
     return lines
       .map((line) => JSON.parse(line))
-      .flatMap(({ level, msg }) => (level === 'warn' ? [String(msg)] : []));
+      .flatMap(({ level, message }) => (level === 'warn' ? [String(message)] : []));
   }
 
   it.each([

@@ -176,7 +176,7 @@ describe.each([VERSIONS, CHECKPOINTS])('GET $key, many of them', (list) => {
       const lines = service.logged().split('\n');
       const line =
         lines.find((text) => text.includes(notes.id) && text.includes('the database is away')) ?? '{}';
-      expect(JSON.parse(line)).toMatchObject({ level: 'error', msg: 'request', brokenOff: true });
+      expect(JSON.parse(line)).toMatchObject({ level: 'error', message: 'request', brokenOff: true });
     });
     expect(await get(1)).toMatchObject({ status: 500, body: { error: expect.any(String) } });
   });

@@ -253,7 +253,7 @@ describe('the upgrade', () => {
     expect(statuses.at(0)).toBe(404);
     expect(statuses.at(-1)).toBe(429);
     await eventually(() =>
-      expect(limited.logged()).toMatch(/"status":429,"ip":"203\.0\.113\.9","msg":"upgrade"/),
+      expect(limited.logged()).toMatch(/"status":429,"ip":"203\.0\.113\.9","message":"upgrade"/),
     );
     await limited.close();
   });

@@ -44,11 +44,16 @@ async function makeDue({ id }: TestUser): Promise<void> {
 
 /** The notices that a user gets when all are due. */
 async function notices(user: TestUser): Promise<ReceivedMail[]> {
+  await allSent(); // of before
   smtp.received.length = 0;
   await makeDue(user);
+  await allSent();
+  return [...smtp.to(user.email)].sort((a, b) => (a.headers.subject! < b.headers.subject! ? 1 : -1));
+}
+
+async function allSent(): Promise<void> {
   await service.app.get(Mail).sendDue();
   await eventually(async () => expect(await service.database.query('SELECT FROM mail_queue')).toEqual([]));
-  return [...smtp.to(user.email)].sort((a, b) => (a.headers.subject! < b.headers.subject! ? 1 : -1));
 }
 
 const subjects = (mails: readonly ReceivedMail[]): string[] => mails.map(({ headers }) => headers.subject!);

@@ -182,6 +182,17 @@ describe('the configuration', () => {
     },
   );
 
+  it('has no scheduled backups without BACKUP_DIR, and checks their settings', () => {
+    expect(loadConfiguration({})).toMatchObject({
+      backupDir: undefined,
+      backupCron: '0 4 * * *',
+      backupKeep: 7,
+    });
+    expect(() => loadConfiguration({ BACKUP_CRON: '0 3 31 2 *', BACKUP_KEEP: '0' })).toThrow(
+      /BACKUP_CRON never matches a time; .*; BACKUP_KEEP must be a whole number from 1 to 1000\.$/,
+    );
+  });
+
   it.each(['x', '1.5', '-1', '65536', '99999999999999999999'])('says what PORT=%s should be', (text) => {
     expect(() => loadConfiguration({ PORT: text })).toThrow(
       'Bad configuration: PORT must be a whole number from 0 to 65535.',

@@ -1,13 +1,15 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { knownVariables, loadConfiguration } from '../../src/config/index.js';
+import { type Configuration, knownVariables, loadConfiguration } from '../../src/config/index.js';
+import { environmentOf, makeEnv } from '../kit/compose-stack.js';
 import {
   compose,
+  type ComposeService,
   dockerfileStages,
   execForm,
   HEAP_FLAGS,
@@ -15,6 +17,7 @@ import {
   ROOT,
   text,
 } from '../kit/deployment.js';
+import { servers } from '../kit/test-servers.js';
 
 const packageJson = JSON.parse(text('package.json')) as {
   readonly version: string;
@@ -29,6 +32,7 @@ const [build = [], final = []] = dockerfileStages();
 const CAPABILITIES: Readonly<Record<string, readonly string[]>> = {
   'volume-owners': ['CHOWN'],
   proxy: ['NET_BIND_SERVICE'],
+  http: ['NET_BIND_SERVICE'],
 };
 
 /** A tag that names a release, a digest, or both. */
@@ -66,16 +70,17 @@ describe('docker-compose.yml', () => {
     else expect(one.healthcheck?.test[0]).toBe('CMD-SHELL');
   });
 
-  it.each(services)('%s: finds its mounts and dependencies', (_, one) => {
+  it.each(services)('%s: finds its mounts, networks and dependencies', (_, one) => {
     for (const secret of one.secrets ?? []) expect(compose.secrets).toHaveProperty(secret);
     for (const volume of one.volumes ?? []) {
-      const [source = ''] = volume.split(':');
+      const [source = ''] = typeof volume === 'string' ? volume.split(':') : [volume.source];
       if (source.startsWith('./')) expect([source, existsSync(join(ROOT, source))]).toEqual([source, true]);
       else expect(compose.volumes).toHaveProperty(source);
     }
-    for (const name of Object.keys(one.depends_on ?? {})) {
+    for (const network of networksOf(one)) expect(compose.networks).toHaveProperty(network);
+    for (const [name, { required = true }] of Object.entries(one.depends_on ?? {})) {
       const profiles = compose.services[name]?.profiles ?? [];
-      expect(profiles.every((profile) => one.profiles?.includes(profile))).toBe(true);
+      if (required) expect(profiles.filter((profile) => !one.profiles?.includes(profile))).toEqual([]);
     }
     for (const path of Object.entries(one.environment ?? {}).filter(([name]) => /_FILE$/.test(name))) {
       const [, secret] = /^\/run\/secrets\/(\w+)$/.exec(interpolated(path[1], {})) ?? [];
@@ -83,27 +88,91 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  it('keeps Redis, monitoring and the proxy to profiles, and internal services off the network', () => {
+  it.each(services)('%s: has bounds for memory, logs and what it writes to memory', (_, one) => {
+    expect(interpolated(one.mem_limit ?? '', {})).toMatch(/^\d+[mg]$/);
+    // `local` is unknown to Podman.
+    expect(one.logging).toEqual({ driver: 'json-file', options: { 'max-size': '20m', 'max-file': '5' } });
+    for (const path of one.tmpfs ?? [])
+      if (path !== '/var/run/postgresql:mode=1777') expect(path).toMatch(/:size=\d+m$/);
+  });
+
+  it('gives volumes that images fill with directories of root to their users', () => {
+    const mounts = services.flatMap(([name, { volumes = [] }]) =>
+      volumes.map((volume) => ({
+        name,
+        volume: typeof volume === 'string' ? volume : volume.source,
+        nocopy: typeof volume !== 'string' && volume.volume?.nocopy,
+      })),
+    );
+    const ofRoot = mounts.filter(
+      ({ name, volume }) => name !== 'volume-owners' && /^(s3|proxy)-data/.test(volume),
+    );
+    expect(ofRoot.map(({ name }) => name).sort()).toEqual(['http', 'proxy', 's3']);
+    expect(ofRoot.filter(({ nocopy }) => nocopy !== true)).toEqual([]);
+    const owned = compose.services['volume-owners']!.volumes!.map((volume) =>
+      typeof volume === 'string' ? volume.split(':')[0] : volume.source,
+    );
+    expect(owned.sort()).toEqual(['proxy-data', 's3-data']);
+  });
+
+  it('runs any number of instances behind the proxy, which alone publishes a port to others', () => {
+    expect(own.ports).toBeUndefined();
     const profiles = Object.fromEntries(services.map(([name, one]) => [name, one.profiles ?? []]));
     expect(profiles).toMatchObject({
-      ...{ service: [], postgres: [], s3: [] },
-      ...{ redis: ['redis'], proxy: ['proxy'], prometheus: ['monitoring'], grafana: ['monitoring'] },
+      ...{ service: [], postgres: [], s3: ['s3'], http: ['http'], proxy: ['proxy'] },
+      ...{ redis: ['redis'], prometheus: ['monitoring'], grafana: ['monitoring'] },
     });
     const open = services.flatMap(([name, { ports = [] }]) =>
       ports.filter((port) => !interpolated(port, {}).startsWith('127.0.0.1:')).map(() => name),
     );
     expect(new Set(open)).toEqual(new Set(['proxy']));
+    const config = text('ops/proxy/service.caddy');
+    expect(config).toMatch(/dynamic a service 8787 \{/);
   });
 
-  it('has the profiles that docs/operate/install.md lists, and reads the variables that they need', () => {
-    const [, section = ''] = text('docs/operate/install.md').split(/^## /m);
-    const rows = [...section.matchAll(/^\| `(\w+)` \|.*\| (.+) \|$/gm)];
+  it('keeps the database, Redis and the store away from the proxy and from the network', () => {
+    const on = (network: string): string[] =>
+      services.filter(([, one]) => networksOf(one).includes(network)).map(([name]) => name);
+    expect(on('back')).toEqual(['service', 'postgres', 'redis']);
+    expect(on('store')).toEqual(['service', 's3']);
+    expect([compose.networks.back?.internal, compose.networks.store?.internal]).toEqual([true, true]);
+    // IPv6 where clients arrive, and nowhere else: one address for each instance.
+    expect(on('edge')).toEqual(['proxy', 'http']);
+    const withIpv6 = Object.entries(compose.networks).filter(([, network]) => network?.enable_ipv6);
+    expect(withIpv6.map(([name]) => name)).toEqual(['edge']);
+  });
+
+  it('has the profiles that docs/operate/install.md lists', () => {
+    const rows = [...text('docs/operate/install.md').matchAll(/^\| `(\w+)` \|.*\| .+ \|$/gm)];
     const profiles = new Set(services.flatMap(([, one]) => one.profiles ?? []));
     expect(new Set(rows.map(([, profile = '']) => profile))).toEqual(profiles);
-    const needed = rows.flatMap(([, , variables = '']) => [...variables.matchAll(/`([A-Z_]+)=/g)]);
-    expect(needed.map(([, name]) => name)).toEqual(['DOMAIN', 'BASE_URL', 'TRUST_PROXY', 'REDIS_URL_FILE']);
-    for (const [, name] of needed) expect(text('docker-compose.yml')).toContain(`\${${name}:`);
   });
+
+  it.each([[], ['--with', 'redis', '--with', 's3', '--with', 'monitoring'], ['--behind-proxy']])(
+    'is accepted by docker compose, where that is installed, with make-env.sh %s %s',
+    (...options: string[]) => {
+      if (spawnSync('docker', ['compose', 'version']).status !== 0) return;
+      const directory = mkdtempSync(join(tmpdir(), 'sync-config-'));
+      try {
+        makeEnv(directory, 'https://sync.example.org', ...options);
+        const args = [
+          'compose',
+          '-f',
+          join(ROOT, 'docker-compose.yml'),
+          '--project-directory',
+          directory,
+          'config',
+          '--quiet',
+        ];
+        expect(spawnSync('docker', args, { cwd: directory, encoding: 'utf8' })).toMatchObject({
+          status: 0,
+          stderr: '',
+        });
+      } finally {
+        rmSync(directory, { recursive: true });
+      }
+    },
+  );
 
   it('sets only variables that the service knows, and no secret among them', () => {
     const names = Object.keys(own.environment ?? {});
@@ -112,101 +181,166 @@ describe('docker-compose.yml', () => {
     expect(own.image).toBe(`cloud-sync-service:${packageJson.version}`);
   });
 
-  it('is a configuration that the service accepts, with the secrets of scripts/make-secrets.sh', () => {
-    const directory = join(mkdtempSync(join(tmpdir(), 'sync-secrets-')), 'secrets');
-    const make = (): string =>
-      execFileSync(join(ROOT, 'scripts/make-secrets.sh'), [directory], { encoding: 'utf8' });
+  it('is a configuration that the service accepts, with what scripts/make-env.sh writes', () => {
+    const directory = mkdtempSync(join(tmpdir(), 'sync-env-'));
+    const loaded = (dotenv: Record<string, string> = {}): Configuration =>
+      loadConfiguration(environmentOf('service', { directory, dotenv: { ...made.dotenv, ...dotenv } }));
+    const made = makeEnv(directory, 'https://sync.example.org');
     try {
-      make();
-      const made = readdirSync(directory);
-      const before = made.map((name) => readFileSync(join(directory, name), 'utf8'));
-      expect(new Set(before).size).toBe(made.length);
-      expect(make()).toBe('');
-      expect(made.map((name) => readFileSync(join(directory, name), 'utf8'))).toEqual(before);
-      expect(statSync(directory).mode & 0o777).toBe(0o700);
-      expect(Object.values(compose.secrets).map(({ file }) => file.replace('./secrets/', ''))).toEqual(
-        expect.arrayContaining(Object.keys(compose.secrets)),
-      );
-      for (const name of Object.keys(compose.secrets)) expect(made).toContain(name);
-
-      const given = { BASE_URL: 'https://sync.example.org', REDIS_URL_FILE: '/run/secrets/redis_url' };
-      const environmentOf = (dotenv: Record<string, string>): Record<string, string> => ({
-        ...((own.env_file ?? []).some(({ path }) => path === '.env') ? dotenv : {}),
-        ...Object.fromEntries(
-          Object.entries(own.environment ?? {}).map(([name, value]) => [
-            name,
-            interpolated(value, { ...dotenv, ...given }).replace('/run/secrets', directory),
-          ]),
-        ),
+      const plain = loaded();
+      expect(plain).toMatchObject({
+        ...{ nodeEnv: 'production', baseUrl: 'https://sync.example.org', trustProxy: true },
+        ...{
+          metricsPort: 9464,
+          signupEnabled: false,
+          hasS3: false,
+          redisUrl: undefined,
+          unknownVariables: [],
+        },
       });
-      const configuration = loadConfiguration(environmentOf({}));
-      expect(configuration).toMatchObject({
-        nodeEnv: 'production',
-        s3Endpoint: 'http://s3:8333',
-        metricsPort: 9464,
-        signupEnabled: false,
-      });
-      expect(configuration.databaseUrl).toContain('@postgres:5432/sync');
-      expect(configuration.redisUrl).toContain('@redis:6379');
+      expect(plain.databaseUrl).toContain('@postgres:5432/sync');
 
       // What is not in .env is unset, not an empty text: every setting is as in a service without the variable.
       const fixed = Object.entries(own.environment ?? {}).filter(([, value]) => !/:-\}$/.test(value));
-      const alone = fixed.map(([name]) => [name, environmentOf({})[name]!]);
-      const redis = { REDIS_URL_FILE: environmentOf({}).REDIS_URL_FILE! };
-      expect(configuration).toEqual(loadConfiguration({ ...Object.fromEntries(alone), ...redis }));
+      const all = environmentOf('service', made);
+      expect(plain).toEqual(loadConfiguration(Object.fromEntries(fixed.map(([name]) => [name, all[name]]))));
 
-      // Both ways of giving a value reach the service: .env, and the environment of `docker compose`.
-      const signIn = {
-        ...{ SMTP_URL: 'smtps://u:p@mail.example.org', MAIL_FROM: 'sync@example.org' },
+      // Values of .env reach the service, except those that the compose file sets itself.
+      const told = loaded({
+        ...{ SMTP_URL: 'smtps://u:p@mail.example.org', MAIL_FROM: 'sync@example.org', LOG_LEVEL: 'warn' },
         ...{ EMAIL_VERIFICATION: 'required', TRUSTED_ORIGINS: 'app://obsidian.md', SIGNUP_ENABLED: 'true' },
+        ...{ OIDC_ISSUER: 'https://login.example.org', OIDC_CLIENT_ID: 'sync', OIDC_NAME: 'Our Login' },
+        ...{ OIDC_CLIENT_SECRET: 'a secret', SUBSCRIPTIONS: 'on', PAYMENT_WEBHOOK_SECRET: 'whsec_of_tests' },
+        ...{ NODE_ENV: 'development', DATA_DIR: '/elsewhere', MAX_FILE_BYTES: '1000' },
         ...{
-          OIDC_ISSUER: 'https://login.example.org',
-          OIDC_CLIENT_ID: 'sync',
-          OIDC_CLIENT_SECRET: 'a secret',
+          S3_ENDPOINT: 'https://s3.example.org',
+          S3_BUCKET: 'blobs',
+          S3_ACCESS_KEY: 'k',
+          S3_SECRET_KEY: 's',
         },
-        ...{ OIDC_NAME: 'Our Login', OIDC_ONLY: 'true', APP_SCHEME: 'notes', APP_NAME: 'desk' },
-        ...{
-          EDITOR_CALLBACK_URL: 'https://edit.example.org/a',
-          ALT_CALLBACK_URL: 'https://edit.example.org/b',
-        },
-        ...{ TRUST_PROXY: 'true', LOG_LEVEL: 'warn', SUBSCRIPTIONS: 'on' },
-      };
-      const told = {
+      });
+      expect(told).toMatchObject({
         ...{
           mailFrom: 'sync@example.org',
           emailVerification: 'required',
-          trustedOrigins: ['app://obsidian.md'],
+          logLevel: 'warn',
+          maxFileBytes: 1000,
         },
-        ...{ signupEnabled: true, oidcIssuer: 'https://login.example.org', oidcClientId: 'sync' },
-        ...{ oidcClientSecret: 'a secret', oidcName: 'Our Login', oidcOnly: true, appScheme: 'notes' },
-        ...{ appName: 'desk', editorCallbackUrl: 'https://edit.example.org/a', logLevel: 'warn' },
-        ...{ altCallbackUrl: 'https://edit.example.org/b', trustProxy: true, subscriptions: 'on' },
-      };
-      expect(loadConfiguration(environmentOf(signIn))).toMatchObject(told);
-      const secrets = { OIDC_CLIENT_SECRET: signIn.OIDC_CLIENT_SECRET }; // these come from .env alone
-      const byShell = Object.entries(own.environment ?? {}).map(([name, value]) => [
-        name,
-        interpolated(value, { ...signIn, ...given }).replace('/run/secrets', directory),
-      ]);
-      expect(
-        loadConfiguration({ ...secrets, ...(Object.fromEntries(byShell) as Record<string, string>) }),
-      ).toMatchObject(told);
-
-      // Values of .env reach the service, except those that the compose file sets itself.
-      const dotenv = {
-        ...{ SUBSCRIPTIONS: 'on', PAYMENT_WEBHOOK_SECRET: 'whsec_of_tests', MAX_FILE_BYTES: '1000' },
-        ...{ NODE_ENV: 'development', S3_ENDPOINT: 'http://elsewhere.example', RETENTION_CRON: '0 4 * * *' },
-      };
-      expect(loadConfiguration(environmentOf(dotenv))).toMatchObject({
-        ...{ subscriptions: 'on', paymentWebhookSecrets: ['whsec_of_tests'], maxFileBytes: 1000 },
-        ...{ nodeEnv: 'production', s3Endpoint: 'http://s3:8333', retentionCron: '0 4 * * *' },
+        ...{ trustedOrigins: ['app://obsidian.md'], signupEnabled: true, oidcClientSecret: 'a secret' },
+        ...{ subscriptions: 'on', paymentWebhookSecrets: ['whsec_of_tests'], s3AccessKey: 'k' },
+        ...{ nodeEnv: 'production', dataDir: '/data' },
       });
       const open = { SIGNUP_ENABLED: 'true', EMAIL_VERIFICATION: 'optional' };
-      expect(loadConfiguration(environmentOf(open)).signupEnabled).toBe(true);
-      expect(own.env_file?.map(({ required }) => required)).toEqual([false]);
+      expect(loaded(open).signupEnabled).toBe(true);
     } finally {
-      rmSync(join(directory, '..'), { recursive: true });
+      rmSync(directory, { recursive: true });
     }
+  });
+});
+
+describe('scripts/make-env.sh', () => {
+  let directory: string;
+  beforeEach(() => {
+    directory = mkdtempSync(join(tmpdir(), 'sync-env-'));
+  });
+  afterEach(() => rmSync(directory, { recursive: true }));
+
+  const contents = (): Record<string, string> =>
+    Object.fromEntries(
+      readdirSync(join(directory, 'secrets')).map((name) => [
+        name,
+        readFileSync(join(directory, 'secrets', name), 'utf8'),
+      ]),
+    );
+  const refusal = (...args: string[]): string => {
+    try {
+      makeEnv(directory, ...args);
+    } catch (error) {
+      return String((error as { stderr: Buffer }).stderr);
+    }
+    return 'not refused';
+  };
+
+  it('makes a secret of its own for everything, which only its owner can reach', () => {
+    makeEnv(directory, 'https://sync.example.org');
+    const made = contents();
+    expect(Object.keys(made)).toEqual(expect.arrayContaining(Object.keys(compose.secrets)));
+    expect(new Set(Object.values(made)).size).toBe(Object.keys(made).length);
+    expect(statSync(join(directory, '.env')).mode & 0o777).toBe(0o600);
+    expect(statSync(join(directory, 'secrets')).mode & 0o777).toBe(0o700);
+    const files = Object.entries(compose.secrets).map(([name, { file }]) => [name, file]);
+    expect(files).toEqual(Object.keys(compose.secrets).map((name) => [name, `./secrets/${name}`]));
+    expect(JSON.parse(made.s3_identities!)).toMatchObject({
+      identities: [{ credentials: [{ accessKey: made.s3_access_key, secretKey: made.s3_secret_key }] }],
+    });
+  });
+
+  it('overwrites nothing, and completes what was interrupted', () => {
+    makeEnv(directory, 'https://sync.example.org');
+    const before = contents();
+    expect(refusal('https://other.example.org')).toMatch(/\.env exists and is not overwritten/);
+    rmSync(join(directory, '.env'));
+    rmSync(join(directory, 'secrets', 'redis_url'));
+    const { dotenv } = makeEnv(directory, 'https://other.example.org');
+    expect(dotenv.BASE_URL).toBe('https://other.example.org');
+    expect(contents()).toEqual(before);
+  });
+
+  it('chooses the proxy by the address, and sets what the profiles need', () => {
+    const dotenvOf = (...args: string[]): Readonly<Record<string, string>> => {
+      rmSync(join(directory, '.env'), { force: true });
+      return makeEnv(directory, ...args).dotenv;
+    };
+    const { IPV6_SUBNET, ...tls } = dotenvOf('https://sync.example.org/');
+    expect(IPV6_SUBNET).toMatch(/^fd[0-9a-f]{2}:[0-9a-f]{4}:[0-9a-f]{4}::\/64$/);
+    expect(tls).toEqual({
+      COMPOSE_PROFILES: 'proxy',
+      BASE_URL: 'https://sync.example.org',
+      DOMAIN: 'sync.example.org',
+    });
+    expect(dotenvOf('http://localhost:9000')).toMatchObject({
+      COMPOSE_PROFILES: 'http',
+      HTTP_ADDRESS: '127.0.0.1:9000',
+    });
+    expect(dotenvOf('https://a.example', '--behind-proxy')).toMatchObject({ HTTP_ADDRESS: '127.0.0.1:8787' });
+    expect(dotenvOf('https://a.example', '--behind-proxy', '10.0.0.5:80')).toMatchObject({
+      HTTP_ADDRESS: '10.0.0.5:80',
+    });
+    const dotenv = dotenvOf('https://a.example', '--with', 'redis', '--with', 's3');
+    expect(dotenv.COMPOSE_PROFILES).toBe('proxy,redis,s3');
+    const { redisUrl, s3Endpoint, s3SecretKey } = loadConfiguration(
+      environmentOf('service', { directory, dotenv }),
+    );
+    expect([redisUrl, s3Endpoint, s3SecretKey]).toEqual([
+      contents().redis_url,
+      'http://s3:8333',
+      contents().s3_secret_key,
+    ]);
+  });
+
+  it.each([
+    [],
+    ['sync.example.org'],
+    ['https://a.example/path'],
+    ['https://a.example', '--with', 'mongodb'],
+    ['https://a b'],
+  ])('explains itself and writes nothing for %s %s %s', (...args: string[]) => {
+    expect(refusal(...args)).toContain('scripts/make-env.sh BASE_URL');
+    expect(readdirSync(directory)).toEqual([]);
+  });
+});
+
+describe('shell scripts', () => {
+  it('have nothing that shellcheck finds, where it is installed', () => {
+    const paths = [servers.environment?.PATH, process.env.PATH].join(':');
+    const env = { ...process.env, PATH: paths };
+    if (spawnSync('shellcheck', ['--version'], { env }).status !== 0) return;
+    const scripts = readdirSync(join(ROOT, 'scripts')).filter((name) => name.endsWith('.sh'));
+    const files = [...scripts.map((name) => `scripts/${name}`), '.ci/run', 'ops/systemd/cloud-sync-admin'];
+    expect(spawnSync('shellcheck', files, { cwd: ROOT, env, encoding: 'utf8' })).toMatchObject({
+      stdout: '',
+      status: 0,
+    });
   });
 });
 
@@ -270,10 +404,15 @@ describe('the Dockerfile', () => {
     ]);
     expect(final.find(({ name }) => name === 'USER')?.rest).toBe('65532:65532');
     expect(execForm(final, 'ENTRYPOINT')).toEqual(['tini', '--']);
-    expect(execForm(final, 'CMD')).toEqual(['node', ...HEAP_FLAGS, 'dist/service/main.js']);
+    const watchdog = ['node', '--max-old-space-size=32', 'ops/watchdog.mjs'];
+    expect(execForm(final, 'CMD')).toEqual([...watchdog, 'node', ...HEAP_FLAGS, 'dist/service/main.js']);
+    expect(text('Dockerfile')).not.toMatch(/^# syntax/m); // it would need a registry for the build itself
     expect(HEAP_FLAGS).toContain('--no-allocation-site-pretenuring'); // ADR 25: no test is long enough to miss it
   });
 });
+
+const networksOf = ({ networks = [] }: ComposeService): readonly string[] =>
+  Array.isArray(networks) ? (networks as readonly string[]) : Object.keys(networks);
 
 /** What a stage takes from the tree. */
 const copiedIn = (stage: typeof build): string[] =>

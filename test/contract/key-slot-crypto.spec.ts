@@ -1,6 +1,7 @@
 import { createHook } from 'node:async_hooks';
 import { createDecipheriv, createHash, hkdfSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { performance } from 'node:perf_hooks';
 import { argon2id as argon2idOfLibrary, pbkdf2 as pbkdf2OfLibrary, createSHA256 } from 'hash-wasm';
 import { argon2idOfNode, argon2idOfWasm } from '../../src/automation/argon2id.js';
 import {
@@ -204,6 +205,22 @@ describe('properties that vectors cannot show', () => {
     expect(() => openEnvelope(vaultKeys.content, wrapped, Buffer.alloc(0))).toThrow(DecryptionError);
   });
 
+  it.each([
+    ['a number', 93],
+    ['null', null],
+    ['a list', Array(93).fill(0)],
+    ['an object that takes a gigabyte as a buffer', { length: 2 ** 30 }],
+  ])('opens no slot whose wrapped key is %s, before any work', async (_, value) => {
+    const slot = { kdf: firstPassword.kdf, wrappedKey: value as string };
+    const allocate = jest.spyOn(Buffer, 'from');
+    const begun = await derivationsOf(() =>
+      expect(openPasswordSlot(place, slot, 'x')).rejects.toThrow(DecryptionError),
+    );
+    const { calls } = allocate.mock;
+    allocate.mockRestore();
+    expect([begun, calls.filter(([given]) => (given as unknown) === value)]).toEqual([0, []]);
+  });
+
   it('refuses keys, passwords and places of the wrong shape, before any work', async () => {
     const ok = Buffer.alloc(32);
     const misplaced = [
@@ -367,10 +384,10 @@ describe('Argon2id', () => {
       password: Buffer.from('x'),
       salt: Buffer.alloc(32),
     };
-    let turns = 0;
-    const timer = setInterval(() => turns++, 5);
-    await derive(input).finally(() => clearInterval(timer));
-    expect(turns).toBeGreaterThan(10); // none at all where the derivation runs in this thread
+    const before = performance.eventLoopUtilization();
+    await derive(input);
+    // Close to 1 where the derivation runs in this thread.
+    expect(performance.eventLoopUtilization(before).utilization).toBeLessThan(0.5);
   });
 
   it('fails when its thread fails', async () => {

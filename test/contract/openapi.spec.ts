@@ -177,6 +177,7 @@ describe('the API document', () => {
       ),
     );
     expect([...new Set(types)].sort()).toEqual([
+      'application/cbor-seq',
       'application/json',
       'application/octet-stream',
       'application/x-tar',

@@ -2,6 +2,7 @@ import { createLogger, Log as ServiceLog } from '../../src/platform/log/index.js
 import { createDataSource, Database, StatementLimiter } from '../../src/platform/database/index.js';
 import { versionsToThin } from '../../src/retention/retention-rule.js';
 import { Retention } from '../../src/retention/index.js';
+import { RetentionQueue } from '../../src/retention/retention-queue.js';
 import {
   type LoggedOperation,
   remainingVersions,
@@ -44,7 +45,12 @@ beforeAll(async () => {
     await createDataSource({ target: database.url, ...settings }).initialize(),
     new StatementLimiter({ atOnce: Infinity }),
   );
-  retention = new Retention(own, new MovableClock(), new ServiceLog(createLogger('silent')));
+  retention = new Retention(
+    own,
+    new MovableClock(),
+    new ServiceLog(createLogger('silent')),
+    new RetentionQueue(own),
+  );
   userId = await writeUser(database.query);
 });
 afterAll(async () => {

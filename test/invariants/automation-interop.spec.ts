@@ -1,20 +1,18 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type supertest from 'supertest';
-import { openVault, setUpAccount, type Vault } from '../../examples/sync-folder/account.js';
-import { SyncApi } from '../../examples/sync-folder/api.js';
-import { Folder } from '../../examples/sync-folder/folder.js';
-import { DeviceState } from '../../examples/sync-folder/state.js';
-import { SyncClient } from '../../examples/sync-folder/sync-client.js';
-import { walk } from '../../examples/sync-folder/walk.js';
+import { Session, Vault, VaultHistory, Workspace } from '../../client/src/core/index.js';
+import { NodeStateFile, pastFilesOf, RestoreRecord } from '../../client/src/folder/index.js';
+import { FolderDevice } from '../kit/folder-device.js';
 import { automationPath, type ListedNote, urlPath } from '../kit/automation.js';
-import { startService, type TestService, TestSocket, TestUser } from '../kit/index.js';
+import { startService, type TestService, TestSocket } from '../kit/index.js';
 import { expectDenseLogs, expectReplayLaw } from '../kit/oracles.js';
 import { TestWorkspace } from '../kit/workspace.js';
 
 const NOTES = 300;
 const AT_ONCE = 8;
+const PASSWORD = 'the password of the vault';
 
 /** Spaces, other scripts, signs, and every tenth path 200 characters long. */
 function notes(folder: string): Map<string, string> {
@@ -39,19 +37,18 @@ function notes(folder: string): Map<string, string> {
 
 let service: TestService;
 let home: string;
+let session: Session;
 let vault: Vault;
 let workspace: TestWorkspace;
 let keySession: string;
 beforeAll(async () => {
   service = await startService({ isAtBaseUrl: true, env: { LOG_LEVEL: 'silent' } });
   home = await mkdtemp(join(tmpdir(), 'sync-interop-'));
-  const account = await setUpAccount(service.url, join(home, 'account.json'), 'interop');
-  vault = await openVault(service.url, account);
-  const user = await TestUser.logIn(service.url, account.email.split('@')[0]!, account.email);
+  const user = await service.user('interop');
+  session = Session.withAccessToken(service.url, user.token);
+  vault = await Vault.create(session, 'interop', PASSWORD);
   workspace = new TestWorkspace(user, vault.workspaceId);
-  const opened = await user
-    .post(`${automationPath(workspace.id)}/key-sessions`)
-    .send({ password: account.vaultPassword });
+  const opened = await user.post(`${automationPath(workspace.id)}/key-sessions`).send({ password: PASSWORD });
   expect(opened.status).toBe(201);
   keySession = opened.body.keySession;
 });
@@ -60,11 +57,19 @@ afterAll(async () => {
   await rm(home, { recursive: true, force: true });
 });
 
-async function device(name: string): Promise<SyncClient> {
-  const state = await DeviceState.open(join(home, `${name}.sync`, 'state.json'), vault.workspaceId, name);
-  const folder = await Folder.open(join(home, name), join(home, `${name}.sync`, 'half-written'), true);
-  const api = new SyncApi(vault.session, vault.workspaceId, state.deviceId);
-  return new SyncClient({ name, folder, state, api, keys: vault.keys, onProgress: () => undefined });
+const device = (name: string): FolderDevice =>
+  new FolderDevice(name, home, { session, workspaceId: workspace.id, keys: vault.keys });
+
+async function restore(on: FolderDevice, checkpointId: string): Promise<void> {
+  const history = new VaultHistory(new Workspace(session, workspace.id, 'history'), vault.keys);
+  const { files } = await history.stateAtCheckpoint(checkpointId);
+  const file = new NodeStateFile(join(on.state, 'restore'));
+  const record = await RestoreRecord.open(file, checkpointId);
+  await on.opened(async (folder) => {
+    await folder.restore(pastFilesOf(files, history, Infinity), record);
+    await folder.sync();
+  });
+  await file.close();
 }
 
 type Method = 'get' | 'post' | 'put' | 'delete';
@@ -90,24 +95,17 @@ async function put(folder: string, path: string, content: string): Promise<void>
   await writeFile(file, content);
 }
 
-async function filesIn(folder: string): Promise<Map<string, string>> {
-  const { files } = await walk(join(home, folder));
-  const read = files.map(async ({ path, onDisk }) => [path, await readFile(onDisk, 'utf8')] as const);
-  return new Map((await Promise.all(read)).sort(([a], [b]) => (a < b ? -1 : 1)));
-}
-
 const sorted = (map: Map<string, string>): [string, string][] =>
   [...map].sort(([a], [b]) => (a < b ? -1 : 1));
 
-describe(`${NOTES} notes each way between the demo client and the Automation API`, () => {
+describe(`${NOTES} notes each way between a folder that syncs and the Automation API`, () => {
   const written = notes('by a device');
   const made = notes('by a robot');
-  let laptop: SyncClient;
+  const laptop = (): FolderDevice => device('laptop');
 
   it('uploads of the client are readable here', async () => {
     for (const [path, content] of written) await put('laptop', path, content);
-    laptop = await device('laptop');
-    await laptop.sync();
+    await laptop().sync();
     const read = new Map<string, string>();
     await each(written.keys(), async (path) => {
       const { status, body } = await call('get', `/notes/${urlPath(path)}`);
@@ -126,12 +124,12 @@ describe(`${NOTES} notes each way between the demo client and the Automation API
     await each(made, async ([path, content]) => {
       expect((await call('post', '/notes', { path, content })).status).toBe(201);
     });
-    await laptop.sync();
-    const phone = await device('phone');
+    await laptop().sync();
+    const phone = device('phone');
     await phone.sync();
     const everything = sorted(new Map([...written, ...made]));
-    expect(sorted(await filesIn('laptop'))).toEqual(everything);
-    expect(sorted(await filesIn('phone'))).toEqual(everything);
+    expect(sorted(await laptop().files())).toEqual(everything);
+    expect(sorted(await phone.files())).toEqual(everything);
   });
 
   it('each write is one version and one change, and the log keeps its law', async () => {
@@ -146,13 +144,13 @@ describe(`${NOTES} notes each way between the demo client and the Automation API
     expect((await call('put', `/notes/${urlPath(edited)}`, { content: 'by the robot' })).status).toBe(200);
     expect((await call('delete', `/notes/${urlPath(removed)}`)).status).toBe(200);
     await socket.frame('changes');
-    await laptop.sync();
-    const files = await filesIn('laptop');
+    await laptop().sync();
+    const files = await laptop().files();
     expect([files.get(edited), files.has(removed)]).toEqual(['by the robot', false]);
 
     await put('laptop', edited, 'by the laptop');
     await rm(join(home, 'laptop', other));
-    await laptop.sync();
+    await laptop().sync();
     expect((await call('get', `/notes/${urlPath(edited)}`)).body).toMatchObject({
       content: 'by the laptop',
       version: 3,
@@ -167,8 +165,8 @@ describe(`${NOTES} notes each way between the demo client and the Automation API
     expect((await call('put', `/notes/${urlPath(path)}`, { content: 'edited by the robot' })).status).toBe(
       200,
     );
-    await laptop.sync();
-    const texts = [...(await filesIn('laptop')).values()];
+    await laptop().sync();
+    const texts = [...(await laptop().files()).values()];
     expect(texts).toContain('edited on the laptop');
     expect(texts).toContain('edited by the robot');
     await expectReplayLaw(workspace);
@@ -178,10 +176,13 @@ describe(`${NOTES} notes each way between the demo client and the Automation API
     const path = [...made.keys()][3]!;
     const { body } = await call('post', '/checkpoints', { label: 'vor dem Umbau' });
     expect((await call('put', `/notes/${urlPath(path)}`, { content: 'spoilt' })).status).toBe(200);
-    await laptop.sync();
-    expect((await laptop.checkpoints()).get(body.id)).toBe('vor dem Umbau');
-    await laptop.restore(body.id, await laptop.planRestore(body.id));
-    expect((await filesIn('laptop')).get(path)).toBe(made.get(path));
+    await laptop().sync();
+    const history = new VaultHistory(new Workspace(session, workspace.id, 'history'), vault.keys);
+    expect((await history.checkpoints()).map(({ id, label }) => [id, label])).toEqual([
+      [body.id, 'vor dem Umbau'],
+    ]);
+    await restore(laptop(), body.id);
+    expect((await laptop().files()).get(path)).toBe(made.get(path));
     expect((await call('get', `/notes/${urlPath(path)}`)).body.content).toBe(made.get(path));
   });
 });

@@ -3,8 +3,9 @@ import { BlobStores } from '../../src/storage/blob-stores.js';
 import { BlobUpkeep } from '../../src/storage/index.js';
 import type { S3Limits } from '../../src/storage/s3/bounded-request.js';
 import type { S3BlobStore } from '../../src/storage/s3/s3-blob-store.js';
+import { downloaded, upload, uploadBatch } from '../kit/batches.js';
 import { type Fault, FaultProxy, type ProxiedRequest, type Weather } from '../kit/fault-proxy.js';
-import { startService, type TestService, type TestWorkspace } from '../kit/index.js';
+import { sha256, startService, type TestService, type TestWorkspace } from '../kit/index.js';
 import { Random } from '../kit/random.js';
 import { headOf, openSocket, received } from '../kit/raw-http.js';
 import { describeWithTestServers, startS3 } from '../kit/s3.js';
@@ -180,6 +181,63 @@ describeWithTestServers('between the service and S3', () => {
         else expect(fault.kind).toBe('swallow'); // bytes that are not there are no matter of trying again
       },
     );
+  });
+
+  describe('a batch', () => {
+    it.each(FAULTS)(
+      'upload with a content that fails is stored whole or not at all: %s',
+      async (_, fault) => {
+        const at = await notes.user.workspace();
+        const bodies = [300, SMALL, SMALL, 0].map((size) => randomBytes(size));
+        const items = bodies.map((body, i) => upload(`item${i}`, body));
+        let met = 0;
+        trouble(({ method, path }) => {
+          const isFirst = method === 'PUT' && path.includes(at.id) && ++met === 1;
+          return isFirst ? fault : undefined;
+        }, 3);
+        const { status } = await uploadBatch(at, items).timeout(NO_ANSWER);
+        heal();
+        expect([200, 503]).toContain(status);
+        const count = status === 200 ? items.length : 0;
+        expect(await at.status()).toEqual({ cursor: count, fileCount: count });
+        await uploadBatch(at, items).expect(200);
+        expect((await at.status()).cursor).toBe(items.length);
+        const received = await downloaded(
+          at,
+          items.map((_item, i) => `item${i}`),
+        );
+        expect(received.map(({ content }) => sha256(Buffer.from(content ?? 'none')))).toEqual(
+          bodies.map((body) => sha256(body)),
+        );
+      },
+    );
+
+    it.each(FAULTS)('download has whole contents, and none that cannot be read: %s', async (_, fault) => {
+      const at = await notes.user.workspace();
+      const bodies = [300, SMALL, SMALL].map((size) => randomBytes(size));
+      const items = bodies.map((body, i) => upload(`item${i}`, body));
+      await uploadBatch(at, items).expect(200);
+      let bad: string | undefined;
+      trouble(({ method, path }) => {
+        if (method !== 'GET' || !path.includes(at.id)) return undefined;
+        bad ??= path;
+        return path === bad ? fault : undefined;
+      });
+      const received = await downloaded(
+        at,
+        items.map((_item, i) => `item${i}`),
+      );
+      heal();
+      expect(received.map(({ status }) => status)).toEqual([200, 200, 200]);
+      for (const [i, { content }] of received.entries())
+        if (content) expect(sha256(Buffer.from(content))).toBe(sha256(bodies[i]!));
+      expect(received.filter(({ content }) => content === undefined).length).toBeLessThanOrEqual(1);
+    });
+
+    it('loses nothing of the store, and a sweep leaves nothing', async () => {
+      await settled();
+      await expectNothingLostOrLeft(service.database, bucket);
+    });
   });
 
   // A store that says to have removed what it keeps leaves bytes for the doctor: nothing here could know of them.

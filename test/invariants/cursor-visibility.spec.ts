@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { Database } from '../../src/platform/database/index.js';
 import { startService, type TestService, type TestWorkspace } from '../kit/index.js';
 
 const WRITERS = 8;
@@ -24,25 +25,38 @@ describe('no change ever appears at or below a cursor that was handed out', () =
 
   it('a follower misses changes with cursors from a sequence: this test would notice', async () => {
     await first.database.query('CREATE SEQUENCE leaky START 64 INCREMENT BY 64'); // a batch has at most 64 uploads
-    const definition = await definitionOf('put_documents');
+    const definition = await definitionOf('put_documents_of_many');
+    const locking = await definitionOf('put_documents');
     const leaky = definition
-      .replace('FOR NO KEY UPDATE', '')
       .replace(
         'FOR n IN',
-        `log_head := nextval('leaky') - 64; PERFORM pg_sleep(CASE WHEN random() < 0.1 THEN 0.3 ELSE 0 END); FOR n IN`,
+        `log_heads := ARRAY(SELECT CASE WHEN head IS NOT NULL THEN nextval('leaky') - 64 END FROM unnest(p_head) AS u (head));
+         PERFORM pg_sleep(CASE WHEN random() < 0.1 THEN 0.3 ELSE 0 END); FOR n IN`,
       )
-      .replace(
-        'head_cursor = log_head + cardinality(written)',
-        'head_cursor = greatest(w.head_cursor, log_head + 64)',
-      );
-    expect(leaky).toMatch(/^(?!.*FOR NO KEY UPDATE).*nextval.*greatest/s);
+      .replace(/head_cursor = (log_heads\[.+\]),/, 'head_cursor = greatest(w.head_cursor, $1),')
+      .replace('AND w.head_cursor <', 'AND 0 <');
+    expect(leaky).toMatch(/nextval.*greatest.*AND 0 </s);
     await first.database.query(leaky);
+    await first.database.query(locking.replace('FOR NO KEY UPDATE', ''));
+    [first, second].forEach(commitWithoutLocks);
     try {
       expect((await missedByFollowers('leaky')).length).toBeGreaterThan(0);
     } finally {
+      jest.restoreAllMocks();
       await first.database.query(definition);
+      await first.database.query(locking);
     }
   });
+
+  function commitWithoutLocks({ app }: TestService): void {
+    const database = app.get(Database);
+    const run = database.run.bind(database);
+    jest.spyOn(database, 'run').mockImplementation((asked, values) => {
+      if (asked.name !== 'files.put_together') return run(asked, values);
+      const text = asked.text.replace('FOR NO KEY UPDATE SKIP LOCKED', '');
+      return run({ name: 'test.put_without_locks', text }, values);
+    });
+  }
 
   async function definitionOf(name: string): Promise<string> {
     const text = 'SELECT pg_get_functiondef($1::regproc) AS definition';

@@ -137,6 +137,10 @@ describe('uploads to one workspace at once', () => {
     const other = await workspace();
     await other.put('before', 'x').expect(201);
     const releases = await Promise.all(all.map(locked));
+    const writing = Promise.all(all.map((one) => one.put('first', 'x').ok(() => true)));
+    await service.database.eventually(
+      `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' HAVING count(*) = 2`,
+    );
     const waiting = times(215, (i) =>
       all[i % 2]!.put(`file-${i}`, i % 16 < 14 ? 'x' : Buffer.alloc(70_000, i)).ok(() => true),
     );
@@ -146,7 +150,7 @@ describe('uploads to one workspace at once', () => {
     expect(headers['retry-after']).toBe('1');
     await other.put('file', 'x').expect(201);
     await Promise.all(releases.map((release) => release()));
-    const answers = await waiting;
+    const answers = [...(await writing), ...(await waiting)];
     const statuses = new Set(answers.map(({ status }) => status));
     expect([...statuses].every((status) => [201, 503].includes(status))).toBe(true);
     const counts = await Promise.all(all.map(async (one) => (await one.status()).fileCount));

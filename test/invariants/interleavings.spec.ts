@@ -1,4 +1,3 @@
-import pg from 'pg';
 import { GroupCommitQueue } from '../../src/files/group-commit-queue.js';
 import { Database, type Statement } from '../../src/platform/database/index.js';
 import { EventBus } from '../../src/platform/events/index.js';
@@ -6,6 +5,7 @@ import { Retention } from '../../src/retention/index.js';
 import { CHANGES } from '../../src/workspaces/index.js';
 import { expectExactUsage, assetToken, envelope, TestAssets } from '../kit/assets.js';
 import { DatabaseLink } from '../kit/database-link.js';
+import { heldOpen } from '../kit/hold.js';
 import { eventually, startService, type TestService, type TestWorkspace } from '../kit/index.js';
 import { expectReplayLaw, scrub } from '../kit/oracles.js';
 
@@ -33,25 +33,17 @@ afterAll(async () => {
 const workspace = async (): Promise<TestWorkspace> => (await service.user(`user-${++names}`)).workspace();
 const thereOf = (notes: TestWorkspace): TestWorkspace => notes.as(notes.user.at(linked.url));
 
-/** Runs a statement in a transaction that stays open. @returns what commits it */
-async function held(sql: string, values: unknown[]): Promise<() => Promise<void>> {
-  const client = new pg.Client(service.database.url);
-  await client.connect();
-  await client.query('BEGIN');
-  await client.query(sql, values);
-  return async () => {
-    await client.query('COMMIT');
-    await client.end();
-  };
-}
-
 const logHeld = ({ id }: TestWorkspace): Promise<() => Promise<void>> =>
-  held('SELECT FROM workspaces WHERE id = $1 FOR NO KEY UPDATE', [id]);
+  heldOpen(service.database, 'SELECT FROM workspaces WHERE id = $1 FOR NO KEY UPDATE', [id]);
 
 const deletionHeld = ({ id }: TestWorkspace): Promise<() => Promise<void>> =>
-  held('UPDATE workspaces SET deleted_at = $2 WHERE id = $1', [id, service.clock.now()]);
+  heldOpen(service.database, 'UPDATE workspaces SET deleted_at = $2 WHERE id = $1', [
+    id,
+    service.clock.now(),
+  ]);
 
-const gateClosed = (): Promise<() => Promise<void>> => held('SELECT pg_advisory_xact_lock($1)', [GATE]);
+const gateClosed = (): Promise<() => Promise<void>> =>
+  heldOpen(service.database, 'SELECT pg_advisory_xact_lock($1)', [GATE]);
 
 /** From now on rows of the table go in when the gate is open. */
 async function gated(table: string, when: string): Promise<void> {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { insertLargeLog } from '../../bench/large-log.js';
+import { projectionStatements } from '../../src/checkpoints/checkpoints.queries.js';
 import type { Manifest, Summary } from '../../src/checkpoints/projections.js';
 import { fileStatements } from '../../src/files/files.queries.js';
 import { Database, newId, PlannerStatistics } from '../../src/platform/database/index.js';
@@ -82,6 +83,50 @@ describe('a large workspace among many small ones', () => {
       );
       expect(rowsTouched(plans[0].Plan)).toBeLessThan(10 * 1001);
     });
+  });
+});
+
+describe('the cost of a part', () => {
+  const FEW = 200;
+  let service: TestService;
+  let large: TestWorkspace;
+  beforeAll(async () => {
+    service = await startService({ env: { LOG_LEVEL: 'silent' } });
+    const alice = await service.user('alice');
+    large = await filled(alice, service, LARGE);
+    // A file with a history of its own, of which another device has made the first and the last change.
+    const { query } = service.database;
+    await query(
+      `UPDATE changes SET action = 'upsert', changed_by_device = CASE WHEN cursor % 2 = 1 THEN 'phone' ELSE 'laptop' END,
+         file_id = (SELECT id FROM files WHERE workspace_id = $1 ORDER BY id LIMIT 1)
+       WHERE workspace_id = $1 AND cursor <= ${LARGE.files}`,
+      [large.id],
+    );
+    await query('VACUUM (ANALYZE) changes, files');
+  });
+  afterAll(() => service.close());
+
+  async function rowsOf({ text }: { text: string }, types: string, values: string): Promise<number> {
+    return service.app.get(Database).transaction(async ({ manager }) => {
+      await manager.query(`PREPARE one (${types}) AS ${text}`);
+      const [{ 'QUERY PLAN': plans }] = await manager.query<[{ 'QUERY PLAN': [{ Plan: PlanNode }] }]>(
+        `EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE one (${values})`,
+      );
+      await manager.query('DEALLOCATE one');
+      return rowsTouched(plans[0].Plan);
+    });
+  }
+
+  it('is that of its changes for a summary, however long the log before them is', async () => {
+    const values = `'${large.id}', ${LARGE.changes - 10}, ${LARGE.changes}, 10`;
+    const rows = await rowsOf(projectionStatements.smallSummary, 'uuid, bigint, bigint, bigint', values);
+    expect(rows).toBeLessThan(FEW);
+  });
+
+  it('is that of the answer for a push with base 0 to a file with a long history', async () => {
+    const [file] = await service.database.query<{ id: string }>('SELECT id FROM files ORDER BY id LIMIT 1');
+    const values = `'${large.id}', '{${file!.id}}', 0, 'laptop'`;
+    expect(await rowsOf(syncStatements.changesSince, 'uuid, uuid[], bigint, text', values)).toBeLessThan(FEW);
   });
 });
 

@@ -1,27 +1,12 @@
-import {
-  appendFile,
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  utimes,
-  writeFile,
-} from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { openVault, setUpAccount, type Vault } from '../../examples/sync-folder/account.js';
-import { SyncApi } from '../../examples/sync-folder/api.js';
-import { Folder } from '../../examples/sync-folder/folder.js';
-import { compare } from '../../examples/sync-folder/mirror.js';
-import { DeviceState } from '../../examples/sync-folder/state.js';
-import { SyncClient } from '../../examples/sync-folder/sync-client.js';
-import { startService, type TestService } from '../kit/index.js';
+import { compare } from '../../examples/demo/mirror.js';
+import { deriveVaultKeys, newMasterKey, Session } from '../../client/src/core/index.js';
+import { around, FolderDevice } from '../kit/folder-device.js';
+import { startService, type TestService, type TestWorkspace } from '../kit/index.js';
 import { expectReplayLaw } from '../kit/oracles.js';
 import { Random } from '../kit/random.js';
-import { TestUser } from '../kit/user.js';
-import { TestWorkspace } from '../kit/workspace.js';
 
 const RUNS = 10;
 const STEPS = 50;
@@ -34,6 +19,9 @@ type Name = (typeof NAMES)[number];
 
 describe('three devices', () => {
   let service: TestService;
+  let users = 0;
+  const workspace = async (): Promise<TestWorkspace> =>
+    (await service.user(`three-devices-${++users}`)).workspace();
   beforeAll(async () => {
     service = await startService({ isAtBaseUrl: true, env: { LOG_LEVEL: 'silent' } });
   });
@@ -43,11 +31,11 @@ describe('three devices', () => {
     'end alike after random edits, renames, deletions, crashes and syncs, and no edit is lost (seed %i)',
     async (seed) => {
       const home = await mkdtemp(join(tmpdir(), 'sync-devices-'));
-      const run = await Run.begin(service.url, home, new Random(seed));
+      const run = await Run.begin(service.url, home, new Random(seed), await workspace());
       for (let step = 0; step < STEPS; step++) await run.step();
       await run.settle();
       for (const other of ['phone', 'tablet']) {
-        expect((await compare(join(home, 'laptop'), join(home, other), new Set())).differences).toEqual([]);
+        expect((await compare(join(home, 'laptop'), join(home, other))).differences).toEqual([]);
       }
       expect(await run.lostLines()).toEqual([]);
       await run.expectServerInOrder();
@@ -57,7 +45,7 @@ describe('three devices', () => {
 
   it('detect a file that replaced another one, although size and mtime are the same', async () => {
     const home = await mkdtemp(join(tmpdir(), 'sync-devices-'));
-    const run = await Run.begin(service.url, home, new Random(FIRST_SEED));
+    const run = await Run.begin(service.url, home, new Random(FIRST_SEED), await workspace());
     for (const path of ['a.md', 'b.md']) {
       await writeFile(join(home, 'laptop', path), `the text of ${path}`);
       await utimes(join(home, 'laptop', path), 1_000_000_000, 1_000_000_000);
@@ -66,7 +54,7 @@ describe('three devices', () => {
     await rm(join(home, 'laptop', 'a.md'));
     await rename(join(home, 'laptop', 'b.md'), join(home, 'laptop', 'a.md'));
     await run.settle();
-    expect(await readdir(join(home, 'phone'))).toEqual(['a.md']);
+    expect(await run.filesOf('phone')).toEqual(['a.md']);
     expect(await readFile(join(home, 'phone', 'a.md'), 'utf8')).toBe('the text of b.md');
     await rm(home, { recursive: true, force: true });
   });
@@ -76,22 +64,28 @@ class Run {
   /** Every line that was ever written, and those that went with a file that somebody deleted. */
   private readonly written = new Set<string>();
   private readonly deleted = new Set<string>();
-  private readonly clients = new Map<Name, SyncClient>();
+  private readonly devices: ReadonlyMap<Name, FolderDevice>;
   private faultRate = 0;
 
   private constructor(
-    private readonly url: string,
     private readonly home: string,
     private readonly random: Random,
-    private readonly vault: Vault,
-    private readonly email: string,
-  ) {}
+    private readonly workspace: TestWorkspace,
+    device: (name: Name, maybeFail: () => void) => FolderDevice,
+  ) {
+    this.devices = new Map(NAMES.map((name) => [name, device(name, () => this.maybeFail())]));
+  }
 
-  static async begin(url: string, home: string, random: Random): Promise<Run> {
-    const account = await setUpAccount(url, join(home, 'account.json'), `seed ${random.seed}`);
-    const run = new Run(url, home, random, await openVault(url, account), account.email);
-    for (const name of NAMES) await run.open(name);
-    return run;
+  static async begin(url: string, home: string, random: Random, workspace: TestWorkspace): Promise<Run> {
+    const session = Session.withAccessToken(url, workspace.user.token);
+    const keys = await deriveVaultKeys(newMasterKey());
+    /** Requests get lost before they are sent, and answers after the service has acted on them. */
+    const device = (name: Name, maybeFail: () => void): FolderDevice =>
+      new FolderDevice(name, home, {
+        ...{ session, workspaceId: workspace.id, keys },
+        remote: (remote) => around(remote, { before: maybeFail, after: maybeFail }),
+      });
+    return new Run(home, random, workspace, device);
   }
 
   async step(): Promise<void> {
@@ -110,7 +104,7 @@ class Run {
   /** Without faults, until nothing can be left to do. */
   async settle(): Promise<void> {
     for (let round = 0; round < 3; round++) {
-      for (const name of NAMES) await this.client(name).sync();
+      for (const name of NAMES) expect((await this.device(name).sync()).leftOver).toEqual([]);
     }
   }
 
@@ -123,8 +117,7 @@ class Run {
   }
 
   async expectServerInOrder(): Promise<void> {
-    const user = await TestUser.logIn(this.url, this.email.split('@')[0]!, this.email);
-    await expectReplayLaw(new TestWorkspace(user, this.vault.workspaceId));
+    await expectReplayLaw(this.workspace);
   }
 
   private async append(name: Name, path: string): Promise<void> {
@@ -149,70 +142,34 @@ class Run {
   /** As after a new installation over an old folder. */
   private async forgetState(name: Name): Promise<void> {
     await rm(join(this.home, `${name}.sync`), { recursive: true, force: true });
-    await this.open(name);
   }
 
-  /** A sync whose requests or answers get lost, and a client that may then start anew from what it had saved. */
+  /** A sync whose requests or answers get lost; the next one begins with what it had saved. */
   private async syncWithFaults(name: Name): Promise<void> {
     this.faultRate = 0.08;
     await this.sync(name);
     this.faultRate = 0;
-    if (this.random.next() < 0.5) await this.open(name);
   }
 
-  /** Others may be faster again and again, and faults may strike: both end a sync early, neither may lose anything. */
+  /** Faults may end a sync early; it may lose nothing. */
   private async sync(name: Name): Promise<void> {
     try {
-      await this.client(name).sync();
+      await this.device(name).sync();
     } catch (error) {
-      if (!/keep changing|an injected fault/.test((error as Error).message)) throw error;
+      if ((error as Error).message !== FAULT) throw error;
     }
   }
 
-  private async open(name: Name): Promise<void> {
-    const { vault, home } = this;
-    const state = await DeviceState.open(join(home, `${name}.sync`, 'state.json'), vault.workspaceId, name);
-    const folder = await Folder.open(
-      join(home, name),
-      join(home, `${name}.sync`, 'half-written'),
-      state.files.size === 0,
-    );
-    const api = this.faulty(new SyncApi(vault.session, vault.workspaceId, state.deviceId));
-    this.clients.set(
-      name,
-      new SyncClient({ name, folder, state, api, keys: vault.keys, onProgress: () => undefined }),
-    );
-  }
-
-  private client(name: Name): SyncClient {
-    return this.clients.get(name)!;
-  }
-
-  /** Loses requests before they are sent, and answers after the service has acted on them. */
-  private faulty(api: SyncApi): SyncApi {
-    return new Proxy(api, {
-      get: (target, key) => {
-        const call = Reflect.get(target, key) as unknown;
-        if (typeof call !== 'function') return call;
-        return async (...parameters: unknown[]) => {
-          this.maybeFail();
-          const answer: unknown = await Reflect.apply(call, target, parameters);
-          this.maybeFail();
-          return answer;
-        };
-      },
-    });
+  private device(name: Name): FolderDevice {
+    return this.devices.get(name)!;
   }
 
   private maybeFail(): void {
     if (this.faultRate > 0 && this.random.next() < this.faultRate) throw new Error(FAULT);
   }
 
-  private async filesOf(name: Name): Promise<string[]> {
-    const root = join(this.home, name);
-    const entries = await readdir(root, { recursive: true, withFileTypes: true });
-    const files = entries.filter((entry) => entry.isFile());
-    return files.map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1)).sort();
+  async filesOf(name: Name): Promise<string[]> {
+    return [...(await this.device(name).files()).keys()];
   }
 
   private async linesOf(name: Name, path: string): Promise<string[]> {

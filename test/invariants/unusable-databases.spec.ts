@@ -5,6 +5,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TLSSocket } from 'node:tls';
+import pg from 'pg';
 import supertest from 'supertest';
 import { createApp } from '../../src/app.js';
 import { loadConfiguration, OperatorError } from '../../src/config/index.js';
@@ -18,6 +19,8 @@ import {
   type TestDatabase,
   type TestService,
 } from '../kit/index.js';
+import { startPooler } from '../kit/pooler.js';
+import { describeWithTestServers } from '../kit/test-servers.js';
 
 /** What operators give as DATABASE_URL and what does not do. */
 describe('a database that the service cannot use', () => {
@@ -115,6 +118,29 @@ describe('a database that the service cannot use', () => {
     expect(await refusal(`postgres://u:of-a-test@localhost/d?host=${noDirectory}`)).toBe(
       'PostgreSQL does not answer; check that it runs and that DATABASE_URL points at it.',
     );
+  });
+
+  describeWithTestServers('behind a pooler', () => {
+    it.each([
+      ['transaction', ''],
+      ['transaction', 'server_round_robin = 1'],
+      ['transaction', 'server_reset_query_always = 1'],
+      ['statement', ''],
+    ] as const)('in %s mode is refused at the start (%s)', async (mode, settings) => {
+      const pooler = await startPooler(home, mode, settings);
+      const others = Array.from({ length: 2 }, () => new pg.Client(pooler.url));
+      try {
+        // So that the pooler has more than one connection to choose from.
+        for (const other of others) await other.connect();
+        await Promise.all(others.map((other) => other.query('SELECT pg_sleep(0.05)')));
+        expect(await refusal(pooler.url)).toMatch(
+          /^DATABASE_URL leads to a connection pooler in transaction or statement mode, .*; set its pool mode to session, or /,
+        );
+      } finally {
+        for (const other of others) await other.end();
+        await pooler.stop();
+      }
+    });
   });
 
   describe('without the TLS that is asked for', () => {

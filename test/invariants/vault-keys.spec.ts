@@ -1,21 +1,19 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import fc from 'fast-check';
-import { KeySlots } from '../../examples/vault/key-slots.js';
-import { createVault } from '../../examples/vault/create.js';
-import type { Answer, Call } from '../../examples/sync-folder/http.js';
-import { bodyOf, send } from '../../examples/sync-folder/http.js';
-import { unlockByPassword, unlockByRecoveryKey } from '../../examples/vault/unlock.js';
+import { newMasterKey } from '../../client/src/core/index.js';
+import { unlock } from '../../client/src/core/vault/unlock.js';
 import { verificationHash } from '../../src/automation/vault-crypto.js';
 import { startService, type TestService, type TestUser } from '../kit/index.js';
 import {
   FAST_CRYPTO,
   FATES,
+  keySlotsAt,
   ModelDevice,
   OPERATIONS,
   type Owner,
   type Server,
 } from './vault-keys/devices.js';
-import { SlotTable } from './vault-keys/slot-table.js';
+import { type Answer, type Call, SlotTable } from './vault-keys/slot-table.js';
 
 /** Many more: npm run model -- --keys --runs 20000 */
 const RUNS = Number(process.env['KEY_SLOT_RUNS'] ?? 1_000);
@@ -46,20 +44,20 @@ async function play({ isOld, steps }: Story, routes: Server, workspaceId: string
     return routes(call);
   };
   const owner: Owner = { password: PASSWORD, hasForgotten: false, recoveryKeys: [], passwords: 0 };
-  const direct = new KeySlots({ call: server }, workspaceId, FAST_CRYPTO);
+  const direct = keySlotsAt(server, workspaceId);
   let masterKey = '';
   const look = async (): Promise<void> => {
     // Without slots, the first one replaces the derivation; whoever uses the recovery key cannot make one of the password.
     if (!isOld || !owner.hasForgotten) {
-      const unlocked = await unlockByPassword(direct, owner.password);
-      masterKey ||= unlocked.masterKey.toString('hex');
-      expect(unlocked.masterKey.toString('hex')).toBe(masterKey);
+      const opened = hex((await unlock(direct, { password: owner.password }, false)).masterKey);
+      masterKey ||= opened;
+      expect(opened).toBe(masterKey);
     }
     for (const key of owner.recoveryKeys)
-      expect((await unlockByRecoveryKey(direct, key)).masterKey.toString('hex')).toBe(masterKey);
+      expect(hex((await unlock(direct, { recoveryKey: key }, true)).masterKey)).toBe(masterKey);
   };
   if (isOld) await setUpAsBefore(server, workspaceId);
-  else await createVault({ call: server }, 'notes', PASSWORD, FAST_CRYPTO);
+  else await setUp(server, workspaceId);
   await look();
   const devices = [0, 1].map(() => new ModelDevice(server, workspaceId, owner));
   for (const { device, operation, fate } of steps) {
@@ -73,6 +71,15 @@ async function play({ isOld, steps }: Story, routes: Server, workspaceId: string
   for (const { failure } of devices) if (failure !== undefined) throw failure as Error;
 }
 
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
+
+async function setUp(server: Server, workspaceId: string): Promise<void> {
+  const slots = keySlotsAt(server, workspaceId);
+  const [masterKey, slotId] = [newMasterKey(), randomUUID()];
+  const slot = await FAST_CRYPTO.makePasswordSlot(slots.place(slotId), masterKey, PASSWORD);
+  await slots.put(slotId, slot, await slots.setUp(masterKey));
+}
+
 async function setUpAsBefore(server: Server, workspaceId: string): Promise<void> {
   const encryptionSalt = randomBytes(32).toString('hex');
   const verificationSalt = randomBytes(32).toString('hex');
@@ -80,7 +87,7 @@ async function setUpAsBefore(server: Server, workspaceId: string): Promise<void>
   const json = {
     encryptionSalt,
     verificationSalt,
-    verificationHash: verificationHash(masterKey, verificationSalt),
+    verificationHash: verificationHash(Buffer.from(masterKey), verificationSalt),
   };
   await server({ method: 'POST', path: `/api/v1/workspaces/${workspaceId}/setup-encryption`, json });
 }
@@ -88,19 +95,23 @@ async function setUpAsBefore(server: Server, workspaceId: string): Promise<void>
 /** Every answer of the service must be that of the table. */
 function mirrored(user: TestUser, table: SlotTable): Server {
   return async (call: Call): Promise<Answer> => {
-    if (call.path === '/api/v1/workspaces') return table.answer(call); // it was created before
-    const headers = { ...call.headers, authorization: `Bearer ${user.token}` };
-    const answer = await send(user.url, { ...call, headers });
-    const { updatedAt } = bodyOf(answer) as { updatedAt?: string };
+    const { method, path, headers, json } = call;
+    const answered = await fetch(user.url + path, {
+      method,
+      headers: { ...headers, authorization: `Bearer ${user.token}` },
+      ...(json !== undefined && { body: JSON.stringify(json) }),
+    });
+    const answer: Answer = { status: answered.status, body: (await answered.json()) as object };
+    const { updatedAt } = answer.body as { updatedAt?: string };
     const expected = table.answer(call, updatedAt);
-    expect([call.method, call.path, answer.status]).toEqual([call.method, call.path, expected.status]);
+    expect([method, path, answer.status]).toEqual([method, path, expected.status]);
     if (answer.status < 300) expect(comparable(answer)).toEqual(comparable(expected));
     return answer;
   };
 }
 
-function comparable(answer: Answer): unknown {
-  return JSON.parse(answer.body.toString(), (key, value: unknown) => {
+function comparable({ body }: Answer): unknown {
+  return JSON.parse(JSON.stringify(body), (key, value: unknown) => {
     if (key === 'createdAt') return undefined;
     if (key !== 'slots') return value;
     return (value as { id: string }[]).toSorted((a, b) => (a.id < b.id ? -1 : 1)); // two of one millisecond

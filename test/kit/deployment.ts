@@ -25,16 +25,32 @@ export interface ComposeService {
   readonly env_file?: readonly { readonly path: string; readonly required: boolean }[];
   readonly environment?: Readonly<Record<string, string>>;
   readonly secrets?: readonly string[];
-  readonly volumes?: readonly string[];
+  readonly volumes?: readonly (string | ComposeMount)[];
+  readonly networks?: readonly string[] | Readonly<Record<string, unknown>>;
+  readonly network_mode?: string;
+  readonly mem_limit?: string;
+  readonly tmpfs?: readonly string[];
+  readonly command?: readonly string[];
+  readonly logging?: { readonly driver: string; readonly options: Readonly<Record<string, string>> };
   readonly ports?: readonly string[];
   readonly expose?: readonly string[];
-  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
+  readonly depends_on?: Readonly<Record<string, { readonly condition: string; readonly required?: boolean }>>;
   readonly healthcheck?: { readonly test: readonly string[] };
+}
+
+export interface ComposeMount {
+  readonly type: string;
+  readonly source: string;
+  readonly target: string;
+  readonly volume?: { readonly nocopy?: boolean };
 }
 
 export interface Compose {
   readonly services: Readonly<Record<string, ComposeService>>;
   readonly volumes: Readonly<Record<string, unknown>>;
+  readonly networks: Readonly<
+    Record<string, { readonly internal?: boolean; readonly enable_ipv6?: boolean }>
+  >;
   readonly secrets: Readonly<Record<string, { readonly file: string }>>;
 }
 

@@ -179,7 +179,8 @@ export class FaultProxy {
     const body = await Promise.race([buffer(answer), gone.then(() => Buffer.alloc(0))]);
     const share = (fault.kind === 'truncate' ? fault.share : undefined) ?? 0.5;
     response.flushHeaders();
-    const part = body.subarray(0, Math.ceil(body.length * share));
+    // Never the whole body: the client would take the answer for complete and use the connection again.
+    const part = body.subarray(0, Math.floor(body.length * share));
     // The callback of a write never comes when the client has gone.
     await Promise.race([new Promise((sent) => response.write(part, sent)), gone]);
     if (fault.kind === 'truncate') request.socket.resetAndDestroy();

@@ -32,3 +32,19 @@ async function hold(database: TestDatabase, lock: string, parameters: string[] =
     release: () => holder.end(),
   };
 }
+
+/** Runs a statement in a transaction that stays open. @returns what commits it */
+export async function heldOpen(
+  database: TestDatabase,
+  sql: string,
+  values: unknown[],
+): Promise<() => Promise<void>> {
+  const client = new pg.Client(database.url);
+  await client.connect();
+  await client.query('BEGIN');
+  await client.query(sql, values);
+  return async () => {
+    await client.query('COMMIT');
+    await client.end();
+  };
+}

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type supertest from 'supertest';
 import { assetToken, envelope, TestAssets } from './assets.js';
+import { upload as item, uploadBatch } from './batches.js';
 import type { TestUser } from './user.js';
 import { sha256, type TestWorkspace } from './workspace.js';
 
@@ -23,6 +24,7 @@ const newPath = (): string => randomBytes(12).toString('base64url');
 export const OPERATIONS: readonly ((user: TestUser) => Promise<Operation>)[] = [
   async (user) => upload(await user.workspace(), 300),
   async (user) => upload(await user.workspace(), 100_000),
+  async (user) => batch(await user.workspace()),
   async (user) => push(await user.workspace()),
   async (user) => deletion(await user.workspace()),
   async (user) => restore(await user.workspace()),
@@ -46,6 +48,35 @@ async function upload(workspace: TestWorkspace, size: number): Promise<Operation
       const { body } = await workspace.get(path).expect(200);
       expect(sha256(body as Buffer)).toBe(hashes[0]);
       return hashes.filter((hash) => hash === sha256(content)).length;
+    },
+  };
+}
+
+/** Of one group, which is all there or absent: new files and one of before, some of them in the blob store. */
+async function batch(workspace: TestWorkspace): Promise<Operation> {
+  const paths = [newPath(), newPath(), newPath(), newPath()];
+  const contents = [300, 100_000, 0, 70_000].map((size) => randomBytes(size));
+  await workspace.put(paths[0]!, 'before').expect(201);
+  return {
+    name: 'batch upload',
+    commit: /^files\.put/,
+    isRepeatable: true,
+    send: () =>
+      uploadBatch(
+        workspace,
+        paths.map((path, i) => item(path, contents[i]!)),
+      ),
+    landed: async () => {
+      const hashes = contents.map((content) => sha256(content));
+      const log = await workspace.log();
+      const landed = paths.map(
+        (path, i) => log.filter((one) => one.encryptedPath === path && one.contentHash === hashes[i]).length,
+      );
+      expect(new Set(landed).size).toBe(1);
+      if (landed[0] === 1)
+        for (const [i, path] of paths.entries())
+          expect(sha256((await workspace.get(path).expect(200)).body as Buffer)).toBe(hashes[i]);
+      return landed[0]!;
     },
   };
 }

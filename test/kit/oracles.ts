@@ -69,7 +69,8 @@ export async function expectDenseLogs(database: Pick<TestDatabase, 'query'>): Pr
   await expectCountedDocuments(database);
   const miscounted = await database.query(`
     SELECT w.id FROM workspaces w
-    WHERE w.live_files <> (SELECT count(*) FROM files f WHERE f.workspace_id = w.id AND NOT f.is_deleted)`);
+    WHERE w.deleted_at IS NULL
+      AND w.live_files <> (SELECT count(*) FROM files f WHERE f.workspace_id = w.id AND NOT f.is_deleted)`);
   expect(miscounted).toEqual([]);
 }
 

@@ -17,12 +17,18 @@ export interface TestPooler {
   stop(): Promise<void>;
 }
 
-/** A PgBouncer in session mode before the database, its other settings at their defaults. @throws when it is not installed */
-export async function startPooler(database: TestDatabase): Promise<TestPooler> {
+type PoolMode = 'session' | 'transaction' | 'statement';
+
+/** A PgBouncer before the database, its other settings at their defaults. @throws when it is not installed */
+export async function startPooler(
+  database: TestDatabase,
+  mode: PoolMode = 'session',
+  settings = '',
+): Promise<TestPooler> {
   const directory = await mkdtemp(join(tmpdir(), 'sync-pooler-'));
   const port = await freePort();
   const file = join(directory, 'pgbouncer.ini');
-  await writeFile(file, configurationFor(database, port));
+  await writeFile(file, configurationFor(database, port, mode, settings));
   const asAnother = process.getuid?.() === 0 ? [`--user=${await userOf(database)}`] : []; // it refuses to be root
   const leash = spawnServer('bash', ['-c', LEASH, 'leash', ...asAnother, file], {
     stdio: ['pipe', 'ignore', 'pipe'],
@@ -53,7 +59,7 @@ async function userOf({ url }: TestDatabase): Promise<string> {
   return execFileSync('id', ['-un', String((await stat(socketDirectory)).uid)], { encoding: 'utf8' }).trim();
 }
 
-function configurationFor({ url }: TestDatabase, port: number): string {
+function configurationFor({ url }: TestDatabase, port: number, mode: PoolMode, settings: string): string {
   const { hostname, port: at, pathname, username, password, searchParams } = new URL(url);
   const server = {
     host: searchParams.get('host') ?? hostname,
@@ -71,6 +77,7 @@ function configurationFor({ url }: TestDatabase, port: number): string {
     listen_port = ${port}
     unix_socket_dir =
     auth_type = any
-    pool_mode = session
+    pool_mode = ${mode}
+    ${settings}
   `.replaceAll(/^ +/gm, '');
 }

@@ -1,4 +1,6 @@
 import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 
 /** What global-setup knows of the servers that scripts/test-servers.sh has unpacked. */
 export const servers = JSON.parse(process.env.TEST_SERVERS ?? '{}') as {
@@ -21,6 +23,17 @@ export function describeWithTestServers(name: string, tests: () => void): void {
   process.stderr.write(
     `skipped: ${name}: the servers it needs are not installed, see scripts/test-servers.sh\n`,
   );
+  describe.skip(name, tests);
+}
+
+/** As `describeWithTestServers`, for what needs one of the programs that the directory of an earlier version may lack. */
+export function describeWithProgram(program: string, name: string, tests: () => void): void {
+  const path = join(servers.environment?.TEST_SERVERS_DIR ?? '', 'usr/bin', program);
+  if (existsSync(path) || isRequired) {
+    describeWithTestServers(name, tests);
+    return;
+  }
+  process.stderr.write(`skipped: ${name}: ${program} is not installed, see scripts/test-servers.sh\n`);
   describe.skip(name, tests);
 }
 

@@ -202,8 +202,8 @@ export const ACCESS_MUTANTS = [
     name: 'large projections do not wait',
     promise: 'The projections of one user cannot use all connections.',
     file: 'src/checkpoints/projections.ts',
-    find: 'mark.headCursor <= SMALL_LOG',
-    replace: 'mark.headCursor <= 2 * SMALL_LOG',
+    find: 'headCursor <= SMALL_LOG;',
+    replace: 'headCursor <= 2 * SMALL_LOG;',
     tests: [['test/api/checkpoints.spec.ts', 'projections at once']],
   },
   {
@@ -211,17 +211,26 @@ export const ACCESS_MUTANTS = [
     promise:
       'A caller who has lost the workspace, the subscription or the account is refused at once, on every instance.',
     file: 'src/access/guards/workspace-access.ts',
-    find: 'return `w.deleted_at IS NULL AND w.user_id IS',
-    replace: 'return `true OR w.deleted_at IS NULL AND w.user_id IS',
+    find: '`w.deleted_at IS NULL AND w.user_id IS',
+    replace: '`true OR w.deleted_at IS NULL AND w.user_id IS',
     tests: [['test/api/workspace-access.spec.ts', 'is refused at once']],
   },
   {
     name: 'uploads of several callers share a commit',
     promise: 'A caller who may not write is refused, even when others write at the same time.',
-    file: 'src/files/group-commit-queue.ts',
-    find: 'const isOfAnother = keyOf(put) !== caller;',
-    replace: 'const isOfAnother = false;',
+    file: 'src/files/upload-lines.ts',
+    find: 'keyOf(next) === keyOf(this.waiting[0]?.put) && ',
+    replace: '',
     tests: [['test/api/workspace-access.spec.ts', 'waits for the same commit']],
+  },
+  {
+    name: 'a shared commit asks about its first caller alone',
+    promise:
+      'A caller who may not write is refused, even when others write to their workspaces in the same commit.',
+    file: 'src/files/files.queries.ts',
+    find: "accessConditionOf('($5::uuid[])[asked.owner]', '$4::timestamptz', 'asked.grace')",
+    replace: "'w.deleted_at IS NULL AND ($4::timestamptz IS NOT NULL OR asked.grace IS NULL)'",
+    tests: [['test/invariants/shared-commits.spec.ts', 'refused for each caller alone']],
   },
   {
     name: 'faults are told before who may',

@@ -31,9 +31,9 @@ export const BYTES_MUTANTS = [
   {
     name: 'batch that is not held to the quota',
     promise: 'Each of the uploads that share a commit is checked against the quota.',
-    file: 'src/platform/database/migrations/1763600000031-one-upload-function.ts',
-    find: 'ELSIF p_elsewhere + held + added_bytes + p_size[n] > p_quota THEN',
-    replace: 'ELSIF p_elsewhere + held + p_size[n] > p_quota THEN',
+    file: 'src/platform/database/migrations/1763600000042-uploads-to-many-workspaces.ts',
+    find: 'ELSIF p_held[w] + added_bytes[w] + p_size[n] > p_quota THEN',
+    replace: 'ELSIF p_held[w] + p_size[n] > p_quota THEN',
     tests: [['test/invariants/group-commit.spec.ts', 'as one by one']],
   },
   {
@@ -285,7 +285,7 @@ export const BYTES_MUTANTS = [
     also: [
       {
         file: 'src/assets/assets.queries.ts',
-        find: 'SET used_bytes = used_bytes - (SELECT sum(size) FROM gone)\n       WHERE user_id = $3 AND EXISTS (SELECT FROM gone)',
+        find: 'SET used_bytes = used_bytes - (SELECT sum(size) FROM gone)\n       WHERE user_id = $3 AND EXISTS (SELECT 1 FROM gone)',
         replace:
           'SET used_bytes = used_bytes - (SELECT coalesce(sum(size), 0) FROM assets WHERE workspace_id = $1 AND token = ANY ($2::text[]))\n       WHERE user_id = $3',
       },
@@ -328,7 +328,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'file lands in a deleted workspace',
     promise: 'No upload in flight adds a file to a deleted workspace.',
-    file: 'src/platform/database/migrations/1763600000031-one-upload-function.ts',
+    file: 'src/platform/database/migrations/1763600000042-uploads-to-many-workspaces.ts',
     find: 'WHERE w.id = p_workspace AND w.deleted_at IS NULL FOR NO KEY UPDATE;',
     replace: 'WHERE w.id = p_workspace FOR NO KEY UPDATE;',
     tests: [[INTERLEAVINGS, 'writes nothing: alone']],

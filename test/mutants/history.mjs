@@ -4,6 +4,7 @@ const RULE = 'test/contract/retention-rule.spec.ts';
 const PAIRS = 'on all pairs of versions around every edge';
 const RETENTION = 'test/invariants/retention.spec.ts';
 const RACES = 'test/invariants/retention-races.spec.ts';
+const QUEUE = 'test/invariants/retention-queue.spec.ts';
 
 export const HISTORY_MUTANTS = [
   {
@@ -170,8 +171,105 @@ export const HISTORY_MUTANTS = [
     name: 'retention believes any clock',
     promise: 'A clock that jumps a year ahead does not thin everything.',
     file: 'src/retention/retention.service.ts',
-    find: 'const report = await this.run(now > furthest ? furthest : now, options);',
-    replace: 'const report = await this.run(now, options);',
+    find: 'const asOf = now > furthest ? furthest : now;',
+    replace: 'const asOf = now;',
     tests: [['test/invariants/retention-jobs.spec.ts', 'after a jump by a year']],
+  },
+  {
+    name: 'retention queue: a border that is too late',
+    promise: 'The nightly run removes exactly what the rule says, at every border of ages and buckets.',
+    file: 'src/retention/retention.queries.ts',
+    find: "newest_of_day THEN ${after('hourly')}",
+    replace: "newest_of_day THEN ${after('daily')}",
+    tests: [[QUEUE, 'leaves what the rule says']],
+  },
+  {
+    name: 'retention queue: changes are not read',
+    promise: 'The nightly run looks at files that have got another version.',
+    file: 'src/retention/retention-queue.queries.ts',
+    find: 'WHERE workspace_id = $1 AND cursor > $2 ORDER BY cursor LIMIT $3',
+    replace: 'WHERE workspace_id = $1 AND cursor > $2 + 1 ORDER BY cursor LIMIT $3',
+    tests: [[QUEUE, 'leaves what the rule says']],
+  },
+  {
+    name: 'retention queue: a deleted checkpoint is not noted',
+    promise: 'Versions are thinned in the night after the last checkpoint that pins them is deleted.',
+    file: 'src/checkpoints/checkpoints.queries.ts',
+    find: 'ON CONFLICT (workspace_id) DO UPDATE SET has_unpinned = true',
+    replace: 'ON CONFLICT (workspace_id) DO NOTHING',
+    tests: [[QUEUE, 'leaves what the rule says|when a checkpoint has been deleted']],
+  },
+  {
+    name: 'retention queue: a file that becomes due meanwhile is forgotten',
+    promise: 'A file leaves the queue only when it has not become due again while a run looked at it.',
+    file: 'src/retention/retention-queue.queries.ts',
+    find: 'q.revision = next.revision AND next.due_at IS NULL',
+    replace: 'next.due_at IS NULL',
+    tests: [[QUEUE, 'stays in the queue']],
+  },
+  {
+    name: 'retention queue: a pin of another run is kept',
+    promise: 'No pin outlives its checkpoint, whatever runs at the same time.',
+    file: 'src/retention/retention-queue.queries.ts',
+    find: 'AND (is_pinned OR due_at < $2)',
+    replace: 'AND is_pinned',
+    tests: [[QUEUE, 'loses a pin']],
+  },
+  {
+    name: 'retention queue: a plan under another rule is used',
+    promise: 'What was planned under another rule is planned again.',
+    file: 'src/retention/retention-queue.queries.ts',
+    find: 'm.workspace_id = w.id AND m.rule = $2',
+    replace: 'm.workspace_id = w.id AND $2 IS NOT NULL',
+    tests: [[QUEUE, 'leaves what the rule says']],
+  },
+  {
+    name: 'retention visits every workspace',
+    promise: 'A workspace in which nothing is due costs nothing but the look at its row.',
+    file: 'src/retention/retention-queue.queries.ts',
+    find: 'm.cursor <> w.head_cursor OR',
+    replace: 'm.cursor <= w.head_cursor OR',
+    tests: [[QUEUE, 'at no workspace']],
+  },
+  {
+    name: 'purge begins each batch anew',
+    promise: 'The purge of a workspace does not pass the rows that it has deleted.',
+    file: 'src/platform/database/in-key-order.ts',
+    find: 'else places.set(workspaceId, purged.last);',
+    replace: '',
+    tests: [['test/invariants/purge-order.spec.ts', 'begins each batch']],
+  },
+  {
+    name: 'purge begins with the first step again',
+    promise: 'The purge of a workspace does not pass the rows that it has deleted.',
+    file: 'src/workspaces/workspace-purge.ts',
+    find: 'this.reached.set(workspaceId, index);',
+    replace: '',
+    tests: [['test/invariants/purge-order.spec.ts', 'begins each batch']],
+  },
+  {
+    name: 'purge stays at the step that fails',
+    promise: 'The purge of a workspace finds all rows, whenever they were written.',
+    file: 'src/workspaces/workspace-purge.ts',
+    find: 'this.reached.delete(workspaceId);',
+    replace: '',
+    tests: [['test/invariants/purge-order.spec.ts', 'written below']],
+  },
+  {
+    name: 'small summary reads the log before it',
+    promise: 'A summary of a small window costs what the window costs.',
+    file: 'src/checkpoints/projections.ts',
+    find: 'const isByKey = (from: number, to: number): boolean => (to - from) * LOOKUP_COST < from;',
+    replace:
+      'const isByKey = (from: number, to: number): boolean => (to - from) * LOOKUP_COST < from - 1_000_000;',
+    tests: [['test/api/checkpoints.spec.ts', 'computed one at a time']],
+  },
+  {
+    name: 'small summary: what is before the window counts as deleted',
+    promise: 'A file that existed before a window is modified, not created.',
+    file: 'src/checkpoints/checkpoints.queries.ts',
+    find: 'ORDER BY before.file_id, before.cursor DESC LIMIT 1',
+    replace: 'ORDER BY before.file_id, before.cursor LIMIT 1',
+    tests: [['test/invariants/projections.spec.ts']],
   },
 ];

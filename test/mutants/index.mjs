@@ -12,7 +12,14 @@
 import { ACCESS_MUTANTS } from './access.mjs';
 import { ADMIN_MUTANTS } from './admin.mjs';
 import { ATTACK_MUTANTS } from './attacks.mjs';
+import { BACKUP_MUTANTS } from './backups.mjs';
+import { BATCH_MUTANTS } from './batches.mjs';
 import { BYTES_MUTANTS } from './bytes.mjs';
+import { CLIENT_CORE_MUTANTS } from './client-core.mjs';
+import { CLIENT_HISTORY_MUTANTS } from './client-history.mjs';
+import { CLIENT_MUTANTS } from './client.mjs';
+import { COMMAND_LINE_MUTANTS } from './command-line.mjs';
+import { DEPLOYMENT_MUTANTS } from './deployment.mjs';
 import { FACTOR_MUTANTS } from './factors.mjs';
 import { HISTORY_MUTANTS } from './history.mjs';
 import { KEY_SLOT_MUTANTS } from './key-slots.mjs';
@@ -34,13 +41,20 @@ export const MUTANTS = [
   ...FACTOR_MUTANTS,
   ...MAIL_MUTANTS,
   ...OPERATION_MUTANTS,
+  ...DEPLOYMENT_MUTANTS,
   ...SHARES_MUTANTS,
   ...ADMIN_MUTANTS,
   ...ATTACK_MUTANTS,
+  ...BACKUP_MUTANTS,
   ...SINGLE_SIGN_ON_MUTANTS,
   ...KEY_MUTANTS,
   ...KEY_SLOT_MUTANTS,
   ...VAULT_MUTANTS,
+  ...CLIENT_CORE_MUTANTS,
+  ...CLIENT_MUTANTS,
+  ...CLIENT_HISTORY_MUTANTS,
+  ...COMMAND_LINE_MUTANTS,
+  ...BATCH_MUTANTS,
 ];
 
 /** All edits of a mutant, each with its file. */

@@ -41,7 +41,7 @@ export const KEY_SLOT_MUTANTS = [
     name: 'key slots whose time can repeat',
     promise: 'The time of a key slot rises with every replacement, also when the clock is set back.',
     file: QUERIES,
-    find: "updated_at = greatest(excluded.updated_at, s.updated_at + interval '1 millisecond')",
+    find: "updated_at = greatest(excluded.updated_at, (s.updated_at AT TIME ZONE 'UTC' + interval '1 millisecond') AT TIME ZONE 'UTC')",
     replace: 'updated_at = excluded.updated_at',
     tests: [[SLOTS, 'a later updatedAt even when the clock is set back']],
   },

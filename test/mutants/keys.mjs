@@ -113,7 +113,7 @@ export const KEY_MUTANTS = [
     file: 'src/automation/key-derivations.ts',
     find: "(name === 'argon2id' ? this.inMemorySlot(derive) : derive())",
     replace: "(name === 'argon2id' && !derive ? this.inMemorySlot(derive) : derive())",
-    tests: [[SESSIONS, 'derive two at a time']],
+    tests: [[SESSIONS, 'derive with Argon2id one at a time']],
   },
   {
     name: 'derivations without a queue',

@@ -1,9 +1,11 @@
 // Faults in the write model, the change log and what is read from it.
 
-const UPLOADS = 'src/platform/database/migrations/1763600000031-one-upload-function.ts';
+const UPLOADS = 'src/platform/database/migrations/1763600000042-uploads-to-many-workspaces.ts';
 const SYNC = 'test/api/sync.spec.ts';
 const FILES = 'test/api/files.spec.ts';
 const RACES = 'test/invariants/write-races.spec.ts';
+const QUERIES = 'src/files/files.queries.ts';
+const SHARED = 'test/invariants/shared-commits.spec.ts';
 const PAGES = 'src/sync/pages.service.ts';
 const INTERLEAVINGS = 'test/invariants/interleavings.spec.ts';
 const GROUPS = 'test/invariants/group-commit.spec.ts';
@@ -32,41 +34,40 @@ export const LOG_MUTANTS = [
   {
     name: 'cursor from a sequence',
     promise: 'No change appears at or below a cursor that was returned.',
-    file: UPLOADS,
-    find: 'WHERE w.id = p_workspace AND w.deleted_at IS NULL FOR NO KEY UPDATE;',
-    replace: 'WHERE w.id = p_workspace AND w.deleted_at IS NULL;',
+    file: QUERIES,
+    find: ' FOR NO KEY UPDATE SKIP LOCKED\n',
+    replace: '\n',
     also: [
       {
-        find: '${UPLOADS} ${SINGLE_UPLOAD}',
-        replace: 'CREATE SEQUENCE cursors; ${UPLOADS} ${SINGLE_UPLOAD}',
+        file: UPLOADS,
+        find: '${UPLOADS_OF_MANY} ${UPLOADS_OF_ONE}',
+        replace: 'CREATE SEQUENCE cursors; ${UPLOADS_OF_MANY} ${UPLOADS_OF_ONE}',
       },
       {
-        find: 'change_cursor := log_head + cardinality(written);',
+        file: UPLOADS,
+        find: 'WHERE w.id = p_workspace AND w.deleted_at IS NULL FOR NO KEY UPDATE;',
+        replace: 'WHERE w.id = p_workspace AND w.deleted_at IS NULL;',
+      },
+      {
+        file: UPLOADS,
+        find: 'change_cursor := log_heads[w] + 1;',
         // The pause stands for the disk: commits take as long as they take, in any order.
-        replace:
-          "log_head := nextval('cursors') - 1; change_cursor := log_head + 1; PERFORM pg_sleep(random() / 20);",
+        replace: "change_cursor := nextval('cursors'); PERFORM pg_sleep(random() / 20);",
       },
       {
-        find: `UPDATE workspaces w
-    SET head_cursor = log_head + cardinality(written), live_files = w.live_files + added_files, document_bytes = held + added_bytes
-    WHERE w.id = p_workspace;`,
-        replace: '',
+        file: UPLOADS,
+        find: 'SET head_cursor = log_heads[array_position(p_workspace, w.id)],',
+        replace: 'SET head_cursor = greatest(w.head_cursor, log_heads[array_position(p_workspace, w.id)]),',
       },
       {
-        find: `p_size[n], version, p_now[n], p_device[n]
-    FROM unnest(written, written_files, written_versions) WITH ORDINALITY AS u (n, file, version, nth);
-  END $$;`,
-        replace: `p_size[n], version, p_now[n], p_device[n]
-    FROM unnest(written, written_files, written_versions) WITH ORDINALITY AS u (n, file, version, nth);
-    UPDATE workspaces w
-    SET head_cursor = greatest(w.head_cursor, log_head + 1), live_files = w.live_files + added_files
-    WHERE w.id = p_workspace;
-  END $$;`,
+        file: UPLOADS,
+        find: 'WHERE w.id = ANY (p_workspace) AND w.head_cursor <',
+        replace: 'WHERE w.id = ANY (p_workspace) AND 0 <',
       },
       {
-        file: 'src/files/group-commit-queue.ts',
-        find: 'const BATCH_ROWS = 64;',
-        replace: 'const BATCH_ROWS = 1;',
+        file: 'src/files/upload-lines.ts',
+        find: 'const COMMIT_UPLOADS = 64;',
+        replace: 'const COMMIT_UPLOADS = 1;',
       },
     ],
     tests: [['test/invariants/cursor-visibility.spec.ts', 'a follower on either instance']],
@@ -77,6 +78,7 @@ export const LOG_MUTANTS = [
     file: UPLOADS,
     find: 'WHERE w.id = p_workspace AND w.deleted_at IS NULL FOR NO KEY UPDATE;',
     replace: 'WHERE w.id = p_workspace AND w.deleted_at IS NULL;',
+    also: [{ file: QUERIES, find: ' FOR NO KEY UPDATE SKIP LOCKED\n', replace: '\n' }],
     faultIs500: true,
     tests: [[RACES, 'concurrent uploads']],
   },
@@ -108,8 +110,8 @@ export const LOG_MUTANTS = [
     name: 'revived file is not counted',
     promise: 'The number of live files equals the number in the listing.',
     file: UPLOADS,
-    find: 'added_files := added_files + (NOT is_live)::int;',
-    replace: 'added_files := added_files + (head_id IS NULL)::int;',
+    find: 'added_files[w] := added_files[w] + (NOT is_live)::int;',
+    replace: 'added_files[w] := added_files[w] + (head_id IS NULL)::int;',
     tests: [[SYNC, 'GET sync/status']],
   },
   {
@@ -182,8 +184,8 @@ export const LOG_MUTANTS = [
     name: 'push does not know its own retry',
     promise: 'A repeated push of applied deletions is accepted and writes nothing.',
     file: 'src/sync/push.service.ts',
-    find: "const isLatestWord = since.ownAction === 'delete' &&",
-    replace: "const isLatestWord = since.ownAction === 'upsert' &&",
+    find: 'since.ownDeletion !== null && (pushedHash',
+    replace: 'since.ownDeletion === null && (pushedHash',
     tests: [[SYNC, 'a retry']],
   },
   {
@@ -213,7 +215,7 @@ export const LOG_MUTANTS = [
   {
     name: 'no gap after a restored backup',
     promise: 'No cursor stands for two changes, even after a backup was restored.',
-    file: 'src/backup/backups.ts',
+    file: 'src/backup/cursor-gap.ts',
     find: 'return LEAST + A_MINUTE * minutes;',
     replace: 'return 0 * (LEAST + A_MINUTE * minutes);',
     tests: [['test/process/backup.spec.ts', 'is restored into an empty database']],
@@ -221,9 +223,10 @@ export const LOG_MUTANTS = [
   {
     name: 'grouped upload is answered while it waits',
     promise: 'Nothing is acknowledged before its commit.',
-    file: 'src/files/group-commit-queue.ts',
+    file: 'src/files/upload-lines.ts',
     find: 'line.push(waiting);',
-    replace: "line.push(waiting); resolve({ outcome: 'created', fileId: put.fileId, version: 1 });",
+    replace:
+      "line.push(waiting); waiting.resolve({ outcome: 'created', fileId: waiting.put.fileId, version: 1, cursor: null });",
     tests: [[GROUPS, 'a version each without']],
   },
   {
@@ -231,16 +234,16 @@ export const LOG_MUTANTS = [
     promise: 'An upload that the database refuses fails alone.',
     file: 'src/files/group-commit-queue.ts',
     find: 'if (batch.length === 1 || !isOfOneRow(error))',
-    replace: 'if (batch.length <= BATCH_ROWS || !isOfOneRow(error))',
+    replace: 'if (batch.length <= 64 || !isOfOneRow(error))',
     tests: [[GROUPS, 'fail alone when the database refuses']],
   },
   {
     name: 'failure of a commit is kept quiet',
     promise: 'An upload that was not committed is not acknowledged.',
     file: 'src/files/group-commit-queue.ts',
-    find: 'batch.forEach(({ reject }) => reject(error));',
+    find: 'if (batch.length === 1 || !isOfOneRow(error)) return () => batch.forEach(({ reject }) => reject(error));',
     replace:
-      "batch.forEach(({ put, resolve }) => resolve({ outcome: 'unchanged', fileId: put.fileId, version: 1 }));",
+      "if (batch.length === 1 || !isOfOneRow(error)) return () => batch.forEach(({ put, resolve }) => resolve({ outcome: 'unchanged', fileId: put.fileId, version: 1, cursor: null }));",
     tests: [[GROUPS, 'fail alone when the database refuses']],
   },
   {
@@ -290,17 +293,49 @@ export const LOG_MUTANTS = [
     name: 'group answers every upload with the same cursor',
     promise: 'Each upload of a commit is answered with the cursor of its own change.',
     file: UPLOADS,
-    find: 'change_cursor := log_head + cardinality(written);',
-    replace: 'change_cursor := log_head + 1;',
+    find: 'change_cursor := log_heads[w] + 1;\n        log_heads[w] := change_cursor;\n        written :=',
+    replace: 'change_cursor := p_head[w] + 1;\n        log_heads[w] := log_heads[w] + 1;\n        written :=',
     tests: [[GROUPS, 'as one by one']],
   },
   {
     name: 'group logs its changes in reverse',
     promise: 'The log has the changes of a commit in the order of its uploads.',
     file: UPLOADS,
-    find: "SELECT p_workspace, log_head + nth, file, 'upsert'",
-    replace: "SELECT p_workspace, log_head + cardinality(written) + 1 - nth, file, 'upsert'",
+    find: "SELECT p_workspace[p_of[n]], cursor, file, 'upsert'",
+    replace: "SELECT p_workspace[p_of[n]], log_heads[p_of[n]] + p_head[p_of[n]] + 1 - cursor, file, 'upsert'",
     tests: [[GROUPS, 'as one by one']],
+  },
+  {
+    name: 'a shared commit waits for a locked workspace',
+    promise: 'A workspace that is locked does not hold up uploads to others.',
+    file: QUERIES,
+    find: ' FOR NO KEY UPDATE SKIP LOCKED\n',
+    replace: ' FOR NO KEY UPDATE\n',
+    tests: [[SHARED, 'do not wait for a workspace that is locked']],
+  },
+  {
+    name: 'no shared commit beside a slow one',
+    promise: 'A commit that takes long does not hold up uploads to other workspaces.',
+    file: 'src/files/group-commit-queue.ts',
+    find: 'if (this.lane === lane) this.lane = undefined;\n',
+    replace: '',
+    tests: [[SHARED, 'do not wait for a commit that takes long']],
+  },
+  {
+    name: 'a shared commit fails whole',
+    promise: 'An upload that the database refuses fails alone, also among uploads to other workspaces.',
+    file: 'src/files/group-commit-queue.ts',
+    find: 'const left = isOfTheWorkspace(error) ? batch : [];',
+    replace: 'const left: Waiting[] = [];',
+    tests: [[SHARED, 'fail alone when the database refuses']],
+  },
+  {
+    name: 'workspaces do not share commits',
+    promise: 'Uploads to several workspaces that come while a commit is under way share the next one.',
+    file: 'src/files/upload-lines.ts',
+    find: 'for (const line of inTurns(owners)) if (!line.giveTo(batch)) break;',
+    replace: 'for (const line of lines.slice(0, 1)) while (line.hasNext && line.giveTo(batch));',
+    tests: [[SHARED, 'share a commit']],
   },
   {
     name: 'group takes a swept blob for its own',

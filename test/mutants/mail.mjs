@@ -121,8 +121,8 @@ export const MAIL_MUTANTS = [
     name: 'turning off one kind of mail turns off all',
     promise: 'A link turns off one kind of mail and no other.',
     file: 'src/notices/muted-notices.ts',
-    find: "'SELECT FROM muted_notices WHERE user_id = $1 AND notice = $2'",
-    replace: "'SELECT FROM muted_notices WHERE user_id = $1 AND $2::text IS NOT NULL'",
+    find: "'SELECT 1 FROM muted_notices WHERE user_id = $1 AND notice = $2'",
+    replace: "'SELECT 1 FROM muted_notices WHERE user_id = $1 AND $2::text IS NOT NULL'",
     tests: [[UNSUBSCRIBE, 'is stopped by a single POST']],
   },
   {

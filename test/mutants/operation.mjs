@@ -3,8 +3,124 @@
 const WEBHOOKS = 'test/invariants/webhook-order.spec.ts';
 const CLOCK = 'test/invariants/wrong-clock.spec.ts';
 const LIVE = 'test/invariants/realtime.spec.ts';
+const AWAY = 'test/invariants/database-away.spec.ts';
+const STORE_AWAY = 'test/invariants/store-away.spec.ts';
+const RULES = 'test/contract/monitoring-rules.spec.ts';
+const UNUSABLE = 'test/invariants/unusable-databases.spec.ts';
 
 export const OPERATION_MUTANTS = [
+  {
+    name: 'only known codes mean away',
+    promise: 'Every failure to connect to the database is 503 with Retry-After, whatever its code.',
+    file: 'src/platform/database/database-client.ts',
+    find: 'return failedConnects.has(error);',
+    replace: 'return failedConnects.has(error) && false;',
+    tests: [[AWAY, 'the password was changed|the database does not exist|its certificate is not trusted']],
+  },
+  {
+    name: 'full database asked again at once',
+    promise: 'While the disk of PostgreSQL is full, uploads are refused with Retry-After: 60.',
+    file: 'src/platform/http/error-filter.ts',
+    find: 'isDiskFull(error)',
+    replace: 'false',
+    tests: [[AWAY, 'whose disk is full']],
+  },
+  {
+    name: 'pooler in transaction mode accepted',
+    promise: 'A pooler in transaction mode is refused at the start.',
+    file: 'src/platform/database/pooler-check.ts',
+    find: "      await other.query('BEGIN');\n",
+    replace: "      await other.query('BEGIN');\n      break;\n",
+    tests: [[UNUSABLE, 'server_round_robin|server_reset_query_always']],
+  },
+  {
+    name: 'lost instance unnoticed',
+    promise: 'An alert fires when one of two instances is gone.',
+    file: 'ops/prometheus/alerts.yml',
+    find: 'quantile_over_time(0.5, count(up{job="cloud-sync"} == 1)[1h:1m])',
+    replace: '0',
+    tests: [[RULES, 'alerts fire']],
+  },
+  {
+    name: 'first refused payment event unnoticed',
+    promise: 'An alert fires when one payment event is refused.',
+    file: 'ops/prometheus/alerts.yml',
+    find: 'route="/api/v1/webhooks/payment",status!="2xx"} offset 2h) > 0',
+    replace: 'route="/api/v1/webhooks/payment",status!="2xx"} offset 2h) < 0',
+    tests: [[RULES, 'alerts fire']],
+  },
+  {
+    name: 'jobs that never ran unnoticed',
+    promise: 'An alert fires when the nightly jobs have never run.',
+    file: 'ops/prometheus/alerts.yml',
+    find: 'max(up{job="cloud-sync"} offset 36h) == 1',
+    replace: 'max(up{job="cloud-sync"} offset 36h) == 2',
+    tests: [[RULES, 'alerts fire']],
+  },
+  {
+    name: 'disk of an instance that is gone',
+    promise: 'No alert fires for the disk of an instance that is gone.',
+    file: 'ops/prometheus/alerts.yml',
+    find: 'and on (instance) up{job="cloud-sync"} == 1',
+    replace: '',
+    tests: [[RULES, 'alerts fire']],
+  },
+  {
+    name: 'gap instead of zero',
+    promise: 'A panel of events says 0 while there were none.',
+    file: 'ops/grafana/dashboard.json',
+    find: 'sum by (outcome) (rate(cloud_sync_pushes_total{instance=~\\"$instance\\"}[$__rate_interval])) or on() vector(0)',
+    replace: 'sum by (outcome) (rate(cloud_sync_pushes_total{instance=~\\"$instance\\"}[$__rate_interval]))',
+    tests: [[RULES, 'panels of events']],
+  },
+  {
+    name: 'health checks fill the log',
+    promise: 'Health checks that succeed are logged for debugging only.',
+    file: 'src/platform/http/adapter.ts',
+    find: 'const isHealthy = isHealth(request.url)',
+    replace: 'const isHealthy = false && isHealth(request.url)',
+    tests: [['test/process/log.spec.ts', 'health checks']],
+  },
+  {
+    name: 'no start without the store',
+    promise: 'An instance starts while the S3 store is away.',
+    file: 'src/storage/open-stores.ts',
+    find: 'if (!isAway(err)) throw err;',
+    replace: "throw new Error('away');",
+    tests: [[STORE_AWAY, 'starts an instance']],
+  },
+  {
+    name: 'start with a store that refuses',
+    promise: 'A service does not start with a key that the S3 store refuses.',
+    file: 'src/storage/open-stores.ts',
+    find: 'cause instanceof StoreUnavailable && cause.isCurable',
+    replace: 'cause instanceof StoreUnavailable',
+    tests: [[STORE_AWAY, 'refuses to start']],
+  },
+  {
+    name: 'admin commands open all stores',
+    promise: 'Admin commands that need no blob run while the store is away.',
+    file: 'src/storage/open-stores.ts',
+    find: "if (!isService && location === 's3') return deferred;",
+    replace: 'if (!isService) return open(location);',
+    tests: [[STORE_AWAY, 'runs the admin command']],
+  },
+  {
+    name: 'password among the arguments',
+    promise: 'No command takes a password from its arguments.',
+    file: 'src/admin/verify-backup.ts',
+    find: "  refusePasswordIn(options.database ?? '', '--database', 'use --database-file FILE');\n",
+    replace: '',
+    tests: [['test/process/admin-blobs.spec.ts', 'takes no password']],
+  },
+  {
+    name: 'password of the coordinator among the arguments',
+    promise: 'Nor does the command that distributes the tables.',
+    file: 'src/admin/distribute.ts',
+    find: "values['database-url'] ?? '',",
+    replace: "'',",
+    tests: [['test/process/distribute.spec.ts', 'takes no password']],
+  },
   {
     name: 'payment events as they come',
     promise: 'Payment events lead to the same state in whatever order they arrive.',
@@ -280,8 +396,8 @@ export const OPERATION_MUTANTS = [
     name: 'transfers counted with all other requests',
     promise: 'Ten devices of one user that each sync 5,000 notes for the first time are not rate-limited.',
     file: 'src/access/guards/rate-limit.guard.ts',
-    find: 'isTransfer ? this.limit.countTransfer(client) :',
-    replace: 'isTransfer && !client ? this.limit.countTransfer(client) :',
+    find: 'isTransfer ? this.limit.countTransfers(client) :',
+    replace: 'isTransfer && !client ? this.limit.countTransfers(client) :',
     tests: [['test/api/limits-and-headers.spec.ts', 'counts transfers of single files apart']],
   },
   {
@@ -555,5 +671,21 @@ export const OPERATION_MUTANTS = [
     find: 'v.id > $2 AND (v.change_cursor IS NULL OR v.change_cursor <= $3)',
     replace: 'v.id > $2',
     tests: [['test/api/export.spec.ts', 'is of the moment']],
+  },
+  {
+    name: 'a shard that has moved is still read',
+    promise: 'A statement that is sent to a node fails there when the workspace has moved.',
+    file: 'src/platform/database/distribution/shard-text.ts',
+    find: ' AS routed WHERE shard_is_here(${shard.id})',
+    replace: ' AS routed',
+    tests: [['test/contract/shard-text.spec.ts', 'asks whether they are still there']],
+  },
+  {
+    name: 'a write does not wait for the move of a shard',
+    promise: 'A write to a shard holds it, so that a move loses nothing.',
+    file: 'src/platform/database/distribution/shard-text.ts',
+    find: 'BEGIN\\n$1  PERFORM hold_shard(${shard.id});',
+    replace: 'BEGIN',
+    tests: [['test/contract/shard-text.spec.ts', 'hold the shard before anything else']],
   },
 ];

@@ -84,8 +84,8 @@ export const PASSWORD_MUTANTS = [
     name: 'guessers lock out the owner',
     promise: 'A user who has signed in before never waits because others guess passwords.',
     file: 'src/auth/wrong-passwords.ts',
-    find: ' OR ${IS_KNOWN}',
-    replace: ' OR (${IS_KNOWN} AND false)',
+    find: '!((await isKnown()) && (await add(true)))',
+    replace: '!(await isKnown().then(() => false))',
     tests: [[PASSWORDS, 'of one account']],
   },
   {

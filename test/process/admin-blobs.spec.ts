@@ -42,6 +42,15 @@ describe('npm run admin, beside a running service', () => {
     expect(swept).toEqual({ code: 0, blobs: 1, copies: 0, drafts: 0, stuck: 0 });
   });
 
+  it('backup verify takes no password from its arguments, which every user can see', async () => {
+    for (const url of ['postgres://sync:hidden@127.0.0.1:1/verify', 'postgres:///verify?password=hidden'])
+      expect(await admin(['backup', 'verify', service.dataDir, '--database', url])).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: 'A password in --database is visible to every user; use --database-file FILE.\n',
+      });
+  });
+
   it('doctor exits 1 while something is wrong, names the cure, and cures it', async () => {
     const [workspace, id] = [randomUUID(), randomUUID()];
     const path = join(service.dataDir, 'blobs', workspace, id.slice(-2), id);

@@ -3,7 +3,7 @@ import supertest from 'supertest';
 import { adminJson } from '../kit/admin.js';
 import { TestVault } from '../kit/automation.js';
 import { startCluster, type TestCluster } from '../kit/cluster.js';
-import { eventually, TestSocket, TestUser, type TestWorkspace } from '../kit/index.js';
+import { eventually, sha256, TestSocket, TestUser, type TestWorkspace } from '../kit/index.js';
 import { ADMIN, runProcess } from '../kit/process.js';
 import { describeWithTestServers } from '../kit/test-servers.js';
 
@@ -38,6 +38,17 @@ describeWithTestServers('two instances behind nginx, on one PostgreSQL and one S
       expect(((await there.get('small').expect(200)).body as Buffer).toString()).toBe('content');
       expect(((await there.get('large').expect(200)).body as Buffer).equals(large)).toBe(true);
     }
+  });
+
+  it('nginx writes no answer into files: 100 MiB arrive whole, also at a client that pauses', async () => {
+    const largest = randomBytes(100 << 20);
+    await workspace.put('largest', largest).expect(201);
+    const paused = await fetch(cluster.url + workspace.file('largest'), {
+      headers: { authorization: `Bearer ${alice.token}` },
+    });
+    // As much as nginx may write while nobody reads, which takes less time than another whole download.
+    expect(sha256((await workspace.get('largest').expect(200)).body as Buffer)).toBe(sha256(largest));
+    expect(sha256(Buffer.from(await paused.arrayBuffer()))).toBe(sha256(largest));
   });
 
   it('the live room is shared: sockets on either, and through nginx, are told of a change and of each other', async () => {

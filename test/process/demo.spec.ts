@@ -1,10 +1,12 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { MACHINE_NODE } from '../../bench/npm.js';
+import { mirror } from '../../examples/demo/mirror.js';
+import { walk } from '../../examples/demo/walk.js';
 
-const DEMO = join(import.meta.dirname, '..', '..', 'dist', 'examples', 'sync-folder', 'demo.js');
+const DEMO = join(import.meta.dirname, '..', '..', 'dist', 'examples', 'demo', 'main.js');
 
 const NOTES: Record<string, string> = {
   'plain.md': '# A note\n',
@@ -76,5 +78,21 @@ describe('npm run demo', () => {
     const { code, output } = await demo(join(home, 'no such folder'));
     expect(output).toContain('no such folder is not a folder');
     expect(code).toBe(1);
+  });
+
+  it('copies a file that replaced another one, although size and mtime are the same', async () => {
+    const [source, copy] = [join(home, 'source'), join(home, 'copy')];
+    const place = (name: string): string => join(source, name);
+    await mkdir(source);
+    for (const name of ['a.md', 'b.md']) {
+      await writeFile(place(name), `the text of ${name}`);
+      await utimes(place(name), 1_000_000_000, 1_000_000_000);
+    }
+    await mirror(source, copy, join(source, '.none'));
+    await rm(place('a.md'));
+    await rename(place('b.md'), place('a.md'));
+    await mirror(source, copy, join(source, '.none'));
+    expect(await readFile(join(copy, 'a.md'), 'utf8')).toBe('the text of b.md');
+    expect([...(await walk(copy)).files.keys()]).toEqual(['a.md']);
   });
 });

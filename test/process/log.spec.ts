@@ -9,8 +9,10 @@ import { type ServiceProcess, startProcess } from '../kit/process.js';
 interface Line {
   readonly level: string;
   readonly time: string;
-  readonly msg: string;
+  readonly message: string;
   readonly requestId?: string;
+  readonly req?: { readonly url: string };
+  readonly status?: number;
 }
 
 let database: TestDatabase;
@@ -50,12 +52,12 @@ describe('the log of a process without a terminal', () => {
       expect(line).toMatchObject({
         level: expect.any(String),
         time: expect.any(String),
-        msg: expect.any(String),
+        message: expect.any(String),
       });
   });
 
   it('names a misspelt variable once', () => {
-    const named = lines().filter(({ msg }) => msg.includes('S3_ENDPIONT'));
+    const named = lines().filter(({ message }) => message.includes('S3_ENDPIONT'));
     expect(named).toMatchObject([{ level: 'warn' }]);
     expect(service.output()).not.toContain('misspelt.example.org');
   });
@@ -70,7 +72,7 @@ describe('the log of a process without a terminal', () => {
     const { headers } = await deliver(service.url, event, new Date()).expect(200);
     await eventually(() => {
       const own = lines().filter(({ requestId }) => requestId === headers['x-request-id']);
-      expect(own.map(({ msg }) => msg)).toEqual(['payment event', 'request']);
+      expect(own.map(({ message }) => message)).toEqual(['payment event', 'request']);
     });
   });
 
@@ -84,13 +86,29 @@ describe('the log of a process without a terminal', () => {
     await database.query('ALTER TABLE users_away RENAME TO users');
     await eventually(() => {
       const own = lines().filter(({ requestId }) => requestId === headers['x-request-id']);
-      expect(own.map(({ level, msg }) => [level, msg])).toEqual(
+      expect(own.map(({ level, message }) => [level, message])).toEqual(
         expect.arrayContaining([
           ['error', 'request failed'],
           ['info', 'request'],
         ]),
       );
     });
+  });
+
+  it('has health checks that fail, and those that succeed only for debugging', async () => {
+    const levels = (status: number): string[] =>
+      lines()
+        .filter((line) => line.req?.url === '/health/ready' && line.status === status)
+        .map(({ level }) => level);
+    await supertest(service.url).get('/health/ready').expect(200);
+    await eventually(() => expect(levels(200)).toEqual(['debug']));
+    await database.query(`ALTER TABLE migrations RENAME TO migrations_away`);
+    try {
+      await eventually(() => supertest(service.url).get('/health/ready').expect(503));
+      await eventually(() => expect(levels(503)).toEqual(['info']));
+    } finally {
+      await database.query('ALTER TABLE migrations_away RENAME TO migrations');
+    }
   });
 
   it('contains no secret', async () => {
@@ -101,7 +119,7 @@ describe('the log of a process without a terminal', () => {
     await workspace.put('YQ', 'the plaintext of a note').expect(201);
     const secrets = [alice.token, DEV_LOGIN_KEY, WEBHOOK_SECRET, 'thirty-two', 'the plaintext'];
     const password = new URL(database.url).password;
-    await eventually(() => expect(lines().at(-1)).toMatchObject({ msg: 'request' }));
+    await eventually(() => expect(lines().at(-1)).toMatchObject({ message: 'request' }));
     for (const secret of password === '' ? secrets : [...secrets, password])
       expect(service.output()).not.toContain(secret);
   });

@@ -1,19 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Caller, KeySlots } from '../../examples/vault/key-slots.js';
-import { Session } from '../../examples/sync-folder/session.js';
-import { openVault, setUpAccount } from '../../examples/sync-folder/account.js';
-import { SyncApi } from '../../examples/sync-folder/api.js';
-import { Folder } from '../../examples/sync-folder/folder.js';
-import { DeviceState } from '../../examples/sync-folder/state.js';
-import { SyncClient } from '../../examples/sync-folder/sync-client.js';
-import { createVault } from '../../examples/vault/create.js';
-import { adoptSlots, changePassword } from '../../examples/vault/password.js';
-import { rotate } from '../../examples/vault/rotate.js';
-import { type Unlocked, unlockByPassword, WrongSecret } from '../../examples/vault/unlock.js';
+import * as client from '../../client/src/core/index.js';
+import { KeySlots } from '../../client/src/core/vault/key-slots.js';
+import { unlock, type Unlocked } from '../../client/src/core/vault/unlock.js';
+import { openVault, setUpAccount } from '../../examples/demo/account.js';
+import { loadJson, saveJson } from '../../examples/json-file.js';
 import { formatRecoveryKey } from '../../src/automation/key-slot-crypto.js';
 import {
   decryptAsset,
@@ -30,6 +24,7 @@ import {
   verificationHash,
 } from '../../src/automation/vault-crypto.js';
 import { TestAssets } from '../kit/assets.js';
+import { FolderDevice } from '../kit/folder-device.js';
 import { startService, type TestService, type TestUser, TestWorkspace } from '../kit/index.js';
 import { Random } from '../kit/random.js';
 
@@ -87,18 +82,22 @@ async function run(
   child.stdin?.on('error', () => undefined);
   child.stderr?.on('data', (chunk) => {
     err += String(chunk);
-    for (; (err.match(/: (?=\n|$)/g) ?? []).length > asked && asked < answers.length; asked++)
+    for (
+      ;
+      (err.match(/(?:before\)|of the vault): /g) ?? []).length > asked && asked < answers.length;
+      asked++
+    )
       child.stdin?.write(`${answers[asked]?.(out)}\n`);
   });
   const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
   return { code, out, err };
 }
 
-const session = (user: TestUser): Session => Session.withToken(service.url, user.token);
-const slotsOf = (user: TestUser, id: string): KeySlots => new KeySlots(session(user), id);
+const session = (user: TestUser): client.Session => client.Session.withAccessToken(service.url, user.token);
 const open = (user: TestUser, id: string, password: string): Promise<Unlocked> =>
-  unlockByPassword(slotsOf(user, id), password);
-const newVault = (user: TestUser): Promise<string> => createVault(session(user), 'notes', PASSWORD);
+  unlock(new KeySlots(session(user), id), { password }, false);
+const newVault = async (user: TestUser): Promise<string> =>
+  (await client.Vault.create(session(user), 'notes', PASSWORD)).workspaceId;
 
 /** As clients set up vaults before there were key slots. */
 async function oldVault(
@@ -133,7 +132,7 @@ describe('vault commands', () => {
     const env = { VAULT_PASSWORD: PASSWORD, NEW_VAULT_PASSWORD: NEW_PASSWORD };
     expect((await run(user, ['password', id], { env })).code).toBe(0);
     expect((await run(user, ['password', id], { env })).code).toBe(0);
-    await expect(open(user, id, PASSWORD)).rejects.toThrow(WrongSecret);
+    await expect(open(user, id, PASSWORD)).rejects.toThrow(client.WrongSecret);
     expect((await open(user, id, NEW_PASSWORD)).listed).toHaveLength(1);
   });
 
@@ -184,7 +183,7 @@ describe('vault commands', () => {
     const made = await run(user, ['recovery', id], { env, answers: [(out) => out.trim()] });
     const removed = await run(user, ['remove', id, openedBy!.id], { env: { RECOVERY_KEY: made.out.trim() } });
     expect([removed.code, removed.err]).toEqual([0, expect.stringContaining('deleted')]);
-    await expect(open(user, id, PASSWORD)).rejects.toThrow(WrongSecret);
+    await expect(open(user, id, PASSWORD)).rejects.toThrow(client.WrongSecret);
   });
 
   it('say in one sentence what is wrong', async () => {
@@ -197,49 +196,7 @@ describe('vault commands', () => {
   });
 });
 
-describe('a new vault', () => {
-  it('returns a vault only when its password opens it, whichever request is the last', async () => {
-    const user = await someone();
-    const signedIn = session(user);
-    for (let allowed = 0; ; allowed++) {
-      let left = allowed;
-      const cut: Caller = {
-        call: (call, ...expected) =>
-          left-- > 0 ? signedIn.call(call, ...expected) : Promise.reject(new Error('the power is gone')),
-      };
-      const id = await createVault(cut, 'notes', PASSWORD).catch(() => undefined);
-      if (id === undefined) continue;
-      expect((await open(user, id, PASSWORD)).listed).toHaveLength(1);
-      expect(allowed).toBe(3);
-      break;
-    }
-  });
-
-  it.each([
-    ['too weak', { name: 'pbkdf2-sha256', salt: 'ab'.repeat(32), iterations: 599_999 }],
-    ['too weak', { name: 'argon2id', salt: 'ab'.repeat(32), memoryKiB: 19_455, passes: 3, lanes: 1 }],
-    ['too expensive', { name: 'pbkdf2-sha256', salt: 'ab'.repeat(32), iterations: 10_000_001 }],
-    ['malformed', { name: 'md5' }],
-  ])('is not opened with parameters that are %s', async (reason, kdf) => {
-    const user = await someone();
-    const id = await newVault(user);
-    const { openedBy, proof } = await open(user, id, PASSWORD);
-    await slotsOf(user, id).put(openedBy!.id, { ...openedBy!, kind: 'password', kdf }, proof);
-    await expect(open(user, id, PASSWORD)).rejects.toThrow(`the parameters of the key slot are ${reason}`);
-  });
-});
-
 describe('a vault from before there were key slots', () => {
-  it('gets two slots from two devices at once, and a change of the password removes both', async () => {
-    const user = await someone();
-    const { workspace } = await oldVault(user);
-    const devices = await Promise.all([1, 2].map(() => open(user, workspace.id, PASSWORD)));
-    await Promise.all(devices.map((device) => adoptSlots(device, PASSWORD)));
-    expect((await open(user, workspace.id, PASSWORD)).listed).toHaveLength(2);
-    await changePassword(slotsOf(user, workspace.id), { old: PASSWORD, fresh: NEW_PASSWORD });
-    expect((await open(user, workspace.id, NEW_PASSWORD)).listed).toHaveLength(1);
-  });
-
   it('gets one slot when a client opens it, and an old client goes on deriving', async () => {
     const user = await someone();
     const { workspace, masterKey, salt } = await oldVault(user);
@@ -251,7 +208,7 @@ describe('a vault from before there were key slots', () => {
     const { listed, masterKey: opened } = await open(user, workspace.id, PASSWORD);
     expect(listed.filter(({ kind }) => kind === 'password')).toHaveLength(1);
     expect(opened).toEqual(masterKey);
-    await changePassword(slotsOf(user, workspace.id), { old: PASSWORD, fresh: NEW_PASSWORD });
+    await client.Vault.changePassword(session(user), workspace.id, { old: PASSWORD, fresh: NEW_PASSWORD });
     expect((await open(user, workspace.id, NEW_PASSWORD)).masterKey).toEqual(
       await deriveMasterKey(PASSWORD, salt),
     );
@@ -281,7 +238,7 @@ describe('vault rotate', () => {
       await user.get(`/api/v1/workspaces/${oldId}`).expect(404);
       const fresh = await open(user, newId, NEW_PASSWORD);
       await world.expectIn(new TestWorkspace(user, newId), deriveVaultKeys(fresh.masterKey));
-      await expect(open(user, newId, PASSWORD)).rejects.toThrow(WrongSecret);
+      await expect(open(user, newId, PASSWORD)).rejects.toThrow(client.WrongSecret);
     },
     LONGEST_MS,
   );
@@ -310,33 +267,142 @@ describe('vault rotate', () => {
     await user.get(`/api/v1/workspaces/${oldId}`).expect(200);
   });
 
+  /** What the service is asked, and what comes of it; requests are sent once. */
+  type Fetch = NonNullable<client.HttpOptions['fetch']>;
+
+  async function rotationOf(user: TestUser, oldId: string, asked: Fetch = fetch): Promise<string> {
+    const options = { fetch: asked, retries: { attempts: 1 } };
+    const file = join(home, `rotation-${oldId}.json`);
+    const direct = client.Session.withAccessToken(service.url, user.token);
+    const vault = await client.rotate({
+      session: client.Session.withAccessToken(service.url, user.token, options),
+      oldId,
+      unlockOld: async () => (await client.Vault.unlock(direct, oldId, { password: PASSWORD })).keys,
+      newPassword: NEW_PASSWORD,
+      store: {
+        load: () => loadJson<client.RotationRecord>(file),
+        save: (record) => saveJson(file, record),
+      },
+    });
+    return vault.workspaceId;
+  }
+
+  /** Does something once, when the rotation begins to compare. */
+  function whenComparing(oldId: string, work: () => Promise<unknown>): Fetch {
+    let isDone = false;
+    return async (url, init) => {
+      if (!isDone && url.includes('/versions/') && !url.includes(oldId)) {
+        isDone = true;
+        await work();
+      }
+      return fetch(url, init);
+    };
+  }
+
   it('copies what is written while it compares', async () => {
     const user = await someone();
     const oldId = await newVault(user);
     const world = await World.fill(user, oldId, 2);
-    let isWritten = false;
-    const signedIn = session(user);
-    const service: Caller = {
-      call: async (call, ...expected) => {
-        const isComparison = call.path.includes('/versions/') && !call.path.includes(oldId);
-        if (isComparison && !isWritten) {
-          isWritten = true;
-          await world.write('meanwhile.md', 'written meanwhile');
-        }
-        return signedIn.call(call, ...expected);
-      },
-    };
-    const newId = await rotate({
-      service,
-      oldId,
-      unlockOld: () => open(user, oldId, PASSWORD),
-      newPassword: NEW_PASSWORD,
-      file: join(home, 'meanwhile.json'),
-      progress: () => undefined,
-    });
-    expect(isWritten).toBe(true);
+    const write = jest.fn(() => world.write('meanwhile.md', 'written meanwhile'));
+    const newId = await rotationOf(user, oldId, whenComparing(oldId, write));
+    expect(write).toHaveBeenCalled();
     const fresh = await open(user, newId, NEW_PASSWORD);
     await world.expectIn(new TestWorkspace(user, newId), deriveVaultKeys(fresh.masterKey));
+  });
+
+  it('ends the same when each attempt loses the answer of its last request', async () => {
+    const user = await someone();
+    const oldId = await newVault(user);
+    const world = await World.fill(user, oldId, 2);
+    let newId: string | undefined;
+    for (let allowed = 1; newId === undefined; allowed += 7) {
+      let left = allowed;
+      const lossy: Fetch = async (url, init) => {
+        const answer = await fetch(url, init);
+        const isLast = init.method === 'DELETE' && url.endsWith(oldId);
+        if (--left < 0 || isLast) throw new TypeError('the answer is lost');
+        return answer;
+      };
+      newId = await rotationOf(user, oldId, lossy).catch((error: unknown) => {
+        expect(error).toBeInstanceOf(client.NetworkError);
+        return undefined;
+      });
+    }
+    await user.get(`/api/v1/workspaces/${oldId}`).expect(404);
+    const fresh = await open(user, newId, NEW_PASSWORD);
+    await world.expectIn(new TestWorkspace(user, newId), deriveVaultKeys(fresh.masterKey));
+  });
+
+  it('deletes nothing when a checkpoint marks another state', async () => {
+    const user = await someone();
+    const oldId = await newVault(user);
+    await World.fill(user, oldId, 2);
+    const move = (): Promise<unknown> =>
+      service.database.query(
+        `UPDATE checkpoints c SET cursor = cursor - 1 FROM workspaces w
+         WHERE w.id = c.workspace_id AND w.user_id = $1 AND w.id <> $2 AND c.cursor = w.head_cursor`,
+        [user.id, oldId],
+      );
+    await expect(rotationOf(user, oldId, whenComparing(oldId, move))).rejects.toThrow(
+      'the checkpoints differ',
+    );
+    await user.get(`/api/v1/workspaces/${oldId}`).expect(200);
+  });
+
+  it('deletes nothing when another rotation has begun with the same file', async () => {
+    const user = await someone();
+    const oldId = await newVault(user);
+    const world = await World.fill(user, oldId, 2);
+    let other = '';
+    const begin = async (): Promise<void> => {
+      await rm(join(home, `rotation-${oldId}.json`));
+      const cut: Fetch = (url, init) =>
+        url.endsWith('/sync/status') ? Promise.reject(new TypeError('the power is gone')) : fetch(url, init);
+      await expect(rotationOf(user, oldId, cut)).rejects.toThrow(client.NetworkError);
+      other = JSON.parse(await readFile(join(home, `rotation-${oldId}.json`), 'utf8')).newId;
+    };
+    await expect(rotationOf(user, oldId, whenComparing(oldId, begin))).rejects.toThrow(
+      'another rotation of this workspace',
+    );
+    await user.get(`/api/v1/workspaces/${oldId}`).expect(200);
+    expect(await rotationOf(user, oldId)).toBe(other);
+    const fresh = await open(user, other, NEW_PASSWORD);
+    await world.expectIn(new TestWorkspace(user, other), deriveVaultKeys(fresh.masterKey));
+  });
+
+  it('begins again when the new workspace was deleted', async () => {
+    const user = await someone();
+    const oldId = await newVault(user);
+    const world = await World.fill(user, oldId, 2);
+    let deleted = '';
+    const remove = async (): Promise<void> => {
+      deleted = JSON.parse(await readFile(join(home, `rotation-${oldId}.json`), 'utf8')).newId;
+      await user.delete(`/api/v1/workspaces/${deleted}`).expect(200);
+    };
+    await expect(rotationOf(user, oldId, whenComparing(oldId, remove))).rejects.toThrow();
+    const newId = await rotationOf(user, oldId);
+    expect(newId).not.toBe(deleted);
+    const fresh = await open(user, newId, NEW_PASSWORD);
+    await world.expectIn(new TestWorkspace(user, newId), deriveVaultKeys(fresh.masterKey));
+  });
+
+  it('encrypts nothing under a derived key when the service hides the new slot', async () => {
+    const user = await someone();
+    const oldId = await newVault(user);
+    await World.fill(user, oldId, 2);
+    const sent: string[] = [];
+    const hostile: Fetch = (url, init) => {
+      if (url.includes(oldId)) return fetch(url, init);
+      sent.push(`${init.method} ${url.replace(/.*\//, '')}`);
+      if (url.endsWith('/key-slots') && init.method === 'GET')
+        return Promise.resolve(
+          Response.json({ encryptionSalt: '00'.repeat(32), verificationSalt: '00'.repeat(32), slots: [] }),
+        );
+      if (url.endsWith('/verify-password')) return Promise.resolve(Response.json({ valid: true }));
+      return fetch(url, init);
+    };
+    await expect(rotationOf(user, oldId, hostile)).rejects.toThrow('no longer returns the key slots');
+    expect(sent.at(-1)).toBe('GET key-slots');
   });
 
   it('goes on with what was written since, and stops at what it cannot read', async () => {
@@ -363,30 +429,20 @@ describe('vault rotate', () => {
 describe('a device', () => {
   async function device(
     name: string,
-    baseUrl: string,
     account: Awaited<ReturnType<typeof setUpAccount>>,
-  ): Promise<SyncClient> {
-    const { session: signedIn, workspaceId, keys } = await openVault(baseUrl, account);
-    const state = await DeviceState.open(join(home, `${name}.sync`, 'state.json'), workspaceId, name);
-    const folder = await Folder.open(
-      join(home, name),
-      join(home, `${name}.sync`, 'drafts'),
-      state.files.size === 0,
-    );
-    const api = new SyncApi(signedIn, workspaceId, state.deviceId);
-    return new SyncClient({ name, folder, state, api, keys, onProgress: () => undefined });
+  ): Promise<FolderDevice> {
+    return new FolderDevice(name, home, await openVault(service.url, account));
   }
 
   it('goes on writing while another one changes the password, and keeps its files when the workspace is deleted', async () => {
     const file = join(home, 'account.json');
     const account = await setUpAccount(service.url, file, 'notes');
-    const laptop = await device('laptop', service.url, account);
-    const phone = await device('phone', service.url, account);
+    const [laptop, phone] = [await device('laptop', account), await device('phone', account)];
     await writeFile(join(laptop.root, 'a.md'), 'before');
     await laptop.sync();
     const workspaceId = account.workspaceId!;
-    const signedIn = await Session.open(service.url, account);
-    const change = changePassword(new KeySlots(signedIn, workspaceId), {
+    const signedIn = await client.Session.signIn(service.url, account);
+    const change = client.Vault.changePassword(signedIn, workspaceId, {
       old: account.vaultPassword,
       fresh: NEW_PASSWORD,
     });
@@ -396,16 +452,16 @@ describe('a device', () => {
     }
     await change;
     await phone.sync();
-    await expect(openVault(service.url, account)).rejects.toThrow(WrongSecret);
-    const tablet = await device('tablet', service.url, { ...account, vaultPassword: NEW_PASSWORD });
+    await expect(openVault(service.url, account)).rejects.toThrow(client.WrongSecret);
+    const tablet = await device('tablet', { ...account, vaultPassword: NEW_PASSWORD });
     await tablet.sync();
     for (const one of [laptop, phone, tablet])
-      expect((await readdir(one.root)).toSorted()).toEqual(['0.md', '1.md', '2.md', '3.md', '4.md', 'a.md']);
+      expect([...(await one.files()).keys()]).toEqual(['0.md', '1.md', '2.md', '3.md', '4.md', 'a.md']);
 
-    await signedIn.call({ method: 'DELETE', path: `/api/v1/workspaces/${workspaceId}` });
-    await expect(phone.sync()).rejects.toThrow('404');
-    expect(await readdir(phone.root)).toHaveLength(6);
-    expect(await readFile(join(phone.root, 'a.md'), 'utf8')).toBe('before');
+    await signedIn.send({ method: 'DELETE', path: `/api/v1/workspaces/${workspaceId}` });
+    expect((await phone.sync()).stopped).toContain('404');
+    const kept = await phone.files();
+    expect([kept.size, kept.get('a.md')]).toEqual([6, 'before']);
   });
 
   it('makes another vault when a crash left one that nothing opens', async () => {
@@ -429,7 +485,11 @@ describe('a device', () => {
       'UPDATE workspaces SET encryption_salt = $2, verification_salt = $2, verification_hash = $3 WHERE id = $1',
       [account.workspaceId, '00'.repeat(32), verificationHash(masterKey, '00'.repeat(32))],
     );
+    const send = jest.spyOn(globalThis, 'fetch');
     await expect(openVault(service.url, account)).rejects.toThrow('no longer returns the key slots');
+    const sent = send.mock.calls.map(([url]) => url as string);
+    send.mockRestore();
+    expect(sent.at(-1)).toMatch(/key-slots$/); // no proof from which the password could be guessed
   });
 });
 

@@ -74,6 +74,7 @@ function smuggled(): Record<string, unknown> {
 const OFFERED: Readonly<Record<string, readonly string[]>> = { 'POST /api/v1/auth/tokens': ['scopes'] };
 
 function withSmuggled(route: Route, example: Example): Example {
+  if (Buffer.isBuffer(example.body)) return example; // no object; api/batches has keys in the items of a sequence
   const own = typeof example.body === 'object' ? example.body : {};
   const offered = OFFERED[nameOf(route)] ?? [];
   const extra = Object.entries(smuggled()).filter(([key]) => !offered.includes(key));
@@ -115,7 +116,8 @@ async function expectNothingSmuggled(request: () => Promise<void>): Promise<void
   expect(await ofVictim()).toEqual(before);
 }
 
-const shapeOf = (body: string): string[] => Object.keys(JSON.parse(body) as object).sort();
+const shapeOf = (body: string): string[] =>
+  body.startsWith('{') ? Object.keys(JSON.parse(body) as object).sort() : [];
 
 describe('unknown keys in a body change nothing', () => {
   const routes = ROUTES.filter(

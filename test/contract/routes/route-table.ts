@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { type Scope, SCOPES } from '../../../src/access/route-access.js';
 import { STYLESHEET } from '../../../src/pages/page-assets.js';
+import { cborSequence, upload } from '../../kit/batches.js';
 import { DEV_LOGIN_KEY, sha256 } from '../../kit/index.js';
 import { AUTOMATION_ROUTES } from './automation-routes.js';
 
@@ -92,8 +93,8 @@ export interface Example {
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent as JSON unless it is text. */
-  readonly body?: object | string;
+  /** Sent as JSON unless it is text or bytes. */
+  readonly body?: object | string | Buffer;
 }
 
 const READ: readonly Scope[] = ['documents:read'];
@@ -321,6 +322,27 @@ export const ROUTES: readonly Route[] = [
   },
   { method: 'GET', path: FILE, access: READ, ownsWorkspace: true, example: ofFile, malformed: 400 },
   {
+    method: 'POST',
+    path: `${WORKSPACE}/files/batch-upload`,
+    access: WRITE,
+    needsSubscription: true,
+    ownsWorkspace: true,
+    example: () => ({
+      headers: { ...FROM_A_DEVICE, 'Content-Type': 'application/cbor-seq' },
+      body: cborSequence([upload(randomBytes(9).toString('base64url'), 'new')]),
+    }),
+    broken: { body: 'not CBOR' },
+    writes: CONTENT,
+  },
+  {
+    method: 'POST',
+    path: `${WORKSPACE}/files/batch-download`,
+    access: READ,
+    ownsWorkspace: true,
+    example: ({ encryptedPath }) => ({ body: { items: [{ encryptedPath }] } }),
+    broken: { body: { items: [] } },
+  },
+  {
     method: 'DELETE',
     path: FILE,
     access: WRITE,
@@ -423,7 +445,7 @@ export const ROUTES: readonly Route[] = [
     needsSubscription: true,
     ownsWorkspace: true,
     example: ofCheckpoint,
-    writes: ['checkpoints'],
+    writes: ['checkpoints', 'retention_marks'], // its versions may be thinned now
     uses: 'checkpoint',
   },
   {

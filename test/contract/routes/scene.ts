@@ -100,7 +100,7 @@ export async function targetFor(
   return target;
 }
 
-async function household(service: TestService, name: string): Promise<Household> {
+export async function household(service: Pick<TestService, 'user'>, name: string): Promise<Household> {
   const user = await service.user(name);
   const workspace = await user.workspace();
   await workspace.put('YQ', 'content').expect(201);

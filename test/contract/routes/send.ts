@@ -23,7 +23,8 @@ export function send(
 ): Promise<Answer> {
   const query = [example.query, proof.query].filter(Boolean).join('&');
   const { hostname, port } = new URL(url);
-  const body = typeof example.body === 'object' ? JSON.stringify(example.body) : (example.body ?? '');
+  const { body: content = '' } = example;
+  const body = typeof content === 'string' || Buffer.isBuffer(content) ? content : JSON.stringify(content);
   const headers = {
     'Content-Type': 'application/json',
     'Content-Length': Buffer.byteLength(body),

@@ -1,4 +1,5 @@
 import type supertest from 'supertest';
+import { upload as item, uploadBatch } from '../../kit/batches.js';
 import { sha256, type TestUser } from '../../kit/index.js';
 import type { Act } from './act.js';
 import type { Change, Sight, WorkspaceHistory } from './history.js';
@@ -13,13 +14,6 @@ function write(
 ): Act {
   const expected = [200, 201];
   const done = (): void => changes.forEach((change, path) => history.add(path, change));
-  const happenedTo = (path: string, sight: Sight): boolean => {
-    const before = history.changes.get(path) ?? [];
-    const now = sight.changes.get(path) ?? [];
-    if (now.length > before.length) expect(now).toEqual([...before, changes.get(path)]);
-    else expect(now).toEqual(before);
-    return now.length > before.length;
-  };
   return {
     kind,
     history,
@@ -28,7 +22,7 @@ function write(
     done,
     lost: () => changes.forEach((_, path) => history.unsure.add(path)),
     settle: async (user, sight) => {
-      const happened = new Set([...changes.keys()].map((path) => happenedTo(path, sight)));
+      const happened = new Set([...changes].map(([path, change]) => landed(history, path, change, sight)));
       expect(happened.size).toBe(1);
       const hasHappened = happened.has(true);
       if (isRepeatable || !hasHappened)
@@ -43,6 +37,53 @@ function write(
 export function upload(history: WorkspaceHistory, path: string, content: Buffer): Act {
   const change: Change = { action: 'upsert', contentHash: sha256(content) };
   return write(history, 'upload', new Map([[path, change]]), (user) => history.as(user).put(path, content));
+}
+
+/** Of items in order, of which as many as were committed are there, each wholly, and none that comes after them. */
+export function batch(history: WorkspaceHistory, contents: ReadonlyMap<string, Buffer>): Act {
+  const items = [...contents];
+  const changes = new Map(
+    items.map(([path, content]): [string, Change] => [
+      path,
+      { action: 'upsert', contentHash: sha256(content) },
+    ]),
+  );
+  const send = (user: TestUser): supertest.Test =>
+    uploadBatch(
+      history.as(user),
+      items.map(([path, content]) => item(path, content)),
+    );
+  const done = ({ body }: supertest.Response): void => {
+    const { results } = body as { results: { status: number }[] };
+    expect(results.map(({ status }) => status <= 201)).toEqual(items.map(() => true));
+    changes.forEach((change, path) => history.add(path, change));
+  };
+  return {
+    kind: 'batch',
+    history,
+    expected: [200],
+    send,
+    done,
+    lost: () => changes.forEach((_, path) => history.unsure.add(path)),
+    settle: async (user, sight) => {
+      const happened = items.map(([path]) => landed(history, path, changes.get(path)!, sight));
+      expect(happened).toEqual(happened.toSorted((a, b) => Number(b) - Number(a)));
+      const answer = await send(user);
+      expect(answer.status).toBe(200);
+      changes.forEach((_, path) => history.unsure.delete(path));
+      done(answer);
+      return happened.includes(true);
+    },
+  };
+}
+
+/** Whether a path has this change beyond those that are known, or none. */
+function landed(history: WorkspaceHistory, path: string, change: Change, sight: Sight): boolean {
+  const before = history.changes.get(path) ?? [];
+  const now = sight.changes.get(path) ?? [];
+  if (now.length > before.length) expect(now).toEqual([...before, change]);
+  else expect(now).toEqual(before);
+  return now.length > before.length;
 }
 
 /** Of paths that are live, whose last hashes are known. */

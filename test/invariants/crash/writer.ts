@@ -9,6 +9,9 @@ const SMALL = 300;
 /** Beyond what is kept in rows. */
 const LARGE = 80_000;
 
+/** Of a batch: one group, or more than one. */
+const BATCH_ITEMS = [4, 100];
+
 /** Not now, or not heard in time, as after a pause of the whole process: nobody has promised anything. */
 const EXCUSED = [503, 408];
 
@@ -76,7 +79,15 @@ export class Writer {
     if (n < 68) return things.minting(tokens, this.name(this.names));
     const minted = this.names.find((made) => tokens.tokens.get(made)?.isRevoked === false);
     if (minted && n < 70) return things.revocation(tokens, minted);
+    if (n < 76) return log.batch(history, this.batch());
     return log.upload(history, this.name(this.paths), this.content());
+  }
+
+  private batch(): Map<string, Buffer> {
+    const { random, paths } = this;
+    const old = paths.filter((other) => this.isLive(other)).slice(0, 2);
+    const fresh = Array.from({ length: random.pick(BATCH_ITEMS) }, () => this.name(paths));
+    return new Map([...fresh, ...old].map((path) => [path, this.content()]));
   }
 
   private async restore(user: TestUser, path: string): Promise<Act> {

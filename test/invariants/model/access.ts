@@ -25,6 +25,8 @@ const NEEDS: Readonly<Record<Exclude<Kind, 'night' | 'subscribe'>, Need>> = {
   'put slot': EVERYTHING,
   'delete slot': EVERYTHING,
   put: WRITE,
+  'batch upload': WRITE,
+  'batch download': READ,
   delete: WRITE,
   get: READ,
   'list files': READ,

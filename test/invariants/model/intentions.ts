@@ -123,6 +123,40 @@ const put = onPath(
   },
 );
 
+const ITEM = fc.record({
+  path: PATH,
+  content: CONTENT,
+  demand: oneIn(6, fc.constantFrom('=', '*', ...CONTENTS.slice(0, 2))),
+  ifAbsent: SELDOM,
+  isMislabelled: SELDOM,
+});
+
+/** Few paths and contents: some come again, and some are there already. */
+const uploadBatch = onPath(
+  { device: DEVICE, items: fc.array(ITEM, { minLength: 1, maxLength: 6 }) },
+  ({ path: first, ...place }, { device, items: drawn }, view) => {
+    const items = drawn.map(({ path: drawnPath, demand, ...item }, index) => {
+      const path = index === 0 ? first : drawnPath;
+      const ifMatch = demand === '=' ? (view.liveContent(place.workspace, path) ?? 'none') : demand;
+      return { path, ifMatch, ...item };
+    });
+    return { kind: 'batch upload', ...place, device, items };
+  },
+);
+
+/** `=`: what is there. */
+const HAS = oneIn(2, fc.constantFrom('=', '=', ...CONTENTS));
+const downloadBatch = onPath(
+  { items: fc.array(fc.record({ path: PATH, has: HAS }), { minLength: 1, maxLength: 6 }) },
+  ({ path: first, ...place }, { items: drawn }, view) => {
+    const items = drawn.map(({ path: drawnPath, has }, index) => {
+      const path = index === 0 ? first : drawnPath;
+      return { path, has: has === '=' ? (view.liveContent(place.workspace, path) ?? null) : has };
+    });
+    return { kind: 'batch download', ...place, items };
+  },
+);
+
 const deletion = onKnownPath({ device: DEVICE }, (place, { device }) => ({
   kind: 'delete',
   ...place,
@@ -289,6 +323,7 @@ const night = INSTANCE.map((at) => (): Operation => ({ kind: 'night', at }));
 /** Everything that changes something. */
 export const WRITING = weighted<Intention>(
   [50, put],
+  [12, uploadBatch],
   [5, deletion],
   [9, push],
   [8, restore],
@@ -317,6 +352,7 @@ const READING = weighted<Intention>(
   [3, readPath('list versions')],
   [3, getVersion],
   [2, readPath('get')],
+  [4, downloadBatch],
   [2, readWorkspace('list files')],
   [2, readWorkspace('list slots')],
   [1, readWorkspace('status')],

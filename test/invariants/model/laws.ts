@@ -27,10 +27,9 @@ export async function expectLaws(belief: Belief, reality: Reality): Promise<void
 
 /** The same, past the service: of all accounts in a database. */
 export async function expectLawsOfTables(database: Pick<TestDatabase, 'query'>): Promise<void> {
-  const laws = Object.entries(BROKEN_LAWS).map(
-    ([law, broken]) => `SELECT '${law}' AS law WHERE EXISTS (${broken})`,
-  );
-  expect(await database.query(laws.join(' UNION ALL '))).toEqual([]);
+  // One by one: an engine that distributes the tables cannot put them into one statement.
+  for (const [law, broken] of Object.entries(BROKEN_LAWS))
+    expect([law, await database.query(`SELECT 1 FROM (${broken}) broken LIMIT 1`)]).toEqual([law, []]);
   await expectExactUsage(database);
 }
 
@@ -59,9 +58,9 @@ const BROKEN_LAWS = {
     SELECT w.id FROM workspaces w
     WHERE w.deleted_at IS NULL AND w.live_files <> (SELECT count(*) FROM files f WHERE f.workspace_id = w.id AND NOT f.is_deleted)`,
   'a deleted workspace is empty': `
-    SELECT FROM workspaces w WHERE w.deleted_at IS NOT NULL AND (
-      EXISTS (SELECT FROM changes WHERE workspace_id = w.id) OR EXISTS (SELECT FROM versions WHERE workspace_id = w.id) OR
-      EXISTS (SELECT FROM files WHERE workspace_id = w.id) OR EXISTS (SELECT FROM checkpoints WHERE workspace_id = w.id) OR EXISTS (SELECT FROM key_slots WHERE workspace_id = w.id))`,
+    SELECT 1 FROM workspaces w WHERE w.deleted_at IS NOT NULL AND (
+      EXISTS (SELECT 1 FROM changes WHERE workspace_id = w.id) OR EXISTS (SELECT 1 FROM versions WHERE workspace_id = w.id) OR
+      EXISTS (SELECT 1 FROM files WHERE workspace_id = w.id) OR EXISTS (SELECT 1 FROM checkpoints WHERE workspace_id = w.id) OR EXISTS (SELECT 1 FROM key_slots WHERE workspace_id = w.id))`,
   'no nightly job failed': 'SELECT name, error FROM job_runs WHERE error IS NOT NULL',
 };
 

@@ -1,3 +1,4 @@
+import type { BatchItem, WantedItem } from './batches.js';
 import type { Scope, State } from './state.js';
 
 /**
@@ -58,6 +59,12 @@ export type Operation =
       /** The hash in the header is not that of the body. */
       readonly isMislabelled: boolean;
     })
+  | (InWorkspace & {
+      readonly kind: 'batch upload';
+      readonly device: string;
+      readonly items: readonly BatchItem[];
+    })
+  | (InWorkspace & { readonly kind: 'batch download'; readonly items: readonly WantedItem[] })
   | (OnPath & { readonly kind: 'delete'; readonly device: string })
   | (OnPath & { readonly kind: 'get' })
   | (InWorkspace & { readonly kind: 'list files' })

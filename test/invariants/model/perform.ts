@@ -1,6 +1,7 @@
 import { refusalOf } from './access.js';
 import * as account from './account.js';
 import * as assets from './assets.js';
+import * as batches from './batches.js';
 import * as checkpoints from './checkpoints.js';
 import * as files from './files.js';
 import * as slots from './key-slots.js';
@@ -18,6 +19,8 @@ const RULES: { readonly [K in Kind]: Rule<K> } = {
   'put slot': slots.putSlot,
   'delete slot': slots.deleteSlot,
   put: files.put,
+  'batch upload': batches.uploadBatch,
+  'batch download': batches.downloadBatch,
   delete: files.deleteFile,
   get: files.getFile,
   'list files': files.listFiles,

@@ -50,7 +50,9 @@ export class View {
   }
 
   path(path: string): string {
-    return this.beside && 'path' in this.beside ? this.beside.path : path;
+    if (!this.beside) return path;
+    if ('path' in this.beside) return this.beside.path;
+    return ('items' in this.beside && this.beside.items[0]?.path) || path;
   }
 
   /** The same, but rather one that there has been a file at. */

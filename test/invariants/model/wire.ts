@@ -1,3 +1,4 @@
+import { itemsIn, resultsIn, sequenceOf } from './batches.js';
 import { byPath } from './checkpoints.js';
 import { GUESS, PROOF, SALT } from './key-slots.js';
 import { versionName } from './files.js';
@@ -56,6 +57,22 @@ const REQUESTS: { readonly [K in AskedKind]: (operation: Of<K>, id: Id) => HttpR
     path: onPath(id, operation),
     headers: uploadHeaders(operation),
     body: Buffer.from(operation.content, 'latin1'),
+  }),
+  'batch upload': (operation, id) => ({
+    method: 'POST',
+    path: inWorkspace(id, operation, '/files/batch-upload'),
+    headers: { 'content-type': 'application/cbor-seq', 'x-device-id': operation.device },
+    body: sequenceOf(operation),
+  }),
+  'batch download': (operation, id) => ({
+    method: 'POST',
+    path: inWorkspace(id, operation, '/files/batch-download'),
+    body: {
+      items: operation.items.map(({ path, has }) => ({
+        encryptedPath: path,
+        ...(has === null ? {} : { contentHash: hashOf(has) }),
+      })),
+    },
   }),
   delete: (operation, id) => ({
     method: 'DELETE',
@@ -157,13 +174,19 @@ export function answerTo(operation: Asked, answer: HttpAnswer, names: Names): An
     const envelope = Buffer.from(body.toString(), 'base64').toString('latin1');
     return { status, body: { envelope, size: Number(headers['x-asset-size-bytes']) } };
   }
+  if (operation.kind === 'batch download') return { status, body: itemsIn(body) };
   const words = names.inWords(JSON.parse(body.toString()));
+  if (operation.kind === 'batch upload') {
+    const { results, ...rest } = words as { results: Parameters<typeof resultsIn>[0] };
+    return { status, body: { ...rest, results: resultsIn(results) } };
+  }
   const isProjection = operation.kind === 'summary' || operation.kind === 'manifest';
   return { status, body: isProjection ? byPath(words as Parameters<typeof byPath>[0]) : words };
 }
 
 const NAMING: ReadonlySet<Kind> = new Set([
   'put',
+  'batch upload',
   'create workspace',
   'create checkpoint',
   'mint',
@@ -174,15 +197,20 @@ interface Told {
   readonly id?: string;
   readonly token?: string;
   readonly versions?: readonly { id: string; version: number }[];
+  readonly results?: readonly { encryptedPath: string; id: string | null }[];
 }
 
 /** Ids that the answer gives to what it names. */
 export function learnFrom(operation: Asked, { status, body }: HttpAnswer, names: Names): void {
   if (status >= 400 || !NAMING.has(operation.kind)) return;
-  const { id, token, versions = [] } = JSON.parse(body.toString()) as Told;
+  const { id, token, versions = [], results = [] } = JSON.parse(body.toString()) as Told;
   switch (operation.kind) {
     case 'put':
       names.learn(`file ${operation.workspace}/${operation.path}`, id);
+      break;
+    case 'batch upload':
+      for (const result of results)
+        names.learn(`file ${operation.workspace}/${result.encryptedPath}`, result.id);
       break;
     case 'create workspace':
     case 'create checkpoint':

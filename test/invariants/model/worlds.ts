@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { purge } from './account.js';
+import { isAnswerToBatch } from './batches.js';
 import type { Answer, Operation } from './operations.js';
 import { perform } from './perform.js';
 import type { State } from './state.js';
@@ -32,10 +33,16 @@ export function explanations(worlds: readonly State[], exchanges: readonly Excha
     worlds,
     exchanges.map(({ operation }) => operation),
     time,
-  ).filter(({ answers }) =>
-    exchanges.every(({ operation, answer }) => isDeepStrictEqual(answers.get(operation), answer)),
-  );
+  ).filter((history) => exchanges.every((exchange) => isExplained(history, exchange)));
   return distinct(fitting.map(({ state }) => purge(state)));
+}
+
+function isExplained({ state, answers }: History, { operation, answer }: Exchange): boolean {
+  const expected = answers.get(operation);
+  if (operation.kind !== 'batch upload' || expected?.status !== 200 || answer.status !== 200)
+    return isDeepStrictEqual(expected, answer);
+  const workspace = state.workspaces.find(({ name }) => name === operation.workspace);
+  return isAnswerToBatch(expected, answer, workspace?.log.length ?? Infinity);
 }
 
 /** What might have been answered to each operation. */

@@ -1,19 +1,30 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Caller, PasswordCrypto } from '../../../examples/vault/key-slots.js';
-import { KeySlots } from '../../../examples/vault/key-slots.js';
-import { ApiError, type Answer, type Call } from '../../../examples/sync-folder/http.js';
-import { addPassword, adoptSlots, changePassword } from '../../../examples/vault/password.js';
-import { draftRecoveryKey, removeSlot } from '../../../examples/vault/recovery.js';
-import {
-  opening,
-  unlockByPassword,
-  unlockByRecoveryKey,
-  WrongSecret,
-} from '../../../examples/vault/unlock.js';
-import { DecryptionError } from '../../../src/automation/vault-crypto.js';
+import { ApiError, DecryptionError, type HttpOptions, Session } from '../../../client/src/core/index.js';
+import { KeySlots, type PasswordCrypto } from '../../../client/src/core/vault/key-slots.js';
+import { addPassword, adoptSlots, changePassword } from '../../../client/src/core/vault/password.js';
+import { draftRecoveryKey, removeSlot } from '../../../client/src/core/vault/recovery.js';
+import { openingSlots, unlock, WrongSecret } from '../../../client/src/core/vault/unlock.js';
+import type { Answer, Call } from './slot-table.js';
 
 /** What a request does, without retries. */
 export type Server = (call: Call) => Promise<Answer>;
+
+/** The key slots of a workspace whose requests a function answers, without retries. */
+export function keySlotsAt(server: Server, workspaceId: string): KeySlots {
+  const fetch: HttpOptions['fetch'] = async (url, { method = 'GET', headers, body }) => {
+    const call: Call = {
+      ...{ method, path: new URL(url).pathname, headers: Object.fromEntries(new Headers(headers)) },
+      ...(body && { json: JSON.parse(new TextDecoder().decode(body as Uint8Array)) as unknown }),
+    };
+    const answer = await server(call);
+    return Response.json(answer.body, { status: answer.status });
+  };
+  const session = Session.withAccessToken('http://service.test', 'a-token', {
+    fetch,
+    retries: { attempts: 1 },
+  });
+  return new KeySlots(session, workspaceId, FAST_CRYPTO);
+}
 
 export const OPERATIONS = [
   'open',
@@ -49,19 +60,19 @@ export const FAST_CRYPTO: PasswordCrypto = {
     return Promise.resolve({ kind: 'password', kdf: {}, wrappedKey });
   },
   openPasswordSlot: async ({ workspaceId, slotId }, { wrappedKey }, password) => {
-    const sealed = JSON.parse(Buffer.from(wrappedKey, 'base64').toString()) as string[];
+    const sealed = JSON.parse(Buffer.from(String(wrappedKey), 'base64').toString()) as string[];
     if ([workspaceId, slotId, password].some((part, index) => sealed[index] !== part))
       throw new DecryptionError('it does not open');
-    return Promise.resolve(Buffer.from(sealed[3] ?? '', 'hex'));
+    return Promise.resolve(new Uint8Array(Buffer.from(sealed[3] ?? '', 'hex')));
   },
-  deriveMasterKey: (password, salt) => Promise.resolve(Buffer.alloc(32, `${password} ${salt}`)),
+  deriveMasterKey: (password, salt) =>
+    Promise.resolve(new Uint8Array(Buffer.alloc(32, `${password} ${salt}`))),
 };
 
 interface Pending {
   readonly call: Call;
   readonly resolve: (answer: Answer) => void;
   readonly reject: (error: Error) => void;
-  readonly expected: readonly number[];
 }
 
 /** A device: one operation at a time, whose requests wait until their fate is decided. */
@@ -93,21 +104,24 @@ export class ModelDevice {
   private begin(operation: Operation): void {
     this.isBusy = true;
     let isAlive = true;
-    const caller: Caller = {
-      call: (call, ...expected) =>
-        new Promise((resolve, reject) => (this.pending = { call, resolve, reject, expected })),
-    };
+    const ask: Server = (call) =>
+      new Promise((resolve, reject) => {
+        if (isAlive) this.pending = { call, resolve, reject };
+        else reject(new Error('the device has ended'));
+      });
     this.end = () => {
       isAlive = false;
+      this.pending?.reject(new Error('the device has ended'));
       this.pending = undefined;
       this.isBusy = false;
     };
-    const slots = new KeySlots(caller, this.workspaceId, FAST_CRYPTO);
+    const slots = keySlotsAt(ask, this.workspaceId);
     this.run(operation, slots).then(
       () => isAlive && this.end(),
       (error: unknown) => {
+        if (!isAlive) return;
         if (!isExpected(error)) this.failure = error;
-        if (isAlive) this.end();
+        this.end();
       },
     );
   }
@@ -123,8 +137,7 @@ export class ModelDevice {
     if (fate === 'killed after') this.end();
     if (fate !== 'answered') return;
     this.pending = undefined;
-    if (answer.status < 300 || request.expected.includes(answer.status)) request.resolve(answer);
-    else request.reject(new ApiError(answer.status, request.call, 'refused'));
+    request.resolve(answer);
   }
 
   private async run(operation: Operation, slots: KeySlots): Promise<void> {
@@ -133,25 +146,25 @@ export class ModelDevice {
     if (operation === 'change' || operation === 'change again') {
       if (operation === 'change') this.lastChange = { old: password, fresh: this.newPassword() };
       const change = this.lastChange;
-      if (change) await changePassword(slots, change, () => this.acknowledge(change.fresh));
+      if (change) await changePassword(slots, { ...change, whenAdded: () => this.acknowledge(change.fresh) });
     } else if (operation === 'recover') {
       const [recoveryKey] = owner.recoveryKeys;
       if (recoveryKey === undefined) return;
       owner.hasForgotten = true;
-      const vault = await unlockByRecoveryKey(slots, recoveryKey.toLowerCase());
+      const vault = await unlock(slots, { recoveryKey: recoveryKey.toLowerCase() }, true);
       const fresh = this.newPassword();
       await addPassword(vault, fresh);
       this.acknowledge(fresh);
     } else {
-      const vault = await unlockByPassword(slots, password);
+      const vault = await unlock(slots, { password }, false);
       if (operation === 'open') await adoptSlots(vault, password);
       if (operation === 'make recovery key') {
-        const draft = draftRecoveryKey(vault);
+        const draft = await draftRecoveryKey(vault);
         await draft.confirm(draft.text);
         owner.recoveryKeys.push(draft.text);
       }
       if (operation === 'remove') {
-        const keep = await opening(slots, vault.listed, owner.password); // by now it may be another password
+        const keep = await openingSlots(slots, vault.listed, owner.password); // by now it may be another password
         const outdated = vault.listed.filter(({ kind }) => kind === 'password');
         const other = outdated.find(
           ({ id }) => id !== vault.openedBy?.id && keep.every(({ slot }) => slot.id !== id),

@@ -1,5 +1,18 @@
-import { type KeySlot } from '../../../examples/vault/key-slots.js';
-import type { Answer, Call } from '../../../examples/sync-folder/http.js';
+import type { KeySlot } from '../../../client/src/core/vault/key-slots.js';
+
+/** A request for JSON. */
+export interface Call {
+  readonly method: string;
+  readonly path: string;
+  /** By names in lower case. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly json?: unknown;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly body: object;
+}
 
 const MOST_SLOTS = 16;
 const MOST_PASSWORDS = 4;
@@ -12,6 +25,8 @@ interface Setup {
 
 type Content = Pick<KeySlot, 'kind' | 'label' | 'kdf' | 'wrappedKey'>;
 
+type Written = Omit<KeySlot, 'createdAt'>;
+
 /** The routes of one workspace that vaults need, in memory. Held to the service's own answers by vault-keys.spec.ts. */
 export class SlotTable {
   private setup: Setup | undefined;
@@ -23,7 +38,6 @@ export class SlotTable {
   /** @param updatedAt when a slot is written, as the service says */
   answer(call: Call, updatedAt = this.nextTime()): Answer {
     const json = (call.json ?? {}) as Setup & Content;
-    if (call.path === '/api/v1/workspaces') return answered(201, { id: this.workspaceId });
     const route = call.path.slice(`/api/v1/workspaces/${this.workspaceId}/`.length);
     if (route === 'setup-encryption') return this.setUp(json);
     if (route === 'verify-password')
@@ -46,12 +60,20 @@ export class SlotTable {
     return answered(200, { ok: true });
   }
 
-  private put({ id, kind, label, kdf, wrappedKey, updatedAt }: KeySlot): Answer {
+  private put({ id, kind, label, kdf, wrappedKey, updatedAt }: Written): Answer {
     const others = this.slots.filter((slot) => slot.id !== id);
     const passwords = others.filter((slot) => slot.kind === 'password');
     if (others.length >= MOST_SLOTS || (kind === 'password' && passwords.length >= MOST_PASSWORDS))
       return answered(409);
-    const slot: KeySlot = { id, kind, label: label ?? null, kdf, wrappedKey, updatedAt };
+    const slot: KeySlot = {
+      id,
+      kind,
+      label: label ?? null,
+      kdf,
+      wrappedKey,
+      createdAt: updatedAt,
+      updatedAt,
+    };
     const isNew = others.length === this.slots.length;
     this.slots = isNew ? [...this.slots, slot] : this.slots.map((one) => (one.id === id ? slot : one));
     return answered(isNew ? 201 : 200, slot);
@@ -72,5 +94,5 @@ export class SlotTable {
 }
 
 function answered(status: number, body: object = { error: 'refused' }): Answer {
-  return { status, headers: new Headers(), body: Buffer.from(JSON.stringify(body)) };
+  return { status, body };
 }

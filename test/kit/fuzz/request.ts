@@ -1,3 +1,4 @@
+import { encode } from 'cborg';
 import type { Parameter } from '../../../src/api-docs/index.js';
 import type { NamedOperation } from '../api-document.js';
 import { sha256 } from '../workspace.js';
@@ -104,6 +105,7 @@ function bodyOf({ operation }: NamedOperation, lane: Lane, values: Values): { ty
   const [[type, content] = []] = Object.entries(operation.requestBody?.content ?? {});
   if (type === undefined) return { body: Buffer.alloc(0) };
   if (type === 'application/octet-stream') return { type, body: bytes(values) };
+  if (type === 'application/cbor-seq') return { type, body: batch(lane, values) };
   if (type === 'application/x-www-form-urlencoded') return { type, body: Buffer.from(form(lane, values)) };
   const value = content?.schema ? values.valid(content.schema) : {};
   return {
@@ -118,6 +120,31 @@ function bodyOf({ operation }: NamedOperation, lane: Lane, values: Values): { ty
 function bytes(values: Values): Buffer {
   const size = values.chance(0.02) ? 70_000 : values.pick([0, 1, 16, 100, 3000]);
   return Buffer.alloc(size, String(values.below(5)));
+}
+
+/** A sequence of items to be uploaded, one in four of which has a value that is none. */
+function batch(lane: Lane, values: Values): Buffer {
+  const items = Array.from({ length: 1 + values.below(5) }, () => {
+    const content = bytes(values);
+    const item: Record<string, unknown> = {
+      encryptedPath: values.pick(lane.known('encryptedPath')),
+      contentHash: sha256(content),
+      content,
+    };
+    if (values.chance(0.2)) item['ifMatch'] = values.pick(['*', ...lane.known('contentHash')]);
+    if (values.chance(0.1)) item['ifNoneMatch'] = '*';
+    if (values.chance(0.25)) item[values.pick([...Object.keys(item), 'extra'])] = values.hostile();
+    return item;
+  });
+  return Buffer.concat(items.map(encoded));
+}
+
+function encoded(item: object): Uint8Array {
+  try {
+    return encode(item);
+  } catch {
+    return Buffer.from(jsonOf(item)); // CBOR has no such value
+  }
 }
 
 function form(lane: Lane, values: Values): string {
