@@ -1,6 +1,9 @@
 import { arrival } from './cases/arrival.js';
+import { batch } from './cases/batch.js';
 import type { Case } from './cases/case.js';
 import { fanOut } from './cases/fan-out.js';
+import { far } from './cases/far.js';
+import { growth } from './cases/growth.js';
 import { memory } from './cases/memory.js';
 import { notes } from './cases/notes.js';
 import { profile } from './cases/profile.js';
@@ -9,11 +12,15 @@ import { put } from './cases/put.js';
 import { reads } from './cases/reads.js';
 import { restart } from './cases/restart.js';
 import { retention } from './cases/retention.js';
+import { tenants } from './cases/tenants.js';
 
 /** In the order of measurement. */
 export const cases: readonly Case[] = [
   put,
+  tenants,
   notes,
+  batch,
+  far,
   reads,
   arrival,
   fanOut,
@@ -21,5 +28,6 @@ export const cases: readonly Case[] = [
   restart,
   projections,
   retention,
+  growth,
   profile,
 ];

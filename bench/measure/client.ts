@@ -10,8 +10,11 @@ const END_OF_CHUNKS = Buffer.from('\r\n0\r\n\r\n');
 const NOTHING = Buffer.alloc(0);
 /** The initial buffer size of a connection, and the minimum free space to read into. */
 const [MEMORY, READ_AT_ONCE] = [64 * 1024, 16 * 1024];
-/** Node's server closes connections after five idle seconds by default; a request in flight at that moment is lost. */
-const LONGEST_IDLE_MS = 4_000;
+/**
+ * Node's server closes connections after five idle seconds by default, which it may count from the start of a long request; a
+ * request in flight at that moment is lost.
+ */
+const LONGEST_IDLE_MS = 2_000;
 
 /**
  * HTTP/1.1 over persistent connections with minimal overhead: the client shares the processors with the measured

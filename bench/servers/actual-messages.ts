@@ -3,7 +3,12 @@ interface SyncRequest {
   readonly file: string;
   readonly group: string;
   readonly since: string;
-  readonly messages: readonly { readonly timestamp: string; readonly content: Buffer }[];
+  readonly messages: readonly Message[];
+}
+
+export interface Message {
+  readonly timestamp: string;
+  readonly content: Buffer;
 }
 
 export function syncRequest({ file, group, since, messages }: SyncRequest): Buffer {

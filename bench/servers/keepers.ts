@@ -3,6 +3,7 @@ import type { Bench } from '../bench.js';
 import type { Note } from '../cases/note.js';
 import { perSecond } from '../measure/load.js';
 import { actual } from './actual.js';
+import { type Batching, downloadBatches, snapshotPage, uploadBatches } from './batches.js';
 import { nginx } from './nginx.js';
 import { pouchdb } from './pouchdb.js';
 import { type Bare, bareTarget, serviceTarget, type Target } from './target.js';
@@ -18,12 +19,22 @@ export interface Place {
   put(note: Note): Promise<unknown>;
   /** Fetches everything, like a device that has nothing yet; returns the number of bytes. */
   fetchAll(notes: readonly Note[], inFlight: number): Promise<number>;
+  /** Both in as few requests as suit the server; missing where it takes and sends notes only one by one. */
+  readonly bulk?: Bulk;
 }
+
+export interface Bulk {
+  putAll(notes: readonly Note[]): Promise<unknown>;
+  fetchAll(notes: readonly Note[]): Promise<number>;
+}
+
+/** As many as are fastest on one machine. */
+const BATCHING = { up: { items: 250, inFlight: 4 }, down: { items: 250, inFlight: 2 } };
 
 /** All servers available here, the service first, and the reasons why others are not. */
 export async function keepers(bench: Bench): Promise<{ present: Keeper[]; absent: string[] }> {
   const bare = [await bareKeeper(bench, 'no blob, token checked'), await bareKeeper(bench, 'no blob')];
-  const present = [await serviceKeeper(bench), ...bare];
+  const present = [await serviceKeeper(bench, await serviceTarget(bench), BATCHING), ...bare];
   const absent: string[] = [];
   for (const make of [nginx, pouchdb, actual]) {
     try {
@@ -36,14 +47,24 @@ export async function keepers(bench: Bench): Promise<{ present: Keeper[]; absent
 }
 
 /** The second device first requests the list of files, then fetches each file. */
-async function serviceKeeper(bench: Bench): Promise<Keeper> {
-  const target = await serviceTarget(bench);
+export async function serviceKeeper(
+  bench: Bench,
+  target: Target,
+  batching: { readonly up: Batching; readonly down: Batching },
+): Promise<Keeper> {
   const account = await bench.account();
   return {
     ...target,
     emptyPlace: async () => {
       const [id = ''] = await account.workspaces(1);
-      return { ...placeAt(target, id), fetchAll: (_, inFlight) => walkAndFetch(target, id, inFlight) };
+      return {
+        ...placeAt(target, id),
+        fetchAll: (_, inFlight) => walkAndFetch(target, id, inFlight),
+        bulk: {
+          putAll: (notes) => uploadBatches(target.client, id, notes, batching.up),
+          fetchAll: () => downloadBatches(target.client, id, batching.down),
+        },
+      };
     },
   };
 }
@@ -64,8 +85,7 @@ function placeAt({ client, pathTo }: Target, id: string): Place {
 async function walkAndFetch({ client, pathTo }: Target, id: string, inFlight: number): Promise<number> {
   const files: { encryptedPath: string }[] = [];
   for (let from: string | null = ''; from !== null;) {
-    const path = `/api/v1/workspaces/${id}/sync/snapshot?limit=1000&pageCursor=${from}`;
-    const page = JSON.parse(String(await client.send('GET', path))) as SnapshotPage;
+    const page = await snapshotPage(client, id, from);
     files.push(...page.files);
     from = page.nextPageCursor;
   }
@@ -74,11 +94,6 @@ async function walkAndFetch({ client, pathTo }: Target, id: string, inFlight: nu
     inFlight,
     async (file) => (await client.send('GET', pathTo(id, file.encryptedPath))).length,
   );
-}
-
-interface SnapshotPage {
-  readonly files: { readonly encryptedPath: string }[];
-  readonly nextPageCursor: string | null;
 }
 
 /** The sum of the results of fetching each item. */

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Bench } from '../bench.js';
+import type { Note } from '../cases/note.js';
 import { freePort } from '../free-port.js';
 import { Client } from '../measure/client.js';
 import { fetchEach, type Keeper } from './keepers.js';
@@ -8,7 +9,7 @@ import { startProgram } from './program.js';
 
 const VERSION = '4.2.0';
 
-/** One document per note with its bytes as base64, written and fetched one by one, like replication of single edits. */
+/** One document per note with its bytes as base64, written and fetched one by one, like replication of single edits, or all in one request. */
 export async function pouchdb(bench: Bench): Promise<Keeper> {
   const home = await npmPeer('pouchdb-server', VERSION);
   const port = await freePort();
@@ -39,7 +40,28 @@ export async function pouchdb(bench: Bench): Promise<Keeper> {
             };
             return Buffer.byteLength(document.data, 'base64');
           }),
+        bulk: {
+          putAll: (notes) => putBulk(client, place, notes),
+          fetchAll: (notes) => getBulk(client, place, notes),
+        },
       };
     },
   };
+}
+
+async function putBulk(client: Client, place: string, notes: readonly Note[]): Promise<void> {
+  const docs = notes.map(({ path, body }) => ({ _id: `n${path}`, data: body.toString('base64') }));
+  const results = (await client.sendJson('POST', `${place}/_bulk_docs`, { docs })) as { ok?: boolean }[];
+  if (results.length !== notes.length || !results.every(({ ok }) => ok))
+    throw new Error('a document was refused');
+}
+
+async function getBulk(client: Client, place: string, notes: readonly Note[]): Promise<number> {
+  const docs = notes.map(({ path }) => ({ id: `n${path}` }));
+  const { results } = (await client.sendJson('POST', `${place}/_bulk_get`, { docs })) as BulkAnswer;
+  return results.reduce((sum, { docs: [first] }) => sum + Buffer.byteLength(first.ok.data, 'base64'), 0);
+}
+
+interface BulkAnswer {
+  readonly results: { readonly docs: [{ readonly ok: { readonly data: string } }] }[];
 }

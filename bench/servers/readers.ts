@@ -33,7 +33,7 @@ const asText = { getTypeParser: () => (value: unknown) => value } as unknown as 
  * A custom plan for one page, which knows its values or limit, would sort all files: the service's tables have no
  * statistics on workspaces.
  */
-const PLANNING = '-c enable_seqscan=off -c jit=off -c plan_cache_mode=force_generic_plan';
+export const PLANNING = '-c enable_seqscan=off -c jit=off -c plan_cache_mode=force_generic_plan';
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 const PULL = `

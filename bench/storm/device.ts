@@ -57,9 +57,13 @@ export class Device {
     this.isOver = true;
   }
 
-  /** Opens the socket; a closed socket is opened again at the next turn. */
+  /** Opens the socket; one that is closed, or still not open, is replaced at the next turn. */
   private async listen(): Promise<void> {
     const { user } = this;
+    if (this.socket?.readyState === WebSocket.CONNECTING) {
+      this.socket.removeAllListeners('close'); // it is slow, not lost
+      this.socket.terminate(); // otherwise it opens later, and nobody closes it
+    }
     const { localAddress, headers } = sourceOf(user.target, 'user', user.n);
     const url = `${urlFor(user.target, user.n).replace('http', 'ws')}${user.path}/ws?token=${user.bearer}`;
     const socket = new WebSocket(url, { localAddress, headers, perMessageDeflate: false });

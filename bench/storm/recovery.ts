@@ -10,15 +10,20 @@ import { inTurn } from './turns.js';
 
 const LOOK_EVERY_MS = 100;
 /** The check gives up after this time; the promise is 10 s. */
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 120_000;
 /** Above the numbers of the ordinary users. */
 const FIRST_WITNESS = 1_000;
+/** Requests that the witnesses themselves have under way. */
+const WITNESSES_OWN = 8;
 
-/** Names of the checks that never succeeded; empty when everything works as before. */
 export interface Recovery {
   readonly ms: number;
+  /** The checks that never succeeded, with what was wrong at last; empty when everything works as before. */
   readonly missing: readonly string[];
 }
+
+/** @returns what is wrong; '' when nothing is */
+type Check = () => Promise<string>;
 
 /** One user at each instance who checks after a storm that everything works as before. */
 export class Witnesses {
@@ -49,9 +54,9 @@ export class Witnesses {
     const checks = this.users.flatMap((user, n) => this.checks(user, inTurn(this.instances, n)));
     const missing: string[] = [];
     await Promise.all(
-      checks.map(async ([name, works]) => {
-        while (!(await works())) {
-          if (performance.now() - began > PATIENCE_MS) return missing.push(name);
+      checks.map(async ([name, check]) => {
+        for (let fault = await check(); fault !== ''; fault = await check()) {
+          if (performance.now() - began > PATIENCE_MS) return missing.push(`${name}: ${fault}`);
           await pause(LOOK_EVERY_MS);
         }
         return 0;
@@ -64,28 +69,23 @@ export class Witnesses {
     for (const user of this.users) user.close();
   }
 
-  private checks(user: User, instance: Instance): [string, () => Promise<boolean>][] {
-    const is = async (answer: Promise<{ status: number }>, status = 200): Promise<boolean> =>
-      (await answer).status === status;
+  private checks(user: User, { metricsUrl }: Instance): [string, Check][] {
+    const ok = async (answer: Promise<{ status: number }>): Promise<string> => faultOf((await answer).status);
     const note = Buffer.from(`${Date.now()}`);
-    const put = async (): Promise<boolean> => {
-      const { status } = await user.put('d2l0bmVzcw', note, 'witness');
-      return status === 200 || status === 201;
-    };
     return [
-      ['health', () => is(user.ask('', 'GET', '/health'))],
-      ['readiness', () => is(user.ask('', 'GET', '/health/ready'))],
-      ['upload', put],
-      ['pull', () => is(user.pull('witness', 0))],
-      ['search', () => is(user.search())],
-      ['manifest', () => is(user.manifest())],
+      ['health', () => ok(user.ask('', 'GET', '/health'))],
+      ['readiness', () => ok(user.ask('', 'GET', '/health/ready'))],
+      ['upload', () => ok(user.put('d2l0bmVzcw', note, 'witness'))],
+      ['pull', () => ok(user.pull('witness', 0))],
+      ['search', () => ok(user.search())],
+      ['manifest', () => ok(user.manifest())],
       ['sign-in', () => this.signIn(user.person)],
-      ['idle', () => isIdle(instance)],
+      ['idle', () => underWay(metricsUrl)],
     ];
   }
 
   /** Signs in from an address that has not been used yet: a rate limit would not be a fault. */
-  private async signIn({ email, password }: Person): Promise<boolean> {
+  private async signIn({ email, password }: Person): Promise<string> {
     const peer = new Peer(this.target, 'witness', 100 + this.signIns++, { isKept: false });
     const headers = { origin: this.target.origin };
     const { status } = await peer.sendJson(
@@ -94,27 +94,22 @@ export class Witnesses {
       { email, password },
       { headers },
     );
-    return status === 200;
+    return faultOf(status);
   }
 }
 
-/** Whether only the witness's own requests are under way, no statement waits, and no socket is left. */
-async function isIdle({ metricsUrl }: Instance): Promise<boolean> {
+const faultOf = (status: number): string => (status === 200 || status === 201 ? '' : `status ${status}`);
+
+/** @returns '' when only the witness's own requests are under way, no statement waits, and no socket is left; otherwise the figures */
+async function underWay(metricsUrl: string): Promise<string> {
   const text = await fetch(metricsUrl).then(
     (answer) => answer.text(),
     () => '',
   );
-  const sum = (name: string): number =>
-    [...text.matchAll(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'gm'))].reduce(
-      (all, [, its]) => all + Number(its),
-      0,
-    );
-  const isTold = text.includes('cloud_sync_http_requests_in_flight');
-  const waiting = Number(/^cloud_sync_database_pool\{state="waiting"\} (\S+)$/m.exec(text)?.[1] ?? 0);
-  return (
-    isTold &&
-    waiting === 0 &&
-    sum('cloud_sync_http_requests_in_flight') <= 8 &&
-    sum('cloud_sync_sockets') === 0
-  );
+  if (!text.includes('cloud_sync_http_requests_in_flight')) return 'no metrics';
+  const waiting = /^cloud_sync_database_pool\{state="waiting"\} [1-9].*$/m.exec(text)?.[0];
+  const requests = text.match(/^cloud_sync_http_requests_in_flight\b.* [1-9]\d*$/gm) ?? [];
+  const sockets = text.match(/^cloud_sync_sockets\{.* [1-9]\d*$/gm) ?? [];
+  const count = requests.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0);
+  return [...(waiting ? [waiting] : []), ...(count > WITNESSES_OWN ? requests : []), ...sockets].join(', ');
 }

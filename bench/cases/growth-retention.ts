@@ -1,0 +1,22 @@
+import { withService } from '../../src/admin/with-service.js';
+import { Retention } from '../../src/retention/index.js';
+
+/** The message to the parent process after each run of retention. */
+export interface RetentionRun {
+  readonly milliseconds: number;
+  readonly versions: number;
+}
+
+/** Runs retention as each night does, whenever the parent process sends a message; ends when it disconnects. */
+await withService(async (service) => {
+  const retention = service.get(Retention);
+  process.on('message', () => {
+    const started = performance.now();
+    void retention.runDue(new Date()).then(({ versions }) => {
+      const run: RetentionRun = { milliseconds: performance.now() - started, versions };
+      process.send?.(run);
+    });
+  });
+  process.send?.('ready');
+  await new Promise((resolve) => process.once('disconnect', resolve));
+});
