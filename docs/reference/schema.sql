@@ -233,6 +233,7 @@ CREATE TABLE changes (
   CONSTRAINT changes_workspace_id_file_id_fkey FOREIGN KEY (workspace_id, file_id) REFERENCES files(workspace_id, id)
 );
 ALTER TABLE changes ALTER COLUMN workspace_id SET STATISTICS 0;
+CREATE INDEX changes_deletions ON changes USING btree (workspace_id, file_id, cursor) WHERE (action = 'delete'::text);
 CREATE INDEX changes_of_file ON changes USING btree (workspace_id, file_id, cursor DESC) INCLUDE (action, version);
 
 CREATE TABLE checkpoints (
@@ -504,12 +505,32 @@ CREATE UNLOGGED TABLE rate_limits (
   CONSTRAINT rate_limits_pkey PRIMARY KEY (key)
 );
 
+CREATE TABLE retention_marks (
+  workspace_id uuid NOT NULL,
+  cursor bigint NOT NULL,
+  rule text NOT NULL,
+  has_unpinned boolean NOT NULL DEFAULT false,
+  CONSTRAINT retention_marks_pkey PRIMARY KEY (workspace_id),
+  CONSTRAINT retention_marks_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
+);
+
 CREATE TABLE retention_progress (
   id boolean NOT NULL DEFAULT true,
   as_of timestamp with time zone NOT NULL,
   CONSTRAINT retention_progress_pkey PRIMARY KEY (id),
   CONSTRAINT retention_progress_id_check CHECK (id)
 );
+
+CREATE TABLE retention_queue (
+  workspace_id uuid NOT NULL,
+  file_id uuid NOT NULL,
+  due_at timestamp with time zone NOT NULL,
+  is_pinned boolean NOT NULL DEFAULT false,
+  revision bigint NOT NULL DEFAULT 0,
+  CONSTRAINT retention_queue_pkey PRIMARY KEY (workspace_id, file_id),
+  CONSTRAINT retention_queue_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
+);
+CREATE INDEX retention_queue_due ON retention_queue USING btree (workspace_id, due_at, file_id);
 
 CREATE TABLE storage_accounts (
   user_id uuid NOT NULL,
@@ -640,31 +661,49 @@ CREATE OR REPLACE FUNCTION put_documents(p_workspace uuid, p_path text[], p_hash
  RETURNS TABLE(outcome text, file_id uuid, file_version integer, change_cursor bigint, used_bytes bigint)
  LANGUAGE plpgsql
 AS $function$
-  #variable_conflict use_column
   DECLARE
-    log_head bigint;
-    held bigint;
-    head_id uuid; head_version int; head_hash text; is_live boolean;
-    first_byte int;
-    next_byte int := 1;
-    added_files int := 0;
-    added_bytes bigint := 0;
-    -- The uploads that are written, in order: position, file, version and first byte of each.
-    written int[] := '{}'; written_files uuid[] := '{}'; written_versions int[] := '{}'; written_starts int[] := '{}';
+    head bigint; held bigint;
   BEGIN
-    SELECT w.head_cursor, w.document_bytes INTO log_head, held
+    SELECT w.head_cursor, p_elsewhere + w.document_bytes INTO head, held
     FROM workspaces w WHERE w.id = p_workspace AND w.deleted_at IS NULL FOR NO KEY UPDATE;
     IF NOT FOUND THEN
       RETURN QUERY SELECT 'workspace_gone', NULL::uuid, NULL::integer, NULL::bigint, NULL::bigint FROM unnest(p_path);
       RETURN;
     END IF;
+    RETURN QUERY SELECT o.outcome, o.file_id, o.file_version, o.change_cursor, o.used_bytes
+    FROM put_documents_of_many(
+      ARRAY[p_workspace], ARRAY[head], ARRAY[held], p_quota, array_fill(1, ARRAY[cardinality(p_path)]),
+      p_path, p_hash, p_size, p_device, p_now, p_file, p_version, p_blob, p_bytes, p_length, p_if_match, p_if_absent
+    ) o;
+  END $function$;
 
+CREATE OR REPLACE FUNCTION put_documents_of_many(p_workspace uuid[], p_head bigint[], p_held bigint[], p_quota bigint, p_of integer[], p_path text[], p_hash text[], p_size bigint[], p_device text[], p_now timestamp with time zone[], p_file uuid[], p_version uuid[], p_blob uuid[], p_bytes bytea, p_length integer[], p_if_match text[], p_if_absent boolean[])
+ RETURNS TABLE(place integer, outcome text, file_id uuid, file_version integer, change_cursor bigint, used_bytes bigint)
+ LANGUAGE plpgsql
+AS $function$
+  #variable_conflict use_column
+  DECLARE
+    -- By workspace: the log head, and the files and bytes that this commit adds.
+    log_heads bigint[] := p_head; added_files int[] := array_fill(0, ARRAY[cardinality(p_head)]);
+    added_bytes bigint[] := array_fill(0::bigint, ARRAY[cardinality(p_head)]);
+    w int;
+    head_id uuid; head_version int; head_hash text; is_live boolean;
+    first_byte int;
+    blob_size bigint; blob_hash text;
+    next_byte int := 1;
+    -- The uploads that are written, in order: position, file, version, cursor and first byte of each.
+    written int[] := '{}'; written_files uuid[] := '{}'; written_versions int[] := '{}'; written_cursors bigint[] := '{}';
+    written_starts int[] := '{}';
+  BEGIN
     FOR n IN 1 .. cardinality(p_path) LOOP
       first_byte := next_byte;
       next_byte := next_byte + coalesce(p_length[n], 0);
+      w := p_of[n];
+      CONTINUE WHEN log_heads[w] IS NULL;
       SELECT f.id, f.version, f.content_hash, NOT f.is_deleted INTO head_id, head_version, head_hash, is_live
-      FROM files f WHERE f.workspace_id = p_workspace AND f.path_hash = sha256(p_path[n]::bytea);
+      FROM files f WHERE f.workspace_id = p_workspace[p_of[n]] AND f.path_hash = sha256(p_path[n]::bytea);
       is_live := coalesce(is_live, false);
+      place := n;
       file_id := coalesce(head_id, p_file[n]);
       file_version := coalesce(head_version, 0);
       change_cursor := NULL;
@@ -676,14 +715,16 @@ AS $function$
         is_live AND ARRAY[head_hash, '*'] && string_to_array(p_if_match[n], ',')
       )) THEN
         outcome := 'precondition_failed';
-      ELSIF p_elsewhere + held + added_bytes + p_size[n] > p_quota THEN
+      ELSIF p_held[w] + added_bytes[w] + p_size[n] > p_quota THEN
         outcome := 'quota_exceeded';
-        used_bytes := p_elsewhere + held + added_bytes;
+        used_bytes := p_held[w] + added_bytes[w];
       ELSE
         outcome := CASE WHEN head_id IS NULL THEN 'created' ELSE 'updated' END;
         IF p_length[n] IS NULL THEN
-          UPDATE blobs b SET state = 'live', size = p_size[n], sha256 = p_hash[n]
-          WHERE b.workspace_id = p_workspace AND b.id = p_blob[n] AND b.state = 'staged';
+          blob_size := p_size[n];
+          blob_hash := p_hash[n];
+          UPDATE blobs b SET state = 'live', size = blob_size, sha256 = blob_hash
+          WHERE b.workspace_id = p_workspace[p_of[n]] AND b.id = p_blob[n] AND b.state = 'staged';
           IF NOT FOUND THEN
             outcome := 'blob_gone';
           END IF;
@@ -692,13 +733,15 @@ AS $function$
 
       IF outcome IN ('created', 'updated') THEN
         file_version := file_version + 1;
+        change_cursor := log_heads[w] + 1;
+        log_heads[w] := change_cursor;
         written := written || n;
         written_files := written_files || file_id;
         written_versions := written_versions || file_version;
+        written_cursors := written_cursors || change_cursor;
         written_starts := written_starts || first_byte;
-        change_cursor := log_head + cardinality(written);
-        added_files := added_files + (NOT is_live)::int;
-        added_bytes := added_bytes + p_size[n];
+        added_files[w] := added_files[w] + (NOT is_live)::int;
+        added_bytes[w] := added_bytes[w] + p_size[n];
       END IF;
       RETURN NEXT;
     END LOOP;
@@ -707,27 +750,29 @@ AS $function$
     END IF;
 
     INSERT INTO blobs (workspace_id, id, state, location, size, sha256, bytes, created_at)
-    SELECT p_workspace, p_blob[n], 'live', 'inline', p_size[n], p_hash[n], substring(p_bytes FROM start FOR p_length[n]), p_now[n]
+    SELECT p_workspace[p_of[n]], p_blob[n], 'live', 'inline', p_size[n], p_hash[n], substring(p_bytes FROM start FOR p_length[n]), p_now[n]
     FROM unnest(written, written_starts) AS u (n, start) WHERE p_length[n] IS NOT NULL;
 
     UPDATE workspaces w
-    SET head_cursor = log_head + cardinality(written), live_files = w.live_files + added_files, document_bytes = held + added_bytes
-    WHERE w.id = p_workspace;
+    SET head_cursor = greatest(w.head_cursor, log_heads[array_position(p_workspace, w.id)]),
+        live_files = w.live_files + added_files[array_position(p_workspace, w.id)],
+        document_bytes = w.document_bytes + added_bytes[array_position(p_workspace, w.id)]
+    WHERE w.id = ANY (p_workspace) AND w.head_cursor < log_heads[array_position(p_workspace, w.id)];
 
     INSERT INTO files (workspace_id, id, encrypted_path, content_hash, encrypted_size, version, created_at, updated_at)
-    SELECT p_workspace, file, p_path[n], p_hash[n], p_size[n], version, p_now[n], p_now[n]
+    SELECT p_workspace[p_of[n]], file, p_path[n], p_hash[n], p_size[n], version, p_now[n], p_now[n]
     FROM unnest(written, written_files, written_versions) AS u (n, file, version)
-    ON CONFLICT ON CONSTRAINT files_path_unique DO UPDATE
+    ON CONFLICT (workspace_id, path_hash) DO UPDATE
     SET content_hash = excluded.content_hash, encrypted_size = excluded.encrypted_size, version = excluded.version,
         is_deleted = false, updated_at = excluded.updated_at;
 
     INSERT INTO versions (workspace_id, id, file_id, version, blob_id, content_hash, encrypted_size, device_id, change_cursor, created_at)
-    SELECT p_workspace, p_version[n], file, version, p_blob[n], p_hash[n], p_size[n], p_device[n], log_head + nth, p_now[n]
-    FROM unnest(written, written_files, written_versions) WITH ORDINALITY AS u (n, file, version, nth);
+    SELECT p_workspace[p_of[n]], p_version[n], file, version, p_blob[n], p_hash[n], p_size[n], p_device[n], cursor, p_now[n]
+    FROM unnest(written, written_files, written_versions, written_cursors) AS u (n, file, version, cursor);
 
     INSERT INTO changes (workspace_id, cursor, file_id, action, content_hash, encrypted_size, version, changed_at, changed_by_device)
-    SELECT p_workspace, log_head + nth, file, 'upsert', p_hash[n], p_size[n], version, p_now[n], p_device[n]
-    FROM unnest(written, written_files, written_versions) WITH ORDINALITY AS u (n, file, version, nth);
+    SELECT p_workspace[p_of[n]], cursor, file, 'upsert', p_hash[n], p_size[n], version, p_now[n], p_device[n]
+    FROM unnest(written, written_files, written_versions, written_cursors) AS u (n, file, version, cursor);
   END $function$;
 
 CREATE OR REPLACE FUNCTION put_file(p_workspace uuid, p_path text, p_hash text, p_size bigint, p_device text, p_now timestamp with time zone, p_file uuid, p_version uuid, p_blob uuid, p_bytes bytea, p_if_match text[], p_if_absent boolean, OUT outcome text, OUT file_id uuid, OUT file_version integer, OUT change_cursor bigint)
