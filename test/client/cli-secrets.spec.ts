@@ -13,7 +13,7 @@ import {
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { AlteringProxy, type Answered } from '../kit/altering-proxy.js';
+import { AlteringProxy, type Answered, type Asked } from '../kit/altering-proxy.js';
 import { Machine } from '../kit/command-line.js';
 import { ROOT } from '../kit/deployment.js';
 import { startService, type TestService, type TestUser } from '../kit/index.js';
@@ -150,6 +150,50 @@ describe('a service that hides the key slots', () => {
     expect(readKept('config.json')).toMatchObject({ hasSlots: true, keepsKey: false });
     const asked = await one.run(['sync', one.folder]);
     expect([asked.code, asked.stderr]).toEqual([1, expect.stringMatching(/no longer returns the key slots/)]);
+  });
+});
+
+describe('a key that is kept', () => {
+  const otherKey = `${Buffer.alloc(32, 7).toString('base64')}\n`;
+
+  it.each([
+    ['is cut', 'AAAA\n'],
+    ['is that of another vault', otherKey],
+  ])('and %s is replaced by init', async (_, text) => {
+    const before = readFileSync(kept('master-key'), 'utf8');
+    writeFileSync(kept('master-key'), text);
+    expect((await one.run(['password', one.folder])).code).not.toBe(0);
+    expect(await one.run(['init', one.folder])).toMatchObject({ code: 0 });
+    expect(readFileSync(kept('master-key'), 'utf8')).toBe(before);
+    expect(await one.run(['sync', one.folder])).toMatchObject({ code: 0 });
+  });
+});
+
+describe('a service with dates that are none', () => {
+  const withoutDates = async (_: Asked, forward: () => Promise<Answered>): Promise<Answered> => {
+    const answer = await forward();
+    const text = answer.body
+      .toString()
+      .replaceAll(/"(createdAt|created_at|deleted_at)":"[^"]*"/g, '"$1":"never"');
+    return { ...answer, body: Buffer.from(text) };
+  };
+
+  it('does not keep the lists from being read', async () => {
+    for (const name of ['a.md', 'gone.md']) one.write(name, name);
+    expect(await one.run(['checkpoint', 'First', '--folder', one.folder])).toMatchObject({ code: 0 });
+    one.remove('gone.md');
+    expect(await one.run(['sync', one.folder])).toMatchObject({ code: 0 });
+    proxy.set(withoutDates);
+    expect(await one.json(['log', join(one.folder, 'a.md')])).toMatchObject({
+      versions: [{ savedAt: null }],
+    });
+    expect(await one.json(['checkpoints', one.folder])).toMatchObject({
+      checkpoints: [{ label: 'First', createdAt: null }],
+    });
+    expect(await one.json(['trash', one.folder])).toMatchObject({
+      files: [{ path: 'gone.md', deletedAt: null }],
+    });
+    expect((await one.run(['checkpoints', one.folder])).stdout).toMatch(/ {2}unknown time {2}First\n$/);
   });
 });
 

@@ -347,6 +347,7 @@ describe('sync', () => {
     const ended = await one.run(['sync', one.folder]);
     expect([ended.code, ended.stderr]).toEqual([1, expect.stringMatching(/lost its marker/)]);
     expect((await one.json(['doctor', one.folder])).code).toBe(1);
+    expect(readdirSync(one.folder)).toEqual([]); // an empty mount point stays one
     expect(await one.run(['sign-out', one.folder, '--forget'])).toMatchObject({ code: 0 });
     expect(readdirSync(one.stateHome)).toEqual([]);
   });

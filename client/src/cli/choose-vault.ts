@@ -1,4 +1,4 @@
-import { dataOf, isUuid, type Session, Vault } from '../core/index.js';
+import { dataOf, isUuid, type Session, Vault, WrongSecret } from '../core/index.js';
 import type { Context } from './context.js';
 import { UsageError } from './errors.js';
 import { firstPassword } from './new-password.js';
@@ -35,8 +35,10 @@ interface Listed {
 /** Opens the vault that the command line names or somebody chooses, or creates one. */
 export async function chooseVault(context: Context, session: Session, choice: VaultChoice): Promise<Chosen> {
   const { workspace, masterKey, newName } = choice;
-  if (workspace !== undefined && masterKey && choice.recoveryKey !== true)
-    return { vault: await Vault.withMasterKey(session, workspace, masterKey), isNew: false };
+  if (workspace !== undefined && masterKey && choice.recoveryKey !== true) {
+    const vault = await openedByKept(session, workspace, masterKey);
+    if (vault) return { vault, isNew: false };
+  }
   if (workspace !== undefined) return opened(context, session, workspace, choice);
   if (choice.new !== undefined) return created(context, session, choice.new);
   const { workspaces } = await dataOf(session.api.GET('/api/v1/workspaces'));
@@ -45,6 +47,20 @@ export async function chooseVault(context: Context, session: Session, choice: Va
   return chosen === undefined
     ? created(context, session, newName)
     : opened(context, session, chosen.id, choice);
+}
+
+/** @returns undefined for a key that is not that of the vault: its password, or a recovery key, replaces it */
+async function openedByKept(
+  session: Session,
+  workspace: string,
+  masterKey: Uint8Array,
+): Promise<Vault | undefined> {
+  try {
+    return await Vault.withMasterKey(session, workspace, masterKey);
+  } catch (error) {
+    if (error instanceof WrongSecret) return undefined;
+    throw error;
+  }
 }
 
 /** @returns undefined for a new one */

@@ -8,6 +8,7 @@ import { readText } from './text-file.js';
 import { parseSettings, type Settings, settingsText } from './settings.js';
 
 const CONFIG = 'config.json';
+const MASTER_KEY_BYTES = 32;
 
 /** A token that signs in to a service. */
 export type Credentials = { readonly sessionToken: string } | { readonly accessToken: string };
@@ -93,9 +94,14 @@ export class SyncedFolder {
     throw new UsageError(`${place} cannot be read: run \`cloud-sync init\` again`);
   }
 
+  /** Returns the key of the vault; undefined when none is kept. @throws UsageError when it cannot be read */
   async masterKey(): Promise<Uint8Array | undefined> {
-    const text = await readText(keyFile(this.state));
-    return text === undefined ? undefined : new Uint8Array(Buffer.from(text.trim(), 'base64'));
+    const place = keyFile(this.state);
+    const text = await readText(place);
+    if (text === undefined) return undefined;
+    const key = new Uint8Array(Buffer.from(text.trim(), 'base64'));
+    if (key.length === MASTER_KEY_BYTES) return key;
+    throw new UsageError(`${place} cannot be read: run \`cloud-sync init\` again`);
   }
 
   /** A place below the folder as a path of the vault. @throws UsageError when it is not below it */

@@ -5,7 +5,7 @@ import type { Run } from '../command.js';
 import type { Context, OpenVault } from '../context.js';
 import { UsageError } from '../errors.js';
 import { EXIT, type ExitCode } from '../exit-codes.js';
-import { formatMoment } from '../history/moments.js';
+import { formatMoment, jsonMoment } from '../history/moments.js';
 import { leftOverLines } from '../lists.js';
 import { confirmOn } from '../mass-deletion.js';
 import { syncOnce } from '../sync-engine.js';
@@ -44,7 +44,7 @@ async function checkpoint(context: Context, opened: OpenVault, given: string | u
   }
   const { id, createdAt, cursor } = await new VaultHistory(workspace, keys).createCheckpoint(label);
   const leftOver = synced?.leftOver ?? [];
-  const made = { id, label, createdAt: createdAt.toISOString(), cursor };
+  const made = { id, label, createdAt: jsonMoment(createdAt), cursor };
   output.result({ folder: folder.root, checkpoint: made, leftOver }, [
     ...leftOverLines(leftOver),
     `${id}  ${formatMoment(createdAt)}  ${label}`,

@@ -3,7 +3,7 @@ import { VaultHistory } from '../../core/index.js';
 import type { Run } from '../command.js';
 import type { Context } from '../context.js';
 import { EXIT } from '../exit-codes.js';
-import { formatMoment } from '../history/moments.js';
+import { formatMoment, jsonMoment } from '../history/moments.js';
 
 export function registerCheckpoints(program: Command, run: Run): void {
   program
@@ -19,7 +19,7 @@ export function registerCheckpoints(program: Command, run: Run): void {
               `${id}  ${formatMoment(createdAt)}  ${label ?? '(a label that this vault does not open)'}`,
           );
           const checkpoints = found.map(({ createdAt, label, ...one }) => ({
-            ...{ ...one, label: label ?? null, createdAt: createdAt.toISOString() },
+            ...{ ...one, label: label ?? null, createdAt: jsonMoment(createdAt) },
           }));
           context.output.result(
             { folder: folder.root, checkpoints },

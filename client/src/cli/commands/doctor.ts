@@ -50,8 +50,10 @@ function ofTheFolder(folder: SyncedFolder): Promise<Finding[]> {
       'journal',
       async () => {
         const [journal, state] = await checkJournal(folder);
+        const marker = await checkMarker(folder, state);
+        if (marker.level === 'failed') return [journal, marker]; // to learn about the disk, files are made on it
         const [disk, traits] = await checkDisk(folder);
-        return [journal, await checkMarker(folder, state), ...disk, checkNames(state, traits)];
+        return [journal, marker, ...disk, checkNames(state, traits)];
       },
     ],
     [

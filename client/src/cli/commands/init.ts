@@ -56,7 +56,7 @@ async function init(context: Context, root: string, options: InitOptions): Promi
   const workspace = sameWorkspace(before, options);
   const service = await serviceOf(context, before, options);
   const signedIn = await signIn(context, service, options);
-  const known = { masterKey: await before?.masterKey(), hasSlots: before?.settings.hasSlots };
+  const known = { masterKey: await keptKey(before), hasSlots: before?.settings.hasSlots };
   const choice = { ...options, ...known, workspace, newName: basename(root) };
   const chosen = await chooseVault(context, signedIn.session, choice);
   const settings = settingsOf(root, signedIn, chosen, before, options);
@@ -64,6 +64,16 @@ async function init(context: Context, root: string, options: InitOptions): Promi
   await mark(context, folder, signedIn, chosen);
   tell(context, folder, chosen);
   return EXIT.ok;
+}
+
+/** One that cannot be read is replaced: this is the command that people are told to run then. */
+async function keptKey(before: SyncedFolder | undefined): Promise<Uint8Array | undefined> {
+  try {
+    return await before?.masterKey();
+  } catch (error) {
+    if (error instanceof UsageError) return undefined;
+    throw error;
+  }
 }
 
 /** A folder that is set up stays with its workspace: another one would merge two. */

@@ -3,7 +3,7 @@ import { VaultHistory } from '../../core/index.js';
 import type { Run } from '../command.js';
 import type { Context } from '../context.js';
 import { EXIT } from '../exit-codes.js';
-import { formatMoment } from '../history/moments.js';
+import { formatMoment, jsonMoment } from '../history/moments.js';
 import { formatSize } from '../sizes.js';
 import { ENVELOPE_OVERHEAD } from '../../folder/index.js';
 
@@ -17,14 +17,15 @@ export function registerLog(program: Command, run: Run): void {
         const { folder, path } = await context.file(argument);
         return context.withVault(folder, async ({ workspace, keys }) => {
           const found = await new VaultHistory(workspace, keys).versions(path);
-          const versions = found.map(({ id, version, encryptedSize, savedAt, deviceId }) => ({
-            ...{ version, id, savedAt: savedAt.toISOString() },
+          const named = found.map(({ id, version, encryptedSize, savedAt, deviceId }) => ({
+            ...{ version, id, savedAt },
             ...{ size: Math.max(0, encryptedSize - ENVELOPE_OVERHEAD), device: deviceName(deviceId) },
           }));
-          const lines = versions.map(
+          const lines = named.map(
             ({ version, savedAt, size, device }) =>
-              `${version}  ${formatMoment(new Date(savedAt))}  ${formatSize(size)}  ${device ?? 'unknown device'}`,
+              `${version}  ${formatMoment(savedAt)}  ${formatSize(size)}  ${device ?? 'unknown device'}`,
           );
+          const versions = named.map((one) => ({ ...one, savedAt: jsonMoment(one.savedAt) }));
           const none = `the server has no version of ${path}`;
           context.output.result({ folder: folder.root, path, versions }, lines.length > 0 ? lines : [none]);
           return EXIT.ok;

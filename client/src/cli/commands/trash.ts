@@ -3,6 +3,7 @@ import type { Run } from '../command.js';
 import type { Context } from '../context.js';
 import { VaultHistory } from '../../core/index.js';
 import { EXIT } from '../exit-codes.js';
+import { jsonMoment } from '../history/moments.js';
 
 export function registerTrash(program: Command, run: Run): void {
   program
@@ -17,10 +18,10 @@ export function registerTrash(program: Command, run: Run): void {
           for await (const page of new VaultHistory(workspace, keys).trash())
             for (const { path, deletedAt } of page) {
               if (path === undefined) unreadable++;
-              else files.push({ path, deletedAt: deletedAt.toISOString() });
+              else files.push({ path, deletedAt: jsonMoment(deletedAt) });
             }
-          files.sort((a, b) => (a.deletedAt < b.deletedAt ? 1 : -1));
-          const lines = files.map(({ path, deletedAt }) => `${deletedAt}  ${path}`);
+          files.sort((a, b) => ((a.deletedAt ?? '') < (b.deletedAt ?? '') ? 1 : -1));
+          const lines = files.map(({ path, deletedAt }) => `${deletedAt ?? 'unknown time'}  ${path}`);
           if (unreadable > 0) lines.push(`${unreadable} with a name that this vault does not open`);
           if (lines.length === 0) lines.push('the trash is empty');
           context.output.result({ folder: folder.root, files, unreadable }, lines);
@@ -32,5 +33,5 @@ export function registerTrash(program: Command, run: Run): void {
 
 interface Trashed {
   readonly path: string;
-  readonly deletedAt: string;
+  readonly deletedAt: string | null;
 }

@@ -10,9 +10,14 @@ export function parseMoment(text: string): Date {
   throw new UsageError(`${text} is not a date: write 2026-11-27, '2026-11-27 14:30' or 2026-11-27T14:30:00Z`);
 }
 
-/** A date as people read it, in local time. */
+/** A date as people read it, in local time; `unknown time` for the date of a service that is none. */
 export function formatMoment(moment: Date): string {
+  if (Number.isNaN(moment.getTime())) return 'unknown time';
   const two = (number: number): string => String(number).padStart(2, '0');
   const day = [moment.getFullYear(), two(moment.getMonth() + 1), two(moment.getDate())].join('-');
   return `${day} ${[moment.getHours(), moment.getMinutes(), moment.getSeconds()].map(two).join(':')}`;
 }
+
+/** A date as JSON has it, in UTC; null for the date of a service that is none. */
+export const jsonMoment = (moment: Date): string | null =>
+  Number.isNaN(moment.getTime()) ? null : moment.toISOString();

@@ -16,13 +16,33 @@ export interface FileEventsOptions {
 export class FileEvents {
   private watcher: FSWatcher | undefined;
   private hasProblem = false;
+  private turn: Promise<void> = Promise.resolve();
+  private readonly closing = new AbortController();
 
   constructor(private readonly options: FileEventsOptions) {}
 
   /** Resolves when everything is watched. */
-  async start(): Promise<void> {
+  start(): Promise<void> {
+    return this.restart();
+  }
+
+  /** With other rules, or after the folder was away. One after the other, so that each closes the watcher before it. */
+  restart(): Promise<void> {
+    return (this.turn = this.turn.then(() => this.replaceWatcher()));
+  }
+
+  async close(): Promise<void> {
+    this.closing.abort();
+    await this.turn;
+    await this.watcher?.close();
+  }
+
+  /** The old watcher goes on until the new one is ready: no change is missed. */
+  private async replaceWatcher(): Promise<void> {
     const { root, onChange } = this.options;
+    const { signal } = this.closing;
     const rules = await this.options.rules();
+    if (signal.aborted) return;
     const isIgnored = (place: string, stats?: Stats): boolean => {
       const path = relative(root, place).split(sep).join('/').normalize('NFC');
       if (path === '') return false;
@@ -34,24 +54,18 @@ export class FileEvents {
       ...{ ignored: isIgnored, ignoreInitial: true, followSymlinks: false, atomic: false },
       ignorePermissionErrors: true,
     });
+    const before = this.watcher;
     this.watcher = watcher;
     watcher.on('all', (_event, place) => {
       onChange();
       if (relative(root, place) === IGNORE_FILE) void this.restart();
     });
     watcher.on('error', (error) => this.tell(error));
-    await new Promise<void>((resolve) => watcher.once('ready', resolve));
-  }
-
-  /** With other rules, or after the folder was away. */
-  async restart(): Promise<void> {
-    const before = this.watcher;
-    await this.start();
+    await new Promise<void>((resolve) => {
+      watcher.once('ready', resolve);
+      signal.addEventListener('abort', () => resolve());
+    });
     await before?.close();
-  }
-
-  async close(): Promise<void> {
-    await this.watcher?.close();
   }
 
   private tell(error: unknown): void {

@@ -12,6 +12,7 @@ export interface FileVersion {
   readonly contentHash: string;
   /** Of the envelope. */
   readonly encryptedSize: number;
+  /** An invalid date when the service's is none; so are the other dates here. */
   readonly savedAt: Date;
   readonly deviceId: string | null;
 }
