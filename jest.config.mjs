@@ -12,7 +12,7 @@ export default {
   testSequencer: '<rootDir>/test/kit/longest-first.mjs',
   maxWorkers: 4,
   workerIdleMemoryLimit: '1GB',
-  testTimeout: 300_000, // against what hangs; a slow machine is no fault
+  testTimeout: 900_000, // against what hangs; a slow machine is no fault
   transform: {}, // the runtime does it
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' }, // for `--onlyChanged` and `--findRelatedTests`
 };

@@ -1097,6 +1097,7 @@ describe('with rate limits on', () => {
   const toNextMinute = (): void => {
     const now = limited.clock.now().getTime();
     limited.clock.advance(60_000 - (now % 60_000));
+    limited.clock.stopAt(limited.clock.now()); // it does not end meanwhile
   };
   let limited: TestService;
   beforeAll(async () => {

@@ -601,7 +601,7 @@ describe('the answer of the push service', () => {
 describe('a push service that is away', () => {
   let hasty: TestService;
   beforeAll(async () => {
-    hasty = await startService({ env: ENV, outbound: pushService.outbound({ timeoutMs: 1500 }) });
+    hasty = await startService({ env: ENV, outbound: pushService.outbound({ timeoutMs: 5_000 }) });
   });
   afterAll(() => hasty.close());
 

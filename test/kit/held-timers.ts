@@ -1,0 +1,47 @@
+/** Timers of a length that nothing else uses, which go off when a test says so and not by themselves. */
+export interface HeldTimers {
+  /** In ms, of those that run, the oldest first. */
+  running(): number[];
+  /** How many have been started. */
+  readonly started: number;
+  /** Those that run go off, or only those of this length. */
+  goOff(length?: number): void;
+  /** Later timers are real ones again. */
+  release(): void;
+}
+
+/** @param leastMs longer than any timer of the process that must go on, at most 2^31 - 1 */
+export function holdTimers(leastMs: number): HeldTimers {
+  const { setTimeout: start, clearTimeout: stop } = globalThis;
+  const held = new Map<unknown, { readonly work: () => void; readonly ms: number }>();
+  let started = 0;
+  const starting = jest.spyOn(globalThis, 'setTimeout').mockImplementation((work: () => void, ms = 0) => {
+    const timer = start(work, ms);
+    if (ms < leastMs) return timer;
+    started++;
+    held.set(timer.unref(), { work, ms });
+    return timer;
+  });
+  const stopping = jest.spyOn(globalThis, 'clearTimeout').mockImplementation((timer) => {
+    held.delete(timer);
+    stop(timer);
+  });
+  return {
+    running: () => [...held.values()].map(({ ms }) => ms),
+    get started() {
+      return started;
+    },
+    goOff: (length) => {
+      for (const [timer, { work, ms }] of [...held]) {
+        if (ms !== (length ?? ms)) continue;
+        held.delete(timer);
+        stop(timer as NodeJS.Timeout);
+        work();
+      }
+    },
+    release: () => {
+      starting.mockRestore();
+      stopping.mockRestore();
+    },
+  };
+}
