@@ -629,7 +629,9 @@ describe('a push service that is away', () => {
     ])
       expect(hasty.logged()).toContain(line);
     // Whichever gives up first, the push or the look-up of its name.
-    expect(/"deviceId":"unresolved","reason":"(?:no answer in time|ETIMEOUT)"/.test(hasty.logged())).toBe(true);
+    expect(/"deviceId":"unresolved","reason":"(?:no answer in time|ETIMEOUT)"/.test(hasty.logged())).toBe(
+      true,
+    );
   });
 });
 

@@ -161,7 +161,11 @@ async function measure({ begin, unknown = withoutAccount, atOnce = 1, isBytesOnl
     others.map(({ ms }) => ms),
   );
   const all = [...known, ...others];
-  return { share, bytes: new Set(all.map(({ bytes }) => bytes)), least: Math.min(...all.map(({ ms }) => ms)) };
+  return {
+    share,
+    bytes: new Set(all.map(({ bytes }) => bytes)),
+    least: Math.min(...all.map(({ ms }) => ms)),
+  };
 }
 
 const asked = (addresses: readonly (readonly [string, number])[], ask: Ask): Promise<Answer[]> =>
