@@ -5,7 +5,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   ApiError,
   chunksIn,
-  collect,
   Http,
   type HttpOptions,
   type HttpRequest,

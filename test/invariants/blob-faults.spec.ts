@@ -16,7 +16,7 @@ const HOUR = 60 * 60_000;
 
 /** In ms. The service's own come to less than half a minute; here nobody waits for that, if the machine is quick enough. */
 const SHORT = { connectMs: 1_000, idleMs: 1_000, callMs: 3_000, cleanUpMs: 1_000, pauseMs: 5 };
-const PATIENT = { connectMs: 60_000, idleMs: 60_000, callMs: 120_000, cleanUpMs: 1_000, pauseMs: 5 };
+const PATIENT = { connectMs: 10_000, idleMs: 20_000, callMs: 50_000, cleanUpMs: 1_000, pauseMs: 5 };
 const NO_ANSWER = 180_000;
 
 /** How many times SHORT, one after the other: a slow machine may not come as far as the fault within the first. */
