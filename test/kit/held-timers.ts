@@ -10,14 +10,14 @@ export interface HeldTimers {
   release(): void;
 }
 
-/** @param leastMs longer than any timer of the process that must go on, at most 2^31 - 1 */
-export function holdTimers(leastMs: number): HeldTimers {
+/** Holds timers of these lengths, at most 2^31 - 1, which none has that must go on. */
+export function holdTimers(leastMs: number, mostMs = Infinity): HeldTimers {
   const { setTimeout: start, clearTimeout: stop } = globalThis;
   const held = new Map<unknown, { readonly work: () => void; readonly ms: number }>();
   let started = 0;
   const starting = jest.spyOn(globalThis, 'setTimeout').mockImplementation((work: () => void, ms = 0) => {
     const timer = start(work, ms);
-    if (ms < leastMs) return timer;
+    if (ms < leastMs || ms > mostMs) return timer;
     started++;
     held.set(timer.unref(), { work, ms });
     return timer;
