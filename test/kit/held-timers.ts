@@ -16,10 +16,10 @@ export function holdTimers(leastMs: number, mostMs = Infinity): HeldTimers {
   const held = new Map<unknown, { readonly work: () => void; readonly ms: number }>();
   let started = 0;
   const starting = jest.spyOn(globalThis, 'setTimeout').mockImplementation((work: () => void, ms = 0) => {
-    const timer = start(work, ms);
-    if (ms < leastMs || ms > mostMs) return timer;
+    if (ms < leastMs || ms > mostMs) return start(work, ms);
     started++;
-    held.set(timer.unref(), { work, ms });
+    const timer = start(() => undefined, ms).unref();
+    held.set(timer, { work, ms });
     return timer;
   });
   const stopping = jest.spyOn(globalThis, 'clearTimeout').mockImplementation((timer) => {
