@@ -15,13 +15,14 @@ export function holdTimers(leastMs: number, mostMs = Infinity): HeldTimers {
   const { setTimeout: start, clearTimeout: stop } = globalThis;
   const held = new Map<unknown, { readonly work: () => void; readonly ms: number }>();
   let started = 0;
-  const starting = jest.spyOn(globalThis, 'setTimeout').mockImplementation((work: () => void, ms = 0) => {
-    if (ms < leastMs || ms > mostMs) return start(work, ms);
+  const instead = (work: (...args: unknown[]) => void, ms = 0, ...args: unknown[]): NodeJS.Timeout => {
+    if (ms < leastMs || ms > mostMs) return start(work, ms, ...args); // fetch has timers with arguments
     started++;
     const timer = start(() => undefined, ms).unref();
-    held.set(timer, { work, ms });
+    held.set(timer, { work: () => work(...args), ms });
     return timer;
-  });
+  };
+  const starting = jest.spyOn(globalThis, 'setTimeout').mockImplementation(instead as typeof setTimeout);
   const stopping = jest.spyOn(globalThis, 'clearTimeout').mockImplementation((timer) => {
     held.delete(timer);
     stop(timer);
