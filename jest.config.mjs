@@ -12,7 +12,9 @@ export default {
   testSequencer: '<rootDir>/test/kit/longest-first.mjs',
   maxWorkers: 4,
   workerIdleMemoryLimit: '1GB',
-  testTimeout: 300_000, // against what hangs; a slow machine is no fault
+  // Giving its memory back takes a worker longer than jest's half a second on a busy machine, and is no leak.
+  workerGracefulExitTimeout: 30_000,
+  testTimeout: 900_000, // against what hangs; a slow machine is no fault
   transform: {}, // the runtime does it
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' }, // for `--onlyChanged` and `--findRelatedTests`
 };

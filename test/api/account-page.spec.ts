@@ -61,8 +61,11 @@ describe('GET /account', () => {
       .create(assetToken(), Buffer.alloc(3 * 1024 * 1024))
       .expect(201);
     const page = await account(browser);
-    const end = new Date(service.clock.now().getTime() + 30 * DAY_MS).toISOString().slice(0, 10);
-    expect(page.text).toMatch(new RegExp(`Trial until <time datetime="${end}`, 'i'));
+    const { trialEndDate } = (await user.get('/api/v1/subscription').expect(200)).body as {
+      trialEndDate: string;
+    };
+    expect(Math.round((Date.parse(trialEndDate) - service.clock.now().getTime()) / DAY_MS)).toBe(30);
+    expect(page.text).toMatch(new RegExp(`Trial until <time datetime="${trialEndDate.slice(0, 10)}`, 'i'));
     expect(textOf(page.text)).toContain('3 MiB of 50 GiB in use for attachments');
     expect(page.text).toContain(`value="${3 * 1024 * 1024}"`);
 

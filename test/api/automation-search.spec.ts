@@ -106,6 +106,7 @@ describe('GET search', () => {
       expect([isWiped(vault), isWiped(other)]).toEqual([false, false]);
       goOn();
       await eventually(() => expect([isWiped(vault), isWiped(other)]).toEqual([true, true]));
+      Object.assign(service.app.get(Search), { answerWithinMs: 25_000 });
       const walk = jest.spyOn(service.app.get(ChangeLogReader, { strict: false }), 'snapshot');
       expect(await other.found('needle')).toEqual(['other.md']);
       expect(await vault.found('needle')).toEqual(['note.md']);

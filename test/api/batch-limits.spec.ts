@@ -200,11 +200,12 @@ describe('a slow client', () => {
   function heldTimers(): (() => void)[] {
     const { setTimeout: real } = globalThis;
     const timers: (() => void)[] = [];
-    jest.spyOn(globalThis, 'setTimeout').mockImplementation((work: () => void, ms?: number) => {
-      if (ms !== LONGEST_BATCH_MS) return real(work, ms);
-      timers.push(work);
+    const instead = (work: (...args: unknown[]) => void, ms?: number, ...args: unknown[]): NodeJS.Timeout => {
+      if (ms !== LONGEST_BATCH_MS) return real(work, ms, ...args);
+      timers.push(() => work(...args));
       return real(() => undefined, 0);
-    });
+    };
+    jest.spyOn(globalThis, 'setTimeout').mockImplementation(instead as typeof setTimeout);
     return timers;
   }
 

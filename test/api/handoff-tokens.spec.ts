@@ -117,7 +117,9 @@ describe('with rate limits on', () => {
   beforeEach(() => {
     const now = service.clock.now().getTime();
     service.clock.advance(60_000 - (now % 60_000));
+    service.clock.stopAt(service.clock.now()); // the minute does not end meanwhile
   });
+  afterEach(() => service.clock.resume());
 
   it('limit sign-ins to ten a minute for an address, together with those of the API', async () => {
     const browser = new Visitor(limited.url);

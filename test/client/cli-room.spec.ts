@@ -6,7 +6,8 @@ import type { Duplex } from 'node:stream';
 import { Room } from '../../client/src/cli/watch/room.js';
 import { Session } from '../../client/src/core/index.js';
 
-const SOON_MS = 10_000;
+/** Below the 30 s that a WebSocket waits by itself for the answer to its close. */
+const SOON_MS = 25_000;
 
 /** What a WebSocket's handshake answers to a key (RFC 6455). */
 const acceptOf = (key: string | undefined): string =>

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { setTimeout as pause } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   ApiError,
-  collect,
+  chunksIn,
   Http,
   type HttpOptions,
   type HttpRequest,
@@ -13,8 +13,15 @@ import {
   sendAuthorized,
   SilenceError,
 } from '../../client/src/core/http/index.js';
-import { startService, type TestService, type TestUser, type TestWorkspace } from '../kit/index.js';
+import {
+  eventually,
+  startService,
+  type TestService,
+  type TestUser,
+  type TestWorkspace,
+} from '../kit/index.js';
 import { FaultProxy, type Fault } from '../kit/fault-proxy.js';
+import { holdTimers, type HeldTimers } from '../kit/held-timers.js';
 import { sha256 } from '../kit/workspace.js';
 
 let service: TestService;
@@ -189,7 +196,13 @@ describe('repeats', () => {
 });
 
 describe('silence', () => {
+  /** However slow the machine is, whoever is silent for so long does not speak any more. */
   const short = { silenceMs: 300, retries: { attempts: 1 } };
+  /** It is over when a test says so. */
+  const long = { silenceMs: 3_600_000, retries: { attempts: 1 } };
+  let timers: HeldTimers;
+  beforeEach(() => void (timers = holdTimers(long.silenceMs)));
+  afterEach(() => timers.release());
 
   it.each<Fault>([{ kind: 'blackhole' }, { kind: 'stall' }])('ends a request: $kind', async (fault) => {
     const { http } = impatient(short);
@@ -199,79 +212,100 @@ describe('silence', () => {
   });
 
   it('ends a request whose first attempt was swallowed, and the next one lands', async () => {
-    const { http } = impatient({ silenceMs: 300 });
+    const { http } = impatient({ silenceMs: long.silenceMs });
     weather({ kind: 'blackhole' });
-    expect((await http.send(get('/health'))).status).toBe(200);
+    const sending = http.send(get('/health'));
+    await eventually(() => expect(proxy.requests).toHaveLength(1));
+    timers.goOff();
+    expect((await sending).status).toBe(200);
     expect(proxy.requests).toHaveLength(2);
   });
 
   it('breaks off a streamed answer', async () => {
-    const { http } = impatient(short);
+    const { http } = impatient(long);
     const content = Buffer.alloc(300_000, 1);
     await http.send(put('c3RhbGw', content));
     weather({ kind: 'stall' });
     const answer = await http.send({ ...get(workspace.file('c3RhbGw')), streams: true });
     expect(answer.status).toBe(200);
-    await expect(collect(answer.body!)).rejects.toMatchObject({ name: 'NetworkError' });
+    let received = 0;
+    const reading = (async () => {
+      for await (const chunk of chunksIn(answer.body)) received += chunk.length;
+    })();
+    const broken = expect(reading).rejects.toMatchObject({ name: 'NetworkError' });
+    await eventually(() => expect(received).toBe(content.length / 2));
+    timers.goOff();
+    await broken;
   });
 
-  it('is no limit on the time that a slow transfer takes in all', async () => {
+  it('is no limit on the time that a slow transfer takes in all: it begins anew with each part', async () => {
+    const PARTS = 12;
+    let answered = (): void => undefined;
     const url = await listening((request, response) => {
       void (async () => {
         let received = 0;
         for await (const chunk of request) received += (chunk as Buffer).length;
-        for (let part = 0; part < 12; part++) {
-          response.write('x');
-          await pause(200);
-        }
-        response.end(String(received));
+        let part = 0;
+        answered = () => (part++ < PARTS ? response.write('x') : response.end(String(received)));
+        answered();
       })();
     });
+    const begun: number[] = [];
     async function* slowly() {
-      for (let part = 0; part < 12; part++) {
+      for (let part = 0; part < PARTS; part++) {
         yield Buffer.alloc(10_000);
-        await pause(200);
+        begun.push(timers.started);
+        await nextTurn();
       }
     }
-    const http = new Http({ silenceMs: 1_900, retries: { attempts: 1 } });
-    const answer = await http.send({
-      method: 'PUT',
-      url,
-      body: { open: slowly, length: 120_000 },
-      repeatable: true,
+    const answer = await new Http(long).send({
+      ...{ method: 'PUT', url, repeatable: true, streams: true },
+      body: { open: slowly, length: PARTS * 10_000 },
     });
-    expect(await answer.text()).toBe(`${'x'.repeat(12)}120000`);
+    let text = '';
+    for await (const chunk of chunksIn(answer.body)) {
+      text += Buffer.from(chunk).toString();
+      begun.push(timers.started);
+      answered();
+    }
+    expect(text).toBe(`${'x'.repeat(PARTS)}${PARTS * 10_000}`);
+    expect(begun).toEqual([...new Set(begun)]);
+    expect(timers.running()).toEqual([]);
   });
 
   it.each([true, false])(
     'gives an upload the time that buffers need; with streams to the network: %s',
     async (streamsUploads) => {
       const received: Buffer[] = [];
+      let read = (): void => undefined;
+      const isRead = new Promise<void>((resolve) => (read = resolve));
       const url = await listening((request, response) => {
         void (async () => {
-          await pause(1_000); // what was sent waits in the buffers of the system meanwhile
+          await isRead; // what was sent waits in the buffers of the system meanwhile
           for await (const chunk of request) received.push(chunk as Buffer);
           response.end();
         })();
       });
       const content = Buffer.alloc(200_000);
-      const http = new Http({
-        silenceMs: 300,
-        slowestBytesPerSecond: 20_000,
-        retries: { attempts: 1 },
-        streamsUploads,
-      });
-      expect((await http.send({ method: 'PUT', url, body: content, repeatable: true })).status).toBe(200);
+      const http = new Http({ ...long, slowestBytesPerSecond: 20_000, streamsUploads });
+      const sending = http.send({ method: 'PUT', url, body: content, repeatable: true });
+      await eventually(() => expect(timers.running()).toEqual([long.silenceMs + 10_000]));
+      read();
+      expect((await sending).status).toBe(200);
       expect(Buffer.concat(received)).toHaveLength(content.length);
     },
   );
 
   it('does not run while nobody reads a streamed answer', async () => {
     const url = await listening((_, response) => response.end(Buffer.alloc(5_000_000)));
-    const http = new Http({ silenceMs: 100, retries: { attempts: 1 } });
-    const answer = await http.send({ method: 'GET', url, repeatable: true, streams: true });
-    await pause(300);
-    expect(await collect(answer.body!)).toHaveLength(5_000_000);
+    const answer = await new Http(long).send({ method: 'GET', url, repeatable: true, streams: true });
+    const { started } = timers;
+    const chunks = chunksIn(answer.body);
+    let { length } = (await chunks.next()).value as Uint8Array;
+    // Another one is taken before anybody asks for it.
+    await eventually(() => expect([timers.started > started, timers.running()]).toEqual([true, []]));
+    for await (const chunk of chunks) length += chunk.length;
+    expect(length).toBe(5_000_000);
   });
 });
 

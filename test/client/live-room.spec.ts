@@ -12,6 +12,7 @@ import {
   type TestWorkspace,
 } from '../kit/index.js';
 import { TestAssets } from '../kit/assets.js';
+import { holdTimers } from '../kit/held-timers.js';
 import { TcpLink } from '../kit/tcp-link.js';
 
 let service: TestService;
@@ -36,8 +37,8 @@ afterAll(async () => {
   await service.close();
 });
 
-const withToken = (url = link.url, token = user.token) =>
-  Session.withAccessToken(url, token, { silenceMs: 2_000, retries: { attempts: 1 } });
+const withToken = (url = link.url, token = user.token, silenceMs?: number) =>
+  Session.withAccessToken(url, token, { ...(silenceMs && { silenceMs }), retries: { attempts: 1 } });
 
 /** A room, and everything that it has told; `pauses` holds those that it was to make. */
 function listen(options: Partial<LiveRoomOptions> = {}) {
@@ -110,7 +111,8 @@ describe('a live room', () => {
   });
 
   it('notices a connection that has fallen silent', async () => {
-    const heard = listen({ times: { silenceMs: 600 } });
+    const session = withToken(link.url, user.token, 2_000); // its requests meet the silence too
+    const heard = listen({ session, times: { silenceMs: 600 } });
     await isConnected(heard);
     link.silence();
     await eventually(() => expect(heard.connected.at(-1)).toBe(false));
@@ -119,10 +121,21 @@ describe('a live room', () => {
   });
 
   it('keeps a connection in which nothing happens, because its pings are answered', async () => {
-    const heard = listen({ times: { silenceMs: 900 } });
-    await isConnected(heard);
-    await new Promise((resolve) => setTimeout(resolve, 2_500)); // several times the silence
-    expect(heard.connected).toEqual([true]);
+    const [silenceMs, pingMs] = [3_600_000, 1_200_000];
+    const timers = holdTimers(pingMs);
+    try {
+      const heard = listen({ times: { silenceMs } });
+      const areBegun = (count: number) =>
+        eventually(() => expect([timers.started, timers.running()]).toEqual([count, [silenceMs, pingMs]]));
+      await areBegun(2);
+      for (let ping = 1; ping <= 3; ping++) {
+        timers.goOff(pingMs);
+        await areBegun(2 + 2 * ping); // by the answer
+      }
+      expect(heard.connected).toEqual([true]);
+    } finally {
+      timers.release();
+    }
   });
 
   it('gives up a connection that is silent from the start', async () => {

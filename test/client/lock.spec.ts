@@ -9,6 +9,8 @@ import { ROOT } from '../kit/deployment.js';
 /** The lock of a state, with processes of their own. */
 const PROCESSES = 4;
 const FOR_MS = 4_000;
+/** By each, however long a slow machine takes for it. */
+const LEAST = 50;
 
 let home: string;
 beforeEach(() => {
@@ -23,7 +25,7 @@ describe('a lock', () => {
       ...process.env,
       PACKAGE: join(ROOT, 'dist/client/src'),
       STATE: home,
-      FOR_MS: String(FOR_MS),
+      ...{ FOR_MS: String(FOR_MS), LEAST: String(LEAST) },
     };
     const runs = Array.from({ length: PROCESSES }, async () => {
       const child = spawn(process.execPath, [program], { env, stdio: ['ignore', 'pipe', 'inherit'] });
@@ -36,7 +38,7 @@ describe('a lock', () => {
     const results = await Promise.all(runs);
     const sum = (name: 'taken' | 'twice') => results.reduce((total, one) => total + one[name], 0);
     expect(sum('twice')).toBe(0);
-    expect(sum('taken')).toBeGreaterThan(100);
+    expect(sum('taken')).toBeGreaterThanOrEqual(PROCESSES * LEAST);
   });
 
   it('is free again when whoever removed a leftover was killed in the middle of it', async () => {

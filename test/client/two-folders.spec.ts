@@ -420,7 +420,7 @@ describe('a bad network', () => {
   it('of 50 kB in a second, which is cut and swallows, carries every file in a few syncs', async () => {
     const made = await scene();
     const slow = await TcpLink.before(proxy.url, 50_000);
-    const patient: HttpOptions = { silenceMs: 3_000, retries: { attempts: 3, firstPauseMs: 1 } };
+    const patient: HttpOptions = { silenceMs: 6_000, retries: { attempts: 3, firstPauseMs: 1 } };
     const far = (name: string) => new Machine(name, made.real, made.keys, { url: slow.url, http: patient });
     const [one, two] = [far('one'), far('two')];
     for (let index = 0; index < 8; index++) one.write(`notes/${index}.md`, randomBytes(8_000));

@@ -48,7 +48,7 @@ const options: HttpOptions = {
 };
 
 /** For networks that lose every third request: with fewer attempts one request could be lost in all of them. */
-const persistent: HttpOptions = { ...options, silenceMs: 1_500, retries: { attempts: 6 } };
+const persistent: HttpOptions = { ...options, silenceMs: 3_000, retries: { attempts: 6 } };
 
 /** A workspace as a device sees it through the proxy, and as it is. */
 async function open(url = proxy.url, http = options): Promise<{ remote: Workspace; real: TestWorkspace }> {

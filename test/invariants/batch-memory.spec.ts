@@ -33,7 +33,7 @@ describe('eight of the largest batches at once', () => {
   const peaks: Peaks[] = [];
   beforeAll(async () => {
     for (let round = 0; round < ROUNDS; round++) peaks.push(await peaksOfRound());
-  }, 300_000);
+  });
 
   it('go up within 64 MiB', () => {
     expect(median(peaks.map(({ up }) => up))).toBeLessThan(ALLOWED);

@@ -4,6 +4,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { GIVE_UP_AFTER_MS } from '../kit/eventually.js';
 import { Subscriptions } from '../../src/billing/index.js';
 import { Configuration } from '../../src/config/index.js';
 import { FreeSpace } from '../../src/storage/index.js';
@@ -114,7 +115,7 @@ describe('a disk with less than MIN_FREE_BYTES', () => {
         const answers = burst.map((socket) =>
           Promise.race([
             earlyAnswer(socket).then(({ status }) => status),
-            pause(10_000, 'none', { ref: false }),
+            pause(GIVE_UP_AFTER_MS, 'none', { ref: false }),
           ]),
         );
         expect(new Set(await Promise.all(answers))).toEqual(new Set([503]));

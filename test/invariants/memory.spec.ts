@@ -9,7 +9,7 @@ import { type OwnProcess, startOwnProcess } from '../kit/own-process.js';
 const MIB = 1024 * 1024;
 const SIZE = 100 * MIB;
 const ALLOWED = 32 * MIB;
-const ROUNDS = 3;
+const ROUNDS = 6;
 
 describe('a 100 MiB file', () => {
   let own: OwnProcess;

@@ -81,8 +81,8 @@ describe.each(WORLDS)('a hostile account and a stranger, $name', ({ instances })
 
   it('cost ordinary users at most one request in a thousand, slow none of them down by 429, close none of their sockets', () => {
     const { requests, failed, limited, wrong, socketsLost, heard, examples } = blown.report;
-    const faults =
-      IS_ALONE && failed > requests / 1000 ? examples : examples.filter((line) => !BUSY.test(line));
+    const [most, odd] = [Math.max(1, requests / 1000), examples.filter((line) => !BUSY.test(line))];
+    const faults = IS_ALONE && failed > most ? examples : odd.length > most ? odd : [];
     expect({ limited, wrong, socketsLost, faults }).toEqual({
       limited: 0,
       wrong: 0,

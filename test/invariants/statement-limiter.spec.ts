@@ -71,12 +71,13 @@ describe('single statements beside the service’s own PostgreSQL', () => {
   });
 
   it('keep their turns through a pause of the process, after which all of them have waited for long', async () => {
-    const limiter = new StatementLimiter({ atOnce: 1, patienceMs: PATIENCE_MS });
+    const patienceMs = 1_000;
+    const limiter = new StatementLimiter({ atOnce: 1, patienceMs });
     const first = endless();
     const held = limiter.run(first.work);
     let haveGone = 0;
     const rest = Array.from({ length: 5 }, () => limiter.run(() => Promise.resolve(haveGone++)));
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3 * PATIENCE_MS);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3 * patienceMs);
     await pause(1); // timers that are due have come
     expect(haveGone).toBe(0);
     first.end();

@@ -2,6 +2,7 @@ import { AxeBuilder } from '@axe-core/playwright';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { GIVE_UP_AFTER_MS } from './eventually.js';
 import { isRequired, servers } from './test-servers.js';
 
 const { environment = {} } = servers;
@@ -56,7 +57,7 @@ export const SIZES = [
 
 export async function pageOf(context: BrowserContext): Promise<Page> {
   const page = await context.newPage();
-  page.setDefaultTimeout(60_000);
+  page.setDefaultTimeout(GIVE_UP_AFTER_MS);
   return page;
 }
 

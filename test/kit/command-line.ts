@@ -5,9 +5,8 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { ROOT } from './deployment.js';
+import { GIVE_UP_AFTER_MS } from './eventually.js';
 
-/** Less where it is known that it may never come (planted faults). */
-const GIVE_UP_AFTER_MS = Number(process.env['GIVE_UP_AFTER_MS'] ?? 120_000);
 const PROGRAM = join(ROOT, 'dist/client/src/cli/cloud-sync.js');
 
 /** What `--json` prints. */

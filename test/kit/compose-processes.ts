@@ -115,7 +115,7 @@ export class ComposeProcesses {
       ...IMAGE_USER,
       cwd: join(this.root, 'image'),
       // As in the container, nothing of the test's environment is there.
-      env: { ...this.environment(), HOST: INSTANCES[instance]!, WATCHDOG_INTERVAL_S: '0.2' },
+      env: { ...this.environment(), HOST: INSTANCES[instance]!, WATCHDOG_INTERVAL_S: '2' },
     });
     this.instances[instance] = started;
     await eventually(() => {

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { createOnNodes, dropOnNodes, isEngineThere } from './distributed-database.js';
+import { GIVE_UP_AFTER_MS } from './eventually.js';
 
 const TEMPLATE = 'template_of_tests';
 const LOOK_EVERY_MS = 2; // what it looks at takes the processor from what it waits for
@@ -42,7 +43,7 @@ export async function createDatabase({ isEmpty = false } = {}): Promise<TestData
     query,
     queryPrepared,
     eventually: async (sql) => {
-      const deadline = Date.now() + 60_000;
+      const deadline = Date.now() + GIVE_UP_AFTER_MS;
       while ((await query(sql)).length === 0) {
         if (Date.now() > deadline) throw new Error(`never: ${sql}`);
         await pause(LOOK_EVERY_MS);

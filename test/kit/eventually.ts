@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 const LOOK_EVERY_MS = 10;
 /** Longer than a slow machine takes for anything that comes; less where it is known that it may never (planted faults). */
-const GIVE_UP_AFTER_MS = Number(process.env['GIVE_UP_AFTER_MS'] ?? 60_000);
+export const GIVE_UP_AFTER_MS = Number(process.env['GIVE_UP_AFTER_MS'] ?? 180_000);
 
 /** Resolves as soon as `check` does, with what it gives; for what the service does after its answer. */
 export async function eventually<T>(check: () => T | Promise<T>): Promise<T> {

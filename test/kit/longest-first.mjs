@@ -6,7 +6,10 @@ import TestSequencer from '@jest/test-sequencer';
 /** It needs the whole machine, and slows the others down. */
 const LAST = 'neighbours';
 
-const FIRST = ['crash', 'tour', 'model', 'embedded-postgres', 'projections', 'start', 'access-matrix'];
+const FIRST = [
+  ...['crash', 'tour', 'model', 'embedded-postgres', 'projections', 'start', 'access-matrix'],
+  ...['vault', 'cli', 'batch-memory', 'blob-faults', 'cli-history', 'timings', 'compose', 'scheduled-backup'],
+];
 
 const placeOf = ({ path }) => {
   if (path.endsWith(`/${LAST}.spec.ts`)) return FIRST.length + 1;

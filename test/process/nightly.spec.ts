@@ -58,10 +58,11 @@ const admin = (...args: string[]): Promise<Report> => adminReport(env, ...args);
 const count = async (table: string): Promise<number> =>
   (await database.query<{ count: number }>(`SELECT count(*)::int AS count FROM ${table}`))[0]!.count;
 
-/** Runs a command and kills it as soon as so many rows are left; returns how many there were when it was dead. */
+/** Runs a command and kills it as soon as fewer rows are left; returns how many there are when all of it is over. */
 async function killedBelow(table: string, rows: number, ...args: string[]): Promise<number> {
-  const child = spawn(process.execPath, [ADMIN, ...args], { env: environment(env) });
-  await killBelow(table, rows, child);
+  await whileSlow(table, () =>
+    killBelow(table, rows, spawn(process.execPath, [ADMIN, ...args], { env: environment(env) })),
+  );
   return count(table);
 }
 
@@ -70,6 +71,18 @@ async function killBelow(table: string, rows: number, child: ChildProcess): Prom
   while ((await count(table)) >= rows) expect(child.exitCode).toBeNull();
   child.kill('SIGKILL');
   await ended;
+}
+
+/**
+ * Meanwhile each deletion of rows takes half a second, or all of them would be over before a busy machine has come to the
+ * kill. Resolves when no deletion is under way.
+ */
+async function whileSlow(table: string, work: () => Promise<void>): Promise<void> {
+  await database.query(`
+    CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.5); RETURN NULL; END $$;
+    CREATE TRIGGER dawdle AFTER DELETE ON ${table} FOR EACH STATEMENT EXECUTE FUNCTION dawdle()`);
+  await work();
+  await database.query(`DROP TRIGGER dawdle ON ${table}; DROP FUNCTION dawdle`); // waits for locks
 }
 
 describe('kill -9 of a nightly run beside a running service', () => {
@@ -108,13 +121,8 @@ describe('kill -9 of a nightly run beside a running service', () => {
     expect(await scrub(database, dataDir)).toBe(kept);
 
     const purged = await written();
-    // A quick disk would have it over before the kill.
-    await database.query(`
-      CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.2); RETURN NULL; END $$;
-      CREATE TRIGGER dawdle AFTER DELETE ON changes FOR EACH STATEMENT EXECUTE FUNCTION dawdle()`);
-    await killBelow('changes', 2 * all, (await deleting(purged)).child);
+    await whileSlow('changes', async () => killBelow('changes', 2 * all, (await deleting(purged)).child));
     expect(await count('changes')).toBeGreaterThan(all);
-    await database.query('DROP TRIGGER dawdle ON changes; DROP FUNCTION dawdle');
     service = await startProcess(env);
     await database.eventually(`SELECT WHERE NOT EXISTS (SELECT FROM workspaces WHERE id = '${purged.id}')`);
     expect(await count('blobs')).toBe(kept);

@@ -68,7 +68,7 @@ describe('SIGTERM', () => {
       expect(stored.filter((path) => !paths.has(path))).toEqual([]);
       expect(await service.end('SIGTERM')).toEqual(ENDED_WELL);
     },
-    300_000 + RUNS * 60_000,
+    900_000 + RUNS * 60_000,
   );
 
   it('drops readiness first, when it is watched, then the sockets, then requests under way', async () => {

@@ -12,7 +12,10 @@ import { createDatabase, eventually, type TestDatabase, TestUser } from '../kit/
 import { compiled, environment, type ServiceProcess, startProcess } from '../kit/process.js';
 
 const WATCHDOG = join(ROOT, 'ops/watchdog.mjs');
-const QUICK = { WATCHDOG_INTERVAL_S: '0.1', WATCHDOG_FAILURES: '3' };
+/** It gives an answer as long as the interval, and a slow machine takes its time for one. */
+const QUICK = { WATCHDOG_INTERVAL_S: '1', WATCHDOG_FAILURES: '3' };
+/** For a service at work. */
+const PATIENT = { WATCHDOG_INTERVAL_S: '1', WATCHDOG_FAILURES: '10' };
 const underWatch = [process.execPath, WATCHDOG, ...compiled()];
 
 /** The process that the watchdog has started. */
@@ -38,7 +41,7 @@ describeOnLinux('the service under its watchdog', () => {
   beforeAll(async () => {
     database = await createDatabase();
     dataDir = await mkdtemp(join(tmpdir(), 'watchdog-'));
-    env = { DATABASE_URL: database.url, DATA_DIR: dataDir, PORT: String(await freePort()), ...QUICK };
+    env = { DATABASE_URL: database.url, DATA_DIR: dataDir, PORT: String(await freePort()), ...PATIENT };
   });
   afterAll(async () => {
     await running?.end('SIGTERM');
@@ -57,7 +60,7 @@ describeOnLinux('the service under its watchdog', () => {
     process.kill(hung, 'SIGSTOP');
     expect(await once(running.child, 'exit')).toEqual([1, null]);
     expect(isRunning(hung)).toBe(false);
-    expect(running.output()).toMatch(/"level":"fatal".*has not answered \/health 3 times in a row/);
+    expect(running.output()).toMatch(/"level":"fatal".*has not answered \/health 10 times in a row/);
 
     running = await startProcess(env, underWatch);
     expect(String((await workspace.get('small').expect(200)).body)).toBe('acknowledged');
@@ -84,7 +87,7 @@ describe('ops/watchdog.mjs', () => {
   const idle = [process.execPath, '-e', 'setInterval(() => {}, 1_000)'];
 
   it('waits for the first answer however long it takes, and counts only failures in a row', async () => {
-    const statuses = [...Array<number>(12).fill(503), 200, 503, 503, 200, 503, 503, 200, 503, 503, 503];
+    const statuses = [...Array<number>(4).fill(503), 200, 503, 503, 200, 503, 503, 503];
     const { server, port, asked } = await answering((ask) => statuses[ask] ?? 200);
     const env = { ...QUICK, PATH: process.env.PATH, PORT: String(port), HOST: '0.0.0.0' };
     const child = spawn(process.execPath, [WATCHDOG, ...idle], { env, stdio: 'ignore' });
@@ -106,14 +109,14 @@ describe('ops/watchdog.mjs', () => {
     let isAlive = true;
     const { server, port, asked } = await answering(() => (isAlive ? 200 : 503));
     const drain = `
-      process.once('SIGTERM', () => setTimeout(() => process.exit(0), 1_000));
+      process.once('SIGTERM', () => setTimeout(() => process.exit(0), 5_000));
       setInterval(() => {}, 1_000);`;
     const env = { ...QUICK, PATH: process.env.PATH, PORT: String(port) };
     const child = spawn(process.execPath, [WATCHDOG, process.execPath, '-e', drain], {
       env,
       stdio: 'ignore',
     });
-    await eventually(() => expect(asked()).toBeGreaterThan(2));
+    await eventually(() => expect(asked()).toBeGreaterThan(0));
     isAlive = false;
     child.kill('SIGTERM');
     expect(await once(child, 'exit')).toEqual([0, null]);

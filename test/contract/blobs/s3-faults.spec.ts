@@ -13,9 +13,9 @@ import { describeWithTestServers, startS3, type TestS3 } from '../../kit/s3.js';
 import { chunksOf, listed, MIB, newKey, s3UnderTest } from './stores.js';
 
 /** In ms: where something is silent, and elsewhere. The store's own limits are tested apart. */
-const SHORT = { connectMs: 800, idleMs: 800, callMs: 2_500, cleanUpMs: 1_000, pauseMs: 5 };
-const PATIENT = { connectMs: 3_000, idleMs: 5_000, callMs: 10_000, cleanUpMs: 1_000, pauseMs: 5 };
-const NO_ANSWER = 15_000;
+const SHORT = { connectMs: 2_000, idleMs: 2_000, callMs: 6_000, cleanUpMs: 2_000, pauseMs: 5 };
+const PATIENT = { connectMs: 60_000, idleMs: 60_000, callMs: 120_000, cleanUpMs: 2_000, pauseMs: 5 };
+const NO_ANSWER = 180_000;
 
 const SMALL = randomBytes(300_000);
 const LARGE = randomBytes(7 * MIB);

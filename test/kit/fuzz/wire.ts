@@ -2,7 +2,7 @@ import { Agent, type IncomingMessage, request } from 'node:http';
 import { exchange } from '../raw-http.js';
 import type { FuzzRequest } from './request.js';
 
-const ANSWER_WITHIN_MS = 30_000;
+const ANSWER_WITHIN_MS = 180_000;
 
 export interface FuzzAnswer {
   /** 0: none came. */

@@ -50,6 +50,7 @@ export class VisitorTour {
   /** The last tour of a service with a low limit. */
   async askTooOften(): Promise<void> {
     const { stage, walk } = this;
+    stage.service.clock.stopAt(stage.service.clock.now()); // the minute does not end while the page is looked at
     await walk.open('/'); // the browser keeps the style sheet, which is refused later as well
     await walk.see('Keeps workspaces');
     const status = async (): Promise<number> => (await supertest(stage.service.url).get('/account')).status;
