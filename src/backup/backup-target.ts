@@ -1,3 +1,4 @@
+import { parsed } from './backup-names.js';
 import type { Manifest } from './manifest.js';
 
 export type BackupState = 'verified' | 'unverified' | 'partial' | 'damaged' | 'by hand';
@@ -50,6 +51,7 @@ export abstract class BackupTarget {
 }
 
 export function oldestFirst(backups: ListedBackup[]): ListedBackup[] {
-  const at = ({ name, manifest }: ListedBackup): string => manifest?.takenAt ?? name;
-  return backups.sort((a, b) => (at(a) < at(b) ? -1 : 1));
+  const at = ({ name, manifest }: ListedBackup): number =>
+    manifest ? Date.parse(manifest.takenAt) : (parsed(name)?.time ?? Infinity);
+  return backups.sort((a, b) => at(a) - at(b));
 }
