@@ -121,7 +121,7 @@ export class BackupBucket extends BackupTarget {
     const scratch = join(this.dataDir, SCRATCH);
     try {
       await removeTree(scratch); // of a run that was killed on this machine
-      await mkdir(scratch, { mode: 0o700 });
+      await mkdir(scratch, { recursive: true, mode: 0o700 });
       return scratch;
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';

@@ -125,7 +125,7 @@ describe('docker-compose.yml', () => {
       const { dotenv } = makeEnv(directory, 'https://sync.example.org');
       const loaded = (more: Record<string, string>): Configuration =>
         loadConfiguration(environmentOf('service', { directory, dotenv: { ...dotenv, ...more } }));
-      expect(mounted).toContain(loaded({ BACKUP_DIR: '/backups', BACKUP_KEEP: '3' }).backupDir);
+      expect(mounted).toContain(loaded({ BACKUP_DIR: '/srv/backups', BACKUP_KEEP: '3' }).backupDir);
       const s3 = { BACKUP_S3_ENDPOINT: 'https://s3.example.org', BACKUP_S3_ACCESS_KEY: 'a' };
       const elsewhere = { BACKUP_DIR: 's3://backups/notes', ...s3, BACKUP_S3_SECRET_KEY: 'b' };
       expect(loaded(elsewhere).backupStore).toMatchObject({ endpoint: 'https://s3.example.org' });
