@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { OperatorError, removeTree } from '../config/index.js';
 import type { S3Objects } from '../storage/index.js';
@@ -16,7 +16,7 @@ import { type Manifest, MANIFEST, NotABackup, readManifest } from './manifest.js
 /** Written last. A backup is verified when it has this and its manifest. */
 const VERIFIED = 'verified';
 
-const SCRATCH = 'backup-trial';
+const SCRATCH = 'backup-trial-';
 
 /**
  * BACKUP_DIR as `s3://bucket/prefix`. Nothing can be renamed there, so the objects of a backup say what it is: without a manifest
@@ -36,7 +36,7 @@ export class BackupBucket extends BackupTarget {
     await this.objects.makeBucket();
     for (const { name, state } of await this.list()) if (state === 'partial') await this.remove(name);
     const stamp = stampOf(now);
-    return { stamp, draft: `${this.root}/${SCHEDULED}${stamp}`, scratch: await this.makeScratch() };
+    return { stamp, draft: `${this.root}/${SCHEDULED}${stamp}`, scratch: await this.makeScratch(stamp) };
   }
 
   async publish(_draft: string, stamp: string): Promise<void> {
@@ -117,17 +117,19 @@ export class BackupBucket extends BackupTarget {
     await this.objects.below(name).removeAll();
   }
 
-  private async makeScratch(): Promise<string> {
-    const scratch = join(this.dataDir, SCRATCH);
+  /** Each run has its own: one that has lost its lock removes it at its end. */
+  private async makeScratch(stamp: string): Promise<string> {
     try {
-      await removeTree(scratch); // of a run that was killed on this machine
-      await mkdir(scratch, { recursive: true, mode: 0o700 });
+      await mkdir(this.dataDir, { recursive: true });
+      for (const name of await readdir(this.dataDir))
+        if (name.startsWith(SCRATCH)) await removeTree(join(this.dataDir, name)); // of a run that was killed here
+      const scratch = join(this.dataDir, SCRATCH + stamp);
+      await mkdir(scratch, { mode: 0o700 });
       return scratch;
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
-      throw new OperatorError(`${scratch}, for the trial of the backup, cannot be made (${code}).`, {
-        cause: error,
-      });
+      const sentence = `The trial of the backup cannot be made in ${this.dataDir} (${code}); it must be a directory that the service can write.`;
+      throw new OperatorError(sentence, { cause: error });
     }
   }
 }

@@ -1,4 +1,6 @@
+import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,9 +17,9 @@ import { S3Objects } from '../../src/storage/s3/s3-objects.js';
 import { adminReport } from '../kit/admin.js';
 import { Exposition } from '../kit/exposition.js';
 import { FaultProxy, type ProxiedRequest } from '../kit/fault-proxy.js';
-import { createDatabase, startService, type TestService } from '../kit/index.js';
+import { createDatabase, holdTable, startService, type TestService } from '../kit/index.js';
 import { scrub } from '../kit/oracles.js';
-import { enterEnvironment, type ProcessEnv } from '../kit/process.js';
+import { ADMIN, enterEnvironment, environment, type ProcessEnv } from '../kit/process.js';
 import { describeWithTestServers, startS3, type TestS3 } from '../kit/s3.js';
 
 const SETTINGS = { INLINE_BLOB_BYTES: '1024', AUTH_SECRET: 'the same for whatever restores it' };
@@ -124,7 +126,7 @@ describeWithTestServers('scheduled backups in S3', () => {
     ]);
     const { text } = await Exposition.of(service);
     expect(text).toMatch(/^cloud_sync_backup_last_verified_timestamp_seconds \d/m);
-    expect(await readdir(service.dataDir)).not.toContain('backup-trial');
+    expect((await readdir(service.dataDir)).filter((name) => name.startsWith('backup-trial'))).toEqual([]);
 
     const read = proxy.requests.filter(({ method, path }) => method === 'GET' && path.includes('/blobs/'));
     expect(new Set(read.map(({ path }) => path)).size).toBe(3); // the trial has read the bytes that the store holds
@@ -269,6 +271,55 @@ describeWithTestServers('scheduled backups in S3', () => {
     );
     expect(uploads).toEqual([]);
     connection.close();
+  });
+
+  describe('whose run', () => {
+    const waiting = (count: number): Promise<void> =>
+      service.database.eventually(
+        `SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE '%backup' AND wait_event_type = 'Lock'
+           AND datname = current_database() HAVING count(*) = ${count}`,
+      );
+
+    /** A run that waits for a table, with its draft begun. */
+    async function halfWay(): Promise<{
+      child: ChildProcess;
+      ended: Promise<unknown[]>;
+      release: () => Promise<void>;
+    }> {
+      const { release } = await holdTable(service.database, 'versions');
+      const child = spawn(process.execPath, [ADMIN, 'backup', 'run'], { env: environment(env) });
+      const ended = once(child, 'exit');
+      await waiting(1);
+      return { child, ended, release };
+    }
+
+    it('is killed leave a partial one, which the next run removes', async () => {
+      const { child, ended, release } = await halfWay();
+      child.kill('SIGKILL');
+      await ended;
+      await release();
+      expect(await states()).toEqual([[NEW, 'partial']]);
+      await service.database.eventually(
+        `SELECT WHERE NOT EXISTS (SELECT FROM pg_locks JOIN pg_database d ON d.oid = database
+                                  WHERE locktype = 'advisory' AND objid = 3030222707 AND datname = current_database())`,
+      );
+      await admin('backup', 'run');
+      expect(await states()).toEqual([[NEW, 'verified']]);
+    });
+
+    it('loses its lock come to nothing, and the run that took the lock makes one', async () => {
+      const { ended, release } = await halfWay();
+      await service.database.query(
+        `SELECT pg_terminate_backend(l.pid) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+         WHERE l.locktype = 'advisory' AND l.objid = 3030222707 AND d.datname = current_database()`,
+      );
+      const again = admin('backup', 'run');
+      await waiting(2);
+      await release();
+      expect(await again).toMatchObject({ kept: 1 });
+      expect(await ended).toEqual([1, null]);
+      expect(await states()).toEqual([[NEW, 'verified']]);
+    });
   });
 
   it('whose removal ends half-way are partial', async () => {
