@@ -19,7 +19,7 @@ FROM debian:12.15-slim
 RUN apt-get update \
   && apt-get install -y --no-install-recommends ca-certificates libatomic1 libstdc++6 tini \
   && rm -rf /var/lib/apt/lists/* \
-  && install -d -o 65532 -g 65532 -m 0700 /data
+  && install -d -o 65532 -g 65532 -m 0700 /data /srv/backups
 COPY --from=build /usr/local/bin/node /usr/local/bin/node
 WORKDIR /service
 COPY --from=build /build/package.json ./

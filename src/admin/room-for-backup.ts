@@ -8,8 +8,11 @@ const LOOK_EVERY_MS = 250;
 const MARGIN = 1.5;
 
 interface Disks {
-  readonly backups: string;
+  /** Where `work` writes. */
+  readonly path: string;
   readonly dataDir: string;
+  /** What `path` is, for people. */
+  readonly subject: string;
   /** Free bytes on the disk of DATA_DIR below which uploads are refused; 0: none. */
   readonly reserve: number;
 }
@@ -33,16 +36,16 @@ export async function whileThereIsRoom<T>(disks: Disks, work: () => Promise<T>):
   }
 }
 
-async function isShared({ backups, dataDir, reserve }: Disks): Promise<boolean> {
+async function isShared({ path, dataDir, reserve }: Disks): Promise<boolean> {
   if (reserve === 0) return false;
-  const [one, other] = await Promise.all([stat(backups), stat(dataDir)]);
+  const [one, other] = await Promise.all([stat(path), stat(dataDir)]);
   return one.dev === other.dev;
 }
 
-async function expectRoom({ backups, reserve }: Disks): Promise<void> {
-  const { free = Infinity } = await diskSpace(backups);
+async function expectRoom({ path, reserve, subject }: Disks): Promise<void> {
+  const { free = Infinity } = await diskSpace(path);
   if (free >= reserve * MARGIN) return;
   throw new OperatorError(
-    `The disk of BACKUP_DIR is that of DATA_DIR and too full for a backup: uploads need its last ${reserve} bytes; use another disk.`,
+    `The disk of ${subject} is that of DATA_DIR and too full for a backup: uploads need its last ${reserve} bytes; use another disk.`,
   );
 }

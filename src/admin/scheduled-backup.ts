@@ -1,14 +1,15 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import {
   BACKUP_JOB,
-  BackupDirectory,
   Backups,
+  type BackupTarget,
+  backupTarget,
   BackupTimes,
   type ListedBackup,
   type Manifest,
   onTrialDatabase,
 } from '../backup/index.js';
-import { Configuration, configurationOfProcess, OperatorError } from '../config/index.js';
+import { Configuration, configurationOfProcess, isInS3, OperatorError, removeTree } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, hasEmbeddedPostgres } from '../platform/database/index.js';
 import { Conflict } from '../platform/http/index.js';
@@ -25,47 +26,68 @@ type Made = Counts & Readonly<Record<'kept' | 'removed', number>>;
 
 /** Makes a backup in BACKUP_DIR, verifies it, and removes old ones. @throws OperatorError, Conflict while another runs */
 export function runScheduledBackup(ifDue: boolean): Promise<Report> {
-  return withService(async (service) => {
-    const directory = directoryOf(service.get(Configuration));
-    const isDue = (): Promise<boolean> => (ifDue ? service.get(BackupTimes).isDue() : Promise.resolve(true));
-    const counts = await service
-      .get(NightlyJobs)
-      .runApart(BACKUP_JOB, BACKUP_LOCK, isDue, (signal) => makeVerified(service, directory, signal))
-      .catch((error: unknown) => {
-        if (ifDue && error instanceof Conflict) return undefined; // another instance makes it
-        throw error;
-      });
-    if (!counts) return { made: false, text: 'No backup is due.' };
-    const text = `Made a verified backup in ${directory.path}; ${counts.kept} are kept, ${counts.removed} were removed`;
-    return { made: true, directory: directory.path, ...counts, text };
-  });
+  return withService((service) =>
+    withTarget(service.get(Configuration), async (target) => {
+      const isDue = (): Promise<boolean> =>
+        ifDue ? service.get(BackupTimes).isDue() : Promise.resolve(true);
+      const counts = await service
+        .get(NightlyJobs)
+        .runApart(BACKUP_JOB, BACKUP_LOCK, isDue, (signal) => makeVerified(service, target, signal))
+        .catch((error: unknown) => {
+          if (ifDue && error instanceof Conflict) return undefined; // another process makes one
+          throw error;
+        });
+      if (!counts) return { made: false, text: 'No backup is due.' };
+      const text = `Made a verified backup in ${target.path}; ${counts.kept} are kept, ${counts.removed} were removed`;
+      return { made: true, directory: target.path, ...counts, text };
+    }),
+  );
 }
 
 /** What is removed, and when: drafts of dead runs at first, old backups last. */
 async function makeVerified(
   service: INestApplicationContext,
-  directory: BackupDirectory,
+  target: BackupTarget,
   signal: AbortSignal,
 ): Promise<Made> {
-  const { stamp, draft, scratch } = await directory.begin(service.get(Clock).now());
-  const { dataDir } = service.get(Configuration);
-  const disks = { backups: directory.path, dataDir, reserve: service.get(FreeSpace).reserveBytes };
+  const { stamp, draft, scratch } = await target.begin(service.get(Clock).now());
+  let isKept = false;
   try {
-    const { manifest, fault } = await whileThereIsRoom(disks, async () => ({
-      manifest: await service.get(Backups).create(draft),
-      fault: await faultOf(service, draft, scratch),
-    }));
+    const { manifest, fault } = await made(service, target, draft, scratch);
     signal.throwIfAborted(); // without the lock, another process may be at work here
+    isKept = true;
     if (fault !== undefined) {
-      const name = await directory.setAside(draft, stamp);
+      const name = await target.setAside(draft, stamp);
       throw new OperatorError(`The backup is kept as ${name}: ${fault}`);
     }
-    await directory.publish(draft, stamp);
-    return { ...sizeOf(manifest), ...(await prune(service, directory, stamp)) };
+    await target.publish(draft, stamp);
+    return { ...sizeOf(manifest), ...(await prune(service, target, stamp)) };
   } finally {
-    await directory.discard(draft).catch(() => undefined); // the next run repeats it
-    await directory.discard(scratch).catch(() => undefined);
+    if (!isKept) await target.discard(draft).catch(() => undefined); // the next run repeats it
+    await removeTree(scratch).catch(() => undefined);
   }
+}
+
+/** In a directory, backup and trial share a disk. In S3, a backup is complete before its trial takes room on a disk of this machine. */
+async function made(
+  service: INestApplicationContext,
+  { path }: BackupTarget,
+  draft: string,
+  scratch: string,
+): Promise<{ manifest: Manifest; fault: string | undefined }> {
+  const { dataDir } = service.get(Configuration);
+  const reserve = service.get(FreeSpace).reserveBytes;
+  const create = (): Promise<Manifest> => service.get(Backups).create(draft, { isTidied: true });
+  const verify = (): Promise<string | undefined> => faultOf(service, draft, scratch);
+  if (!isInS3(path))
+    return whileThereIsRoom({ path, dataDir, reserve, subject: 'BACKUP_DIR' }, async () => ({
+      manifest: await create(),
+      fault: await verify(),
+    }));
+  const disk = { path: scratch, dataDir, reserve, subject: 'the trial of the backup' };
+  const manifest = await create();
+  const fault = await whileThereIsRoom(disk, verify).catch((error: unknown) => (error as Error).message);
+  return { manifest, fault };
 }
 
 /** Verifies a backup. @returns why it is not known to be whole; undefined when it is */
@@ -90,15 +112,15 @@ async function faultOf(
 /** A backup that cannot be removed does not make the new one worse. */
 async function prune(
   service: INestApplicationContext,
-  directory: BackupDirectory,
+  target: BackupTarget,
   stamp: string,
 ): Promise<Record<'kept' | 'removed', number>> {
   const { backupKeep } = service.get(Configuration);
   let removed = 0;
   await service.get(Log).bestEffort('remove old backups', async () => {
-    removed = await directory.prune(backupKeep, stamp);
+    removed = await target.prune(backupKeep, stamp);
   });
-  const listed = await directory.list();
+  const listed = await target.list();
   return { kept: listed.filter(({ state }) => state === 'verified').length, removed };
 }
 
@@ -109,23 +131,30 @@ const sizeOf = ({ blobs, tables }: Manifest): Counts => ({
 });
 
 /** Needs neither the service nor the database. */
-export async function listBackups(): Promise<Report> {
-  const directory = directoryOf(configurationOfProcess());
-  const listed = await directory.list();
-  const backups = listed.map(({ name, state, manifest }) => ({
-    name,
-    state,
-    ...(manifest && summaryOf(manifest)),
-  }));
-  const text = listed.map(lineOf).join('\n') || `There are no backups in ${directory.path}`;
-  return { directory: directory.path, backups, text };
+export function listBackups(): Promise<Report> {
+  return withTarget(configurationOfProcess(), async (target) => {
+    const listed = await target.list();
+    const backups = listed.map(({ name, state, manifest }) => ({
+      name,
+      state,
+      ...(manifest && summaryOf(manifest)),
+    }));
+    const text = listed.map(lineOf).join('\n') || `There are no backups in ${target.path}`;
+    return { directory: target.path, backups, text };
+  });
 }
 
 const lineOf = ({ name, state, manifest }: ListedBackup): string =>
   `${name}  ${state}${manifest ? `  ${manifest.takenAt}  ${contentsOf(manifest)}` : ''}`;
 
-function directoryOf({ backupDir }: Configuration): BackupDirectory {
-  if (backupDir === undefined)
-    throw new OperatorError('Scheduled backups are off: set BACKUP_DIR to a directory for them.');
-  return new BackupDirectory(backupDir);
+async function withTarget<T>(
+  configuration: Configuration,
+  work: (target: BackupTarget) => Promise<T>,
+): Promise<T> {
+  const target = await backupTarget(configuration);
+  try {
+    return await work(target);
+  } finally {
+    target.close();
+  }
 }

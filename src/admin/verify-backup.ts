@@ -1,7 +1,7 @@
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { Restores } from '../backup/index.js';
+import { join } from 'node:path';
+import { placeOf, Restores } from '../backup/index.js';
 import { type Configuration, configurationOfProcess, OperatorError, removeTree } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Doctor, type Finding } from '../platform/doctor/index.js';
@@ -33,7 +33,7 @@ export async function verifyBackup(
   try {
     return await withService(
       async (service) => {
-        const manifest = await service.get(Restores).restore(resolve(directory));
+        const manifest = await service.get(Restores).restore(placeOf(directory));
         const findings: Finding[] = [];
         const examination = { now: service.get(Clock).now(), isDeep: true, fix: false };
         for await (const finding of service.get(Doctor).examine(examination)) findings.push(finding);
@@ -63,10 +63,18 @@ function scratchConfiguration(
   dataDir: string,
   { database = '', databaseFile = '', trialUrl }: VerifyOptions,
 ): Configuration {
-  const elsewhere = ['S3_ENDPOINT', 'S3_BUCKET', 'S3_ACCESS_KEY', 'S3_SECRET_KEY', 'REDIS_URL', 'BACKUP_DIR'];
-  const unset = [...elsewhere, ...elsewhere.map((name) => `${name}_FILE`)];
+  const keys = ['S3_ACCESS_KEY', 'S3_SECRET_KEY'];
+  const backupKeys = keys.map((name) => `BACKUP_${name}`);
+  const files = [...keys, ...backupKeys, 'REDIS_URL'].map((name) => `${name}_FILE`);
+  const unset = [...keys, ...files, 'S3_ENDPOINT', 'S3_BUCKET', 'REDIS_URL', 'BACKUP_DIR'];
+  const { backupStore } = configurationOfProcess();
   return configurationOfProcess({
     ...Object.fromEntries(unset.map((name) => [name, ''])),
+    // The backup is read from where it is, also when that is the store of the blobs.
+    BACKUP_S3_ENDPOINT: backupStore?.endpoint,
+    BACKUP_S3_ACCESS_KEY: backupStore?.accessKey,
+    BACKUP_S3_SECRET_KEY: backupStore?.secretKey,
+    BACKUP_S3_REGION: backupStore?.region,
     DATA_DIR: dataDir,
     DATABASE_URL: trialUrl ?? database,
     DATABASE_URL_FILE: databaseFile,

@@ -4,7 +4,7 @@ import {
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
 } from '@nestjs/common';
-import { Timeout } from '@nestjs/schedule';
+import { Interval, Timeout } from '@nestjs/schedule';
 import { CronJob } from 'cron';
 import { Configuration } from '../config/index.js';
 import { drained } from '../platform/clock/index.js';
@@ -16,6 +16,10 @@ import { BackupTimes } from './backup-times.js';
 
 /** A service that was down at the scheduled time catches up after it has been up for this long. */
 const CATCH_UP_AFTER_MS = 60_000;
+
+/** What a backup by hand, the kill switch or the death of another instance has kept from being made is made up for then. */
+export const LOOK_AGAIN = 'look for a missed backup';
+const LOOK_EVERY_MS = 30 * 60_000;
 
 /**
  * Starts scheduled backups, each in a process of its own with a low priority: neither its work nor a disk that hangs takes
@@ -56,21 +60,30 @@ export class BackupSchedule
   }
 
   /** Makes a backup if one is due and no instance is making one. Never rejects: a failure is logged, and its run has a row. */
-  @Timeout(CATCH_UP_AFTER_MS)
   async runIfDue(): Promise<void> {
     if (this.configuration.backupDir === undefined) return;
-    if (this.killSwitch.mode !== 'off') {
-      this.log.warn({ killSwitch: this.killSwitch.mode }, 'the scheduled backup is skipped');
-      return;
-    }
     this.running ??= this.log
       .bestEffort('start the scheduled backup', () => this.run())
       .finally(() => (this.running = undefined));
     await this.running;
   }
 
+  @Timeout(CATCH_UP_AFTER_MS)
+  catchUp(): Promise<void> {
+    return this.runIfDue();
+  }
+
+  @Interval(LOOK_AGAIN, LOOK_EVERY_MS)
+  lookAgain(): Promise<void> {
+    return this.runIfDue();
+  }
+
   private async run(): Promise<void> {
     if (!(await this.times.isDue())) return;
+    if (this.killSwitch.mode !== 'off') {
+      this.log.warn({ killSwitch: this.killSwitch.mode }, 'the scheduled backup waits for the kill switch');
+      return;
+    }
     const { code, output, fault, wasStopped } = await runAdmin(
       ['backup', 'run', '--if-due'],
       this.stop.signal,

@@ -27,5 +27,6 @@ import { TrialCheck } from './trial-check.js';
 export class BackupModule {
   constructor(doctor: Doctor, check: TrialCheck) {
     doctor.addCheck(() => check.privilege());
+    doctor.addCheck(() => check.place());
   }
 }

@@ -1,11 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { createReadStream } from 'node:fs';
-import { mkdir, readdir, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
-import { OperatorError, syncDirectory, writeDurably } from '../config/index.js';
+import { OperatorError } from '../config/index.js';
 import { type BlobLocation, BlobMissing, Blobs, HashedBody } from '../storage/index.js';
 import { Database } from '../platform/database/index.js';
+import type { BackupParts } from './backup-parts.js';
 import { backupStatements } from './backup.queries.js';
 import { eachListed, keyOf, type StoredBlob } from './blob-list.js';
 import { asDamaged } from './faults.js';
@@ -23,7 +21,7 @@ type Outcome = 'saved' | 'damaged' | GoneBlob['deleted'];
 
 type Exported = Pick<Manifest, 'blobs' | 'gone' | 'damaged'>;
 
-/** The blobs of a backup that are stored as files. */
+/** The blobs of a backup that are parts of their own. */
 @Injectable()
 export class BlobFiles {
   constructor(
@@ -40,17 +38,16 @@ export class BlobFiles {
    * Copies the bytes of all listed blobs. A blob deleted meanwhile is skipped and recorded; a blob that has lost its
    * bytes is recorded as damaged and does not keep the others from being saved.
    */
-  async export(directory: string): Promise<Exported> {
+  async export(parts: BackupParts): Promise<Exported> {
     const gone: GoneBlob[] = [];
     const damaged: string[] = [];
     let [count, bytes] = [0, 0];
-    await eachListed(directory, async (blob) => {
-      const outcome = await this.save(directory, blob);
+    await eachListed(parts, async (blob) => {
+      const outcome = await this.save(parts, blob);
       if (outcome === 'saved') [count, bytes] = [count + 1, bytes + blob.size];
       else if (outcome === 'damaged') damaged.push(keyOf(blob));
       else gone.push({ workspaceId: blob.workspaceId, id: blob.id, deleted: outcome });
     });
-    await syncNames(join(directory, 'blobs'));
     return { blobs: { count, bytes }, gone, damaged };
   }
 
@@ -59,12 +56,12 @@ export class BlobFiles {
    * its own bytes may be better than those of the backup. @throws OperatorError when the backup is damaged,
    * ServiceUnavailable
    */
-  async import(directory: string, { blobs, gone, damaged }: Manifest): Promise<void> {
+  async import(parts: BackupParts, { blobs, gone, damaged }: Manifest): Promise<void> {
     const without = new Set([...gone.map(keyOf), ...damaged]);
     let count = 0;
-    await eachListed(directory, async (blob) => {
+    await eachListed(parts, async (blob) => {
       if (without.has(keyOf(blob))) return;
-      if (!(await this.isStored(blob))) await this.bring(directory, blob);
+      if (!(await this.isStored(blob))) await this.bring(parts, blob);
       count += 1;
     });
     if (count !== blobs.count) throw new OperatorError("The backup's list of blobs is incomplete.");
@@ -82,46 +79,34 @@ export class BlobFiles {
   }
 
   /** Reads the whole file before clearing its destination: a damaged file must not destroy what is stored there. */
-  private async bring(directory: string, blob: StoredBlob): Promise<void> {
-    expectWhole(await HashedBody.readThrough(bytesOf(directory, blob)), blob);
-    const body = new HashedBody(bytesOf(directory, blob));
+  private async bring(parts: BackupParts, blob: StoredBlob): Promise<void> {
+    expectWhole(await HashedBody.readThrough(bytesOf(parts, blob)), blob);
+    const body = new HashedBody(bytesOf(parts, blob));
     await this.blobs.bring(blob.workspaceId, blob.id, body);
     expectWhole(body, blob);
   }
 
-  private async save(directory: string, blob: StoredBlob, bytes: Buffer | null = null): Promise<Outcome> {
-    const path = fileOf(directory, blob);
-    await makeDirectory(dirname(path));
+  private async save(parts: BackupParts, blob: StoredBlob, bytes: Buffer | null = null): Promise<Outcome> {
     try {
       const body = new HashedBody(Readable.from(await this.blobs.read({ ...blob, bytes })));
-      await writeDurably(path, body);
+      await parts.write(pathOf(blob), body, blob.size);
       return body.is(blob) ? 'saved' : 'damaged';
     } catch (error) {
       if (!(error instanceof BlobMissing)) throw error;
-      await rm(path, { force: true });
-      return this.missing(directory, blob);
+      return this.missing(parts, blob);
     }
   }
 
   /** Determines whether a missing blob was moved, deleted or lost. */
-  private async missing(directory: string, blob: StoredBlob): Promise<Outcome> {
+  private async missing(parts: BackupParts, blob: StoredBlob): Promise<Outcome> {
     const [found] = await this.database.run<BlobPlace>(backupStatements.whereabouts, [
       blob.workspaceId,
       blob.id,
     ]);
     if (!found?.hasWorkspace) return 'workspace';
     if (found.location !== null && found.location !== blob.location)
-      return this.save(directory, { ...blob, location: found.location }, found.bytes);
+      return this.save(parts, { ...blob, location: found.location }, found.bytes);
     return blob.isAsset && !found.isLive ? 'asset' : 'damaged';
-  }
-}
-
-/** Not `recursive`: a draft that another run has removed must not come back. */
-async function makeDirectory(path: string): Promise<void> {
-  try {
-    await mkdir(path, { mode: 0o700 });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
 }
 
@@ -129,20 +114,13 @@ function expectWhole(body: HashedBody, blob: StoredBlob): void {
   if (!body.is(blob)) throw new OperatorError(`The backup's blob ${keyOf(blob)} is damaged.`);
 }
 
-/** Opened on first read: an unread stream that fails to open would crash the process. */
-async function* bytesOf(directory: string, blob: StoredBlob): AsyncGenerator<Buffer, void> {
+/** Opened on first read. */
+async function* bytesOf(parts: BackupParts, blob: StoredBlob): AsyncGenerator<Buffer, void> {
   try {
-    for await (const chunk of createReadStream(fileOf(directory, blob))) yield chunk as Buffer;
+    yield* parts.read(pathOf(blob));
   } catch (error) {
     throw asDamaged(`blob ${keyOf(blob)}`, error);
   }
 }
 
-/** A file survives a power failure only when its directory entry does. */
-async function syncNames(directory: string): Promise<void> {
-  for (const name of await readdir(directory)) await syncDirectory(join(directory, name));
-  await syncDirectory(directory);
-}
-
-const fileOf = (directory: string, { workspaceId, id }: StoredBlob): string =>
-  join(directory, 'blobs', workspaceId, id);
+const pathOf = (blob: StoredBlob): string => `blobs/${keyOf(blob)}`;

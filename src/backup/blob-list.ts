@@ -1,18 +1,17 @@
 import { isUUID } from 'class-validator';
-import { createReadStream } from 'node:fs';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import type pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
-import { OperatorError, writeDurably } from '../config/index.js';
+import { OperatorError } from '../config/index.js';
 import { blobKey, type BlobLocation } from '../storage/index.js';
 import { STORED_BLOBS } from './backup.queries.js';
+import type { BackupParts } from './backup-parts.js';
 import { asDamaged } from './faults.js';
 import { compressed, type GoneBlob } from './manifest.js';
 
-/** A blob of a backup that is stored as a file. */
+/** A blob of a backup that is a part of its own. */
 export interface StoredBlob {
   readonly workspaceId: string;
   readonly id: string;
@@ -30,17 +29,17 @@ export const keyOf = ({ workspaceId, id }: Pick<GoneBlob, 'workspaceId' | 'id'>)
   blobKey(workspaceId, id);
 
 /** Writes the list of blobs in the client's snapshot, so that the snapshot need not stay open while they are copied. */
-export async function writeList(client: pg.ClientBase, directory: string): Promise<void> {
+export async function writeList(client: pg.ClientBase, parts: BackupParts): Promise<void> {
   const copy = client.query(copyTo(`COPY (${STORED_BLOBS}) TO STDOUT`));
-  await writeDurably(join(directory, LIST), compressed(copy));
+  await parts.write(LIST, compressed(copy));
 }
 
 /** Processes the list with several workers. The first failure ends it after the work in progress has finished. */
 export async function eachListed(
-  directory: string,
+  parts: BackupParts,
   work: (blob: StoredBlob) => Promise<void>,
 ): Promise<void> {
-  const source = listed(directory);
+  const source = listed(parts);
   const worker = async (): Promise<void> => {
     for await (const blob of source) await work(blob); // a worker that throws closes the source for all
   };
@@ -49,9 +48,9 @@ export async function eachListed(
   if (failed) throw failed.reason;
 }
 
-async function* listed(directory: string): AsyncGenerator<StoredBlob, void> {
+async function* listed(parts: BackupParts): AsyncGenerator<StoredBlob, void> {
   const text = createGunzip();
-  const reading = pipeline(createReadStream(join(directory, LIST)), text);
+  const reading = pipeline(parts.read(LIST), text);
   reading.catch(() => undefined);
   try {
     for await (const line of createInterface({ input: text })) yield parsed(line);

@@ -12,7 +12,7 @@ const UNWRITABLE = new Set([
   'ENOENT',
   'ENOTDIR',
 ]);
-const UNREADABLE = new Set(['ENOENT', 'EISDIR', 'ENOTDIR', 'EIO', 'EACCES', 'EPERM']);
+const UNREADABLE = new Set(['ENOENT', 'EISDIR', 'ENOTDIR', 'EIO', 'EACCES', 'EPERM', 'NoSuchKey']);
 
 /** Error codes of zlib for corrupt data, and of PostgreSQL for invalid rows (classes 22 and 23). */
 const DAMAGE = /^(?:Z_[A-Z_]+|2[23][0-9A-Z]{3})$/;
@@ -20,10 +20,12 @@ const DAMAGE = /^(?:Z_[A-Z_]+|2[23][0-9A-Z]{3})$/;
 /**
  * Turns failures to write a backup into operator errors, because the operator can fix them; other errors are returned
  * unchanged.
+ * @param isTidied whether the partial backup is removed without the operator
  */
-export function asUnwritable(directory: string, error: unknown): unknown {
+export function asUnwritable(directory: string, error: unknown, isTidied: boolean): unknown {
   if (!UNWRITABLE.has(codeOf(error))) return error;
-  const message = `The backup cannot be written to ${directory} (${codeOf(error)}); remove the partial backup and try again.`;
+  const next = isTidied ? 'what was written of it is removed' : 'remove the partial backup and try again';
+  const message = `The backup cannot be written to ${directory} (${codeOf(error)}); ${next}.`;
   return new OperatorError(message, { cause: error });
 }
 

@@ -1,9 +1,12 @@
-export { BackupDirectory, type BackupState, type ListedBackup } from './backup-directory.js';
+export { BackupDirectory } from './backup-directory.js';
+export type { BackupTarget, ListedBackup } from './backup-target.js';
+export { backupTarget } from './open-target.js';
 export { BackupModule } from './backup.module.js';
 export { BACKUP_JOB, BackupTimes } from './backup-times.js';
 export { Backups } from './backups.js';
 export { type FailoverRequest, Failovers, type HandledFailover } from './failovers.js';
 export { cursorGap } from './cursor-gap.js';
+export { placeOf } from './with-parts.js';
 export { Restores } from './restores.js';
 export { onTrialDatabase } from './trial-database.js';
 export type { Manifest } from './manifest.js';

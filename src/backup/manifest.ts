@@ -1,10 +1,10 @@
-import { readFile, rename } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import { OperatorError, syncDirectory, writeDurably } from '../config/index.js';
+import { OperatorError } from '../config/index.js';
 import { isInstant } from '../platform/clock/index.js';
+import type { BackupParts } from './backup-parts.js';
 
 /** One table of a backup, in `tables/<name>.copy.gz`: PostgreSQL's text format, compressed. */
 export interface TableFile {
@@ -22,7 +22,7 @@ export interface GoneBlob {
   readonly deleted: 'workspace' | 'asset';
 }
 
-/** The content of a backup's `manifest.json`. It is written last: a directory without it is not a backup. */
+/** The content of a backup's `manifest.json`. It is written last: what has none is not a backup. */
 export interface Manifest {
   readonly format: 1;
   /** The version of the service that made the backup. */
@@ -41,40 +41,41 @@ export interface Manifest {
 
 export const MANIFEST = 'manifest.json';
 
+/** What is no backup, or one that cannot be used. */
+export class NotABackup extends OperatorError {}
+
 /** Writes the manifest atomically and durably. */
-export async function writeManifest(directory: string, manifest: Manifest): Promise<void> {
-  const draft = join(directory, `${MANIFEST}.draft`);
-  await writeDurably(draft, [Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`)]);
-  await rename(draft, join(directory, MANIFEST));
-  await syncDirectory(directory);
+export function writeManifest(parts: BackupParts, manifest: Manifest): Promise<void> {
+  return parts.complete(MANIFEST, `${JSON.stringify(manifest, null, 2)}\n`);
 }
 
-/** @throws OperatorError for an incomplete backup, or one of another format */
-export async function readManifest(directory: string): Promise<Manifest> {
-  let text: string;
+/** @throws NotABackup for an incomplete backup, or one of another format; OperatorError when a store is away */
+export async function readManifest(parts: BackupParts): Promise<Manifest> {
+  let content: string;
   try {
-    text = await readFile(join(directory, MANIFEST), 'utf8');
+    content = await text(parts.read(MANIFEST));
   } catch (error) {
-    throw new OperatorError(`${directory} does not contain a complete backup: ${MANIFEST} cannot be read.`, {
+    if (error instanceof OperatorError) throw error;
+    throw new NotABackup(`${parts.name} does not contain a complete backup: ${MANIFEST} cannot be read.`, {
       cause: error,
     });
   }
-  const manifest = parsed(text);
-  if (manifest?.format === undefined) throw new OperatorError(`The backup's ${MANIFEST} is damaged.`);
+  const manifest = parsed(content);
+  if (manifest?.format === undefined) throw new NotABackup(`The backup's ${MANIFEST} is damaged.`);
   if ((manifest.format as number) !== 1)
-    throw new OperatorError(
-      `${directory} is a backup in another format; use the version of the service that made it.`,
+    throw new NotABackup(
+      `${parts.name} is a backup in another format; use the version of the service that made it.`,
     );
   const { migrations, tables, blobs, gone, damaged, takenAt } = manifest;
   const isWhole = [migrations, tables, gone, damaged].every(Array.isArray) && isInstant(takenAt);
   if (!isWhole || typeof blobs?.count !== 'number')
-    throw new OperatorError(`The backup's ${MANIFEST} is damaged.`);
+    throw new NotABackup(`The backup's ${MANIFEST} is damaged.`);
   return manifest as Manifest;
 }
 
-function parsed(text: string): Partial<Manifest> | null {
+function parsed(content: string): Partial<Manifest> | null {
   try {
-    return JSON.parse(text) as Partial<Manifest> | null;
+    return JSON.parse(content) as Partial<Manifest> | null;
   } catch {
     return null;
   }

@@ -1,15 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import type pg from 'pg';
-import { OperatorError } from '../config/index.js';
+import { Configuration, OperatorError } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, SchemaHistory, sqlState } from '../platform/database/index.js';
 import { WorkspacePurge } from '../workspaces/index.js';
 import { AFTER_IMPORT, backupStatements } from './backup.queries.js';
+import type { BackupParts } from './backup-parts.js';
 import { BlobFiles } from './blob-files.js';
 import { cursorGap } from './cursor-gap.js';
 import { type Manifest, readManifest } from './manifest.js';
 import { inOneTransaction } from './one-transaction.js';
 import { advanceIdentities, importTable, isLeftOut, tablesInOrder } from './table-files.js';
+import { withParts } from './with-parts.js';
 
 const OTHER_TABLES =
   'The tables of the backup do not match this database: its manifest is damaged, or the database has other tables.';
@@ -29,32 +31,40 @@ export class Restores {
     private readonly blobFiles: BlobFiles,
     private readonly purge: WorkspacePurge,
     private readonly clock: Clock,
+    private readonly configuration: Configuration,
   ) {}
 
   /**
    * Fills this service's empty database and blob store, bytes before rows: if it fails, the database is as empty as
    * before and the restore can be repeated. A backup of an older version is migrated as an upgrade would. Heads are
    * advanced, so that clients that have seen more than the backup start again.
+   * @param place a directory or `s3://bucket/prefix`
    * @throws OperatorError when the service is in use or older than the backup, or the backup is damaged
    */
-  async restore(directory: string): Promise<Manifest> {
-    const manifest = await this.preview(directory);
-    await inOneTransaction(this.database, 'BEGIN', async (client) => {
-      await this.prepare(client, manifest);
-      await this.importTables(client, directory, manifest);
-      await this.blobFiles.import(directory, manifest);
+  restore(place: string): Promise<Manifest> {
+    return withParts(place, this.configuration, async (parts) => {
+      const manifest = await this.foresee(parts);
+      await inOneTransaction(this.database, 'BEGIN', async (client) => {
+        await this.prepare(client, manifest);
+        await this.importTables(client, parts, manifest);
+        await this.blobFiles.import(parts, manifest);
+      });
+      await this.advance(manifest);
+      await this.purge.finish(); // completes deletions that were in progress
+      return manifest;
     });
-    await this.advance(manifest);
-    await this.purge.finish(); // completes deletions that were in progress
-    return manifest;
   }
 
   /**
    * Describes what `restore` would restore, without reading all of it. @throws OperatorError when a failure is
    * foreseeable
    */
-  async preview(directory: string): Promise<Manifest> {
-    const manifest = await readManifest(directory);
+  preview(place: string): Promise<Manifest> {
+    return withParts(place, this.configuration, (parts) => this.foresee(parts));
+  }
+
+  private async foresee(parts: BackupParts): Promise<Manifest> {
+    const manifest = await readManifest(parts);
     await refuseWhenInUse(this.database.pool);
     this.refuseUnknownSchema(manifest);
     const trial = inOneTransaction(this.database, 'BEGIN', async (client) => {
@@ -79,11 +89,11 @@ export class Restores {
     await refuseOtherTables(client, manifest);
   }
 
-  private async importTables(client: pg.ClientBase, directory: string, manifest: Manifest): Promise<void> {
+  private async importTables(client: pg.ClientBase, parts: BackupParts, manifest: Manifest): Promise<void> {
     const { gone } = manifest;
     const tables = manifest.tables.filter(({ name }) => !isLeftOut(name));
     await client.query(`TRUNCATE ${tables.map(({ name }) => name).join(', ')} CASCADE`);
-    for (const table of tables) await importTable(client, directory, table);
+    for (const table of tables) await importTable(client, parts, table);
     await advanceIdentities(client, tables);
     for (const { workspaceId, id, deleted } of gone) {
       if (deleted === 'workspace')

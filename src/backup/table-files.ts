@@ -1,13 +1,11 @@
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import type pg from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
-import { OperatorError, writeDurably } from '../config/index.js';
+import { OperatorError } from '../config/index.js';
 import { SCHEMA_OID } from '../platform/database/index.js';
 import { HashedBody } from '../storage/index.js';
+import type { BackupParts } from './backup-parts.js';
 import { asDamaged } from './faults.js';
 import { compressed, type TableFile } from './manifest.js';
 
@@ -81,33 +79,36 @@ export async function tablesInOrder(client: pg.ClientBase): Promise<Table[]> {
 /** The rows are ciphertext in hex: a higher level costs time and gains nothing. */
 const LEVEL = 1;
 
-const fileOf = (directory: string, name: string): string => join(directory, 'tables', `${name}.copy.gz`);
+const pathOf = (name: string): string => `tables/${name}.copy.gz`;
 
 /** Writes one table of the client's snapshot. */
 export async function exportTable(
   client: pg.ClientBase,
-  directory: string,
+  parts: BackupParts,
   { name, columns }: Table,
 ): Promise<TableFile> {
   const rows = ROWS[name] ? ` WHERE ${ROWS[name]}` : '';
   const copy = client.query(copyTo(`COPY (SELECT ${columns.join(', ')} FROM ${name}${rows}) TO STDOUT`));
   const body = new HashedBody(compressed(copy, LEVEL));
-  await writeDurably(fileOf(directory, name), body);
+  await parts.write(pathOf(name), body);
   return { name, columns, rows: copy.rowCount, sha256: body.sha256() };
 }
 
 /** Fills one table. @throws OperatorError when the file differs from what was written; roll back the transaction then */
-export async function importTable(client: pg.ClientBase, directory: string, table: TableFile): Promise<void> {
+export async function importTable(
+  client: pg.ClientBase,
+  parts: BackupParts,
+  table: TableFile,
+): Promise<void> {
   const { name, columns, rows, sha256 } = table;
-  const hash = createHash('sha256');
+  const body = new HashedBody(parts.read(pathOf(name)));
   const copy = client.query(copyFrom(`COPY ${name} (${columns.join(', ')}) FROM STDIN`));
   try {
-    const file = createReadStream(fileOf(directory, name)).on('data', (chunk) => hash.update(chunk));
-    await pipeline(file, createGunzip(), copy);
+    await pipeline(body, createGunzip(), copy);
   } catch (error) {
     throw asDamaged(`table ${name}`, error);
   }
-  if (hash.digest('hex') !== sha256 || copy.rowCount !== rows)
+  if (body.sha256() !== sha256 || copy.rowCount !== rows)
     throw new OperatorError(
       `The backup's table ${name} is damaged: its checksum or row count does not match.`,
     );

@@ -8,13 +8,26 @@ const mayCreate = statement(
   'SELECT rolname AS role, rolcreatedb OR rolsuper AS "mayCreate" FROM pg_roles WHERE rolname = current_user',
 );
 
-/** Checks that scheduled backups can be verified, before the first one cannot. */
+/** Checks that scheduled backups can be verified, before the first one cannot, and that they are apart from the blobs. */
 @Injectable()
 export class TrialCheck {
   constructor(
     private readonly configuration: Configuration,
     private readonly database: Database,
   ) {}
+
+  /** A backup in the bucket of the blobs is lost with them. */
+  async *place(): AsyncGenerator<Finding> {
+    const { backupDir, hasBackupsBesideBlobs } = this.configuration;
+    if (backupDir === undefined || !hasBackupsBesideBlobs) return;
+    yield await Promise.resolve({
+      fault: 'backups beside blobs',
+      subject: backupDir,
+      problem: 'The backups are in the bucket of the blobs: whoever loses that bucket loses both.',
+      cure: 'Let BACKUP_DIR name a bucket of another store or account, with BACKUP_S3_ENDPOINT and its keys.',
+      isFixed: false,
+    });
+  }
 
   /** @param hasServer whether a trial can start a PostgreSQL of its own */
   async *privilege(hasServer = hasEmbeddedPostgres()): AsyncGenerator<Finding> {

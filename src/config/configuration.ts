@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { IsIn, IsOptional, IsUrl, Matches, MaxLength, MinLength } from 'class-validator';
 import {
+  BackupPlace,
   CallbackAddress,
   IsFutureCron,
   IssuerAddress,
@@ -13,12 +14,24 @@ import {
 } from './validators.js';
 import { DatabaseParameters } from './database-parameters.js';
 import { Env } from './env.decorator.js';
+import { s3Address } from './s3-address.js';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
 const GIB = 1024 * MIB;
 
 const HTTP_URL = { require_tld: false, require_protocol: true, protocols: ['http', 'https'] };
+
+/** How to reach an S3 store for backups. */
+export interface BackupStore {
+  /** Whether it has settings of its own, `BACKUP_S3_*`. */
+  readonly isOwn: boolean;
+  /** An origin. */
+  readonly endpoint: string;
+  readonly accessKey: string;
+  readonly secretKey: string;
+  readonly region: string;
+}
 
 /**
  * All settings from the environment, read once at start. `@Env` on a property names its variable and documents it;
@@ -311,9 +324,10 @@ export class Configuration {
 
   @Env(
     'BACKUP_DIR',
-    'existing directory for scheduled backups, of this service alone; unset: no scheduled backups',
+    'existing directory for scheduled backups, or s3://bucket/prefix, of this service alone; unset: no scheduled backups',
   )
   @IsOptional()
+  @BackupPlace()
   @MinLength(1)
   backupDir?: string;
 
@@ -325,6 +339,29 @@ export class Configuration {
   @Env('BACKUP_KEEP', 'how many verified scheduled backups are kept', '7')
   @WholeNumber(1, 1000)
   backupKeep: number;
+
+  @Env(
+    'BACKUP_S3_ENDPOINT',
+    'the S3 store for backups in s3://bucket/prefix; unset: that of the blobs, with its keys and region',
+  )
+  @IsOptional()
+  @IsUrl(HTTP_URL)
+  @Matches(/^https?:\/\/[^/?#]+\/?$/, {
+    message: '$property must be an origin such as https://s3.example.org, without a path',
+  })
+  backupS3Endpoint?: string;
+
+  @Env('BACKUP_S3_ACCESS_KEY', 'access key of the S3 store for backups', undefined, { secret: true })
+  @IsOptional()
+  backupS3AccessKey?: string;
+
+  @Env('BACKUP_S3_SECRET_KEY', 'secret key of the S3 store for backups', undefined, { secret: true })
+  @IsOptional()
+  backupS3SecretKey?: string;
+
+  @Env('BACKUP_S3_REGION', 'region of the bucket for backups', 'us-east-1')
+  @MinLength(1)
+  backupS3Region: string;
 
   @Env('APP_SCHEME', 'scheme of the deep links to the app', 'cloudsync')
   @Matches(/^[a-z][a-z0-9+.-]*$/, { message: '$property must be a URL scheme in lower case' })
@@ -390,6 +427,36 @@ export class Configuration {
   /** Whether blobs are stored in S3. */
   get hasS3(): boolean {
     return this.s3Endpoint !== undefined;
+  }
+
+  /** The S3 store in which backups may be: their own, or that of the blobs. */
+  get backupStore(): BackupStore | undefined {
+    const { backupS3Endpoint, backupS3AccessKey = '', backupS3SecretKey = '', backupS3Region } = this;
+    const { s3Endpoint, s3AccessKey = '', s3SecretKey = '', s3Region } = this;
+    if (backupS3Endpoint !== undefined)
+      return {
+        isOwn: true,
+        endpoint: backupS3Endpoint,
+        accessKey: backupS3AccessKey,
+        secretKey: backupS3SecretKey,
+        region: backupS3Region,
+      };
+    if (s3Endpoint === undefined) return undefined;
+    return {
+      isOwn: false,
+      endpoint: s3Endpoint,
+      accessKey: s3AccessKey,
+      secretKey: s3SecretKey,
+      region: s3Region,
+    };
+  }
+
+  /** Whether scheduled backups go into the bucket of the blobs, and are lost with it. */
+  get hasBackupsBesideBlobs(): boolean {
+    const { backupDir, backupStore, s3Endpoint, s3Bucket } = this;
+    if (backupDir === undefined || backupStore === undefined || s3Endpoint === undefined) return false;
+    const isSameStore = new URL(backupStore.endpoint).host === new URL(s3Endpoint).host;
+    return isSameStore && s3Address(backupDir)?.bucket === s3Bucket;
   }
 
   /** Whether Web Push can wake devices. */

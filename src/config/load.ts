@@ -4,6 +4,7 @@ import { Configuration } from './configuration.js';
 import { decodeText, envFile } from './env-file.js';
 import { type Environment, type EnvVariable, envVariables } from './env.decorator.js';
 import { OperatorError } from './operator-error.js';
+import { isInS3 } from './s3-address.js';
 import { isUnknown, markedVariables, unknownVariables } from './warnings.js';
 
 /** Suffix of a variable that holds the path of a file with the secret instead of the secret itself. */
@@ -80,6 +81,7 @@ export function loadConfiguration(environment: Environment): Configuration {
   });
   faults.push(...invalid, ...faultsOfProduction(configuration), ...incompleteGroups(configuration));
   faults.push(...tooManyConnections(configuration), ...withoutProvider(configuration));
+  faults.push(...withoutBackupStore(configuration));
   if (configuration.emailVerification === 'required' && configuration.smtpUrl === undefined)
     faults.push(
       'EMAIL_VERIFICATION=required needs SMTP_URL and MAIL_FROM: without mail no address can be confirmed',
@@ -124,6 +126,14 @@ function withoutProvider({ oidcOnly, hasSingleSignOn }: Configuration): string[]
   return oidcOnly && !hasSingleSignOn ? ['OIDC_ONLY=true needs OIDC_ISSUER'] : [];
 }
 
+/** The keys of one store are of no use in another. */
+function withoutBackupStore({ backupDir, backupStore }: Configuration): string[] {
+  if (backupDir === undefined || !isInS3(backupDir) || backupStore !== undefined) return [];
+  return [
+    'BACKUP_DIR=s3://… needs an S3 store: set BACKUP_S3_ENDPOINT, BACKUP_S3_ACCESS_KEY and BACKUP_S3_SECRET_KEY',
+  ];
+}
+
 /** A shorter key could be guessed at ten attempts a minute per address. */
 const SHORTEST_DEV_LOGIN_KEY = 8;
 
@@ -152,6 +162,11 @@ const TOGETHER: readonly (readonly [property: keyof Configuration, name: string]
     ['s3AccessKey', 'S3_ACCESS_KEY'],
     ['s3SecretKey', 'S3_SECRET_KEY'],
     ['s3Bucket', 'S3_BUCKET'],
+  ],
+  [
+    ['backupS3Endpoint', 'BACKUP_S3_ENDPOINT'],
+    ['backupS3AccessKey', 'BACKUP_S3_ACCESS_KEY'],
+    ['backupS3SecretKey', 'BACKUP_S3_SECRET_KEY'],
   ],
   [
     ['vapidPublicKey', 'VAPID_PUBLIC_KEY'],

@@ -2,6 +2,7 @@ import { ValidateBy, type ValidationArguments } from 'class-validator';
 import { CronTime } from 'cron';
 import { addressIn, smtpServerIn } from './mail-settings.js';
 import { readUrl } from './read-url.js';
+import { isInS3, s3Address } from './s3-address.js';
 
 /** An address that receives one-time tokens. Put it above `@IsUrl`, which is then checked first. */
 export function CallbackAddress(): PropertyDecorator {
@@ -48,6 +49,18 @@ export function IssuerAddress(): PropertyDecorator {
       validate: (text: string) => isSecureAddress(text) && !/[?#]/.test(text),
       defaultMessage: () =>
         '$property must be an https address without user, password, query and fragment (http is allowed on this machine only)',
+    },
+  });
+}
+
+/** A directory, or a place in an S3 store. */
+export function BackupPlace(): PropertyDecorator {
+  return ValidateBy({
+    name: 'backupPlace',
+    validator: {
+      validate: (text: string) => !isInS3(text) || s3Address(text) !== undefined,
+      defaultMessage: () =>
+        '$property must be a directory or s3://bucket/prefix, with a prefix of letters, digits, dots, dashes, underscores and slashes',
     },
   });
 }

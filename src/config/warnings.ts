@@ -7,6 +7,10 @@ export function warningsAbout(configuration: Configuration): string[] {
   const warnings = configuration.unknownVariables.map(
     (name) => `${isUnknown(name)} and has no effect; is it misspelt?`,
   );
+  if (configuration.hasBackupsBesideBlobs)
+    warnings.push(
+      'BACKUP_DIR is in the bucket of the blobs: whoever loses that bucket loses its backups too',
+    );
   if (!configuration.isProduction) return warnings;
   if (configuration.rateLimitPerMinute === 0) {
     warnings.push('RATE_LIMIT_PER_MINUTE=0: rate limits are off');

@@ -7,4 +7,6 @@ export { type BlobReference, Blobs, type StagedBlob } from './blobs.js';
 export { BlobsModule } from './blobs.module.js';
 export { type Count, diskSpace, FreeSpace } from './free-space.js';
 export { HashedBody } from './hashed-body.js';
+export { openObjects } from './open-objects.js';
+export type { S3Objects } from './s3/s3-objects.js';
 export { StoreCheck } from './store-check.js';

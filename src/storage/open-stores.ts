@@ -68,6 +68,6 @@ async function openS3(configuration: Configuration, database: Database): Promise
     region: s3Region,
   };
   // Loaded only if needed: the S3 client is 30 MB.
-  const { openS3Store } = await import('./s3/open-s3-store.js');
+  const { openS3Store } = await import('./s3/index.js');
   return openS3Store(settings, database, configuration.maxFileBytes);
 }

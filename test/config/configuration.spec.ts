@@ -193,6 +193,60 @@ describe('the configuration', () => {
     );
   });
 
+  const BACKUP_S3 = {
+    BACKUP_S3_ENDPOINT: 'https://backups.example.org',
+    BACKUP_S3_ACCESS_KEY: 'a',
+    BACKUP_S3_SECRET_KEY: 'b',
+  };
+  const BLOBS = {
+    S3_ENDPOINT: 'https://s3.example.org',
+    S3_ACCESS_KEY: 'c',
+    S3_SECRET_KEY: 'd',
+    S3_BUCKET: 'blobs',
+    S3_REGION: 'eu-1',
+  };
+
+  it('takes the store of backups from its own settings, or else from those of the blobs, and never mixes them', () => {
+    const BACKUP_DIR = 's3://backups/a/b';
+    expect(loadConfiguration({ BACKUP_DIR, ...BLOBS }).backupStore).toEqual({
+      ...{ isOwn: false, endpoint: 'https://s3.example.org', accessKey: 'c', secretKey: 'd', region: 'eu-1' },
+    });
+    expect(loadConfiguration({ BACKUP_DIR, ...BLOBS, ...BACKUP_S3 }).backupStore).toEqual({
+      ...{ isOwn: true, endpoint: 'https://backups.example.org', accessKey: 'a', secretKey: 'b' },
+      region: 'us-east-1',
+    });
+    expect(() => loadConfiguration({ BACKUP_DIR })).toThrow(
+      'Bad configuration: BACKUP_DIR=s3://… needs an S3 store: set BACKUP_S3_ENDPOINT, BACKUP_S3_ACCESS_KEY and BACKUP_S3_SECRET_KEY.',
+    );
+    expect(() =>
+      loadConfiguration({ BACKUP_DIR, ...BLOBS, BACKUP_S3_ENDPOINT: 'https://b.example' }),
+    ).toThrow('BACKUP_S3_ACCESS_KEY, BACKUP_S3_SECRET_KEY must be set too');
+  });
+
+  it('warns of backups in the bucket of the blobs, and of no others', () => {
+    const warnings = (BACKUP_DIR: string, more = {}): string[] =>
+      warningsAbout(loadConfiguration({ BACKUP_DIR, ...BLOBS, ...more }));
+    expect(warnings('s3://blobs/backups')).toEqual([
+      expect.stringMatching('BACKUP_DIR is in the bucket of the blobs'),
+    ]);
+    for (const elsewhere of ['s3://backups', '/blobs']) expect(warnings(elsewhere)).toEqual([]);
+    expect(warnings('s3://blobs/backups', BACKUP_S3)).toEqual([]);
+  });
+
+  it.each([
+    's3:/bucket',
+    's3://',
+    's3://b',
+    's3://bucket//a',
+    's3://bucket/../a',
+    's3://bucket/a b',
+    'S3://bucket',
+  ])('says what BACKUP_DIR=%s should be', (BACKUP_DIR) => {
+    expect(() => loadConfiguration({ BACKUP_DIR, ...BLOBS })).toThrow(
+      'BACKUP_DIR must be a directory or s3://bucket/prefix',
+    );
+  });
+
   it.each(['x', '1.5', '-1', '65536', '99999999999999999999'])('says what PORT=%s should be', (text) => {
     expect(() => loadConfiguration({ PORT: text })).toThrow(
       'Bad configuration: PORT must be a whole number from 0 to 65535.',

@@ -317,6 +317,87 @@ describe('ops/kubernetes', () => {
   });
 });
 
+describe('ops/kubernetes/backup', () => {
+  interface Patch extends Manifest {
+    readonly spec: {
+      readonly template: {
+        readonly spec: {
+          readonly containers: readonly { readonly name: string; readonly env: readonly NameAndValue[] }[];
+          readonly volumes: readonly {
+            readonly name: string;
+            readonly emptyDir: unknown;
+            readonly ephemeral: object;
+          }[];
+        };
+      };
+    };
+  }
+  interface NameAndValue {
+    readonly name: string;
+    readonly value: string;
+  }
+  const patch = parse(text('ops/kubernetes/backup/deployment.yaml')) as Patch;
+  const { containers, volumes } = patch.spec.template.spec;
+
+  it('changes what the Deployment has, by names that it has, into what the schema knows', () => {
+    const base = of('Deployment') as Patch;
+    expect([patch.kind, patch.metadata.name]).toEqual([base.kind, base.metadata.name]);
+    const { spec } = base.spec.template;
+    const merged = {
+      ...spec,
+      containers: spec.containers.map((one) => ({ ...one, env: [...one.env, ...containers[0]!.env] })),
+      volumes: spec.volumes.map((one) =>
+        one.name === volumes[0]!.name ? { name: one.name, ephemeral: volumes[0]!.ephemeral } : one,
+      ),
+    };
+    expect(containers[0]!.name).toBe(spec.containers[0]!.name);
+    expect([volumes.map(({ name }) => name), volumes[0]!.emptyDir]).toEqual([['data'], null]);
+    expect(merged.volumes).not.toEqual(spec.volumes);
+    const manifest = { ...base, spec: { ...base.spec, template: { ...base.spec.template, spec: merged } } };
+    expect(faultsIn([manifest])).toEqual([]);
+  });
+
+  it('is a configuration that the service accepts, with keys that the example of a Secret has', () => {
+    const directory = mkdtempSync(join(tmpdir(), 'kubernetes-'));
+    const { stringData } = of('Secret') as { stringData: Record<string, string> };
+    for (const [key, value] of Object.entries(stringData)) writeFileSync(join(directory, key), value);
+    const { configMapGenerator } = parse(text('ops/kubernetes/backup/kustomization.yaml')) as {
+      configMapGenerator: { literals: string[] }[];
+    };
+    const settings = configMapGenerator[0]!.literals.map((one) => one.split(/=(.*)/s).slice(0, 2));
+    const env = containers[0]!.env.map(({ name, value }) => [
+      name,
+      value.replace('/run/secrets/cloud-sync', directory),
+    ]);
+    const environment = Object.fromEntries([...settings, ...env]) as Record<string, string>;
+    const { backupDir, backupStore } = loadConfiguration(environment);
+    expect([backupDir, backupStore?.isOwn]).toEqual(['s3://cloud-sync-backups', true]);
+    rmSync(directory, { recursive: true });
+  });
+
+  it('is built by kubectl over the example, where that is installed', () => {
+    const overlay = mkdtempSync(join(tmpdir(), 'overlay-'));
+    cpSync(join(ROOT, 'ops/kubernetes'), join(overlay, 'kubernetes'), { recursive: true });
+    const file = join(overlay, 'kubernetes/example/kustomization.yaml');
+    writeFileSync(file, text(`${EXAMPLE}/kustomization.yaml`).replace('# components:', 'components:'));
+    const { status, stdout, error } = spawnSync(
+      'kubectl',
+      ['kustomize', join(overlay, 'kubernetes/example')],
+      {
+        encoding: 'utf8',
+      },
+    );
+    rmSync(overlay, { recursive: true });
+    if (error) return;
+    expect([status, /ephemeral:/.test(stdout), /emptyDir:\n\s+sizeLimit: 1Gi/.test(stdout)]).toEqual([
+      0,
+      true,
+      false,
+    ]);
+    expect(stdout).toContain('BACKUP_DIR: s3://cloud-sync-backups');
+  });
+});
+
 describe('.github/workflows', () => {
   const workflows = readdirSync(join(ROOT, '.github/workflows')).map((name) =>
     text(`.github/workflows/${name}`),

@@ -115,6 +115,25 @@ describe('docker-compose.yml', () => {
     expect(owned.sort()).toEqual(['proxy-data', 's3-data']);
   });
 
+  it('has volumes for the service that belong to its user in the image, one of them for backups', () => {
+    const install = final.find(({ rest }) => rest.includes('install -d'))!.rest;
+    const [, made = ''] = /install -d -o 65532 -g 65532 -m 0700 ([^&]+)/.exec(install) ?? [];
+    const mounted = own.volumes!.map((volume) => (volume as string).split(':')[1]!);
+    expect(made.trim().split(' ').sort()).toEqual(mounted.sort());
+    const directory = mkdtempSync(join(tmpdir(), 'sync-env-'));
+    try {
+      const { dotenv } = makeEnv(directory, 'https://sync.example.org');
+      const loaded = (more: Record<string, string>): Configuration =>
+        loadConfiguration(environmentOf('service', { directory, dotenv: { ...dotenv, ...more } }));
+      expect(mounted).toContain(loaded({ BACKUP_DIR: '/srv/backups', BACKUP_KEEP: '3' }).backupDir);
+      const s3 = { BACKUP_S3_ENDPOINT: 'https://s3.example.org', BACKUP_S3_ACCESS_KEY: 'a' };
+      const elsewhere = { BACKUP_DIR: 's3://backups/notes', ...s3, BACKUP_S3_SECRET_KEY: 'b' };
+      expect(loaded(elsewhere).backupStore).toMatchObject({ endpoint: 'https://s3.example.org' });
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
+  });
+
   it('runs any number of instances behind the proxy, which alone publishes a port to others', () => {
     expect(own.ports).toBeUndefined();
     const profiles = Object.fromEntries(services.map(([name, one]) => [name, one.profiles ?? []]));

@@ -1,6 +1,7 @@
 // Faults in scheduled backups.
 
 const SCHEDULED = 'test/process/scheduled-backup.spec.ts';
+const IN_S3 = 'test/process/scheduled-backup-s3.spec.ts';
 const DIRECTORY = 'test/process/backup-directory.spec.ts';
 const OLDER = 'test/process/backup-older.spec.ts';
 const FAILOVER = 'test/process/failover.spec.ts';
@@ -38,7 +39,7 @@ export const BACKUP_MUTANTS = [
     promise: 'A backup that was killed half-way does not look whole.',
     file: 'src/backup/backup-directory.ts',
     find: 'draft: join(this.path, PARTIAL + stamp)',
-    replace: 'draft: join(this.path, VERIFIED + stamp)',
+    replace: 'draft: join(this.path, SCHEDULED + stamp)',
     tests: [[SCHEDULED, 'leaves nothing that looks whole']],
   },
   {
@@ -52,7 +53,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'backup of a wrong clock kept for ever',
     promise: 'A backup that a wrong clock has dated ahead does not displace good ones.',
-    file: 'src/backup/backup-directory.ts',
+    file: 'src/backup/backup-names.ts',
     find: 'isLater(a) - isLater(b) || timeOf',
     replace: 'timeOf',
     tests: [[SCHEDULED, 'is kept BACKUP_KEEP times']],
@@ -149,7 +150,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'newest backups removed by a clock that is behind',
     promise: 'A clock that is behind does not make a scheduled backup displace the newest good ones.',
-    file: 'src/backup/backup-directory.ts',
+    file: 'src/backup/backup-names.ts',
     find: '|| timeOf(b) - timeOf(a)',
     replace: '|| timeOf(a) - timeOf(b)',
     tests: [[DIRECTORY, 'of a clock that is behind']],
@@ -165,7 +166,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'removed draft comes back',
     promise: 'A run without the lock does not make a removed draft again.',
-    file: 'src/backup/blob-files.ts',
+    file: 'src/backup/directory-parts.ts',
     find: 'await mkdir(path, { mode: 0o700 });',
     replace: 'await mkdir(path, { recursive: true, mode: 0o700 });',
     tests: [[SCHEDULED, 'leaves nothing of a draft']],
@@ -225,5 +226,69 @@ export const BACKUP_MUTANTS = [
     find: 'DELETE FROM versions WHERE workspace_id = $1 AND ctid',
     replace: 'DELETE FROM versions WHERE ctid',
     tests: [[PARTITIONS, 'is used, thinned']],
+  },
+  {
+    name: 'missed backup not looked for',
+    promise: 'A scheduled backup that one by hand has kept from being made is made after it.',
+    file: 'src/backup/backup-schedule.ts',
+    find: '  @Interval(LOOK_AGAIN, LOOK_EVERY_MS)\n',
+    replace: '',
+    tests: [[SCHEDULED, 'again after one by hand']],
+  },
+  {
+    name: 'S3 backups: complete is verified',
+    promise: 'A backup in S3 is verified when its trial has ended well, and not before.',
+    file: 'src/backup/backup-bucket.ts',
+    find: "return (await this.has(name, VERIFIED)) ? 'verified' : 'unverified';",
+    replace: "return (await this.has(name, MANIFEST)) ? 'verified' : 'unverified';",
+    tests: [[IN_S3, 'between the trial and its result']],
+  },
+  {
+    name: 'S3 backups: away is absent',
+    promise: 'No backup in S3 is removed because the store does not answer.',
+    file: 'src/storage/s3/s3-objects.ts',
+    find: 'if (cause instanceof S3Fault && cause.isAbsent) return undefined;',
+    replace: 'if (cause instanceof S3Fault) return undefined;',
+    tests: [[IN_S3, 'are not removed because']],
+  },
+  {
+    name: 'S3 backups: removed draft completed',
+    promise: 'A run without the lock cannot complete a backup in S3 that another run has removed.',
+    file: 'src/backup/bucket-parts.ts',
+    find: 'if ((await this.objects.sizeOf(BEGUN)) === undefined)',
+    replace: "if (this.name === '')",
+    tests: [[IN_S3, 'that another run has removed']],
+  },
+  {
+    name: 'S3 backups: parts removed before the manifest',
+    promise: 'A removal in S3 that was killed half-way leaves nothing that looks whole.',
+    file: 'src/backup/backup-bucket.ts',
+    find: 'for (const part of [BEGUN, VERIFIED, MANIFEST])',
+    replace: 'for (const part of [BEGUN])',
+    tests: [[IN_S3, 'whose removal ends half-way']],
+  },
+  {
+    name: 'S3 backups: unfinished uploads stay',
+    promise: 'What a killed run has uploaded in part is removed with its draft.',
+    file: 'src/storage/s3/s3-objects.ts',
+    find: '    await this.abortUploads(this.prefix);\n',
+    replace: '',
+    tests: [[IN_S3, 'that another run has removed']],
+  },
+  {
+    name: 'S3 backups: a moment away is the end',
+    promise: 'A backup survives lost answers, and a store that is away for a moment.',
+    file: 'src/storage/s3/patient-s3-connection.ts',
+    find: '!error.isCurable || !this.hasAnswered;',
+    replace: '!error.isCurable || this.hasAnswered;',
+    tests: [[IN_S3, 'survive lost answers']],
+  },
+  {
+    name: 'S3 backups: no room for the trial, no backup',
+    promise: 'A complete backup in S3 is kept when this machine has no room for its trial.',
+    file: 'src/admin/scheduled-backup.ts',
+    find: '.catch((error: unknown) => (error as Error).message);\n  return',
+    replace: ';\n  return',
+    tests: [[IN_S3, 'has no room']],
   },
 ];

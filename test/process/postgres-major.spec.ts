@@ -4,18 +4,23 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import pg from 'pg';
-import type { Manifest } from '../../src/backup/index.js';
+import type { QueryRunner } from 'typeorm';
+import { Backups, type Manifest } from '../../src/backup/index.js';
+import { migrations } from '../../src/platform/database/migrations/index.js';
 import { hangUp } from '../contract/routes/send.js';
 import { everyRead } from '../contract/routes/reads.js';
 import { household, type Household } from '../contract/routes/scene.js';
 import { automationPath } from '../kit/automation.js';
 import { HEAP_FLAGS, ROOT } from '../kit/deployment.js';
-import { sha256, TestUser, TestWorkspace } from '../kit/index.js';
+import { sha256, startService, TestUser, TestWorkspace } from '../kit/index.js';
 import { describeWithPostgres, startPostgres } from '../kit/postgres-majors.js';
 import { ADMIN, environment, type ProcessEnv, SERVICE, startProcess } from '../kit/process.js';
 
 const SETTINGS = { INLINE_BLOB_BYTES: '1024', AUTH_SECRET: 'the same for whatever restores it' };
 const MODULES = join(ROOT, 'node_modules');
+
+/** By how many migrations the schema of the older version is behind: they add a column, two tables, indexes and functions. */
+const NEWER_MIGRATIONS = 5;
 
 let home: string;
 beforeAll(async () => {
@@ -122,12 +127,19 @@ interface Content {
   readonly heads: ReadonlyMap<string, number>;
 }
 
-/** Every byte of a backup. */
-async function contentOf(backup: string): Promise<Content> {
-  const { tables } = JSON.parse(await readFile(join(backup, 'manifest.json'), 'utf8')) as Manifest;
+async function tablesOf(backup: string): Promise<Manifest['tables']> {
+  return (JSON.parse(await readFile(join(backup, 'manifest.json'), 'utf8')) as Manifest).tables;
+}
+
+/** Every byte of a backup, as far as `shape` has its tables and columns. */
+async function contentOf(backup: string, shape: Manifest['tables']): Promise<Content> {
   const rows: Record<string, string[]> = {};
   const heads = new Map<string, number>();
-  for (const { name, columns } of tables) {
+  for (const { name, columns } of await tablesOf(backup)) {
+    const wanted = shape.find((table) => table.name === name)?.columns;
+    if (!wanted) continue;
+    const places = wanted.map((column) => columns.indexOf(column));
+    expect([name, places.filter((place) => place < 0)]).toEqual([name, []]);
     const text = gunzipSync(await readFile(join(backup, 'tables', `${name}.copy.gz`))).toString('latin1');
     const lines = text
       .split('\n')
@@ -138,7 +150,7 @@ async function contentOf(backup: string): Promise<Content> {
       heads.set(cells[columns.indexOf('id')] ?? '', Number(cells[head]));
       cells[head] = '';
     }
-    rows[name] = lines.map((cells) => cells.join('\t')).sort();
+    rows[name] = lines.map((cells) => places.map((place) => cells[place]).join('\t')).sort();
   }
   const blobs: Record<string, string> = {};
   for (const entry of await readdir(join(backup, 'blobs'), { recursive: true, withFileTypes: true })) {
@@ -149,7 +161,8 @@ async function contentOf(backup: string): Promise<Content> {
 }
 
 async function expectSameContent(before: string, after: string): Promise<Moved> {
-  const [old, moved] = [await contentOf(before), await contentOf(after)];
+  const shape = await tablesOf(before);
+  const [old, moved] = [await contentOf(before, shape), await contentOf(after, shape)];
   expect(Object.keys(old.blobs)).toHaveLength(2); // those above INLINE_BLOB_BYTES
   expect(moved.rows).toEqual(old.rows);
   expect(moved.blobs).toEqual(old.blobs);
@@ -219,6 +232,40 @@ await describeWithPostgres(18, 'from PostgreSQL 17 to 18', (postgres18) => {
     expect(await admin(next, env, 'doctor', '--deep')).toBe('No problems found\n');
     await whileServing(next, env, async (url) => {
       expect(await readAll(url, settled, moved)).toEqual(before);
+    });
+  });
+
+  it('that moves an older schema too, in the same step', async () => {
+    const service = await startService({ env: SETTINGS });
+    const { query } = service.database;
+    if (process.env.TEST_DATABASE_URL === undefined)
+      expect(await query(`SELECT current_setting('server_version_num')::int / 10000 AS major`)).toEqual([
+        { major: 17 },
+      ]);
+    const owner = await settle(service.url);
+    const reads = await readAll(service.url, owner);
+    const runner = { query: (sql: string) => query(sql) } as unknown as QueryRunner;
+    for (const Migration of migrations.slice(-NEWER_MIGRATIONS).reverse()) {
+      await new Migration().down(runner);
+      await query('DELETE FROM migrations WHERE name = $1', [Migration.name]);
+    }
+    const older = join(home, 'backup-of-older-schema');
+    const { migrations: applied } = await service.app.get(Backups).create(older);
+    expect(applied).toHaveLength(migrations.length - NEWER_MIGRATIONS);
+    await service.close();
+
+    const env = { DATA_DIR: await mkdtemp(join(home, 'data-')) };
+    await admin(next, env, 'backup', 'restore', older);
+    expect(await readFile(join(env.DATA_DIR, 'postgres/PG_VERSION'), 'utf8')).toBe('18\n');
+    const again = join(home, 'backup-of-older-schema-on-18');
+    await admin(next, env, 'backup', 'create', again);
+    const moved = await expectSameContent(older, again);
+    expect(await tablesOf(again)).not.toEqual(await tablesOf(older));
+    const migrated = JSON.parse(await readFile(join(again, 'manifest.json'), 'utf8')) as Manifest;
+    expect(migrated.migrations).toEqual(migrations.map(({ name }) => name));
+    expect(await admin(next, env, 'doctor', '--deep')).toBe('No problems found\n');
+    await whileServing(next, env, async (url) => {
+      expect(await readAll(url, owner, moved)).toEqual(reads);
     });
   });
 

@@ -12,8 +12,9 @@ import { Database } from '../../src/platform/database/index.js';
 import { diskSpace } from '../../src/storage/index.js';
 import type { Report } from '../../src/admin/report.js';
 import { adminProgramFor } from '../../src/backup/admin-process.js';
-import { BackupSchedule } from '../../src/backup/backup-schedule.js';
+import { BackupSchedule, LOOK_AGAIN } from '../../src/backup/backup-schedule.js';
 import { BlobFiles } from '../../src/backup/blob-files.js';
+import { DirectoryParts } from '../../src/backup/directory-parts.js';
 import { Backups, BackupTimes, onTrialDatabase } from '../../src/backup/index.js';
 import { TrialCheck } from '../../src/backup/trial-check.js';
 import type { Finding } from '../../src/platform/doctor/index.js';
@@ -55,6 +56,8 @@ beforeAll(async () => {
   for (const { app } of [first, second]) {
     const registry = app.get(SchedulerRegistry, { strict: false });
     for (const name of registry.getTimeouts()) registry.deleteTimeout(name); // a slow run must not meet the catching up
+    for (const name of registry.getIntervals())
+      if (/BackupSchedule/.test(name)) registry.deleteInterval(name);
   }
   env = { ...own, DATABASE_URL: first.database.url, DATA_DIR: first.dataDir, METRICS_PORT: '' };
   leave = enterEnvironment(env); // a backup runs in a process with the environment of the service
@@ -241,7 +244,7 @@ describe('a scheduled backup that is killed', () => {
     const draft = join(backups, 'partial-2026-01-01T040000.000Z');
     await first.app.get(Backups).create(draft);
     await rm(join(draft, 'blobs'), { recursive: true }); // its list is still being read
-    await expect(first.app.get(BlobFiles).export(draft)).rejects.toThrow('ENOENT');
+    await expect(first.app.get(BlobFiles).export(new DirectoryParts(draft))).rejects.toThrow('ENOENT');
     expect(await readdir(draft)).not.toContain('blobs');
   });
 
@@ -326,7 +329,23 @@ describe('a scheduled backup is due', () => {
     expect(await times.overdueMs()).toBeGreaterThanOrEqual(9 * DAY);
   });
 
-  it('but skipped while the kill switch is on', async () => {
+  it('again after one by hand that has kept it from being made, and is looked for every half hour', async () => {
+    const held = await holdTable(first.database, 'versions');
+    const byHand = admin('backup', 'run');
+    await held.waiting(1);
+    await first.database.query('UPDATE job_runs SET started_at = $1', [new Date(Date.now() - DAY)]);
+    await schedule(second).runIfDue();
+    expect(await runs()).toHaveLength(1);
+    await held.release();
+    await byHand;
+    const third = await startService({ env: { ...SETTINGS, BACKUP_DIR: backups }, beside: first });
+    expect(third.app.get(SchedulerRegistry, { strict: false }).getIntervals()).toContain(LOOK_AGAIN);
+    await third.app.get(BackupSchedule).lookAgain();
+    expect(await runs()).toHaveLength(2);
+    await third.close();
+  });
+
+  it('but not made while the kill switch is on', async () => {
     const killSwitch = second.app.get(KillSwitch);
     await killSwitch.set('read-only');
     await killSwitch.look();
@@ -334,7 +353,7 @@ describe('a scheduled backup is due', () => {
     await killSwitch.set('off');
     for (const { app } of [first, second]) await app.get(KillSwitch).look(); // the other one may have looked meanwhile
     expect(await runs()).toEqual([]);
-    expect(second.logged()).toContain('the scheduled backup is skipped');
+    expect(second.logged()).toContain('the scheduled backup waits for the kill switch');
   });
 });
 
@@ -365,7 +384,9 @@ describe('a directory that cannot be written', () => {
       const full = { ...env, BACKUP_DIR: disk.path };
       await mkdir(join(disk.path, 'scheduled-2026-01-01T040000.000Z'));
       await writeFile(join(disk.path, 'something'), Buffer.alloc((await disk.free()) - 4096));
-      await expect(adminReport(full, 'backup', 'run')).rejects.toThrow(/cannot be written to .* \(ENOSPC\)/);
+      await expect(adminReport(full, 'backup', 'run')).rejects.toThrow(
+        /cannot be written to .* \(ENOSPC\); what was written of it is removed\.$/,
+      );
       expect((await readdir(disk.path)).sort()).toEqual(['scheduled-2026-01-01T040000.000Z', 'something']);
       expect((await runs())[0]!.error).toContain('ENOSPC');
     } finally {

@@ -1,6 +1,5 @@
 import { type Command, Option } from 'commander';
-import { resolve } from 'node:path';
-import { Backups, Restores } from '../../backup/index.js';
+import { Backups, placeOf, Restores } from '../../backup/index.js';
 import { StoreCheck } from '../../storage/index.js';
 import { type DryRun, dryRunOption } from '../arguments.js';
 import { contentsOf, summaryOf } from '../backup-summary.js';
@@ -15,13 +14,13 @@ export function addBackup(program: Command, run: Run): void {
 
   backup
     .command('create')
-    .argument('<directory>', 'target directory: created, or empty')
+    .argument('<directory>', 'target, which is created or empty: a directory or s3://bucket/prefix')
     .description('back up everything except sessions and environment secrets, while the service runs')
     .action((directory: string) => run(() => createBackup(directory)));
 
   backup
     .command('verify')
-    .argument('<directory>', 'where the backup is')
+    .argument('<directory>', 'where the backup is: a directory or s3://bucket/prefix')
     .addOption(
       new Option(
         '--database <url>',
@@ -34,7 +33,7 @@ export function addBackup(program: Command, run: Run): void {
 
   backup
     .command('restore')
-    .argument('<directory>', 'where the backup is')
+    .argument('<directory>', 'where the backup is: a directory or s3://bucket/prefix')
     .addOption(dryRunOption())
     .description('fill an empty database and blob store, with the service stopped')
     .action((directory: string, { dryRun }: DryRun) =>
@@ -60,7 +59,7 @@ function addScheduled(backup: Command, run: Run): void {
 function restoreBackup(directory: string): Promise<Report> {
   return withService(async (service) => {
     await service.get(StoreCheck).look(); // opens the store, which must not wait for the transaction of the restore
-    const manifest = await service.get(Restores).restore(resolve(directory));
+    const manifest = await service.get(Restores).restore(placeOf(directory));
     const text = `Restored ${contentsOf(manifest)}, as of ${manifest.takenAt}`;
     return { ...summaryOf(manifest), text };
   });
@@ -69,7 +68,7 @@ function restoreBackup(directory: string): Promise<Report> {
 /** Reports what would be restored, if a restore is possible. */
 function previewRestore(directory: string): Promise<Report> {
   return withService(async (service) => {
-    const manifest = await service.get(Restores).preview(resolve(directory));
+    const manifest = await service.get(Restores).preview(placeOf(directory));
     const text = `${contentsOf(manifest)}, as of ${manifest.takenAt}, would be restored`;
     return { dryRun: true, ...summaryOf(manifest), text };
   });
@@ -77,7 +76,7 @@ function previewRestore(directory: string): Promise<Report> {
 
 /** Backs up database and blobs into an empty directory, while the service runs. Fails if blobs had already lost their bytes. */
 function createBackup(directory: string): Promise<Report> {
-  const path = resolve(directory);
+  const path = placeOf(directory);
   return withService(async (service) => {
     const manifest = await service.get(Backups).create(path);
     const { damaged } = manifest;

@@ -75,7 +75,7 @@ export class S3Connection {
     this.agent.destroy();
   }
 
-  private async once<T>(work: S3Call<T>, ms: number): Promise<T> {
+  protected async once<T>(work: S3Call<T>, ms: number): Promise<T> {
     const request = new BoundedRequest(this.agent, this.limits);
     try {
       return await Promise.race([work(this.clientOver(request), request), request.expiry(ms)]);

@@ -1,0 +1,57 @@
+import { parsed } from './backup-names.js';
+import type { Manifest } from './manifest.js';
+
+export type BackupState = 'verified' | 'unverified' | 'partial' | 'damaged' | 'by hand';
+
+export interface ListedBackup {
+  readonly name: string;
+  readonly state: BackupState;
+  /** Absent where the manifest is missing or cannot be read. */
+  readonly manifest?: Manifest;
+}
+
+/** A backup that is being made. */
+export interface Draft {
+  /** Its time, as in its name. */
+  readonly stamp: string;
+  /** Where it is made. */
+  readonly draft: string;
+  /** A directory of this machine for its trial. */
+  readonly scratch: string;
+}
+
+/** BACKUP_DIR: a directory, or a prefix in a bucket. Whoever changes it must hold the lock of the backups. */
+export abstract class BackupTarget {
+  /** As the operator names it. */
+  abstract readonly path: string;
+
+  /**
+   * Removes what dead runs have left, and reserves names for a new backup and for its trial.
+   * @throws OperatorError when it cannot be used
+   */
+  abstract begin(now: Date): Promise<Draft>;
+
+  /** Makes a verified backup count as one; what failed before it is no longer needed. */
+  abstract publish(draft: string, stamp: string): Promise<void>;
+
+  /** Keeps a complete backup whose verification has failed, in place of the last such one. @returns its name */
+  abstract setAside(draft: string, stamp: string): Promise<string>;
+
+  /** Removes a draft, or what is left of it. */
+  abstract discard(draft: string): Promise<void>;
+
+  /** Removes all but `keep` verified backups, and returns how many. `newest` is the time of one that stays in any case. */
+  abstract prune(keep: number, newest: string): Promise<number>;
+
+  /** All backups, oldest first. @throws OperatorError when it cannot be read */
+  abstract list(): Promise<ListedBackup[]>;
+
+  /** Releases connections. */
+  abstract close(): void;
+}
+
+export function oldestFirst(backups: ListedBackup[]): ListedBackup[] {
+  const at = ({ name, manifest }: ListedBackup): number =>
+    manifest ? Date.parse(manifest.takenAt) : (parsed(name)?.time ?? Infinity);
+  return backups.sort((a, b) => at(a) - at(b));
+}
