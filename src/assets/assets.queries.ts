@@ -106,6 +106,24 @@ export const assetStatements = {
      SELECT gone.token, b.location FROM gone JOIN blobs b ON b.workspace_id = $1 AND b.id = gone.blob_id`,
   ),
 
+  /** As `remove` on a node, with the bytes that `release` has to give back. $3: the time. */
+  removeOnNode: statement(
+    'assets.remove_on_node',
+    `WITH gone AS (
+       DELETE FROM assets WHERE workspace_id = $1 AND token = ANY ($2::text[]) RETURNING token, blob_id, size
+     ), revised AS (
+       UPDATE workspaces SET assets_revision = assets_revision + 1 WHERE id = $1 AND EXISTS (SELECT 1 FROM gone)
+     ), marked AS (
+       UPDATE blobs b SET state = 'dying', not_before = $3 FROM gone WHERE b.workspace_id = $1 AND b.id = gone.blob_id
+     )
+     SELECT gone.token, gone.size, b.location FROM gone JOIN blobs b ON b.workspace_id = $1 AND b.id = gone.blob_id`,
+  ),
+
+  release: statement(
+    'assets.release',
+    'UPDATE storage_accounts SET used_bytes = used_bytes - $2 WHERE user_id = $1',
+  ),
+
   /** Any $2 of a workspace's assets. */
   some: statement('assets.some', `SELECT token FROM assets WHERE workspace_id = $1 LIMIT $2`),
 

@@ -2,13 +2,15 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Transform } from 'class-transformer';
 import { isUUID, Matches } from 'class-validator';
-import { IsNull, Repository } from 'typeorm';
+import { type FindOptionsWhere, IsNull, Repository } from 'typeorm';
 import { type AccessRequirements, WorkspaceAccess } from '../access/guards/index.js';
 import type { Principal } from '../access/index.js';
 import { equalSecrets } from '../auth/index.js';
 import { Clock } from '../platform/clock/index.js';
+import { Database } from '../platform/database/index.js';
 import { asName, BadRequest, Conflict, IsName, NAME_RULE, NotFound } from '../platform/http/index.js';
 import { RateLimiter } from '../platform/limits/index.js';
+import { WorkspaceCatalogue } from './workspace-catalogue.js';
 import { WorkspaceDeletion } from './workspace-deletion.js';
 import { isLive, type LiveWorkspace, WorkspaceEntity } from './workspace.entity.js';
 
@@ -57,6 +59,8 @@ export class Workspaces {
     private readonly deletion: WorkspaceDeletion,
     private readonly rateLimiter: RateLimiter,
     private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly catalogue: WorkspaceCatalogue,
   ) {}
 
   /**
@@ -82,9 +86,8 @@ export class Workspaces {
   async rename(id: string, name: string): Promise<void> {
     const stored = asName(name);
     if (stored === undefined) throw new BadRequest(`name ${NAME_RULE}`);
-    const values = { name: stored, updatedAt: this.clock.now() };
-    const { affected } = await this.workspaces.update({ id, deletedAt: IsNull() }, values);
-    if (!affected) throw new NotFound('workspace not found');
+    const wasThere = await this.change({ id, deletedAt: IsNull() }, { name: stored });
+    if (!wasThere) throw new NotFound('workspace not found');
   }
 
   /**
@@ -98,13 +101,27 @@ export class Workspaces {
   /** Only once per workspace: a later change of the salts would lock the owner out of the stored data. @throws Conflict */
   async setUpEncryption(id: string, request: SetupEncryptionRequest): Promise<void> {
     const { encryptionSalt, verificationHash, verificationSalt } = request;
-    const { affected } = await this.workspaces.update(
+    const isSet = await this.change(
       { id, encryptionSalt: IsNull(), deletedAt: IsNull() },
-      { encryptionSalt, verificationHash, verificationSalt, updatedAt: this.clock.now() },
+      { encryptionSalt, verificationHash, verificationSalt },
     );
-    if (affected) return;
+    if (isSet) return;
     await this.get(id);
     throw new Conflict('encryption is already set up');
+  }
+
+  /** Returns whether the row was there. */
+  private async change(
+    where: FindOptionsWhere<WorkspaceEntity> & { readonly id: string },
+    fields: { name?: string; encryptionSalt?: string; verificationHash?: string; verificationSalt?: string },
+  ): Promise<boolean> {
+    const values = { ...fields, updatedAt: this.clock.now() };
+    if (!this.database.isDistributed) return Boolean((await this.workspaces.update(where, values)).affected);
+    return this.database.sharedTransaction(async (tx) => {
+      const { affected } = await tx.manager.update(WorkspaceEntity, where, values);
+      if (affected) await this.catalogue.change(tx, where.id, values);
+      return Boolean(affected);
+    });
   }
 
   /** Whether the hash matches the workspace's; false before set-up. @throws TooManyRequests after ten attempts a minute */

@@ -2,11 +2,11 @@ import type pg from 'pg';
 import type { Pool, PoolClient } from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
 import { DatabaseClient } from './database-client.js';
-import { AmbiguousCommit, isConnectionLost, sqlState } from './database-errors.js';
-import type { NodeRouter } from './distribution/index.js';
+import { AmbiguousCommit, isConnectionLost, isUnanswered, sqlState } from './database-errors.js';
+import { type NodePart, type NodeRouter, SHARED_COMMITS } from './distribution/index.js';
 import { DURABLE, WITHOUT_LIMITS } from './session.js';
 import { endQuietly } from './silence.js';
-import type { Parameter, Statement } from './statement.js';
+import { type Parameter, statement, type Statement } from './statement.js';
 import type { StatementLimiter } from './statement-limiter.js';
 
 const ATTEMPTS = 3;
@@ -16,6 +16,9 @@ const RETRIED = new Set(['40001', '40P01']);
  * A caller that waited longer than this for a connection that was then lost gets the error instead of waiting for another one.
  */
 const RETRY_WITHIN_MS = 5_000;
+
+/** The engine commits in two phases what has touched this table, even if no row of it. */
+const shareCommit = statement('database.share_commit', `DELETE FROM ${SHARED_COMMITS} WHERE id = 0`);
 
 /** One open transaction. Functions that take part in a transaction take it as their first parameter. */
 export interface Tx {
@@ -61,6 +64,38 @@ export class Database {
       const routed = statement.onShard === undefined ? undefined : await this.router?.run(statement, values);
       return (routed as Row[] | undefined) ?? this.runOn<Row>(this.pool, statement, values);
     });
+  }
+
+  /**
+   * The parts that the tables of workspaces have: the database itself, or a shard each. What is about all workspaces and locks,
+   * or must not fail as a whole while a node is away, runs on one after the other.
+   */
+  async parts(): Promise<readonly NodePart[]> {
+    return this.router ? this.router.parts() : [this];
+  }
+
+  /** Runs a statement on all parts that answer; on one server it is `run`. An order or a limit in it is that of each part. */
+  async runOnParts<Row>(statement: Statement, values: readonly Parameter[]): Promise<Row[]> {
+    if (!this.router) return this.run<Row>(statement, values);
+    const rows: Row[] = [];
+    for (const part of await this.parts())
+      rows.push(...(await unlessAway(() => part.run<Row>(statement, values), [])));
+    return rows;
+  }
+
+  /** Whether a node is known to be away. */
+  get isAnyNodeAway(): boolean {
+    return this.router?.isAnyAway ?? false;
+  }
+
+  /** @throws NodeAway when the node of the workspace is known to be away */
+  async refuseAway(workspaceId: string): Promise<void> {
+    await this.router?.refuseAway(workspaceId);
+  }
+
+  /** The node that has or would have a workspace; undefined on one server. */
+  async nodeOf(workspaceId: string): Promise<string | undefined> {
+    return this.router?.nodeOf(workspaceId);
   }
 
   /** Closes the connections to the nodes. */
@@ -112,6 +147,18 @@ export class Database {
     return this.attempt('BEGIN', work);
   }
 
+  /**
+   * As `transaction`, for changes to a workspace together with accounts or the catalogue: where workspaces are on nodes, both are
+   * committed or none, also when the coordinator or the node crashes.
+   */
+  sharedTransaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    if (!this.isDistributed) return this.transaction(work);
+    return this.transaction(async (tx) => {
+      await tx.run(shareCommit, []);
+      return work(tx);
+    });
+  }
+
   /** Runs `work` on one consistent, read-only snapshot of the database. */
   snapshot<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     return this.attempt('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', work);
@@ -123,6 +170,7 @@ export class Database {
       try {
         return await this.limiter.transaction(() => this.once(begin, work));
       } catch (error) {
+        this.router?.note(error);
         const isLast = attempt === ATTEMPTS || performance.now() > retryUntil;
         if (isLast || error instanceof AmbiguousCommit || !mayRetry(error)) throw error;
       }
@@ -157,8 +205,23 @@ export class Database {
     values: readonly Parameter[],
   ): Promise<Row[]> {
     const sql = this.isDistributed ? (onNodes ?? text) : text;
-    const result = await client.query({ name, text: sql, values: [...values] });
-    return result.rows as Row[];
+    try {
+      const result = await client.query({ name, text: sql, values: [...values] });
+      return result.rows as Row[];
+    } catch (error) {
+      this.router?.note(error);
+      throw error;
+    }
+  }
+}
+
+/** @returns `otherwise` when the node that `work` is about does not answer */
+export async function unlessAway<T>(work: () => Promise<T>, otherwise: T): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isUnanswered(error)) throw error;
+    return otherwise;
   }
 }
 

@@ -1,10 +1,20 @@
 import pg from 'pg';
 import { connecting, DatabaseClient, isFailedConnect } from '../database-client.js';
-import { sqlState } from '../database-errors.js';
+import { NodeAway, sqlState } from '../database-errors.js';
 import { beginNodeSession } from '../session.js';
 import type { Parameter, Statement } from '../statement.js';
-import { FUNCTION_DEFINITIONS, NOT_HERE, shardFunction, shardStatement } from './shard-text.js';
+import { AwayNodes } from './away-nodes.js';
+import { FUNCTION_DEFINITIONS, NOT_HERE, onShard as onTables, shardFunction, shardStatement } from './shard-text.js';
 import { type Shard, Shards } from './shards.js';
+
+/** A part of the tables of workspaces on which statements run by themselves. */
+export interface NodePart {
+  /** Commits at once. */
+  run<Row>(statement: Statement, values: readonly Parameter[]): Promise<Row[]>;
+}
+
+/** A node that this process cannot reach, while the coordinator can, is tried again after this. */
+const DIRECT_AGAIN_MS = 2_000;
 
 /** Once for the move of a shard, once more for one that moves on. */
 const ATTEMPTS = 3;
@@ -17,6 +27,8 @@ export interface NodeRouterSettings {
   /** The URL of the coordinator. */
   readonly url: string;
   readonly onPoolError: (error: unknown) => void;
+  /** Called when a node stops answering the coordinator, and when it answers again. */
+  readonly onChange: (node: string, isAway: boolean) => void;
 }
 
 /**
@@ -30,25 +42,107 @@ export class NodeRouter {
   /** The shards whose functions a connection has. */
   private readonly prepared = new WeakMap<pg.PoolClient, Set<string>>();
 
+  private readonly away: AwayNodes;
+  /** The nodes that this process cannot reach by itself, and when it tries again, by `performance.now()`. */
+  private readonly indirect = new Map<string, number>();
+
   constructor(private readonly settings: NodeRouterSettings) {
     this.shards = new Shards(settings.coordinator);
+    this.away = new AwayNodes(settings.coordinator, settings.onChange);
+  }
+
+  /** Whether the coordinator cannot reach some node. */
+  get isAnyAway(): boolean {
+    return this.away.isAny;
+  }
+
+  /** Looks at the error of a statement that the coordinator has run: a node that it could not reach is away from now on. */
+  note(error: unknown): void {
+    this.away.note(error);
+  }
+
+  /** @throws NodeAway at once when the node of the workspace is known to be away: to try would hold a connection */
+  async refuseAway(workspaceId: string): Promise<void> {
+    if (!this.away.isAny) return;
+    const shard = await this.shards.of(workspaceId);
+    if (shard && this.away.has(keyOf(shard))) throw new NodeAway(keyOf(shard));
+  }
+
+  /** The node of a workspace as `host:port`, undefined when the engine does not know it. */
+  async nodeOf(workspaceId: string): Promise<string | undefined> {
+    const shard = await this.shards.of(workspaceId);
+    return shard && keyOf(shard);
+  }
+
+  /** One for each shard: runs statements on the tables of that shard alone. */
+  async parts(): Promise<NodePart[]> {
+    const shards = await this.shards.all();
+    return shards.map((shard) => ({
+      run: <Row>(statement: Statement, values: readonly Parameter[]) =>
+        this.runWithin(shard, statement, values) as Promise<Row[]>,
+    }));
+  }
+
+  /** Holds the shard where it is, so the text may write. @throws NodeAway when the node cannot be reached */
+  private async runWithin(
+    shard: Shard,
+    { text, onPart = text }: Statement,
+    values: readonly Parameter[],
+  ): Promise<unknown[]> {
+    if (this.away.has(keyOf(shard))) throw new NodeAway(keyOf(shard));
+    const client = await this.connect(shard);
+    let failure: Error | undefined;
+    try {
+      await client.query('BEGIN');
+      await client.query(`SELECT hold_shard(${shard.id})`);
+      const { rows } = await client.query(onTables(onPart, shard), [...values]);
+      await client.query('COMMIT');
+      return rows as unknown[];
+    } catch (error) {
+      failure = error as Error;
+      if (MOVED.has(sqlState(error) ?? '')) {
+        this.shards.forget();
+        throw new NodeAway(keyOf(shard));
+      }
+      throw error;
+    } finally {
+      client.release(failure);
+    }
+  }
+
+  private async connect(shard: Shard): Promise<pg.PoolClient> {
+    try {
+      return await this.poolOf(shard).connect();
+    } catch (error) {
+      if (!isFailedConnect(error as object)) throw error;
+      this.shards.forgetPlaces();
+      throw new NodeAway(keyOf(shard), error);
+    }
   }
 
   /**
    * @param values the first is the workspace
    * @returns undefined when the node cannot be found or reached: nothing was sent to it then
+   * @throws NodeAway when the coordinator cannot reach it either
    */
   async run(statement: Statement, values: readonly Parameter[]): Promise<unknown[] | undefined> {
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
       const shard = await this.shards.of(String(values[0]));
       if (!shard) return undefined;
+      const key = keyOf(shard);
+      if (this.away.has(key)) throw new NodeAway(key);
+      if ((this.indirect.get(key) ?? 0) > performance.now()) return undefined;
       try {
         return await this.runOn(shard, statement, values);
       } catch (error) {
         const isAway = isFailedConnect(error as object);
         if (!isAway && !MOVED.has(sqlState(error) ?? '')) throw error;
+        if (isAway) {
+          this.shards.forgetPlaces();
+          this.indirect.set(key, performance.now() + DIRECT_AGAIN_MS);
+          return undefined;
+        }
         this.shards.forget();
-        if (isAway) return undefined;
       }
     }
     return undefined;
@@ -60,6 +154,7 @@ export class NodeRouter {
   }
 
   async end(): Promise<void> {
+    this.away.stop();
     await Promise.all([...this.pools.values()].map((pool) => pool.end()));
   }
 
@@ -103,8 +198,9 @@ export class NodeRouter {
     return (this.functions = rows.map(({ definition }) => definition));
   }
 
-  private poolOf({ node: { host, port } }: Shard): pg.Pool {
-    const key = `${host}:${port}`;
+  private poolOf(shard: Shard): pg.Pool {
+    const key = keyOf(shard);
+    const { host, port } = shard.node;
     const known = this.pools.get(key);
     if (known) return known;
     const { options } = this.settings.coordinator as unknown as { options: pg.PoolConfig };
@@ -122,3 +218,5 @@ export class NodeRouter {
     return pool;
   }
 }
+
+const keyOf = ({ node: { host, port } }: Shard): string => `${host}:${port}`;
