@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Form } from '../pages/index.js';
 import { BadRequest } from '../platform/http/index.js';
 import { Database } from '../platform/database/index.js';
-import { Workspaces } from '../workspaces/index.js';
+import { WorkspaceCatalogue, Workspaces } from '../workspaces/index.js';
 import { accountStatements } from './account.queries.js';
 
 /** How many workspaces are listed. */
@@ -49,11 +49,13 @@ export class WorkspaceForms {
   constructor(
     private readonly database: Database,
     private readonly workspaces: Workspaces,
+    private readonly catalogue: WorkspaceCatalogue,
   ) {}
 
   /** The newest ones. */
-  list(userId: string): Promise<ListedWorkspace[]> {
-    const values = [userId, MOST_WORKSPACES, MOST_COUNTED];
+  async list(userId: string): Promise<ListedWorkspace[]> {
+    const ids = await this.catalogue.idsOf(this.database, userId);
+    const values = [userId, MOST_WORKSPACES, MOST_COUNTED, ...(ids ? [ids] : [])];
     return this.database.run<ListedWorkspace>(accountStatements.workspaces, values);
   }
 

@@ -87,7 +87,9 @@ export class AssetUploads {
     let verdict: Verdict;
     try {
       const allowance = await this.quota.allowance(upload.ownerId);
-      verdict = await this.database.sharedTransaction((tx) => this.commit(tx, upload, { token, blob, allowance }));
+      verdict = await this.database.sharedTransaction((tx) =>
+        this.commit(tx, upload, { token, blob, allowance }),
+      );
     } catch (error) {
       // If the database does not respond, do not make the client wait a second time: the sweeper removes the blob.
       if (!isUnanswered(error)) await this.blobs.discard(blob);

@@ -70,13 +70,19 @@ export const fileStatements = {
   /** The same where the owner's other workspaces are on other nodes: $17 is what they hold, $18 the quota. */
   putOnNode: ofOpenWorkspace(
     'files.put_on_node',
-    (condition) => `SELECT outcome, file_id AS "fileId", file_version AS version, change_cursor AS cursor, used_bytes AS "usedBytes"
+    (
+      condition,
+    ) => `SELECT outcome, file_id AS "fileId", file_version AS version, change_cursor AS cursor, used_bytes AS "usedBytes"
      FROM put_documents($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $17, $18)
      WHERE ${isOpen(14, condition)}`,
   ),
 
-  /** What the owner of $1 holds in other workspaces. */
-  heldElsewhere: statement('files.held_elsewhere', `SELECT ${heldByOwner(' AND o.id <> $1')} AS "usedBytes"`),
+  /** What the workspaces $1 hold. */
+  heldElsewhere: statement(
+    'files.held_elsewhere',
+    `SELECT coalesce(sum(document_bytes), 0)::bigint AS "usedBytes" FROM workspaces
+     WHERE id = ANY ($1::uuid[]) AND deleted_at IS NULL`,
+  ),
 
   /**
    * Usage of the account, and the hash of the live head that an upload to path $2 would replace. The write checks
@@ -121,7 +127,9 @@ export const fileStatements = {
    */
   heads: ofOpenWorkspace(
     'files.heads',
-    (condition) => `SELECT asked.place::int, v.content_hash AS "contentHash", v.encrypted_size AS size, $1::uuid AS "workspaceId", b.*
+    (
+      condition,
+    ) => `SELECT asked.place::int, v.content_hash AS "contentHash", v.encrypted_size AS size, $1::uuid AS "workspaceId", b.*
      FROM unnest($2::text[]) WITH ORDINALITY AS asked (path, place)
      CROSS JOIN LATERAL (
        SELECT id, version, is_deleted FROM files WHERE workspace_id = $1 AND path_hash = sha256(asked.path::bytea) LIMIT 1

@@ -3,6 +3,7 @@ import { Clock } from '../platform/clock/index.js';
 import {
   BEFORE_ALL_IDS,
   Database,
+  type NodePart,
   inKeyOrder,
   type Parameter,
   type Purged,
@@ -120,20 +121,27 @@ export class BlobSweeper {
    * @param signal once aborted, stops after the current batch
    */
   async sweepAll(now: Date, signal?: AbortSignal): Promise<SweepCounts> {
-    await this.database.run(this.statements.markStagedForDeletion, [
-      new Date(now.getTime() - STAGED_FOR_MS),
-      now,
-    ]);
     const tally = { gone: 0, stuck: 0 };
+    await this.database.onParts((part) => this.sweepPart(part, now, tally, signal));
+    return tally;
+  }
+
+  private async sweepPart(
+    part: NodePart,
+    now: Date,
+    tally: { gone: number; stuck: number },
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    const before = new Date(now.getTime() - STAGED_FOR_MS);
+    await part.run(this.statements.markStagedForDeletion, [before, now]);
     while (!signal?.aborted) {
-      const batch = await this.claim((tx) => this.lockDue(tx, now));
+      const batch = await this.claimDue(part, now);
       const { gone, stuck } = await this.remove(batch);
       tally.gone += gone;
       tally.stuck += stuck;
       // If nothing of a batch can be deleted, the store is unavailable and the rest would fail as well.
       if (batch.locked < SWEEP_BATCH || (batch.claimed.length > 0 && gone === 0)) break;
     }
-    return tally;
   }
 
   /**
@@ -169,11 +177,16 @@ export class BlobSweeper {
     });
   }
 
-  /** A batch that is due, each row locked; on several nodes, workspace by workspace. */
-  private async lockDue(tx: Tx, now: Date): Promise<Ids[]> {
+  /** Claims a batch that is due, each row locked; on several nodes, workspace by workspace. */
+  private async claimDue(part: NodePart, now: Date): Promise<Batch> {
     const times = [now, this.clock.now()];
-    const due = await tx.run<Ids>(this.statements.lockDue, [...times, SWEEP_BATCH]);
-    if (!this.database.isDistributed) return due;
+    const values = [...times, SWEEP_BATCH];
+    if (!this.database.isDistributed) return this.claim((tx) => tx.run(this.statements.lockDue, values));
+    const due = await part.run<Ids>(this.statements.lockDue, values);
+    return this.claim((tx) => this.lockEach(tx, times, due));
+  }
+
+  private async lockEach(tx: Tx, times: readonly Date[], due: readonly Ids[]): Promise<Ids[]> {
     const locked: Ids[] = [];
     for (const id of new Set(due.map(({ workspaceId }) => workspaceId))) {
       const ids = due.filter(({ workspaceId }) => workspaceId === id).map((blob) => blob.id);

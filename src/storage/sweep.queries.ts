@@ -67,7 +67,7 @@ export function sweepStatements({ unreferenced }: BlobReferences): SweepStatemen
 
     /**
      * Skips rows that another sweeper has locked, or a transaction that is about to refer to them; the next sweep gets those.
-     * On several nodes it locks nothing: `lockDueOfWorkspace` does.
+     * On several nodes its locks end with it, and `lockDueOfWorkspace` locks again.
      */
     lockDue: statement('blobs.lock_due', `${DUE}\n       FOR UPDATE SKIP LOCKED`, { onNodes: DUE }),
 

@@ -21,7 +21,9 @@ const inOrder = (item: string, by: string): string =>
   `coalesce(string_agg(${item}, ',' ORDER BY ${by}), '') AS items`;
 
 /** A page of the files that match `condition`, ordered by id. */
-const filesPage = (condition: string, item: string) => (access: (first: number) => string): string => `
+const filesPage =
+  (condition: string, item: string) =>
+  (access: (first: number) => string): string => `
   SELECT w.head_cursor AS "headCursor", page.*, (
     SELECT true FROM files WHERE workspace_id = $1 AND ${condition} AND id > page.last::uuid ORDER BY id LIMIT 1
   ) IS NOT NULL AS "hasMore"

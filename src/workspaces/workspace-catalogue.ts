@@ -20,9 +20,22 @@ export const catalogueStatements = {
      SET name = coalesce($2, name), encryption_salt = coalesce($3, encryption_salt), updated_at = $4 WHERE id = $1`,
   ),
 
-  remove: statement('workspace_catalogue.remove', 'DELETE FROM workspace_catalogue WHERE id = ANY ($1::uuid[])'),
+  remove: statement(
+    'workspace_catalogue.remove',
+    'DELETE FROM workspace_catalogue WHERE id = ANY ($1::uuid[])',
+  ),
 
-  idsOf: statement('workspace_catalogue.ids_of', 'SELECT id FROM workspace_catalogue WHERE user_id = $1 ORDER BY id'),
+  /** The other live workspaces of the owner of $1. */
+  siblings: statement(
+    'workspace_catalogue.siblings',
+    `SELECT id FROM workspace_catalogue
+     WHERE user_id = (SELECT user_id FROM workspace_catalogue WHERE id = $1) AND id <> $1 ORDER BY id`,
+  ),
+
+  idsOf: statement(
+    'workspace_catalogue.ids_of',
+    'SELECT id FROM workspace_catalogue WHERE user_id = $1 ORDER BY id',
+  ),
 };
 
 /** A workspace as it stands in lists, without what cannot change on creation. */
@@ -63,6 +76,12 @@ export class WorkspaceCatalogue {
 
   async remove(tx: Tx, ids: readonly string[]): Promise<void> {
     if (this.database.isDistributed && ids.length > 0) await tx.run(catalogueStatements.remove, [ids]);
+  }
+
+  /** The other live workspaces of the owner of a workspace. */
+  async siblingsOf(workspaceId: string): Promise<string[]> {
+    const rows = await this.database.run<{ id: string }>(catalogueStatements.siblings, [workspaceId]);
+    return rows.map(({ id }) => id);
   }
 
   /** The user's live workspaces, for statements that are to go to their nodes alone; undefined on one server. */

@@ -21,9 +21,13 @@ const COLUMNS = `id, user_id AS "userId", name, encryption_salt AS "encryptionSa
 
 /** Reads the user's live workspaces, $1; on nodes, from the catalogue. */
 const listing = (name: string, condition: string): Statement =>
-  statement(name, `SELECT ${COLUMNS} FROM workspaces WHERE user_id = $1 AND deleted_at IS NULL AND ${condition}`, {
-    onNodes: `SELECT ${COLUMNS} FROM workspace_catalogue WHERE user_id = $1 AND ${condition}`,
-  });
+  statement(
+    name,
+    `SELECT ${COLUMNS} FROM workspaces WHERE user_id = $1 AND deleted_at IS NULL AND ${condition}`,
+    {
+      onNodes: `SELECT ${COLUMNS} FROM workspace_catalogue WHERE user_id = $1 AND ${condition}`,
+    },
+  );
 
 export const workspacesOfUserStatements = {
   /** Ids are UUIDv7, so they sort by creation. */

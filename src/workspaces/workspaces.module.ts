@@ -17,7 +17,14 @@ import { Workspaces } from './workspaces.service.js';
   imports: [AccessModule, AuthModule, BillingModule, TypeOrmModule.forFeature([WorkspaceEntity])],
   controllers: [WorkspacesController],
   providers: [WorkspaceCatalogue, WorkspaceDeletion, WorkspacePurge, Workspaces, WorkspacesOfUser],
-  exports: [AccessModule, WorkspaceCatalogue, WorkspaceDeletion, WorkspacePurge, Workspaces, WorkspacesOfUser],
+  exports: [
+    AccessModule,
+    WorkspaceCatalogue,
+    WorkspaceDeletion,
+    WorkspacePurge,
+    Workspaces,
+    WorkspacesOfUser,
+  ],
 })
 export class WorkspacesModule {
   constructor(jobs: NightlyJobs, purge: WorkspacePurge, queues: Queues) {

@@ -150,7 +150,9 @@ export class WorkspaceAccess {
    * other callers of the moment: no node has a copy that could be out of date.
    * @throws WorkspaceClosed
    */
-  async admittedParameters(caller: Caller | undefined): Promise<ReturnType<WorkspaceAccess['accessParameters']>> {
+  async admittedParameters(
+    caller: Caller | undefined,
+  ): Promise<ReturnType<WorkspaceAccess['accessParameters']>> {
     if (this.database.isDistributed && caller && !(await this.callers.load('', caller)))
       throw new WorkspaceClosed();
     return this.accessParameters(caller);

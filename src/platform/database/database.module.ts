@@ -138,7 +138,12 @@ async function routerFor(
 ): Promise<NodeRouter | undefined> {
   if (!url || !(await isDistributed(source))) return undefined;
   const coordinator = (source.driver as unknown as { master: pg.Pool }).master;
-  return new NodeRouter({ coordinator, url, onPoolError: onLostConnection(log), onChange: onNodeChange(log) });
+  return new NodeRouter({
+    coordinator,
+    url,
+    onPoolError: onLostConnection(log),
+    onChange: onNodeChange(log),
+  });
 }
 
 /** Leaves the scope of the request that happened to open the connection. */

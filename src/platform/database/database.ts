@@ -74,13 +74,29 @@ export class Database {
     return this.router ? this.router.parts() : [this];
   }
 
-  /** Runs a statement on all parts that answer; on one server it is `run`. An order or a limit in it is that of each part. */
-  async runOnParts<Row>(statement: Statement, values: readonly Parameter[]): Promise<Row[]> {
-    if (!this.router) return this.run<Row>(statement, values);
-    const rows: Row[] = [];
+  /** Does work on one part after the other, without those of a node that is away; on one server it fails with the database. */
+  async onParts<T>(work: (part: NodePart) => Promise<T>): Promise<T[]> {
+    if (!this.router) return [await work(this)];
+    const results: T[] = [];
     for (const part of await this.parts())
-      rows.push(...(await unlessAway(() => part.run<Row>(statement, values), [])));
-    return rows;
+      await unlessAway(async () => void results.push(await work(part)), undefined);
+    return results;
+  }
+
+  /** Yields what a walk through each part finds, as `onParts`. */
+  async *walkParts<T>(walk: (part: NodePart) => AsyncIterable<T>): AsyncGenerator<T, void> {
+    for (const part of await this.parts()) {
+      try {
+        yield* walk(part);
+      } catch (error) {
+        if (!this.router || !isUnanswered(error)) throw error;
+      }
+    }
+  }
+
+  /** The rows of all parts that answer. An order or a limit in the statement is that of each part. */
+  async runOnParts<Row>(statement: Statement, values: readonly Parameter[]): Promise<Row[]> {
+    return (await this.onParts((part) => part.run<Row>(statement, values))).flat();
   }
 
   /** Whether a node is known to be away. */

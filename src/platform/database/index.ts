@@ -29,6 +29,7 @@ export {
   DISTRIBUTED_TABLES,
   FILL_CATALOGUE,
 } from './distribution/index.js';
+export { type NodePart } from './distribution/index.js';
 export { migrate, underStartLock } from './migrate.js';
 export { type Parameter, knownStatements, ofWorkspace, type Statement, statement } from './statement.js';
 export { StatementLimiter } from './statement-limiter.js';

@@ -4,7 +4,13 @@ import { NodeAway, sqlState } from '../database-errors.js';
 import { beginNodeSession } from '../session.js';
 import type { Parameter, Statement } from '../statement.js';
 import { AwayNodes } from './away-nodes.js';
-import { FUNCTION_DEFINITIONS, NOT_HERE, onShard as onTables, shardFunction, shardStatement } from './shard-text.js';
+import {
+  FUNCTION_DEFINITIONS,
+  NOT_HERE,
+  onShard as onTables,
+  shardFunction,
+  shardStatement,
+} from './shard-text.js';
 import { type Shard, Shards } from './shards.js';
 
 /** A part of the tables of workspaces on which statements run by themselves. */
