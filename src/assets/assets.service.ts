@@ -69,7 +69,7 @@ export class Assets {
    * Conflict
    */
   async rename(workspaceId: string, token: string, newToken: string): Promise<void> {
-    await this.database.transaction(async (tx) => {
+    await this.database.workspaceTransaction(workspaceId, async (tx) => {
       await lockWorkspace(tx, workspaceId);
       const present = await tx.run<{ token: string }>(assetStatements.present, [
         workspaceId,

@@ -4,7 +4,7 @@ import type { Principal } from '../access/index.js';
 import { lockOwnUser } from '../auth/index.js';
 import { isDeviceId } from '../devices/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, statement, unlessAway } from '../platform/database/index.js';
+import { Database, type Parameter, statement, unlessAway } from '../platform/database/index.js';
 import { notFoundIfPurged } from '../platform/http/index.js';
 import { WorkspaceCatalogue, Workspaces } from '../workspaces/index.js';
 import { parsePushSubscription } from './push-subscription.js';
@@ -120,11 +120,13 @@ export class PushSubscriptions {
     const values = [workspaceId, deviceId, endpoint, p256dh, auth, this.clock.now(), MAX_PER_WORKSPACE];
     const bound = [principal.userId, workspaceId, deviceId, MAX_PER_USER];
     try {
-      await this.database.transaction(async (tx) => {
-        await lockOwnUser(tx, principal.userId);
-        await tx.run(pushSubscriptionStatements.put, values);
-        if (!this.database.isDistributed) await tx.run(pushSubscriptionStatements.crowdOut, bound);
-      });
+      if (this.database.isDistributed) await this.putOnNode(workspaceId, values);
+      else
+        await this.database.transaction(async (tx) => {
+          await lockOwnUser(tx, principal.userId);
+          await tx.run(pushSubscriptionStatements.put, values);
+          await tx.run(pushSubscriptionStatements.crowdOut, bound);
+        });
     } catch (error) {
       throw notFoundIfPurged(error);
     }
@@ -132,6 +134,13 @@ export class PushSubscriptions {
     const ids = await this.catalogue.idsOf(this.database, principal.userId);
     if (!ids) return;
     await unlessAway(() => this.database.run(pushSubscriptionStatements.crowdOut, [...bound, ids]), []);
+  }
+
+  /** Without the lock of the user, who is on another server: with the account its workspaces are purged, and this row with them. */
+  private putOnNode(workspaceId: string, values: readonly Parameter[]): Promise<unknown> {
+    return this.database.workspaceTransaction(workspaceId, (tx) =>
+      tx.run(pushSubscriptionStatements.put, values),
+    );
   }
 
   /** Succeeds even if there is none. @throws NotFound for a workspace of somebody else */

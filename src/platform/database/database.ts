@@ -3,7 +3,7 @@ import type { Pool, PoolClient } from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
 import { DatabaseClient } from './database-client.js';
 import { AmbiguousCommit, isConnectionLost, isUnanswered, sqlState } from './database-errors.js';
-import { type NodePart, type NodeRouter, SHARED_COMMITS } from './distribution/index.js';
+import { type NodePart, type NodeRouter, type NodeTransaction, SHARED_COMMITS } from './distribution/index.js';
 import { DURABLE, WITHOUT_LIMITS } from './session.js';
 import { endQuietly } from './silence.js';
 import { type Parameter, statement, type Statement } from './statement.js';
@@ -25,6 +25,9 @@ export interface Tx {
   readonly manager: EntityManager;
   run<Row>(statement: Statement, values: readonly Parameter[]): Promise<Row[]>;
 }
+
+/** A transaction about one workspace, perhaps on its node. */
+export type WorkspaceTx = Pick<Tx, 'run'>;
 
 /** A dedicated connection that commits each statement separately and has no time limits. */
 export interface SessionWithoutTimeouts {
@@ -164,6 +167,14 @@ export class Database {
   }
 
   /**
+   * As `transaction`, for statements of one workspace alone: where workspaces are on nodes it is one of its node, or goes through
+   * the coordinator when this process cannot reach the node.
+   */
+  workspaceTransaction<T>(workspaceId: string, work: (tx: WorkspaceTx) => Promise<T>): Promise<T> {
+    return this.attempt('BEGIN', work, workspaceId);
+  }
+
+  /**
    * As `transaction`, for changes to a workspace together with accounts or the catalogue: where workspaces are on nodes, both are
    * committed or none, also when the coordinator or the node crashes.
    */
@@ -180,17 +191,30 @@ export class Database {
     return this.attempt('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', work);
   }
 
-  private async attempt<T>(begin: string, work: (tx: Tx) => Promise<T>): Promise<T> {
+  private async attempt<T>(
+    begin: string,
+    work: (tx: Tx) => Promise<T>,
+    workspaceId?: string,
+  ): Promise<T> {
     const retryUntil = performance.now() + RETRY_WITHIN_MS;
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.limiter.transaction(() => this.once(begin, work));
+        return await this.limiter.transaction(() => this.onceAnywhere(begin, work, workspaceId));
       } catch (error) {
         this.router?.note(error);
         const isLast = attempt === ATTEMPTS || performance.now() > retryUntil;
         if (isLast || error instanceof AmbiguousCommit || !mayRetry(error)) throw error;
       }
     }
+  }
+
+  private async onceAnywhere<T>(
+    begin: string,
+    work: (tx: Tx) => Promise<T>,
+    workspaceId: string | undefined,
+  ): Promise<T> {
+    const node = workspaceId === undefined ? undefined : await this.router?.begin(workspaceId);
+    return node ? onNode(node, work as (tx: WorkspaceTx) => Promise<T>) : this.once(begin, work);
   }
 
   private async once<T>(begin: string, work: (tx: Tx) => Promise<T>): Promise<T> {
@@ -238,6 +262,23 @@ export async function unlessAway<T>(work: () => Promise<T>, otherwise: T): Promi
   } catch (error) {
     if (!isUnanswered(error)) throw error;
     return otherwise;
+  }
+}
+
+async function onNode<T>(
+  { client, run }: NodeTransaction,
+  work: (tx: WorkspaceTx) => Promise<T>,
+): Promise<T> {
+  let failure: Error | undefined;
+  try {
+    const result = await work({ run: run as Tx['run'] });
+    await commit(client);
+    return result;
+  } catch (error) {
+    await client.query('ROLLBACK').catch((lost: unknown) => (failure = lost as Error));
+    throw error;
+  } finally {
+    client.release(failure);
   }
 }
 

@@ -1,5 +1,5 @@
 export { runningServerUrl } from './database-server.js';
-export { Database, type Tx, unlessAway } from './database.js';
+export { Database, type Tx, unlessAway, type WorkspaceTx } from './database.js';
 export { hasEmbeddedPostgres } from './embedded/binaries.js';
 export { remainingWalBytes } from './embedded/settings.js';
 export { DatabaseModule } from './database.module.js';

@@ -19,6 +19,12 @@ export interface NodePart {
   run<Row>(statement: Statement, values: readonly Parameter[]): Promise<Row[]>;
 }
 
+/** An open transaction on a node, to be ended and released by its owner. */
+export interface NodeTransaction {
+  readonly client: pg.PoolClient;
+  readonly run: (statement: Statement, values: readonly Parameter[]) => Promise<unknown[]>;
+}
+
 /** A node that this process cannot reach, while the coordinator can, is tried again after this. */
 const DIRECT_AGAIN_MS = 2_000;
 
@@ -89,41 +95,93 @@ export class NodeRouter {
     }));
   }
 
-  /** Holds the shard where it is, so the text may write. @throws NodeAway when the node cannot be reached */
+  /**
+   * Begins a transaction on the tables of a workspace's shard, which stays where it is until the end.
+   * @returns undefined when the node cannot be found or reached
+   * @throws NodeAway when the coordinator cannot reach it either
+   */
+  async begin(workspaceId: string): Promise<NodeTransaction | undefined> {
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+      const shard = await this.reachable(workspaceId);
+      if (!shard) return undefined;
+      try {
+        return await this.beginOn(shard);
+      } catch (error) {
+        if (isFailedConnect(error as object)) {
+          this.avoid(shard);
+          return undefined;
+        }
+        if (!MOVED.has(sqlState(error) ?? '')) throw error;
+        this.shards.forget();
+      }
+    }
+    return undefined;
+  }
+
+  /** @throws NodeAway when the node cannot be reached, or the shard is moved: it is looked at again another time */
   private async runWithin(
     shard: Shard,
-    { text, onPart = text }: Statement,
+    statement: Statement,
     values: readonly Parameter[],
   ): Promise<unknown[]> {
-    if (this.away.has(keyOf(shard))) throw new NodeAway(keyOf(shard));
-    const client = await this.connect(shard);
+    const key = keyOf(shard);
+    if (this.away.has(key)) throw new NodeAway(key);
+    let transaction: NodeTransaction;
+    try {
+      transaction = await this.beginOn(shard);
+    } catch (error) {
+      const hasMoved = MOVED.has(sqlState(error) ?? '');
+      if (!hasMoved && !isFailedConnect(error as object)) throw error;
+      if (hasMoved) this.shards.forget();
+      else this.shards.forgetPlaces();
+      throw new NodeAway(key, error);
+    }
+    const { client } = transaction;
     let failure: Error | undefined;
     try {
-      await client.query('BEGIN');
-      await client.query(`SELECT hold_shard(${shard.id})`);
-      const { rows } = await client.query(onTables(onPart, shard), [...values]);
+      const rows = await transaction.run(statement, values);
       await client.query('COMMIT');
-      return rows as unknown[];
+      return rows;
     } catch (error) {
       failure = error as Error;
-      if (MOVED.has(sqlState(error) ?? '')) {
-        this.shards.forget();
-        throw new NodeAway(keyOf(shard));
-      }
       throw error;
     } finally {
       client.release(failure);
     }
   }
 
-  private async connect(shard: Shard): Promise<pg.PoolClient> {
+  private async beginOn(shard: Shard): Promise<NodeTransaction> {
+    const client = await this.poolOf(shard).connect();
     try {
-      return await this.poolOf(shard).connect();
+      await client.query('BEGIN');
+      await client.query(`SELECT hold_shard(${shard.id})`);
     } catch (error) {
-      if (!isFailedConnect(error as object)) throw error;
-      this.shards.forgetPlaces();
-      throw new NodeAway(keyOf(shard), error);
+      client.release(error as Error);
+      throw error;
     }
+    const run = async (
+      { name, text, onShard = text, onPart = onShard }: Statement,
+      values: readonly Parameter[],
+    ): Promise<unknown[]> => {
+      // `run` wraps the same statement in another text.
+      const query = { name: `${name} in ${shard.id}`, text: onTables(onPart, shard), values: [...values] };
+      return (await client.query(query)).rows as unknown[];
+    };
+    return { client, run };
+  }
+
+  /** The shard of a workspace, unless its node cannot be found, or was not reached a moment ago. @throws NodeAway */
+  private async reachable(workspaceId: string): Promise<Shard | undefined> {
+    const shard = await this.shards.of(workspaceId);
+    if (!shard) return undefined;
+    const key = keyOf(shard);
+    if (this.away.has(key)) throw new NodeAway(key);
+    return (this.indirect.get(key) ?? 0) > performance.now() ? undefined : shard;
+  }
+
+  private avoid(shard: Shard): void {
+    this.shards.forgetPlaces();
+    this.indirect.set(keyOf(shard), performance.now() + DIRECT_AGAIN_MS);
   }
 
   /**
@@ -133,19 +191,15 @@ export class NodeRouter {
    */
   async run(statement: Statement, values: readonly Parameter[]): Promise<unknown[] | undefined> {
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-      const shard = await this.shards.of(String(values[0]));
+      const shard = await this.reachable(String(values[0]));
       if (!shard) return undefined;
-      const key = keyOf(shard);
-      if (this.away.has(key)) throw new NodeAway(key);
-      if ((this.indirect.get(key) ?? 0) > performance.now()) return undefined;
       try {
         return await this.runOn(shard, statement, values);
       } catch (error) {
         const isAway = isFailedConnect(error as object);
         if (!isAway && !MOVED.has(sqlState(error) ?? '')) throw error;
         if (isAway) {
-          this.shards.forgetPlaces();
-          this.indirect.set(key, performance.now() + DIRECT_AGAIN_MS);
+          this.avoid(shard);
           return undefined;
         }
         this.shards.forget();
