@@ -1,15 +1,15 @@
-import { statement } from '../platform/database/index.js';
+import { ofWorkspace, statement } from '../platform/database/index.js';
 
-/** @param among a condition for the workspaces; on nodes $4 are those of the user */
-const workspacesWhere = (among: string): string =>
+/** @param most the parameter above which counts end @param which a condition for the workspaces, and their order */
+const workspacesWhere = (most: string, which: string): string =>
   `SELECT w.id, w.name, w.live_files AS files, w.document_bytes AS "documentBytes", w.created_at AS "createdAt",
             (SELECT changed_at FROM changes WHERE workspace_id = w.id ORDER BY cursor DESC LIMIT 1) AS "changedAt",
-            (SELECT count(*)::int FROM (SELECT 1 FROM versions WHERE workspace_id = w.id LIMIT $3::int + 1) v) AS versions,
+            (SELECT count(*)::int FROM (SELECT 1 FROM versions WHERE workspace_id = w.id LIMIT ${most}::int + 1) v) AS versions,
             a.assets, a."assetBytes"
      FROM workspaces w CROSS JOIN LATERAL (
        SELECT count(*)::int AS assets, coalesce(sum(size), 0)::bigint AS "assetBytes"
-       FROM (SELECT size FROM assets WHERE workspace_id = w.id LIMIT $3::int + 1) a
-     ) a WHERE ${among}w.user_id = $1 AND w.deleted_at IS NULL ORDER BY w.id DESC LIMIT $2`;
+       FROM (SELECT size FROM assets WHERE workspace_id = w.id LIMIT ${most}::int + 1) a
+     ) a WHERE w.deleted_at IS NULL AND ${which}`;
 
 export const accountStatements = {
   email: statement('account.email', 'SELECT email FROM users WHERE id = $1'),
@@ -18,9 +18,13 @@ export const accountStatements = {
    * The newest $2 workspaces with what is in them. Counts of versions and attachments end above $3, or a page would cost as much
    * as the account is large.
    */
-  workspaces: statement('account.workspaces', workspacesWhere(''), {
-    onNodes: workspacesWhere('w.id = ANY ($4::uuid[]) AND '),
-  }),
+  workspaces: statement(
+    'account.workspaces',
+    workspacesWhere('$3', 'w.user_id = $1 ORDER BY w.id DESC LIMIT $2'),
+  ),
+
+  /** One of them, from its node. */
+  workspaceOnNode: ofWorkspace('account.workspace_on_node', workspacesWhere('$2', 'w.id = $1')),
 
   /** Excludes revoked tokens: their sockets are already closed. */
   tokenIds: statement(

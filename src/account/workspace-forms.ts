@@ -55,8 +55,12 @@ export class WorkspaceForms {
   /** The newest ones. */
   async list(userId: string): Promise<ListedWorkspace[]> {
     const ids = await this.catalogue.idsOf(this.database, userId);
-    const values = [userId, MOST_WORKSPACES, MOST_COUNTED, ...(ids ? [ids] : [])];
-    return this.database.run<ListedWorkspace>(accountStatements.workspaces, values);
+    if (!ids)
+      return this.database.run(accountStatements.workspaces, [userId, MOST_WORKSPACES, MOST_COUNTED]);
+    const workspaces: ListedWorkspace[] = [];
+    for (const id of ids.slice(-MOST_WORKSPACES).reverse())
+      workspaces.push(...(await this.database.run<ListedWorkspace>(accountStatements.workspaceOnNode, [id, MOST_COUNTED])));
+    return workspaces;
   }
 
   /** Changes the name, or returns what is wrong with it. @throws NotFound unless it is a workspace of the user */

@@ -2,7 +2,7 @@ import type { VersionIds } from '../files/index.js';
 import {
   BEFORE_ALL_IDS,
   Database,
-  type NodePart,
+  type Part,
   type Parameter,
   type Statement,
 } from '../platform/database/index.js';
@@ -48,7 +48,7 @@ const BEFORE_ID = 1;
 export const workspaceIds = (database: Database): AsyncGenerator<string, void> =>
   database.walkParts(workspaceIdsIn);
 
-async function* workspaceIdsIn(part: NodePart): AsyncGenerator<string, void> {
+async function* workspaceIdsIn(part: Part): AsyncGenerator<string, void> {
   for (let above: string | undefined = BEFORE_ALL_IDS; above !== undefined;) {
     const page: { id: string }[] = await part.run(retentionStatements.workspaces, [above, WORKSPACES]);
     for (const { id } of page) yield id;

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import {
   BEFORE_ALL_IDS,
   Database,
-  type NodePart,
+  type Part,
   type Parameter,
   type Statement,
 } from '../platform/database/index.js';
@@ -121,7 +121,7 @@ export class RetentionQueue {
     workspaceId: string,
     above: T,
   ): Promise<Page<T> | undefined> {
-    const [page] = await this.database.run<Page<T>>(query, [workspaceId, above, CHANGES]);
+    const [page] = await this.database.runInWorkspace<Page<T>>(query, [workspaceId, above, CHANGES]);
     return page;
   }
 }
@@ -137,7 +137,7 @@ interface Page<T> {
   readonly hasMore: boolean;
 }
 
-async function* workspacesIn(part: NodePart, asOf: Date): AsyncGenerator<string, void> {
+async function* workspacesIn(part: Part, asOf: Date): AsyncGenerator<string, void> {
   for (let above: string | null = BEFORE_ALL_IDS; above !== null;) {
     const values: Parameter[] = [above, WORKSPACES, asOf, RULE];
     const [page]: (WorkspacePage | undefined)[] = await part.run(queueStatements.dueWorkspaces, values);

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock } from '../platform/clock/index.js';
 import {
   Database,
-  type NodePart,
+  type Part,
   type Parameter,
   type Statement,
   type Tx,
@@ -101,7 +101,7 @@ export class OrphanedCopies {
   }
 
   private async sweepPart(
-    part: NodePart,
+    part: Part,
     now: Date,
     tally: { gone: number; stuck: number },
     signal: AbortSignal | undefined,

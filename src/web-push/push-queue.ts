@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../platform/clock/index.js';
-import { Database, type NodePart, unlessAway } from '../platform/database/index.js';
+import { Database, type Part, unlessAway } from '../platform/database/index.js';
 import { queueStatements } from './push-queue.queries.js';
 import type { PushMessage, PushResult, PushType } from './push-sender.js';
 
@@ -87,7 +87,7 @@ export class PushQueue {
   }
 
   private claimIn(
-    part: NodePart,
+    part: Part,
     limit: number,
     ofOneOwner: number,
     underWay: ReadonlyMap<string, number>,

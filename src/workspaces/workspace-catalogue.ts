@@ -68,10 +68,10 @@ export class WorkspaceCatalogue {
   async change(
     tx: Tx,
     id: string,
-    { name, encryptionSalt, updatedAt }: { name?: string; encryptionSalt?: string; updatedAt: Date },
+    { name, encryptionSalt, updatedAt }: { name: string | null; encryptionSalt: string | null; updatedAt: Date },
   ): Promise<void> {
     if (!this.database.isDistributed) return;
-    await tx.run(catalogueStatements.change, [id, name ?? null, encryptionSalt ?? null, updatedAt]);
+    await tx.run(catalogueStatements.change, [id, name, encryptionSalt, updatedAt]);
   }
 
   async remove(tx: Tx, ids: readonly string[]): Promise<void> {

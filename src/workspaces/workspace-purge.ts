@@ -11,7 +11,7 @@ import {
   BEFORE_ALL_IDS,
   BOUND_TABLES,
   Database,
-  type NodePart,
+  type Part,
   statement,
 } from '../platform/database/index.js';
 import { Background } from '../platform/jobs/index.js';
@@ -118,7 +118,7 @@ export class WorkspacePurge
     return { purged: Math.max(before - left, 0), left };
   }
 
-  private async finishPart(part: NodePart): Promise<void> {
+  private async finishPart(part: Part): Promise<void> {
     for (let above: string | undefined = BEFORE_ALL_IDS; above !== undefined && !this.isStopping;) {
       const page: DeletedWorkspace[] = await part.run(deletedAbove, [above, TAKEN_UP_AT_ONCE]);
       for (const workspace of page) this.begin(workspace);

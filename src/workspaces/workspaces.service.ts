@@ -2,12 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Transform } from 'class-transformer';
 import { isUUID, Matches } from 'class-validator';
-import { type FindOptionsWhere, IsNull, Repository } from 'typeorm';
+import { IsNull, Repository } from 'typeorm';
 import { type AccessRequirements, WorkspaceAccess } from '../access/guards/index.js';
 import type { Principal } from '../access/index.js';
 import { equalSecrets } from '../auth/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database } from '../platform/database/index.js';
+import { Database, statement } from '../platform/database/index.js';
 import { asName, BadRequest, Conflict, IsName, NAME_RULE, NotFound } from '../platform/http/index.js';
 import { RateLimiter } from '../platform/limits/index.js';
 import { WorkspaceCatalogue } from './workspace-catalogue.js';
@@ -44,6 +44,18 @@ export class VerifyPasswordRequest {
   @Matches(HEX_32_BYTES, { message: 'verificationHash must be 64 hex characters' })
   verificationHash: string;
 }
+
+/** Null leaves a column as it is; with a salt ($3), only a workspace without encryption is changed. */
+const change = statement(
+  'workspaces.change',
+  `UPDATE workspaces
+   SET name = coalesce($2, name), encryption_salt = coalesce($3, encryption_salt),
+       verification_hash = coalesce($4, verification_hash), verification_salt = coalesce($5, verification_salt), updated_at = $6
+   WHERE id = $1 AND deleted_at IS NULL AND ($3::text IS NULL OR encryption_salt IS NULL)
+   RETURNING id`,
+);
+
+type Changed = Partial<Record<'name' | 'encryptionSalt' | 'verificationHash' | 'verificationSalt', string>>;
 
 const PASSWORD_TRIES_PER_MINUTE = 10;
 
@@ -86,7 +98,7 @@ export class Workspaces {
   async rename(id: string, name: string): Promise<void> {
     const stored = asName(name);
     if (stored === undefined) throw new BadRequest(`name ${NAME_RULE}`);
-    const wasThere = await this.change({ id, deletedAt: IsNull() }, { name: stored });
+    const wasThere = await this.change(id, { name: stored });
     if (!wasThere) throw new NotFound('workspace not found');
   }
 
@@ -101,26 +113,22 @@ export class Workspaces {
   /** Only once per workspace: a later change of the salts would lock the owner out of the stored data. @throws Conflict */
   async setUpEncryption(id: string, request: SetupEncryptionRequest): Promise<void> {
     const { encryptionSalt, verificationHash, verificationSalt } = request;
-    const isSet = await this.change(
-      { id, encryptionSalt: IsNull(), deletedAt: IsNull() },
-      { encryptionSalt, verificationHash, verificationSalt },
-    );
+    const isSet = await this.change(id, { encryptionSalt, verificationHash, verificationSalt });
     if (isSet) return;
     await this.get(id);
     throw new Conflict('encryption is already set up');
   }
 
-  /** Returns whether the row was there. */
-  private async change(
-    where: FindOptionsWhere<WorkspaceEntity> & { readonly id: string },
-    fields: { name?: string; encryptionSalt?: string; verificationHash?: string; verificationSalt?: string },
-  ): Promise<boolean> {
-    const values = { ...fields, updatedAt: this.clock.now() };
-    if (!this.database.isDistributed) return Boolean((await this.workspaces.update(where, values)).affected);
+  /** Returns whether the workspace was there, without encryption where that is to be set up. */
+  private async change(id: string, fields: Changed): Promise<boolean> {
+    const { name = null, encryptionSalt = null, verificationHash = null, verificationSalt = null } = fields;
+    const updatedAt = this.clock.now();
+    const values = [id, name, encryptionSalt, verificationHash, verificationSalt, updatedAt];
+    if (!this.database.isDistributed) return (await this.database.run(change, values)).length > 0;
     return this.database.sharedTransaction(async (tx) => {
-      const { affected } = await tx.manager.update(WorkspaceEntity, where, values);
-      if (affected) await this.catalogue.change(tx, where.id, values);
-      return Boolean(affected);
+      const changed = await tx.run(change, values);
+      if (changed.length > 0) await this.catalogue.change(tx, id, { name, encryptionSalt, updatedAt });
+      return changed.length > 0;
     });
   }
 

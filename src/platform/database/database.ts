@@ -3,7 +3,7 @@ import type { Pool, PoolClient } from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
 import { DatabaseClient } from './database-client.js';
 import { AmbiguousCommit, isConnectionLost, isUnanswered, sqlState } from './database-errors.js';
-import { type NodePart, type NodeRouter, type NodeTransaction, SHARED_COMMITS } from './distribution/index.js';
+import { type NodeRouter, type NodeTransaction, SHARED_COMMITS } from './distribution/index.js';
 import { DURABLE, WITHOUT_LIMITS } from './session.js';
 import { endQuietly } from './silence.js';
 import { type Parameter, statement, type Statement } from './statement.js';
@@ -28,6 +28,13 @@ export interface Tx {
 
 /** A transaction about one workspace, perhaps on its node. */
 export type WorkspaceTx = Pick<Tx, 'run'>;
+
+/** A part of the tables of workspaces: the database itself, or a shard. */
+export interface Part {
+  /** Commits at once. */
+  run: Tx['run'];
+  transaction<T>(work: (tx: WorkspaceTx) => Promise<T>): Promise<T>;
+}
 
 /** A dedicated connection that commits each statement separately and has no time limits. */
 export interface SessionWithoutTimeouts {
@@ -73,12 +80,16 @@ export class Database {
    * The parts that the tables of workspaces have: the database itself, or a shard each. What is about all workspaces and locks,
    * or must not fail as a whole while a node is away, runs on one after the other.
    */
-  async parts(): Promise<readonly NodePart[]> {
-    return this.router ? this.router.parts() : [this];
+  async parts(): Promise<readonly Part[]> {
+    if (!this.router) return [this];
+    return (await this.router.parts()).map((begin) => {
+      const transaction: Part['transaction'] = async (work) => onNode(await begin(), work);
+      return { transaction, run: (statement, values) => transaction((tx) => tx.run(statement, values)) };
+    });
   }
 
   /** Does work on one part after the other, without those of a node that is away; on one server it fails with the database. */
-  async onParts<T>(work: (part: NodePart) => Promise<T>): Promise<T[]> {
+  async onParts<T>(work: (part: Part) => Promise<T>): Promise<T[]> {
     if (!this.router) return [await work(this)];
     const results: T[] = [];
     for (const part of await this.parts())
@@ -87,7 +98,7 @@ export class Database {
   }
 
   /** Yields what a walk through each part finds, as `onParts`. */
-  async *walkParts<T>(walk: (part: NodePart) => AsyncIterable<T>): AsyncGenerator<T, void> {
+  async *walkParts<T>(walk: (part: Part) => AsyncIterable<T>): AsyncGenerator<T, void> {
     for (const part of await this.parts()) {
       try {
         yield* walk(part);
@@ -172,6 +183,12 @@ export class Database {
    */
   workspaceTransaction<T>(workspaceId: string, work: (tx: WorkspaceTx) => Promise<T>): Promise<T> {
     return this.attempt('BEGIN', work, workspaceId);
+  }
+
+  /** `run` for a statement of the workspace $1 alone that changes it in a way that only one server can. */
+  runInWorkspace<Row>(statement: Statement, values: readonly [string, ...Parameter[]]): Promise<Row[]> {
+    if (!this.isDistributed) return this.run<Row>(statement, values);
+    return this.workspaceTransaction(values[0], (tx) => tx.run<Row>(statement, values));
   }
 
   /**

@@ -1,5 +1,5 @@
 export { runningServerUrl } from './database-server.js';
-export { Database, type Tx, unlessAway, type WorkspaceTx } from './database.js';
+export { Database, type Part, type Tx, unlessAway, type WorkspaceTx } from './database.js';
 export { hasEmbeddedPostgres } from './embedded/binaries.js';
 export { remainingWalBytes } from './embedded/settings.js';
 export { DatabaseModule } from './database.module.js';
@@ -29,7 +29,6 @@ export {
   DISTRIBUTED_TABLES,
   FILL_CATALOGUE,
 } from './distribution/index.js';
-export { type NodePart } from './distribution/index.js';
 export { migrate, underStartLock } from './migrate.js';
 export { type Parameter, knownStatements, ofWorkspace, type Statement, statement } from './statement.js';
 export { StatementLimiter } from './statement-limiter.js';

@@ -13,12 +13,6 @@ import {
 } from './shard-text.js';
 import { type Shard, Shards } from './shards.js';
 
-/** A part of the tables of workspaces on which statements run by themselves. */
-export interface NodePart {
-  /** Commits at once. */
-  run<Row>(statement: Statement, values: readonly Parameter[]): Promise<Row[]>;
-}
-
 /** An open transaction on a node, to be ended and released by its owner. */
 export interface NodeTransaction {
   readonly client: pg.PoolClient;
@@ -86,13 +80,10 @@ export class NodeRouter {
     return shard && keyOf(shard);
   }
 
-  /** One for each shard: runs statements on the tables of that shard alone. */
-  async parts(): Promise<NodePart[]> {
+  /** One for each shard: begins a transaction on its tables. They throw NodeAway when the node cannot be reached. */
+  async parts(): Promise<(() => Promise<NodeTransaction>)[]> {
     const shards = await this.shards.all();
-    return shards.map((shard) => ({
-      run: <Row>(statement: Statement, values: readonly Parameter[]) =>
-        this.runWithin(shard, statement, values) as Promise<Row[]>,
-    }));
+    return shards.map((shard) => () => this.beginPart(shard));
   }
 
   /**
@@ -118,35 +109,18 @@ export class NodeRouter {
     return undefined;
   }
 
-  /** @throws NodeAway when the node cannot be reached, or the shard is moved: it is looked at again another time */
-  private async runWithin(
-    shard: Shard,
-    statement: Statement,
-    values: readonly Parameter[],
-  ): Promise<unknown[]> {
+  /** @throws NodeAway also when the shard has moved: it is looked at another time */
+  private async beginPart(shard: Shard): Promise<NodeTransaction> {
     const key = keyOf(shard);
     if (this.away.has(key)) throw new NodeAway(key);
-    let transaction: NodeTransaction;
     try {
-      transaction = await this.beginOn(shard);
+      return await this.beginOn(shard);
     } catch (error) {
       const hasMoved = MOVED.has(sqlState(error) ?? '');
       if (!hasMoved && !isFailedConnect(error as object)) throw error;
       if (hasMoved) this.shards.forget();
       else this.shards.forgetPlaces();
       throw new NodeAway(key, error);
-    }
-    const { client } = transaction;
-    let failure: Error | undefined;
-    try {
-      const rows = await transaction.run(statement, values);
-      await client.query('COMMIT');
-      return rows;
-    } catch (error) {
-      failure = error as Error;
-      throw error;
-    } finally {
-      client.release(failure);
     }
   }
 
