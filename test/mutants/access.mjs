@@ -211,8 +211,8 @@ export const ACCESS_MUTANTS = [
     promise:
       'A caller who has lost the workspace, the subscription or the account is refused at once, on every instance.',
     file: 'src/access/guards/workspace-access.ts',
-    find: '`w.deleted_at IS NULL AND w.user_id IS',
-    replace: '`true OR w.deleted_at IS NULL AND w.user_id IS',
+    find: '`w.deleted_at IS NULL AND w.user_id IS NOT DISTINCT FROM ${user}',
+    replace: '`true OR w.deleted_at IS NULL AND w.user_id IS NOT DISTINCT FROM ${user}',
     tests: [['test/api/workspace-access.spec.ts', 'is refused at once']],
   },
   {
