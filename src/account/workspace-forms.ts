@@ -55,11 +55,12 @@ export class WorkspaceForms {
   /** The newest ones. */
   async list(userId: string): Promise<ListedWorkspace[]> {
     const ids = await this.catalogue.idsOf(this.database, userId);
-    if (!ids)
-      return this.database.run(accountStatements.workspaces, [userId, MOST_WORKSPACES, MOST_COUNTED]);
+    if (!ids) return this.database.run(accountStatements.workspaces, [userId, MOST_WORKSPACES, MOST_COUNTED]);
     const workspaces: ListedWorkspace[] = [];
     for (const id of ids.slice(-MOST_WORKSPACES).reverse())
-      workspaces.push(...(await this.database.run<ListedWorkspace>(accountStatements.workspaceOnNode, [id, MOST_COUNTED])));
+      workspaces.push(
+        ...(await this.database.run<ListedWorkspace>(accountStatements.workspaceOnNode, [id, MOST_COUNTED])),
+      );
     return workspaces;
   }
 

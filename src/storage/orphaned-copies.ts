@@ -1,12 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../platform/clock/index.js';
-import {
-  Database,
-  type Part,
-  type Parameter,
-  type Statement,
-  type Tx,
-} from '../platform/database/index.js';
+import { Database, type Part, type Parameter, type Statement, type Tx } from '../platform/database/index.js';
 import { Log } from '../platform/log/index.js';
 import { blobKey, type StoreLocation } from './blob-store.js';
 import { BlobStores } from './blob-stores.js';

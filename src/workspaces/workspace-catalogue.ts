@@ -68,7 +68,11 @@ export class WorkspaceCatalogue {
   async change(
     tx: Tx,
     id: string,
-    { name, encryptionSalt, updatedAt }: { name: string | null; encryptionSalt: string | null; updatedAt: Date },
+    {
+      name,
+      encryptionSalt,
+      updatedAt,
+    }: { name: string | null; encryptionSalt: string | null; updatedAt: Date },
   ): Promise<void> {
     if (!this.database.isDistributed) return;
     await tx.run(catalogueStatements.change, [id, name, encryptionSalt, updatedAt]);

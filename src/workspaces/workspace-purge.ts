@@ -7,13 +7,7 @@ import {
 import { Interval } from '@nestjs/schedule';
 import { BlobSweeper } from '../storage/index.js';
 import { Clock, drained } from '../platform/clock/index.js';
-import {
-  BEFORE_ALL_IDS,
-  BOUND_TABLES,
-  Database,
-  type Part,
-  statement,
-} from '../platform/database/index.js';
+import { BEFORE_ALL_IDS, BOUND_TABLES, Database, type Part, statement } from '../platform/database/index.js';
 import { Background } from '../platform/jobs/index.js';
 import { Log } from '../platform/log/index.js';
 import { type DeletedWorkspace, PurgeQueue } from './purge-queue.js';

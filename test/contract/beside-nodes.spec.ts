@@ -66,7 +66,12 @@ describe('where workspaces are on nodes', () => {
     ['is active', '', 1],
     ['is suspended', 'UPDATE users SET suspended_at = now() WHERE id = $1', 0],
     ['has no subscription', 'DELETE FROM subscriptions WHERE user_id = $1', 0],
-    ['is gone', 'DELETE FROM users WHERE id = $1', 0],
+    [
+      'is gone',
+      `WITH left_behind AS (UPDATE workspaces SET deleted_at = now(), user_id = NULL WHERE user_id = $1)
+       DELETE FROM users WHERE id = $1`,
+      0,
+    ],
   ])('the account is checked beside the node as in the statement: one that %s', async (_, change, count) => {
     const user = await newUser();
     const workspace = await user.workspace();

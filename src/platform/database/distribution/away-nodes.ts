@@ -5,7 +5,6 @@ const LOOK_AGAIN_MS = 1_000;
 /** What the engine says when it cannot connect to a node, with its address. */
 const UNREACHABLE = /connection to the remote node (?:\S*@)?(\S+:\d+) failed/;
 
-/** The engine waits for as long as the operator has set; a silent node is away sooner. */
 const CHECK = `SELECT citus_check_connection_to_node($1, $2::int) AS answers`;
 
 /**
@@ -20,10 +19,12 @@ export class AwayNodes {
   /**
    * @param coordinator its pool
    * @param onChange called when a node goes away or comes back
+   * @param everyMs how often it looks for a node that is away
    */
   constructor(
     private readonly coordinator: Pool,
     private readonly onChange: (node: string, isAway: boolean) => void,
+    private readonly everyMs = LOOK_AGAIN_MS,
   ) {}
 
   get isAny(): boolean {
@@ -54,7 +55,7 @@ export class AwayNodes {
     const timer = setTimeout(() => {
       this.timers.delete(timer);
       void this.look(node);
-    }, LOOK_AGAIN_MS);
+    }, this.everyMs);
     this.timers.add(timer);
   }
 
