@@ -248,6 +248,8 @@ export class NodeRouter {
     const config: object = { ...options, connectionString: url.href, Client: DatabaseClient, onConnect };
     const pool = new pg.Pool(config);
     pool.on('error', (error) => this.settings.onPoolError(error));
+    // Of a connection in use: its statement rejects too, and without a listener the process would end.
+    pool.on('connect', (client) => client.on('error', () => undefined));
     this.pools.set(key, pool);
     return pool;
   }
