@@ -106,7 +106,11 @@ export async function thinVersions(
 }
 
 /** Returns the number of versions that would be removed. */
-export async function countThinnable(tx: WorkspaceTx, workspaceId: string, versionIds: VersionIds): Promise<number> {
+export async function countThinnable(
+  tx: WorkspaceTx,
+  workspaceId: string,
+  versionIds: VersionIds,
+): Promise<number> {
   await tx.run(statements.transactionSettings, []);
   const [count] = await tx.run<{ versions: number }>(statements.count, [workspaceId, versionIds]);
   return count?.versions ?? 0;

@@ -208,11 +208,7 @@ export class Database {
     return this.attempt('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', work);
   }
 
-  private async attempt<T>(
-    begin: string,
-    work: (tx: Tx) => Promise<T>,
-    workspaceId?: string,
-  ): Promise<T> {
+  private async attempt<T>(begin: string, work: (tx: Tx) => Promise<T>, workspaceId?: string): Promise<T> {
     const retryUntil = performance.now() + RETRY_WITHIN_MS;
     for (let attempt = 1; ; attempt++) {
       try {
