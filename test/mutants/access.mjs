@@ -216,6 +216,15 @@ export const ACCESS_MUTANTS = [
     tests: [['test/api/workspace-access.spec.ts', 'is refused at once']],
   },
   {
+    name: 'suspended accounts admitted beside nodes',
+    promise:
+      'Where workspaces are on nodes, a suspended account is refused by the coordinator, whatever a node has.',
+    file: 'src/access/guards/workspace-access.ts',
+    find: 'JOIN users u ON u.id = asked.user_id AND u.suspended_at IS NULL',
+    replace: 'JOIN users u ON u.id = asked.user_id',
+    tests: [['test/contract/beside-nodes.spec.ts', 'is suspended']],
+  },
+  {
     name: 'uploads of several callers share a commit',
     promise: 'A caller who may not write is refused, even when others write at the same time.',
     file: 'src/files/upload-lines.ts',
