@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AccountSuspended } from '../../auth/index.js';
 import { isActive, Subscriptions } from '../../billing/index.js';
-import { BatchLoader } from '../../platform/async/index.js';
+import { CoalescingRunner } from '../../platform/async/index.js';
 import { Clock } from '../../platform/clock/index.js';
 import { Database, type Statement, statement } from '../../platform/database/index.js';
 import { NotFound, PaymentRequired, ServiceUnavailable, Unauthorized } from '../../platform/http/index.js';
@@ -79,7 +79,11 @@ const ALLOWED_FOR_MS = 60_000;
 /** Beyond this, the oldest entries are evicted, which costs their callers one read. */
 const MAX_ALLOWED = 10_000;
 
-const CALLERS_AT_ONCE = 32;
+/** A caller whose account is looked at. */
+interface Waiting {
+  readonly caller: Caller;
+  readonly resolve: (isAdmitted: boolean) => void;
+}
 
 const RETRY_SECONDS = 1;
 
@@ -102,9 +106,9 @@ export interface AccessRequirements {
 export class WorkspaceAccess {
   /** The callers that `check` has recently admitted, and until when (by `Clock.elapsed`). */
   private readonly allowed = new Map<string, number>();
-  private readonly callers = new BatchLoader<Caller, boolean>(CALLERS_AT_ONCE, (callers) =>
-    this.areAdmitted(callers),
-  );
+  private readonly waiting: Waiting[] = [];
+  /** One statement at a time for all who wait: the coordinator has to do it for the requests of all nodes. */
+  private readonly checks = new CoalescingRunner(() => this.checkWaiting());
 
   constructor(
     private readonly database: Database,
@@ -153,9 +157,22 @@ export class WorkspaceAccess {
   async admittedParameters(
     caller: Caller | undefined,
   ): Promise<ReturnType<WorkspaceAccess['accessParameters']>> {
-    if (this.database.isDistributed && caller && !(await this.callers.load('', caller)))
+    if (this.database.isDistributed && caller && !(await this.isAdmitted(caller)))
       throw new WorkspaceClosed();
     return this.accessParameters(caller);
+  }
+
+  private isAdmitted(caller: Caller): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ caller, resolve });
+      this.checks.run().catch(reject);
+    });
+  }
+
+  private async checkWaiting(): Promise<void> {
+    const waiting = this.waiting.splice(0);
+    const answers = await this.areAdmitted(waiting.map(({ caller }) => caller));
+    waiting.forEach(({ resolve }, index) => resolve(answers[index] ?? false));
   }
 
   private async areAdmitted(callers: readonly Caller[]): Promise<boolean[]> {
