@@ -532,6 +532,11 @@ CREATE TABLE retention_queue (
 );
 CREATE INDEX retention_queue_due ON retention_queue USING btree (workspace_id, due_at, file_id);
 
+CREATE TABLE shared_commits (
+  id integer NOT NULL,
+  CONSTRAINT shared_commits_pkey PRIMARY KEY (id)
+);
+
 CREATE TABLE storage_accounts (
   user_id uuid NOT NULL,
   used_bytes bigint NOT NULL DEFAULT 0,
@@ -586,6 +591,7 @@ CREATE TABLE users (
   CONSTRAINT users_pkey PRIMARY KEY (id),
   CONSTRAINT users_email_unique UNIQUE (email)
 );
+CREATE INDEX users_suspended ON users USING btree (id) WHERE (suspended_at IS NOT NULL);
 
 CREATE TABLE versions (
   workspace_id uuid NOT NULL,
@@ -606,6 +612,18 @@ CREATE TABLE versions (
 );
 ALTER TABLE versions ALTER COLUMN workspace_id SET STATISTICS 0;
 CREATE INDEX versions_blob ON versions USING btree (workspace_id, blob_id);
+
+CREATE TABLE workspace_catalogue (
+  id uuid NOT NULL,
+  user_id uuid NOT NULL,
+  name text NOT NULL,
+  encryption_salt text,
+  created_at timestamp with time zone NOT NULL,
+  updated_at timestamp with time zone NOT NULL,
+  CONSTRAINT workspace_catalogue_pkey PRIMARY KEY (id),
+  CONSTRAINT workspace_catalogue_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+CREATE INDEX workspace_catalogue_of_user ON workspace_catalogue USING btree (user_id, id);
 
 CREATE TABLE workspaces (
   id uuid NOT NULL,

@@ -33,7 +33,7 @@ export class AccountDeletion {
 
   /** @throws BadRequest unless `confirm` is the account's email address, Unauthorized when it has already been deleted */
   async delete(userId: string, confirm: string, by: Acting): Promise<void> {
-    const { workspaces, tokenIds } = await this.database.transaction((tx) =>
+    const { workspaces, tokenIds } = await this.database.sharedTransaction((tx) =>
       this.remove(tx, userId, confirm, by),
     );
     for (const key of tokenIds) this.bus.publish({ topic: TOKEN_REVOKED, key });

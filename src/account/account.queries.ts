@@ -1,4 +1,19 @@
-import { statement } from '../platform/database/index.js';
+import { ofWorkspace, statement } from '../platform/database/index.js';
+
+/**
+ * @param id the id of a workspace, of which the engine must see that it is given
+ * @param most the parameter above which counts end
+ * @param which a condition for the workspaces, and their order
+ */
+const workspacesWhere = (id: string, most: string, which: string): string =>
+  `SELECT w.id, w.name, w.live_files AS files, w.document_bytes AS "documentBytes", w.created_at AS "createdAt",
+            (SELECT changed_at FROM changes WHERE workspace_id = ${id} ORDER BY cursor DESC LIMIT 1) AS "changedAt",
+            (SELECT count(*)::int FROM (SELECT 1 FROM versions WHERE workspace_id = ${id} LIMIT ${most}::int + 1) v) AS versions,
+            a.assets, a."assetBytes"
+     FROM workspaces w CROSS JOIN LATERAL (
+       SELECT count(*)::int AS assets, coalesce(sum(size), 0)::bigint AS "assetBytes"
+       FROM (SELECT size FROM assets WHERE workspace_id = ${id} LIMIT ${most}::int + 1) a
+     ) a WHERE w.deleted_at IS NULL AND ${which}`;
 
 export const accountStatements = {
   email: statement('account.email', 'SELECT email FROM users WHERE id = $1'),
@@ -9,15 +24,11 @@ export const accountStatements = {
    */
   workspaces: statement(
     'account.workspaces',
-    `SELECT w.id, w.name, w.live_files AS files, w.document_bytes AS "documentBytes", w.created_at AS "createdAt",
-            (SELECT changed_at FROM changes WHERE workspace_id = w.id ORDER BY cursor DESC LIMIT 1) AS "changedAt",
-            (SELECT count(*)::int FROM (SELECT 1 FROM versions WHERE workspace_id = w.id LIMIT $3::int + 1) v) AS versions,
-            a.assets, a."assetBytes"
-     FROM workspaces w CROSS JOIN LATERAL (
-       SELECT count(*)::int AS assets, coalesce(sum(size), 0)::bigint AS "assetBytes"
-       FROM (SELECT size FROM assets WHERE workspace_id = w.id LIMIT $3::int + 1) a
-     ) a WHERE w.user_id = $1 AND w.deleted_at IS NULL ORDER BY w.id DESC LIMIT $2`,
+    workspacesWhere('w.id', '$3', 'w.user_id = $1 ORDER BY w.id DESC LIMIT $2'),
   ),
+
+  /** One of them, from its node. */
+  workspaceOnNode: ofWorkspace('account.workspace_on_node', workspacesWhere('$1', '$2', 'w.id = $1')),
 
   /** Excludes revoked tokens: their sockets are already closed. */
   tokenIds: statement(

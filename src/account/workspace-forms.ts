@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Form } from '../pages/index.js';
 import { BadRequest } from '../platform/http/index.js';
 import { Database } from '../platform/database/index.js';
-import { Workspaces } from '../workspaces/index.js';
+import { WorkspaceCatalogue, Workspaces } from '../workspaces/index.js';
 import { accountStatements } from './account.queries.js';
 
 /** How many workspaces are listed. */
@@ -49,12 +49,19 @@ export class WorkspaceForms {
   constructor(
     private readonly database: Database,
     private readonly workspaces: Workspaces,
+    private readonly catalogue: WorkspaceCatalogue,
   ) {}
 
   /** The newest ones. */
-  list(userId: string): Promise<ListedWorkspace[]> {
-    const values = [userId, MOST_WORKSPACES, MOST_COUNTED];
-    return this.database.run<ListedWorkspace>(accountStatements.workspaces, values);
+  async list(userId: string): Promise<ListedWorkspace[]> {
+    const ids = await this.catalogue.idsOf(this.database, userId);
+    if (!ids) return this.database.run(accountStatements.workspaces, [userId, MOST_WORKSPACES, MOST_COUNTED]);
+    const workspaces: ListedWorkspace[] = [];
+    for (const id of ids.slice(-MOST_WORKSPACES).reverse())
+      workspaces.push(
+        ...(await this.database.run<ListedWorkspace>(accountStatements.workspaceOnNode, [id, MOST_COUNTED])),
+      );
+    return workspaces;
   }
 
   /** Changes the name, or returns what is wrong with it. @throws NotFound unless it is a workspace of the user */

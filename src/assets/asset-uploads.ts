@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../platform/clock/index.js';
-import { Database, isUnanswered, type Tx } from '../platform/database/index.js';
+import { Database, isUnanswered, type Tx, type WorkspaceTx } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
 import { Conflict, NotFound, ServiceUnavailable } from '../platform/http/index.js';
 import { Blobs, type StagedBlob } from '../storage/index.js';
@@ -23,7 +23,7 @@ interface WorkspaceRow {
  * @returns the id of the user whose quota the assets count towards
  * @throws NotFound when the workspace has been deleted
  */
-export async function lockWorkspace(tx: Tx, workspaceId: string): Promise<string> {
+export async function lockWorkspace(tx: WorkspaceTx, workspaceId: string): Promise<string> {
   const [workspace] = await tx.run<WorkspaceRow>(assetStatements.lockWorkspace, [workspaceId]);
   if (!workspace || workspace.isDeleted || workspace.ownerId === null)
     throw new NotFound('workspace not found');
@@ -87,7 +87,9 @@ export class AssetUploads {
     let verdict: Verdict;
     try {
       const allowance = await this.quota.allowance(upload.ownerId);
-      verdict = await this.database.transaction((tx) => this.commit(tx, upload, { token, blob, allowance }));
+      verdict = await this.database.sharedTransaction((tx) =>
+        this.commit(tx, upload, { token, blob, allowance }),
+      );
     } catch (error) {
       // If the database does not respond, do not make the client wait a second time: the sweeper removes the blob.
       if (!isUnanswered(error)) await this.blobs.discard(blob);
@@ -118,7 +120,7 @@ export class AssetUploads {
     if (verdict !== 'new') return verdict;
 
     await this.quota.reserve(tx, ownerId, blob.size, allowance);
-    const created = await tx.run(assetStatements.create, [
+    const created = await this.insert(tx, [
       workspaceId,
       token,
       idempotencyKey,
@@ -128,10 +130,28 @@ export class AssetUploads {
       blob.bytes,
       now,
     ]);
-    if (created.length === 0) throw new ServiceUnavailable('the upload took too long');
+    if (!created) throw new ServiceUnavailable('the upload took too long');
     return 'new';
   }
+
+  /** Returns false when the sweeper has removed the staged row. */
+  private async insert(tx: Tx, asset: NewAsset): Promise<boolean> {
+    if (!this.database.isDistributed) return (await tx.run(assetStatements.create, asset)).length > 0;
+    const [workspaceId, token, key, blobId, size, sha256, bytes, now] = asset;
+    const stored = bytes
+      ? await tx.run(assetStatements.inlineOnNode, [workspaceId, blobId, size, sha256, bytes, now])
+      : await tx.run(assetStatements.storedOnNode, [workspaceId, blobId, size, sha256]);
+    if (stored.length === 0) return false;
+    const [revised] = await tx.run<{ revision: number }>(assetStatements.reviseOnNode, [workspaceId]);
+    if (!revised) throw new Error('the workspace was not locked');
+    if (key !== null) await tx.run(assetStatements.rememberOnNode, [workspaceId, key, token, now]);
+    await tx.run(assetStatements.insertOnNode, [workspaceId, token, blobId, size, revised.revision, now]);
+    return true;
+  }
 }
+
+/** The values of `assetStatements.create`. */
+type NewAsset = [string, string, string | null, string, number, string, Buffer | null, Date];
 
 /** Asset rule 3. The key is checked first, because a repeated upload finds its own token taken. */
 function judge(state: UploadState | undefined, token: string): Verdict {

@@ -72,6 +72,33 @@ export const assetStatements = {
      RETURNING token`,
   ),
 
+  /**
+   * `create` in steps, for a node: the engine would compute an INSERT from another part of a statement on the coordinator, and ask
+   * all nodes for it.
+   */
+  storedOnNode: statement(
+    'assets.stored_on_node',
+    `UPDATE blobs SET state = 'live', size = $3, sha256 = $4 WHERE workspace_id = $1 AND id = $2 AND state = 'staged' RETURNING id`,
+  ),
+  inlineOnNode: statement(
+    'assets.inline_on_node',
+    `INSERT INTO blobs (workspace_id, id, state, location, size, sha256, bytes, created_at)
+     VALUES ($1, $2, 'live', 'inline', $3, $4, $5, $6) RETURNING id`,
+  ),
+  reviseOnNode: statement(
+    'assets.revise_on_node',
+    'UPDATE workspaces SET assets_revision = assets_revision + 1 WHERE id = $1 RETURNING assets_revision AS revision',
+  ),
+  rememberOnNode: statement(
+    'assets.remember_on_node',
+    `INSERT INTO asset_idempotency_keys (workspace_id, key, token, created_at) VALUES ($1, $2, $3, $4)
+     ON CONFLICT (workspace_id, key) DO UPDATE SET token = excluded.token, created_at = excluded.created_at`,
+  ),
+  insertOnNode: statement(
+    'assets.insert_on_node',
+    `INSERT INTO assets (workspace_id, token, blob_id, size, revision, uploaded_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+  ),
+
   /** Those of the tokens that exist. */
   present: ofWorkspace(
     'assets.present',
@@ -104,6 +131,24 @@ export const assetStatements = {
        UPDATE blobs b SET state = 'dying', not_before = $4 FROM gone WHERE b.workspace_id = $1 AND b.id = gone.blob_id
      )
      SELECT gone.token, b.location FROM gone JOIN blobs b ON b.workspace_id = $1 AND b.id = gone.blob_id`,
+  ),
+
+  /** As `remove` on a node, with the bytes that `release` has to give back. $3: the time. */
+  removeOnNode: statement(
+    'assets.remove_on_node',
+    `WITH gone AS (
+       DELETE FROM assets WHERE workspace_id = $1 AND token = ANY ($2::text[]) RETURNING token, blob_id, size
+     ), revised AS (
+       UPDATE workspaces SET assets_revision = assets_revision + 1 WHERE id = $1 AND EXISTS (SELECT 1 FROM gone)
+     ), marked AS (
+       UPDATE blobs b SET state = 'dying', not_before = $3 FROM gone WHERE b.workspace_id = $1 AND b.id = gone.blob_id
+     )
+     SELECT gone.token, gone.size, b.location FROM gone JOIN blobs b ON b.workspace_id = $1 AND b.id = gone.blob_id`,
+  ),
+
+  release: statement(
+    'assets.release',
+    'UPDATE storage_accounts SET used_bytes = used_bytes - $2 WHERE user_id = $1',
   ),
 
   /** Any $2 of a workspace's assets. */

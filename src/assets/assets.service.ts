@@ -69,7 +69,7 @@ export class Assets {
    * Conflict
    */
   async rename(workspaceId: string, token: string, newToken: string): Promise<void> {
-    await this.database.transaction(async (tx) => {
+    await this.database.workspaceTransaction(workspaceId, async (tx) => {
       await lockWorkspace(tx, workspaceId);
       const present = await tx.run<{ token: string }>(assetStatements.present, [
         workspaceId,
@@ -89,7 +89,7 @@ export class Assets {
    */
   async delete(workspaceId: string, tokens: readonly string[]): Promise<Set<string>> {
     if (tokens.length === 0) return new Set();
-    const removed = await this.database.transaction(async (tx) =>
+    const removed = await this.database.sharedTransaction(async (tx) =>
       this.remove(tx, workspaceId, await lockWorkspace(tx, workspaceId), tokens),
     );
     if (removed.length > 0) this.announce(workspaceId);
@@ -99,7 +99,7 @@ export class Assets {
 
   /** Removes up to one batch of a deleted workspace's assets and releases their quota. Returns the number removed. */
   async purge(workspaceId: string): Promise<number> {
-    return this.database.transaction(async (tx) => {
+    return this.database.sharedTransaction(async (tx) => {
       const ownerId = await lockWorkspaceForPurge(tx, workspaceId);
       if (ownerId === undefined) return 0;
       const some = await tx.run<{ token: string }>(assetStatements.some, [workspaceId, PURGE_BATCH]);
@@ -108,15 +108,21 @@ export class Assets {
     });
   }
 
-  private remove(
+  private async remove(
     tx: Tx,
     workspaceId: string,
     /** Without an owner, no quota is released. */
     ownerId: string | null,
     tokens: readonly string[],
   ): Promise<Removed[]> {
-    const values = [workspaceId, tokens, ownerId, this.clock.now()];
-    return tx.run<Removed>(assetStatements.remove, values);
+    if (!this.database.isDistributed)
+      return tx.run<Removed>(assetStatements.remove, [workspaceId, tokens, ownerId, this.clock.now()]);
+    // The accounts are not on the node.
+    const values = [workspaceId, tokens, this.clock.now()];
+    const removed = await tx.run<Removed & { size: number }>(assetStatements.removeOnNode, values);
+    const bytes = removed.reduce((sum, { size }) => sum + size, 0);
+    if (bytes > 0) await tx.run(assetStatements.release, [ownerId, bytes]);
+    return removed;
   }
 
   private announce(workspaceId: string): void {

@@ -39,8 +39,11 @@ export class IdempotencyKeys {
    * Works in bounded batches; may run on several instances at once. Returns the number of keys removed.
    * @param signal once aborted, the run ends after the current batch
    */
-  forgetExpiredKeys(now: Date, signal?: AbortSignal): Promise<number> {
+  async forgetExpiredKeys(now: Date, signal?: AbortSignal): Promise<number> {
     const values = [oldestValidKey(now), BATCH];
-    return removeInBatches(BATCH, () => this.database.run(assetStatements.forgetKeys, values), signal);
+    const counts = await this.database.onParts((part) =>
+      removeInBatches(BATCH, () => part.run(assetStatements.forgetKeys, values), signal),
+    );
+    return counts.reduce((sum, count) => sum + count, 0);
   }
 }

@@ -42,4 +42,12 @@ export const AFTER_IMPORT = {
     )
     UPDATE storage_accounts s SET used_bytes = s.used_bytes - a.size
     FROM asset a JOIN workspaces w ON w.id = a.workspace_id WHERE s.user_id = w.user_id`,
+  /** The same where the accounts are not on the node. */
+  deleteAssetOnNode: [
+    `UPDATE storage_accounts SET used_bytes = used_bytes - coalesce(
+       (SELECT size FROM assets WHERE workspace_id = $1 AND blob_id = $2), 0)
+     WHERE user_id = (SELECT user_id FROM workspaces WHERE id = $1) AND $2::uuid IS NOT NULL`,
+    'DELETE FROM assets WHERE workspace_id = $1 AND blob_id = $2',
+    'DELETE FROM blobs WHERE workspace_id = $1 AND id = $2',
+  ],
 };

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type pg from 'pg';
 import { Configuration, OperatorError } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, SchemaHistory, sqlState } from '../platform/database/index.js';
+import { Database, FILL_CATALOGUE, SchemaHistory, sqlState } from '../platform/database/index.js';
 import { WorkspacePurge } from '../workspaces/index.js';
 import { AFTER_IMPORT, backupStatements } from './backup.queries.js';
 import type { BackupParts } from './backup-parts.js';
@@ -98,10 +98,19 @@ export class Restores {
     for (const { workspaceId, id, deleted } of gone) {
       if (deleted === 'workspace')
         await client.query(AFTER_IMPORT.deleteWorkspace, [workspaceId, this.clock.now()]);
-      else await client.query(AFTER_IMPORT.deleteAsset, [workspaceId, id]);
+      else await this.deleteAsset(client, workspaceId, id);
     }
     await client.query(AFTER_IMPORT.placeBlobs, [this.blobFiles.target]);
     await client.query(AFTER_IMPORT.leaveGap, [cursorGap(new Date(manifest.takenAt), this.clock.now())]);
+    if (this.database.isDistributed) await fillCatalogue(client);
+  }
+
+  private async deleteAsset(client: pg.ClientBase, workspaceId: string, id: string): Promise<void> {
+    if (!this.database.isDistributed) {
+      await client.query(AFTER_IMPORT.deleteAsset, [workspaceId, id]);
+      return;
+    }
+    for (const sql of AFTER_IMPORT.deleteAssetOnNode) await client.query(sql, [workspaceId, id]);
   }
 
   /** When the process ends before or meanwhile, the next start of any command or service does the rest. */
@@ -129,6 +138,12 @@ export class Restores {
         `The backup has a schema that no release supports: restore it with the version that made it (${version}).`,
       );
   }
+}
+
+/** An older schema has no catalogue: after its migration, the service does not start before `npm run distribute` has filled it. */
+async function fillCatalogue(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query(`SELECT 1 WHERE to_regclass('workspace_catalogue') IS NOT NULL`);
+  if (rows.length > 0) for (const sql of FILL_CATALOGUE) await client.query(sql);
 }
 
 async function refuseWhenInUse(on: pg.ClientBase | pg.Pool): Promise<void> {

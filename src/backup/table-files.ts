@@ -17,8 +17,9 @@ interface Table {
 
 /**
  * Tables that are left out: state of the moment or of the machine, and credentials that would readmit someone who has
- * been locked out since: sessions, one-time tokens, key sessions, invitations. Mails of the past are not sent again. A name
- * stays here when its table is dropped: backups of earlier versions are restored too.
+ * been locked out since: sessions, one-time tokens, key sessions, invitations. Mails of the past are not sent again. What a database
+ * on several nodes has beside them is made anew. A name stays here when its table is dropped: backups of earlier versions are
+ * restored too.
  */
 const LEFT_OUT = [
   'auth_sessions',
@@ -36,6 +37,8 @@ const LEFT_OUT = [
   'blob_leftovers',
   'blob_stores',
   'migrations',
+  'workspace_catalogue',
+  'shared_commits',
 ];
 
 export const isLeftOut = (table: string): boolean => LEFT_OUT.includes(table);

@@ -101,7 +101,7 @@ export class BatchDownloads {
       items.map(({ contentHash }) => contentHash?.toLowerCase() ?? null),
       Math.min(GROUP_BYTES, left),
       left === 0 ? NONE : MAX_CONTENT_BYTES,
-      ...this.workspaceAccess.accessParameters(workspace.caller),
+      ...(await this.workspaceAccess.admittedParameters(workspace.caller)),
     ];
     const heads = await this.database.run<Head>(batchStatements.heads, values);
     if (heads.length === 0) throw new WorkspaceClosed();

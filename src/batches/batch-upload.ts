@@ -117,7 +117,7 @@ export class BatchUploads {
   }
 
   private async headCursor({ id, caller }: WorkspaceRef): Promise<number> {
-    const values = [id, ...this.workspaceAccess.accessParameters(caller)];
+    const values = [id, ...(await this.workspaceAccess.admittedParameters(caller))];
     const [head] = await this.database.run<{ cursor: number }>(batchStatements.head, values);
     if (!head) throw new WorkspaceClosed();
     return head.cursor;

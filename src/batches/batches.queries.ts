@@ -1,5 +1,4 @@
-import { accessCondition } from '../access/guards/index.js';
-import { ofWorkspace } from '../platform/database/index.js';
+import { ofOpenWorkspace } from '../access/guards/index.js';
 
 export const batchStatements = {
   /**
@@ -9,9 +8,9 @@ export const batchStatements = {
    * table is read by its key alone (LIMIT 1): with a join the planner could choose to scan the workspace. Contents in rows come as
    * Base64: the driver takes only text, and bytea as text costs both sides twice the time.
    */
-  heads: ofWorkspace(
+  heads: ofOpenWorkspace(
     'batches.heads',
-    `SELECT head.version, head.hash AS "contentHash", head.size, $1::uuid AS "workspaceId",
+    (access) => `SELECT head.version, head.hash AS "contentHash", head.size, $1::uuid AS "workspaceId",
             head.is_wanted AND head.total > $4 AS "isCutOff", b.id, b.location,
             encode(b.bytes, 'base64') AS base64
      FROM (
@@ -33,13 +32,13 @@ export const batchStatements = {
      LEFT JOIN LATERAL (
        SELECT id, location, bytes FROM blobs WHERE workspace_id = $1 AND id = head.blob_id LIMIT 1
      ) b ON head.is_wanted AND head.total <= $4
-     WHERE EXISTS (SELECT 1 FROM workspaces w WHERE w.id = $1 AND ${accessCondition(6)})
+     WHERE EXISTS (SELECT 1 FROM workspaces w WHERE w.id = $1 AND ${access(6)})
      ORDER BY head.place`,
   ),
 
   /** No row when the caller has no access to the workspace. */
-  head: ofWorkspace(
+  head: ofOpenWorkspace(
     'batches.head',
-    `SELECT w.head_cursor AS cursor FROM workspaces w WHERE w.id = $1 AND ${accessCondition(2)}`,
+    (access) => `SELECT w.head_cursor AS cursor FROM workspaces w WHERE w.id = $1 AND ${access(2)}`,
   ),
 };

@@ -3,7 +3,7 @@ import { isUUID } from 'class-validator';
 import { lockLog } from '../files/index.js';
 import { FreeSpace } from '../storage/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { BEFORE_ALL_IDS, Database, newId, type Tx } from '../platform/database/index.js';
+import { BEFORE_ALL_IDS, Database, newId, type WorkspaceTx } from '../platform/database/index.js';
 import { Conflict, NotFound } from '../platform/http/index.js';
 import { checkpointStatements } from './checkpoints.queries.js';
 
@@ -48,7 +48,7 @@ export class Checkpoints {
    * @throws NoRoom, Conflict when the workspace has 10,000 checkpoints already, NotFound
    */
   create(workspaceId: string, encryptedLabel: string, kind: CheckpointKind): Promise<Checkpoint> {
-    const insert = async (tx: Tx): Promise<Checkpoint> => {
+    const insert = async (tx: WorkspaceTx): Promise<Checkpoint> => {
       const { headCursor } = await lockLog(tx, workspaceId);
       const row = [workspaceId, newId(), encryptedLabel, kind, headCursor, this.clock.now()];
       const values = [...row, MAX_CHECKPOINTS];
@@ -57,7 +57,7 @@ export class Checkpoints {
         throw new Conflict(`a workspace can have at most ${MAX_CHECKPOINTS} checkpoints: delete one first`);
       return checkpoint;
     };
-    return this.space.during(() => this.database.transaction(insert));
+    return this.space.during(() => this.database.workspaceTransaction(workspaceId, insert));
   }
 
   /**
@@ -78,7 +78,7 @@ export class Checkpoints {
   /** Removes only the marker. Runs under the log's lock, like every change to what is pinned. @throws NotFound */
   async delete(workspaceId: string, id: string): Promise<void> {
     if (!isUUID(id)) throw new NotFound('checkpoint not found');
-    await this.database.transaction(async (tx) => {
+    await this.database.workspaceTransaction(workspaceId, async (tx) => {
       await lockLog(tx, workspaceId);
       const deleted = await tx.run(checkpointStatements.delete, [workspaceId, id]);
       if (deleted.length === 0) throw new NotFound('checkpoint not found');

@@ -5,6 +5,7 @@ import { Clock } from '../platform/clock/index.js';
 import { BEFORE_ALL_IDS, Database, newId, pagesById, statement } from '../platform/database/index.js';
 import { Conflict, NotFound } from '../platform/http/index.js';
 import { Log } from '../platform/log/index.js';
+import { WorkspaceCatalogue } from '../workspaces/index.js';
 
 const COLUMNS = 'id, name, platform, last_seen_at AS "lastSeenAt", created_at AS "createdAt"';
 
@@ -42,6 +43,16 @@ export const deviceStatements = {
        WHERE w.user_id = $2 AND s.workspace_id = w.id AND s.device_id = gone.id::text
      )
      SELECT id FROM gone`,
+  ),
+
+  /** The same in two statements, where workspaces are on nodes: $1 are the user's. */
+  deleteRow: statement(
+    'devices.delete_row',
+    'DELETE FROM devices WHERE id = $1 AND user_id = $2 RETURNING id',
+  ),
+  unsubscribe: statement(
+    'devices.unsubscribe',
+    'DELETE FROM push_subscriptions WHERE workspace_id = ANY ($1::uuid[]) AND device_id = $2',
   ),
 
   /** Many concurrent requests see the same old time; the condition lets one of them write. */
@@ -86,6 +97,7 @@ export class Devices {
     private readonly database: Database,
     private readonly clock: Clock,
     private readonly log: Log,
+    private readonly catalogue: WorkspaceCatalogue,
   ) {}
 
   /** In the order of registration, page by page. */
@@ -115,8 +127,19 @@ export class Devices {
 
   /** Deletes the device with its push subscriptions. @throws NotFound unless the id is a device of this user */
   async delete(userId: string, id: string): Promise<void> {
-    const gone = isUUID(id) ? await this.database.run(deviceStatements.delete, [id, userId]) : [];
+    const gone = isUUID(id) ? await this.remove(userId, id) : [];
     if (gone.length === 0) throw new NotFound('device not found');
+  }
+
+  private async remove(userId: string, id: string): Promise<unknown[]> {
+    if (!this.database.isDistributed) return this.database.run(deviceStatements.delete, [id, userId]);
+    return this.database.sharedTransaction(async (tx) => {
+      const gone = await tx.run(deviceStatements.deleteRow, [id, userId]);
+      const workspaces = await this.catalogue.idsOf(tx, userId);
+      if (gone.length > 0 && workspaces && workspaces.length > 0)
+        await tx.run(deviceStatements.unsubscribe, [workspaces, id]);
+      return gone;
+    });
   }
 
   /**

@@ -59,6 +59,7 @@ export class AccountExport {
   async begin(userId: string): Promise<AsyncGenerator<Buffer, void>> {
     const [account] = await this.database.run<object>(exportStatements.account, [userId]);
     if (!account) throw new Unauthorized();
+    if (this.database.isDistributed) await this.reach(userId);
     const exportedAt = this.clock.now();
     const workspaces: ExportedWorkspace[] = [];
     const manifest = (): object => ({
@@ -70,6 +71,12 @@ export class AccountExport {
       workspaces,
     });
     return tarOf(this.entries(userId, account, workspaces), manifest, exportedAt);
+  }
+
+  /** A node that is away is told before the answer begins: an answer that ends early looks like a broken connection. */
+  private async reach(userId: string): Promise<void> {
+    const ids = (await this.workspacesOfUser.oldest(userId)).map(({ id }) => id);
+    await this.database.run(exportStatements.reach, [ids]);
   }
 
   private async *entries(

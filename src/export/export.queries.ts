@@ -3,6 +3,12 @@ import { statement } from '../platform/database/index.js';
 
 /** What the service holds of an account, without secrets. Lists go by a key that is in an index, `LIMIT` rows above a position. */
 export const exportStatements = {
+  /** Asks the nodes of the workspaces $1, and no other. */
+  reach: statement(
+    'export.reach',
+    'SELECT count(*) AS workspaces FROM workspaces WHERE id = ANY ($1::uuid[])',
+  ),
+
   isAllowed: statement('export.is_allowed', 'SELECT 1 FROM users WHERE id = $1 AND suspended_at IS NULL'),
 
   account: statement(

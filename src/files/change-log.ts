@@ -1,4 +1,4 @@
-import { statement, type Tx } from '../platform/database/index.js';
+import { statement, type WorkspaceTx } from '../platform/database/index.js';
 import { NotFound } from '../platform/http/index.js';
 
 /** A file row, read under the workspace lock. */
@@ -53,7 +53,7 @@ export interface LockedLog {
  * put_documents, so changes become visible in cursor order.
  * @throws NotFound when the workspace has been deleted
  */
-export async function lockLog(tx: Tx, workspaceId: string): Promise<LockedLog> {
+export async function lockLog(tx: WorkspaceTx, workspaceId: string): Promise<LockedLog> {
   const [log] = await tx.run<LockedLog>(lock, [workspaceId]);
   if (!log) throw new NotFound('workspace not found');
   return log;
@@ -61,7 +61,7 @@ export async function lockLog(tx: Tx, workspaceId: string): Promise<LockedLog> {
 
 /** Returns the files at these paths, live or deleted. Call it under the lock. */
 export function lockedFilesAt(
-  tx: Tx,
+  tx: WorkspaceTx,
   workspaceId: string,
   encryptedPaths: readonly string[],
 ): Promise<FileRow[]> {
@@ -77,7 +77,7 @@ export interface Deletion {
 }
 
 /** Soft-deletes live files, logs one tombstone each and returns the new head. Call it under the lock. */
-export async function logDeletions(tx: Tx, deletion: Deletion): Promise<number> {
+export async function logDeletions(tx: WorkspaceTx, deletion: Deletion): Promise<number> {
   const { workspaceId, fileIds, now, deviceId } = deletion;
   const [head] = await tx.run<{ headCursor: number }>(appendDeletions, [workspaceId, fileIds, now, deviceId]);
   if (!head) throw new Error('the log was not locked');

@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { Subscriptions } from '../billing/index.js';
 import { Configuration } from '../config/index.js';
-import { Database, isUnanswered, statement } from '../platform/database/index.js';
+import { Database, statement, unlessAway } from '../platform/database/index.js';
 import { InsufficientStorage } from '../platform/http/index.js';
 import { type Counter, Metrics } from '../platform/metrics/index.js';
+import { WorkspaceCatalogue } from '../workspaces/index.js';
 import type { Precondition } from './file-headers.js';
 import { fileStatements } from './files.queries.js';
 
@@ -23,6 +24,14 @@ export const usageStatements = {
            FILTER (WHERE $2::uuid IS NULL OR id = $2), '[]'
        ) AS workspaces
      FROM workspaces WHERE user_id = $1 AND deleted_at IS NULL`,
+    {
+      onNodes: `SELECT coalesce(sum(document_bytes), 0)::bigint AS "usedBytes",
+       coalesce(
+         json_agg(json_build_object('id', id, 'usedBytes', document_bytes, 'files', live_files) ORDER BY id)
+           FILTER (WHERE $2::uuid IS NULL OR id = $2), '[]'
+       ) AS workspaces
+     FROM workspaces WHERE id = ANY ($3::uuid[]) AND user_id = $1 AND deleted_at IS NULL`,
+    },
   ),
 
   total: statement(
@@ -104,6 +113,7 @@ export class DocumentQuota {
     private readonly configuration: Configuration,
     private readonly database: Database,
     private readonly subscriptions: Subscriptions,
+    private readonly catalogue: WorkspaceCatalogue,
     metrics: Metrics,
   ) {
     const help = 'File uploads refused because the quota of the account is used up';
@@ -131,7 +141,9 @@ export class DocumentQuota {
   async usage(userId: string, workspaceId: string | null = null): Promise<DocumentUsage> {
     const { documentQuotaFreeBytes, documentQuotaProBytes } = this.configuration;
     const isActive = await this.subscriptions.isActive(userId);
-    const [used] = await this.database.run<Used>(usageStatements.ofUser, [userId, workspaceId]);
+    const ids = await this.catalogue.idsOf(this.database, userId);
+    const values = [userId, workspaceId, ...(ids ? [ids] : [])];
+    const [used] = await this.database.run<Used>(usageStatements.ofUser, values);
     if (!used) throw new Error('the sum of the usage returned no row');
     return { ...used, quotaBytes: isActive ? documentQuotaProBytes : documentQuotaFreeBytes };
   }
@@ -166,19 +178,16 @@ export class DocumentQuota {
     if (quota === null) return 0;
     const known = this.elsewhere.get(workspaceId);
     if (known && known.until > performance.now() && known.bytes < quota / 2) return known.bytes;
-    const bytes = await this.askAllNodes(workspaceId).catch((error: unknown) => {
-      if (isUnanswered(error)) return known?.bytes ?? 0;
-      throw error;
-    });
+    const bytes = await unlessAway(() => this.askOtherNodes(workspaceId), known?.bytes ?? 0);
     if (this.elsewhere.size >= MAX_KEPT) this.elsewhere.clear();
     this.elsewhere.set(workspaceId, { bytes, until: performance.now() + KEPT_MS });
     return bytes;
   }
 
-  private async askAllNodes(workspaceId: string): Promise<number> {
-    const [held] = await this.database.run<{ usedBytes: number }>(fileStatements.heldElsewhere, [
-      workspaceId,
-    ]);
+  private async askOtherNodes(workspaceId: string): Promise<number> {
+    const others = await this.catalogue.siblingsOf(workspaceId);
+    if (others.length === 0) return 0;
+    const [held] = await this.database.run<{ usedBytes: number }>(fileStatements.heldElsewhere, [others]);
     return held?.usedBytes ?? 0;
   }
 

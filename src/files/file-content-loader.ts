@@ -51,7 +51,7 @@ export class FileContentLoader {
     if (!first) return [];
     const { id, caller } = first.workspace;
     const paths = asks.map(({ encryptedPath }) => encryptedPath);
-    const values = [id, paths, ...this.workspaceAccess.accessParameters(caller)];
+    const values = [id, paths, ...(await this.workspaceAccess.admittedParameters(caller))];
     const rows = await this.database.run<VersionBytes & { place: number }>(fileStatements.heads, values);
     const found = new Map(rows.map(({ place, ...content }) => [place, content]));
     return asks.map((_, index) => found.get(index + 1));

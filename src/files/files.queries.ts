@@ -1,9 +1,9 @@
 import { ofWorkspace, statement } from '../platform/database/index.js';
-import { accessCondition, accessConditionOf } from '../access/guards/index.js';
+import { accessCondition, accessConditionOf, ofOpenWorkspace } from '../access/guards/index.js';
 
 /** Evaluated once, before the rest of the statement. Without a user ($first) there is no access check. */
-const isOpen = (first: number): string =>
-  `($${first}::uuid IS NULL OR EXISTS (SELECT 1 FROM workspaces w WHERE w.id = $1 AND ${accessCondition(first)}))`;
+const isOpen = (first: number, condition = accessCondition): string =>
+  `($${first}::uuid IS NULL OR EXISTS (SELECT 1 FROM workspaces w WHERE w.id = $1 AND ${condition(first)}))`;
 
 const usageOf = (owner: string): string => `(
   SELECT coalesce(sum(o.document_bytes), 0)::bigint FROM workspaces o WHERE o.user_id = ${owner} AND o.deleted_at IS NULL)`;
@@ -68,15 +68,21 @@ export const fileStatements = {
   ),
 
   /** The same where the owner's other workspaces are on other nodes: $17 is what they hold, $18 the quota. */
-  putOnNode: ofWorkspace(
+  putOnNode: ofOpenWorkspace(
     'files.put_on_node',
-    `SELECT outcome, file_id AS "fileId", file_version AS version, change_cursor AS cursor, used_bytes AS "usedBytes"
+    (
+      condition,
+    ) => `SELECT outcome, file_id AS "fileId", file_version AS version, change_cursor AS cursor, used_bytes AS "usedBytes"
      FROM put_documents($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $17, $18)
-     WHERE ${isOpen(14)}`,
+     WHERE ${isOpen(14, condition)}`,
   ),
 
-  /** What the owner of $1 holds in other workspaces. */
-  heldElsewhere: statement('files.held_elsewhere', `SELECT ${heldByOwner(' AND o.id <> $1')} AS "usedBytes"`),
+  /** What the workspaces $1 hold. */
+  heldElsewhere: statement(
+    'files.held_elsewhere',
+    `SELECT coalesce(sum(document_bytes), 0)::bigint AS "usedBytes" FROM workspaces
+     WHERE id = ANY ($1::uuid[]) AND deleted_at IS NULL`,
+  ),
 
   /**
    * Usage of the account, and the hash of the live head that an upload to path $2 would replace. The write checks
@@ -119,9 +125,11 @@ export const fileStatements = {
    * rows when the caller has no access to the workspace. Each table is read by its key alone (LIMIT 1): with a join
    * the planner could choose to scan the workspace.
    */
-  heads: ofWorkspace(
+  heads: ofOpenWorkspace(
     'files.heads',
-    `SELECT asked.place::int, v.content_hash AS "contentHash", v.encrypted_size AS size, $1::uuid AS "workspaceId", b.*
+    (
+      condition,
+    ) => `SELECT asked.place::int, v.content_hash AS "contentHash", v.encrypted_size AS size, $1::uuid AS "workspaceId", b.*
      FROM unnest($2::text[]) WITH ORDINALITY AS asked (path, place)
      CROSS JOIN LATERAL (
        SELECT id, version, is_deleted FROM files WHERE workspace_id = $1 AND path_hash = sha256(asked.path::bytea) LIMIT 1
@@ -131,7 +139,7 @@ export const fileStatements = {
        WHERE workspace_id = $1 AND file_id = f.id AND version = f.version LIMIT 1
      ) v
      CROSS JOIN LATERAL (SELECT id, location, bytes FROM blobs WHERE workspace_id = $1 AND id = v.blob_id LIMIT 1) b
-     WHERE NOT f.is_deleted AND ${isOpen(3)}`,
+     WHERE NOT f.is_deleted AND ${isOpen(3, condition)}`,
   ),
 
   /**

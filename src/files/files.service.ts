@@ -136,7 +136,7 @@ export class Files {
 
   /** Soft-deletes a live file and keeps all its versions. @throws NotFound */
   async delete(workspaceId: string, encryptedPath: string, deviceId: string): Promise<void> {
-    await this.database.transaction(async (tx) => {
+    await this.database.workspaceTransaction(workspaceId, async (tx) => {
       await lockLog(tx, workspaceId);
       const [file] = await lockedFilesAt(tx, workspaceId, [encryptedPath]);
       if (!file || file.isDeleted) throw new NotFound('file not found');

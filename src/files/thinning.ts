@@ -1,4 +1,4 @@
-import { statement, type Tx } from '../platform/database/index.js';
+import { statement, type WorkspaceTx } from '../platform/database/index.js';
 
 /** Version ids of a workspace in PostgreSQL array syntax: thousands of them are passed back to the database unparsed. */
 export type VersionIds = string;
@@ -87,7 +87,7 @@ const statements = {
 };
 
 /** Call it before taking the lock: see `transactionSettings`. */
-export async function prepareThinning(tx: Tx): Promise<void> {
+export async function prepareThinning(tx: WorkspaceTx): Promise<void> {
   await tx.run(statements.transactionSettings, []);
 }
 
@@ -97,7 +97,7 @@ export async function prepareThinning(tx: Tx): Promise<void> {
  * and checkpoints then happen before or after it, never in between.
  */
 export async function thinVersions(
-  tx: Tx,
+  tx: WorkspaceTx,
   { workspaceId, versionIds, notBefore }: Thinning,
 ): Promise<Thinned> {
   const [thinned] = await tx.run<Thinned>(statements.remove, [workspaceId, versionIds, notBefore]);
@@ -106,7 +106,11 @@ export async function thinVersions(
 }
 
 /** Returns the number of versions that would be removed. */
-export async function countThinnable(tx: Tx, workspaceId: string, versionIds: VersionIds): Promise<number> {
+export async function countThinnable(
+  tx: WorkspaceTx,
+  workspaceId: string,
+  versionIds: VersionIds,
+): Promise<number> {
   await tx.run(statements.transactionSettings, []);
   const [count] = await tx.run<{ versions: number }>(statements.count, [workspaceId, versionIds]);
   return count?.versions ?? 0;

@@ -24,7 +24,7 @@ export class UploadWriter {
   async write(puts: readonly Put[]): Promise<Answered[]> {
     const [first] = puts;
     if (!first) return [];
-    const access = this.workspaceAccess.accessParameters(first.caller);
+    const access = await this.workspaceAccess.admittedParameters(first.caller);
     const values = [first.workspaceId, ...columns(puts), ...access];
     const rows = await this.putInto(first.workspaceId, values);
     if (rows.length === 0) throw new WorkspaceClosed();

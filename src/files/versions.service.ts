@@ -141,7 +141,7 @@ export class Versions {
     deviceId: string | null,
   ): Promise<Restored> {
     if (!isUUID(versionId)) throw new NotFound('version not found');
-    const restored = await this.database.transaction(async (tx) => {
+    const restored = await this.database.workspaceTransaction(workspaceId, async (tx) => {
       await lockLog(tx, workspaceId);
       const [row] = await tx.run<Restored>(versionStatements.restore, [
         workspaceId,

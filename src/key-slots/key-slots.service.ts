@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { isUUID } from 'class-validator';
 import { equalSecrets } from '../auth/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, type Tx } from '../platform/database/index.js';
+import { Database, type WorkspaceTx } from '../platform/database/index.js';
 import { Conflict, Forbidden, NotFound, PreconditionFailed } from '../platform/http/index.js';
 import { RateLimiter } from '../platform/limits/index.js';
 import { type Counter, Metrics } from '../platform/metrics/index.js';
@@ -125,11 +125,11 @@ export class KeySlots {
 
   private async write<T>(
     { workspaceId, slotId, verificationHash }: KeySlotWrite,
-    change: (tx: Tx, slots: readonly StoredSlot[], existing: StoredSlot | undefined) => Promise<T>,
+    change: (tx: WorkspaceTx, slots: readonly StoredSlot[], existing: StoredSlot | undefined) => Promise<T>,
   ): Promise<T> {
     if (!isUUID(slotId)) throw new NotFound('key slot not found');
     await this.rateLimiter.hit(`key-slots:${workspaceId}`, WRITES_PER_MINUTE);
-    return this.database.transaction(async (tx) => {
+    return this.database.workspaceTransaction(workspaceId, async (tx) => {
       const values = [workspaceId];
       const [workspace] = await tx.run<{ verificationHash: string | null }>(
         keySlotStatements.lockWorkspace,

@@ -1,5 +1,11 @@
 import type { VersionIds } from '../files/index.js';
-import { BEFORE_ALL_IDS, Database, type Parameter, type Statement } from '../platform/database/index.js';
+import {
+  BEFORE_ALL_IDS,
+  Database,
+  type Part,
+  type Parameter,
+  type Statement,
+} from '../platform/database/index.js';
 import { cutoffsAt } from './retention-rule.js';
 import { retentionStatements } from './retention.queries.js';
 
@@ -39,9 +45,12 @@ const ID = 36;
 const BEFORE_ID = 1;
 
 /** Yields every workspace that is not deleted, in bounded memory. */
-export async function* workspaceIds(database: Database): AsyncGenerator<string, void> {
+export const workspaceIds = (database: Database): AsyncGenerator<string, void> =>
+  database.walkParts(workspaceIdsIn);
+
+async function* workspaceIdsIn(part: Part): AsyncGenerator<string, void> {
   for (let above: string | undefined = BEFORE_ALL_IDS; above !== undefined;) {
-    const page: { id: string }[] = await database.run(retentionStatements.workspaces, [above, WORKSPACES]);
+    const page: { id: string }[] = await part.run(retentionStatements.workspaces, [above, WORKSPACES]);
     for (const { id } of page) yield id;
     above = page.at(-1)?.id;
   }

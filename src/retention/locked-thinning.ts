@@ -47,7 +47,7 @@ export class LockedThinning {
     let lockedAt: number | undefined;
     let taken = 0;
     try {
-      const thinned = await this.database.transaction(async (tx) => {
+      const thinned = await this.database.workspaceTransaction(workspaceId, async (tx) => {
         await prepareThinning(tx);
         await lockLog(tx, workspaceId);
         lockedAt = this.clock.elapsed();

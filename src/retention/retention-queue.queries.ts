@@ -79,7 +79,7 @@ export const queueStatements = {
        SELECT CASE WHEN count(*) < $3 THEN (SELECT head_cursor FROM workspaces WHERE id = $1) ELSE max(cursor) END AS cursor
        FROM page
      ), marked AS (
-       UPDATE retention_marks SET cursor = read.cursor FROM read WHERE workspace_id = $1 AND retention_marks.cursor = $2
+       UPDATE retention_marks m SET cursor = read.cursor FROM read WHERE workspace_id = $1 AND m.cursor = $2
      )
      SELECT cursor AS last, (SELECT count(*) FROM page) = $3 AS "hasMore", ${WITHOUT_WAITING} FROM read`,
   ),

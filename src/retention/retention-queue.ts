@@ -1,5 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { BEFORE_ALL_IDS, Database, type Statement } from '../platform/database/index.js';
+import {
+  BEFORE_ALL_IDS,
+  Database,
+  type Part,
+  type Parameter,
+  type Statement,
+} from '../platform/database/index.js';
 import { type DueTimes, FILES, VERSIONS } from './history-walk.js';
 import { RULE } from './retention-rule.js';
 import { queueStatements } from './retention-queue.queries.js';
@@ -42,12 +48,8 @@ export class RetentionQueue {
   constructor(private readonly database: Database) {}
 
   /** Yields the workspaces in which there is something to do. */
-  async *workspaces(asOf: Date): AsyncGenerator<string, void> {
-    for (let above: string | null = BEFORE_ALL_IDS; above !== null;) {
-      const page: WorkspacePage | undefined = await this.workspacesAbove(above, asOf);
-      yield* page?.ids ?? [];
-      above = page?.last ?? null;
-    }
+  workspaces(asOf: Date): AsyncGenerator<string, void> {
+    return this.database.walkParts((part) => workspacesIn(part, asOf));
   }
 
   /**
@@ -99,12 +101,6 @@ export class RetentionQueue {
     ]);
   }
 
-  private async workspacesAbove(above: string, asOf: Date): Promise<WorkspacePage | undefined> {
-    const values = [above, WORKSPACES, asOf, RULE];
-    const [page] = await this.database.run<WorkspacePage>(queueStatements.dueWorkspaces, values);
-    return page;
-  }
-
   private async addAll(workspaceId: string, headCursor: number): Promise<void> {
     for (let above: string | undefined = BEFORE_ALL_IDS; above !== undefined;) {
       const page: Page<string> | undefined = await this.add(queueStatements.addAll, workspaceId, above);
@@ -125,7 +121,7 @@ export class RetentionQueue {
     workspaceId: string,
     above: T,
   ): Promise<Page<T> | undefined> {
-    const [page] = await this.database.run<Page<T>>(query, [workspaceId, above, CHANGES]);
+    const [page] = await this.database.runInWorkspace<Page<T>>(query, [workspaceId, above, CHANGES]);
     return page;
   }
 }
@@ -139,4 +135,13 @@ interface WorkspacePage {
 interface Page<T> {
   readonly last: T;
   readonly hasMore: boolean;
+}
+
+async function* workspacesIn(part: Part, asOf: Date): AsyncGenerator<string, void> {
+  for (let above: string | null = BEFORE_ALL_IDS; above !== null;) {
+    const values: Parameter[] = [above, WORKSPACES, asOf, RULE];
+    const [page]: (WorkspacePage | undefined)[] = await part.run(queueStatements.dueWorkspaces, values);
+    yield* page?.ids ?? [];
+    above = page?.last ?? null;
+  }
 }

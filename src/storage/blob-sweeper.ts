@@ -3,11 +3,13 @@ import { Clock } from '../platform/clock/index.js';
 import {
   BEFORE_ALL_IDS,
   Database,
+  type Part,
   inKeyOrder,
   type Parameter,
   type Purged,
   type Statement,
   type Tx,
+  type WorkspaceTx,
 } from '../platform/database/index.js';
 import { BlobReferences } from './blob-references.js';
 import { ByteRemover, type StoredBytes } from './byte-remover.js';
@@ -120,20 +122,28 @@ export class BlobSweeper {
    * @param signal once aborted, stops after the current batch
    */
   async sweepAll(now: Date, signal?: AbortSignal): Promise<SweepCounts> {
-    await this.database.run(this.statements.markStagedForDeletion, [
-      new Date(now.getTime() - STAGED_FOR_MS),
-      now,
-    ]);
     const tally = { gone: 0, stuck: 0 };
+    await this.database.onParts((part) => this.sweepPart(part, now, tally, signal));
+    return tally;
+  }
+
+  private async sweepPart(
+    part: Part,
+    now: Date,
+    tally: { gone: number; stuck: number },
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    const before = new Date(now.getTime() - STAGED_FOR_MS);
+    await part.run(this.statements.markStagedForDeletion, [before, now]);
     while (!signal?.aborted) {
-      const batch = await this.claim((tx) => this.lockDue(tx, now));
+      const values = [now, this.clock.now(), SWEEP_BATCH];
+      const batch = await part.transaction((tx) => this.claim(tx, this.statements.lockDue, values));
       const { gone, stuck } = await this.remove(batch);
       tally.gone += gone;
       tally.stuck += stuck;
       // If nothing of a batch can be deleted, the store is unavailable and the rest would fail as well.
       if (batch.locked < SWEEP_BATCH || (batch.claimed.length > 0 && gone === 0)) break;
     }
-    return tally;
   }
 
   /**
@@ -150,7 +160,10 @@ export class BlobSweeper {
   private async sweepStored(workspaceId: string, above: string, now: Date): Promise<Purged<string>> {
     const before = new Date(now.getTime() - STAGED_FOR_MS);
     const values = [workspaceId, before, this.clock.now(), SWEEP_BATCH, above];
-    const batch = await this.claim((tx) => tx.run(this.statements.lockOfDeletedWorkspace, values));
+    const { lockOfDeletedWorkspace } = this.statements;
+    const batch = await this.database.workspaceTransaction(workspaceId, (tx) =>
+      this.claim(tx, lockOfDeletedWorkspace, values),
+    );
     const { gone } = await this.remove(batch);
     const last = batch.claimed.map(({ id }) => id).reduce((a, b) => (a > b ? a : b), above);
     if (batch.claimed.length === 0) await this.tidy(workspaceId);
@@ -158,28 +171,13 @@ export class BlobSweeper {
   }
 
   /** Locks rows, revives those that are referenced after all, and claims the others. */
-  private claim(lock: (tx: Tx) => Promise<Ids[]>): Promise<Batch> {
-    return this.database.transaction(async (tx) => {
-      const lease = new SweepLease(this.clock);
-      const locked = await lock(tx);
-      await this.runFor(locked, this.statements.revive, [], tx);
-      const columns = [this.clock.now(), lease.until];
-      const claimed = await this.runFor<StoredBytes>(locked, this.statements.claim, columns, tx);
-      return { lease, locked: locked.length, claimed };
-    });
-  }
-
-  /** A batch that is due, each row locked; on several nodes, workspace by workspace. */
-  private async lockDue(tx: Tx, now: Date): Promise<Ids[]> {
-    const times = [now, this.clock.now()];
-    const due = await tx.run<Ids>(this.statements.lockDue, [...times, SWEEP_BATCH]);
-    if (!this.database.isDistributed) return due;
-    const locked: Ids[] = [];
-    for (const id of new Set(due.map(({ workspaceId }) => workspaceId))) {
-      const ids = due.filter(({ workspaceId }) => workspaceId === id).map((blob) => blob.id);
-      locked.push(...(await tx.run<Ids>(this.statements.lockDueOfWorkspace, [...times, id, ids])));
-    }
-    return locked;
+  private async claim(tx: WorkspaceTx, lock: Statement, values: Parameter[]): Promise<Batch> {
+    const lease = new SweepLease(this.clock);
+    const locked = await tx.run<Ids>(lock, values);
+    await this.runFor(locked, this.statements.revive, [], tx);
+    const columns = [this.clock.now(), lease.until];
+    const claimed = await this.runFor<StoredBytes>(locked, this.statements.claim, columns, tx);
+    return { lease, locked: locked.length, claimed };
   }
 
   private async remove({ lease, claimed }: Batch): Promise<SweepCounts> {

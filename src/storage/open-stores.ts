@@ -32,8 +32,9 @@ export async function openStores(
       return deferred;
     }
   };
+  // A node that is away may have some: the store is opened again when one of them is read.
   const holds = async (location: StoreLocation): Promise<boolean> =>
-    (await database.run(blobStatements.anyStored, [location])).length > 0;
+    (await database.runOnParts(blobStatements.anyStored, [location])).length > 0;
 
   if (configuration.hasS3) {
     const disk = (await holds('disk')) ? await openOrDefer('disk') : undefined;

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../platform/clock/index.js';
-import { Database, type Parameter, type Statement, type Tx } from '../platform/database/index.js';
+import { Database, type Part, type Parameter, type Statement, type Tx } from '../platform/database/index.js';
 import { Log } from '../platform/log/index.js';
 import { blobKey, type StoreLocation } from './blob-store.js';
 import { BlobStores } from './blob-stores.js';
@@ -90,10 +90,20 @@ export class OrphanedCopies {
    */
   async sweep(now: Date, signal?: AbortSignal): Promise<SweepCounts> {
     const tally = { gone: 0, stuck: 0 };
+    await this.database.onParts((part) => this.sweepPart(part, now, tally, signal));
+    return tally;
+  }
+
+  private async sweepPart(
+    part: Part,
+    now: Date,
+    tally: { gone: number; stuck: number },
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
     while (!signal?.aborted) {
       const lease = new SweepLease(this.clock);
       const values = [now, this.clock.now(), lease.until, SWEEP_BATCH];
-      const claimed = await this.database.run<Claimed>(orphanedCopyStatements.claim, values);
+      const claimed = await part.run<Claimed>(orphanedCopyStatements.claim, values);
       const mayGo = async (copy: Claimed): Promise<boolean> => (await this.isSpare(copy)) && lease.holds();
       const { gone, stuck } = await this.remover.remove(claimed, mayGo);
       await this.runFor(gone, orphanedCopyStatements.remove, [lease.until]);
@@ -102,7 +112,6 @@ export class OrphanedCopies {
       tally.stuck += stuck.length;
       if (claimed.length < SWEEP_BATCH || gone.length === 0) break;
     }
-    return tally;
   }
 
   /**

@@ -19,7 +19,6 @@ export interface SweepStatements {
   readonly markStagedForDeletion: Statement;
   readonly lockDue: Statement;
   readonly removeInlineOfDeletedWorkspace: Statement;
-  readonly lockDueOfWorkspace: Statement;
   readonly lockOfDeletedWorkspace: Statement;
   readonly revive: Statement;
   readonly claim: Statement;
@@ -67,18 +66,9 @@ export function sweepStatements({ unreferenced }: BlobReferences): SweepStatemen
 
     /**
      * Skips rows that another sweeper has locked, or a transaction that is about to refer to them; the next sweep gets those.
-     * On several nodes it locks nothing: `lockDueOfWorkspace` does.
+     * On nodes it runs on one part after the other.
      */
     lockDue: statement('blobs.lock_due', `${DUE}\n       FOR UPDATE SKIP LOCKED`, { onNodes: DUE }),
-
-    /** Those of the blobs $4 of workspace $3 that `lockDue` would lock. */
-    lockDueOfWorkspace: statement(
-      'blobs.lock_due_of_workspace',
-      `SELECT workspace_id AS "workspaceId", id FROM blobs b
-       WHERE workspace_id = $3 AND id = ANY ($4::uuid[]) AND state = 'dying' AND not_before <= $1 AND ${isUnclaimed('b', '$2')}
-       ORDER BY id
-       FOR UPDATE SKIP LOCKED`,
-    ),
 
     /**
      * Deletes up to $3 blobs of a deleted workspace above an id ($2) that have their bytes in the row: there is nothing else to

@@ -1,5 +1,5 @@
-import { instantText, ofWorkspace } from '../platform/database/index.js';
-import { accessCondition } from '../access/guards/index.js';
+import { instantText } from '../platform/database/index.js';
+import { ofOpenWorkspace } from '../access/guards/index.js';
 
 /** Mirrors the API field by field. Paths are base64url and hashes are hex, so nothing needs escaping. */
 const CHANGE = `
@@ -21,7 +21,9 @@ const inOrder = (item: string, by: string): string =>
   `coalesce(string_agg(${item}, ',' ORDER BY ${by}), '') AS items`;
 
 /** A page of the files that match `condition`, ordered by id. */
-const filesPage = (condition: string, item: string): string => `
+const filesPage =
+  (condition: string, item: string) =>
+  (access: (first: number) => string): string => `
   SELECT w.head_cursor AS "headCursor", page.*, (
     SELECT true FROM files WHERE workspace_id = $1 AND ${condition} AND id > page.last::uuid ORDER BY id LIMIT 1
   ) IS NOT NULL AS "hasMore"
@@ -32,7 +34,7 @@ const filesPage = (condition: string, item: string): string => `
       SELECT * FROM files WHERE workspace_id = $1 AND ${condition} AND id > $2 ORDER BY id LIMIT $3
     ) rows
   ) page
-  WHERE w.id = $1 AND ${accessCondition(4)}`;
+  WHERE w.id = $1 AND ${access(4)}`;
 
 /**
  * A page of a workspace, returned as one row whose items are already the text for the client: returning the items as
@@ -42,15 +44,15 @@ const filesPage = (condition: string, item: string): string => `
  * order, which ties the planner to the index; inside an EXISTS the planner would discard the ORDER BY.
  */
 export const pageStatements = {
-  snapshot: ofWorkspace('pages.snapshot', filesPage('NOT is_deleted', SNAPSHOT_FILE)),
+  snapshot: ofOpenWorkspace('pages.snapshot', filesPage('NOT is_deleted', SNAPSHOT_FILE)),
 
   /** The same for soft-deleted files. */
-  trash: ofWorkspace('pages.trash', filesPage('is_deleted', TRASHED_FILE)),
+  trash: ofOpenWorkspace('pages.trash', filesPage('is_deleted', TRASHED_FILE)),
 
   /** The path is looked up per row instead of joined, as in `sync.pull`. */
-  pull: ofWorkspace(
+  pull: ofOpenWorkspace(
     'pages.pull',
-    `SELECT w.head_cursor AS "headCursor", w.compaction_floor AS "compactionFloor", page.*, (
+    (access) => `SELECT w.head_cursor AS "headCursor", w.compaction_floor AS "compactionFloor", page.*, (
        SELECT true FROM changes WHERE workspace_id = $1 AND cursor > page.last ORDER BY cursor LIMIT 1
      ) IS NOT NULL AS "hasMore"
      FROM workspaces w
@@ -61,6 +63,6 @@ export const pageStatements = {
          FROM changes c WHERE c.workspace_id = $1 AND c.cursor > $2 ORDER BY c.cursor LIMIT $3
        ) rows
      ) page
-     WHERE w.id = $1 AND ${accessCondition(4)}`,
+     WHERE w.id = $1 AND ${access(4)}`,
   ),
 };

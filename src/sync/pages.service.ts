@@ -67,7 +67,7 @@ export class Pages {
 
   /** Even an empty page is a row. @throws WorkspaceClosed */
   private async read<Row>(query: Statement, { workspace, from, limit }: Page): Promise<Row> {
-    const access = this.workspaceAccess.accessParameters(workspace.caller);
+    const access = await this.workspaceAccess.admittedParameters(workspace.caller);
     const [row] = await this.database.run<Row>(query, [workspace.id, from, limit, ...access]);
     if (!row) throw new WorkspaceClosed();
     return row;

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ChangePublisher, type FileRow, lockedFilesAt, lockLog, logDeletions } from '../files/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, type Tx } from '../platform/database/index.js';
+import { Database, type WorkspaceTx } from '../platform/database/index.js';
 import { refuseCursor } from './cursors.js';
 import type { PushRequest } from './sync.dto.js';
 import { syncStatements } from './sync.queries.js';
@@ -60,7 +60,7 @@ export class Push {
   async push(workspaceId: string, { deviceId, baseCursor, changes }: PushRequest): Promise<Pushed> {
     const hashes = new Map(changes.map((row) => [row.encryptedPath, row.contentHash?.toLowerCase() ?? null]));
 
-    const { deleted, ...pushed } = await this.database.transaction(async (tx) => {
+    const { deleted, ...pushed } = await this.database.workspaceTransaction(workspaceId, async (tx) => {
       const log = await lockLog(tx, workspaceId);
       await refuseCursor(tx, { workspaceId, cursor: baseCursor }, log);
       const files = await lockedFilesAt(tx, workspaceId, [...hashes.keys()]);
@@ -99,7 +99,7 @@ function conflictWith(file: FileRow): Pushed['conflicts'][number] {
 }
 
 async function changesSince(
-  tx: Tx,
+  tx: WorkspaceTx,
   workspaceId: string,
   files: FileRow[],
   baseCursor: number,

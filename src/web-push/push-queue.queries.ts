@@ -3,15 +3,17 @@ import { statement } from '../platform/database/index.js';
 /** The subscription has not been replaced since it was used. */
 const IS_SAME = 'workspace_id = $1 AND device_id = $2 AND endpoint = $3 AND p256dh = $4 AND auth = $5';
 
-/** @param lock skips what another instance is about to claim; without it, this waits for that and then finds it claimed */
-const claim = (lock: string): string => `WITH busy AS (
+/**
+ * @param lock skips what another instance is about to claim; without it, this waits for that and then finds it claimed
+ * @param owners a condition for those whose pushes may be sent
+ */
+const claim = (lock: string, owners: string): string => `WITH busy AS (
        SELECT * FROM unnest($5::uuid[], $6::integer[]) AS b (user_id, under_way)
      ), first AS (
        SELECT s.workspace_id, s.device_id, s.due_at, w.user_id
        FROM push_subscriptions s JOIN workspaces w ON w.id = s.workspace_id AND w.deleted_at IS NULL
        WHERE (s.due_at <= $1 OR s.due_at > $4) -- beyond any wait: written under a clock that was wrong
-         AND NOT EXISTS (SELECT 1 FROM users u WHERE u.id = w.user_id AND u.suspended_at IS NOT NULL)
-         AND w.user_id <> ALL (SELECT user_id FROM busy WHERE under_way >= $7)
+         ${owners}AND w.user_id <> ALL (SELECT user_id FROM busy WHERE under_way >= $7)
        ORDER BY s.due_at LIMIT $8
      ), placed AS (
        SELECT *, row_number() OVER (PARTITION BY user_id ORDER BY due_at) AS place FROM first
@@ -31,6 +33,10 @@ const claim = (lock: string): string => `WITH busy AS (
        AND (s.due_at <= $1 OR s.due_at > $4)
      RETURNING due.user_id AS "ownerId", s.workspace_id AS "workspaceId", s.device_id AS "deviceId", s.endpoint, s.p256dh,
                s.auth, s.failures, CASE WHEN due.pending_changes THEN 'changes' ELSE 'assets-changed' END AS type`;
+
+const SKIP_LOCKED = 'FOR UPDATE OF s SKIP LOCKED';
+const ACTIVE = `AND NOT EXISTS (SELECT 1 FROM users u WHERE u.id = w.user_id AND u.suspended_at IS NOT NULL)
+         `;
 
 export const queueStatements = {
   /**
@@ -67,7 +73,16 @@ export const queueStatements = {
    * with the fewest go first. Owners with $7 and suspended owners are skipped; of the others only the $8 pushes due first are
    * considered, or a long queue would be sorted each time.
    */
-  claim: statement('push_queue.claim', claim('FOR UPDATE OF s SKIP LOCKED'), { onNodes: claim('') }),
+  claim: statement('push_queue.claim', claim(SKIP_LOCKED, ACTIVE), {
+    onNodes: claim('', ''),
+    onPart: claim(SKIP_LOCKED, ''),
+  }),
+
+  /** For a claim where the accounts are on another server. */
+  suspendedOwners: statement(
+    'push_queue.suspended_owners',
+    'SELECT id FROM users WHERE suspended_at IS NOT NULL ORDER BY id',
+  ),
 
   /** Nothing was sent to these devices, so their next push need not wait. Locks in the order of `mark`. $3: the time. */
   release: statement(

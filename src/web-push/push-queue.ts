@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../platform/clock/index.js';
-import { Database } from '../platform/database/index.js';
+import { Database, type Part, unlessAway } from '../platform/database/index.js';
 import { queueStatements } from './push-queue.queries.js';
 import type { PushMessage, PushResult, PushType } from './push-sender.js';
 
@@ -48,8 +48,10 @@ export class PushQueue {
   async mark(announcements: readonly Announcement[]): Promise<void> {
     if (!this.database.isDistributed) return this.markTogether(announcements);
     // Rows cannot be locked on several nodes at once.
-    for (const id of new Set(announcements.map(({ workspaceId }) => workspaceId)))
-      await this.markTogether(announcements.filter(({ workspaceId }) => workspaceId === id));
+    for (const id of new Set(announcements.map(({ workspaceId }) => workspaceId))) {
+      const ofOne = announcements.filter(({ workspaceId }) => workspaceId === id);
+      await unlessAway(() => this.markTogether(ofOne), undefined);
+    }
   }
 
   private async markTogether(announcements: readonly Announcement[]): Promise<void> {
@@ -65,9 +67,33 @@ export class PushQueue {
    * Up to `limit` pushes that are due, to be sent only by the caller; at most `ofOneOwner` per owner, including those that the
    * caller already has in progress. Empty when all due pushes belong to owners at that limit.
    */
-  claim(limit: number, ofOneOwner: number, underWay: ReadonlyMap<string, number>): Promise<ClaimedPush[]> {
+  async claim(
+    limit: number,
+    ofOneOwner: number,
+    underWay: ReadonlyMap<string, number>,
+  ): Promise<ClaimedPush[]> {
+    if (!this.database.isDistributed) return this.claimIn(this.database, limit, ofOneOwner, underWay);
+    const suspended = await this.database.run<{ id: string }>(queueStatements.suspendedOwners, []);
+    const busy = new Map(underWay);
+    for (const { id } of suspended) busy.set(id, ofOneOwner);
+    const claimed: ClaimedPush[] = [];
+    await this.database.onParts(async (part) => {
+      if (claimed.length >= limit) return;
+      const pushes = await this.claimIn(part, limit - claimed.length, ofOneOwner, busy);
+      for (const { ownerId } of pushes) busy.set(ownerId, (busy.get(ownerId) ?? 0) + 1);
+      claimed.push(...pushes);
+    });
+    return claimed;
+  }
+
+  private claimIn(
+    part: Part,
+    limit: number,
+    ofOneOwner: number,
+    underWay: ReadonlyMap<string, number>,
+  ): Promise<ClaimedPush[]> {
     const now = this.clock.now();
-    return this.database.run<ClaimedPush>(queueStatements.claim, [
+    return part.run<ClaimedPush>(queueStatements.claim, [
       now,
       limit,
       later(now, WINDOW_MS),

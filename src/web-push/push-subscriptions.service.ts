@@ -4,14 +4,15 @@ import type { Principal } from '../access/index.js';
 import { lockOwnUser } from '../auth/index.js';
 import { isDeviceId } from '../devices/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, statement } from '../platform/database/index.js';
+import { Database, type Parameter, statement, unlessAway } from '../platform/database/index.js';
 import { notFoundIfPurged } from '../platform/http/index.js';
-import { Workspaces } from '../workspaces/index.js';
+import { WorkspaceCatalogue, Workspaces } from '../workspaces/index.js';
 import { parsePushSubscription } from './push-subscription.js';
 
-const SURPLUS = `WITH surplus AS MATERIALIZED (
+/** @param among a condition for the workspaces */
+const surplus = (among: string): string => `WITH surplus AS MATERIALIZED (
        SELECT s.workspace_id, s.device_id FROM workspaces w JOIN push_subscriptions s ON s.workspace_id = w.id
-       WHERE w.user_id = $1 AND w.deleted_at IS NULL AND (s.workspace_id, s.device_id) <> ($2::uuid, $3::text)
+       WHERE ${among}w.user_id = $1 AND w.deleted_at IS NULL AND (s.workspace_id, s.device_id) <> ($2::uuid, $3::text)
        ORDER BY s.updated_at DESC, s.workspace_id, s.device_id OFFSET $4::integer - 1
      )`;
 
@@ -43,20 +44,20 @@ export const pushSubscriptionStatements = {
 
   /**
    * Deletes a user's subscriptions beyond $4, least recently renewed first, but never the one of $2 and $3. Skips locked rows;
-   * on several nodes it waits for them, and a deadlock repeats the transaction.
+   * on several nodes it waits for them. There $5 are the user's workspaces.
    */
   crowdOut: statement(
     'push_subscriptions.crowd_out',
-    `${SURPLUS}, held AS MATERIALIZED (
+    `${surplus('')}, held AS MATERIALIZED (
        SELECT workspace_id, device_id FROM push_subscriptions
        WHERE (workspace_id, device_id) IN (SELECT workspace_id, device_id FROM surplus) FOR UPDATE SKIP LOCKED
      )
      DELETE FROM push_subscriptions
      WHERE (workspace_id, device_id) IN (SELECT workspace_id, device_id FROM held)`,
     {
-      onNodes: `${SURPLUS}
+      onNodes: `${surplus('w.id = ANY ($5::uuid[]) AND s.workspace_id = ANY ($5::uuid[]) AND ')}
      DELETE FROM push_subscriptions
-     WHERE (workspace_id, device_id) IN (SELECT workspace_id, device_id FROM surplus)`,
+     WHERE workspace_id = ANY ($5::uuid[]) AND (workspace_id, device_id) IN (SELECT workspace_id, device_id FROM surplus)`,
     },
   ),
 
@@ -106,6 +107,7 @@ export class PushSubscriptions {
     private readonly workspaces: Workspaces,
     private readonly database: Database,
     private readonly clock: Clock,
+    private readonly catalogue: WorkspaceCatalogue,
   ) {}
 
   /**
@@ -116,16 +118,29 @@ export class PushSubscriptions {
     const workspaceId = await this.workspaces.requireOwned(request.workspaceId, principal);
     const { deviceId, endpoint, p256dh, auth } = parsePushSubscription(request);
     const values = [workspaceId, deviceId, endpoint, p256dh, auth, this.clock.now(), MAX_PER_WORKSPACE];
+    const bound = [principal.userId, workspaceId, deviceId, MAX_PER_USER];
     try {
-      await this.database.transaction(async (tx) => {
-        await lockOwnUser(tx, principal.userId);
-        await tx.run(pushSubscriptionStatements.put, values);
-        const bound = [principal.userId, workspaceId, deviceId, MAX_PER_USER];
-        await tx.run(pushSubscriptionStatements.crowdOut, bound);
-      });
+      if (this.database.isDistributed) await this.putOnNode(workspaceId, values);
+      else
+        await this.database.transaction(async (tx) => {
+          await lockOwnUser(tx, principal.userId);
+          await tx.run(pushSubscriptionStatements.put, values);
+          await tx.run(pushSubscriptionStatements.crowdOut, bound);
+        });
     } catch (error) {
       throw notFoundIfPurged(error);
     }
+    // Of the node that is away, the surplus stays until the next subscription.
+    const ids = await this.catalogue.idsOf(this.database, principal.userId);
+    if (!ids) return;
+    await unlessAway(() => this.database.run(pushSubscriptionStatements.crowdOut, [...bound, ids]), []);
+  }
+
+  /** Without the lock of the user, who is on another server: with the account its workspaces are purged, and this row with them. */
+  private putOnNode(workspaceId: string, values: readonly Parameter[]): Promise<unknown> {
+    return this.database.workspaceTransaction(workspaceId, (tx) =>
+      tx.run(pushSubscriptionStatements.put, values),
+    );
   }
 
   /** Succeeds even if there is none. @throws NotFound for a workspace of somebody else */

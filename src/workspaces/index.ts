@@ -1,4 +1,5 @@
 export { type DeletedWorkspace } from './purge-queue.js';
+export { WorkspaceCatalogue } from './workspace-catalogue.js';
 export { WorkspaceDeletion } from './workspace-deletion.js';
 export { WorkspaceEntity } from './workspace.entity.js';
 export { WorkspacePurge } from './workspace-purge.js';

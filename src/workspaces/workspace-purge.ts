@@ -7,7 +7,7 @@ import {
 import { Interval } from '@nestjs/schedule';
 import { BlobSweeper } from '../storage/index.js';
 import { Clock, drained } from '../platform/clock/index.js';
-import { BEFORE_ALL_IDS, BOUND_TABLES, Database, statement } from '../platform/database/index.js';
+import { BEFORE_ALL_IDS, BOUND_TABLES, Database, type Part, statement } from '../platform/database/index.js';
 import { Background } from '../platform/jobs/index.js';
 import { Log } from '../platform/log/index.js';
 import { type DeletedWorkspace, PurgeQueue } from './purge-queue.js';
@@ -96,7 +96,7 @@ export class WorkspacePurge
   @Interval(LOOK_AGAIN_MS)
   async resume(): Promise<void> {
     await this.log.bestEffort('look for deleted workspaces', async () => {
-      for (const workspace of await this.database.run<DeletedWorkspace>(deleted, [TAKEN_UP_AT_ONCE]))
+      for (const workspace of await this.database.runOnParts<DeletedWorkspace>(deleted, [TAKEN_UP_AT_ONCE]))
         this.begin(workspace);
     });
   }
@@ -107,14 +107,18 @@ export class WorkspacePurge
    */
   async finish(): Promise<{ purged: number; left: number }> {
     const before = await this.countDeleted();
+    await this.database.onParts((part) => this.finishPart(part));
+    const left = await this.countDeleted();
+    return { purged: Math.max(before - left, 0), left };
+  }
+
+  private async finishPart(part: Part): Promise<void> {
     for (let above: string | undefined = BEFORE_ALL_IDS; above !== undefined && !this.isStopping;) {
-      const page: DeletedWorkspace[] = await this.database.run(deletedAbove, [above, TAKEN_UP_AT_ONCE]);
+      const page: DeletedWorkspace[] = await part.run(deletedAbove, [above, TAKEN_UP_AT_ONCE]);
       for (const workspace of page) this.begin(workspace);
       await this.idle();
       above = page.at(-1)?.id;
     }
-    const left = await this.countDeleted();
-    return { purged: Math.max(before - left, 0), left };
   }
 
   /** Resolves when no purge is running. */
@@ -133,8 +137,8 @@ export class WorkspacePurge
   }
 
   private async countDeleted(): Promise<number> {
-    const [row] = await this.database.run<{ workspaces: number }>(countDeleted, []);
-    return row?.workspaces ?? 0;
+    const counts = await this.database.runOnParts<{ workspaces: number }>(countDeleted, []);
+    return counts.reduce((sum, { workspaces }) => sum + workspaces, 0);
   }
 
   /** Restarts also for a workspace that was queued after the last check of the queue, before the run has ended. */

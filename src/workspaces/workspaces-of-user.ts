@@ -2,28 +2,40 @@ import { Injectable } from '@nestjs/common';
 import type { Principal } from '../access/index.js';
 import { lockOwnUser } from '../auth/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { BEFORE_ALL_IDS, Database, newId, pagesById, statement } from '../platform/database/index.js';
+import {
+  AmbiguousCommit,
+  BEFORE_ALL_IDS,
+  Database,
+  isUnanswered,
+  newId,
+  pagesById,
+  type Statement,
+  statement,
+  type Tx,
+} from '../platform/database/index.js';
 import { Conflict } from '../platform/http/index.js';
+import { WorkspaceCatalogue } from './workspace-catalogue.js';
 
 const COLUMNS = `id, user_id AS "userId", name, encryption_salt AS "encryptionSalt",
             created_at AS "createdAt", updated_at AS "updatedAt"`;
 
+/** Reads the user's live workspaces, $1; on nodes, from the catalogue. */
+const listing = (name: string, condition: string): Statement =>
+  statement(
+    name,
+    `SELECT ${COLUMNS} FROM workspaces WHERE user_id = $1 AND deleted_at IS NULL AND ${condition}`,
+    {
+      onNodes: `SELECT ${COLUMNS} FROM workspace_catalogue WHERE user_id = $1 AND ${condition}`,
+    },
+  );
+
 export const workspacesOfUserStatements = {
   /** Ids are UUIDv7, so they sort by creation. */
-  page: statement(
-    'workspaces_of_user.page',
-    `SELECT ${COLUMNS} FROM workspaces WHERE user_id = $1 AND deleted_at IS NULL AND id > $2 ORDER BY id LIMIT $3`,
-  ),
+  page: listing('workspaces_of_user.page', 'id > $2 ORDER BY id LIMIT $3'),
 
-  one: statement(
-    'workspaces_of_user.one',
-    `SELECT ${COLUMNS} FROM workspaces WHERE id = $2 AND user_id = $1 AND deleted_at IS NULL`,
-  ),
+  one: listing('workspaces_of_user.one', 'id = $2'),
 
-  among: statement(
-    'workspaces_of_user.among',
-    `SELECT ${COLUMNS} FROM workspaces WHERE id = ANY ($2::uuid[]) AND user_id = $1 AND deleted_at IS NULL`,
-  ),
+  among: listing('workspaces_of_user.among', 'id = ANY ($2::uuid[])'),
 
   /** Run this under the lock of the user. Inserts nothing if the user already has $5 workspaces. */
   create: statement(
@@ -32,6 +44,9 @@ export const workspacesOfUserStatements = {
      SELECT $1::uuid, $2::uuid, $3::text, $4::timestamptz, $4::timestamptz
      WHERE NOT EXISTS (SELECT 1 FROM workspaces WHERE user_id = $2 AND deleted_at IS NULL OFFSET $5::integer - 1)
      RETURNING ${COLUMNS}`,
+    {
+      onNodes: `INSERT INTO workspaces (id, user_id, name, created_at, updated_at) VALUES ($1, $2, $3, $4, $4) RETURNING ${COLUMNS}`,
+    },
   ),
 };
 
@@ -39,6 +54,9 @@ const PAGE = 500;
 
 /** Per user, not counting deleted ones. */
 const MAX_WORKSPACES = 1_000;
+
+/** The ids that are tried for a new workspace until one belongs to a node that answers. */
+const MAX_IDS = 200;
 
 /** A workspace as its owner sees it. */
 export interface ListedWorkspace {
@@ -57,6 +75,7 @@ export class WorkspacesOfUser {
   constructor(
     private readonly database: Database,
     private readonly clock: Clock,
+    private readonly catalogue: WorkspaceCatalogue,
   ) {}
 
   /** Oldest first, page by page; only the token's workspace if the token is bound to one. */
@@ -82,13 +101,41 @@ export class WorkspacesOfUser {
 
   /** @throws Conflict when the user already has 1,000, Unauthorized when the account has just been deleted */
   async create(userId: string, name: string): Promise<ListedWorkspace> {
-    const values = [newId(), userId, name, this.clock.now(), MAX_WORKSPACES];
-    const [created] = await this.database.transaction(async (tx) => {
-      await lockOwnUser(tx, userId);
-      return tx.run<ListedWorkspace>(workspacesOfUserStatements.create, values);
-    });
+    const created = await this.createOnNode(userId, name);
     if (!created)
       throw new Conflict(`a user can have at most ${MAX_WORKSPACES} workspaces: delete one first`);
+    return created;
+  }
+
+  /** A node that is away gets no new workspace: the id decides, and another one is tried. */
+  private async createOnNode(userId: string, name: string): Promise<ListedWorkspace | undefined> {
+    const away = new Set<string | undefined>();
+    for (let attempt = 1; ; attempt++) {
+      const id = newId();
+      const node = await this.database.nodeOf(id);
+      if (away.has(node) && attempt < MAX_IDS) continue;
+      try {
+        return await this.database.sharedTransaction((tx) => this.insert(tx, id, userId, name));
+      } catch (error) {
+        if (node === undefined || away.has(node) || !isUnanswered(error) || error instanceof AmbiguousCommit)
+          throw error;
+        away.add(node);
+      }
+    }
+  }
+
+  private async insert(
+    tx: Tx,
+    id: string,
+    userId: string,
+    name: string,
+  ): Promise<ListedWorkspace | undefined> {
+    await lockOwnUser(tx, userId);
+    if (await this.catalogue.isFull(tx, userId, MAX_WORKSPACES)) return undefined;
+    const values = [id, userId, name, this.clock.now()];
+    const most = this.database.isDistributed ? [] : [MAX_WORKSPACES];
+    const [created] = await tx.run<ListedWorkspace>(workspacesOfUserStatements.create, [...values, ...most]);
+    if (created) await this.catalogue.add(tx, created);
     return created;
   }
 

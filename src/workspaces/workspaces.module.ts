@@ -5,6 +5,7 @@ import { AuthModule } from '../auth/index.js';
 import { NightlyJobs } from '../platform/jobs/index.js';
 import { Queues } from '../platform/limits/index.js';
 import { BillingModule } from '../billing/index.js';
+import { WorkspaceCatalogue } from './workspace-catalogue.js';
 import { WorkspaceDeletion } from './workspace-deletion.js';
 import { WorkspaceEntity } from './workspace.entity.js';
 import { WorkspacePurge } from './workspace-purge.js';
@@ -15,8 +16,15 @@ import { Workspaces } from './workspaces.service.js';
 @Module({
   imports: [AccessModule, AuthModule, BillingModule, TypeOrmModule.forFeature([WorkspaceEntity])],
   controllers: [WorkspacesController],
-  providers: [WorkspaceDeletion, WorkspacePurge, Workspaces, WorkspacesOfUser],
-  exports: [AccessModule, WorkspaceDeletion, WorkspacePurge, Workspaces, WorkspacesOfUser],
+  providers: [WorkspaceCatalogue, WorkspaceDeletion, WorkspacePurge, Workspaces, WorkspacesOfUser],
+  exports: [
+    AccessModule,
+    WorkspaceCatalogue,
+    WorkspaceDeletion,
+    WorkspacePurge,
+    Workspaces,
+    WorkspacesOfUser,
+  ],
 })
 export class WorkspacesModule {
   constructor(jobs: NightlyJobs, purge: WorkspacePurge, queues: Queues) {

@@ -60,10 +60,12 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   owed_cancellations: 'of accounts that are deleted',
   presence: 'who is connected at the moment',
   rate_limits: SHORT_LIVED,
+  shared_commits: OF_THE_SERVICE,
   retention_marks: OF_THE_SERVICE,
   retention_progress: OF_THE_SERVICE,
   retention_queue: OF_THE_SERVICE,
   trusted_time: OF_THE_SERVICE,
+  workspace_catalogue: 'a list of what the workspaces have',
   wrong_passwords: SHORT_LIVED,
 };
 

@@ -211,9 +211,18 @@ export const ACCESS_MUTANTS = [
     promise:
       'A caller who has lost the workspace, the subscription or the account is refused at once, on every instance.',
     file: 'src/access/guards/workspace-access.ts',
-    find: '`w.deleted_at IS NULL AND w.user_id IS',
-    replace: '`true OR w.deleted_at IS NULL AND w.user_id IS',
+    find: '`w.deleted_at IS NULL AND w.user_id IS NOT DISTINCT FROM ${user}',
+    replace: '`true OR w.deleted_at IS NULL AND w.user_id IS NOT DISTINCT FROM ${user}',
     tests: [['test/api/workspace-access.spec.ts', 'is refused at once']],
+  },
+  {
+    name: 'suspended accounts admitted beside nodes',
+    promise:
+      'Where workspaces are on nodes, a suspended account is refused by the coordinator, whatever a node has.',
+    file: 'src/access/guards/workspace-access.ts',
+    find: 'JOIN users u ON u.id = asked.user_id AND u.suspended_at IS NULL',
+    replace: 'JOIN users u ON u.id = asked.user_id',
+    tests: [['test/contract/beside-nodes.spec.ts', 'is suspended']],
   },
   {
     name: 'uploads of several callers share a commit',

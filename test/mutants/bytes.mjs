@@ -72,8 +72,8 @@ export const BYTES_MUTANTS = [
     name: 'checkpoints beside the reserve',
     promise: 'No upload is accepted while the disk has no more free space than its reserve.',
     file: 'src/checkpoints/checkpoints.service.ts',
-    find: 'this.space.during(() => this.database.transaction(insert))',
-    replace: 'this.database.transaction(insert)',
+    find: 'this.space.during(() => this.database.workspaceTransaction(workspaceId, insert))',
+    replace: 'this.database.workspaceTransaction(workspaceId, insert)',
     tests: [[RESERVE, 'takes no file, asset, note or checkpoint']],
   },
   {

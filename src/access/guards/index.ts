@@ -9,6 +9,7 @@ export {
   accessKey,
   type AccessRequirements,
   callerKey,
+  ofOpenWorkspace,
   WorkspaceAccess,
   WorkspaceClosed,
 } from './workspace-access.js';

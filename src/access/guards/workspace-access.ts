@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { AccountSuspended } from '../../auth/index.js';
 import { isActive, Subscriptions } from '../../billing/index.js';
+import { CoalescingRunner } from '../../platform/async/index.js';
 import { Clock } from '../../platform/clock/index.js';
-import { Database, statement } from '../../platform/database/index.js';
+import { Database, type Statement, statement } from '../../platform/database/index.js';
 import { NotFound, PaymentRequired, ServiceUnavailable, Unauthorized } from '../../platform/http/index.js';
 import type { Caller } from '../index.js';
 
@@ -21,6 +22,21 @@ const callerState = statement(
           EXISTS (SELECT 1 FROM subscriptions WHERE user_id = $1 AND ${isActive('$2', '$3')}) AS "isSubscriber",
           EXISTS (SELECT 1 FROM workspaces WHERE id = $4 AND user_id = $1 AND deleted_at IS NULL) AS "isOwner"
    FROM (SELECT 1) AS one LEFT JOIN users u ON u.id = $1`,
+  {
+    onNodes: `SELECT u.id IS NOT NULL AS "isUser", u.suspended_at IS NOT NULL AS "isSuspended",
+          EXISTS (SELECT 1 FROM subscriptions WHERE user_id = $1 AND ${isActive('$2', '$3')}) AS "isSubscriber",
+          EXISTS (SELECT 1 FROM workspace_catalogue WHERE id = $4 AND user_id = $1) AS "isOwner"
+   FROM (SELECT 1) AS one LEFT JOIN users u ON u.id = $1`,
+  },
+);
+
+/** The 1-based places of the callers who may use workspaces. $1: the users, $2: the grace periods, or null, $3: the time. */
+const admitted = statement(
+  'access.admitted',
+  `SELECT asked.place::int FROM unnest($1::uuid[], $2::int[]) WITH ORDINALITY AS asked (user_id, grace, place)
+   JOIN users u ON u.id = asked.user_id AND u.suspended_at IS NULL
+   WHERE asked.grace IS NULL
+     OR EXISTS (SELECT 1 FROM subscriptions s WHERE s.user_id = asked.user_id AND ${isActive('$3::timestamptz', 'asked.grace')})`,
 );
 
 /**
@@ -38,10 +54,36 @@ export const accessConditionOf = (user: string, now: string, grace: string): str
     AND NOT EXISTS (SELECT 1 FROM users WHERE id = ${user} AND suspended_at IS NOT NULL) AND (${grace} IS NULL OR EXISTS (
     SELECT 1 FROM subscriptions WHERE user_id = ${user} AND ${isActive(now, grace)}))`;
 
+/**
+ * The same on the node of the workspace, which has no accounts: `WorkspaceAccess.admittedParameters` has asked the coordinator for
+ * the rest. All parameters must stand in the text.
+ */
+const ownerCondition = (first: number): string =>
+  `w.deleted_at IS NULL AND w.user_id IS NOT DISTINCT FROM $${first}::uuid
+    AND ($${first + 1}::timestamptz IS NULL OR $${first + 2}::int IS NULL OR true)`;
+
+/**
+ * A statement of the workspace $1 that checks access by itself. Give it the values of `WorkspaceAccess.admittedParameters`.
+ * @param textWith makes the text of a form of `accessCondition`
+ */
+export function ofOpenWorkspace(
+  name: string,
+  textWith: (condition: (first: number) => string) => string,
+): Statement {
+  const onShard = textWith(ownerCondition);
+  return statement(name, textWith(accessCondition), { onNodes: onShard, onShard });
+}
+
 /** How long an admitted caller is expected to be admitted again. */
 const ALLOWED_FOR_MS = 60_000;
 /** Beyond this, the oldest entries are evicted, which costs their callers one read. */
 const MAX_ALLOWED = 10_000;
+
+/** A caller whose account is looked at. */
+interface Waiting {
+  readonly caller: Caller;
+  readonly resolve: (isAdmitted: boolean) => void;
+}
 
 const RETRY_SECONDS = 1;
 
@@ -64,6 +106,9 @@ export interface AccessRequirements {
 export class WorkspaceAccess {
   /** The callers that `check` has recently admitted, and until when (by `Clock.elapsed`). */
   private readonly allowed = new Map<string, number>();
+  private readonly waiting: Waiting[] = [];
+  /** One statement at a time for all who wait: the coordinator has to do it for the requests of all nodes. */
+  private readonly checks = new CoalescingRunner(() => this.checkWaiting());
 
   constructor(
     private readonly database: Database,
@@ -102,6 +147,47 @@ export class WorkspaceAccess {
   accessParameters(caller: Caller | undefined): [string | null, Date, number | null] {
     const graceDays = caller?.needsSubscription ? this.subscriptions.graceDays : null;
     return [caller?.userId ?? null, this.clock.now(), graceDays];
+  }
+
+  /**
+   * The same for `ofOpenWorkspace`. Where workspaces are on nodes, it first checks the account on the coordinator, together with
+   * other callers of the moment: no node has a copy that could be out of date.
+   * @throws WorkspaceClosed
+   */
+  async admittedParameters(
+    caller: Caller | undefined,
+  ): Promise<ReturnType<WorkspaceAccess['accessParameters']>> {
+    if (this.database.isDistributed && caller && !(await this.isAdmitted(caller)))
+      throw new WorkspaceClosed();
+    return this.accessParameters(caller);
+  }
+
+  private isAdmitted(caller: Caller): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ caller, resolve });
+      this.checks.run().catch(reject);
+    });
+  }
+
+  private async checkWaiting(): Promise<void> {
+    const waiting = this.waiting.splice(0);
+    const answers = await this.areAdmitted(waiting.map(({ caller }) => caller));
+    waiting.forEach(({ resolve }, index) => resolve(answers[index] ?? false));
+  }
+
+  private async areAdmitted(callers: readonly Caller[]): Promise<boolean[]> {
+    const parameters = callers.map((caller) => this.accessParameters(caller));
+    const users = parameters.map(([userId]) => userId);
+    const grace = parameters.map(([, , days]) => days);
+    const values = [users, grace, this.clock.now()];
+    const rows = await this.database.run<{ place: number }>(admitted, values);
+    const places = new Set(rows.map(({ place }) => place));
+    return callers.map((_, index) => places.has(index + 1));
+  }
+
+  /** @throws NodeAway when the node of the workspace is known to be away */
+  refuseAway(workspaceId: string): Promise<void> {
+    return this.database.refuseAway(workspaceId);
   }
 
   /** @throws Unauthorized, AccountSuspended, PaymentRequired, NotFound when the workspace is not open to the caller */

@@ -8,6 +8,13 @@ export class AmbiguousCommit extends Error {
   }
 }
 
+/** The node that has the rows does not answer; nothing was sent to it. */
+export class NodeAway extends Error {
+  constructor(node: string, cause?: unknown) {
+    super(`the node ${node} is away`, { cause });
+  }
+}
+
 const DISK_FULL = '53100';
 
 const TRANSIENT = new Set([
@@ -92,7 +99,12 @@ export function isConnectionLost(error: unknown): boolean {
 
 /** Whether the database did not answer: an immediate retry would most likely wait again. */
 export function isUnanswered(error: unknown): boolean {
-  return error instanceof AmbiguousCommit || isConnectionLost(error) || isFailedConnect(driverError(error));
+  return (
+    error instanceof AmbiguousCommit ||
+    error instanceof NodeAway ||
+    isConnectionLost(error) ||
+    isFailedConnect(driverError(error))
+  );
 }
 
 /** Whether the disk of PostgreSQL is full, which lasts until an operator makes room. */

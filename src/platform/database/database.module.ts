@@ -138,7 +138,12 @@ async function routerFor(
 ): Promise<NodeRouter | undefined> {
   if (!url || !(await isDistributed(source))) return undefined;
   const coordinator = (source.driver as unknown as { master: pg.Pool }).master;
-  return new NodeRouter({ coordinator, url, onPoolError: onLostConnection(log) });
+  return new NodeRouter({
+    coordinator,
+    url,
+    onPoolError: onLostConnection(log),
+    onChange: onNodeChange(log),
+  });
 }
 
 /** Leaves the scope of the request that happened to open the connection. */
@@ -146,6 +151,14 @@ const onLostConnection =
   (log: Log) =>
   (err: unknown): void =>
     requestScope.exit(() => log.warn({ err }, 'a database connection was lost'));
+
+const onNodeChange =
+  (log: Log) =>
+  (node: string, isAway: boolean): void =>
+    requestScope.exit(() => {
+      if (isAway) log.warn({ node }, 'a node is away, and its workspaces with it');
+      else log.info({ node }, 'the node answers again');
+    });
 
 async function connect(
   configuration: Configuration,

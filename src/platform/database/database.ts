@@ -2,11 +2,11 @@ import type pg from 'pg';
 import type { Pool, PoolClient } from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
 import { DatabaseClient } from './database-client.js';
-import { AmbiguousCommit, isConnectionLost, sqlState } from './database-errors.js';
-import type { NodeRouter } from './distribution/index.js';
+import { AmbiguousCommit, isConnectionLost, isUnanswered, sqlState } from './database-errors.js';
+import { type NodeRouter, type NodeTransaction, SHARED_COMMITS } from './distribution/index.js';
 import { DURABLE, WITHOUT_LIMITS } from './session.js';
 import { endQuietly } from './silence.js';
-import type { Parameter, Statement } from './statement.js';
+import { type Parameter, statement, type Statement } from './statement.js';
 import type { StatementLimiter } from './statement-limiter.js';
 
 const ATTEMPTS = 3;
@@ -17,10 +17,23 @@ const RETRIED = new Set(['40001', '40P01']);
  */
 const RETRY_WITHIN_MS = 5_000;
 
+/** The engine commits in two phases what has touched this table, even if no row of it. */
+const shareCommit = statement('database.share_commit', `DELETE FROM ${SHARED_COMMITS} WHERE id = 0`);
+
 /** One open transaction. Functions that take part in a transaction take it as their first parameter. */
 export interface Tx {
   readonly manager: EntityManager;
   run<Row>(statement: Statement, values: readonly Parameter[]): Promise<Row[]>;
+}
+
+/** A transaction about one workspace, perhaps on its node. */
+export type WorkspaceTx = Pick<Tx, 'run'>;
+
+/** A part of the tables of workspaces: the database itself, or a shard. */
+export interface Part {
+  /** Commits at once. */
+  run: Tx['run'];
+  transaction<T>(work: (tx: WorkspaceTx) => Promise<T>): Promise<T>;
 }
 
 /** A dedicated connection that commits each statement separately and has no time limits. */
@@ -61,6 +74,58 @@ export class Database {
       const routed = statement.onShard === undefined ? undefined : await this.router?.run(statement, values);
       return (routed as Row[] | undefined) ?? this.runOn<Row>(this.pool, statement, values);
     });
+  }
+
+  /**
+   * The parts that the tables of workspaces have: the database itself, or a shard each. What is about all workspaces and locks,
+   * or must not fail as a whole while a node is away, runs on one after the other.
+   */
+  async parts(): Promise<readonly Part[]> {
+    if (!this.router) return [this];
+    return (await this.router.parts()).map((begin) => {
+      const transaction: Part['transaction'] = async (work) => onNode(await begin(), work);
+      return { transaction, run: (statement, values) => transaction((tx) => tx.run(statement, values)) };
+    });
+  }
+
+  /** Does work on one part after the other, without those of a node that is away; on one server it fails with the database. */
+  async onParts<T>(work: (part: Part) => Promise<T>): Promise<T[]> {
+    if (!this.router) return [await work(this)];
+    const results: T[] = [];
+    for (const part of await this.parts())
+      await unlessAway(async () => void results.push(await work(part)), undefined);
+    return results;
+  }
+
+  /** Yields what a walk through each part finds, as `onParts`. */
+  async *walkParts<T>(walk: (part: Part) => AsyncIterable<T>): AsyncGenerator<T, void> {
+    for (const part of await this.parts()) {
+      try {
+        yield* walk(part);
+      } catch (error) {
+        if (!this.router || !isUnanswered(error)) throw error;
+      }
+    }
+  }
+
+  /** The rows of all parts that answer. An order or a limit in the statement is that of each part. */
+  async runOnParts<Row>(statement: Statement, values: readonly Parameter[]): Promise<Row[]> {
+    return (await this.onParts((part) => part.run<Row>(statement, values))).flat();
+  }
+
+  /** Whether a node is known to be away. */
+  get isAnyNodeAway(): boolean {
+    return this.router?.isAnyAway ?? false;
+  }
+
+  /** @throws NodeAway when the node of the workspace is known to be away */
+  async refuseAway(workspaceId: string): Promise<void> {
+    await this.router?.refuseAway(workspaceId);
+  }
+
+  /** The node that has or would have a workspace; undefined on one server. */
+  async nodeOf(workspaceId: string): Promise<string | undefined> {
+    return this.router?.nodeOf(workspaceId);
   }
 
   /** Closes the connections to the nodes. */
@@ -112,21 +177,57 @@ export class Database {
     return this.attempt('BEGIN', work);
   }
 
+  /**
+   * As `transaction`, for statements of one workspace alone: where workspaces are on nodes it is one of its node, or goes through
+   * the coordinator when this process cannot reach the node.
+   */
+  workspaceTransaction<T>(workspaceId: string, work: (tx: WorkspaceTx) => Promise<T>): Promise<T> {
+    return this.attempt('BEGIN', work, workspaceId);
+  }
+
+  /** `run` for a statement of the workspace $1 alone that changes it in a way that only one server can. */
+  runInWorkspace<Row>(statement: Statement, values: readonly [string, ...Parameter[]]): Promise<Row[]> {
+    if (!this.isDistributed) return this.run<Row>(statement, values);
+    return this.workspaceTransaction(values[0], (tx) => tx.run<Row>(statement, values));
+  }
+
+  /**
+   * As `transaction`, for changes to a workspace together with accounts or the catalogue: where workspaces are on nodes, both are
+   * committed or none, also when the coordinator or the node crashes.
+   */
+  sharedTransaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    if (!this.isDistributed) return this.transaction(work);
+    return this.transaction(async (tx) => {
+      await tx.run(shareCommit, []);
+      return work(tx);
+    });
+  }
+
   /** Runs `work` on one consistent, read-only snapshot of the database. */
   snapshot<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     return this.attempt('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', work);
   }
 
-  private async attempt<T>(begin: string, work: (tx: Tx) => Promise<T>): Promise<T> {
+  private async attempt<T>(begin: string, work: (tx: Tx) => Promise<T>, workspaceId?: string): Promise<T> {
     const retryUntil = performance.now() + RETRY_WITHIN_MS;
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.limiter.transaction(() => this.once(begin, work));
+        return await this.limiter.transaction(() => this.onceAnywhere(begin, work, workspaceId));
       } catch (error) {
+        this.router?.note(error);
         const isLast = attempt === ATTEMPTS || performance.now() > retryUntil;
         if (isLast || error instanceof AmbiguousCommit || !mayRetry(error)) throw error;
       }
     }
+  }
+
+  private async onceAnywhere<T>(
+    begin: string,
+    work: (tx: Tx) => Promise<T>,
+    workspaceId: string | undefined,
+  ): Promise<T> {
+    const node = workspaceId === undefined ? undefined : await this.router?.begin(workspaceId);
+    return node ? onNode(node, work as (tx: WorkspaceTx) => Promise<T>) : this.once(begin, work);
   }
 
   private async once<T>(begin: string, work: (tx: Tx) => Promise<T>): Promise<T> {
@@ -157,8 +258,40 @@ export class Database {
     values: readonly Parameter[],
   ): Promise<Row[]> {
     const sql = this.isDistributed ? (onNodes ?? text) : text;
-    const result = await client.query({ name, text: sql, values: [...values] });
-    return result.rows as Row[];
+    try {
+      const result = await client.query({ name, text: sql, values: [...values] });
+      return result.rows as Row[];
+    } catch (error) {
+      this.router?.note(error);
+      throw error;
+    }
+  }
+}
+
+/** @returns `otherwise` when the node that `work` is about does not answer */
+export async function unlessAway<T>(work: () => Promise<T>, otherwise: T): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isUnanswered(error)) throw error;
+    return otherwise;
+  }
+}
+
+async function onNode<T>(
+  { client, run }: NodeTransaction,
+  work: (tx: WorkspaceTx) => Promise<T>,
+): Promise<T> {
+  let failure: Error | undefined;
+  try {
+    const result = await work({ run: run as Tx['run'] });
+    await commit(client);
+    return result;
+  } catch (error) {
+    await client.query('ROLLBACK').catch((lost: unknown) => (failure = lost as Error));
+    throw error;
+  } finally {
+    client.release(failure);
   }
 }
 

@@ -1,5 +1,5 @@
 export { runningServerUrl } from './database-server.js';
-export { Database, type Tx } from './database.js';
+export { Database, type Part, type Tx, unlessAway, type WorkspaceTx } from './database.js';
 export { hasEmbeddedPostgres } from './embedded/binaries.js';
 export { remainingWalBytes } from './embedded/settings.js';
 export { DatabaseModule } from './database.module.js';
@@ -27,7 +27,7 @@ export {
   BOUND_TABLES,
   distributeDatabase,
   DISTRIBUTED_TABLES,
-  REFERENCE_TABLES,
+  FILL_CATALOGUE,
 } from './distribution/index.js';
 export { migrate, underStartLock } from './migrate.js';
 export { type Parameter, knownStatements, ofWorkspace, type Statement, statement } from './statement.js';

@@ -2,7 +2,7 @@ import type { ClientBase } from 'pg';
 import { endWhenSilent } from './silence.js';
 
 /** Server-side limits, in ms: a client-side limit would leave the statement running. */
-const LIMITS = { statement: 10_000, lock: 3_000, idleInTransaction: 15_000 };
+const LIMITS = { statement: 10_000, lock: 3_000, idleInTransaction: 15_000, connectToNode: 3_000 };
 
 /**
  * By then the server has answered, even if only that the statement took too long; if silent for longer, the connection is
@@ -48,10 +48,12 @@ const PLANNED = ['SET enable_seqscan = off', 'SET jit = off', `SET plan_cache_mo
 
 /**
  * With Citus, a statement goes to the node of the values that it has, so a plan for all values is impossible. A change to all
- * nodes must not be made in parallel: it may follow one to a table that every node has, in the same transaction.
+ * nodes must not be made in parallel: it may follow one to another table of theirs, in the same transaction. A silent node must
+ * be known before the statement takes too long.
  */
 const ON_CITUS = `
-  SELECT set_config('plan_cache_mode', 'auto', false), set_config('citus.multi_shard_modify_mode', 'sequential', false)
+  SELECT set_config('plan_cache_mode', 'auto', false), set_config('citus.multi_shard_modify_mode', 'sequential', false),
+         set_config('citus.node_connection_timeout', '${LIMITS.connectToNode}', false)
   FROM pg_extension WHERE extname = 'citus'`;
 
 /**

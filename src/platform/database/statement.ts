@@ -6,9 +6,11 @@ export interface Statement {
   readonly onNodes?: string;
   /** The text for the node that has the workspace $1, if it is about that workspace alone; often the same as `text`. */
   readonly onShard?: string;
+  /** The text for one of the parts that `Database.parts` has, if `text` reads tables that are not there. */
+  readonly onPart?: string;
 }
 
-type Variants = Pick<Statement, 'onNodes' | 'onShard'>;
+type Variants = Pick<Statement, 'onNodes' | 'onShard' | 'onPart'>;
 
 /** A value that the driver can bind. */
 export type Parameter =

@@ -26,7 +26,9 @@ const otherwise = `
      OR p.partmethod <> 'n' AND p.colocationid <> (
        SELECT coalesce(min(colocationid) FILTER (WHERE logicalrelid = 'workspaces'::regclass AND partmethod <> 'n'), p.colocationid)
        FROM pg_dist_partition)
-     OR p.partmethod = 'n' AND p.repmodel = 't'`;
+     OR p.partmethod = 'n' AND p.repmodel = 't'
+  UNION ALL SELECT logicalrelid::text FROM pg_dist_partition
+  WHERE partmethod = 'n' AND logicalrelid::text = 'users'`;
 
 const running = 'SELECT 1 FROM instances WHERE alive_until > statement_timestamp() LIMIT 1';
 
@@ -63,7 +65,7 @@ async function refuseOtherPlacement(client: ClientBase): Promise<void> {
   const { rows } = await client.query<{ table: string }>(otherwise, values);
   if (rows.length === 0) return;
   throw new OperatorError(
-    `These tables are distributed otherwise: ${rows.map(({ table }) => table).join(', ')}; undistribute them first.`,
+    `These tables are distributed otherwise: ${rows.map(({ table }) => table).join(', ')}; undistribute them first, or restore a backup into a new database.`,
   );
 }
 

@@ -1,4 +1,5 @@
 export { distributeDatabase } from './distribute-database.js';
+export { FILL_CATALOGUE } from './steps.js';
 export { isDistributed } from './is-distributed.js';
-export { NodeRouter } from './node-router.js';
-export { BOUND_TABLES, DISTRIBUTED_TABLES, REFERENCE_TABLES } from './placement.js';
+export { NodeRouter, type NodeTransaction } from './node-router.js';
+export { BOUND_TABLES, DISTRIBUTED_TABLES, SHARED_COMMITS } from './placement.js';

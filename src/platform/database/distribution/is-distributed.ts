@@ -1,14 +1,24 @@
 import type { DataSource } from 'typeorm';
+import { OperatorError } from '../../../config/index.js';
+import { SHARED_COMMITS } from './placement.js';
 
-/** Whether `npm run distribute` has distributed the tables of this database. */
+/**
+ * Whether `npm run distribute` has distributed the tables of this database.
+ * @throws OperatorError when it has not done so to its end, or for an earlier version: lists would be wrong
+ */
 export async function isDistributed(source: DataSource): Promise<boolean> {
   // Without the extension there is no table to ask.
   const [engine] = await source.query<{ isHere: boolean }[]>(
     `SELECT to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL AS "isHere"`,
   );
   if (!engine?.isHere) return false;
-  const placed = await source.query<object[]>(
-    `SELECT 1 FROM pg_dist_partition WHERE logicalrelid = 'workspaces'::regclass AND partmethod <> 'n'`,
+  const [placed] = await source.query<{ isDone: boolean }[]>(
+    `SELECT EXISTS (SELECT 1 FROM pg_dist_partition WHERE logicalrelid = '${SHARED_COMMITS}'::regclass) AS "isDone"
+     FROM pg_dist_partition WHERE logicalrelid = 'workspaces'::regclass AND partmethod <> 'n'`,
   );
-  return placed.length > 0;
+  if (placed && !placed.isDone)
+    throw new OperatorError(
+      'The tables of this database are not yet distributed for this version; run `npm run distribute`.',
+    );
+  return placed !== undefined;
 }

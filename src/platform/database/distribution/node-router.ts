@@ -1,10 +1,26 @@
 import pg from 'pg';
 import { connecting, DatabaseClient, isFailedConnect } from '../database-client.js';
-import { sqlState } from '../database-errors.js';
+import { NodeAway, sqlState } from '../database-errors.js';
 import { beginNodeSession } from '../session.js';
 import type { Parameter, Statement } from '../statement.js';
-import { FUNCTION_DEFINITIONS, NOT_HERE, shardFunction, shardStatement } from './shard-text.js';
+import { AwayNodes } from './away-nodes.js';
+import {
+  FUNCTION_DEFINITIONS,
+  NOT_HERE,
+  onShard as onTables,
+  shardFunction,
+  shardStatement,
+} from './shard-text.js';
 import { type Shard, Shards } from './shards.js';
+
+/** An open transaction on a node, to be ended and released by its owner. */
+export interface NodeTransaction {
+  readonly client: pg.PoolClient;
+  readonly run: (statement: Statement, values: readonly Parameter[]) => Promise<unknown[]>;
+}
+
+/** A node that this process cannot reach, while the coordinator can, is tried again after this. */
+const DIRECT_AGAIN_MS = 2_000;
 
 /** Once for the move of a shard, once more for one that moves on. */
 const ATTEMPTS = 3;
@@ -17,6 +33,8 @@ export interface NodeRouterSettings {
   /** The URL of the coordinator. */
   readonly url: string;
   readonly onPoolError: (error: unknown) => void;
+  /** Called when a node stops answering the coordinator, and when it answers again. */
+  readonly onChange: (node: string, isAway: boolean) => void;
 }
 
 /**
@@ -30,25 +48,135 @@ export class NodeRouter {
   /** The shards whose functions a connection has. */
   private readonly prepared = new WeakMap<pg.PoolClient, Set<string>>();
 
+  private readonly away: AwayNodes;
+  /** The nodes that this process cannot reach by itself, and when it tries again, by `performance.now()`. */
+  private readonly indirect = new Map<string, number>();
+
   constructor(private readonly settings: NodeRouterSettings) {
     this.shards = new Shards(settings.coordinator);
+    this.away = new AwayNodes(settings.coordinator, settings.onChange);
+  }
+
+  /** Whether the coordinator cannot reach some node. */
+  get isAnyAway(): boolean {
+    return this.away.isAny;
+  }
+
+  /** Looks at the error of a statement that the coordinator has run: a node that it could not reach is away from now on. */
+  note(error: unknown): void {
+    this.away.note(error);
+  }
+
+  /** @throws NodeAway at once when the node of the workspace is known to be away: to try would hold a connection */
+  async refuseAway(workspaceId: string): Promise<void> {
+    if (!this.away.isAny) return;
+    const shard = await this.shards.of(workspaceId);
+    if (shard && this.away.has(keyOf(shard))) throw new NodeAway(keyOf(shard));
+  }
+
+  /** The node of a workspace as `host:port`, undefined when the engine does not know it. */
+  async nodeOf(workspaceId: string): Promise<string | undefined> {
+    const shard = await this.shards.of(workspaceId);
+    return shard && keyOf(shard);
+  }
+
+  /** One for each shard: begins a transaction on its tables. They throw NodeAway when the node cannot be reached. */
+  async parts(): Promise<(() => Promise<NodeTransaction>)[]> {
+    const shards = await this.shards.all();
+    return shards.map((shard) => () => this.beginPart(shard));
+  }
+
+  /**
+   * Begins a transaction on the tables of a workspace's shard, which stays where it is until the end.
+   * @returns undefined when the node cannot be found or reached
+   * @throws NodeAway when the coordinator cannot reach it either
+   */
+  async begin(workspaceId: string): Promise<NodeTransaction | undefined> {
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+      const shard = await this.reachable(workspaceId);
+      if (!shard) return undefined;
+      try {
+        return await this.beginOn(shard);
+      } catch (error) {
+        if (isFailedConnect(error as object)) {
+          this.avoid(shard);
+          return undefined;
+        }
+        if (!MOVED.has(sqlState(error) ?? '')) throw error;
+        this.shards.forget();
+      }
+    }
+    return undefined;
+  }
+
+  /** @throws NodeAway also when the shard has moved: it is looked at another time */
+  private async beginPart(shard: Shard): Promise<NodeTransaction> {
+    const key = keyOf(shard);
+    if (this.away.has(key)) throw new NodeAway(key);
+    try {
+      return await this.beginOn(shard);
+    } catch (error) {
+      const hasMoved = MOVED.has(sqlState(error) ?? '');
+      if (!hasMoved && !isFailedConnect(error as object)) throw error;
+      if (hasMoved) this.shards.forget();
+      else this.shards.forgetPlaces();
+      throw new NodeAway(key, error);
+    }
+  }
+
+  private async beginOn(shard: Shard): Promise<NodeTransaction> {
+    const client = await this.poolOf(shard).connect();
+    try {
+      await client.query('BEGIN');
+      await client.query(`SELECT hold_shard(${shard.id})`);
+    } catch (error) {
+      client.release(error as Error);
+      throw error;
+    }
+    const run = async (
+      { name, text, onShard = text, onPart = onShard }: Statement,
+      values: readonly Parameter[],
+    ): Promise<unknown[]> => {
+      // `run` wraps the same statement in another text.
+      const query = { name: `${name} in ${shard.id}`, text: onTables(onPart, shard), values: [...values] };
+      return (await client.query(query)).rows as unknown[];
+    };
+    return { client, run };
+  }
+
+  /** The shard of a workspace, unless its node cannot be found, or was not reached a moment ago. @throws NodeAway */
+  private async reachable(workspaceId: string): Promise<Shard | undefined> {
+    const shard = await this.shards.of(workspaceId);
+    if (!shard) return undefined;
+    const key = keyOf(shard);
+    if (this.away.has(key)) throw new NodeAway(key);
+    return (this.indirect.get(key) ?? 0) > performance.now() ? undefined : shard;
+  }
+
+  private avoid(shard: Shard): void {
+    this.shards.forgetPlaces();
+    this.indirect.set(keyOf(shard), performance.now() + DIRECT_AGAIN_MS);
   }
 
   /**
    * @param values the first is the workspace
    * @returns undefined when the node cannot be found or reached: nothing was sent to it then
+   * @throws NodeAway when the coordinator cannot reach it either
    */
   async run(statement: Statement, values: readonly Parameter[]): Promise<unknown[] | undefined> {
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-      const shard = await this.shards.of(String(values[0]));
+      const shard = await this.reachable(String(values[0]));
       if (!shard) return undefined;
       try {
         return await this.runOn(shard, statement, values);
       } catch (error) {
         const isAway = isFailedConnect(error as object);
         if (!isAway && !MOVED.has(sqlState(error) ?? '')) throw error;
+        if (isAway) {
+          this.avoid(shard);
+          return undefined;
+        }
         this.shards.forget();
-        if (isAway) return undefined;
       }
     }
     return undefined;
@@ -60,6 +188,7 @@ export class NodeRouter {
   }
 
   async end(): Promise<void> {
+    this.away.stop();
     await Promise.all([...this.pools.values()].map((pool) => pool.end()));
   }
 
@@ -103,8 +232,9 @@ export class NodeRouter {
     return (this.functions = rows.map(({ definition }) => definition));
   }
 
-  private poolOf({ node: { host, port } }: Shard): pg.Pool {
-    const key = `${host}:${port}`;
+  private poolOf(shard: Shard): pg.Pool {
+    const key = keyOf(shard);
+    const { host, port } = shard.node;
     const known = this.pools.get(key);
     if (known) return known;
     const { options } = this.settings.coordinator as unknown as { options: pg.PoolConfig };
@@ -118,7 +248,11 @@ export class NodeRouter {
     const config: object = { ...options, connectionString: url.href, Client: DatabaseClient, onConnect };
     const pool = new pg.Pool(config);
     pool.on('error', (error) => this.settings.onPoolError(error));
+    // Of a connection in use: its statement rejects too, and without a listener the process would end.
+    pool.on('connect', (client) => client.on('error', () => undefined));
     this.pools.set(key, pool);
     return pool;
   }
 }
+
+const keyOf = ({ node: { host, port } }: Shard): string => `${host}:${port}`;

@@ -17,7 +17,7 @@ const shardOf = {
   text: `SELECT get_shard_id_for_distribution_column('workspaces', $1::text)::text AS id`,
 };
 
-/** Tables of one shard have the same range of hashes. Reference tables have one shard, which is on every node. */
+/** Tables of one shard have the same range of hashes. */
 const allShards = `
   WITH root AS (
     SELECT s.shardid, s.shardminvalue, n.nodename, n.nodeport, d.colocationid
@@ -30,9 +30,8 @@ const allShards = `
   SELECT root.shardid::text AS id, nodename AS host, nodeport AS port,
          array_agg(c.relname::text) AS tables, array_agg(c.relname || '_' || s.shardid) AS names
   FROM root
-  JOIN pg_dist_partition d ON d.colocationid = root.colocationid OR d.partmethod = 'n' AND d.repmodel = 't'
-  JOIN pg_dist_shard s ON s.logicalrelid = d.logicalrelid
-    AND (s.shardminvalue = root.shardminvalue OR s.shardminvalue IS NULL)
+  JOIN pg_dist_partition d ON d.colocationid = root.colocationid
+  JOIN pg_dist_shard s ON s.logicalrelid = d.logicalrelid AND s.shardminvalue = root.shardminvalue
   JOIN pg_class c ON c.oid = d.logicalrelid
   GROUP BY 1, 2, 3`;
 
@@ -59,10 +58,21 @@ export class Shards {
     return shards.get(await this.shardId(workspaceId));
   }
 
+  /** All shards of the engine. */
+  async all(): Promise<Shard[]> {
+    this.known ??= this.read();
+    return [...(await this.known).values()];
+  }
+
   /** After a shard has moved or was split: the next call reads the tables again. */
   forget(): void {
-    this.known = undefined;
+    this.forgetPlaces();
     this.idOf.clear();
+  }
+
+  /** After a node did not answer: its shards may have another address by now. */
+  forgetPlaces(): void {
+    this.known = undefined;
   }
 
   private async shardId(workspaceId: string): Promise<string> {

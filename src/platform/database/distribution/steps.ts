@@ -1,4 +1,4 @@
-import { BOUND_TABLES, DISTRIBUTED_TABLES, JOINED_TABLES, REFERENCE_TABLES } from './placement.js';
+import { DISTRIBUTED_TABLES, IMPOSSIBLE_REFERENCES, SHARED_COMMITS } from './placement.js';
 import { NOT_HERE } from './shard-text.js';
 
 /** One change to the database. Each is committed by itself, and a run that was interrupted is repeated. */
@@ -11,63 +11,21 @@ export interface Step {
 }
 
 const isPlaced = (table: string): string =>
-  `SELECT EXISTS (SELECT 1 FROM pg_dist_partition WHERE logicalrelid = '${table}'::regclass AND partmethod <> 'n'
-     OR logicalrelid = '${table}'::regclass AND repmodel = 't') AS "isDone"`;
+  `SELECT EXISTS (SELECT 1 FROM pg_dist_partition WHERE logicalrelid = '${table}'::regclass AND partmethod <> 'n') AS "isDone"`;
 
-/** Without this, the engine would place tables with references to `users` before their turn. */
-const ALONE = 'SET citus.enable_local_reference_table_foreign_keys = off';
-const TOGETHER = 'SET citus.enable_local_reference_table_foreign_keys = on';
-
-const dropReference = (table: string): Step => {
-  const name = `${table}_workspace_id_fkey`;
-  return {
-    sentence: `Drop the foreign key ${name}: ${table} stays on the coordinator, workspaces do not.`,
-    isDone: `SELECT NOT EXISTS (SELECT 1 FROM pg_constraint WHERE conname = '${name}' AND conrelid = '${table}'::regclass) AS "isDone"`,
-    sql: [`ALTER TABLE ${table} DROP CONSTRAINT ${name}`],
-  };
-};
-
-const copy = (table: string): Step => ({
-  sentence: `Copy ${table} to every node.`,
-  isDone: isPlaced(table),
-  sql: [ALONE, `SELECT create_reference_table('${table}')`],
+const dropReference = ({ table, name }: { table: string; name: string }): Step => ({
+  sentence: `Drop the foreign key ${name}: accounts stay on the coordinator, workspaces do not.`,
+  isDone: `SELECT NOT EXISTS (SELECT 1 FROM pg_constraint WHERE conname = '${name}' AND conrelid = '${table}'::regclass) AS "isDone"`,
+  sql: [`ALTER TABLE ${table} DROP CONSTRAINT ${name}`],
 });
 
 const distribute = ({ table, column }: { table: string; column: string }): Step => ({
   sentence: `Distribute ${table} by ${column}.`,
   isDone: isPlaced(table),
   sql: [
-    ALONE,
     `SELECT create_distributed_table('${table}', '${column}'${table === 'workspaces' ? '' : `, colocate_with => 'workspaces'`})`,
   ],
 });
-
-/** Local tables that refer to the tables that every node has, or are read with them, and not known to the engine yet. */
-const UNKNOWN_TABLES = `
-  SELECT DISTINCT conrelid::regclass::text AS "table" FROM pg_constraint
-  WHERE contype = 'f' AND confrelid IN (${REFERENCE_TABLES.map((table) => `'${table}'::regclass`).join(', ')})
-    AND NOT relation_is_a_known_shard(conrelid)
-    AND NOT EXISTS (SELECT 1 FROM pg_dist_partition WHERE logicalrelid = conrelid)
-  UNION SELECT name FROM unnest(ARRAY[${JOINED_TABLES.map((table) => `'${table}'`).join(', ')}]) AS name
-  WHERE NOT EXISTS (SELECT 1 FROM pg_dist_partition WHERE logicalrelid = name::regclass)`;
-
-/** Until the engine knows these tables, deleting a user leaves their rows. */
-const makeKnown: Step = {
-  sentence: 'Make the tables that refer to users known to the engine: deleting a user deletes their rows.',
-  isDone: `SELECT NOT EXISTS (${UNKNOWN_TABLES}) AS "isDone"`,
-  sql: [
-    TOGETHER,
-    `DO $$
-     DECLARE t text;
-     BEGIN
-       LOOP
-         SELECT "table" INTO t FROM (${UNKNOWN_TABLES}) unknown ORDER BY 1 LIMIT 1;
-         EXIT WHEN t IS NULL;
-         PERFORM citus_add_local_table_to_metadata(t::regclass, cascade_via_foreign_keys => true);
-       END LOOP;
-     END $$`,
-  ],
-};
 
 const FUNCTIONS = `
   SELECT p.oid FROM pg_proc p
@@ -119,27 +77,48 @@ const allowNesting: Step = {
   ],
 };
 
-const PLACED = [...REFERENCE_TABLES, ...DISTRIBUTED_TABLES.map(({ table }) => table)];
-const STILL_HELD = PLACED.map((table) => `pg_relation_size('${table}') > 0`).join(' OR ');
+const TABLES = DISTRIBUTED_TABLES.map(({ table }) => table);
+const STILL_HELD = TABLES.map((table) => `pg_relation_size('${table}') > 0`).join(' OR ');
 
 /** Rows that were copied to the nodes still take room where they were. */
 const free: Step = {
   sentence: 'Free the room of the rows that were moved to the nodes.',
   isDone: `SELECT NOT (${STILL_HELD}) AS "isDone"`,
-  sql: [...PLACED]
+  sql: [...TABLES]
     .reverse()
     .map((table) => `SELECT truncate_local_data_after_distributing_table('${table}')`),
 };
 
+const LISTED = `FROM workspaces WHERE deleted_at IS NULL AND user_id IS NOT NULL`;
+
+/** SQL: writes `workspace_catalogue` anew. */
+export const FILL_CATALOGUE = [
+  'TRUNCATE workspace_catalogue',
+  `INSERT INTO workspace_catalogue (id, user_id, name, encryption_salt, created_at, updated_at)
+   SELECT id, user_id, name, encryption_salt, created_at, updated_at ${LISTED}`,
+];
+
+const fillCatalogue: Step = {
+  sentence: 'List the workspaces on the coordinator, so that lists need no node.',
+  isDone: `SELECT (SELECT count(*) FROM workspace_catalogue) = (SELECT count(*) ${LISTED}) AS "isDone"`,
+  sql: ['BEGIN', ...FILL_CATALOGUE, 'COMMIT'],
+};
+
+/** The last step: the service starts only after it. */
+const shareCommits: Step = {
+  sentence: 'Let the engine commit what changes on a node and on the coordinator together.',
+  isDone: `SELECT EXISTS (SELECT 1 FROM pg_dist_partition WHERE logicalrelid = '${SHARED_COMMITS}'::regclass) AS "isDone"`,
+  sql: [`SELECT citus_add_local_table_to_metadata('${SHARED_COMMITS}')`],
+};
+
 /** In the order in which they are done. */
 export const STEPS: readonly Step[] = [
-  ...BOUND_TABLES.map(dropReference),
-  copy('users'),
+  ...IMPOSSIBLE_REFERENCES.map(dropReference),
   ...DISTRIBUTED_TABLES.map(distribute),
-  copy('subscriptions'),
-  makeKnown,
   copyFunctions,
   createGuards,
   allowNesting,
   free,
+  fillCatalogue,
+  shareCommits,
 ];

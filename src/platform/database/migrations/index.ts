@@ -40,6 +40,7 @@ import { UploadsToManyWorkspaces1763600000042 } from './1763600000042-uploads-to
 import { UploadsOnNodes1763600000044 } from './1763600000044-uploads-on-nodes.js';
 import { DueVersions1763600000049 } from './1763600000049-due-versions.js';
 import { DeletionsOfFiles1763600000050 } from './1763600000050-deletions-of-files.js';
+import { WorkspacesBesideNodes1763600000051 } from './1763600000051-workspaces-beside-nodes.js';
 
 /** In the order in which they run. Hand-written; never edited once landed. */
 export const migrations = [
@@ -85,4 +86,5 @@ export const migrations = [
   UploadsOnNodes1763600000044,
   DueVersions1763600000049,
   DeletionsOfFiles1763600000050,
+  WorkspacesBesideNodes1763600000051,
 ];
