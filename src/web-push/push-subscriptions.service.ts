@@ -17,22 +17,29 @@ const SURPLUS = `WITH surplus AS MATERIALIZED (
 
 export const pushSubscriptionStatements = {
   /**
-   * Stores one subscription per workspace and device. A replaced subscription's pending push, and the time before which the next
-   * one may not be sent, are kept; the failures of its endpoint are not. $7: the maximum per workspace. Marking locks many
-   * subscriptions in its own order; rows that it has locked are skipped, and stay until the next subscription.
+   * Deletes a workspace's subscriptions beyond $3, least recently renewed first, but never that of $2. Marking locks many
+   * subscriptions in its own order; rows that it has locked are skipped, and stay until the next subscription. A statement of its
+   * own: within one that inserts, the engine that distributes tables reads what it has itself written in another format.
    */
-  put: statement(
-    'push_subscriptions.put',
+  crowdOutOfWorkspace: statement(
+    'push_subscriptions.crowd_out_of_workspace',
     `WITH surplus AS MATERIALIZED (
        SELECT device_id FROM push_subscriptions WHERE workspace_id = $1 AND device_id <> $2
-       ORDER BY updated_at DESC, device_id OFFSET $7::integer - 1
+       ORDER BY updated_at DESC, device_id OFFSET $3::integer - 1
      ), held AS MATERIALIZED (
        SELECT device_id FROM push_subscriptions
        WHERE workspace_id = $1 AND device_id IN (SELECT device_id FROM surplus) FOR UPDATE SKIP LOCKED
-     ), crowded_out AS (
-       DELETE FROM push_subscriptions WHERE workspace_id = $1 AND device_id IN (SELECT device_id FROM held)
      )
-     INSERT INTO push_subscriptions AS s (workspace_id, device_id, endpoint, p256dh, auth, updated_at)
+     DELETE FROM push_subscriptions WHERE workspace_id = $1 AND device_id IN (SELECT device_id FROM held)`,
+  ),
+
+  /**
+   * Stores one subscription per workspace and device. A replaced subscription's pending push, and the time before which the next
+   * one may not be sent, are kept; the failures of its endpoint are not.
+   */
+  put: statement(
+    'push_subscriptions.put',
+    `INSERT INTO push_subscriptions AS s (workspace_id, device_id, endpoint, p256dh, auth, updated_at)
      VALUES ($1, $2, $3, $4, $5, $6)
      ON CONFLICT (workspace_id, device_id) DO UPDATE
      SET endpoint = excluded.endpoint, p256dh = excluded.p256dh, auth = excluded.auth, updated_at = excluded.updated_at,
@@ -115,10 +122,12 @@ export class PushSubscriptions {
   async subscribe(principal: Principal, request: SubscribeRequest): Promise<void> {
     const workspaceId = await this.workspaces.requireOwned(request.workspaceId, principal);
     const { deviceId, endpoint, p256dh, auth } = parsePushSubscription(request);
-    const values = [workspaceId, deviceId, endpoint, p256dh, auth, this.clock.now(), MAX_PER_WORKSPACE];
+    const values = [workspaceId, deviceId, endpoint, p256dh, auth, this.clock.now()];
     try {
       await this.database.transaction(async (tx) => {
         await lockOwnUser(tx, principal.userId);
+        const kept = [workspaceId, deviceId, MAX_PER_WORKSPACE];
+        await tx.run(pushSubscriptionStatements.crowdOutOfWorkspace, kept);
         await tx.run(pushSubscriptionStatements.put, values);
         const bound = [principal.userId, workspaceId, deviceId, MAX_PER_USER];
         await tx.run(pushSubscriptionStatements.crowdOut, bound);

@@ -28,6 +28,9 @@ const otherwise = `
        FROM pg_dist_partition)
      OR p.partmethod = 'n' AND p.repmodel = 't'`;
 
+/** Held by the connection that distributes, until it ends. */
+const DISTRIBUTING = 7_325_190_004;
+
 const running = 'SELECT 1 FROM instances WHERE alive_until > statement_timestamp() LIMIT 1';
 
 /**
@@ -77,6 +80,8 @@ export async function distribute(
   client: ClientBase,
   { isDryRun, onStep }: { isDryRun: boolean; onStep: (sentence: string) => void },
 ): Promise<number> {
+  // When this command is killed, the server still does its last statement.
+  if (!isDryRun) await client.query(`SELECT pg_advisory_lock(${DISTRIBUTING})`);
   await refuseOtherPlacement(client);
   let count = 0;
   for (const step of STEPS) {

@@ -18,6 +18,12 @@ const isPlaced = (table: string): string =>
 const ALONE = 'SET citus.enable_local_reference_table_foreign_keys = off';
 const TOGETHER = 'SET citus.enable_local_reference_table_foreign_keys = on';
 
+/**
+ * A table with rows is copied shard by shard over one connection to each node. Otherwise the engine refuses those that refer to a
+ * table that every node has.
+ */
+const ONE_BY_ONE = `SET citus.multi_shard_modify_mode = 'sequential'`;
+
 const dropReference = (table: string): Step => {
   const name = `${table}_workspace_id_fkey`;
   return {
@@ -38,6 +44,7 @@ const distribute = ({ table, column }: { table: string; column: string }): Step 
   isDone: isPlaced(table),
   sql: [
     ALONE,
+    ONE_BY_ONE,
     `SELECT create_distributed_table('${table}', '${column}'${table === 'workspaces' ? '' : `, colocate_with => 'workspaces'`})`,
   ],
 });
