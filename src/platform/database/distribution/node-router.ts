@@ -118,6 +118,8 @@ export class NodeRouter {
     const config: object = { ...options, connectionString: url.href, Client: DatabaseClient, onConnect };
     const pool = new pg.Pool(config);
     pool.on('error', (error) => this.settings.onPoolError(error));
+    // The pool does not listen while a connection is lent; an error between two statements would end the process.
+    pool.on('connect', (client) => client.on('error', () => undefined));
     this.pools.set(key, pool);
     return pool;
   }
