@@ -1,8 +1,8 @@
 import pg from 'pg';
 import { NodeRouter } from '../../src/platform/database/distribution/index.js';
-import { statement } from '../../src/platform/database/index.js';
+import { PlannerStatistics, statement } from '../../src/platform/database/index.js';
 import { isEngineThere } from '../kit/distributed-database.js';
-import { createDatabase, type TestDatabase } from '../kit/index.js';
+import { createDatabase, startService, type TestDatabase } from '../kit/index.js';
 
 const WORKSPACE = '01900000-0000-7000-8000-000000000001';
 /** It only has to name the function of uploads, so that the connection is prepared for it. */
@@ -54,4 +54,26 @@ const upload = statement('test.upload_on_node', `SELECT id FROM workspaces WHERE
     );
     await client.end();
   }
+});
+
+(isEngineThere ? describe : describe.skip)('the statistics of a table of a node', () => {
+  it('are made anew when it has outgrown them, as those of a table that is in one piece', async () => {
+    const service = await startService();
+    try {
+      const workspace = await (await service.user('alice')).workspace();
+      await service.database.query(
+        `INSERT INTO blobs (workspace_id, id, state, location, size, sha256, bytes, created_at)
+         SELECT $1, gen_random_uuid(), 'live', 'inline', 1, repeat('0', 64), 'x', now() FROM generate_series(1, 3100)`,
+        [workspace.id],
+      );
+      await service.app.get(PlannerStatistics).keepUp();
+      const [known] = await service.database.query<{ rows: number }>(
+        `SELECT max(result::float) AS rows
+         FROM run_command_on_placements('blobs', 'SELECT reltuples FROM pg_class WHERE oid = ''%s''::regclass')`,
+      );
+      expect(known?.rows).toBe(3100);
+    } finally {
+      await service.close();
+    }
+  });
 });

@@ -63,6 +63,11 @@ export class Database {
     });
   }
 
+  /** The pools of the nodes that have workspaces; none where all are in one database. */
+  async nodePools(): Promise<readonly Pool[]> {
+    return (await this.router?.nodePools()) ?? [];
+  }
+
   /** Closes the connections to the nodes. */
   async endNodes(): Promise<void> {
     await this.router?.end();

@@ -59,6 +59,11 @@ export class Shards {
     return shards.get(await this.shardId(workspaceId));
   }
 
+  async all(): Promise<Shard[]> {
+    this.known ??= this.read();
+    return [...(await this.known).values()];
+  }
+
   /** After a shard has moved or was split: the next call reads the tables again. */
   forget(): void {
     this.known = undefined;
