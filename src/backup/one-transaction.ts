@@ -1,9 +1,9 @@
 import type pg from 'pg';
-import { type Database, DURABLE, WITHOUT_LIMITS } from '../platform/database/index.js';
+import { type Database, DURABLE, ONE_BY_ONE_ON_CITUS, WITHOUT_LIMITS } from '../platform/database/index.js';
 
 /** Makes text output independent of the server's settings and disables timeouts for long operations. */
 const SETTINGS = `
-  ${WITHOUT_LIMITS}; ${DURABLE};
+  ${WITHOUT_LIMITS}; ${DURABLE}; ${ONE_BY_ONE_ON_CITUS};
   SET client_encoding = 'UTF8'; SET timezone = 'UTC'; SET datestyle = 'ISO, YMD'; SET intervalstyle = 'postgres';
   SET bytea_output = 'hex'; SET extra_float_digits = 1;
 `;

@@ -18,7 +18,7 @@ export { AFTER_ALL_IDS, BEFORE_ALL_IDS, pagesById, removeInBatches } from './in-
 export { inKeyOrder, type Purged } from './in-key-order.js';
 export { instantText } from './instant.js';
 export { newId } from './new-id.js';
-export { DURABLE, WITHOUT_LIMITS } from './session.js';
+export { DURABLE, ONE_BY_ONE_ON_CITUS, WITHOUT_LIMITS } from './session.js';
 export { endQuietly } from './silence.js';
 export { PlannerStatistics } from './planner-statistics.js';
 export { SCHEMA_OID, SchemaCheck, type SchemaState } from './schema-check.js';

@@ -30,6 +30,13 @@ export const WITHOUT_LIMITS = `
 export const DURABLE = `
   SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`;
 
+/**
+ * Of a transaction that changes tables of all nodes and those that every node has: the engine refuses the second after the
+ * first when it has used several connections to a node.
+ */
+export const ONE_BY_ONE_ON_CITUS = `
+  SELECT set_config('citus.multi_shard_modify_mode', 'sequential', false) FROM pg_extension WHERE extname = 'citus'`;
+
 /** Settings that the service's guarantees depend on, whatever a server, a role or a URL sets for its connections. */
 const PROMISED = [
   // A decision under a lock must see what was committed before the lock was acquired.
