@@ -272,7 +272,10 @@ describe('managing passkeys', () => {
   it('does not rename one that is not there, whatever its id', async () => {
     const user = await protectedBy();
     for (const id of ['00000000-0000-4000-8000-000000000000', 'constructor', '[]', 'a,b', 'A'.repeat(500)]) {
-      await post('update-passkey', { id, name: 'Mine' }, bearer(user.session)).expect(404, /PASSKEY_NOT_FOUND/);
+      await post('update-passkey', { id, name: 'Mine' }, bearer(user.session)).expect(
+        404,
+        /PASSKEY_NOT_FOUND/,
+      );
       await post('update-passkey', { id, name: 'Mine' }, {}).expect(401);
     }
   });

@@ -168,7 +168,9 @@ describe('a backup that is made while the service writes', () => {
   it('is restored whatever order its tables have: a database that is distributed has other foreign keys', async () => {
     const reversed = join(home, 'reversed');
     await cp(backup, reversed, { recursive: true });
-    const manifest = JSON.parse(await readFile(join(backup, 'manifest.json'), 'utf8')) as { tables: object[] };
+    const manifest = JSON.parse(await readFile(join(backup, 'manifest.json'), 'utf8')) as {
+      tables: object[];
+    };
     manifest.tables.reverse();
     await writeFile(join(reversed, 'manifest.json'), JSON.stringify(manifest));
     const verified = await report(environmentOf(service), 'backup', 'verify', reversed);

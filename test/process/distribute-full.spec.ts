@@ -8,7 +8,12 @@ import { ROOT } from '../kit/deployment.js';
 import { environment, runProcess } from '../kit/process.js';
 
 const DISTRIBUTE = 'dist/src/admin/distribute.js';
-const TABLES = [...REFERENCE_TABLES, ...DISTRIBUTED_TABLES.map(({ table }) => table), 'access_tokens', 'devices'];
+const TABLES = [
+  ...REFERENCE_TABLES,
+  ...DISTRIBUTED_TABLES.map(({ table }) => table),
+  'access_tokens',
+  'devices',
+];
 /** A run that is killed at its first step has done at least one more, or the next one finds it done. */
 const MOST_RUNS = 40;
 
@@ -23,12 +28,16 @@ async function rowsOf(database: TestDatabase): Promise<Map<string, unknown>> {
 }
 
 async function fill(database: TestDatabase): Promise<void> {
-  const env = { DATABASE_URL: database.url, AUTH_SECRET: 'of a database that is distributed when it is full' };
+  const env = {
+    DATABASE_URL: database.url,
+    AUTH_SECRET: 'of a database that is distributed when it is full',
+  };
   const service = await startService({ env });
   for (const name of ['anna', 'bert', 'cleo']) {
     const user = await service.user(name);
     const workspace = await user.workspace();
-    for (let n = 0; n < 40; n++) await workspace.put(`file-${n % 10}`, `${name} ${n}`).expect(n < 10 ? 201 : 200);
+    for (let n = 0; n < 40; n++)
+      await workspace.put(`file-${n % 10}`, `${name} ${n}`).expect(n < 10 ? 201 : 200);
     await workspace.delete('file-3').expect(200);
     await workspace.checkpoint();
   }
