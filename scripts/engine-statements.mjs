@@ -31,8 +31,11 @@ function valueOf(type) {
   return type.startsWith('timestamp') ? `now()::${type}` : `'1'::${type}`;
 }
 
-/** Such as a violated constraint: it comes from the values, and the engine has executed the statement. */
-const OF_VALUES = /^(22|23)/;
+/**
+ * Such as a violated constraint: it comes from the values, and the engine has executed the statement. Not text in another encoding:
+ * that is what an engine says that reads its own intermediate results wrongly.
+ */
+const OF_VALUES = /^(22(?!021)|23)/;
 
 const textOf = ({ message, detail }) => [message, detail].filter(Boolean).join(': ');
 

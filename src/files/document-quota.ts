@@ -9,7 +9,7 @@ import type { Precondition } from './file-headers.js';
 import { fileStatements } from './files.queries.js';
 
 /** Key of the advisory lock that serializes corrections of usage counters. */
-const CORRECTION = 7_325_190_003;
+const CORRECTION = 7_325_190_005;
 
 export const usageStatements = {
   /**

@@ -4,7 +4,7 @@ import type { Principal } from '../access/index.js';
 import { lockOwnUser } from '../auth/index.js';
 import { isDeviceId } from '../devices/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, type Parameter, statement, unlessAway } from '../platform/database/index.js';
+import { Database, statement, unlessAway, type WorkspaceTx } from '../platform/database/index.js';
 import { notFoundIfPurged } from '../platform/http/index.js';
 import { WorkspaceCatalogue, Workspaces } from '../workspaces/index.js';
 import { parsePushSubscription } from './push-subscription.js';
@@ -18,22 +18,29 @@ const surplus = (among: string): string => `WITH surplus AS MATERIALIZED (
 
 export const pushSubscriptionStatements = {
   /**
-   * Stores one subscription per workspace and device. A replaced subscription's pending push, and the time before which the next
-   * one may not be sent, are kept; the failures of its endpoint are not. $7: the maximum per workspace. Marking locks many
-   * subscriptions in its own order; rows that it has locked are skipped, and stay until the next subscription.
+   * Deletes a workspace's subscriptions beyond $3, least recently renewed first, but never that of $2. Marking locks many
+   * subscriptions in its own order; rows that it has locked are skipped, and stay until the next subscription. A statement of its
+   * own: within one that inserts, the engine that distributes tables reads what it has itself written in another format.
    */
-  put: statement(
-    'push_subscriptions.put',
+  crowdOutOfWorkspace: statement(
+    'push_subscriptions.crowd_out_of_workspace',
     `WITH surplus AS MATERIALIZED (
        SELECT device_id FROM push_subscriptions WHERE workspace_id = $1 AND device_id <> $2
-       ORDER BY updated_at DESC, device_id OFFSET $7::integer - 1
+       ORDER BY updated_at DESC, device_id OFFSET $3::integer - 1
      ), held AS MATERIALIZED (
        SELECT device_id FROM push_subscriptions
        WHERE workspace_id = $1 AND device_id IN (SELECT device_id FROM surplus) FOR UPDATE SKIP LOCKED
-     ), crowded_out AS (
-       DELETE FROM push_subscriptions WHERE workspace_id = $1 AND device_id IN (SELECT device_id FROM held)
      )
-     INSERT INTO push_subscriptions AS s (workspace_id, device_id, endpoint, p256dh, auth, updated_at)
+     DELETE FROM push_subscriptions WHERE workspace_id = $1 AND device_id IN (SELECT device_id FROM held)`,
+  ),
+
+  /**
+   * Stores one subscription per workspace and device. A replaced subscription's pending push, and the time before which the next
+   * one may not be sent, are kept; the failures of its endpoint are not.
+   */
+  put: statement(
+    'push_subscriptions.put',
+    `INSERT INTO push_subscriptions AS s (workspace_id, device_id, endpoint, p256dh, auth, updated_at)
      VALUES ($1, $2, $3, $4, $5, $6)
      ON CONFLICT (workspace_id, device_id) DO UPDATE
      SET endpoint = excluded.endpoint, p256dh = excluded.p256dh, auth = excluded.auth, updated_at = excluded.updated_at,
@@ -100,6 +107,9 @@ const MAX_PER_WORKSPACE = 100;
 /** For all workspaces of a user; beyond it, the same applies. */
 const MAX_PER_USER = 1_000;
 
+/** Workspace, device, endpoint, keys, time. */
+type SubscriptionValues = readonly [string, string, string, string, string, Date];
+
 /** The devices that want pushes for a workspace, with one subscription each. Stored even while Web Push is off. */
 @Injectable()
 export class PushSubscriptions {
@@ -117,14 +127,16 @@ export class PushSubscriptions {
   async subscribe(principal: Principal, request: SubscribeRequest): Promise<void> {
     const workspaceId = await this.workspaces.requireOwned(request.workspaceId, principal);
     const { deviceId, endpoint, p256dh, auth } = parsePushSubscription(request);
-    const values = [workspaceId, deviceId, endpoint, p256dh, auth, this.clock.now(), MAX_PER_WORKSPACE];
+    const values: SubscriptionValues = [workspaceId, deviceId, endpoint, p256dh, auth, this.clock.now()];
     const bound = [principal.userId, workspaceId, deviceId, MAX_PER_USER];
     try {
-      if (this.database.isDistributed) await this.putOnNode(workspaceId, values);
+      if (this.database.isDistributed)
+        // Without the lock of the user, who is on another server: with the account its workspaces are purged, and this row with them.
+        await this.database.workspaceTransaction(workspaceId, (tx) => this.put(tx, values));
       else
         await this.database.transaction(async (tx) => {
           await lockOwnUser(tx, principal.userId);
-          await tx.run(pushSubscriptionStatements.put, values);
+          await this.put(tx, values);
           await tx.run(pushSubscriptionStatements.crowdOut, bound);
         });
     } catch (error) {
@@ -136,11 +148,10 @@ export class PushSubscriptions {
     await unlessAway(() => this.database.run(pushSubscriptionStatements.crowdOut, [...bound, ids]), []);
   }
 
-  /** Without the lock of the user, who is on another server: with the account its workspaces are purged, and this row with them. */
-  private putOnNode(workspaceId: string, values: readonly Parameter[]): Promise<unknown> {
-    return this.database.workspaceTransaction(workspaceId, (tx) =>
-      tx.run(pushSubscriptionStatements.put, values),
-    );
+  private async put(tx: WorkspaceTx, values: SubscriptionValues): Promise<void> {
+    const [workspaceId, deviceId] = values;
+    await tx.run(pushSubscriptionStatements.crowdOutOfWorkspace, [workspaceId, deviceId, MAX_PER_WORKSPACE]);
+    await tx.run(pushSubscriptionStatements.put, values);
   }
 
   /** Succeeds even if there is none. @throws NotFound for a workspace of somebody else */

@@ -269,6 +269,17 @@ describe('managing passkeys', () => {
     expect(body).toEqual([expect.objectContaining({ id: eve.passkey })]);
   });
 
+  it('does not rename one that is not there, whatever its id', async () => {
+    const user = await protectedBy();
+    for (const id of ['00000000-0000-4000-8000-000000000000', 'constructor', '[]', 'a,b', 'A'.repeat(500)]) {
+      await post('update-passkey', { id, name: 'Mine' }, bearer(user.session)).expect(
+        404,
+        /PASSKEY_NOT_FOUND/,
+      );
+      await post('update-passkey', { id, name: 'Mine' }, {}).expect(401);
+    }
+  });
+
   it('removes them all when the operator resets the factors, and ends the sessions', async () => {
     const user = await protectedBy();
     await turnOnFactor(service, user.session);

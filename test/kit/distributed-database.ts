@@ -14,8 +14,54 @@ export const isEngineThere = WORKERS.length > 0;
 
 const allNodes = (coordinator: string): string[] => [coordinator, ...WORKERS];
 
+/** Distributing a database takes most of a minute on a busy machine, and copying one a second. */
+const TEMPLATE = 'template_of_tests_on_nodes';
+
+/** Held by who uses the template: it cannot be copied while anybody is connected to it. */
+const TEMPLATE_LOCK = 7_265_012;
+
 /** @param coordinator the URL of its maintenance database */
 export async function createOnNodes(coordinator: string, name: string, isEmpty: boolean): Promise<void> {
+  if (isEmpty) return create(coordinator, name);
+  const holder = new pg.Client({ connectionString: coordinator });
+  await holder.connect();
+  try {
+    await holder.query('SELECT pg_advisory_lock($1)', [TEMPLATE_LOCK]);
+    const { rows } = await holder.query('SELECT 1 FROM pg_database WHERE datname = $1', [TEMPLATE]);
+    if (rows.length === 0) await createTemplate(coordinator);
+    for (const url of allNodes(coordinator)) await onServer(url, [LEAVE_TEMPLATE, ...copyOf(TEMPLATE, name)]);
+  } finally {
+    await holder.end();
+  }
+  await distribute(inDatabase(coordinator, name)); // what belongs to the name of a database is not copied with it
+}
+
+async function createTemplate(coordinator: string): Promise<void> {
+  const unfinished = `${TEMPLATE}_begun`;
+  await dropOnNodes(coordinator, unfinished);
+  await create(coordinator, unfinished);
+  await distribute(inDatabase(coordinator, unfinished));
+  for (const url of allNodes(coordinator).reverse())
+    await onServer(url, [
+      LEAVE_TEMPLATE,
+      'SET citus.enable_create_database_propagation = off',
+      `ALTER DATABASE ${unfinished} RENAME TO ${TEMPLATE}`,
+    ]);
+}
+
+/** The engine's own daemon is connected too, and comes back after some seconds. */
+const LEAVE_TEMPLATE = `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname LIKE '${TEMPLATE}%'`;
+
+const copyOf = (template: string, name: string): string[] => [
+  'SET citus.enable_create_database_propagation = off',
+  `CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY FILE_COPY`,
+];
+
+async function distribute(url: string): Promise<void> {
+  await distributeDatabase(url, { isDryRun: false, onStep: () => undefined });
+}
+
+async function create(coordinator: string, name: string): Promise<void> {
   for (const url of allNodes(coordinator)) {
     await onServer(url, [
       'SET citus.enable_create_database_propagation = off',
@@ -31,8 +77,6 @@ export async function createOnNodes(coordinator: string, name: string, isEmpty: 
       (one) => `SELECT citus_add_node('${one.hostname}', ${one.port})`,
     ),
   ]);
-  if (!isEmpty)
-    await distributeDatabase(inDatabase(coordinator, name), { isDryRun: false, onStep: () => undefined });
 }
 
 export async function dropOnNodes(coordinator: string, name: string): Promise<void> {

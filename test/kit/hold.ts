@@ -24,11 +24,17 @@ async function hold(database: TestDatabase, lock: string, parameters: string[] =
   await holder.query('BEGIN');
   await holder.query(lock, parameters);
   return {
-    waiting: (connections) =>
-      database.eventually(
-        `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
-         HAVING count(*) = ${connections}`,
-      ),
+    waiting: async (connections) => {
+      try {
+        await database.eventually(
+          `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+           HAVING count(*) = ${connections}`,
+        );
+      } catch (error) {
+        await holder.end(); // the tests that follow must not wait for it too
+        throw error;
+      }
+    },
     release: () => holder.end(),
   };
 }

@@ -3,6 +3,7 @@ import type { BetterAuthPlugin, GenericEndpointContext } from 'better-auth';
 import { APIError, createAuthEndpoint, createAuthMiddleware, getSessionFromCtx } from 'better-auth/api';
 import { asName, BadRequest, NAME_RULE, Unauthorized } from '../../platform/http/index.js';
 import { parseSessionOutput, parseUserOutput } from 'better-auth/db';
+import { isUUID } from 'class-validator';
 import { clientOf, type FactorActions } from '../factors/index.js';
 import { identityRequests } from '../identity-request.js';
 import { MAX_PASSKEYS, type Passkeys } from './passkeys.js';
@@ -73,17 +74,24 @@ export function passkeyPlugin(actions: FactorActions, passkeys: Passkeys, public
   return {
     ...library,
     endpoints: { ...library.endpoints, deletePasskey: deleteEndpoint(passkeys, isRecent) },
-    hooks: { before: [checkedName], after: answerHooks(actions, passkeys) },
+    hooks: { before: [checkedRename], after: answerHooks(actions, passkeys) },
   } satisfies BetterAuthPlugin;
 }
 
-/** The library accepts a new name of any length, with control characters. */
-const checkedName = {
+/** Of no passkey. */
+const NOBODYS_ID = '00000000-0000-0000-0000-000000000000';
+
+/**
+ * The library accepts a new name of any length, with control characters, and asks the database for an id that is no UUID, which
+ * fails.
+ */
+const checkedRename = {
   matcher: ({ path }: { path?: string | undefined }) => path === '/passkey/update-passkey',
   handler: createAuthMiddleware((ctx) => {
-    const { name } = (ctx.body as { name?: unknown } | undefined) ?? {};
+    const { id, name } = (ctx.body as { id?: unknown; name?: unknown } | undefined) ?? {};
     if (typeof name === 'string' && asName(name) === undefined) throw faultOf('INVALID_NAME');
-    return Promise.resolve();
+    const isSound = typeof id !== 'string' || isUUID(id);
+    return Promise.resolve(isSound ? undefined : { context: { body: { name, id: NOBODYS_ID } } });
   }),
 };
 

@@ -128,6 +128,11 @@ export class Database {
     return this.router?.nodeOf(workspaceId);
   }
 
+  /** The pools of the nodes that have workspaces; none where all are in one database. */
+  async nodePools(): Promise<readonly Pool[]> {
+    return (await this.router?.nodePools()) ?? [];
+  }
+
   /** Closes the connections to the nodes. */
   async endNodes(): Promise<void> {
     await this.router?.end();

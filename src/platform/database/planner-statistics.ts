@@ -1,8 +1,8 @@
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
+import type { Pool } from 'pg';
 import { Log } from '../log/index.js';
 import { Database } from './database.js';
-import { SCHEMA_OID } from './schema-check.js';
 import { statement } from './statement.js';
 
 const LOOK_EVERY_MS = 5_000;
@@ -14,10 +14,11 @@ const EMPTY_TABLE_PAGES = 10;
 /** Analyzing a table that was loaded all at once takes long; PostgreSQL's own workers do that. */
 const MAX_ANALYZED_PAGES = 100_000;
 
+/** On nodes too, which do not have all tables. */
 const outgrown = statement(
   'database.outgrown_tables',
   `SELECT quote_ident(relname) AS "table" FROM pg_class
-   WHERE relkind = 'r' AND relnamespace = ${SCHEMA_OID}
+   WHERE relkind = 'r' AND relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = to_regclass('workspaces'))
      AND pg_has_role(relowner, 'USAGE') AND relpages < ${SMALL_TABLE_PAGES}
      AND pg_relation_size(oid) / current_setting('block_size')::int
        BETWEEN 2 * greatest(relpages, ${EMPTY_TABLE_PAGES}) + 1 AND ${MAX_ANALYZED_PAGES}`,
@@ -51,14 +52,22 @@ export class PlannerStatistics implements BeforeApplicationShutdown {
   }
 
   private async look(): Promise<void> {
-    await this.log.bestEffort('look for growing tables', async () => {
-      for (const { table } of await this.database.run<{ table: string }>(outgrown, [])) {
-        if (this.isEnding) return;
-        // A failure for one table must not prevent the others.
-        await this.log.bestEffort(`update the statistics of ${table}`, () =>
-          this.database.pool.query(`ANALYZE (SKIP_LOCKED) ${table}`),
-        );
-      }
+    await this.log.bestEffort('look for growing tables', () => this.lookAt(this.database.pool));
+    // The tables of the coordinator are empty where workspaces are on nodes: those of the nodes have the rows.
+    await this.log.bestEffort('look for growing tables of nodes', async () => {
+      for (const pool of await this.database.nodePools())
+        await this.log.bestEffort('look for growing tables of a node', () => this.lookAt(pool));
     });
+  }
+
+  private async lookAt(pool: Pool): Promise<void> {
+    const { rows } = await pool.query<{ table: string }>(outgrown);
+    for (const { table } of rows) {
+      if (this.isEnding) return;
+      // A failure for one table must not prevent the others.
+      await this.log.bestEffort(`update the statistics of ${table}`, () =>
+        pool.query(`ANALYZE (SKIP_LOCKED) ${table}`),
+      );
+    }
   }
 }

@@ -73,6 +73,7 @@ const NODE_SETTINGS = [
   ...PROMISED,
   ...PLANNED,
   'SET citus.enable_manual_changes_to_shards = on',
+  'SET citus.override_table_visibility = off', // pg_class has them too
   'SET citus.enable_ddl_propagation = off', // functions of the connection are made on this node alone
 ].join('; ');
 

@@ -30,6 +30,9 @@ const otherwise = `
   UNION ALL SELECT logicalrelid::text FROM pg_dist_partition
   WHERE partmethod = 'n' AND logicalrelid::text = 'users'`;
 
+/** Held by the connection that distributes, until it ends. */
+const DISTRIBUTING = 7_325_190_004;
+
 const running = 'SELECT 1 FROM instances WHERE alive_until > statement_timestamp() LIMIT 1';
 
 /**
@@ -79,6 +82,8 @@ export async function distribute(
   client: ClientBase,
   { isDryRun, onStep }: { isDryRun: boolean; onStep: (sentence: string) => void },
 ): Promise<number> {
+  // When this command is killed, the server still does its last statement.
+  if (!isDryRun) await client.query(`SELECT pg_advisory_lock(${DISTRIBUTING})`);
   await refuseOtherPlacement(client);
   let count = 0;
   for (const step of STEPS) {

@@ -182,6 +182,11 @@ export class NodeRouter {
     return undefined;
   }
 
+  /** One for each node that has shards. */
+  async nodePools(): Promise<pg.Pool[]> {
+    return [...new Set((await this.shards.all()).map((shard) => this.poolOf(shard)))];
+  }
+
   /** Open connections to the nodes. */
   get connections(): number {
     return [...this.pools.values()].reduce((sum, { totalCount }) => sum + totalCount, 0);
