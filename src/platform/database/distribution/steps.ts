@@ -7,6 +7,7 @@ export interface Step {
   readonly sentence: string;
   /** A query whose only row has `isDone`. */
   readonly isDone: string;
+  /** The server finishes the one that it has begun when the command is killed: a step with one always gets done. */
   readonly sql: readonly string[];
 }
 
@@ -84,9 +85,12 @@ const STILL_HELD = TABLES.map((table) => `pg_relation_size('${table}') > 0`).joi
 const free: Step = {
   sentence: 'Free the room of the rows that were moved to the nodes.',
   isDone: `SELECT NOT (${STILL_HELD}) AS "isDone"`,
-  sql: [...TABLES]
-    .reverse()
-    .map((table) => `SELECT truncate_local_data_after_distributing_table('${table}')`),
+  sql: [
+    [...TABLES]
+      .reverse()
+      .map((table) => `SELECT truncate_local_data_after_distributing_table('${table}')`)
+      .join('; '),
+  ],
 };
 
 const LISTED = `FROM workspaces WHERE deleted_at IS NULL AND user_id IS NOT NULL`;
@@ -101,7 +105,7 @@ export const FILL_CATALOGUE = [
 const fillCatalogue: Step = {
   sentence: 'List the workspaces on the coordinator, so that lists need no node.',
   isDone: `SELECT (SELECT count(*) FROM workspace_catalogue) = (SELECT count(*) ${LISTED}) AS "isDone"`,
-  sql: ['BEGIN', ...FILL_CATALOGUE, 'COMMIT'],
+  sql: [FILL_CATALOGUE.join('; ')],
 };
 
 /** The last step: the service starts only after it. */
