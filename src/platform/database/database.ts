@@ -128,7 +128,7 @@ export class Database {
     return this.router?.nodeOf(workspaceId);
   }
 
-  /** The pools of the nodes that have workspaces; none where all are in one database. */
+  /** The pools of the nodes that have workspaces and are not away; none where all are in one database. */
   async nodePools(): Promise<readonly Pool[]> {
     return (await this.router?.nodePools()) ?? [];
   }
