@@ -113,11 +113,6 @@ export class Database {
     return (await this.onParts((part) => part.run<Row>(statement, values))).flat();
   }
 
-  /** Whether a node is known to be away. */
-  get isAnyNodeAway(): boolean {
-    return this.router?.isAnyAway ?? false;
-  }
-
   /** @throws NodeAway when the node of the workspace is known to be away */
   async refuseAway(workspaceId: string): Promise<void> {
     await this.router?.refuseAway(workspaceId);

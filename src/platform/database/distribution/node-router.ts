@@ -60,11 +60,6 @@ export class NodeRouter {
     });
   }
 
-  /** Whether the coordinator cannot reach some node. */
-  get isAnyAway(): boolean {
-    return this.away.isAny;
-  }
-
   /** Looks at the error of a statement that the coordinator has run: a node that it could not reach is away from now on. */
   note(error: unknown): void {
     this.away.note(error);
