@@ -9,6 +9,7 @@ import {
   type Manifest,
   onTrialDatabase,
 } from '../backup/index.js';
+import { basename } from 'node:path';
 import { Configuration, configurationOfProcess, isInS3, OperatorError, removeTree } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, hasEmbeddedPostgres } from '../platform/database/index.js';
@@ -53,11 +54,12 @@ async function makeVerified(
   const { stamp, draft, scratch } = await target.begin(service.get(Clock).now());
   let isKept = false;
   try {
-    const { manifest, fault } = await made(service, target, draft, scratch);
+    const { manifest, fault, isCutOff } = await made(service, target, draft, scratch);
     signal.throwIfAborted(); // without the lock, another process may be at work here
     isKept = true;
     if (fault !== undefined) {
-      const name = await target.setAside(draft, stamp);
+      // A trial that was cut off fills the disk until this process ends, which must not wait for a removal.
+      const name = isCutOff ? basename(draft) : await target.setAside(draft, stamp);
       throw new OperatorError(`The backup is kept as ${name}: ${fault}`);
     }
     await target.publish(draft, stamp);
@@ -74,7 +76,7 @@ async function made(
   { path }: BackupTarget,
   draft: string,
   scratch: string,
-): Promise<{ manifest: Manifest; fault: string | undefined }> {
+): Promise<{ manifest: Manifest; fault: string | undefined; isCutOff?: boolean }> {
   const { dataDir } = service.get(Configuration);
   const reserve = service.get(FreeSpace).reserveBytes;
   const create = (): Promise<Manifest> => service.get(Backups).create(draft, { isTidied: true });
@@ -86,8 +88,11 @@ async function made(
     }));
   const disk = { path: scratch, dataDir, reserve, subject: 'the trial of the backup' };
   const manifest = await create();
-  const fault = await whileThereIsRoom(disk, verify).catch((error: unknown) => (error as Error).message);
-  return { manifest, fault };
+  try {
+    return { manifest, fault: await whileThereIsRoom(disk, verify) };
+  } catch (error) {
+    return { manifest, fault: (error as Error).message, isCutOff: true };
+  }
 }
 
 /** Verifies a backup. @returns why it is not known to be whole; undefined when it is */

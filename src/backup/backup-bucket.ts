@@ -34,7 +34,9 @@ export class BackupBucket extends BackupTarget {
 
   async begin(now: Date): Promise<Draft> {
     await this.objects.makeBucket();
-    for (const { name, state } of await this.list()) if (state === 'partial') await this.remove(name);
+    for (const name of await this.inState('partial')) await this.remove(name);
+    const unverified = await this.inState('unverified'); // several after a run that had to end at once
+    for (const name of unverified.slice(0, -1)) await this.remove(name);
     const stamp = stampOf(now);
     return { stamp, draft: `${this.root}/${SCHEDULED}${stamp}`, scratch: await this.makeScratch(stamp) };
   }

@@ -4,7 +4,7 @@ export const UNVERIFIED = 'unverified-';
 export const PARTIAL = 'partial-';
 
 const NAME =
-  /^(?<prefix>scheduled-|unverified-|partial-)(?:[a-z]+-)?(?<day>\d{4}-\d\d-\d\dT)(?<time>\d{6}\.\d{3}Z)$/;
+  /^(?<prefix>scheduled-|unverified-|partial-)(?:(?<=partial-)[a-z]+-)?(?<day>\d{4}-\d\d-\d\dT)(?<time>\d{6}\.\d{3}Z)$/;
 
 export const stampOf = (time: Date): string => time.toISOString().replaceAll(':', '');
 

@@ -287,8 +287,16 @@ export const BACKUP_MUTANTS = [
     name: 'S3 backups: no room for the trial, no backup',
     promise: 'A complete backup in S3 is kept when this machine has no room for its trial.',
     file: 'src/admin/scheduled-backup.ts',
-    find: '.catch((error: unknown) => (error as Error).message);\n  return',
-    replace: ';\n  return',
+    find: 'return { manifest, fault: (error as Error).message, isCutOff: true };',
+    replace: 'throw error;',
+    tests: [[IN_S3, 'has no room']],
+  },
+  {
+    name: 'S3 backups: removal beside a trial that is cut off',
+    promise: 'A trial that runs out of room ends at once: nothing is removed from the store before.',
+    file: 'src/admin/scheduled-backup.ts',
+    find: 'isCutOff ? basename(draft) : await',
+    replace: 'await',
     tests: [[IN_S3, 'has no room']],
   },
 ];

@@ -49,6 +49,16 @@ it('a backup behind a link is the operator’s: it is neither counted nor remove
   await rm(elsewhere, { recursive: true });
 });
 
+it('a backup that the operator has named after a scheduled one is the operator’s', async () => {
+  const kept = ['scheduled-pinned-2026-01-01T040000.000Z', 'unverified-old-2026-01-01T040000.000Z'];
+  const newest = '2026-01-03T040000.000Z';
+  await made(...kept, 'scheduled-2026-01-02T040000.000Z', 'unverified-2026-01-02T040000.000Z');
+  await made(`partial-${newest}`);
+  await directory.publish(join(home, `partial-${newest}`), newest);
+  expect(await directory.prune(1, newest)).toBe(1);
+  expect(await names()).toEqual([`scheduled-${newest}`, ...kept]);
+});
+
 it('a backup of many files is removed in little memory', async () => {
   const ALLOWED_MIB = 6;
   const backup = join(home, 'partial-of-many');

@@ -157,7 +157,7 @@ const onNodeChange =
   (node: string, isAway: boolean): void =>
     requestScope.exit(() => {
       if (isAway) log.warn({ node }, 'a node is away, and its workspaces with it');
-      else log.info({ node }, 'the node answers again');
+      else log.info({ node }, 'the node answers again, or has been replaced');
     });
 
 async function connect(

@@ -113,11 +113,6 @@ export class Database {
     return (await this.onParts((part) => part.run<Row>(statement, values))).flat();
   }
 
-  /** Whether a node is known to be away. */
-  get isAnyNodeAway(): boolean {
-    return this.router?.isAnyAway ?? false;
-  }
-
   /** @throws NodeAway when the node of the workspace is known to be away */
   async refuseAway(workspaceId: string): Promise<void> {
     await this.router?.refuseAway(workspaceId);
@@ -128,7 +123,7 @@ export class Database {
     return this.router?.nodeOf(workspaceId);
   }
 
-  /** The pools of the nodes that have workspaces; none where all are in one database. */
+  /** The pools of the nodes that have workspaces and are not away; none where all are in one database. */
   async nodePools(): Promise<readonly Pool[]> {
     return (await this.router?.nodePools()) ?? [];
   }

@@ -5,7 +5,10 @@ const LOOK_AGAIN_MS = 1_000;
 /** What the engine says when it cannot connect to a node, with its address. */
 const UNREACHABLE = /connection to the remote node (?:\S*@)?(\S+:\d+) failed/;
 
-const CHECK = `SELECT citus_check_connection_to_node($1, $2::int) AS answers`;
+/** No row when the engine has another node or address in its place. */
+const CHECK = `
+  SELECT citus_check_connection_to_node(nodename, nodeport) AS answers FROM pg_dist_node
+  WHERE nodename = $1 AND nodeport = $2::int`;
 
 /**
  * The nodes that the coordinator cannot reach. What concerns them is refused at once, instead of waiting for them on a connection
@@ -18,7 +21,7 @@ export class AwayNodes {
 
   /**
    * @param coordinator its pool
-   * @param onChange called when a node goes away or comes back
+   * @param onChange called when a node goes away, and when it comes back or is no longer one
    * @param everyMs how often it looks for a node that is away
    */
   constructor(
@@ -64,7 +67,7 @@ export class AwayNodes {
     try {
       const values = [node.slice(0, end), node.slice(end + 1)];
       const { rows } = await this.coordinator.query<{ answers: boolean }>(CHECK, values);
-      if (rows[0]?.answers !== false) {
+      if (!rows.some(({ answers }) => !answers)) {
         this.nodes.delete(node);
         this.onChange(node, false);
         return;

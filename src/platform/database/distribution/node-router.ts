@@ -33,7 +33,7 @@ export interface NodeRouterSettings {
   /** The URL of the coordinator. */
   readonly url: string;
   readonly onPoolError: (error: unknown) => void;
-  /** Called when a node stops answering the coordinator, and when it answers again. */
+  /** Called when a node stops answering the coordinator, and when it answers again or has been replaced. */
   readonly onChange: (node: string, isAway: boolean) => void;
 }
 
@@ -54,12 +54,10 @@ export class NodeRouter {
 
   constructor(private readonly settings: NodeRouterSettings) {
     this.shards = new Shards(settings.coordinator);
-    this.away = new AwayNodes(settings.coordinator, settings.onChange);
-  }
-
-  /** Whether the coordinator cannot reach some node. */
-  get isAnyAway(): boolean {
-    return this.away.isAny;
+    this.away = new AwayNodes(settings.coordinator, (node, isAway) => {
+      this.shards.forgetPlaces(); // a standby may have taken over, under another address
+      settings.onChange(node, isAway);
+    });
   }
 
   /** Looks at the error of a statement that the coordinator has run: a node that it could not reach is away from now on. */
@@ -182,9 +180,10 @@ export class NodeRouter {
     return undefined;
   }
 
-  /** One for each node that has shards. */
+  /** One for each node that has shards and is not away. */
   async nodePools(): Promise<pg.Pool[]> {
-    return [...new Set((await this.shards.all()).map((shard) => this.poolOf(shard)))];
+    const shards = (await this.shards.all()).filter((shard) => !this.away.has(keyOf(shard)));
+    return [...new Set(shards.map((shard) => this.poolOf(shard)))];
   }
 
   /** Open connections to the nodes. */
