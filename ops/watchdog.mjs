@@ -44,8 +44,10 @@ setTimeout(look, INTERVAL_MS);
 
 async function look() {
   const begun = performance.now();
-  if (await isAlive(process.env, TIMEOUT_MS)) failures = 0;
-  else if (failures !== undefined) failures += 1;
+  if (await isAlive(process.env, TIMEOUT_MS)) {
+    if (failures === undefined) say('info', 'the service answers /health and is watched from now on');
+    failures = 0;
+  } else if (failures !== undefined) failures += 1;
   if (isStopping) return;
   if (failures < FAILURES) setTimeout(look, Math.max(0, INTERVAL_MS - (performance.now() - begun)));
   else if (failures === undefined) setTimeout(look, INTERVAL_MS);
@@ -53,8 +55,15 @@ async function look() {
 }
 
 function kill() {
-  const message = `the service has not answered /health ${failures} times in a row: it is killed, to be restarted`;
-  console.error(JSON.stringify({ level: 'fatal', time: new Date().toISOString(), message }));
+  say(
+    'fatal',
+    `the service has not answered /health ${failures} times in a row: it is killed, to be restarted`,
+  );
   isKilled = true;
   service.kill('SIGKILL');
+}
+
+/** As the log lines of the service. */
+function say(level, message) {
+  console.error(JSON.stringify({ level, time: new Date().toISOString(), message }));
 }

@@ -57,6 +57,8 @@ describeOnLinux('the service under its watchdog', () => {
     await workspace.put('small', 'acknowledged').expect(201);
     await workspace.put('large', Buffer.alloc(1 << 20, 7)).expect(201);
     const hung = watchedBy(running.child);
+    // A service that has not answered yet may still be starting: it is not killed.
+    await eventually(() => expect(running?.output()).toContain('is watched from now on'));
     process.kill(hung, 'SIGSTOP');
     expect(await once(running.child, 'exit')).toEqual([1, null]);
     expect(isRunning(hung)).toBe(false);
