@@ -37,12 +37,20 @@ afterAll(async () => {
 async function lead(url: string): Promise<void> {
   const { pool } = service.app.get(Database);
   (pool as unknown as { options: { connectionString: string } }).options.connectionString = url;
-  await service.database.query(
+  await endConnections();
+  if (url === home) return;
+  // One that was being opened has the old address.
+  await eventually(async () => {
+    await endConnections();
+    expect(pool.totalCount).toBe(0);
+  });
+}
+
+const endConnections = (): Promise<unknown> =>
+  service.database.query(
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
      WHERE datname = current_database() AND application_name LIKE 'cloud-sync-service%'`,
   );
-  await eventually(() => expect(pool.idleCount).toBe(0));
-}
 
 function changed(change: (url: URL) => void): string {
   const url = new URL(home);
