@@ -31,7 +31,8 @@ const SLOW_CONNECTIONS = 2_000;
  */
 const [FILES, PATH_LENGTH] = [1_000, 4_096];
 const [SILENT_READERS, ANSWERS_EACH] = [40, 4];
-const MOST_BYTES = 600 * 1024 * 1024;
+/** All answers together have 640 MiB, beside some 200 of the service; up to 640 were seen with what was only garbage. */
+const MOST_BYTES = 750 * 1024 * 1024;
 const AT_ONCE = 20;
 
 let database: TestDatabase;
