@@ -90,21 +90,7 @@ export class NodeRouter {
    * @throws NodeAway when the coordinator cannot reach it either
    */
   async begin(workspaceId: string): Promise<NodeTransaction | undefined> {
-    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-      const shard = await this.reachable(workspaceId);
-      if (!shard) return undefined;
-      try {
-        return await this.beginOn(shard);
-      } catch (error) {
-        if (isFailedConnect(error as object)) {
-          this.avoid(shard);
-          return undefined;
-        }
-        if (!MOVED.has(sqlState(error) ?? '')) throw error;
-        this.shards.forget();
-      }
-    }
-    return undefined;
+    return this.onShardOf(workspaceId, (shard) => this.beginOn(shard));
   }
 
   /** @throws NodeAway also when the shard has moved: it is looked at another time */
@@ -162,18 +148,25 @@ export class NodeRouter {
    * @throws NodeAway when the coordinator cannot reach it either
    */
   async run(statement: Statement, values: readonly Parameter[]): Promise<unknown[] | undefined> {
+    return this.onShardOf(String(values[0]), (shard) => this.runOn(shard, statement, values));
+  }
+
+  /** Does `work` where the shard of a workspace is, also when that has just moved. @returns undefined as `run` does */
+  private async onShardOf<T>(
+    workspaceId: string,
+    work: (shard: Shard) => Promise<T>,
+  ): Promise<T | undefined> {
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-      const shard = await this.reachable(String(values[0]));
+      const shard = await this.reachable(workspaceId);
       if (!shard) return undefined;
       try {
-        return await this.runOn(shard, statement, values);
+        return await work(shard);
       } catch (error) {
-        const isAway = isFailedConnect(error as object);
-        if (!isAway && !MOVED.has(sqlState(error) ?? '')) throw error;
-        if (isAway) {
+        if (isFailedConnect(error as object)) {
           this.avoid(shard);
           return undefined;
         }
+        if (!MOVED.has(sqlState(error) ?? '')) throw error;
         this.shards.forget();
       }
     }
