@@ -181,6 +181,18 @@ export class StandInEngine {
     this.groups.set(shard, to);
   }
 
+  /** Gives the node of a workspace the row that the coordinator has, as the engine would have when it was created. */
+  async adopt(workspaceId: string): Promise<void> {
+    const shard = this.shardOf(workspaceId);
+    const { database } = this.node(this.groups.get(shard) ?? 0);
+    const ask = 'SELECT to_json(w) AS row FROM workspaces w WHERE id = $1';
+    const [found] = await this.coordinator.database.query<{ row: object }>(ask, [workspaceId]);
+    const name = nameIn(shard, 'workspaces');
+    await database.query(`INSERT INTO ${name} SELECT * FROM json_populate_record(NULL::${name}, $1)`, [
+      found?.row,
+    ]);
+  }
+
   /** All shards are where they were first, and empty; everybody reaches everybody. */
   async reset(): Promise<void> {
     const all = [this.coordinator, ...this.nodes];
@@ -197,11 +209,11 @@ export class StandInEngine {
         group,
         link.port,
       ]);
-    await query('TRUNCATE workspaces CASCADE');
+    await query('DELETE FROM workspaces');
     for (const shard of RANGES.keys()) {
       if (this.groups.get(shard) !== shard + 1) await this.move(shard, shard + 1);
       for (const { database, group } of this.nodes)
-        await database.query(group === shard + 1 ? `TRUNCATE ${namesIn(shard)}` : dropOf(shard));
+        await database.query(group === shard + 1 ? emptied(shard) : dropOf(shard));
     }
   }
 
@@ -270,9 +282,11 @@ const tablesOf = (shard: number): string =>
     ({ table }) => `CREATE TABLE ${nameIn(shard, table)} (LIKE ${table} INCLUDING ALL);`,
   ).join('');
 
-const dropOf = (shard: number): string => `DROP TABLE IF EXISTS ${namesIn(shard)};`;
+const dropOf = (shard: number): string =>
+  `DROP TABLE IF EXISTS ${DISTRIBUTED_TABLES.map(({ table }) => nameIn(shard, table)).join()};`;
 
-const namesIn = (shard: number): string => DISTRIBUTED_TABLES.map(({ table }) => nameIn(shard, table)).join();
+const emptied = (shard: number): string =>
+  DISTRIBUTED_TABLES.map(({ table }) => `DELETE FROM ${nameIn(shard, table)};`).join('');
 
 const place = (shard: number, group: number): string =>
   `UPDATE pg_dist_placement SET groupid = ${group} WHERE shardid IN (${idsOf(shard).join()});`;
