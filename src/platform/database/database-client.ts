@@ -8,9 +8,9 @@ const failedConnects = new WeakSet<object>();
  * databases, TLS errors and servers that are full or starting all mean that the database is away.
  */
 export function isFailedConnect(error: object): boolean {
-  if (failedConnects.has(error)) return true;
   const { cause } = error as Error; // the pool wraps the error of a server that did not answer in time
-  return typeof cause === 'object' && cause !== null && isFailedConnect(cause);
+  if (typeof cause === 'object' && cause !== null && failedConnects.has(cause)) return true;
+  return failedConnects.has(error);
 }
 
 /** Runs what prepares a connection before its first use; a failure counts as a failure to connect. */
