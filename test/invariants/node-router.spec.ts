@@ -8,6 +8,7 @@ import {
   isUnanswered,
   ofWorkspace,
   type Part,
+  type Statement,
   StatementLimiter,
   statement,
 } from '../../src/platform/database/index.js';
@@ -178,6 +179,22 @@ const BREAKS: [string, DatabaseFault, number][] = [
       ]);
       expect(arrived()).toEqual(['2: test.add in 102009']);
       expect(await writes(SECOND)).toEqual([0, 1, 0, 0]);
+    });
+
+    it('go there when they change it in a way that only one server can', async () => {
+      expect(await database.runInWorkspace(add, [idOf(FIRST)])).toEqual([{ name: 'of shard 0' }]);
+      expect(arrived()).toEqual(['1: test.add in 102008']);
+    });
+
+    it('that change accounts too go to the coordinator, which commits both together', async () => {
+      await database.sharedTransaction((tx) => tx.run(add, [idOf(FIRST)]));
+      expect(engine.coordinator.seen.slice(-4)).toEqual([
+        'BEGIN',
+        'database.share_commit',
+        'test.add',
+        'COMMIT',
+      ]);
+      expect(arrived()).toEqual(['0: test.add']);
     });
 
     it('go to the coordinator when they have no text for a node', async () => {
@@ -446,6 +463,18 @@ const BREAKS: [string, DatabaseFault, number][] = [
       expect(arrived()).toEqual(['2: test.read_all in 102009']);
     });
 
+    it('leaves out a node that is away in a walk too, and nothing else that fails', async () => {
+      const walk = async (asked: Statement): Promise<object[]> => {
+        const rows: object[] = [];
+        for await (const row of database.walkParts((part) => rowsIn(part, asked))) rows.push(row);
+        return rows;
+      };
+      await engine.lose(1);
+      expect(await walk(readAll)).toEqual(SECOND_ROWS);
+      await expect(walk(failAll)).rejects.toThrow('division by zero');
+      await expectNoLeak();
+    });
+
     it('leaves a shard that has moved to another time', async () => {
       await database.runOnParts(readAll, []);
       await engine.move(FIRST, 3);
@@ -566,6 +595,10 @@ const BREAKS: [string, DatabaseFault, number][] = [
 
 const insertInto = (table: string): string =>
   `INSERT INTO ${table} (id, user_id, name, created_at, updated_at) VALUES ($1, $1, $2, now(), now())`;
+
+async function* rowsIn(part: Part, asked: Statement): AsyncGenerator<object, void> {
+  yield* await part.run<object>(asked, []);
+}
 
 /** Of a server that cannot do it, and has changed nothing. */
 const FULL = { kind: 'refuse', code: '53100', message: 'No space left on device' } as const;

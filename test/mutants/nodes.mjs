@@ -141,6 +141,22 @@ export const NODE_MUTANTS = [
     tests: [[SPEC, 'leaves out a node that is away']],
   },
   {
+    name: 'a node that is away ends a walk through all parts',
+    promise: 'A walk through all parts leaves out a node that cannot be reached.',
+    file: DATABASE,
+    find: 'if (!this.router || !isUnanswered(error)) throw error;',
+    replace: 'throw error;',
+    tests: [[SPEC, 'leaves out a node that is away in a walk too']],
+  },
+  {
+    name: 'changes of an account and a workspace are committed one after the other',
+    promise: 'Changes of an account and of a workspace on a node are committed together.',
+    file: DATABASE,
+    find: '      await tx.run(shareCommit, []);\n',
+    replace: '',
+    tests: [[SPEC, 'which commits both together']],
+  },
+  {
     name: 'parts on a node that is known to be away are tried',
     promise: 'Work on all parts does not try a node that the coordinator cannot reach.',
     file: ROUTER,
