@@ -187,7 +187,7 @@ export const NODE_MUTANTS = [
     find: '    return result;\n  } catch (error) {\n    await client.query',
     replace: '    client.release();\n    return result;\n  } catch (error) {\n    await client.query',
     also: [{ find: '  } finally {\n    client.release(failure);\n  }', replace: '  }' }],
-    tests: [[SPEC, 'a transaction on a node gives its connection back']],
+    tests: [[SPEC, 'when its work fails many times']],
   },
   {
     name: 'a transaction that does not begin on a node keeps its connection',
@@ -195,7 +195,7 @@ export const NODE_MUTANTS = [
     file: ROUTER,
     find: '      client.release(error as Error);\n      throw error;',
     replace: '      throw error;',
-    tests: [[SPEC, 'a transaction on a node gives its connection back']],
+    tests: [[SPEC, 'when BEGIN fails|when %s fails']],
   },
   {
     name: 'a connection that ends while it is lent ends the process',
