@@ -137,6 +137,11 @@ step 'an instance hangs: its watchdog ends it, and the engine starts it again'
 in_stack "$first" up --detach --no-recreate --scale service=2 >/dev/null 2>&1
 ready 18787
 hung=$(instances_of "$first" | head -1)
+started=$(docker inspect --format '{{.State.StartedAt}}' "$hung")
+for _ in $(seq 60); do # the watchdog waits for a start however long it takes
+  ! docker logs --since "$started" "$hung" 2>&1 | grep -q 'is watched from now on' || break
+  sleep 1
+done
 before=$(docker inspect --format '{{.RestartCount}}' "$hung")
 # Process 1 is tini, its child the watchdog, and the service the child of that.
 docker exec "$hung" node -e '
