@@ -10,6 +10,7 @@
 # failure; KEEP=1 leaves them. NEXT_POSTGRES names the image of the next major version, by default postgres:18-bookworm.
 # Prints a line for each step, and "the drill passed" as the last one.
 set -euo pipefail
+unset COMPOSE_FILE COMPOSE_PROJECT_NAME
 
 tree=$(cd "$(dirname "$0")/.." && pwd)
 home=$(mktemp -d "${TMPDIR:-/tmp}/try-compose-XXXXXX")
@@ -22,7 +23,7 @@ fail() { printf 'FAILED: %s\n' "$*" >&2; exit 1; }
 in_stack() { # STACK COMPOSE-ARGUMENT…
   local stack=$1
   shift
-  docker compose --project-name "$stack" --project-directory "$home/$stack" -f "$home/$stack/docker-compose.yml" "$@"
+  (cd "$home/$stack" && docker compose --project-name "$stack" "$@")
 }
 admin() { # STACK ADMIN-ARGUMENT…
   local stack=$1
@@ -193,8 +194,12 @@ in_stack "$first" up --detach --scale service=1 >/dev/null 2>&1
 in_stack "$first" exec -T service node dist/service/admin.js kill-switch down
 in_stack "$first" exec -T service node dist/service/admin.js backup create /srv/backups/before-next
 in_stack "$first" down >/dev/null 2>&1
-cp "$home/$first/.env" "$home/env-before"
-printf '%s\n' "POSTGRES_IMAGE=${NEXT_POSTGRES:-postgres:18-bookworm}" POSTGRES_DIRECTORY=pgdata-next >>"$home/$first/.env"
+cat >"$home/$first/docker-compose.override.yml" <<END
+services:
+  postgres:
+    image: ${NEXT_POSTGRES:-postgres:18-bookworm}
+    environment: { PGDATA: /var/lib/postgresql/data/pgdata-next }
+END
 in_stack "$first" run --rm -T service node dist/service/admin.js backup restore /srv/backups/before-next
 in_stack "$first" run --rm -T service node dist/service/admin.js doctor --deep
 in_stack "$first" up --detach
@@ -206,7 +211,7 @@ check
 
 step 'and back: what was written since is not there, and devices upload it again'
 in_stack "$first" down >/dev/null 2>&1
-cp "$home/env-before" "$home/$first/.env"
+rm "$home/$first/docker-compose.override.yml"
 in_stack "$first" up --detach
 in_stack "$first" exec -T service node dist/service/admin.js kill-switch off
 ready 18787
