@@ -2,10 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { isUUID } from 'class-validator';
 import { lockOwnUser } from '../auth/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { BEFORE_ALL_IDS, Database, newId, pagesById, statement } from '../platform/database/index.js';
+import { BEFORE_ALL_IDS, Database, newId, pagesById, statement, type Tx } from '../platform/database/index.js';
 import { Conflict, NotFound } from '../platform/http/index.js';
 import { Log } from '../platform/log/index.js';
 import { WorkspaceCatalogue } from '../workspaces/index.js';
+import { OwedUnsubscriptions } from './owed-unsubscriptions.js';
 
 const COLUMNS = 'id, name, platform, last_seen_at AS "lastSeenAt", created_at AS "createdAt"';
 
@@ -98,6 +99,7 @@ export class Devices {
     private readonly clock: Clock,
     private readonly log: Log,
     private readonly catalogue: WorkspaceCatalogue,
+    private readonly owed: OwedUnsubscriptions,
   ) {}
 
   /** In the order of registration, page by page. */
@@ -131,15 +133,24 @@ export class Devices {
     if (gone.length === 0) throw new NotFound('device not found');
   }
 
-  private async remove(userId: string, id: string): Promise<unknown[]> {
+  private remove(userId: string, id: string): Promise<unknown[]> {
     if (!this.database.isDistributed) return this.database.run(deviceStatements.delete, [id, userId]);
-    return this.database.sharedTransaction(async (tx) => {
+    return this.database.besideAway(() => this.removeOnNodes(userId, id));
+  }
+
+  /** A device that is deleted is shut out at once: what a node that is away holds of it is removed when the node is back. */
+  private async removeOnNodes(userId: string, id: string): Promise<unknown[]> {
+    const workspaces = (await this.catalogue.idsOf(this.database, userId)) ?? [];
+    const { groups, away } = await this.database.byNode(workspaces);
+    const reachable = groups.flat();
+    const work = async (tx: Tx): Promise<unknown[]> => {
       const gone = await tx.run(deviceStatements.deleteRow, [id, userId]);
-      const workspaces = await this.catalogue.idsOf(tx, userId);
-      if (gone.length > 0 && workspaces && workspaces.length > 0)
-        await tx.run(deviceStatements.unsubscribe, [workspaces, id]);
+      if (gone.length === 0) return [];
+      await this.owed.owe(tx, userId, id, away);
+      if (reachable.length > 0) await tx.run(deviceStatements.unsubscribe, [reachable, id]);
       return gone;
-    });
+    };
+    return this.database.sharedTransaction(work);
   }
 
   /**

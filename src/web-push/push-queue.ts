@@ -83,7 +83,16 @@ export class PushQueue {
       for (const { ownerId } of pushes) busy.set(ownerId, (busy.get(ownerId) ?? 0) + 1);
       claimed.push(...pushes);
     });
-    return claimed;
+    return claimed.length === 0 ? [] : this.withoutDeleted(claimed);
+  }
+
+  /** Asked after the claim, so that nothing is sent once a deletion is committed. */
+  private async withoutDeleted(claimed: readonly ClaimedPush[]): Promise<ClaimedPush[]> {
+    const workspaces = claimed.map(({ workspaceId }) => workspaceId);
+    const devices = claimed.map(({ deviceId }) => deviceId);
+    const rows = await this.database.run<{ place: number }>(queueStatements.deleted, [workspaces, devices]);
+    const deleted = new Set(rows.map(({ place }) => place));
+    return claimed.filter((_, index) => !deleted.has(index));
   }
 
   private claimIn(

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Allow, IsString } from 'class-validator';
 import type { Principal } from '../access/index.js';
 import { lockOwnUser } from '../auth/index.js';
-import { isDeviceId } from '../devices/index.js';
+import { isDeviceId, OwedUnsubscriptions } from '../devices/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, statement, unlessAway, type WorkspaceTx } from '../platform/database/index.js';
 import { notFoundIfPurged } from '../platform/http/index.js';
@@ -118,6 +118,7 @@ export class PushSubscriptions {
     private readonly database: Database,
     private readonly clock: Clock,
     private readonly catalogue: WorkspaceCatalogue,
+    private readonly owed: OwedUnsubscriptions,
   ) {}
 
   /**
@@ -130,6 +131,7 @@ export class PushSubscriptions {
     const values: SubscriptionValues = [workspaceId, deviceId, endpoint, p256dh, auth, this.clock.now()];
     const bound = [principal.userId, workspaceId, deviceId, MAX_PER_USER];
     try {
+      await this.owed.settleOne(workspaceId, deviceId);
       if (this.database.isDistributed)
         // Without the lock of the user, who is on another server: with the account its workspaces are purged, and this row with them.
         await this.database.workspaceTransaction(workspaceId, (tx) => this.put(tx, values));

@@ -3,7 +3,7 @@ import type { Pool, PoolClient } from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
 import { DatabaseClient } from './database-client.js';
 import { AmbiguousCommit, isConnectionLost, isUnanswered, sqlState } from './database-errors.js';
-import { type NodeRouter, type NodeTransaction, SHARED_COMMITS } from './distribution/index.js';
+import { type ByNode, type NodeRouter, type NodeTransaction, SHARED_COMMITS } from './distribution/index.js';
 import { DURABLE, WITHOUT_LIMITS } from './session.js';
 import { endQuietly } from './silence.js';
 import { type Parameter, statement, type Statement } from './statement.js';
@@ -123,6 +123,17 @@ export class Database {
     return this.router?.nodeOf(workspaceId);
   }
 
+  /** Workspaces by their nodes; on one server all of them together. */
+  async byNode(workspaceIds: readonly string[]): Promise<ByNode> {
+    if (this.router) return this.router.byNode(workspaceIds);
+    return { groups: workspaceIds.length === 0 ? [] : [workspaceIds], away: [] };
+  }
+
+  /** @param work called whenever a node that was away answers again; not on one server. It must not throw. */
+  onNodeBack(work: () => void): void {
+    this.router?.onBack(work);
+  }
+
   /** The pools of the nodes that have workspaces and are not away; none where all are in one database. */
   async nodePools(): Promise<readonly Pool[]> {
     return (await this.router?.nodePools()) ?? [];
@@ -201,6 +212,21 @@ export class Database {
       await tx.run(shareCommit, []);
       return work(tx);
     });
+  }
+
+  /**
+   * Repeats work that begins with `byNode` when a node turns out to be away in it: the next time it is among those that are.
+   * Nothing is repeated that may have been committed.
+   */
+  async besideAway<T>(work: () => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await work();
+      } catch (error) {
+        if (!this.router || attempt === ATTEMPTS || !isUnanswered(error) || error instanceof AmbiguousCommit)
+          throw error;
+      }
+    }
   }
 
   /** Runs `work` on one consistent, read-only snapshot of the database. */

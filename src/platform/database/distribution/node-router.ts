@@ -19,6 +19,13 @@ export interface NodeTransaction {
   readonly run: (statement: Statement, values: readonly Parameter[]) => Promise<unknown[]>;
 }
 
+/** Workspaces, put together by the node that has them. */
+export interface ByNode {
+  readonly groups: readonly (readonly string[])[];
+  /** Those of nodes that are known to be away; they are in no group. */
+  readonly away: readonly string[];
+}
+
 /** A node that this process cannot reach, while the coordinator can, is tried again after this. */
 const DIRECT_AGAIN_MS = 2_000;
 
@@ -52,11 +59,14 @@ export class NodeRouter {
   /** The nodes that this process cannot reach by itself, and when it tries again, by `performance.now()`. */
   private readonly indirect = new Map<string, number>();
 
+  private readonly whenBack: (() => void)[] = [];
+
   constructor(private readonly settings: NodeRouterSettings) {
     this.shards = new Shards(settings.coordinator);
     this.away = new AwayNodes(settings.coordinator, (node, isAway) => {
       this.shards.forgetPlaces(); // a standby may have taken over, under another address
       settings.onChange(node, isAway);
+      if (!isAway) for (const work of this.whenBack) work();
     });
   }
 
@@ -76,6 +86,22 @@ export class NodeRouter {
   async nodeOf(workspaceId: string): Promise<string | undefined> {
     const shard = await this.shards.of(workspaceId);
     return shard && keyOf(shard);
+  }
+
+  async byNode(workspaceIds: readonly string[]): Promise<ByNode> {
+    const groups = new Map<string, string[]>();
+    const away: string[] = [];
+    for (const id of workspaceIds) {
+      const key = (await this.nodeOf(id)) ?? '';
+      if (this.away.has(key)) away.push(id);
+      else groups.set(key, [...(groups.get(key) ?? []), id]);
+    }
+    return { groups: [...groups.values()], away };
+  }
+
+  /** @param work called whenever a node that was away answers again, or has been replaced */
+  onBack(work: () => void): void {
+    this.whenBack.push(work);
   }
 
   /** One for each shard: begins a transaction on its tables. They throw NodeAway when the node cannot be reached. */
