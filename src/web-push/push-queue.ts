@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../platform/clock/index.js';
-import { Database, type Part, unlessAway } from '../platform/database/index.js';
+import { Database, type Part } from '../platform/database/index.js';
 import { queueStatements } from './push-queue.queries.js';
 import type { PushMessage, PushResult, PushType } from './push-sender.js';
 
@@ -50,7 +50,7 @@ export class PushQueue {
     // Rows cannot be locked on several nodes at once.
     for (const id of new Set(announcements.map(({ workspaceId }) => workspaceId))) {
       const ofOne = announcements.filter(({ workspaceId }) => workspaceId === id);
-      await unlessAway(() => this.markTogether(ofOne), undefined);
+      await this.database.unlessAway(() => this.markTogether(ofOne), undefined);
     }
   }
 

@@ -4,7 +4,7 @@ import type { Principal } from '../access/index.js';
 import { lockOwnUser } from '../auth/index.js';
 import { isDeviceId, OwedUnsubscriptions } from '../devices/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, statement, unlessAway, type WorkspaceTx } from '../platform/database/index.js';
+import { Database, statement, type WorkspaceTx } from '../platform/database/index.js';
 import { notFoundIfPurged } from '../platform/http/index.js';
 import { WorkspaceCatalogue, Workspaces } from '../workspaces/index.js';
 import { parsePushSubscription } from './push-subscription.js';
@@ -147,7 +147,10 @@ export class PushSubscriptions {
     // Of the node that is away, the surplus stays until the next subscription.
     const ids = await this.catalogue.idsOf(this.database, principal.userId);
     if (!ids) return;
-    await unlessAway(() => this.database.run(pushSubscriptionStatements.crowdOut, [...bound, ids]), []);
+    await this.database.unlessAway(
+      () => this.database.run(pushSubscriptionStatements.crowdOut, [...bound, ids]),
+      [],
+    );
   }
 
   private async put(tx: WorkspaceTx, values: SubscriptionValues): Promise<void> {

@@ -12,7 +12,7 @@ import { WebPush } from './web-push.service.js';
 const PURGE_BATCH = 1000;
 
 @Module({
-  imports: [WorkspacesModule],
+  imports: [WorkspacesModule, DevicesModule],
   controllers: [PushSubscriptionsController],
   providers: [
     PushDispatcher,

@@ -63,9 +63,11 @@ export class WorkspaceDeletion {
 
   /** As `announce`, of workspaces of a deleted account. */
   async announceAll(ids: readonly string[]): Promise<void> {
-    if (!this.database.isDistributed) return this.announce(ids.map((id) => ({ id, userId: null })));
-    for (const id of ids) this.bus.publish({ topic: WORKSPACE_DELETED, key: id });
-    await this.owed.settleSoon(ids);
+    if (!this.database.isDistributed) this.announce(ids.map((id) => ({ id, userId: null })));
+    else {
+      for (const id of ids) this.bus.publish({ topic: WORKSPACE_DELETED, key: id });
+      await this.owed.settleSoon(ids);
+    }
   }
 
   /**

@@ -10,7 +10,11 @@ export class AmbiguousCommit extends Error {
 
 /** The node that has the rows does not answer; nothing was sent to it. */
 export class NodeAway extends Error {
-  constructor(node: string, cause?: unknown) {
+  /** @param node `host:port` */
+  constructor(
+    readonly node: string,
+    cause?: unknown,
+  ) {
     super(`the node ${node} is away`, { cause });
   }
 }

@@ -3,7 +3,7 @@ import { connecting, DatabaseClient, isFailedConnect } from '../database-client.
 import { NodeAway, sqlState } from '../database-errors.js';
 import { beginNodeSession } from '../session.js';
 import type { Parameter, Statement } from '../statement.js';
-import { AwayNodes } from './away-nodes.js';
+import { AwayNodes, nodeNamedIn } from './away-nodes.js';
 import {
   FUNCTION_DEFINITIONS,
   NOT_HERE,
@@ -54,6 +54,9 @@ export class NodeRouter {
   private functions: string[] = [];
   /** The shards whose functions a connection has. */
   private readonly prepared = new WeakMap<pg.PoolClient, Set<string>>();
+
+  /** The node that an error of one of its connections is from. */
+  private readonly origins = new WeakMap<Error, string>();
 
   private readonly away: AwayNodes;
   /** The nodes that this process cannot reach by itself, and when it tries again, by `performance.now()`. */
@@ -119,19 +122,24 @@ export class NodeRouter {
     return this.onShardOf(workspaceId, (shard) => this.beginOn(shard));
   }
 
-  /** @throws NodeAway also when the shard has moved: it is looked at another time */
+  /** Begins where the shard is, also when it has just moved. @throws NodeAway when that cannot be reached or found */
   private async beginPart(shard: Shard): Promise<NodeTransaction> {
-    const key = keyOf(shard);
-    if (this.away.has(key)) throw new NodeAway(key);
-    try {
-      return await this.beginOn(shard);
-    } catch (error) {
-      const hasMoved = MOVED.has(sqlState(error) ?? '');
-      if (!hasMoved && !isFailedConnect(error as object)) throw error;
-      if (hasMoved) this.shards.forget();
-      else this.shards.forgetPlaces();
-      throw new NodeAway(key, error);
+    for (let place: Shard | undefined = shard, attempt = 1; place; attempt++) {
+      const key = keyOf(place);
+      if (this.away.has(key)) throw new NodeAway(key);
+      try {
+        return await this.beginOn(place);
+      } catch (error) {
+        if (isFailedConnect(error as object)) {
+          this.shards.forgetPlaces();
+          throw new NodeAway(key, error);
+        }
+        if (!MOVED.has(sqlState(error) ?? '') || attempt === ATTEMPTS) throw error;
+        this.shards.forget();
+        place = (await this.shards.all()).find(({ id }) => id === shard.id);
+      }
     }
+    throw new Error(`the shard ${shard.id} is no longer there`); // split or merged meanwhile
   }
 
   private async beginOn(shard: Shard): Promise<NodeTransaction> {
@@ -141,7 +149,7 @@ export class NodeRouter {
       await client.query(`SELECT hold_shard(${shard.id})`);
     } catch (error) {
       client.release(error as Error);
-      throw error;
+      throw this.from(shard, error);
     }
     const run = async (
       { name, text, onShard = text, onPart = onShard }: Statement,
@@ -149,7 +157,11 @@ export class NodeRouter {
     ): Promise<unknown[]> => {
       // `run` wraps the same statement in another text.
       const query = { name: `${name} in ${shard.id}`, text: onTables(onPart, shard), values: [...values] };
-      return (await client.query(query)).rows as unknown[];
+      try {
+        return (await client.query(query)).rows as unknown[];
+      } catch (error) {
+        throw this.from(shard, error);
+      }
     };
     return { client, run };
   }
@@ -199,6 +211,27 @@ export class NodeRouter {
     return undefined;
   }
 
+  /**
+   * The node that is the reason of an error, if it is away: the coordinator is asked, because a connection can also be lost to a
+   * node that is there. Undefined for errors of the coordinator, and while it does not answer.
+   */
+  async awayIn(error: unknown): Promise<string | undefined> {
+    const node = this.nodeIn(error);
+    return node !== undefined && (await this.away.isAway(node)) ? node : undefined;
+  }
+
+  private nodeIn(error: unknown): string | undefined {
+    if (!(error instanceof Error)) return undefined;
+    if (error instanceof NodeAway) return error.node;
+    return this.origins.get(error) ?? nodeNamedIn(error) ?? this.nodeIn(error.cause);
+  }
+
+  /** Keeps from which node an error is. */
+  private from(shard: Shard, error: unknown): unknown {
+    if (error instanceof Error) this.origins.set(error, keyOf(shard));
+    return error;
+  }
+
   /** One for each node that has shards and is not away. */
   async nodePools(): Promise<pg.Pool[]> {
     const shards = (await this.shards.all()).filter((shard) => !this.away.has(keyOf(shard)));
@@ -233,7 +266,7 @@ export class NodeRouter {
     } catch (error) {
       // A connection that has met a moved shard has plans and functions for it.
       if (sqlState(error) === undefined || MOVED.has(sqlState(error) ?? '')) failure = error as Error;
-      throw error;
+      throw this.from(shard, error);
     } finally {
       client.release(failure);
     }

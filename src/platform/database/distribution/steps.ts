@@ -107,7 +107,8 @@ const fillWith = (listed: string): string[] => [
 /** SQL: writes `workspace_catalogue` anew, where no deletion is owed. */
 export const FILL_CATALOGUE = fillWith(LISTED);
 
-const CATALOGUE = 'SELECT id, user_id, name, encryption_salt, created_at, updated_at FROM workspace_catalogue';
+const CATALOGUE =
+  'SELECT id, user_id, name, encryption_salt, created_at, updated_at FROM workspace_catalogue';
 
 const fillCatalogue: Step = {
   sentence: 'List the workspaces on the coordinator, so that lists need no node.',
