@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { DevicesModule } from '../devices/index.js';
 import { Database } from '../platform/database/index.js';
 import { WorkspacePurge, WorkspacesModule } from '../workspaces/index.js';
 import { HttpsPushSender } from './https-push-sender.js';

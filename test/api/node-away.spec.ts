@@ -147,7 +147,7 @@ describe('while the node of a workspace is away', () => {
     await settle();
     expect(await rowsOf('SELECT workspace_id AS id FROM owed_deletions')).toEqual([{ id }]);
     await rowsOf(
-      `INSERT INTO workspaces (id, name, created_at, updated_at) VALUES ($1, 'late', now(), now())`,
+      `INSERT INTO workspaces (id, user_id, name, created_at, updated_at) VALUES ($1, $1, 'late', now(), now())`,
       [id],
     );
     await settle();
