@@ -3,7 +3,14 @@ import type pg from 'pg';
 import type { Pool, PoolClient } from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
 import { DatabaseClient } from './database-client.js';
-import { AmbiguousCommit, isConnectionLost, isUnanswered, sqlState } from './database-errors.js';
+import {
+  AmbiguousCommit,
+  isConnectionLost,
+  isTransient,
+  isUnanswered,
+  nodeOfInternalError,
+  sqlState,
+} from './database-errors.js';
 import { type ByNode, type NodeRouter, type NodeTransaction, SHARED_COMMITS } from './distribution/index.js';
 import { DURABLE, WITHOUT_LIMITS } from './session.js';
 import { endQuietly } from './silence.js';
@@ -263,8 +270,8 @@ export class Database {
       try {
         return await work();
       } catch (error) {
-        if (!this.router || attempt === ATTEMPTS || !isUnanswered(error) || error instanceof AmbiguousCommit)
-          throw error;
+        const mayRepeat = attempt < ATTEMPTS && isTransient(error) && !(error instanceof AmbiguousCommit);
+        if (!mayRepeat || !(await this.router?.isAnyAway())) throw error;
       }
     }
   }
@@ -369,8 +376,10 @@ async function commit(client: PoolClient): Promise<void> {
   try {
     tag = (await client.query('COMMIT')).command;
   } catch (error) {
-    // Without an answer from the server itself, it is unknown whether it has committed.
-    throw sqlState(error) === undefined || isConnectionLost(error) ? new AmbiguousCommit(error) : error;
+    // Without an answer from the server itself, or from a node that it has asked, it is unknown whether it has committed.
+    const isUnknown =
+      sqlState(error) === undefined || isConnectionLost(error) || nodeOfInternalError(error) !== undefined;
+    throw isUnknown ? new AmbiguousCommit(error) : error;
   }
   if (tag !== 'COMMIT')
     throw new Error(`the transaction ended with ${tag}: an error inside it was swallowed`);

@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { AmbiguousCommit, nodeOfInternalError } from '../database-errors.js';
 
 const LOOK_AGAIN_MS = 1_000;
 
@@ -14,12 +15,12 @@ const UNREACHABLE = [
 ];
 
 /** The node, as `host:port`, that the engine could not reach, if that is what an error of the coordinator says. */
-export function nodeNamedIn({ message }: Error): string | undefined {
+export function nodeNamedIn(error: Error): string | undefined {
   for (const said of UNREACHABLE) {
-    const node = said.exec(message)?.[1];
+    const node = said.exec(error.message)?.[1];
     if (node !== undefined) return node;
   }
-  return undefined;
+  return nodeOfInternalError(error);
 }
 
 /** No row when the engine has another node or address in its place. */
@@ -58,6 +59,7 @@ export class AwayNodes {
 
   /** @param error of a statement that went through the coordinator */
   note(error: unknown): void {
+    if (error instanceof AmbiguousCommit) return this.note(error.cause);
     const node = error instanceof Error ? nodeNamedIn(error) : undefined;
     // Refused at once, because one that is silent would hold connections; a false alarm ends with the first look.
     if (node !== undefined && this.add(node)) void this.look(node);
