@@ -2,10 +2,16 @@ import { Injectable } from '@nestjs/common';
 import { isUUID } from 'class-validator';
 import { lockOwnUser } from '../auth/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { BEFORE_ALL_IDS, Database, newId, pagesById, statement, type Tx } from '../platform/database/index.js';
+import {
+  BEFORE_ALL_IDS,
+  Database,
+  newId,
+  pagesById,
+  statement,
+  type Tx,
+} from '../platform/database/index.js';
 import { Conflict, NotFound } from '../platform/http/index.js';
 import { Log } from '../platform/log/index.js';
-import { WorkspaceCatalogue } from '../workspaces/index.js';
 import { OwedUnsubscriptions } from './owed-unsubscriptions.js';
 
 const COLUMNS = 'id, name, platform, last_seen_at AS "lastSeenAt", created_at AS "createdAt"';
@@ -46,14 +52,10 @@ export const deviceStatements = {
      SELECT id FROM gone`,
   ),
 
-  /** The same in two statements, where workspaces are on nodes: $1 are the user's. */
+  /** Where workspaces are on nodes, which hold the subscriptions. */
   deleteRow: statement(
     'devices.delete_row',
     'DELETE FROM devices WHERE id = $1 AND user_id = $2 RETURNING id',
-  ),
-  unsubscribe: statement(
-    'devices.unsubscribe',
-    'DELETE FROM push_subscriptions WHERE workspace_id = ANY ($1::uuid[]) AND device_id = $2',
   ),
 
   /** Many concurrent requests see the same old time; the condition lets one of them write. */
@@ -98,7 +100,6 @@ export class Devices {
     private readonly database: Database,
     private readonly clock: Clock,
     private readonly log: Log,
-    private readonly catalogue: WorkspaceCatalogue,
     private readonly owed: OwedUnsubscriptions,
   ) {}
 
@@ -133,24 +134,23 @@ export class Devices {
     if (gone.length === 0) throw new NotFound('device not found');
   }
 
-  private remove(userId: string, id: string): Promise<unknown[]> {
+  private async remove(userId: string, id: string): Promise<unknown[]> {
     if (!this.database.isDistributed) return this.database.run(deviceStatements.delete, [id, userId]);
-    return this.database.besideAway(() => this.removeOnNodes(userId, id));
+    const { gone, workspaces } = await this.database.transaction((tx) =>
+      this.removeBesideNodes(tx, userId, id),
+    );
+    await this.owed.settleSoon(workspaces);
+    return gone;
   }
 
-  /** A device that is deleted is shut out at once: what a node that is away holds of it is removed when the node is back. */
-  private async removeOnNodes(userId: string, id: string): Promise<unknown[]> {
-    const workspaces = (await this.catalogue.idsOf(this.database, userId)) ?? [];
-    const { groups, away } = await this.database.byNode(workspaces);
-    const reachable = groups.flat();
-    const work = async (tx: Tx): Promise<unknown[]> => {
-      const gone = await tx.run(deviceStatements.deleteRow, [id, userId]);
-      if (gone.length === 0) return [];
-      await this.owed.owe(tx, userId, id, away);
-      if (reachable.length > 0) await tx.run(deviceStatements.unsubscribe, [reachable, id]);
-      return gone;
-    };
-    return this.database.sharedTransaction(work);
+  /** A device that is deleted is shut out at once, so no node is asked: what they hold of it is owed to them. */
+  private async removeBesideNodes(
+    tx: Tx,
+    userId: string,
+    id: string,
+  ): Promise<{ gone: unknown[]; workspaces: string[] }> {
+    const gone = await tx.run(deviceStatements.deleteRow, [id, userId]);
+    return { gone, workspaces: gone.length === 0 ? [] : await this.owed.owe(tx, userId, id) };
   }
 
   /**

@@ -11,10 +11,11 @@ export const owedUnsubscriptionStatements = {
      WHERE c.user_id = $1 OFFSET $2::integer - 1 LIMIT 1`,
   ),
 
+  /** To all workspaces of user $1. */
   owe: statement(
     'owed_unsubscriptions.owe',
-    `INSERT INTO owed_unsubscriptions (workspace_id, device_id) SELECT id, $2 FROM unnest($1::uuid[]) AS id
-     ON CONFLICT DO NOTHING`,
+    `INSERT INTO owed_unsubscriptions (workspace_id, device_id)
+     SELECT id, $2 FROM workspace_catalogue WHERE user_id = $1 RETURNING workspace_id AS id`,
   ),
 
   page: statement(
@@ -51,7 +52,7 @@ interface Owed {
 const MAX_OWED = 10_000;
 
 /**
- * Push subscriptions of deleted devices, in workspaces whose node was away. Until they are removed, no push is sent to them and a
+ * Push subscriptions of deleted devices, on nodes. Until they are removed, no push is sent to them and a
  * new one of the same device waits.
  */
 @Injectable()
@@ -61,21 +62,25 @@ export class OwedUnsubscriptions implements Debt {
 
   constructor(
     private readonly database: Database,
-    owed: OwedToNodes,
+    private readonly owed: OwedToNodes,
   ) {
     owed.add(this);
   }
 
   /**
-   * Run this in the transaction that deletes the device.
-   * @param away the user's workspaces on nodes that are away
+   * Run this in the transaction that deletes the device; returns the ids of workspaces for `settleSoon` after the commit.
    * @throws ServiceUnavailable when too many are owed to the account
    */
-  async owe(tx: Tx, userId: string, deviceId: string, away: readonly string[]): Promise<void> {
-    if (away.length === 0) return;
+  async owe(tx: Tx, userId: string, deviceId: string): Promise<string[]> {
     if ((await tx.run(owedUnsubscriptionStatements.isFull, [userId, MAX_OWED])).length > 0)
       throw new ServiceUnavailable();
-    await tx.run(owedUnsubscriptionStatements.owe, [away, deviceId]);
+    const rows = await tx.run<{ id: string }>(owedUnsubscriptionStatements.owe, [userId, deviceId]);
+    return rows.map(({ id }) => id);
+  }
+
+  /** Never fails, and waits for no node that is silent. */
+  settleSoon(workspaceIds: readonly string[]): Promise<void> {
+    return this.owed.settleSoon(this, workspaceIds);
   }
 
   /**

@@ -65,9 +65,9 @@ export class OwedDeletions implements Debt {
     return rows.map(({ id }) => id);
   }
 
-  /** After the commit. Never fails. */
+  /** After the commit. Never fails, and waits for no node that is silent. */
   settleSoon(workspaceIds: readonly string[]): Promise<void> {
-    return this.owed.settle(this, workspaceIds);
+    return this.owed.settleSoon(this, workspaceIds);
   }
 
   async settle(workspaceIds: readonly string[]): Promise<void> {

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { BEFORE_ALL_IDS, Database, pagesById, type Statement } from '../platform/database/index.js';
@@ -6,8 +7,9 @@ import { Log } from '../platform/log/index.js';
 
 const LOOK_AGAIN_MS = 60_000;
 const PAGE = 1_000;
+const SOON_MS = 1_000;
 
-/** Work that rows on the coordinator owe to workspaces, because their node was away when it was decided. */
+/** Work that rows on the coordinator owe to workspaces on nodes: what decides about it must not wait for them. */
 export interface Debt {
   /** Says in a log what could not be done: `could not …`. */
   readonly what: string;
@@ -50,8 +52,17 @@ export class OwedToNodes implements OnApplicationBootstrap {
     return this.settling;
   }
 
-  /** Settles what is owed to these workspaces, except those of nodes that are away. Never fails. */
-  async settle(debt: Debt, workspaceIds: readonly string[]): Promise<void> {
+  /**
+   * Settles what is owed to these workspaces, except those of nodes that are away. Never fails; after a second it goes on by itself,
+   * because a node that is silent is not known to be away before long.
+   */
+  async settleSoon(debt: Debt, workspaceIds: readonly string[]): Promise<void> {
+    const given = new AbortController();
+    const settled = this.settle(debt, workspaceIds).finally(() => given.abort());
+    await Promise.race([settled, setTimeout(SOON_MS, undefined, given).catch(() => undefined)]);
+  }
+
+  private async settle(debt: Debt, workspaceIds: readonly string[]): Promise<void> {
     await this.log.bestEffort(debt.what, async () => {
       const { groups } = await this.database.byNode(workspaceIds);
       for (const group of groups) await this.log.bestEffort(debt.what, () => debt.settle(group));

@@ -74,10 +74,6 @@ export class AsOnNodes {
     return Promise.resolve(error instanceof NodeAway && isUnanswered(error) ? error.node : undefined);
   }
 
-  isAnyAway(): Promise<boolean> {
-    return Promise.resolve(this.away.size > 0);
-  }
-
   /** Two: all rows, and those of the node when it is away. */
   parts(): Promise<(() => Promise<NodeTransaction>)[]> {
     const away = (): Promise<NodeTransaction> => Promise.reject(new NodeAway(NODE));

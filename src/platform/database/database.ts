@@ -6,7 +6,6 @@ import { DatabaseClient } from './database-client.js';
 import {
   AmbiguousCommit,
   isConnectionLost,
-  isTransient,
   isUnanswered,
   nodeOfInternalError,
   sqlState,
@@ -259,21 +258,6 @@ export class Database {
       await tx.run(shareCommit, []);
       return work(tx);
     });
-  }
-
-  /**
-   * Repeats work that begins with `byNode` when a node turns out to be away in it: the next time it is among those that are.
-   * Nothing is repeated that may have been committed.
-   */
-  async besideAway<T>(work: () => Promise<T>): Promise<T> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await work();
-      } catch (error) {
-        const mayRepeat = attempt < ATTEMPTS && isTransient(error) && !(error instanceof AmbiguousCommit);
-        if (!mayRepeat || !(await this.router?.isAnyAway())) throw error;
-      }
-    }
   }
 
   /** Runs `work` on one consistent, read-only snapshot of the database. */

@@ -59,8 +59,8 @@ export class AwayNodes {
 
   /** @param error of a statement that went through the coordinator */
   note(error: unknown): void {
-    if (error instanceof AmbiguousCommit) return this.note(error.cause);
-    const node = error instanceof Error ? nodeNamedIn(error) : undefined;
+    const said = error instanceof AmbiguousCommit ? error.cause : error;
+    const node = said instanceof Error ? nodeNamedIn(said) : undefined;
     // Refused at once, because one that is silent would hold connections; a false alarm ends with the first look.
     if (node !== undefined && this.add(node)) void this.look(node);
   }

@@ -220,13 +220,6 @@ export class NodeRouter {
     return node !== undefined && (await this.away.isAway(node)) ? node : undefined;
   }
 
-  /** Whether a node is away: unless one is known to be, all are looked at. One that is silent leaves no other trace than time. */
-  async isAnyAway(): Promise<boolean> {
-    if (this.away.isAny) return true;
-    const nodes = [...new Set((await this.shards.all()).map(keyOf))];
-    return (await Promise.all(nodes.map((node) => this.away.isAway(node)))).includes(true);
-  }
-
   private nodeIn(error: unknown): string | undefined {
     if (!(error instanceof Error)) return undefined;
     if (error instanceof NodeAway) return error.node;

@@ -1,8 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * What is still to be done to workspaces whose node was away when an account or a device was deleted: mark them as deleted, or
- * remove the device's push subscription. On one server both tables stay empty. No foreign key: workspaces are on other servers.
+ * What is still to be done to workspaces on nodes after an account or a device was deleted: mark them as deleted, or remove the
+ * device's push subscription. On one server both tables stay empty. No foreign key: workspaces are on other servers.
  */
 export class OwedToNodes1763600000052 implements MigrationInterface {
   readonly name = 'OwedToNodes1763600000052';
