@@ -361,12 +361,14 @@ async function commit(client: PoolClient): Promise<void> {
     tag = (await client.query('COMMIT')).command;
   } catch (error) {
     // Without an answer from the server itself, or from a node that it has asked, it is unknown whether it has committed.
-    const isUnknown =
-      sqlState(error) === undefined || isConnectionLost(error) || nodeOfInternalError(error) !== undefined;
-    throw isUnknown ? new AmbiguousCommit(error) : error;
+    throw isUnknown(error) ? new AmbiguousCommit(error) : error;
   }
   if (tag !== 'COMMIT')
     throw new Error(`the transaction ended with ${tag}: an error inside it was swallowed`);
+}
+
+function isUnknown(error: unknown): boolean {
+  return sqlState(error) === undefined || isConnectionLost(error) || nodeOfInternalError(error) !== undefined;
 }
 
 function mayRetry(error: unknown): boolean {
