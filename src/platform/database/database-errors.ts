@@ -10,7 +10,11 @@ export class AmbiguousCommit extends Error {
 
 /** The node that has the rows does not answer; nothing was sent to it. */
 export class NodeAway extends Error {
-  constructor(node: string, cause?: unknown) {
+  /** @param node `host:port` */
+  constructor(
+    readonly node: string,
+    cause?: unknown,
+  ) {
     super(`the node ${node} is away`, { cause });
   }
 }
@@ -51,6 +55,18 @@ const CONNECTION_LOST = new Set([
 
 /** What an engine that distributes tables says of a node that is away; its code is that of an internal error. */
 const NODE_AWAY = /^(?:failure on connection marked as essential|connection not open)/;
+
+/**
+ * At COMMIT it says so in the words of its driver, which are translated, also with the code of an internal error; only the context
+ * tells that a node was asked.
+ */
+const ASKED_NODE = /^while executing command on (\S+:\d+)/m;
+
+/** The node, as `host:port`, that an internal error of the engine is about. */
+export function nodeOfInternalError(error: unknown): string | undefined {
+  const { code, where } = driverError(error) as { code?: unknown; where?: unknown };
+  return code === 'XX000' && typeof where === 'string' ? ASKED_NODE.exec(where)?.[1] : undefined;
+}
 
 /** The driver's own errors have no code. */
 const LOST_MESSAGE =
