@@ -7,6 +7,7 @@ import { GroupCommitQueue } from '../../src/files/group-commit-queue.js';
 import type { Put, PutOutcome } from '../../src/files/put.js';
 import { UploadLines } from '../../src/files/upload-lines.js';
 import { UploadWriter } from '../../src/files/upload-writer.js';
+import { KeyedCounter } from '../../src/platform/async/index.js';
 import { PUT_DOCUMENT } from '../../src/platform/database/migrations/1763600000025-put-document.js';
 import { type RequestScope, requestScope } from '../../src/platform/log/index.js';
 import { heldOpen } from '../kit/hold.js';
@@ -319,7 +320,8 @@ describe('owners', () => {
   });
 
   it('take turns in a shared commit, and so do the workspaces of one owner', () => {
-    const lines = new UploadLines();
+    const counts = new KeyedCounter();
+    const lines = new UploadLines(counts);
     for (let i = 0; i < 150; i++) lines.add(waiting('busy', `busy-${i % 2}`, `path-${i}`));
     lines.add(waiting('quiet', 'quiet', 'path'));
     const batch = lines.take();
@@ -327,7 +329,7 @@ describe('owners', () => {
     const counted = (workspaceId: string): number =>
       batch.filter(({ put }) => put.workspaceId === workspaceId).length;
     expect([counted('quiet'), counted('busy-0'), counted('busy-1')]).toEqual([1, 32, 31]);
-    expect(lines.waiting).toBe(151 - 64);
+    expect(counts.total).toBe(151 - 64);
     expect(lines.take()).toEqual([]); // the lines are in that commit
     for (const workspaceId of ['busy-0', 'busy-1', 'quiet']) lines.release(workspaceId);
     expect(lines.take()).toHaveLength(64);

@@ -3,7 +3,7 @@ import type { Pool, PoolClient } from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
 import { DatabaseClient } from './database-client.js';
 import { AmbiguousCommit, isConnectionLost, isUnanswered, sqlState } from './database-errors.js';
-import { type NodeRouter, type NodeTransaction, SHARED_COMMITS } from './distribution/index.js';
+import { type NodeRouter, type NodeTransaction, SHARED_COMMITS, type ShardRows } from './distribution/index.js';
 import { DURABLE, WITHOUT_LIMITS } from './session.js';
 import { endQuietly } from './silence.js';
 import { type Parameter, statement, type Statement } from './statement.js';
@@ -121,6 +121,23 @@ export class Database {
   /** The node that has or would have a workspace; undefined on one server. */
   async nodeOf(workspaceId: string): Promise<string | undefined> {
     return this.router?.nodeOf(workspaceId);
+  }
+
+  /**
+   * Runs a statement (its `onPart`) for workspaces of one node in one commit: once for each shard, with the values for these
+   * workspaces. Waits only a moment for a lock.
+   * @param valuesOf gets places in `workspaceIds`
+   * @returns the places and rows of each shard, without workspaces that are elsewhere or have moved: nothing was done for these
+   */
+  async runOnOneNode<Row>(
+    statement: Statement,
+    workspaceIds: readonly string[],
+    valuesOf: (places: readonly number[]) => readonly Parameter[],
+  ): Promise<ShardRows<Row>[]> {
+    const { router } = this;
+    if (!router) throw new Error('there are no nodes');
+    const parts = await this.limiter.run(() => router.runTogether(statement, workspaceIds, valuesOf));
+    return parts as ShardRows<Row>[];
   }
 
   /** The pools of the nodes that have workspaces and are not away; none where all are in one database. */
