@@ -61,9 +61,9 @@ const CREATED = { outcome: 'created', version: 1, cursor: 1 };
     await database.query(`UPDATE subscriptions SET status = 'expired' WHERE user_id = $1`, [lapsed.user.id]);
     const stranger = { userId: uuidv7(), needsSubscription: true };
     const outcomes = await writer.writeUnlocked([
-      putTo(foreign, 'left out', { caller: stranger }),
-      putTo(suspended, 'left out'),
-      putTo(lapsed, 'left out'),
+      putTo(foreign, 'left-out', { caller: stranger }),
+      putTo(suspended, 'left-out'),
+      putTo(lapsed, 'left-out'),
       ...open.map((notes: TestWorkspace) => putTo(notes, 'kept')),
     ]);
     expect(outcomes.slice(0, 3)).toEqual([undefined, undefined, undefined]);
@@ -104,7 +104,7 @@ const CREATED = { outcome: 'created', version: 1, cursor: 1 };
       [shard!.id, shard!.port, shard!.other],
     );
     const queue = service.app.get(GroupCommitQueue);
-    const outcomes = await Promise.all(all.map((notes) => queue.put(putTo(notes, 'after the move'))));
+    const outcomes = await Promise.all(all.map((notes) => queue.put(putTo(notes, 'after-the-move'))));
     expect(outcomes).toMatchObject(all.map(() => ({ outcome: 'created' })));
     expect(await writer.nodeOf(id)).not.toBe(node);
     for (const notes of all) await expectReplayLaw(notes);
