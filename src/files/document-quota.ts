@@ -192,8 +192,7 @@ export class DocumentQuota {
     const quota = this.ofUploads;
     if (quota === null) return new Map(workspaceIds.map((id) => [id, 0]));
     const unknown = workspaceIds.filter((id) => this.lately(id, quota) === undefined);
-    if (unknown.length > 0)
-      for (const id of await this.catalogue.aloneOf(unknown)) this.keep(id, 0);
+    if (unknown.length > 0) for (const id of await this.catalogue.aloneOf(unknown)) this.keep(id, 0);
     return new Map(
       workspaceIds.flatMap((id) => {
         const bytes = this.lately(id, quota);

@@ -282,12 +282,9 @@ class NodeCommits {
  */
 const isOfOneRow = (error: unknown): boolean => /^(22|23|P0)/.test(sqlState(error) ?? '');
 
-/**
- * The same for one workspace, which may also be slow or in a deadlock. `0A`: an engine that distributes workspaces over nodes
- * refuses to lock rows on several.
- */
+/** The same for one workspace, which may also be slow or in a deadlock, or its shard on the move. */
 const isOfTheWorkspace = (error: unknown): boolean =>
-  isOfOneRow(error) || /^(0A|40|55P03|57014)/.test(sqlState(error) ?? '');
+  isOfOneRow(error) || /^(40|55P03|57014)/.test(sqlState(error) ?? '');
 
 /** Statements count for the user of the request, not for whoever happens to run this. */
 function inScopeOf<T>(waiting: Waiting | undefined, work: () => T): T {

@@ -79,7 +79,12 @@ export class UploadWriter {
     const parts = await this.database.runOnOneNode<Placed>(
       fileStatements.putTogether,
       open.map((n) => (puts[n] as Put).workspaceId),
-      (places) => valuesOnShard(places.map((at) => puts[open[at] as number] as Put), elsewhere, ofUploads),
+      (places) =>
+        valuesOnShard(
+          places.map((at) => puts[open[at] as number] as Put),
+          elsewhere,
+          ofUploads,
+        ),
     );
     for (const { places, rows } of parts)
       for (const row of rows) outcomes[open[places[row.place - 1] as number] as number] = row;

@@ -3,7 +3,12 @@ import type { Pool, PoolClient } from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
 import { DatabaseClient } from './database-client.js';
 import { AmbiguousCommit, isConnectionLost, isUnanswered, sqlState } from './database-errors.js';
-import { type NodeRouter, type NodeTransaction, SHARED_COMMITS, type ShardRows } from './distribution/index.js';
+import {
+  type NodeRouter,
+  type NodeTransaction,
+  SHARED_COMMITS,
+  type ShardRows,
+} from './distribution/index.js';
 import { DURABLE, WITHOUT_LIMITS } from './session.js';
 import { endQuietly } from './silence.js';
 import { type Parameter, statement, type Statement } from './statement.js';
