@@ -63,7 +63,7 @@ export const fileStatements = {
        LEFT JOIN LATERAL (
          SELECT w.head_cursor, w.document_bytes FROM workspaces w
          WHERE w.id = asked.id AND w.deleted_at IS NULL AND w.user_id IS NOT DISTINCT FROM asked.owner
-         FOR NO KEY UPDATE SKIP LOCKED
+         FOR NO KEY UPDATE OF w SKIP LOCKED
        ) l ON true
      ) given CROSS JOIN LATERAL put_documents_of_many(
        $1, heads, held, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17
