@@ -176,12 +176,40 @@ export class DocumentQuota {
   async heldElsewhere(workspaceId: string): Promise<number> {
     const quota = this.ofUploads;
     if (quota === null) return 0;
+    const known = this.lately(workspaceId, quota);
+    if (known !== undefined) return known;
+    const last = this.elsewhere.get(workspaceId)?.bytes ?? 0;
+    const bytes = await unlessAway(() => this.askOtherNodes(workspaceId), last);
+    this.keep(workspaceId, bytes);
+    return bytes;
+  }
+
+  /**
+   * The same for many workspaces, without asking other nodes: they may be slow.
+   * @returns what is known, by workspace; the others have to be asked for
+   */
+  async knownElsewhere(workspaceIds: readonly string[]): Promise<Map<string, number>> {
+    const quota = this.ofUploads;
+    if (quota === null) return new Map(workspaceIds.map((id) => [id, 0]));
+    const unknown = workspaceIds.filter((id) => this.lately(id, quota) === undefined);
+    if (unknown.length > 0) for (const id of await this.catalogue.aloneOf(unknown)) this.keep(id, 0);
+    return new Map(
+      workspaceIds.flatMap((id) => {
+        const bytes = this.lately(id, quota);
+        return bytes === undefined ? [] : [[id, bytes]];
+      }),
+    );
+  }
+
+  /** Far from the quota it may be a few seconds old. */
+  private lately(workspaceId: string, quota: number): number | undefined {
     const known = this.elsewhere.get(workspaceId);
-    if (known && known.until > performance.now() && known.bytes < quota / 2) return known.bytes;
-    const bytes = await unlessAway(() => this.askOtherNodes(workspaceId), known?.bytes ?? 0);
+    return known && known.until > performance.now() && known.bytes < quota / 2 ? known.bytes : undefined;
+  }
+
+  private keep(workspaceId: string, bytes: number): void {
     if (this.elsewhere.size >= MAX_KEPT) this.elsewhere.clear();
     this.elsewhere.set(workspaceId, { bytes, until: performance.now() + KEPT_MS });
-    return bytes;
   }
 
   private async askOtherNodes(workspaceId: string): Promise<number> {

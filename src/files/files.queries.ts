@@ -54,6 +54,21 @@ export const fileStatements = {
      ) given CROSS JOIN LATERAL put_documents_of_many(
        $1, heads, held, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19
      )`,
+    {
+      // $2 are the owners, $3 what their other workspaces hold, $4 the quota, $5 the places: accounts are not on the node.
+      onPart: `SELECT place, outcome, file_id AS "fileId", file_version AS version, change_cursor AS cursor, used_bytes AS "usedBytes"
+     FROM (
+       SELECT array_agg(l.head_cursor ORDER BY nth) AS heads, array_agg(l.document_bytes + asked.elsewhere ORDER BY nth) AS held
+       FROM unnest($1::uuid[], $2::uuid[], $3::bigint[]) WITH ORDINALITY AS asked (id, owner, elsewhere, nth)
+       LEFT JOIN LATERAL (
+         SELECT w.head_cursor, w.document_bytes FROM workspaces w
+         WHERE w.id = asked.id AND w.deleted_at IS NULL AND w.user_id IS NOT DISTINCT FROM asked.owner
+         FOR NO KEY UPDATE OF w SKIP LOCKED
+       ) l ON true
+     ) given CROSS JOIN LATERAL put_documents_of_many(
+       $1, heads, held, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17
+     )`,
+    },
   ),
 
   /**

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { setImmediate as readRequests } from 'node:timers/promises';
+import { KeyedCounter } from '../platform/async/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { sqlState } from '../platform/database/index.js';
 import { ServiceUnavailable } from '../platform/http/index.js';
@@ -34,7 +35,7 @@ const RETRY_SECONDS = 1;
 const LONGEST_WAIT_MS = 10_000;
 /** When a commit takes longer, the next one starts beside it. */
 const PATIENCE_MS = 50;
-/** Commits of several workspaces under way, all but one of them for longer than that. */
+/** Commits of several workspaces under way, all but one of them for longer than that. Where workspaces are on nodes, for each node. */
 const MOST_SHARED_COMMITS = 3;
 
 /**
@@ -49,11 +50,9 @@ const MOST_SHARED_COMMITS = 3;
  */
 @Injectable()
 export class GroupCommitQueue {
-  private readonly lines = new UploadLines();
-  /** The lane in which the next shared commit starts; undefined when nothing waits, or when the last commit takes long. */
-  private lane: Lane | undefined;
-  /** The number of lanes whose commit has not ended, without slow commits of one workspace. */
-  private sharing = 0;
+  /** By node, so that one that is slow or away does not hold up the others; all are of one where there are no nodes. */
+  private readonly nodes = new Map<string, NodeCommits>();
+  private readonly counts = new KeyedCounter();
 
   constructor(
     private readonly writer: UploadWriter,
@@ -66,7 +65,7 @@ export class GroupCommitQueue {
 
   /** Uploads not yet taken into a commit, without those of batches. */
   get waiting(): number {
-    return this.lines.waiting;
+    return this.counts.total;
   }
 
   /**
@@ -75,14 +74,15 @@ export class GroupCommitQueue {
    */
   async put(put: Put): Promise<PutOutcome> {
     const owner = ownerOf(put);
-    if (this.lines.waitingOf(owner) >= MOST_OF_ONE_USER)
+    const commits = this.writer.hasNodes ? await this.commitsOf(put) : this.commitsAt('');
+    if (this.counts.of(owner) >= MOST_OF_ONE_USER)
       throw new ServiceUnavailable(
         'too many uploads at once: wait for your own requests to finish',
         RETRY_SECONDS,
       );
     if (this.waiting >= MOST_OF_ALL) throw new ServiceUnavailable('too many uploads at once', RETRY_SECONDS);
     return new Promise((resolve, reject) => {
-      this.enter([{ owner, isCounted: true, put, resolve, reject, ...this.now() }]);
+      commits.enter([{ owner, isCounted: true, put, resolve, reject, ...this.now() }]);
     });
   }
 
@@ -91,7 +91,10 @@ export class GroupCommitQueue {
    * They do not count as waiting uploads: whoever sends a batch must bound how many there are.
    * @returns the outcome of each, or its error as of `put`
    */
-  putAll(puts: readonly Put[]): Promise<PromiseSettledResult<PutOutcome>[]> {
+  async putAll(puts: readonly Put[]): Promise<PromiseSettledResult<PutOutcome>[]> {
+    const [first] = puts;
+    if (!first) return [];
+    const commits = this.writer.hasNodes ? await this.commitsOf(first) : this.commitsAt('');
     const now = this.now();
     const entering: Waiting[] = [];
     const outcomes = puts.map(
@@ -100,7 +103,7 @@ export class GroupCommitQueue {
           entering.push({ owner: ownerOf(put), isCounted: false, put, resolve, reject, ...now });
         }),
     );
-    this.enter(entering);
+    commits.enter(entering);
     return Promise.allSettled(outcomes);
   }
 
@@ -108,7 +111,38 @@ export class GroupCommitQueue {
     return { since: this.clock.elapsed(), scope: requestScope.getStore() };
   }
 
-  private enter(uploads: readonly Waiting[]): void {
+  private async commitsOf({ workspaceId }: Put): Promise<NodeCommits> {
+    return this.commitsAt(await this.writer.nodeOf(workspaceId));
+  }
+
+  private commitsAt(node: string): NodeCommits {
+    const known = this.nodes.get(node);
+    if (known) return known;
+    const commits = new NodeCommits(this.writer, this.clock, this.quota, this.counts);
+    this.nodes.set(node, commits);
+    return commits;
+  }
+}
+
+/** The commits of one node, or of the only server. */
+class NodeCommits {
+  private readonly lines: UploadLines;
+  /** The lane in which the next shared commit starts; undefined when nothing waits, or when the last commit takes long. */
+  private lane: Lane | undefined;
+  /** The number of lanes whose commit has not ended, without slow commits of one workspace. */
+  private sharing = 0;
+
+  /** @param counts the uploads that are not yet in a commit, without those of batches, by owner */
+  constructor(
+    private readonly writer: UploadWriter,
+    private readonly clock: Clock,
+    private readonly quota: DocumentQuota,
+    counts: KeyedCounter,
+  ) {
+    this.lines = new UploadLines(counts);
+  }
+
+  enter(uploads: readonly Waiting[]): void {
     for (const upload of uploads) this.lines.add(upload);
     this.startSharing();
   }
@@ -248,12 +282,9 @@ export class GroupCommitQueue {
  */
 const isOfOneRow = (error: unknown): boolean => /^(22|23|P0)/.test(sqlState(error) ?? '');
 
-/**
- * The same for one workspace, which may also be slow or in a deadlock. `0A`: an engine that distributes workspaces over nodes
- * refuses to lock rows on several.
- */
+/** The same for one workspace, which may also be slow or in a deadlock, or its shard on the move. */
 const isOfTheWorkspace = (error: unknown): boolean =>
-  isOfOneRow(error) || /^(0A|40|55P03|57014)/.test(sqlState(error) ?? '');
+  isOfOneRow(error) || /^(40|55P03|57014)/.test(sqlState(error) ?? '');
 
 /** Statements count for the user of the request, not for whoever happens to run this. */
 function inScopeOf<T>(waiting: Waiting | undefined, work: () => T): T {

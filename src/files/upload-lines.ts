@@ -28,20 +28,13 @@ export class UploadLines {
   private readonly lines = new Map<string, Waiting[]>();
   /** Workspaces whose line is not empty and in no commit. Those that were served last are at the end. */
   private readonly ready = new Set<string>();
-  private readonly counts = new KeyedCounter();
+
+  /** @param counts the uploads that are not yet in a commit, without those of batches, by owner */
+  constructor(private readonly counts = new KeyedCounter()) {}
 
   /** Whether a commit would find something to take. */
   get isReady(): boolean {
     return this.ready.size > 0;
-  }
-
-  /** The number of uploads that are not yet in a commit, without those of batches. */
-  get waiting(): number {
-    return this.counts.total;
-  }
-
-  waitingOf(owner: string): number {
-    return this.counts.of(owner);
   }
 
   add(waiting: Waiting): void {

@@ -40,22 +40,58 @@ export class UploadWriter {
     return this.database.run(fileStatements.putOnNode, [...values, elsewhere, ofUploads]);
   }
 
+  /** Whether workspaces are on several nodes. */
+  get hasNodes(): boolean {
+    return this.database.isDistributed;
+  }
+
+  /** The node that commits the uploads to a workspace; '' when the engine does not know it. */
+  async nodeOf(workspaceId: string): Promise<string> {
+    return (await this.database.nodeOf(workspaceId)) ?? '';
+  }
+
   /**
-   * Uploads to any workspaces, each of them with one caller and different paths. Never waits for a lock.
-   * @returns undefined for uploads to a workspace that is closed to the caller, locked, or deleted, which are not written; for all
-   * where workspaces are on several nodes
+   * Uploads to any workspaces, on nodes to workspaces of one node, each of them with one caller and different paths. Never waits for
+   * the lock of a workspace.
+   * @returns undefined for uploads to a workspace that is closed to the caller, locked, or deleted, which are not written; on nodes
+   * also for other reasons
    */
   async writeUnlocked(puts: readonly Put[]): Promise<(Answered | undefined)[]> {
-    if (this.database.isDistributed) return puts.map(() => undefined);
+    const outcomes = Array<Answered | undefined>(puts.length).fill(undefined);
+    if (this.database.isDistributed) {
+      await this.writeOnNode(puts, outcomes);
+      return outcomes;
+    }
     const accessOf = (caller: Caller | undefined): AccessParameters =>
       this.workspaceAccess.accessParameters(caller);
     const values = valuesTogether(puts, accessOf, this.clock.now(), this.quota.ofUploads);
-    const rows = await this.database.run<Answered & { place: number }>(fileStatements.putTogether, values);
-    const outcomes = Array<Answered | undefined>(puts.length).fill(undefined);
+    const rows = await this.database.run<Placed>(fileStatements.putTogether, values);
     for (const row of rows) outcomes[row.place - 1] = row;
     return outcomes;
   }
+
+  /** Leaves out what needs another node: an account that holds something there, a workspace that has moved there. */
+  private async writeOnNode(puts: readonly Put[], outcomes: (Answered | undefined)[]): Promise<void> {
+    const { ofUploads } = this.quota;
+    const admitted = await this.workspaceAccess.areAdmitted(puts.map(({ caller }) => caller));
+    const elsewhere = await this.quota.knownElsewhere([...new Set(puts.map((put) => put.workspaceId))]);
+    const open = [...puts.keys()].filter((n) => admitted[n] && elsewhere.has((puts[n] as Put).workspaceId));
+    const parts = await this.database.runOnOneNode<Placed>(
+      fileStatements.putTogether,
+      open.map((n) => (puts[n] as Put).workspaceId),
+      (places) =>
+        valuesOnShard(
+          places.map((at) => puts[open[at] as number] as Put),
+          elsewhere,
+          ofUploads,
+        ),
+    );
+    for (const { places, rows } of parts)
+      for (const row of rows) outcomes[open[places[row.place - 1] as number] as number] = row;
+  }
 }
+
+type Placed = Answered & { readonly place: number };
 
 type AccessParameters = ReturnType<WorkspaceAccess['accessParameters']>;
 
@@ -80,6 +116,26 @@ export function valuesTogether(
     return place;
   });
   return [workspaces.all, owners, graceDays, now, users.all, quota, places, ...columns(puts)];
+}
+
+/** The values of `fileStatements.putTogether` for the tables of a shard. */
+function valuesOnShard(
+  puts: readonly Put[],
+  elsewhere: ReadonlyMap<string, number>,
+  quota: number | null,
+): Parameter[] {
+  const workspaces = new Places<string>();
+  const owners: (string | null)[] = [];
+  const held: number[] = [];
+  const places = puts.map(({ workspaceId, caller }) => {
+    const place = workspaces.of(workspaceId);
+    if (place > owners.length) {
+      owners.push(caller?.userId ?? null);
+      held.push(elsewhere.get(workspaceId) ?? 0);
+    }
+    return place;
+  });
+  return [workspaces.all, owners, held, quota, places, ...columns(puts)];
 }
 
 /** Different values with their 1-based places. */

@@ -32,6 +32,13 @@ export const catalogueStatements = {
      WHERE user_id = (SELECT user_id FROM workspace_catalogue WHERE id = $1) AND id <> $1 ORDER BY id`,
   ),
 
+  /** Those of the workspaces $1 whose owner has no other live one. */
+  alone: statement(
+    'workspace_catalogue.alone',
+    `SELECT asked.id FROM unnest($1::uuid[]) AS asked (id) JOIN workspace_catalogue c ON c.id = asked.id
+     WHERE NOT EXISTS (SELECT 1 FROM workspace_catalogue o WHERE o.user_id = c.user_id AND o.id <> c.id)`,
+  ),
+
   idsOf: statement(
     'workspace_catalogue.ids_of',
     'SELECT id FROM workspace_catalogue WHERE user_id = $1 ORDER BY id',
@@ -85,6 +92,12 @@ export class WorkspaceCatalogue {
   /** The other live workspaces of the owner of a workspace. */
   async siblingsOf(workspaceId: string): Promise<string[]> {
     const rows = await this.database.run<{ id: string }>(catalogueStatements.siblings, [workspaceId]);
+    return rows.map(({ id }) => id);
+  }
+
+  /** Which of these live workspaces are the only one of their owner. */
+  async aloneOf(workspaceIds: readonly string[]): Promise<string[]> {
+    const rows = await this.database.run<{ id: string }>(catalogueStatements.alone, [workspaceIds]);
     return rows.map(({ id }) => id);
   }
 

@@ -220,8 +220,8 @@ export const ACCESS_MUTANTS = [
     promise:
       'Where workspaces are on nodes, a suspended account is refused by the coordinator, whatever a node has.',
     file: 'src/access/guards/workspace-access.ts',
-    find: 'JOIN users u ON u.id = asked.user_id AND u.suspended_at IS NULL',
-    replace: 'JOIN users u ON u.id = asked.user_id',
+    find: 'SELECT suspended_at IS NULL FROM users',
+    replace: 'SELECT true FROM users',
     tests: [['test/contract/beside-nodes.spec.ts', 'is suspended']],
   },
   {

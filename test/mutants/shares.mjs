@@ -126,8 +126,8 @@ export const SHARES_MUTANTS = [
     name: 'uploads without a bound for one user',
     promise: 'The uploads of one user do not fill the shared queue, in however many workspaces.',
     file: 'src/files/group-commit-queue.ts',
-    find: 'this.lines.waitingOf(owner) >= MOST_OF_ONE_USER',
-    replace: 'this.lines.waitingOf(owner) >= Infinity',
+    find: 'this.counts.of(owner) >= MOST_OF_ONE_USER',
+    replace: 'this.counts.of(owner) >= Infinity',
     tests: [['test/invariants/group-commit.spec.ts', 'beyond what may wait']],
   },
   {

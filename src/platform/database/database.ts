@@ -10,7 +10,13 @@ import {
   nodeOfInternalError,
   sqlState,
 } from './database-errors.js';
-import { type ByNode, type NodeRouter, type NodeTransaction, SHARED_COMMITS } from './distribution/index.js';
+import {
+  type ByNode,
+  type NodeRouter,
+  type NodeTransaction,
+  SHARED_COMMITS,
+  type ShardRows,
+} from './distribution/index.js';
 import { DURABLE, WITHOUT_LIMITS } from './session.js';
 import { endQuietly } from './silence.js';
 import { type Parameter, statement, type Statement } from './statement.js';
@@ -178,6 +184,23 @@ export class Database {
   /** @param work called whenever a node that was away answers again; not on one server. It must not throw. */
   onNodeBack(work: () => void): void {
     this.router?.onBack(work);
+  }
+
+  /**
+   * Runs a statement (its `onPart`) for workspaces of one node in one commit: once for each shard, with the values for these
+   * workspaces. Waits only a moment for a lock.
+   * @param valuesOf gets places in `workspaceIds`
+   * @returns the places and rows of each shard, without workspaces that are elsewhere or have moved: nothing was done for these
+   */
+  async runOnOneNode<Row>(
+    statement: Statement,
+    workspaceIds: readonly string[],
+    valuesOf: (places: readonly number[]) => readonly Parameter[],
+  ): Promise<ShardRows<Row>[]> {
+    const { router } = this;
+    if (!router) throw new Error('there are no nodes');
+    const parts = await this.limiter.run(() => router.runTogether(statement, workspaceIds, valuesOf));
+    return parts as ShardRows<Row>[];
   }
 
   /** The pools of the nodes that have workspaces and are not away; none where all are in one database. */

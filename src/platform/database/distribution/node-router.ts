@@ -26,6 +26,20 @@ export interface ByNode {
   readonly away: readonly string[];
 }
 
+/** What a statement returned for some workspaces of one shard, given by their places. */
+export interface ShardRows<Row = unknown> {
+  readonly places: readonly number[];
+  readonly rows: readonly Row[];
+}
+
+interface Asked {
+  readonly shard: Shard;
+  readonly places: readonly number[];
+}
+
+/** How long a transaction of several workspaces waits for a lock, in ms: the others wait with it. */
+const SHORT_WAIT_MS = 50;
+
 /** A node that this process cannot reach, while the coordinator can, is tried again after this. */
 const DIRECT_AGAIN_MS = 2_000;
 
@@ -33,6 +47,8 @@ const DIRECT_AGAIN_MS = 2_000;
 const ATTEMPTS = 3;
 /** The table of a shard that was moved away is dropped soon after. */
 const MOVED = new Set([NOT_HERE, '42P01']);
+/** Of all statements of a transaction after the one that failed. */
+const ABORTED = '25P02';
 
 export interface NodeRouterSettings {
   /** The pool of the coordinator; those of the nodes are made like it. */
@@ -189,6 +205,69 @@ export class NodeRouter {
     return this.onShardOf(String(values[0]), (shard) => this.runOn(shard, statement, values));
   }
 
+  /** @see Database.runOnOneNode */
+  async runTogether(
+    statement: Statement,
+    workspaceIds: readonly string[],
+    valuesOf: (places: readonly number[]) => readonly Parameter[],
+  ): Promise<ShardRows[]> {
+    const asked = await this.onOneNode(workspaceIds);
+    const [first] = asked;
+    if (!first) return [];
+    try {
+      return await this.runEach(statement, first.shard, asked, valuesOf);
+    } catch (error) {
+      if (isFailedConnect(error as object)) this.avoid(first.shard);
+      else if (MOVED.has(sqlState(error) ?? '')) this.shards.forget();
+      else throw error;
+      return [];
+    }
+  }
+
+  /** The places of workspaces by shard, for those shards that are on the node of the first one. */
+  private async onOneNode(workspaceIds: readonly string[]): Promise<readonly Asked[]> {
+    const byShard = new Map<string, { shard: Shard; places: number[] }>();
+    let node: string | undefined;
+    for (const [place, id] of workspaceIds.entries()) {
+      const shard = await unlessAway(() => this.reachable(id));
+      if (!shard || (node ??= keyOf(shard)) !== keyOf(shard)) continue;
+      const known = byShard.get(shard.id);
+      if (known) known.places.push(place);
+      else byShard.set(shard.id, { shard, places: [place] });
+    }
+    return [...byShard.values()];
+  }
+
+  /** The statements and the commit are sent together: after an error the server ends all of it with a rollback. */
+  private async runEach(
+    { name, text, onPart = text }: Statement,
+    { node }: Shard,
+    asked: readonly Asked[],
+    valuesOf: (places: readonly number[]) => readonly Parameter[],
+  ): Promise<ShardRows[]> {
+    const client = await this.poolOf({ node }).connect();
+    let failure: Error | undefined;
+    try {
+      for (const { shard } of asked) await this.createFunctions(client, shard);
+      await client.query(`BEGIN; SET LOCAL lock_timeout = ${SHORT_WAIT_MS}`);
+      const sent = asked.map(async ({ shard, places }) => {
+        const query = { name: `${name} ${shard.id}`, text: shardStatement(onPart, shard) };
+        const { rows } = await client.query({ ...query, values: [...valuesOf(places)] });
+        return { places, rows: rows as unknown[] };
+      });
+      const committed = client.query('COMMIT');
+      await settledOrFirstFault([...sent, committed]);
+      const { command } = await committed;
+      if (command !== 'COMMIT') throw new Error(`the transaction ended with ${command}`);
+      return await Promise.all(sent);
+    } catch (error) {
+      failure = error as Error;
+      throw this.from({ node }, error);
+    } finally {
+      client.release(failure);
+    }
+  }
+
   /** Does `work` where the shard of a workspace is, also when that has just moved. @returns undefined as `run` does */
   private async onShardOf<T>(
     workspaceId: string,
@@ -227,7 +306,7 @@ export class NodeRouter {
   }
 
   /** Keeps from which node an error is. */
-  private from(shard: Shard, error: unknown): unknown {
+  private from(shard: Pick<Shard, 'node'>, error: unknown): unknown {
     if (error instanceof Error) this.origins.set(error, keyOf(shard));
     return error;
   }
@@ -288,7 +367,7 @@ export class NodeRouter {
     return (this.functions = rows.map(({ definition }) => definition));
   }
 
-  private poolOf(shard: Shard): pg.Pool {
+  private poolOf(shard: Pick<Shard, 'node'>): pg.Pool {
     const key = keyOf(shard);
     const { host, port } = shard.node;
     const known = this.pools.get(key);
@@ -301,7 +380,8 @@ export class NodeRouter {
     url.port = String(port);
     const onConnect = (client: pg.ClientBase): Promise<void> => connecting(() => beginNodeSession(client));
     // The pool waits for the promise; its types do not say so.
-    const config: object = { ...options, connectionString: url.href, Client: DatabaseClient, onConnect };
+    const ownConfig = { connectionString: url.href, Client: DatabaseClient, pipeline: true, onConnect };
+    const config: object = { ...options, ...ownConfig };
     const pool = new pg.Pool(config);
     pool.on('error', (error) => this.settings.onPoolError(error));
     // Of a connection in use: its statement rejects too, and without a listener the process would end.
@@ -311,4 +391,21 @@ export class NodeRouter {
   }
 }
 
-const keyOf = ({ node: { host, port } }: Shard): string => `${host}:${port}`;
+const keyOf = ({ node: { host, port } }: Pick<Shard, 'node'>): string => `${host}:${port}`;
+
+/** Waits for all. @throws the error of the statement that failed first, not of those that its transaction then refused */
+async function settledOrFirstFault(statements: readonly Promise<unknown>[]): Promise<void> {
+  const outcomes = await Promise.allSettled(statements);
+  const errors = outcomes.flatMap((one) => (one.status === 'rejected' ? [one.reason as Error] : []));
+  const fault = errors.find((error) => sqlState(error) !== ABORTED) ?? errors[0];
+  if (fault) throw fault;
+}
+
+async function unlessAway<T>(work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof NodeAway) return undefined;
+    throw error;
+  }
+}
