@@ -1,8 +1,4 @@
-import {
-  isConnectionLost,
-  isTransient,
-  isUnanswered,
-} from '../../src/platform/database/database-errors.js';
+import { isConnectionLost, isTransient, isUnanswered } from '../../src/platform/database/database-errors.js';
 
 const INTERNAL_ERROR = 'XX000';
 const errorWith = (message: string): Error => Object.assign(new Error(message), { code: INTERNAL_ERROR });
@@ -27,7 +23,11 @@ describe('an internal error of an engine that distributes tables', () => {
     'is a fault otherwise: %j',
     (message) => {
       const error = errorWith(message);
-      expect([isConnectionLost(error), isUnanswered(error), isTransient(error)]).toEqual([false, false, false]);
+      expect([isConnectionLost(error), isUnanswered(error), isTransient(error)]).toEqual([
+        false,
+        false,
+        false,
+      ]);
     },
   );
 });
