@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
 # The whole drill on a machine with Docker and Compose 2.24 or later: secrets, start, health, a folder in sync through the
-# proxy, two instances, an instance that hangs, upgrade by replacement, backup, restore into a second stack, all containers
-# killed, and the end of it all.
+# proxy, two instances, an instance that hangs, upgrade by replacement, backup, all containers killed, restore into a second
+# stack, the move to the next major version of PostgreSQL and back, and the end of it all.
 #
 #   scripts/try-compose.sh [make-env OPTION …]     such as: --with s3 --with redis
 #
 # Needs bash, Node.js and the packages of this tree (npm ci). Uses the ports 18787 and 18788 of the loopback. Works on a
 # copy of the tree, under project names of its own, and removes its containers, volumes and files at the end, also after a
-# failure; KEEP=1 leaves them. Prints a line for each step, and "the drill passed" as the last one.
+# failure; KEEP=1 leaves them. NEXT_POSTGRES names the image of the next major version, by default postgres:18-bookworm.
+# Prints a line for each step, and "the drill passed" as the last one.
 set -euo pipefail
+unset COMPOSE_FILE COMPOSE_PROJECT_NAME
 
 tree=$(cd "$(dirname "$0")/.." && pwd)
 home=$(mktemp -d "${TMPDIR:-/tmp}/try-compose-XXXXXX")
@@ -21,7 +23,7 @@ fail() { printf 'FAILED: %s\n' "$*" >&2; exit 1; }
 in_stack() { # STACK COMPOSE-ARGUMENT…
   local stack=$1
   shift
-  docker compose --project-name "$stack" --project-directory "$home/$stack" -f "$home/$stack/docker-compose.yml" "$@"
+  (cd "$home/$stack" && docker compose --project-name "$stack" "$@")
 }
 admin() { # STACK ADMIN-ARGUMENT…
   local stack=$1
@@ -136,6 +138,11 @@ step 'an instance hangs: its watchdog ends it, and the engine starts it again'
 in_stack "$first" up --detach --no-recreate --scale service=2 >/dev/null 2>&1
 ready 18787
 hung=$(instances_of "$first" | head -1)
+started=$(docker inspect --format '{{.State.StartedAt}}' "$hung")
+for _ in $(seq 60); do # the watchdog waits for a start however long it takes
+  ! docker logs --since "$started" "$hung" 2>&1 | grep -q 'is watched from now on' || break
+  sleep 1
+done
 before=$(docker inspect --format '{{.RestartCount}}' "$hung")
 # Process 1 is tini, its child the watchdog, and the service the child of that.
 docker exec "$hung" node -e '
@@ -180,5 +187,35 @@ mkdir "$home/restored"
 mv "$home/laptop/before-kill.bin" "$home/"
 same "$home/laptop" "$home/restored"
 admin "$second" doctor --deep
+
+step 'the next major version of PostgreSQL'
+mv "$home/before-kill.bin" "$home/laptop/"
+in_stack "$first" up --detach --scale service=1 >/dev/null 2>&1
+in_stack "$first" exec -T service node dist/service/admin.js kill-switch down
+in_stack "$first" exec -T service node dist/service/admin.js backup create /srv/backups/before-next
+in_stack "$first" down >/dev/null 2>&1
+cat >"$home/$first/docker-compose.override.yml" <<END
+services:
+  postgres:
+    image: ${NEXT_POSTGRES:-postgres:18-bookworm}
+    environment: { PGDATA: /var/lib/postgresql/data/pgdata-next }
+END
+in_stack "$first" run --rm -T service node dist/service/admin.js backup restore /srv/backups/before-next
+in_stack "$first" run --rm -T service node dist/service/admin.js doctor --deep
+in_stack "$first" up --detach
+ready 18787
+in_stack "$first" exec -T postgres postgres --version
+check
+write next-major.bin
+check
+
+step 'and back: what was written since is not there, and devices upload it again'
+in_stack "$first" down >/dev/null 2>&1
+rm "$home/$first/docker-compose.override.yml"
+in_stack "$first" up --detach
+in_stack "$first" exec -T service node dist/service/admin.js kill-switch off
+ready 18787
+write back.bin
+check
 
 step 'the drill passed'

@@ -436,6 +436,18 @@ CREATE TABLE owed_cancellations (
   CONSTRAINT owed_cancellations_check CHECK (((customer_id IS NOT NULL) OR (subscription_id IS NOT NULL)))
 );
 
+CREATE TABLE owed_deletions (
+  workspace_id uuid NOT NULL,
+  deleted_at timestamp with time zone NOT NULL,
+  CONSTRAINT owed_deletions_pkey PRIMARY KEY (workspace_id)
+);
+
+CREATE TABLE owed_unsubscriptions (
+  workspace_id uuid NOT NULL,
+  device_id text NOT NULL,
+  CONSTRAINT owed_unsubscriptions_pkey PRIMARY KEY (workspace_id, device_id)
+);
+
 CREATE TABLE payment_customers (
   user_id uuid NOT NULL,
   customer_id text NOT NULL,

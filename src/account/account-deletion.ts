@@ -5,20 +5,21 @@ import { Clock } from '../platform/clock/index.js';
 import { Database, type Tx } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
 import { BadRequest, Unauthorized } from '../platform/http/index.js';
-import { type DeletedWorkspace, WorkspaceDeletion } from '../workspaces/index.js';
+import { WorkspaceDeletion } from '../workspaces/index.js';
 import { accountStatements } from './account.queries.js';
 import { CancellationOutbox } from './cancellation-outbox.js';
 
 /** What must be announced after an account is deleted. */
 interface Gone {
-  readonly workspaces: DeletedWorkspace[];
+  /** Ids. */
+  readonly workspaces: string[];
   readonly tokenIds: string[];
 }
 
 /**
  * Deletes accounts in one transaction. Once it has committed, all tokens and passwords of the user are refused, the workspaces
  * are not found, and the email address is free. Remaining work is stored in rows, so that it survives a crash: deleted workspaces
- * are purged, owed cancellations are sent.
+ * are purged, owed cancellations are sent. It needs no node: marks of workspaces on nodes are owed like cancellations.
  */
 @Injectable()
 export class AccountDeletion {
@@ -33,12 +34,12 @@ export class AccountDeletion {
 
   /** @throws BadRequest unless `confirm` is the account's email address, Unauthorized when it has already been deleted */
   async delete(userId: string, confirm: string, by: Acting): Promise<void> {
-    const { workspaces, tokenIds } = await this.database.sharedTransaction((tx) =>
+    const { workspaces, tokenIds } = await this.database.transaction((tx) =>
       this.remove(tx, userId, confirm, by),
     );
     for (const key of tokenIds) this.bus.publish({ topic: TOKEN_REVOKED, key });
-    this.workspaces.announce(workspaces);
     this.outbox.settleSoon();
+    await this.workspaces.announceAll(workspaces);
   }
 
   /**

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Form } from '../pages/index.js';
 import { BadRequest } from '../platform/http/index.js';
 import { Database } from '../platform/database/index.js';
-import { WorkspaceCatalogue, Workspaces } from '../workspaces/index.js';
+import { WorkspaceCatalogue, Workspaces, WorkspacesOfUser } from '../workspaces/index.js';
 import { accountStatements } from './account.queries.js';
 
 /** How many workspaces are listed. */
@@ -29,6 +29,13 @@ export interface ListedWorkspace {
   readonly changedAt: Date | null;
 }
 
+/** What the page shows of workspaces. */
+export interface WorkspaceList {
+  readonly reachable: readonly ListedWorkspace[];
+  /** Those on a node that is away; none on one server. */
+  readonly away: readonly { readonly id: string; readonly name: string }[];
+}
+
 /** A new name of a workspace that was not accepted. */
 export interface RejectedWorkspaceName {
   readonly id: string;
@@ -50,18 +57,32 @@ export class WorkspaceForms {
     private readonly database: Database,
     private readonly workspaces: Workspaces,
     private readonly catalogue: WorkspaceCatalogue,
+    private readonly workspacesOfUser: WorkspacesOfUser,
   ) {}
 
   /** The newest ones. */
-  async list(userId: string): Promise<ListedWorkspace[]> {
+  async list(userId: string): Promise<WorkspaceList> {
     const ids = await this.catalogue.idsOf(this.database, userId);
-    if (!ids) return this.database.run(accountStatements.workspaces, [userId, MOST_WORKSPACES, MOST_COUNTED]);
-    const workspaces: ListedWorkspace[] = [];
-    for (const id of ids.slice(-MOST_WORKSPACES).reverse())
-      workspaces.push(
-        ...(await this.database.run<ListedWorkspace>(accountStatements.workspaceOnNode, [id, MOST_COUNTED])),
-      );
-    return workspaces;
+    if (!ids) {
+      const values = [userId, MOST_WORKSPACES, MOST_COUNTED];
+      return { reachable: await this.database.run(accountStatements.workspaces, values), away: [] };
+    }
+    const reachable: ListedWorkspace[] = [];
+    const away: string[] = [];
+    for (const id of ids.slice(-MOST_WORKSPACES).reverse()) {
+      const found = await this.database.unlessAway(() => this.read(id), undefined);
+      if (found) reachable.push(...found);
+      else away.push(id);
+    }
+    return { reachable, away: away.length === 0 ? [] : await this.named(userId, away) };
+  }
+
+  private read(id: string): Promise<ListedWorkspace[]> {
+    return this.database.run(accountStatements.workspaceOnNode, [id, MOST_COUNTED]);
+  }
+
+  private async named(userId: string, ids: readonly string[]): Promise<WorkspaceList['away']> {
+    return [...(await this.workspacesOfUser.names(userId, ids))].map(([id, name]) => ({ id, name }));
   }
 
   /** Changes the name, or returns what is wrong with it. @throws NotFound unless it is a workspace of the user */

@@ -4,20 +4,32 @@ import type { AccountPageProps } from './account-page-props.js';
 import { type ListedWorkspace, MOST_COUNTED, MOST_WORKSPACES } from './workspace-forms.js';
 
 export function WorkspacesSection(props: AccountPageProps): VNode {
-  const { workspaceUsage } = props.overview;
+  const { reachable, away } = props.overview.listed;
+  const count = reachable.length + away.length;
   return (
     <section aria-labelledby="workspaces">
       <h2 id="workspaces">Workspaces</h2>
-      {workspaceUsage.length === 0 && <p class="hint">There is no workspace yet. An app makes one.</p>}
-      {workspaceUsage.length === MOST_WORKSPACES && (
+      {count === 0 && <p class="hint">There is no workspace yet. An app makes one.</p>}
+      {count === MOST_WORKSPACES && (
         <p class="hint">Showing the newest {MOST_WORKSPACES}. There may be more.</p>
       )}
       <ul class="things">
-        {workspaceUsage.map((workspace) => (
+        {reachable.map((workspace) => (
           <li key={workspace.id} class="stacked">
             <WorkspaceFacts workspace={workspace} />
             <RenameForm {...props} workspace={workspace} />
             <DeletionForm {...props} workspace={workspace} />
+          </li>
+        ))}
+        {away.map(({ id, name }) => (
+          <li key={id} class="stacked">
+            <div>
+              <p>{name}</p>
+              <p class="hint">
+                Out of reach at the moment, so its figures are missing. Nothing is lost: try again in some
+                minutes.
+              </p>
+            </div>
           </li>
         ))}
       </ul>

@@ -38,6 +38,8 @@ const LEFT_OUT = [
   'blob_stores',
   'migrations',
   'workspace_catalogue',
+  'owed_deletions',
+  'owed_unsubscriptions',
   'shared_commits',
 ];
 

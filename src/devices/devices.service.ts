@@ -2,10 +2,17 @@ import { Injectable } from '@nestjs/common';
 import { isUUID } from 'class-validator';
 import { lockOwnUser } from '../auth/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { BEFORE_ALL_IDS, Database, newId, pagesById, statement } from '../platform/database/index.js';
+import {
+  BEFORE_ALL_IDS,
+  Database,
+  newId,
+  pagesById,
+  statement,
+  type Tx,
+} from '../platform/database/index.js';
 import { Conflict, NotFound } from '../platform/http/index.js';
 import { Log } from '../platform/log/index.js';
-import { WorkspaceCatalogue } from '../workspaces/index.js';
+import { OwedUnsubscriptions } from './owed-unsubscriptions.js';
 
 const COLUMNS = 'id, name, platform, last_seen_at AS "lastSeenAt", created_at AS "createdAt"';
 
@@ -45,14 +52,10 @@ export const deviceStatements = {
      SELECT id FROM gone`,
   ),
 
-  /** The same in two statements, where workspaces are on nodes: $1 are the user's. */
+  /** Where workspaces are on nodes, which hold the subscriptions. */
   deleteRow: statement(
     'devices.delete_row',
     'DELETE FROM devices WHERE id = $1 AND user_id = $2 RETURNING id',
-  ),
-  unsubscribe: statement(
-    'devices.unsubscribe',
-    'DELETE FROM push_subscriptions WHERE workspace_id = ANY ($1::uuid[]) AND device_id = $2',
   ),
 
   /** Many concurrent requests see the same old time; the condition lets one of them write. */
@@ -97,7 +100,7 @@ export class Devices {
     private readonly database: Database,
     private readonly clock: Clock,
     private readonly log: Log,
-    private readonly catalogue: WorkspaceCatalogue,
+    private readonly owed: OwedUnsubscriptions,
   ) {}
 
   /** In the order of registration, page by page. */
@@ -133,13 +136,21 @@ export class Devices {
 
   private async remove(userId: string, id: string): Promise<unknown[]> {
     if (!this.database.isDistributed) return this.database.run(deviceStatements.delete, [id, userId]);
-    return this.database.sharedTransaction(async (tx) => {
-      const gone = await tx.run(deviceStatements.deleteRow, [id, userId]);
-      const workspaces = await this.catalogue.idsOf(tx, userId);
-      if (gone.length > 0 && workspaces && workspaces.length > 0)
-        await tx.run(deviceStatements.unsubscribe, [workspaces, id]);
-      return gone;
-    });
+    const { gone, workspaces } = await this.database.transaction((tx) =>
+      this.removeBesideNodes(tx, userId, id),
+    );
+    await this.owed.settleSoon(workspaces);
+    return gone;
+  }
+
+  /** A device that is deleted is shut out at once, so no node is asked: what they hold of it is owed to them. */
+  private async removeBesideNodes(
+    tx: Tx,
+    userId: string,
+    id: string,
+  ): Promise<{ gone: unknown[]; workspaces: string[] }> {
+    const gone = await tx.run(deviceStatements.deleteRow, [id, userId]);
+    return { gone, workspaces: gone.length === 0 ? [] : await this.owed.owe(tx, userId, id) };
   }
 
   /**

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { VERSION } from '../config/index.js';
+import { OwedUnsubscriptions } from '../devices/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { BEFORE_ALL_IDS, Database } from '../platform/database/index.js';
 import { Unauthorized } from '../platform/http/index.js';
@@ -50,6 +51,7 @@ export class AccountExport {
     private readonly workspacesOfUser: WorkspacesOfUser,
     private readonly workspaceExport: WorkspaceExport,
     private readonly clock: Clock,
+    private readonly owed: OwedUnsubscriptions,
   ) {}
 
   /**
@@ -73,10 +75,11 @@ export class AccountExport {
     return tarOf(this.entries(userId, account, workspaces), manifest, exportedAt);
   }
 
-  /** A node that is away is told before the answer begins: an answer that ends early looks like a broken connection. */
+  /** Nothing of deleted devices is exported. A node that is away is told before the answer begins: an answer that ends early looks like a broken connection. */
   private async reach(userId: string): Promise<void> {
     const ids = (await this.workspacesOfUser.oldest(userId)).map(({ id }) => id);
     await this.database.run(exportStatements.reach, [ids]);
+    await this.owed.settle(ids);
   }
 
   private async *entries(

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { AuthModule } from '../auth/index.js';
+import { DevicesModule } from '../devices/index.js';
 import { WorkspacesModule } from '../workspaces/index.js';
 import { AccountExport } from './account-export.js';
 import { ExportController } from './export.controller.js';
@@ -10,7 +11,7 @@ import { WorkspaceExport } from './workspace-export.js';
 
 /** The export of an account: everything that the service holds of it, as a tar. */
 @Module({
-  imports: [AuthModule, WorkspacesModule],
+  imports: [AuthModule, DevicesModule, WorkspacesModule],
   controllers: [ExportController],
   providers: [AccountExport, ExportDownload, ExportedContents, ExportLists, WorkspaceExport],
   exports: [ExportDownload],

@@ -84,6 +84,17 @@ export const queueStatements = {
     'SELECT id FROM users WHERE suspended_at IS NOT NULL ORDER BY id',
   ),
 
+  /**
+   * Which of devices $2 in workspaces $1 may get no push, as 0-based places: the account or the device is deleted, and the node
+   * does not know yet.
+   */
+  deleted: statement(
+    'push_queue.deleted',
+    `SELECT (asked.place - 1)::int AS place FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY AS asked (workspace, device, place)
+     WHERE EXISTS (SELECT 1 FROM owed_deletions WHERE workspace_id = workspace)
+       OR EXISTS (SELECT 1 FROM owed_unsubscriptions WHERE workspace_id = workspace AND device_id = device)`,
+  ),
+
   /** Nothing was sent to these devices, so their next push need not wait. Locks in the order of `mark`. $3: the time. */
   release: statement(
     'push_queue.release',

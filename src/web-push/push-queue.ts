@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../platform/clock/index.js';
-import { Database, type Part, unlessAway } from '../platform/database/index.js';
+import { Database, type Part } from '../platform/database/index.js';
 import { queueStatements } from './push-queue.queries.js';
 import type { PushMessage, PushResult, PushType } from './push-sender.js';
 
@@ -50,7 +50,7 @@ export class PushQueue {
     // Rows cannot be locked on several nodes at once.
     for (const id of new Set(announcements.map(({ workspaceId }) => workspaceId))) {
       const ofOne = announcements.filter(({ workspaceId }) => workspaceId === id);
-      await unlessAway(() => this.markTogether(ofOne), undefined);
+      await this.database.unlessAway(() => this.markTogether(ofOne), undefined);
     }
   }
 
@@ -83,7 +83,16 @@ export class PushQueue {
       for (const { ownerId } of pushes) busy.set(ownerId, (busy.get(ownerId) ?? 0) + 1);
       claimed.push(...pushes);
     });
-    return claimed;
+    return claimed.length === 0 ? [] : this.withoutDeleted(claimed);
+  }
+
+  /** Asked after the claim, so that nothing is sent once a deletion is committed. */
+  private async withoutDeleted(claimed: readonly ClaimedPush[]): Promise<ClaimedPush[]> {
+    const workspaces = claimed.map(({ workspaceId }) => workspaceId);
+    const devices = claimed.map(({ deviceId }) => deviceId);
+    const rows = await this.database.run<{ place: number }>(queueStatements.deleted, [workspaces, devices]);
+    const deleted = new Set(rows.map(({ place }) => place));
+    return claimed.filter((_, index) => !deleted.has(index));
   }
 
   private claimIn(

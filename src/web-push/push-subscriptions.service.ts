@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { Allow, IsString } from 'class-validator';
 import type { Principal } from '../access/index.js';
 import { lockOwnUser } from '../auth/index.js';
-import { isDeviceId } from '../devices/index.js';
+import { isDeviceId, OwedUnsubscriptions } from '../devices/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, statement, unlessAway, type WorkspaceTx } from '../platform/database/index.js';
+import { Database, statement, type WorkspaceTx } from '../platform/database/index.js';
 import { notFoundIfPurged } from '../platform/http/index.js';
 import { WorkspaceCatalogue, Workspaces } from '../workspaces/index.js';
 import { parsePushSubscription } from './push-subscription.js';
@@ -118,6 +118,7 @@ export class PushSubscriptions {
     private readonly database: Database,
     private readonly clock: Clock,
     private readonly catalogue: WorkspaceCatalogue,
+    private readonly owed: OwedUnsubscriptions,
   ) {}
 
   /**
@@ -130,6 +131,7 @@ export class PushSubscriptions {
     const values: SubscriptionValues = [workspaceId, deviceId, endpoint, p256dh, auth, this.clock.now()];
     const bound = [principal.userId, workspaceId, deviceId, MAX_PER_USER];
     try {
+      await this.owed.settleOne(workspaceId, deviceId);
       if (this.database.isDistributed)
         // Without the lock of the user, who is on another server: with the account its workspaces are purged, and this row with them.
         await this.database.workspaceTransaction(workspaceId, (tx) => this.put(tx, values));
@@ -145,7 +147,10 @@ export class PushSubscriptions {
     // Of the node that is away, the surplus stays until the next subscription.
     const ids = await this.catalogue.idsOf(this.database, principal.userId);
     if (!ids) return;
-    await unlessAway(() => this.database.run(pushSubscriptionStatements.crowdOut, [...bound, ids]), []);
+    await this.database.unlessAway(
+      () => this.database.run(pushSubscriptionStatements.crowdOut, [...bound, ids]),
+      [],
+    );
   }
 
   private async put(tx: WorkspaceTx, values: SubscriptionValues): Promise<void> {

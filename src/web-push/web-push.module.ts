@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { DevicesModule } from '../devices/index.js';
 import { Database } from '../platform/database/index.js';
 import { WorkspacePurge, WorkspacesModule } from '../workspaces/index.js';
 import { HttpsPushSender } from './https-push-sender.js';
@@ -12,7 +13,7 @@ import { WebPush } from './web-push.service.js';
 const PURGE_BATCH = 1000;
 
 @Module({
-  imports: [WorkspacesModule],
+  imports: [WorkspacesModule, DevicesModule],
   controllers: [PushSubscriptionsController],
   providers: [
     PushDispatcher,

@@ -1,3 +1,4 @@
+export { type Debt, OwedToNodes } from './owed-to-nodes.js';
 export { type DeletedWorkspace } from './purge-queue.js';
 export { WorkspaceCatalogue } from './workspace-catalogue.js';
 export { WorkspaceDeletion } from './workspace-deletion.js';

@@ -94,4 +94,11 @@ export class WorkspaceCatalogue {
     const rows = await on.run<{ id: string }>(catalogueStatements.idsOf, [userId]);
     return rows.map(({ id }) => id);
   }
+
+  /** @throws NodeAway at once when a node that has one of the user's workspaces is known to be away */
+  async refuseAway(userId: string): Promise<void> {
+    const ids = await this.idsOf(this.database, userId);
+    const [away] = ids ? (await this.database.byNode(ids)).away : [];
+    if (away !== undefined) await this.database.refuseAway(away);
+  }
 }

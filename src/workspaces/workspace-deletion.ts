@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database, statement, type Tx } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
+import { OwedDeletions } from './owed-deletions.js';
 import { WORKSPACE_DELETED } from './topics.js';
 import type { DeletedWorkspace } from './purge-queue.js';
 import { WorkspaceCatalogue } from './workspace-catalogue.js';
@@ -13,8 +14,7 @@ const deleteOne = statement(
 
 /**
  * Marks all live workspaces of a user as deleted and removes their owner; the purge deletes the data. Locks the rows in the order
- * of their ids, so that two such requests cannot deadlock (on several nodes they can, and the transaction is repeated); waits for
- * writes in progress. On nodes $3 are the workspaces, so that no other node is needed.
+ * of their ids, so that two such requests cannot deadlock; waits for writes in progress.
  */
 const deleteAllOfUser = statement(
   'workspaces.delete_all_of_user',
@@ -23,11 +23,6 @@ const deleteAllOfUser = statement(
    )
    UPDATE workspaces w SET deleted_at = $2, user_id = NULL FROM locked WHERE w.id = locked.id
    RETURNING w.id, w.user_id AS "userId"`,
-  {
-    onNodes: `UPDATE workspaces w SET deleted_at = $2, user_id = NULL
-   WHERE id = ANY ($3::uuid[]) AND user_id = $1 AND deleted_at IS NULL
-   RETURNING w.id, w.user_id AS "userId"`,
-  },
 );
 
 /** Deletes workspaces by setting a mark and publishing it after the commit; rows and blobs are purged in the background. */
@@ -38,6 +33,7 @@ export class WorkspaceDeletion {
     private readonly purge: WorkspacePurge,
     private readonly bus: EventBus,
     private readonly catalogue: WorkspaceCatalogue,
+    private readonly owed: OwedDeletions,
   ) {}
 
   /** When this resolves, the workspace is gone for every caller. Returns whether it existed. */
@@ -50,14 +46,13 @@ export class WorkspaceDeletion {
   }
 
   /**
-   * Marks all of a user's workspaces in a `Database.sharedTransaction`; returns them for `announce` after the commit.
+   * Marks all of a user's workspaces in the transaction that deletes the account; returns their ids for `announceAll` after the
+   * commit. On nodes, of which one may be away, the marks are owed.
    */
-  async markAllOf(tx: Tx, userId: string, now: Date): Promise<DeletedWorkspace[]> {
-    const ids = await this.catalogue.idsOf(tx, userId);
-    if (ids?.length === 0) return [];
-    const deleted = await tx.run<DeletedWorkspace>(deleteAllOfUser, [userId, now, ...(ids ? [ids] : [])]);
-    await this.catalogue.remove(tx, ids ?? []);
-    return deleted;
+  async markAllOf(tx: Tx, userId: string, now: Date): Promise<string[]> {
+    if (this.database.isDistributed) return this.owed.owe(tx, userId, now);
+    const deleted = await tx.run<DeletedWorkspace>(deleteAllOfUser, [userId, now]);
+    return deleted.map(({ id }) => id);
   }
 
   private async deleteListed(tx: Tx, id: string, now: Date): Promise<DeletedWorkspace[]> {
@@ -66,11 +61,20 @@ export class WorkspaceDeletion {
     return deleted;
   }
 
+  /** As `announce`, of workspaces of a deleted account. */
+  async announceAll(ids: readonly string[]): Promise<void> {
+    if (!this.database.isDistributed) this.announce(ids.map((id) => ({ id, userId: null })));
+    else {
+      for (const id of ids) this.bus.publish({ topic: WORKSPACE_DELETED, key: id });
+      await this.owed.settleSoon(ids);
+    }
+  }
+
   /**
    * Ends other work on the workspaces and starts to purge them. Danger: call this only after the commit, because subscribers read
    * the rows.
    */
-  announce(workspaces: readonly DeletedWorkspace[]): void {
+  private announce(workspaces: readonly DeletedWorkspace[]): void {
     for (const workspace of workspaces) {
       this.bus.publish({ topic: WORKSPACE_DELETED, key: workspace.id });
       this.purge.begin(workspace);

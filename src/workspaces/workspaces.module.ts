@@ -5,6 +5,8 @@ import { AuthModule } from '../auth/index.js';
 import { NightlyJobs } from '../platform/jobs/index.js';
 import { Queues } from '../platform/limits/index.js';
 import { BillingModule } from '../billing/index.js';
+import { OwedDeletions } from './owed-deletions.js';
+import { OwedToNodes } from './owed-to-nodes.js';
 import { WorkspaceCatalogue } from './workspace-catalogue.js';
 import { WorkspaceDeletion } from './workspace-deletion.js';
 import { WorkspaceEntity } from './workspace.entity.js';
@@ -16,9 +18,18 @@ import { Workspaces } from './workspaces.service.js';
 @Module({
   imports: [AccessModule, AuthModule, BillingModule, TypeOrmModule.forFeature([WorkspaceEntity])],
   controllers: [WorkspacesController],
-  providers: [WorkspaceCatalogue, WorkspaceDeletion, WorkspacePurge, Workspaces, WorkspacesOfUser],
+  providers: [
+    OwedDeletions,
+    OwedToNodes,
+    WorkspaceCatalogue,
+    WorkspaceDeletion,
+    WorkspacePurge,
+    Workspaces,
+    WorkspacesOfUser,
+  ],
   exports: [
     AccessModule,
+    OwedToNodes,
     WorkspaceCatalogue,
     WorkspaceDeletion,
     WorkspacePurge,

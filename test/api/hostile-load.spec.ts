@@ -102,8 +102,16 @@ describe('bodies that do not come', () => {
   const underWay = (): number => service.app.get(InFlightRequests).count;
 
   async function begin(open: () => Socket): Promise<void> {
-    for (let n = 0; n < MOST; n++) sockets.push(open());
-    await eventually(() => expect(underWay()).toBe(MOST));
+    await eventually(() => {
+      sockets = sockets.filter(({ closed }) => !closed); // refused by a slow machine, or silent for too long on it
+      while (sockets.length < MOST)
+        sockets.push(
+          open()
+            .on('error', () => undefined)
+            .resume(),
+        );
+      expect(underWay()).toBe(MOST);
+    });
   }
 
   async function expectTooMany(request: () => supertest.Test): Promise<void> {

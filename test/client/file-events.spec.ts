@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -55,5 +56,16 @@ describe('the watchers of a folder', () => {
     letRead(new Rules(''));
     await Promise.all([restarted, closed]);
     expect(watches()).toBe(before);
+  });
+
+  it('leave nothing behind that waits for the close', async () => {
+    const added = jest.spyOn(AbortSignal.prototype, 'addEventListener');
+    const events = eventsOf(() => Promise.resolve(new Rules('')));
+    await events.start();
+    for (let n = 0; n < 3; n++) await events.restart();
+    const signals = new Set(added.mock.contexts);
+    expect(signals.size).toBe(1);
+    expect([...signals].flatMap((signal) => getEventListeners(signal, 'abort'))).toEqual([]);
+    await events.close();
   });
 });

@@ -1,6 +1,5 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import {
   deriveVaultKeys,
   encryptContent,
@@ -26,30 +25,19 @@ import {
   type Restored,
 } from '../../client/src/folder/index.js';
 import { around, FolderDevice } from '../kit/folder-device.js';
-import { FaultProxy } from '../kit/fault-proxy.js';
-import { startService, type TestService, type TestUser, type TestWorkspace } from '../kit/index.js';
+import type { TestWorkspace } from '../kit/index.js';
+import { ProxiedService } from '../kit/proxied-service.js';
 
 /** History and restores of a real folder, with the real service and real encryption. */
 const http: HttpOptions = { sleep: () => Promise.resolve(), retries: { attempts: 1 } };
 
-let service: TestService;
-let proxy: FaultProxy;
-let user: TestUser;
-let home: string;
+let at: ProxiedService;
 beforeAll(async () => {
-  service = await startService();
-  proxy = await FaultProxy.before(service.url);
-  user = await service.user('ada');
+  at = await ProxiedService.start();
 });
-afterAll(async () => {
-  await proxy.close();
-  await service.close();
-});
-beforeEach(() => {
-  home = mkdtempSync(join(tmpdir(), 'restore-'));
-  proxy.heal();
-});
-afterEach(() => rmSync(home, { recursive: true, force: true }));
+afterAll(() => at.close());
+beforeEach(() => at.begin());
+afterEach(() => at.end());
 
 class Killed extends Error {}
 
@@ -66,7 +54,7 @@ const nothing = (): void => undefined;
 
 /** A folder with its state; opened anew for each act, as by a process of its own. */
 class Device {
-  readonly session = Session.withAccessToken(proxy.url, user.token, http);
+  readonly session = Session.withAccessToken(at.proxy.url, at.user.token, http);
   readonly history: VaultHistory;
   private readonly folder: FolderDevice;
 
@@ -75,7 +63,7 @@ class Device {
     readonly real: TestWorkspace,
     readonly keys: VaultKeys,
   ) {
-    this.folder = new FolderDevice(name, home, { session: this.session, workspaceId: real.id, keys });
+    this.folder = new FolderDevice(name, at.home, { session: this.session, workspaceId: real.id, keys });
     this.history = new VaultHistory(new Workspace(this.session, real.id, `${name}-history`), keys);
   }
 
@@ -84,12 +72,11 @@ class Device {
   }
 
   write(path: string, content: string): void {
-    mkdirSync(dirname(join(this.root, path)), { recursive: true });
-    writeFileSync(join(this.root, path), content);
+    this.folder.write(path, content);
   }
 
   remove(path: string): void {
-    rmSync(join(this.root, path));
+    this.folder.remove(path);
   }
 
   files(): Record<string, string> {
@@ -149,7 +136,7 @@ class Device {
 }
 
 async function device(name = 'laptop'): Promise<Device> {
-  return new Device(name, await user.workspace(), await deriveVaultKeys(newMasterKey()));
+  return new Device(name, await at.user.workspace(), await deriveVaultKeys(newMasterKey()));
 }
 
 async function saved(one: Device, path: string, ...contents: string[]): Promise<void> {
@@ -278,7 +265,7 @@ describe('a restore of a file', () => {
     const bad = await one.history.versions('bad.md');
     const gone = one.history.pastFile('gone.md', bad[0]?.id ?? '');
     const moved = { ...one.history.pastFile('bad.md', bad[1]?.id ?? '') };
-    await service.database.query(
+    await at.service.database.query(
       `UPDATE versions v SET blob_id = o.blob_id, content_hash = o.content_hash, encrypted_size = o.encrypted_size
        FROM versions o WHERE v.id = $1 AND o.id = $2`,
       [bad[1]?.id, (await one.history.versions('good.md'))[0]?.id],
@@ -348,12 +335,12 @@ describe('history', () => {
   it('makes one checkpoint also when the answer is lost', async () => {
     const one = await device();
     await saved(one, 'plan.md', 'first');
-    proxy.set(({ method, path }) =>
+    at.proxy.set(({ method, path }) =>
       method === 'POST' && path.endsWith('/checkpoints') ? { kind: 'cut after sending' } : undefined,
     );
     expect(await one.history.createCheckpoint('mark')).toMatchObject({ label: 'mark', cursor: 1 });
     expect(await one.history.checkpoints()).toHaveLength(1);
-    proxy.set(() => ({ kind: 'reset' }));
+    at.proxy.set(() => ({ kind: 'reset' }));
     await expect(one.history.createCheckpoint('mark')).rejects.toThrow(NetworkError);
   });
 
@@ -364,7 +351,7 @@ describe('history', () => {
     const { path } = one.real;
     const labels = [await encryptLabel(foreign, 'x'), await encryptLabel(one.keys, 'ours')];
     for (const encryptedLabel of labels)
-      await user.post(`${path}/checkpoints`).send({ encryptedLabel, kind: 'manual' }).expect(201);
+      await at.user.post(`${path}/checkpoints`).send({ encryptedLabel, kind: 'manual' }).expect(201);
     expect((await one.history.checkpoints()).map(({ label }) => label)).toEqual(['ours', undefined]);
     await one.real.put(encryptPath(foreign, 'foreign.md'), Buffer.alloc(100));
     const now = await one.history.stateAt(new Date('2100-01-01'));
@@ -376,7 +363,9 @@ describe('history', () => {
   it('says that the log was shortened, and does not guess', async () => {
     const one = await device();
     await saved(one, 'plan.md', 'first', 'second');
-    await service.database.query('UPDATE workspaces SET compaction_floor = 1 WHERE id = $1', [one.real.id]);
+    await at.service.database.query('UPDATE workspaces SET compaction_floor = 1 WHERE id = $1', [
+      one.real.id,
+    ]);
     await expect(one.history.stateAt(new Date())).rejects.toThrow(/shortened its change log/);
   });
 });

@@ -1,18 +1,6 @@
-import {
-  chmodSync,
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, cpSync, readdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import {
   deriveVaultKeys,
   encryptContent,
@@ -22,77 +10,56 @@ import {
   Session,
   type VaultKeys,
 } from '../../client/src/core/index.js';
-import {
-  deviceId,
-  FolderSync,
-  NodeDisk,
-  NodeStateFile,
-  type Report,
-  systemClock,
-  systemRandom,
-  VaultCipher,
-  WorkspaceRemote,
-} from '../../client/src/folder/index.js';
-import { FaultProxy } from '../kit/fault-proxy.js';
+import { deviceId, type Report, VaultCipher, WorkspaceRemote } from '../../client/src/folder/index.js';
 import { TcpLink } from '../kit/tcp-link.js';
-import { sha256, startService, type TestService, type TestUser, type TestWorkspace } from '../kit/index.js';
+import { FolderDevice } from '../kit/folder-device.js';
+import { sha256, type TestWorkspace } from '../kit/index.js';
+import { ProxiedService } from '../kit/proxied-service.js';
 import { putBack } from '../kit/put-back.js';
 
 /** Two directories of this machine that sync with the real service: real encryption, real requests, real disks. */
 const MIB = 1024 * 1024;
 const http: HttpOptions = { sleep: () => Promise.resolve(), retries: { attempts: 2 } };
 
-let service: TestService;
-let proxy: FaultProxy;
-let user: TestUser;
-let home: string;
+let at: ProxiedService;
 beforeAll(async () => {
-  service = await startService();
-  proxy = await FaultProxy.before(service.url);
-  user = await service.user('ada');
+  at = await ProxiedService.start();
 });
-afterAll(async () => {
-  await proxy.close();
-  await service.close();
-});
-beforeEach(() => {
-  home = mkdtempSync(join(tmpdir(), 'two-folders-'));
-  proxy.heal();
-  proxy.requests.length = 0;
-});
-afterEach(() => rmSync(home, { recursive: true, force: true }));
+afterAll(() => at.close());
+beforeEach(() => at.begin());
+afterEach(() => at.end());
 
 /** A folder with its state, both below one directory, so that a copy of that is a copy of the machine. */
 class Machine {
   stamp = '';
+  /** Below which everything is. */
+  readonly home: string;
+  private readonly folder: FolderDevice;
 
   constructor(
     readonly name: string,
     readonly real: TestWorkspace,
     readonly keys: VaultKeys,
     /** where it is, if not at its name, whose token it has, and its network */
-    private readonly other: {
+    other: {
       readonly place?: string;
       readonly token?: string;
       readonly url?: string;
       readonly http?: HttpOptions;
     } = {},
   ) {
-    mkdirSync(this.root, { recursive: true });
+    const { place = name, token = at.user.token, url = at.proxy.url, http: options = http } = other;
+    const session = Session.withAccessToken(url, token, options);
+    this.home = join(at.home, place);
+    this.folder = new FolderDevice(name, this.home, { session, workspaceId: real.id, keys });
   }
 
   get root(): string {
-    return join(this.home, 'folder');
-  }
-
-  get home(): string {
-    return join(home, this.other.place ?? this.name);
+    return this.folder.root;
   }
 
   write(path: string, content: string | Buffer): void {
-    const file = join(this.root, path);
-    mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, content);
+    this.folder.write(path, content);
   }
 
   rename(from: string, to: string): void {
@@ -100,7 +67,7 @@ class Machine {
   }
 
   remove(path: string): void {
-    rmSync(join(this.root, path));
+    this.folder.remove(path);
   }
 
   /** Every file but those of the client itself, with its bytes. A disk keeps its spelling of a name; the vault has NFC. */
@@ -116,24 +83,12 @@ class Machine {
     return this.files().get(path)?.toString();
   }
 
-  async sync(): Promise<Report> {
-    const { token = user.token, url = proxy.url, http: options = http } = this.other;
-    const session = Session.withAccessToken(url, token, options);
-    const stateFile = new NodeStateFile(join(this.home, 'state/journal'));
-    const remote = new WorkspaceRemote(session, this.real.id, this.name, () => folder.stamp);
-    const folder = await FolderSync.open({
-      parts: {
-        ...{ disk: new NodeDisk(this.root), remote, cipher: new VaultCipher(this.keys) },
-        ...{ clock: systemClock, random: systemRandom },
-      },
-      stateFile,
-      workspace: this.real.id,
-      options: { device: this.name, maxFileBytes: 50 * MIB },
+  sync(): Promise<Report> {
+    return this.folder.opened(async (folder) => {
+      const report = await folder.sync();
+      this.stamp = folder.stamp;
+      return report;
     });
-    const report = await folder.sync();
-    this.stamp = folder.stamp;
-    await stateFile.close();
-    return report;
   }
 }
 
@@ -145,7 +100,7 @@ interface Scene {
 }
 
 async function scene(): Promise<Scene> {
-  const real = await user.workspace();
+  const real = await at.user.workspace();
   const keys = await deriveVaultKeys(newMasterKey());
   return { one: new Machine('one', real, keys), two: new Machine('two', real, keys), real, keys };
 }
@@ -168,7 +123,7 @@ function expectAlike({ one, two }: Scene): void {
 }
 
 const asked = (method: string, part: string) =>
-  proxy.requests.filter((request) => request.method === method && request.path.includes(part)).length;
+  at.proxy.requests.filter((request) => request.method === method && request.path.includes(part)).length;
 
 describe('two folders', () => {
   it('end alike after files are created, edited, renamed and deleted', async () => {
@@ -312,7 +267,7 @@ describe('two folders', () => {
     one.write('new.md', 'written after the backup');
     one.write('edited.md', 'edited after the backup');
     await settle(one, two);
-    await putBack(service, real.id, cursor);
+    await putBack(at.service, real.id, cursor);
 
     const reports = await settle(one, two, one);
     expect(reports.map((report) => report.beganAnew)).toEqual([true, true, false]);
@@ -344,9 +299,13 @@ describe('two folders', () => {
 
 describe('a sync', () => {
   it.each([
-    ['a network that is gone', () => proxy.set(() => ({ kind: 'reset' })), /gave no whole answer/],
-    ['a service that is down', () => proxy.set(() => ({ kind: 'answer', status: 503 })), /refuses with 503/],
-    ['too many requests', () => proxy.set(() => ({ kind: 'answer', status: 429 })), /refuses with 429/],
+    ['a network that is gone', () => at.proxy.set(() => ({ kind: 'reset' })), /gave no whole answer/],
+    [
+      'a service that is down',
+      () => at.proxy.set(() => ({ kind: 'answer', status: 503 })),
+      /refuses with 503/,
+    ],
+    ['too many requests', () => at.proxy.set(() => ({ kind: 'answer', status: 429 })), /refuses with 429/],
   ])('stops with a sentence, and goes on the next time: %s', async (_, befall, sentence) => {
     const made = await scene();
     const { one, two } = made;
@@ -354,7 +313,7 @@ describe('a sync', () => {
     befall();
     const report = await one.sync();
     expect([report.exitCode, report.stopped]).toEqual([1, expect.stringMatching(sentence)]);
-    proxy.heal();
+    at.proxy.heal();
     await settle(one, two);
     expectAlike(made);
     expect(two.text('a.md')).toBe('a');
@@ -370,7 +329,7 @@ describe('a sync', () => {
     const { one, real, keys } = await scene();
     for (const name of ['a.md', 'b.md', 'large.bin']) one.write(name, name.repeat(200_000));
     const refused = encryptPath(keys, 'large.bin');
-    proxy.set(({ method, path }) => {
+    at.proxy.set(({ method, path }) => {
       if (path.endsWith('batch-upload')) return { kind: 'answer', status: 404 }; // a service of before
       return method === 'PUT' && path.endsWith(refused) ? { kind: 'answer', status: 413 } : undefined;
     });
@@ -380,7 +339,7 @@ describe('a sync', () => {
       { path: 'large.bin', reason: expect.stringMatching(/refuses with 413/) },
     ]);
     expect((await real.status()).fileCount).toBe(2);
-    proxy.heal();
+    at.proxy.heal();
     await settle(one);
   });
 
@@ -389,7 +348,9 @@ describe('a sync', () => {
     const { one, two, real, keys } = made;
     one.write('a.md', 'a');
     const faults = [true, true];
-    proxy.set(({ method }) => (method === 'PUT' && faults.pop() ? { kind: 'cut after sending' } : undefined));
+    at.proxy.set(({ method }) =>
+      method === 'PUT' && faults.pop() ? { kind: 'cut after sending' } : undefined,
+    );
     await one.sync();
     await settle(one, two);
     expectAlike(made);
@@ -403,8 +364,8 @@ describe('a bad network', () => {
     one.write('film.mov', randomBytes(12 * MIB));
     await settle(one);
     let cuts = 0;
-    const link = await TcpLink.before(proxy.url);
-    proxy.set(({ method, path }) =>
+    const link = await TcpLink.before(at.proxy.url);
+    at.proxy.set(({ method, path }) =>
       method === 'GET' && path.includes('/files/') && ++cuts <= 3
         ? { kind: 'truncate', share: 0.5 }
         : undefined,
@@ -419,14 +380,14 @@ describe('a bad network', () => {
 
   it('of 50 kB in a second, which is cut and swallows, carries every file in a few syncs', async () => {
     const made = await scene();
-    const slow = await TcpLink.before(proxy.url, 50_000);
+    const slow = await TcpLink.before(at.proxy.url, 50_000);
     const patient: HttpOptions = { silenceMs: 6_000, retries: { attempts: 3, firstPauseMs: 1 } };
     const far = (name: string) => new Machine(name, made.real, made.keys, { url: slow.url, http: patient });
     const [one, two] = [far('one'), far('two')];
     for (let index = 0; index < 8; index++) one.write(`notes/${index}.md`, randomBytes(8_000));
     one.write('photo.jpg', randomBytes(60_000));
     let requests = 0;
-    proxy.set(({ path }) => {
+    at.proxy.set(({ path }) => {
       if (!path.includes('/files')) return undefined;
       const faults = ['blackhole', 'truncate', 'cut after sending', 'reset'] as const;
       const kind = ++requests % 2 === 0 ? faults[requests / 2 - 1] : undefined;
@@ -446,8 +407,8 @@ describe('a bad network', () => {
 
 describe('the server as the engine sees it', () => {
   async function remote() {
-    const real = await user.workspace();
-    const session = Session.withAccessToken(proxy.url, user.token, http);
+    const real = await at.user.workspace();
+    const session = Session.withAccessToken(at.proxy.url, at.user.token, http);
     return { real, remote: new WorkspaceRemote(session, real.id, 'one', () => '0f') };
   }
 
@@ -471,10 +432,10 @@ describe('the server as the engine sees it', () => {
     expect(files.size).toBe(1_001);
 
     const first = await server.snapshot(undefined);
-    proxy.set(() => ({ kind: 'reset' }));
+    at.proxy.set(() => ({ kind: 'reset' }));
     const next = first.nextPageCursor ?? '';
     await expect(server.snapshot(next)).rejects.toMatchObject({ name: 'RemoteUnavailable' });
-    proxy.heal();
+    at.proxy.heal();
     await expect(server.snapshot(next)).rejects.toThrow(/walk that has ended/);
   });
 

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import { eventually } from '../kit/index.js';
+import { AmbiguousCommit, isUnanswered } from '../../src/platform/database/index.js';
 import { AwayNodes } from '../../src/platform/database/distribution/away-nodes.js';
 
 const NODE = '10.0.0.7:5432';
@@ -26,7 +27,91 @@ function nodesWith(answers: (boolean | Error)[]) {
   return { nodes, asked, changes };
 }
 
+/** As the engine (Citus 13.2.2 on PostgreSQL 15) says them, with the code; `where` is the context of an internal error. */
+const AT = `connection to the remote node sync@${NODE} failed with the following error:`;
+const SAID: readonly [string, { code: string; message: string; where?: string }][] = [
+  [
+    'refuses',
+    {
+      code: '08006',
+      message: `${AT} Connection refused\n\tIs the server running on that host and accepting TCP/IP connections?`,
+    },
+  ],
+  [
+    'refuses, in German',
+    {
+      code: '08006',
+      message: `${AT} Verbindungsaufbau abgelehnt\n\tLäuft der Server auf diesem Host und akzeptiert er TCP/IP-Verbindungen?`,
+    },
+  ],
+  ['has ended in the middle', { code: '08006', message: `${AT} connection not open` }],
+  [
+    'has a name that is unknown',
+    {
+      code: '08006',
+      message: `${AT} could not translate host name "nowhere.invalid" to address: Name or service not known`,
+    },
+  ],
+  [
+    'rejects the coordinator',
+    {
+      code: '08006',
+      message: `${AT} FATAL:  pg_hba.conf rejects connection for host "127.0.0.1", user "sync", database "o1", SSL encryption`,
+    },
+  ],
+  ['wants a password', { code: '08006', message: `${AT} fe_sendauth: no password supplied` }],
+  ['is full', { code: '08006', message: `${AT} FATAL:  sorry, too many clients already` }],
+  [
+    'is full for the database',
+    { code: '08006', message: `${AT} FATAL:  too many connections for database "o1"` },
+  ],
+  ['starts', { code: '08006', message: `${AT} FATAL:  the database system is starting up` }],
+  [
+    'recovers',
+    {
+      code: '08006',
+      message: `${AT} FATAL:  the database system is not yet accepting connections\nDETAIL:  Consistent recovery state has not been yet reached.`,
+    },
+  ],
+  ['shuts down', { code: '08006', message: `${AT} FATAL:  the database system is shutting down` }],
+  [
+    'is silent',
+    { code: '08006', message: `could not establish any connections to the node ${NODE} after 3000 ms` },
+  ],
+  ['cannot be waited for', { code: '08006', message: `connection establishment for node ${NODE} failed` }],
+  [
+    'was lost in a transaction',
+    { code: 'XX000', message: `failure on connection marked as essential: ${NODE}` },
+  ],
+  [
+    'was lost at its end',
+    {
+      code: 'XX000',
+      message: 'SSL SYSCALL error: EOF detected\ninvalid socket',
+      where: `while executing command on ${NODE}`,
+    },
+  ],
+];
+
 describe('a node that the coordinator cannot reach', () => {
+  it.each(SAID)('is known by what the engine says when it %s', (_, said) => {
+    const error = Object.assign(new Error(said.message), said);
+    const { nodes } = nodesWith([false]);
+    nodes.note(error);
+    expect(nodes.has(NODE)).toBe(true);
+    nodes.stop();
+    expect(isUnanswered(new AmbiguousCommit(error))).toBe(true);
+    if (said.where === undefined) expect(isUnanswered(error)).toBe(true);
+  });
+
+  it('is asked for when an error leaves that open, and is not away while it or nobody answers', async () => {
+    const { nodes, changes } = nodesWith([true, new Error('the coordinator is away'), false, true]);
+    expect([await nodes.isAway(NODE), await nodes.isAway(NODE)]).toEqual([false, false]);
+    expect(changes).toEqual([]);
+    expect(await nodes.isAway(NODE)).toBe(true);
+    await eventually(() => expect(nodes.isAny).toBe(false));
+  });
+
   it('is away until the coordinator reaches it again, whatever becomes of its looks', async () => {
     const { nodes, asked, changes } = nodesWith([false, new Error('the coordinator is away'), true]);
     nodes.note(failed);
@@ -43,6 +128,10 @@ describe('a node that the coordinator cannot reach', () => {
   it.each([
     ['another error', new Error('relation "x" does not exist')],
     ['an error of this process', new Error('connect ECONNREFUSED 10.0.0.7:5432')],
+    [
+      'an internal error of the coordinator',
+      Object.assign(new Error('cache lookup failed'), { code: 'XX000' }),
+    ],
     ['no error', undefined],
   ])('is not told by %s', (_, error) => {
     const { nodes } = nodesWith([]);

@@ -12,7 +12,7 @@ interface Result {
 }
 
 /** Are not run there. */
-const FOR_ONE_SERVER = ['files.put_together'];
+const FOR_ONE_SERVER = ['files.put_together', 'workspaces.delete_all_of_user'];
 
 /** Statements of one workspace that are nevertheless about all nodes, or about none. */
 const results = JSON.parse(text('test/contract/engine-statements.json')) as Record<string, Result>;

@@ -3,12 +3,16 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { freePort } from '../../bench/free-port.js';
 import type { TestDatabase } from './database.js';
-import { AnswerReader, errorAnswer, type Request, RequestReader } from './postgres-wire.js';
+import { AnswerReader, errorAnswer, type Request, RequestReader, startIn } from './postgres-wire.js';
 
 /** What happens to a request to PostgreSQL on its way: a statement, or a COMMIT. */
 export type DatabaseFault =
   /** It arrives late; the answer comes. */
   | { readonly kind: 'delay'; readonly ms: number }
+  /** It arrives when this resolves; the answer comes. */
+  | { readonly kind: 'hold'; readonly until: Promise<unknown> }
+  /** Answered with an error, after which the connection goes on; the server has not received it. */
+  | { readonly kind: 'refuse'; readonly code: string; readonly message: string }
   /** The connection is reset; the server has not received it. */
   | { readonly kind: 'reset' }
   /** Nothing passes this connection any more, in either direction; the server has not received it. */
@@ -36,11 +40,20 @@ export class DatabaseLink {
 
   private constructor(
     private readonly target: string,
-    private readonly port: number,
+    /** On 127.0.0.1. */
+    readonly port: number,
+    private readonly database?: string,
   ) {}
 
   static async to(database: Pick<TestDatabase, 'url'>): Promise<DatabaseLink> {
     const link = new DatabaseLink(database.url, await freePort());
+    await link.mend();
+    return link;
+  }
+
+  /** As if the database had a server of its own: connections get there whatever database they ask for. */
+  static async asServerOf({ url, name }: Pick<TestDatabase, 'url' | 'name'>): Promise<DatabaseLink> {
+    const link = new DatabaseLink(url, await freePort(), name);
     await link.mend();
     return link;
   }
@@ -65,6 +78,7 @@ export class DatabaseLink {
 
   /** No connection stays, none is made. */
   async cut(): Promise<void> {
+    if (!this.server.listening) return;
     const closed = once(this.server, 'close');
     this.server.close();
     for (const socket of this.sockets) socket.destroy();
@@ -111,7 +125,7 @@ export class DatabaseLink {
     }
     client.once('end', () => server.end());
     if (this.isSilent) return;
-    const wire = new Wire(client, server, (statement) => this.weather(statement));
+    const wire = new Wire(client, server, (statement) => this.weather(statement), this.database);
     client.on('data', (chunk: Buffer) => wire.toServer(chunk));
     server.on('data', (chunk: Buffer) => wire.toClient(chunk));
   }
@@ -123,11 +137,14 @@ class Wire {
   private last: Promise<void> = Promise.resolve();
   /** Receives the server's answer instead of the client. */
   private keep: ((chunk: Buffer) => void) | undefined;
+  private isStarted = false;
 
+  /** @param database the one that is used, if not the one that is asked for */
   constructor(
     private readonly client: Socket,
     private readonly server: Socket,
     private readonly weather: DatabaseWeather,
+    private readonly database: string | undefined,
   ) {}
 
   toServer(chunk: Buffer): void {
@@ -140,6 +157,11 @@ class Wire {
   }
 
   private async meet({ bytes, statement }: Request): Promise<void> {
+    if (!this.isStarted) {
+      this.isStarted = true;
+      this.server.write(this.database === undefined ? bytes : startIn(this.database, bytes));
+      return;
+    }
     const fault = statement === undefined ? undefined : this.weather(statement);
     switch (fault?.kind) {
       case 'reset':
@@ -150,8 +172,15 @@ class Wire {
         return new Promise(() => undefined);
       case 'delay':
         await pause(fault.ms);
+        break;
+      case 'hold':
+        await fault.until;
+        break;
+      case 'refuse':
+        this.client.write(errorAnswer('ERROR', fault.code, fault.message));
+        return;
     }
-    if (!fault || fault.kind === 'delay') {
+    if (!fault || fault.kind === 'delay' || fault.kind === 'hold') {
       this.server.write(bytes);
       return;
     }

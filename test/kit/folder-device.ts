@@ -1,6 +1,6 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Session, VaultKeys } from '../../client/src/core/index.js';
 import {
   type Disk,
@@ -41,6 +41,16 @@ export class FolderDevice {
     this.root = join(home, name);
     this.state = join(home, `${name}.sync`);
     mkdirSync(this.root, { recursive: true });
+  }
+
+  write(path: string, content: string | Buffer): void {
+    const file = join(this.root, path);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, content);
+  }
+
+  remove(path: string): void {
+    rmSync(join(this.root, path));
   }
 
   sync(): Promise<Report> {

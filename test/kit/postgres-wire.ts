@@ -1,5 +1,6 @@
 const LENGTH_BYTES = 4;
 const TYPE_BYTES = 1;
+const VERSION_BYTES = 4;
 
 /** What a client sends at once: a statement with all that belongs to it, or something that asks for nothing. */
 export interface Request {
@@ -86,6 +87,16 @@ export function errorAnswer(severity: string, code: string, message: string): Bu
   const head = Buffer.from('E\0\0\0\0');
   head.writeUInt32BE(LENGTH_BYTES + fields.length, TYPE_BYTES);
   return Buffer.concat([head, fields, Buffer.from('Z\0\0\0\x05I')]);
+}
+
+/** A start-up message that asks for another database. */
+export function startIn(database: string, message: Buffer): Buffer {
+  const fixed = LENGTH_BYTES + VERSION_BYTES;
+  const texts = message.toString('utf8', fixed).split('\0');
+  texts[texts.indexOf('database') + 1] = database;
+  const changed = Buffer.concat([message.subarray(0, fixed), Buffer.from(texts.join('\0'))]);
+  changed.writeUInt32BE(changed.length);
+  return changed;
 }
 
 /** The nth of texts that end with NUL each. */

@@ -405,4 +405,12 @@ export const CLIENT_MUTANTS = [
     replace: "if (path === '' && foldedFully(",
     tests: [[FOLDERS, 'are not stopped by a directory']],
   },
+  {
+    name: 'client: each restart of a watch leaves a listener behind',
+    promise: 'What a watch of a folder needs does not grow with its restarts.',
+    file: 'client/src/cli/watch/file-events.ts',
+    find: "        signal.removeEventListener('abort', goOn); // it lives longer than the watcher\n",
+    replace: '',
+    tests: [['test/client/file-events.spec.ts', 'leave nothing behind']],
+  },
 ];

@@ -26,6 +26,7 @@ import { KEY_SLOT_MUTANTS } from './key-slots.mjs';
 import { KEY_MUTANTS } from './keys.mjs';
 import { LOG_MUTANTS } from './log.mjs';
 import { MAIL_MUTANTS } from './mail.mjs';
+import { NODE_MUTANTS } from './nodes.mjs';
 import { OPERATION_MUTANTS } from './operation.mjs';
 import { PASSWORD_MUTANTS } from './passwords.mjs';
 import { SHARES_MUTANTS } from './shares.mjs';
@@ -41,6 +42,7 @@ export const MUTANTS = [
   ...FACTOR_MUTANTS,
   ...MAIL_MUTANTS,
   ...OPERATION_MUTANTS,
+  ...NODE_MUTANTS,
   ...DEPLOYMENT_MUTANTS,
   ...SHARES_MUTANTS,
   ...ADMIN_MUTANTS,

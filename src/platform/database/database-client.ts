@@ -8,6 +8,8 @@ const failedConnects = new WeakSet<object>();
  * databases, TLS errors and servers that are full or starting all mean that the database is away.
  */
 export function isFailedConnect(error: object): boolean {
+  const { cause } = error as Error; // the pool wraps the error of a server that did not answer in time
+  if (typeof cause === 'object' && cause !== null && failedConnects.has(cause)) return true;
   return failedConnects.has(error);
 }
 

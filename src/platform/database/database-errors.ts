@@ -10,7 +10,11 @@ export class AmbiguousCommit extends Error {
 
 /** The node that has the rows does not answer; nothing was sent to it. */
 export class NodeAway extends Error {
-  constructor(node: string, cause?: unknown) {
+  /** @param node `host:port` */
+  constructor(
+    readonly node: string,
+    cause?: unknown,
+  ) {
     super(`the node ${node} is away`, { cause });
   }
 }
@@ -55,6 +59,18 @@ const CONNECTION_LOST = new Set([
  */
 const NODE_LOST =
   /^(?:failure on connection marked as essential|connection not open|postmaster was shut down|server closed the connection|no connection to the server|lost synchronization with server|could not (?:receive data from|send data to) server|SSL (?:connection has been closed|error|SYSCALL error))/;
+
+/**
+ * At COMMIT it says so in the words of its driver, which are translated, also with the code of an internal error; only the context
+ * tells that a node was asked.
+ */
+const ASKED_NODE = /^while executing command on (\S+:\d+)/m;
+
+/** The node, as `host:port`, that an internal error of the engine is about. */
+export function nodeOfInternalError(error: unknown): string | undefined {
+  const { code, where } = driverError(error) as { code?: unknown; where?: unknown };
+  return code === 'XX000' && typeof where === 'string' ? ASKED_NODE.exec(where)?.[1] : undefined;
+}
 
 /** The driver's own errors have no code. */
 const LOST_MESSAGE =

@@ -1,9 +1,16 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type pg from 'pg';
 import type { Pool, PoolClient } from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
 import { DatabaseClient } from './database-client.js';
-import { AmbiguousCommit, isConnectionLost, isUnanswered, sqlState } from './database-errors.js';
-import { type NodeRouter, type NodeTransaction, SHARED_COMMITS } from './distribution/index.js';
+import {
+  AmbiguousCommit,
+  isConnectionLost,
+  isUnanswered,
+  nodeOfInternalError,
+  sqlState,
+} from './database-errors.js';
+import { type ByNode, type NodeRouter, type NodeTransaction, SHARED_COMMITS } from './distribution/index.js';
 import { DURABLE, WITHOUT_LIMITS } from './session.js';
 import { endQuietly } from './silence.js';
 import { type Parameter, statement, type Statement } from './statement.js';
@@ -48,6 +55,8 @@ export interface SessionWithoutTimeouts {
  * its `tx`; taking a second connection there can starve the pool forever.
  */
 export class Database {
+  private readonly leftOut = new AsyncLocalStorage<Set<string>>();
+
   /**
    * @param limiter queues statements and transactions before they reach the pool
    * @param router finds the node of a workspace, where workspaces are on several: statements then use their text for that
@@ -88,12 +97,20 @@ export class Database {
     });
   }
 
-  /** Does work on one part after the other, without those of a node that is away; on one server it fails with the database. */
+  /**
+   * Does work on one part after the other, without those of a node that is away (see `notingAway`); on one server it fails with
+   * the database.
+   */
   async onParts<T>(work: (part: Part) => Promise<T>): Promise<T[]> {
     if (!this.router) return [await work(this)];
     const results: T[] = [];
-    for (const part of await this.parts())
-      await unlessAway(async () => void results.push(await work(part)), undefined);
+    for (const part of await this.parts()) {
+      try {
+        results.push(await work(part));
+      } catch (error) {
+        await this.leaveOut(error);
+      }
+    }
     return results;
   }
 
@@ -103,9 +120,38 @@ export class Database {
       try {
         yield* walk(part);
       } catch (error) {
-        if (!this.router || !isUnanswered(error)) throw error;
+        await this.leaveOut(error);
       }
     }
+  }
+
+  /** Work whose caller must know what `onParts` and `walkParts` leave out in it: the nodes, as `host:port`. */
+  async notingAway<T>(work: () => Promise<T>): Promise<{ result: T; leftOut: string[] }> {
+    const leftOut = new Set<string>();
+    const result = await this.leftOut.run(leftOut, work);
+    return { result, leftOut: [...leftOut].sort() };
+  }
+
+  /** @returns `otherwise` when a node that the work needs is away; fails with the coordinator, and on one server as the work does */
+  async unlessAway<T>(work: () => Promise<T>, otherwise: T): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if ((await this.awayIn(error)) === undefined) throw error;
+      return otherwise;
+    }
+  }
+
+  /** @throws the error, unless it is of a node that is away */
+  private async leaveOut(error: unknown): Promise<void> {
+    const node = await this.awayIn(error);
+    if (node === undefined) throw error;
+    this.leftOut.getStore()?.add(node);
+  }
+
+  /** The node that is away and therefore the reason of an error. */
+  private async awayIn(error: unknown): Promise<string | undefined> {
+    return isUnanswered(error) ? this.router?.awayIn(error) : undefined;
   }
 
   /** The rows of all parts that answer. An order or a limit in the statement is that of each part. */
@@ -121,6 +167,17 @@ export class Database {
   /** The node that has or would have a workspace; undefined on one server. */
   async nodeOf(workspaceId: string): Promise<string | undefined> {
     return this.router?.nodeOf(workspaceId);
+  }
+
+  /** Workspaces by their nodes; on one server all of them together. */
+  async byNode(workspaceIds: readonly string[]): Promise<ByNode> {
+    if (this.router) return this.router.byNode(workspaceIds);
+    return { groups: workspaceIds.length === 0 ? [] : [workspaceIds], away: [] };
+  }
+
+  /** @param work called whenever a node that was away answers again; not on one server. It must not throw. */
+  onNodeBack(work: () => void): void {
+    this.router?.onBack(work);
   }
 
   /** The pools of the nodes that have workspaces and are not away; none where all are in one database. */
@@ -268,7 +325,7 @@ export class Database {
   }
 }
 
-/** @returns `otherwise` when the node that `work` is about does not answer */
+/** As `Database.unlessAway`, but also when the coordinator does not answer. */
 export async function unlessAway<T>(work: () => Promise<T>, otherwise: T): Promise<T> {
   try {
     return await work();
@@ -303,11 +360,15 @@ async function commit(client: PoolClient): Promise<void> {
   try {
     tag = (await client.query('COMMIT')).command;
   } catch (error) {
-    // Without an answer from the server itself, it is unknown whether it has committed.
-    throw sqlState(error) === undefined || isConnectionLost(error) ? new AmbiguousCommit(error) : error;
+    // Without an answer from the server itself, or from a node that it has asked, it is unknown whether it has committed.
+    throw isUnknown(error) ? new AmbiguousCommit(error) : error;
   }
   if (tag !== 'COMMIT')
     throw new Error(`the transaction ended with ${tag}: an error inside it was swallowed`);
+}
+
+function isUnknown(error: unknown): boolean {
+  return sqlState(error) === undefined || isConnectionLost(error) || nodeOfInternalError(error) !== undefined;
 }
 
 function mayRetry(error: unknown): boolean {

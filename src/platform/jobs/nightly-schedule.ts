@@ -1,6 +1,7 @@
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { Timeout } from '@nestjs/schedule';
 import { CronJob, CronTime } from 'cron';
+import { Database } from '../database/index.js';
 import { KillSwitch } from '../kill-switch/index.js';
 import { Log } from '../log/index.js';
 import { JobRuns } from './job-runs.js';
@@ -34,11 +35,13 @@ export class NightlySchedule implements BeforeApplicationShutdown {
     private readonly jobs: NightlyJobs,
     private readonly runs: JobRuns,
     private readonly killSwitch: KillSwitch,
+    private readonly database: Database,
     private readonly log: Log,
   ) {}
 
   begin(): void {
     this.job = new CronJob(this.times.expression, () => void this.runIfDue(), null, true, 'UTC');
+    this.database.onNodeBack(() => void this.runLeftOut());
   }
 
   async beforeApplicationShutdown(): Promise<void> {
@@ -52,8 +55,15 @@ export class NightlySchedule implements BeforeApplicationShutdown {
 
   /** Makes up for a missed night; a service that has never run the jobs waits for its first night. */
   @Timeout(CATCH_UP_AFTER_MS)
-  catchUp(): Promise<void> {
-    return this.runIf((last, now) => last !== undefined && this.times.after(last) <= now);
+  async catchUp(): Promise<void> {
+    await this.runIf((last, now) => last !== undefined && this.times.after(last) <= now);
+    if (this.database.isDistributed) await this.runLeftOut();
+  }
+
+  /** What a night has left out because a node was away is done when it is back, not a day later. */
+  private async runLeftOut(): Promise<void> {
+    if (this.killSwitch.mode === 'off')
+      await this.log.bestEffort('run jobs again', () => this.jobs.runLeftOut());
   }
 
   private async runIf(isDue: (last: Date | undefined, now: Date) => boolean): Promise<void> {

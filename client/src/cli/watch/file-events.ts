@@ -62,8 +62,12 @@ export class FileEvents {
     });
     watcher.on('error', (error) => this.tell(error));
     await new Promise<void>((resolve) => {
-      watcher.once('ready', resolve);
-      signal.addEventListener('abort', () => resolve());
+      const goOn = (): void => {
+        signal.removeEventListener('abort', goOn); // it lives longer than the watcher
+        resolve();
+      };
+      watcher.once('ready', goOn);
+      signal.addEventListener('abort', goOn);
     });
     await before?.close();
   }

@@ -1,9 +1,27 @@
 import type { Pool } from 'pg';
+import { AmbiguousCommit, nodeOfInternalError } from '../database-errors.js';
 
 const LOOK_AGAIN_MS = 1_000;
 
-/** What the engine says when it cannot connect to a node, with its address. */
-const UNREACHABLE = /connection to the remote node (?:\S*@)?(\S+:\d+) failed/;
+/**
+ * What the engine says when it cannot connect to a node or has lost it, with its address. It translates none of this, whatever
+ * `lc_messages` is; the reason that follows is of the system or of the node, in any language.
+ */
+const UNREACHABLE = [
+  /^connection to the remote node (?:\S*@)?(\S+:\d+) failed/,
+  /^could not establish any connections to the node (\S+:\d+) after \d+ ms/,
+  /^connection establishment for node (\S+:\d+) failed/,
+  /^failure on connection marked as essential: (\S+:\d+)/,
+];
+
+/** The node, as `host:port`, that the engine could not reach, if that is what an error of the coordinator says. */
+export function nodeNamedIn(error: Error): string | undefined {
+  for (const said of UNREACHABLE) {
+    const node = said.exec(error.message)?.[1];
+    if (node !== undefined) return node;
+  }
+  return nodeOfInternalError(error);
+}
 
 /** No row when the engine has another node or address in its place. */
 const CHECK = `
@@ -41,11 +59,25 @@ export class AwayNodes {
 
   /** @param error of a statement that went through the coordinator */
   note(error: unknown): void {
-    const [, node] = (error instanceof Error && UNREACHABLE.exec(error.message)) || [];
-    if (node === undefined || this.isStopped || this.nodes.has(node)) return;
+    const said = error instanceof AmbiguousCommit ? error.cause : error;
+    const node = said instanceof Error ? nodeNamedIn(said) : undefined;
+    // Refused at once, because one that is silent would hold connections; a false alarm ends with the first look.
+    if (node !== undefined && this.add(node)) void this.look(node);
+  }
+
+  /** Whether a node is away, by what the coordinator says now. False while that does not answer. */
+  async isAway(node: string): Promise<boolean> {
+    if (this.nodes.has(node)) return true;
+    if (await this.answers(node).catch(() => true)) return false;
+    if (this.add(node)) this.lookSoon(node);
+    return true;
+  }
+
+  private add(node: string): boolean {
+    if (this.isStopped || this.nodes.has(node)) return false;
     this.nodes.add(node);
     this.onChange(node, true);
-    this.lookSoon(node);
+    return true;
   }
 
   stop(): void {
@@ -63,18 +95,18 @@ export class AwayNodes {
   }
 
   private async look(node: string): Promise<void> {
+    // When this fails, the coordinator is away as well, or does not answer in time.
+    if (await this.answers(node).catch(() => false)) {
+      this.nodes.delete(node);
+      this.onChange(node, false);
+    } else this.lookSoon(node);
+  }
+
+  /** Also true for a node that is none any more. */
+  private async answers(node: string): Promise<boolean> {
     const end = node.lastIndexOf(':');
-    try {
-      const values = [node.slice(0, end), node.slice(end + 1)];
-      const { rows } = await this.coordinator.query<{ answers: boolean }>(CHECK, values);
-      if (!rows.some(({ answers }) => !answers)) {
-        this.nodes.delete(node);
-        this.onChange(node, false);
-        return;
-      }
-    } catch {
-      // The coordinator is away as well, or does not answer in time.
-    }
-    this.lookSoon(node);
+    const values = [node.slice(0, end), node.slice(end + 1)];
+    const { rows } = await this.coordinator.query<{ answers: boolean }>(CHECK, values);
+    return !rows.some(({ answers }) => !answers);
   }
 }

@@ -1,7 +1,10 @@
 import type { ClientBase } from 'pg';
 import { OperatorError } from '../../../config/index.js';
+import { sqlState } from '../database-errors.js';
 import { DISTRIBUTED_TABLES } from './placement.js';
 import { type Step, STEPS } from './steps.js';
+
+const UNDEFINED_TABLE = '42P01';
 
 interface Nodes {
   readonly isInstalled: boolean;
@@ -87,7 +90,7 @@ export async function distribute(
   await refuseOtherPlacement(client);
   let count = 0;
   for (const step of STEPS) {
-    if ((await one<{ isDone: boolean }>(client, step.isDone)).isDone) continue;
+    if (await isDone(client, step, isDryRun)) continue;
     if (!isDryRun) await refuseRunningService(client, step);
     onStep(step.sentence);
     count++;
@@ -95,6 +98,16 @@ export async function distribute(
     for (const sql of step.sql) await client.query(sql);
   }
   return count;
+}
+
+/** A dry run does not migrate: what a table of this version is asked for is not done before it. */
+async function isDone(client: ClientBase, step: Step, isDryRun: boolean): Promise<boolean> {
+  try {
+    return (await one<{ isDone: boolean }>(client, step.isDone)).isDone;
+  } catch (error) {
+    if (isDryRun && sqlState(error) === UNDEFINED_TABLE) return false;
+    throw error;
+  }
 }
 
 /** A service would use the tables while they are half moved, except one of an earlier version that does not know them. */

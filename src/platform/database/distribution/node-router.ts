@@ -3,7 +3,7 @@ import { connecting, DatabaseClient, isFailedConnect } from '../database-client.
 import { NodeAway, sqlState } from '../database-errors.js';
 import { beginNodeSession } from '../session.js';
 import type { Parameter, Statement } from '../statement.js';
-import { AwayNodes } from './away-nodes.js';
+import { AwayNodes, nodeNamedIn } from './away-nodes.js';
 import {
   FUNCTION_DEFINITIONS,
   NOT_HERE,
@@ -17,6 +17,13 @@ import { type Shard, Shards } from './shards.js';
 export interface NodeTransaction {
   readonly client: pg.PoolClient;
   readonly run: (statement: Statement, values: readonly Parameter[]) => Promise<unknown[]>;
+}
+
+/** Workspaces, put together by the node that has them. */
+export interface ByNode {
+  readonly groups: readonly (readonly string[])[];
+  /** Those of nodes that are known to be away; they are in no group. */
+  readonly away: readonly string[];
 }
 
 /** A node that this process cannot reach, while the coordinator can, is tried again after this. */
@@ -48,15 +55,21 @@ export class NodeRouter {
   /** The shards whose functions a connection has. */
   private readonly prepared = new WeakMap<pg.PoolClient, Set<string>>();
 
+  /** The node that an error of one of its connections is from. */
+  private readonly origins = new WeakMap<Error, string>();
+
   private readonly away: AwayNodes;
   /** The nodes that this process cannot reach by itself, and when it tries again, by `performance.now()`. */
   private readonly indirect = new Map<string, number>();
+
+  private readonly whenBack: (() => void)[] = [];
 
   constructor(private readonly settings: NodeRouterSettings) {
     this.shards = new Shards(settings.coordinator);
     this.away = new AwayNodes(settings.coordinator, (node, isAway) => {
       this.shards.forgetPlaces(); // a standby may have taken over, under another address
       settings.onChange(node, isAway);
+      if (!isAway) for (const work of this.whenBack) work();
     });
   }
 
@@ -78,6 +91,22 @@ export class NodeRouter {
     return shard && keyOf(shard);
   }
 
+  async byNode(workspaceIds: readonly string[]): Promise<ByNode> {
+    const groups = new Map<string, string[]>();
+    const away: string[] = [];
+    for (const id of workspaceIds) {
+      const key = (await this.nodeOf(id)) ?? '';
+      if (this.away.has(key)) away.push(id);
+      else groups.set(key, [...(groups.get(key) ?? []), id]);
+    }
+    return { groups: [...groups.values()], away };
+  }
+
+  /** @param work called whenever a node that was away answers again, or has been replaced */
+  onBack(work: () => void): void {
+    this.whenBack.push(work);
+  }
+
   /** One for each shard: begins a transaction on its tables. They throw NodeAway when the node cannot be reached. */
   async parts(): Promise<(() => Promise<NodeTransaction>)[]> {
     const shards = await this.shards.all();
@@ -93,19 +122,24 @@ export class NodeRouter {
     return this.onShardOf(workspaceId, (shard) => this.beginOn(shard));
   }
 
-  /** @throws NodeAway also when the shard has moved: it is looked at another time */
+  /** Begins where the shard is, also when it has just moved. @throws NodeAway when that cannot be reached or found */
   private async beginPart(shard: Shard): Promise<NodeTransaction> {
-    const key = keyOf(shard);
-    if (this.away.has(key)) throw new NodeAway(key);
-    try {
-      return await this.beginOn(shard);
-    } catch (error) {
-      const hasMoved = MOVED.has(sqlState(error) ?? '');
-      if (!hasMoved && !isFailedConnect(error as object)) throw error;
-      if (hasMoved) this.shards.forget();
-      else this.shards.forgetPlaces();
-      throw new NodeAway(key, error);
+    for (let place: Shard | undefined = shard, attempt = 1; place; attempt++) {
+      const key = keyOf(place);
+      if (this.away.has(key)) throw new NodeAway(key);
+      try {
+        return await this.beginOn(place);
+      } catch (error) {
+        if (isFailedConnect(error as object)) {
+          this.shards.forgetPlaces();
+          throw new NodeAway(key, error);
+        }
+        if (!MOVED.has(sqlState(error) ?? '') || attempt === ATTEMPTS) throw error;
+        this.shards.forget();
+        place = (await this.shards.all()).find(({ id }) => id === shard.id);
+      }
     }
+    throw new Error(`the shard ${shard.id} is no longer there`); // split or merged meanwhile
   }
 
   private async beginOn(shard: Shard): Promise<NodeTransaction> {
@@ -115,7 +149,7 @@ export class NodeRouter {
       await client.query(`SELECT hold_shard(${shard.id})`);
     } catch (error) {
       client.release(error as Error);
-      throw error;
+      throw this.from(shard, error);
     }
     const run = async (
       { name, text, onShard = text, onPart = onShard }: Statement,
@@ -123,7 +157,11 @@ export class NodeRouter {
     ): Promise<unknown[]> => {
       // `run` wraps the same statement in another text.
       const query = { name: `${name} in ${shard.id}`, text: onTables(onPart, shard), values: [...values] };
-      return (await client.query(query)).rows as unknown[];
+      try {
+        return (await client.query(query)).rows as unknown[];
+      } catch (error) {
+        throw this.from(shard, error);
+      }
     };
     return { client, run };
   }
@@ -173,6 +211,27 @@ export class NodeRouter {
     return undefined;
   }
 
+  /**
+   * The node that is the reason of an error, if it is away: the coordinator is asked, because a connection can also be lost to a
+   * node that is there. Undefined for errors of the coordinator, and while it does not answer.
+   */
+  async awayIn(error: unknown): Promise<string | undefined> {
+    const node = this.nodeIn(error);
+    return node !== undefined && (await this.away.isAway(node)) ? node : undefined;
+  }
+
+  private nodeIn(error: unknown): string | undefined {
+    if (!(error instanceof Error)) return undefined;
+    if (error instanceof NodeAway) return error.node;
+    return this.origins.get(error) ?? nodeNamedIn(error) ?? this.nodeIn(error.cause);
+  }
+
+  /** Keeps from which node an error is. */
+  private from(shard: Shard, error: unknown): unknown {
+    if (error instanceof Error) this.origins.set(error, keyOf(shard));
+    return error;
+  }
+
   /** One for each node that has shards and is not away. */
   async nodePools(): Promise<pg.Pool[]> {
     const shards = (await this.shards.all()).filter((shard) => !this.away.has(keyOf(shard)));
@@ -207,7 +266,7 @@ export class NodeRouter {
     } catch (error) {
       // A connection that has met a moved shard has plans and functions for it.
       if (sqlState(error) === undefined || MOVED.has(sqlState(error) ?? '')) failure = error as Error;
-      throw error;
+      throw this.from(shard, error);
     } finally {
       client.release(failure);
     }

@@ -45,7 +45,8 @@ interface Row {
 
 /** Which node has which workspace, as the engine's own tables say. */
 export class Shards {
-  private readonly idOf = new Map<string, string>();
+  /** Replaced when it is forgotten: an answer that was asked for before is not kept after. */
+  private idOf = new Map<string, string>();
   private known: Promise<Map<string, Shard>> | undefined;
 
   /** @param coordinator the pool of the coordinator */
@@ -67,7 +68,7 @@ export class Shards {
   /** After a shard has moved or was split: the next call reads the tables again. */
   forget(): void {
     this.forgetPlaces();
-    this.idOf.clear();
+    this.idOf = new Map();
   }
 
   /** After a node did not answer: its shards may have another address by now. */
@@ -76,12 +77,13 @@ export class Shards {
   }
 
   private async shardId(workspaceId: string): Promise<string> {
-    const known = this.idOf.get(workspaceId);
+    const { idOf } = this;
+    const known = idOf.get(workspaceId);
     if (known !== undefined) return known;
     const { rows } = await this.coordinator.query<{ id: string }>({ ...shardOf, values: [workspaceId] });
     const id = rows[0]?.id ?? '';
-    if (this.idOf.size >= MAX_WORKSPACES) this.idOf.clear();
-    this.idOf.set(workspaceId, id);
+    if (idOf.size >= MAX_WORKSPACES) idOf.clear();
+    idOf.set(workspaceId, id);
     return id;
   }
 

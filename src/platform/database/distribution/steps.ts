@@ -101,19 +101,30 @@ const free: Step = {
   ],
 };
 
-const LISTED = `FROM workspaces WHERE deleted_at IS NULL AND user_id IS NOT NULL`;
+const LISTED = `SELECT id, user_id, name, encryption_salt, created_at, updated_at
+   FROM workspaces WHERE deleted_at IS NULL AND user_id IS NOT NULL`;
 
-/** SQL: writes `workspace_catalogue` anew. */
-export const FILL_CATALOGUE = [
+/** Accounts that were deleted while the node was away have workspaces that are not marked yet. */
+const NOT_OWED = 'AND id NOT IN (SELECT workspace_id FROM owed_deletions)';
+
+const fillWith = (listed: string): string[] => [
   'TRUNCATE workspace_catalogue',
-  `INSERT INTO workspace_catalogue (id, user_id, name, encryption_salt, created_at, updated_at)
-   SELECT id, user_id, name, encryption_salt, created_at, updated_at ${LISTED}`,
+  `INSERT INTO workspace_catalogue (id, user_id, name, encryption_salt, created_at, updated_at) ${listed}`,
 ];
+
+/** SQL: writes `workspace_catalogue` anew, where no deletion is owed. */
+export const FILL_CATALOGUE = fillWith(LISTED);
+
+const CATALOGUE =
+  'SELECT id, user_id, name, encryption_salt, created_at, updated_at FROM workspace_catalogue';
 
 const fillCatalogue: Step = {
   sentence: 'List the workspaces on the coordinator, so that lists need no node.',
-  isDone: `SELECT (SELECT count(*) FROM workspace_catalogue) = (SELECT count(*) ${LISTED}) AS "isDone"`,
-  sql: [FILL_CATALOGUE.join('; ')],
+  isDone: `WITH listed AS MATERIALIZED (${LISTED} ${NOT_OWED}), catalogue AS MATERIALIZED (${CATALOGUE})
+     SELECT NOT EXISTS (
+       (SELECT * FROM listed EXCEPT SELECT * FROM catalogue) UNION ALL (SELECT * FROM catalogue EXCEPT SELECT * FROM listed)
+     ) AS "isDone"`,
+  sql: [fillWith(`${LISTED} ${NOT_OWED}`).join('; ')],
 };
 
 /** The last step: the service starts only after it. */

@@ -41,6 +41,7 @@ import { UploadsOnNodes1763600000044 } from './1763600000044-uploads-on-nodes.js
 import { DueVersions1763600000049 } from './1763600000049-due-versions.js';
 import { DeletionsOfFiles1763600000050 } from './1763600000050-deletions-of-files.js';
 import { WorkspacesBesideNodes1763600000051 } from './1763600000051-workspaces-beside-nodes.js';
+import { OwedToNodes1763600000052 } from './1763600000052-owed-to-nodes.js';
 
 /** In the order in which they run. Hand-written; never edited once landed. */
 export const migrations = [
@@ -87,4 +88,5 @@ export const migrations = [
   DueVersions1763600000049,
   DeletionsOfFiles1763600000050,
   WorkspacesBesideNodes1763600000051,
+  OwedToNodes1763600000052,
 ];

@@ -1,0 +1,104 @@
+import { isEngineThere } from '../kit/distributed-database.js';
+import {
+  eventually,
+  startService,
+  type TestService,
+  type TestUser,
+  type TestWorkspace,
+} from '../kit/index.js';
+import { StandInEngine } from '../kit/stand-in-engine.js';
+
+/** The whole service over real databases in the places of an engine that distributes tables. */
+(isEngineThere ? describe.skip : describe)('a service whose workspaces are on nodes', () => {
+  let engine: StandInEngine;
+  let service: TestService;
+  let user: TestUser;
+  /** One on each node, by the number of the shard. */
+  let workspaces: TestWorkspace[];
+
+  beforeAll(async () => {
+    engine = await StandInEngine.create();
+    service = await startService({ env: { DATABASE_URL: engine.coordinator.link.url } });
+    user = await service.user('alice');
+    workspaces = await Promise.all([workspaceIn(0), workspaceIn(1)]);
+  });
+  afterAll(async () => {
+    await service?.close();
+    await engine.close();
+  });
+
+  async function workspaceIn(shard: number): Promise<TestWorkspace> {
+    for (;;) {
+      const workspace = await user.workspace();
+      if (engine.shardOf(workspace.id) !== shard) continue;
+      await engine.adopt(workspace.id);
+      return workspace;
+    }
+  }
+
+  const workspace = (shard: number): TestWorkspace => workspaces[shard] as TestWorkspace;
+
+  /** How many versions the table of a shard on a node has. */
+  async function versionsOn(number: number, shard: number): Promise<number> {
+    const table = engine.table(shard, 'versions');
+    return (await engine.node(number).database.query(`SELECT FROM ${table}`)).length;
+  }
+
+  it('writes and reads files in the tables of the shard alone', async () => {
+    for (const shard of [0, 1]) {
+      await workspace(shard).put('a', `of shard ${shard}`).expect(201);
+      const { text, body } = await user.get(workspace(shard).file('a')).expect(200);
+      expect(String(text || body)).toBe(`of shard ${shard}`);
+      expect(await versionsOn(shard + 1, shard)).toBe(1);
+    }
+    expect(await engine.coordinator.database.query('SELECT FROM files')).toEqual([]);
+  });
+
+  it('does what changes while a shard moves once, at either place', async () => {
+    const before = await versionsOn(1, 0);
+    const puts = Array.from({ length: 10 }, (_, n) => workspace(0).put('moving', `version ${n}`));
+    const [answers] = await Promise.all([Promise.all(puts), engine.move(0, 2), engine.move(1, 1)]);
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 201]));
+    expect(await versionsOn(2, 0)).toBe(before + answers.length);
+    await engine.move(0, 1);
+    await engine.move(1, 2);
+  });
+
+  it('does an upload once whose answer the node has lost', async () => {
+    const before = await versionsOn(1, 0);
+    let cuts = 0;
+    engine
+      .node(1)
+      .set((asked) =>
+        asked.startsWith('files.put_on_node') && cuts++ === 0 ? { kind: 'cut after sending' } : undefined,
+      );
+    const { headers } = await workspace(0).put('lost', 'answer').expect(503);
+    expect(headers['retry-after']).toMatch(/^\d+$/);
+    expect(await versionsOn(1, 0)).toBe(before + 1);
+    await workspace(0).put('lost', 'answer').expect(200);
+    expect(await versionsOn(1, 0)).toBe(before + 1);
+  });
+
+  it('answers 503 for what is on a node that is away, and goes on with all else until the node is back', async () => {
+    await engine.lose(1);
+    for (let n = 0; n < 3; n++)
+      for (const refused of [
+        workspace(0).put('a', 'while it is away'),
+        user.get(workspace(0).file('a')),
+        user.get(`${workspace(0).path}/sync/status`),
+        user.delete(workspace(0).file('a')),
+      ]) {
+        const { status, headers } = await refused;
+        expect([status, headers['retry-after']]).toEqual([503, expect.stringMatching(/^\d+$/)]);
+      }
+    await workspace(1).put('a', 'while the other is away').expect(200);
+    await user.get(workspace(1).file('a')).expect(200);
+    await service.user('newcomer');
+    const { body } = await user.get('/api/v1/workspaces').expect(200);
+    expect(JSON.stringify(body)).toContain(workspace(0).id);
+
+    await engine.regain(1);
+    await eventually(async () => workspace(0).put('a', 'when it is back').expect(200));
+    expect(service.logged()).toContain('the node answers again');
+  });
+});
