@@ -8,7 +8,7 @@ import { BlobFiles } from './blob-files.js';
 import { writeList } from './blob-list.js';
 import { asUnwritable } from './faults.js';
 import { type Manifest, type TableFile, writeManifest } from './manifest.js';
-import { appliedMigrations, inOneTransaction, SNAPSHOT } from './one-transaction.js';
+import { appliedMigrations, inOneTransaction, openSnapshots, SNAPSHOT } from './one-transaction.js';
 import { exportTable, tablesInOrder } from './table-files.js';
 import { withParts } from './with-parts.js';
 
@@ -48,6 +48,7 @@ export class Backups {
     await this.owed.settleAll(); // a backup contains none of it
     const takenAt = this.clock.now().toISOString();
     const { migrations, tables } = await inOneTransaction(this.database, SNAPSHOT, async (client) => {
+      await openSnapshots(this.database, client);
       const files: TableFile[] = [];
       for (const table of await tablesInOrder(client)) files.push(await exportTable(client, parts, table));
       await writeList(client, parts);

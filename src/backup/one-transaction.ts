@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { type Database, DURABLE, WITHOUT_LIMITS } from '../platform/database/index.js';
+import { type Database, DURABLE, SHARED_COMMITS, WITHOUT_LIMITS } from '../platform/database/index.js';
 
 /** Makes text output independent of the server's settings and disables timeouts for long operations. */
 const SETTINGS = `
@@ -29,6 +29,24 @@ export async function inOneTransaction<T>(
   } finally {
     await client.end().catch(() => undefined); // rolls back uncommitted work
   }
+}
+
+/** Opens the snapshots of all nodes. Another connection to one of them would have another snapshot. */
+const OPEN_SNAPSHOTS = [
+  'SET LOCAL citus.max_adaptive_executor_pool_size = 1',
+  'SELECT 1 FROM workspaces LIMIT 1',
+];
+
+/**
+ * Lets the snapshots of the coordinator and of all nodes begin in a transaction that has none yet, while nothing is being committed on several of
+ * them. On one server there is nothing to do.
+ */
+export async function openSnapshots(database: Database, client: pg.ClientBase): Promise<void> {
+  if (!database.isDistributed) return;
+  await inOneTransaction(database, 'BEGIN', async (holder) => {
+    await holder.query(`LOCK TABLE ${SHARED_COMMITS} IN SHARE MODE`);
+    for (const sql of OPEN_SNAPSHOTS) await client.query(sql);
+  });
 }
 
 export async function appliedMigrations(client: pg.ClientBase): Promise<string[]> {

@@ -106,7 +106,7 @@ export class Restores {
     }
     await client.query(AFTER_IMPORT.placeBlobs, [this.blobFiles.target]);
     await client.query(AFTER_IMPORT.leaveGap, [cursorGap(new Date(manifest.takenAt), this.clock.now())]);
-    if (this.database.isDistributed) await fillCatalogue(client);
+    if (this.database.isDistributed) for (const sql of FILL_CATALOGUE) await client.query(sql);
   }
 
   private async deleteAsset(client: pg.ClientBase, workspaceId: string, id: string): Promise<void> {
@@ -141,13 +141,12 @@ export class Restores {
       throw new OperatorError(
         `The backup has a schema that no release supports: restore it with the version that made it (${version}).`,
       );
+    if (age === 'older' && this.database.isDistributed)
+      throw new OperatorError(
+        `The backup was made by an older version (${version}, ${migrations.at(-1)}), whose tables cannot be distributed: ` +
+          'restore it into an empty database of the coordinator whose tables are not distributed yet, then run `npm run distribute`.',
+      );
   }
-}
-
-/** An older schema has no catalogue: after its migration, the service does not start before `npm run distribute` has filled it. */
-async function fillCatalogue(client: pg.ClientBase): Promise<void> {
-  const { rows } = await client.query(`SELECT 1 WHERE to_regclass('workspace_catalogue') IS NOT NULL`);
-  if (rows.length > 0) for (const sql of FILL_CATALOGUE) await client.query(sql);
 }
 
 async function refuseWhenInUse(on: pg.ClientBase | pg.Pool): Promise<void> {

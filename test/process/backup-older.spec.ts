@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { QueryRunner } from 'typeorm';
 import { Backups, type Manifest } from '../../src/backup/index.js';
-import { SchemaHistory } from '../../src/platform/database/index.js';
+import { Database, SchemaHistory } from '../../src/platform/database/index.js';
 import { migrations } from '../../src/platform/database/migrations/index.js';
 import { adminJson, adminReport } from '../kit/admin.js';
 import { ROOT } from '../kit/deployment.js';
@@ -173,6 +173,20 @@ describe('a backup of an older version', () => {
       expect(await place.database.query('SELECT FROM migrations')).toHaveLength(AGES[0]);
       await (await startService({ env: place.env })).close();
       await expectEverything(place);
+    }));
+
+  it('is refused where tables are distributed, before anything is changed', () =>
+    inEmptyPlace(async ({ database, env }) => {
+      const { prototype } = Database;
+      const distributed = jest.spyOn(prototype, 'isDistributed', 'get').mockReturnValue(true);
+      await expect(restore(env, directoryOf(AGES[0]), '--dry-run')).rejects.toMatchObject({
+        name: 'OperatorError',
+        message: expect.stringMatching(
+          /whose tables cannot be distributed: restore it into an empty database/,
+        ) as string,
+      });
+      distributed.mockRestore();
+      await expectThisVersion(database);
     }));
 
   it('does not take away tables on which something else depends', () =>

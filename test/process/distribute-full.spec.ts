@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DISTRIBUTED_TABLES } from '../../src/platform/database/index.js';
 import { isEngineThere } from '../kit/distributed-database.js';
@@ -15,6 +17,8 @@ const TABLES = [
   'access_tokens',
   'devices',
 ];
+const AUTH_SECRET = 'of a database that is distributed when it is full';
+
 /** A run that is killed at its first step has done at least one more, or the next one finds it done. */
 const MOST_RUNS = 40;
 
@@ -28,11 +32,7 @@ async function rowsOf(database: TestDatabase): Promise<Map<string, unknown>> {
   return rows;
 }
 
-async function fill(database: TestDatabase): Promise<void> {
-  const env = {
-    DATABASE_URL: database.url,
-    AUTH_SECRET: 'of a database that is distributed when it is full',
-  };
+async function fill(database: TestDatabase, env: Record<string, string>): Promise<void> {
   const service = await startService({ env });
   for (const name of ['anna', 'bert', 'cleo']) {
     const user = await service.user(name);
@@ -48,11 +48,17 @@ async function fill(database: TestDatabase): Promise<void> {
 
 (isEngineThere ? describe : describe.skip)('npm run distribute on a database with rows', () => {
   let database: TestDatabase;
+  let env: { DATABASE_URL: string; DATA_DIR: string; AUTH_SECRET: string };
   beforeEach(async () => {
     database = await createDatabase({ isEmpty: true });
-    await fill(database);
+    const DATA_DIR = await mkdtemp(join(tmpdir(), 'sync-distribute-'));
+    env = { DATABASE_URL: database.url, DATA_DIR, AUTH_SECRET };
+    await fill(database, env);
   });
-  afterEach(() => database.drop());
+  afterEach(async () => {
+    await database.drop();
+    await rm(env.DATA_DIR, { recursive: true, force: true });
+  });
 
   const run = (...args: string[]): ReturnType<typeof runProcess> =>
     runProcess({}, DISTRIBUTE, ['--database-url', database.url, ...args]);
@@ -73,6 +79,26 @@ async function fill(database: TestDatabase): Promise<void> {
     expect((await run()).output).toContain('Nothing to do');
     expect(await rowsOf(database)).toEqual(before);
   }, 1_200_000);
+
+  it('distributes a new table beside instances of the version before, and no instance starts before that', async () => {
+    expect(await run()).toMatchObject({ code: 0 });
+    await database.query('DROP TABLE retention_marks');
+    await database.query(`CREATE TABLE retention_marks (
+      workspace_id uuid PRIMARY KEY REFERENCES workspaces (id) ON DELETE CASCADE,
+      cursor bigint NOT NULL, rule text NOT NULL, has_unpinned boolean NOT NULL DEFAULT false)`);
+    await expect(startService({ env })).rejects.toThrow('not yet distributed for this version');
+    const running = `INSERT INTO instances (id, alive_until) VALUES (gen_random_uuid(), now() + interval '1 hour')`;
+    await database.query(running);
+    expect(await run()).toMatchObject({ code: 0, output: expect.stringContaining('1 steps done') as string });
+    await (await startService({ env })).close();
+
+    await database.query('DROP TABLE shared_commits; CREATE TABLE shared_commits (id integer PRIMARY KEY)');
+    await database.query(running);
+    expect(await run()).toMatchObject({
+      code: 1,
+      output: expect.stringContaining('stop all instances') as string,
+    });
+  });
 
   /** Kills a run as soon as it has told a step. @returns false when it had nothing to do */
   async function isKilledAtItsFirstStep(): Promise<boolean> {

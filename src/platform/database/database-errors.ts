@@ -53,8 +53,12 @@ const CONNECTION_LOST = new Set([
   'EPROTO',
 ]);
 
-/** What an engine that distributes tables says of a node that is away; its code is that of an internal error. */
-const NODE_AWAY = /^(?:failure on connection marked as essential|connection not open)/;
+/**
+ * What an engine that distributes tables says of a lost connection to a node, or of its own end; the code is that of an internal
+ * error. Some sentences are those of PostgreSQL's client library.
+ */
+const NODE_LOST =
+  /^(?:failure on connection marked as essential|connection not open|postmaster was shut down|server closed the connection|no connection to the server|lost synchronization with server|could not (?:receive data from|send data to) server|SSL (?:connection has been closed|error|SYSCALL error))/;
 
 /**
  * At COMMIT it says so in the words of its driver, which are translated, also with the code of an internal error; only the context
@@ -110,7 +114,7 @@ export function isOfGoneWorkspace(error: unknown): boolean {
 /** Whether the connection was lost, so the outcome of the last statement is unknown. */
 export function isConnectionLost(error: unknown): boolean {
   const { code, syscall } = driverError(error) as NodeJS.ErrnoException;
-  if (code === 'XX000') return error instanceof Error && NODE_AWAY.test(error.message);
+  if (code === 'XX000') return error instanceof Error && NODE_LOST.test(error.message);
   if (code === 'ENOENT') return syscall === 'connect'; // only the server's socket, no other missing file
   if (typeof code === 'string') return CONNECTION_LOST.has(code) || /^(?:08|57P)/.test(code);
   return error instanceof Error && LOST_MESSAGE.test(error.message);

@@ -28,6 +28,7 @@ export {
   distributeDatabase,
   DISTRIBUTED_TABLES,
   FILL_CATALOGUE,
+  SHARED_COMMITS,
 } from './distribution/index.js';
 export { migrate, underStartLock } from './migrate.js';
 export { type Parameter, knownStatements, ofWorkspace, type Statement, statement } from './statement.js';

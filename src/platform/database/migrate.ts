@@ -62,9 +62,27 @@ export async function migrate(dataSource: DataSource): Promise<void> {
   }
   try {
     await refuseNewerSchema(dataSource);
-    await dataSource.runMigrations({ transaction: 'each' });
+    await runMigrations(dataSource);
   } catch (error) {
     throw foreignSchema(error) ?? error;
+  }
+}
+
+const DEADLOCK = '40P01';
+const ATTEMPTS = 10;
+
+/**
+ * A migration and the writes of instances of the version before may wait for each other. The server then ends one of them, and what
+ * it has ended of a migration is done again.
+ */
+async function runMigrations(dataSource: DataSource): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await dataSource.runMigrations({ transaction: 'each' });
+      return;
+    } catch (error) {
+      if (sqlState(error) !== DEADLOCK || attempt === ATTEMPTS) throw error;
+    }
   }
 }
 

@@ -62,9 +62,13 @@ const ON_CITUS = `
  */
 const SETTINGS = [...LIMITED, ...PROMISED, ...PLANNED, ON_CITUS].join('; ');
 
+/** With Citus, a transaction that has changed a table of all nodes in parallel can create no function, and change no other table. */
+const ONE_NODE_AFTER_THE_OTHER = `
+  SELECT set_config('citus.multi_shard_modify_mode', 'sequential', false) FROM pg_extension WHERE extname = 'citus'`;
+
 /** Prepares a new connection for migrations and for holding the start lock. */
 export async function beginWithoutTimeouts(client: ClientBase): Promise<void> {
-  await client.query(WITHOUT_LIMITS);
+  await client.query(`${WITHOUT_LIMITS}; ${ONE_NODE_AFTER_THE_OTHER}`);
 }
 
 /** On a node its shards are tables like others, which the engine otherwise lets nobody change. */

@@ -24,7 +24,7 @@ const nodes = `
 /** Tables that somebody has distributed in another way: the command does not undo that. */
 const otherwise = `
   SELECT asked.name AS "table" FROM unnest($1::text[], $2::text[]) AS asked (name, key)
-  JOIN pg_dist_partition p ON p.logicalrelid = asked.name::regclass
+  JOIN pg_dist_partition p ON p.logicalrelid = to_regclass(asked.name)
   WHERE p.partmethod <> 'n' AND column_to_column_name(p.logicalrelid, p.partkey) <> asked.key
      OR p.partmethod <> 'n' AND p.colocationid <> (
        SELECT coalesce(min(colocationid) FILTER (WHERE logicalrelid = 'workspaces'::regclass AND partmethod <> 'n'), p.colocationid)
@@ -91,7 +91,7 @@ export async function distribute(
   let count = 0;
   for (const step of STEPS) {
     if (await isDone(client, step, isDryRun)) continue;
-    if (!isDryRun && count === 0) await refuseRunningService(client);
+    if (!isDryRun) await refuseRunningService(client, step);
     onStep(step.sentence);
     count++;
     if (isDryRun) continue;
@@ -110,8 +110,9 @@ async function isDone(client: ClientBase, step: Step, isDryRun: boolean): Promis
   }
 }
 
-/** A service would use the tables while they are half moved. */
-async function refuseRunningService(client: ClientBase): Promise<void> {
+/** A service would use the tables while they are half moved, except one of an earlier version that does not know them. */
+async function refuseRunningService(client: ClientBase, { isSafeBesideService }: Step): Promise<void> {
+  if (isSafeBesideService && (await one<{ isSafe: boolean }>(client, isSafeBesideService)).isSafe) return;
   const { rows } = await client.query(running);
   if (rows.length > 0)
     throw new OperatorError(

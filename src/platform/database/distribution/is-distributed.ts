@@ -1,6 +1,8 @@
 import type { DataSource } from 'typeorm';
 import { OperatorError } from '../../../config/index.js';
-import { SHARED_COMMITS } from './placement.js';
+import { DISTRIBUTED_TABLES, SHARED_COMMITS } from './placement.js';
+
+const TABLES = DISTRIBUTED_TABLES.map(({ table }) => `'${table}'::regclass`).join(', ');
 
 /**
  * Whether `npm run distribute` has distributed the tables of this database.
@@ -13,7 +15,10 @@ export async function isDistributed(source: DataSource): Promise<boolean> {
   );
   if (!engine?.isHere) return false;
   const [placed] = await source.query<{ isDone: boolean }[]>(
-    `SELECT EXISTS (SELECT 1 FROM pg_dist_partition WHERE logicalrelid = '${SHARED_COMMITS}'::regclass) AS "isDone"
+    `SELECT EXISTS (SELECT 1 FROM pg_dist_partition WHERE logicalrelid = '${SHARED_COMMITS}'::regclass)
+       AND ${DISTRIBUTED_TABLES.length} = (
+         SELECT count(*) FROM pg_dist_partition WHERE logicalrelid IN (${TABLES}) AND partmethod <> 'n'
+       ) AS "isDone"
      FROM pg_dist_partition WHERE logicalrelid = 'workspaces'::regclass AND partmethod <> 'n'`,
   );
   if (placed && !placed.isDone)

@@ -9,7 +9,14 @@ export interface Step {
   readonly isDone: string;
   /** The server finishes the one that it has begun when the command is killed: a step with one always gets done. */
   readonly sql: readonly string[];
+  /** A query whose only row has `isSafe`: whether instances may run meanwhile. Without it they may not. */
+  readonly isSafeBesideService?: string;
 }
+
+/** A new table, which only the version has that its migration is of: an instance of it does not start before. */
+const isNewTable = (table: string): string =>
+  `SELECT EXISTS (SELECT 1 FROM pg_dist_partition WHERE logicalrelid = '${SHARED_COMMITS}'::regclass)
+     AND NOT EXISTS (SELECT 1 FROM ${table}) AS "isSafe"`;
 
 const isPlaced = (table: string): string =>
   `SELECT EXISTS (SELECT 1 FROM pg_dist_partition WHERE logicalrelid = '${table}'::regclass AND partmethod <> 'n') AS "isDone"`;
@@ -26,6 +33,7 @@ const distribute = ({ table, column }: { table: string; column: string }): Step 
   sql: [
     `SELECT create_distributed_table('${table}', '${column}'${table === 'workspaces' ? '' : `, colocate_with => 'workspaces'`})`,
   ],
+  isSafeBesideService: isNewTable(table),
 });
 
 const FUNCTIONS = `
