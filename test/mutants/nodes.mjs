@@ -40,8 +40,8 @@ export const NODE_MUTANTS = [
     name: 'prepared statements of two shards have one name',
     promise: 'Shards on one node do not get the statements of each other.',
     file: ROUTER,
-    find: 'name: `${name} ${shard.id}`',
-    replace: 'name',
+    find: 'name: `${name} ${shard.id}`,\n        text',
+    replace: 'name,\n        text',
     tests: [[SPEC, 'of two shards on one node']],
   },
   {
