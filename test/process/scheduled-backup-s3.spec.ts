@@ -293,10 +293,21 @@ describeWithTestServers('scheduled backups in S3', () => {
       release: () => Promise<void>;
     }> {
       const { release } = await holdTable(service.database, 'versions');
-      const child = spawn(process.execPath, [ADMIN, 'backup', 'run'], { env: environment(env) });
-      const ended = once(child, 'exit');
-      await waiting(1);
-      return { child, ended, release };
+      try {
+        const stdio = ['ignore', 'ignore', 'inherit'] as const;
+        const child = spawn(process.execPath, [ADMIN, 'backup', 'run'], {
+          env: environment(env),
+          stdio: [...stdio],
+        });
+        const ended = once(child, 'exit');
+        const tooSoon = ended.then((how) => Promise.reject(new Error(`the run has ended: ${how.join()}`)));
+        await Promise.race([waiting(1), tooSoon]);
+        tooSoon.catch(() => undefined);
+        return { child, ended, release };
+      } catch (error) {
+        await release(); // what comes after would wait for it
+        throw error;
+      }
     }
 
     it('is killed leave a partial one, which the next run removes', async () => {
