@@ -72,7 +72,7 @@ ready() { # PORT
   done
   fail "http://localhost:$1/health/ready does not answer 200"
 }
-instances_of() { in_stack "$1" ps --quiet service; }
+instances_of() { in_stack "$1" ps --quiet service; } # read it to the end: compose fails when nobody does
 same() { diff -r --exclude=.cloud-sync "$1" "$2" >&2 || fail "$1 and $2 differ"; }
 
 for tool in docker curl node npm; do command -v "$tool" >/dev/null || fail "$tool is not installed"; done
@@ -130,17 +130,17 @@ check() { # what has arrived on the other device
 }
 
 step 'an instance is killed while the other one serves'
-docker kill --signal KILL "$(instances_of "$first" | head -1)" >/dev/null
+docker kill --signal KILL "$(instances_of "$first" | sed -n 1p)" >/dev/null
 write killed.bin
 check
 
 step 'an instance hangs: its watchdog ends it, and the engine starts it again'
 in_stack "$first" up --detach --no-recreate --scale service=2 >/dev/null 2>&1
 ready 18787
-hung=$(instances_of "$first" | head -1)
+hung=$(instances_of "$first" | sed -n 1p)
 started=$(docker inspect --format '{{.State.StartedAt}}' "$hung")
 for _ in $(seq 60); do # the watchdog waits for a start however long it takes
-  ! docker logs --since "$started" "$hung" 2>&1 | grep -q 'is watched from now on' || break
+  ! docker logs --since "$started" "$hung" 2>&1 | grep 'is watched from now on' >/dev/null || break
   sleep 1
 done
 before=$(docker inspect --format '{{.RestartCount}}' "$hung")
