@@ -234,6 +234,7 @@ describe('a nightly job', () => {
 
   it('waits for another run on one connection, however often a node comes back', async () => {
     const schedule = service.app.get(NightlySchedule, { strict: false });
+    await schedule.beforeApplicationShutdown(); // its cron job; it has begun before there were nodes
     schedule.begin();
     let endOther = (): void => undefined;
     const otherEnds = new Promise<void>((resolve) => (endOther = resolve));
