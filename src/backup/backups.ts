@@ -45,10 +45,9 @@ export class Backups {
   }
 
   private async fill(parts: BackupParts): Promise<Manifest> {
-    await this.owed.settleAll(); // a backup contains none of it
     const takenAt = this.clock.now().toISOString();
     const { migrations, tables } = await inOneTransaction(this.database, SNAPSHOT, async (client) => {
-      await openSnapshots(this.database, client);
+      await openSnapshots(this.database, client, () => this.owed.settleAll());
       const files: TableFile[] = [];
       for (const table of await tablesInOrder(client)) files.push(await exportTable(client, parts, table));
       await writeList(client, parts);

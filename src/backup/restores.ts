@@ -106,7 +106,10 @@ export class Restores {
     }
     await client.query(AFTER_IMPORT.placeBlobs, [this.blobFiles.target]);
     await client.query(AFTER_IMPORT.leaveGap, [cursorGap(new Date(manifest.takenAt), this.clock.now())]);
-    if (this.database.isDistributed) for (const sql of FILL_CATALOGUE) await client.query(sql);
+    if (!this.database.isDistributed) return;
+    // Left from accounts and devices that were here before: it would delete what is restored.
+    await client.query('TRUNCATE owed_deletions, owed_unsubscriptions');
+    for (const sql of FILL_CATALOGUE) await client.query(sql);
   }
 
   private async deleteAsset(client: pg.ClientBase, workspaceId: string, id: string): Promise<void> {

@@ -149,8 +149,9 @@ export class Devices {
     userId: string,
     id: string,
   ): Promise<{ gone: unknown[]; workspaces: string[] }> {
-    const gone = await tx.run(deviceStatements.deleteRow, [id, userId]);
-    return { gone, workspaces: gone.length === 0 ? [] : await this.owed.owe(tx, userId, id) };
+    const gone = await tx.run<{ id: string }>(deviceStatements.deleteRow, [id, userId]);
+    const [device] = gone; // its id as the database spells it: a client may write it in capitals
+    return { gone, workspaces: device ? await this.owed.owe(tx, userId, device.id) : [] };
   }
 
   /**

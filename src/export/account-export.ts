@@ -75,7 +75,10 @@ export class AccountExport {
     return tarOf(this.entries(userId, account, workspaces), manifest, exportedAt);
   }
 
-  /** Nothing of deleted devices is exported. A node that is away is told before the answer begins: an answer that ends early looks like a broken connection. */
+  /**
+   * Nothing of deleted devices is exported. A node that is away is told before the answer begins: an answer that ends early looks
+   * like a broken connection.
+   */
   private async reach(userId: string): Promise<void> {
     const ids = (await this.workspacesOfUser.oldest(userId)).map(({ id }) => id);
     await this.database.run(exportStatements.reach, [ids]);

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Subscriptions } from '../billing/index.js';
 import { Configuration } from '../config/index.js';
-import { Database, statement, unlessAway } from '../platform/database/index.js';
+import { Database, statement } from '../platform/database/index.js';
 import { InsufficientStorage } from '../platform/http/index.js';
 import { type Counter, Metrics } from '../platform/metrics/index.js';
 import { WorkspaceCatalogue } from '../workspaces/index.js';
@@ -179,7 +179,7 @@ export class DocumentQuota {
     const known = this.lately(workspaceId, quota);
     if (known !== undefined) return known;
     const last = this.elsewhere.get(workspaceId)?.bytes ?? 0;
-    const bytes = await unlessAway(() => this.askOtherNodes(workspaceId), last);
+    const bytes = await this.database.unlessAway(() => this.askOtherNodes(workspaceId), last);
     this.keep(workspaceId, bytes);
     return bytes;
   }

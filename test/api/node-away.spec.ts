@@ -88,6 +88,14 @@ describe('while the node of a workspace is away', () => {
     expect(await rowsOf('SELECT FROM owed_unsubscriptions')).toEqual([]);
   });
 
+  it('a device is deleted by its id in capitals: its subscription goes too', async () => {
+    const { user, here } = await onTwoNodes();
+    const device = await deviceOf(user);
+    await subscribe(here, device);
+    await user.delete(`/api/v1/devices/${device.toUpperCase()}`).expect(200);
+    expect(await subscribed(here.id)).toEqual([]);
+  });
+
   it('a device that subscribes anew before its old subscription is gone keeps the new one', async () => {
     const { user, there } = await onTwoNodes();
     const device = await deviceOf(user);
@@ -222,6 +230,30 @@ describe('a nightly job', () => {
     await service.app.get(NightlySchedule, { strict: false }).catchUp();
     expect(await lastOf('parted')).toMatchObject({ counts: { rows: 1 }, error: null });
     expect(calls).toBe(1);
+  });
+
+  it('waits for another run on one connection, however often a node comes back', async () => {
+    const schedule = service.app.get(NightlySchedule, { strict: false });
+    await schedule.beforeApplicationShutdown(); // its cron job; it has begun before there were nodes
+    schedule.begin();
+    let endOther = (): void => undefined;
+    const otherEnds = new Promise<void>((resolve) => (endOther = resolve));
+    const isBegun = new Promise<void>((begun) => {
+      void jobs().runAlone('another', async () => {
+        begun();
+        await otherEnds;
+        return {};
+      });
+    });
+    await isBegun;
+    const runs = jest.spyOn(NightlyJobs.prototype, 'runLeftOut');
+    for (let times = 0; times < 20; times++) nodes.comeBack();
+    const begun = runs.mock.calls.length;
+    endOther();
+    await schedule.catchUp();
+    runs.mockRestore();
+    await schedule.beforeApplicationShutdown();
+    expect(begun).toBe(1);
   });
 
   it('fails when what it needs beside the parts does not answer', async () => {

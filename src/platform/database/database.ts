@@ -348,16 +348,6 @@ export class Database {
   }
 }
 
-/** As `Database.unlessAway`, but also when the coordinator does not answer. */
-export async function unlessAway<T>(work: () => Promise<T>, otherwise: T): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!isUnanswered(error)) throw error;
-    return otherwise;
-  }
-}
-
 async function onNode<T>(
   { client, run }: NodeTransaction,
   work: (tx: WorkspaceTx) => Promise<T>,

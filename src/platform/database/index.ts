@@ -1,5 +1,5 @@
 export { runningServerUrl } from './database-server.js';
-export { Database, type Part, type Tx, unlessAway, type WorkspaceTx } from './database.js';
+export { Database, type Part, type Tx, type WorkspaceTx } from './database.js';
 export { hasEmbeddedPostgres } from './embedded/binaries.js';
 export { remainingWalBytes } from './embedded/settings.js';
 export { DatabaseModule } from './database.module.js';

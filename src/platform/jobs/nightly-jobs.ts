@@ -60,11 +60,11 @@ export class NightlyJobs implements BeforeApplicationShutdown, OnApplicationShut
     });
   }
 
-  /** Runs the jobs again whose last run has left out a node. Waits for other runs to end. */
-  async runLeftOut(): Promise<void> {
+  /** Runs the jobs again whose last run has left out a node. Waits for other runs to end. @param mayRun asked before each job */
+  async runLeftOut(mayRun: () => boolean): Promise<void> {
     await this.held(true, async (signal) => {
       for (const [name, job] of this.jobs) {
-        if (signal.aborted) break;
+        if (signal.aborted || !mayRun()) break;
         const [last] = await this.runs.last(name, this.clock.now(), 1);
         if (last?.error?.startsWith(LEFT_OUT))
           await this.noted(name, signal, async () => job(await this.time.now(), signal));

@@ -29,6 +29,8 @@ export class NightlyTimes {
 export class NightlySchedule implements BeforeApplicationShutdown {
   private job: CronJob | undefined;
   private running: Promise<unknown> | undefined;
+  private runningLeftOut: Promise<void> | undefined;
+  private isBack = false;
 
   constructor(
     private readonly times: NightlyTimes,
@@ -60,10 +62,22 @@ export class NightlySchedule implements BeforeApplicationShutdown {
     if (this.database.isDistributed) await this.runLeftOut();
   }
 
-  /** What a night has left out because a node was away is done when it is back, not a day later. */
+  /**
+   * What a night has left out because a node was away is done when it is back, not a day later. Waits for other runs on one
+   * connection, however often nodes come back meanwhile.
+   */
   private async runLeftOut(): Promise<void> {
-    if (this.killSwitch.mode === 'off')
-      await this.log.bestEffort('run jobs again', () => this.jobs.runLeftOut());
+    this.isBack = true;
+    this.runningLeftOut ??= this.runWhileBack().finally(() => (this.runningLeftOut = undefined));
+    await this.runningLeftOut;
+  }
+
+  private async runWhileBack(): Promise<void> {
+    const mayRun = (): boolean => this.killSwitch.mode === 'off';
+    while (this.isBack && mayRun()) {
+      this.isBack = false;
+      await this.log.bestEffort('run jobs again', () => this.jobs.runLeftOut(mayRun));
+    }
   }
 
   private async runIf(isDue: (last: Date | undefined, now: Date) => boolean): Promise<void> {

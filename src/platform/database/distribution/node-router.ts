@@ -112,8 +112,10 @@ export class NodeRouter {
     const away: string[] = [];
     for (const id of workspaceIds) {
       const key = (await this.nodeOf(id)) ?? '';
+      const group = groups.get(key);
       if (this.away.has(key)) away.push(id);
-      else groups.set(key, [...(groups.get(key) ?? []), id]);
+      else if (group) group.push(id);
+      else groups.set(key, [id]);
     }
     return { groups: [...groups.values()], away };
   }
