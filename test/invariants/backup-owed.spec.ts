@@ -54,7 +54,11 @@ it('a backup of nodes that still have what the coordinator has deleted is restor
   await service.app.get(Backups).create(directory);
 
   const env = { AUTH_SECRET, DATABASE_URL: restored.url, DATA_DIR: join(home, 'data') };
-  await adminJson(env, 'backup', 'restore', directory);
+  const restore = adminJson(env, 'backup', 'restore', directory).then(
+    () => 'restored',
+    (error: Error) => error.message,
+  );
+  expect(await restore).toBe('restored');
   expect((await adminJson(env, 'doctor', '--deep')).found).toBe(0);
   expect(await restored.query('SELECT id FROM workspaces')).toEqual([{ id: workspace.id }]);
   expect(await restored.query('SELECT workspace_id AS id FROM files')).toEqual([{ id: workspace.id }]);
