@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import { Configuration, VERSION } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database } from '../platform/database/index.js';
-import { OwedToNodes } from '../workspaces/index.js';
 import type { BackupParts } from './backup-parts.js';
 import { BlobFiles } from './blob-files.js';
 import { writeList } from './blob-list.js';
@@ -23,7 +22,6 @@ export class Backups {
     private readonly blobFiles: BlobFiles,
     private readonly clock: Clock,
     private readonly configuration: Configuration,
-    private readonly owed: OwedToNodes,
   ) {}
 
   /**
@@ -47,7 +45,7 @@ export class Backups {
   private async fill(parts: BackupParts): Promise<Manifest> {
     const takenAt = this.clock.now().toISOString();
     const { migrations, tables } = await inOneTransaction(this.database, SNAPSHOT, async (client) => {
-      await openSnapshots(this.database, client, () => this.owed.settleAll());
+      await openSnapshots(this.database, client);
       const files: TableFile[] = [];
       for (const table of await tablesInOrder(client)) files.push(await exportTable(client, parts, table));
       await writeList(client, parts);

@@ -45,11 +45,6 @@ const ATTEMPTS = 10;
 
 const LOCK_NOT_AVAILABLE = '55P03';
 
-/** In the order in which the service takes them. */
-const LOCK = [SHARED_COMMITS, 'owed_deletions', 'owed_unsubscriptions'].map(
-  (table) => `LOCK TABLE ${table} IN SHARE MODE`,
-);
-
 /** Opens the snapshots of all nodes. Another connection to one of them would have another snapshot. */
 const OPEN_SNAPSHOTS = [
   'SET LOCAL citus.max_adaptive_executor_pool_size = 1',
@@ -60,55 +55,31 @@ const OPEN_SNAPSHOTS = [
 
 /**
  * Lets the snapshots of the coordinator and of all nodes begin in a transaction that has none yet, while nothing is being committed
- * on several of them and nothing is owed to a node: a backup with a workspace whose account is deleted could not be restored. On one
- * server there is nothing to do.
- * @param settle settles what is owed
- * @throws OperatorError when that is impossible for the moment
+ * on several of them. On one server there is nothing to do.
+ * @throws OperatorError when such a commit takes too long
  */
-export async function openSnapshots(
-  database: Database,
-  client: pg.ClientBase,
-  settle: () => Promise<void>,
-): Promise<void> {
+export async function openSnapshots(database: Database, client: pg.ClientBase): Promise<void> {
   if (!database.isDistributed) return;
-  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-    await settle();
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++)
     if (await inOneTransaction(database, 'BEGIN', (holder) => openUnderLock(holder, client))) return;
-  }
   throw new OperatorError(
-    'The backup cannot begin: a commit of several nodes takes too long, or what is deleted is not yet removed from its node; ' +
-      'the log of the service says why. Try again when all nodes answer.',
+    'The backup cannot begin: a commit of several nodes takes too long. Try again when all nodes answer.',
   );
 }
 
-/** @returns false when a commit takes too long, or something is owed */
+/** @returns false when a commit takes too long */
 async function openUnderLock(holder: pg.ClientBase, client: pg.ClientBase): Promise<boolean> {
-  await holder.query(
-    `SET LOCAL statement_timeout = ${OPEN_WITHIN_MS}; SET LOCAL lock_timeout = ${LOCK_WAIT_MS}`,
-  );
+  await holder.query(`SET LOCAL lock_timeout = ${LOCK_WAIT_MS}`);
   await holder.query('SAVEPOINT unlocked');
   try {
-    for (const sql of LOCK) await holder.query(sql);
+    await holder.query(`LOCK TABLE ${SHARED_COMMITS} IN SHARE MODE`);
   } catch (error) {
     if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error;
     await holder.query('ROLLBACK TO unlocked');
     return false;
   }
-  if (await isOwed(holder)) return false;
   for (const sql of OPEN_SNAPSHOTS) await client.query(sql);
   return true;
-}
-
-/** A workspace that its node does not have is not in the backup either. */
-async function isOwed(holder: pg.ClientBase): Promise<boolean> {
-  const devices = await holder.query('SELECT 1 FROM owed_unsubscriptions LIMIT 1');
-  const { rows } = await holder.query<{ id: string }>('SELECT workspace_id AS id FROM owed_deletions');
-  if (devices.rows.length > 0 || rows.length === 0) return devices.rows.length > 0;
-  const ids = rows.map(({ id }) => id);
-  return (
-    (await holder.query('SELECT 1 FROM workspaces WHERE id = ANY ($1::uuid[]) LIMIT 1', [ids])).rows.length >
-    0
-  );
 }
 
 export async function appliedMigrations(client: pg.ClientBase): Promise<string[]> {

@@ -45,8 +45,30 @@ const LEFT_OUT = [
 
 export const isLeftOut = (table: string): boolean => LEFT_OUT.includes(table);
 
-/** Excludes blobs of uploads in progress, which nothing refers to yet. */
-const ROWS: Readonly<Record<string, string>> = { blobs: "state <> 'staged'" };
+/**
+ * Excludes blobs of uploads in progress, which nothing refers to yet, and what no foreign key removes where workspaces are on nodes:
+ * push subscriptions of deleted devices, and tokens of workspaces that are purged.
+ */
+const ROWS: Readonly<Record<string, string>> = {
+  blobs: "state <> 'staged'",
+  push_subscriptions:
+    '(workspace_id, device_id) NOT IN (SELECT workspace_id, device_id FROM owed_unsubscriptions)',
+  access_tokens: 'workspace_id IS NULL OR workspace_id IN (SELECT id FROM workspaces)',
+};
+
+/**
+ * Writes workspaces of deleted accounts as marked for the purge, and without the account: on nodes they may still have it, and the
+ * mark may still be owed.
+ */
+const ALTERED: Readonly<Record<string, { join: string; columns: Readonly<Record<string, string>> }>> = {
+  workspaces: {
+    join: 'LEFT JOIN (SELECT id AS owner FROM users) u ON owner = user_id',
+    columns: {
+      user_id: 'owner',
+      deleted_at: 'coalesce(deleted_at, CASE WHEN owner IS NULL AND user_id IS NOT NULL THEN now() END)',
+    },
+  },
+};
 
 /** The name of `SCHEMA_OID`. */
 const SCHEMA = `(SELECT nspname FROM pg_namespace WHERE oid = ${SCHEMA_OID})`;
@@ -92,8 +114,10 @@ export async function exportTable(
   parts: BackupParts,
   { name, columns }: Table,
 ): Promise<TableFile> {
-  const rows = ROWS[name] ? ` WHERE ${ROWS[name]}` : '';
-  const copy = client.query(copyTo(`COPY (SELECT ${columns.join(', ')} FROM ${name}${rows}) TO STDOUT`));
+  const altered = ALTERED[name];
+  const values = columns.map((column) => altered?.columns[column] ?? column).join(', ');
+  const rows = [name, altered?.join, ROWS[name] && `WHERE ${ROWS[name]}`].filter(Boolean).join(' ');
+  const copy = client.query(copyTo(`COPY (SELECT ${values} FROM ${rows}) TO STDOUT`));
   const body = new HashedBody(compressed(copy, LEVEL));
   await parts.write(pathOf(name), body);
   return { name, columns, rows: copy.rowCount, sha256: body.sha256() };

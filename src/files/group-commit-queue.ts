@@ -282,9 +282,12 @@ class NodeCommits {
  */
 const isOfOneRow = (error: unknown): boolean => /^(22|23|P0)/.test(sqlState(error) ?? '');
 
-/** The same for one workspace, which may also be slow or in a deadlock, or its shard on the move. */
+/**
+ * The same for one workspace, which may also be slow or in a deadlock, or its shard on the move. `0A`: a plan that a migration has made
+ * invalid.
+ */
 const isOfTheWorkspace = (error: unknown): boolean =>
-  isOfOneRow(error) || /^(40|55P03|57014)/.test(sqlState(error) ?? '');
+  isOfOneRow(error) || /^(0A|40|55P03|57014)/.test(sqlState(error) ?? '');
 
 /** Statements count for the user of the request, not for whoever happens to run this. */
 function inScopeOf<T>(waiting: Waiting | undefined, work: () => T): T {

@@ -5,7 +5,6 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { Backups } from '../../src/backup/index.js';
 import { Database } from '../../src/platform/database/index.js';
-import { OwedToNodes } from '../../src/workspaces/index.js';
 import { adminJson } from '../kit/admin.js';
 import { AsOnNodes } from '../kit/as-on-nodes.js';
 import { createDatabase, startService, type TestService } from '../kit/index.js';
@@ -25,40 +24,6 @@ afterAll(async () => {
   await rm(home, { recursive: true, force: true });
 });
 afterEach(() => jest.restoreAllMocks());
-
-async function restored(directory: string): Promise<ReturnType<typeof createDatabase>> {
-  const database = await createDatabase();
-  const env = { ...SETTINGS, DATABASE_URL: database.url, DATA_DIR: await mkdtemp(join(home, 'data-')) };
-  await adminJson(env, 'backup', 'restore', directory);
-  return database;
-}
-
-it('an account that is deleted as a backup of nodes begins is not half in it', async () => {
-  const user = await service.user('leaves');
-  const workspace = await user.workspace('on a node');
-  const owed = service.app.get(OwedToNodes, { strict: false });
-  const settleAll = owed.settleAll.bind(owed);
-  jest.spyOn(owed, 'settleAll').mockImplementationOnce(async () => {
-    await settleAll();
-    nodes.leave(workspace.id);
-    await user.delete('/api/v1/auth/me').send({ confirm: user.email }).expect(200);
-    nodes.comeBack();
-  });
-  await service.app.get(Backups).create(join(home, 'deleted'));
-  const database = await restored(join(home, 'deleted'));
-  expect(await database.query('SELECT FROM workspaces WHERE user_id IS NOT NULL')).toEqual([]);
-});
-
-it('a backup of nodes cannot begin while what is deleted is still on a node', async () => {
-  const workspace = await (await service.user('stays')).workspace('on a node');
-  await service.database.query('INSERT INTO owed_unsubscriptions VALUES ($1, $2)', [workspace.id, 'lost']);
-  nodes.leave(workspace.id);
-  await expect(service.app.get(Backups).create(join(home, 'owed'))).rejects.toThrow(
-    'The backup cannot begin',
-  );
-  nodes.comeBack();
-  await service.app.get(Backups).create(join(home, 'settled'));
-});
 
 it('a backup of nodes does not hold up commits for long behind one that hangs', async () => {
   const hanging = new pg.Client(service.database.url);

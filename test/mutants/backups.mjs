@@ -8,6 +8,7 @@ const FAILOVER = 'test/process/failover.spec.ts';
 const RULES = 'test/contract/monitoring-rules.spec.ts';
 
 const PARTITIONS = 'test/invariants/partitions.spec.ts';
+const OWED = 'test/invariants/backup-owed.spec.ts';
 
 export const BACKUP_MUTANTS = [
   {
@@ -194,6 +195,39 @@ export const BACKUP_MUTANTS = [
     find: "TEMPLATE template0 ${rows[0]?.locale ?? ''}",
     replace: 'TEMPLATE template0',
     tests: [[SCHEDULED, 'the encoding and the locale']],
+  },
+  {
+    name: 'backup names an account that is deleted',
+    promise:
+      'A backup of nodes can be restored on one server while the deletion of an account is owed to a node.',
+    file: 'src/backup/table-files.ts',
+    find: "user_id: 'owner', ",
+    replace: '',
+    tests: [[OWED, 'restored on one server']],
+  },
+  {
+    name: 'restored workspace of a deleted account',
+    promise: 'Workspaces of deleted accounts are marked in a backup, also when the mark is owed to a node.',
+    file: 'src/backup/table-files.ts',
+    find: 'coalesce(deleted_at, CASE WHEN owner IS NULL THEN now() END)',
+    replace: 'deleted_at',
+    tests: [[OWED, 'restored on one server']],
+  },
+  {
+    name: 'restored subscription of a deleted device',
+    promise: 'A restored backup sends no push to a device whose deletion was owed to a node.',
+    file: 'src/backup/table-files.ts',
+    find: '(workspace_id, device_id) NOT IN (SELECT workspace_id, device_id FROM owed_unsubscriptions)',
+    replace: 'true',
+    tests: [[OWED, 'restored on one server']],
+  },
+  {
+    name: 'token of a purged workspace in a backup',
+    promise: 'A backup of nodes can be restored on one server although a token outlives its workspace.',
+    file: 'src/backup/table-files.ts',
+    find: 'workspace_id IS NULL OR workspace_id IN (SELECT id FROM workspaces)',
+    replace: 'true',
+    tests: [[OWED, 'restored on one server']],
   },
   {
     name: 'verified backup forgotten after a hundred failures',

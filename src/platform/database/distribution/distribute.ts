@@ -85,8 +85,11 @@ export async function distribute(
   client: ClientBase,
   { isDryRun, onStep }: { isDryRun: boolean; onStep: (sentence: string) => void },
 ): Promise<number> {
-  // When this command is killed, the server still does its last statement.
-  if (!isDryRun) await client.query(`SELECT pg_advisory_lock(${DISTRIBUTING})`);
+  if (!isDryRun) {
+    // When this command is killed, the server still does its last statement, unless it notices that nobody reads its notices.
+    await client.query('SET client_min_messages = error');
+    await client.query(`SELECT pg_advisory_lock(${DISTRIBUTING})`);
+  }
   await refuseOtherPlacement(client);
   let count = 0;
   for (const step of STEPS) {
