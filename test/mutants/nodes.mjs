@@ -2,6 +2,7 @@
 const ROUTER = 'src/platform/database/distribution/node-router.ts';
 const DATABASE = 'src/platform/database/database.ts';
 const SPEC = 'test/invariants/node-router.spec.ts';
+const SNAPSHOTS = 'test/invariants/backup-snapshots.spec.ts';
 
 export const NODE_MUTANTS = [
   {
@@ -252,5 +253,167 @@ export const NODE_MUTANTS = [
     find: '(sum, { totalCount }) => sum + totalCount',
     replace: '(sum, { idleCount }) => sum + idleCount',
     tests: [[SPEC, 'are counted, and end with the service']],
+  },
+  {
+    name: 'workspaces of one node are written in a commit for each shard',
+    promise: 'What is asked for workspaces of one node is done in one commit.',
+    file: ROUTER,
+    find: '        const { rows } = await client.query({ ...query, values: [...valuesOf(places)] });\n',
+    replace:
+      "        const done = client.query({ ...query, values: [...valuesOf(places)] });\n        void client.query('COMMIT; BEGIN');\n        const { rows } = await done;\n",
+    tests: [[SPEC, 'are done in one commit, once for each shard']],
+  },
+  {
+    name: 'workspaces of another node are asked for with those of one node',
+    promise: 'Workspaces of another node are left out, and the others are done.',
+    file: ROUTER,
+    find: '!shard || (node ??= keyOf(shard)) !== keyOf(shard)',
+    replace: '!shard || !(node ??= keyOf(shard))',
+    tests: [[SPEC, 'leave out the workspaces of another node']],
+  },
+  {
+    name: 'a shard that has moved fails what is done with it',
+    promise:
+      'When a shard has moved, nothing is done for its workspaces and those beside them, and that is no error.',
+    file: ROUTER,
+    find: "else if (MOVED.has(sqlState(error) ?? '')) this.shards.forget();\n",
+    replace: '',
+    tests: [[SPEC, 'do nothing when one of the shards has moved']],
+  },
+  {
+    name: 'a shard that has moved is looked for where it was by the next commit',
+    promise: 'After a shard has moved, the placements are read again.',
+    file: ROUTER,
+    find: "else if (MOVED.has(sqlState(error) ?? '')) this.shards.forget();\n",
+    replace: "else if (MOVED.has(sqlState(error) ?? '')) return [];\n",
+    tests: [[SPEC, 'do nothing when one of the shards has moved']],
+  },
+  {
+    name: 'an error of one shard is not reported',
+    promise:
+      'When the statement of one shard fails, nothing is done for the others and the error is reported.',
+    file: ROUTER,
+    find: '  if (fault) throw fault;\n',
+    replace: '  void fault;\n',
+    also: [
+      { find: "if (command !== 'COMMIT')", replace: "if (command === '')" },
+      {
+        find: 'return await Promise.all(sent);',
+        replace: 'return await Promise.all(sent.map((one) => one.catch(() => ({ places: [], rows: [] }))));',
+      },
+    ],
+    tests: [[SPEC, 'of them fails, and fail for its reason']],
+  },
+  {
+    name: 'a commit whose answer is lost counts as not done',
+    promise: 'What a node may have committed is not reported as left out, which would be done again.',
+    file: ROUTER,
+    find: '      else throw error;\n      return [];',
+    replace: '      return [];',
+    tests: [[SPEC, 'are not repeated when']],
+  },
+  {
+    name: 'several workspaces wait for a lock as one does',
+    promise: 'What is asked for several workspaces waits only a moment for a lock.',
+    file: ROUTER,
+    find: 'BEGIN; SET LOCAL lock_timeout = ${SHORT_WAIT_MS}',
+    replace: 'BEGIN; SET LOCAL lock_timeout = ${SHORT_WAIT_MS * 60}',
+    tests: [[SPEC, 'wait only a moment for a lock']],
+  },
+  {
+    name: 'a connection keeps the short wait for locks',
+    promise: 'Other statements wait for locks as long as ever.',
+    file: ROUTER,
+    find: 'BEGIN; SET LOCAL lock_timeout',
+    replace: 'BEGIN; SET lock_timeout',
+    tests: [[SPEC, 'and other statements as long as ever']],
+  },
+  {
+    name: 'a workspace of a node that is away fails those beside it',
+    promise: 'Workspaces of a node that is away are left out, and the others are done.',
+    file: ROUTER,
+    find: 'const shard = await unlessAway(() => this.reachable(id));',
+    replace: 'const shard = await (unlessAway ? this.reachable(id) : undefined);',
+    tests: [[SPEC, 'leave out the workspaces of a node that is away']],
+  },
+  {
+    name: 'a node that cannot be reached is tried by each commit',
+    promise: 'A node that this process cannot reach is left out for a while.',
+    file: ROUTER,
+    find: 'if (isFailedConnect(error as object)) this.avoid(first.shard);',
+    replace: 'if (isFailedConnect(error as object)) return [];',
+    tests: [[SPEC, 'and then leave it out for a while']],
+  },
+  {
+    name: 'a failed commit of several workspaces keeps its connection',
+    promise: 'A connection is given back, whatever becomes of what is asked for several workspaces.',
+    file: ROUTER,
+    find: '      throw this.from({ node }, error);\n    } finally {\n      client.release(failure);\n    }',
+    replace:
+      '      throw this.from({ node }, error);\n    } finally {\n      if (!failure) client.release();\n    }',
+    tests: [[SPEC, 'give their connection back when']],
+  },
+  {
+    name: 'a connection with an open transaction is used again',
+    promise: 'A transaction that could not be ended ends with its connection.',
+    file: ROUTER,
+    find: '      throw this.from({ node }, error);\n    } finally {\n      client.release(failure);\n    }',
+    replace: '      throw this.from({ node }, error);\n    } finally {\n      client.release();\n    }',
+    tests: [[SPEC, 'give their connection back when COMMIT fails']],
+  },
+  {
+    name: 'a backup opens the snapshots of nodes during shared commits',
+    promise: 'A backup opens the snapshots of all nodes while no commit of several of them is under way.',
+    file: 'src/backup/one-transaction.ts',
+    find: '    await holder.query(`LOCK TABLE ${SHARED_COMMITS} IN SHARE MODE`);\n',
+    replace: '    void holder;\n    void SHARED_COMMITS;\n',
+    tests: [[SNAPSHOTS, 'begins when no commit of several of them is under way']],
+  },
+  {
+    name: 'a backup has its snapshot before it waits for shared commits',
+    promise: 'A backup opens the snapshots of all nodes while no commit of several of them is under way.',
+    file: 'src/backup/one-transaction.ts',
+    find: '  await inOneTransaction(database,',
+    replace: "  await client.query('SELECT 1');\n  await inOneTransaction(database,",
+    tests: [[SNAPSHOTS, 'begins when no commit of several of them is under way']],
+  },
+  {
+    name: 'a backup holds up shared commits until it ends',
+    promise: 'A backup of nodes holds up no commit after its snapshots are open.',
+    file: 'src/backup/one-transaction.ts',
+    find: "  await inOneTransaction(database, 'BEGIN', async (holder) => {\n",
+    replace:
+      "  const holder = database.dedicatedClient('backup', 0);\n  await holder.connect();\n  await holder.query('BEGIN');\n  await (async () => {\n",
+    also: [
+      {
+        find: 'for (const sql of OPEN_SNAPSHOTS) await client.query(sql);\n  });',
+        replace: 'for (const sql of OPEN_SNAPSHOTS) await client.query(sql);\n  })();',
+      },
+    ],
+    tests: [[SNAPSHOTS, 'holds up none afterwards']],
+  },
+  {
+    name: 'a migration fails when it meets a write',
+    promise: 'A migration that the server ends because of a deadlock is done again.',
+    file: 'src/platform/database/migrate.ts',
+    find: 'if (sqlState(error) !== DEADLOCK || attempt === ATTEMPTS) throw error;',
+    replace: 'if (sqlState(error) === DEADLOCK || attempt === ATTEMPTS) throw error;',
+    tests: [['test/invariants/migration-deadlock.spec.ts', 'is done again']],
+  },
+  {
+    name: 'a service starts with a new table that is not distributed',
+    promise: 'A service does not start when a table of its version is not distributed.',
+    file: 'src/platform/database/distribution/is-distributed.ts',
+    find: 'AND ${DISTRIBUTED_TABLES.length} = (',
+    replace: 'AND ${DISTRIBUTED_TABLES.length} >= (',
+    tests: [['test/contract/distributed-tables.spec.ts', 'is used only when all of its tables']],
+  },
+  {
+    name: 'a service starts with a new table that only the coordinator has',
+    promise: 'A table that is known to the engine but not distributed counts as not distributed.',
+    file: 'src/platform/database/distribution/is-distributed.ts',
+    find: "logicalrelid IN (${TABLES}) AND partmethod <> 'n'",
+    replace: 'logicalrelid IN (${TABLES})',
+    tests: [['test/contract/distributed-tables.spec.ts', 'is used only when all of its tables']],
   },
 ];
