@@ -2,6 +2,10 @@
 const ROUTER = 'src/platform/database/distribution/node-router.ts';
 const DATABASE = 'src/platform/database/database.ts';
 const SPEC = 'test/invariants/node-router.spec.ts';
+const UPLOADS = 'test/invariants/uploads-by-node.spec.ts';
+const WRITER = 'src/files/upload-writer.ts';
+const QUEUE = 'src/files/group-commit-queue.ts';
+const QUOTA = 'src/files/document-quota.ts';
 const SNAPSHOTS = 'test/invariants/backup-snapshots.spec.ts';
 
 export const NODE_MUTANTS = [
@@ -415,5 +419,109 @@ export const NODE_MUTANTS = [
     find: "logicalrelid IN (${TABLES}) AND partmethod <> 'n'",
     replace: 'logicalrelid IN (${TABLES})',
     tests: [['test/contract/distributed-tables.spec.ts', 'is used only when all of its tables']],
+  },
+  {
+    name: 'uploads of a suspended account share a commit on a node',
+    promise: 'An upload that shares a commit on a node is admitted as if it were alone.',
+    file: WRITER,
+    find: 'admitted[n] && elsewhere.has(',
+    replace: '(admitted[n] ?? true) || elsewhere.has(',
+    tests: [[UPLOADS, 'leave out what is closed to the caller']],
+  },
+  {
+    name: 'a deleted workspace is written in a shared commit on a node',
+    promise: 'An upload that shares a commit on a node is admitted as if it were alone.',
+    file: 'src/files/files.queries.ts',
+    find: 'WHERE w.id = asked.id AND w.deleted_at IS NULL AND w.user_id',
+    replace: 'WHERE w.id = asked.id AND w.user_id',
+    tests: [[UPLOADS, 'leave out what is closed to the caller']],
+  },
+  {
+    name: 'a shared commit on a node waits for the lock of a workspace',
+    promise: 'A shared commit on a node leaves out a workspace that is locked.',
+    file: 'src/files/files.queries.ts',
+    find: 'FOR NO KEY UPDATE OF w SKIP LOCKED',
+    replace: 'FOR NO KEY UPDATE OF w',
+    tests: [[UPLOADS, 'leave out a workspace that is locked']],
+  },
+  {
+    name: 'uploads on a node get the outcomes of others',
+    promise: 'Each upload of a shared commit gets its own outcome.',
+    file: WRITER,
+    find: 'outcomes[open[places[row.place - 1] as number] as number] = row;',
+    replace: 'outcomes[row.place - 1 + 0 * places.length] = row;',
+    tests: [[UPLOADS, 'leave out']],
+  },
+  {
+    name: 'uploads beside one that fails are refused with it',
+    promise: 'When a shared commit fails because of one workspace, the others are committed by themselves.',
+    file: QUEUE,
+    find: 'const left = isOfTheWorkspace(error) ? batch : [];',
+    replace: 'const left = isOfTheWorkspace(error) ? [] : batch;',
+    tests: [[UPLOADS, 'are all rolled back when one fails|are acknowledged by nobody']],
+  },
+  {
+    name: 'uploads beside a shard on the move are refused',
+    promise: 'Uploads beside those to a shard on the move are committed by themselves.',
+    file: QUEUE,
+    find: 'isOfOneRow(error) || /^(40|55P03|57014)/',
+    replace: 'isOfOneRow(error) || /^(40|57014)/',
+    tests: [[UPLOADS, 'do not wait for a shard that is being moved']],
+  },
+  {
+    name: 'a commit whose answer is lost is made again by workspace',
+    promise: 'Uploads whose commit may have been done are not done again.',
+    file: QUEUE,
+    find: 'const left = isOfTheWorkspace(error) ? batch : [];',
+    replace: 'const left = error ? batch : [];',
+    tests: [[UPLOADS, 'are acknowledged by nobody']],
+  },
+  {
+    name: 'uploads to all nodes wait in one queue',
+    promise: 'Uploads are held up by no node but their own.',
+    file: QUEUE,
+    find: 'return this.commitsAt(await this.writer.nodeOf(workspaceId));',
+    replace: "await this.writer.nodeOf(workspaceId);\n    return this.commitsAt('');",
+    tests: [[UPLOADS, 'are held up by no node but their own']],
+  },
+  {
+    name: 'what is not known of other nodes counts as nothing',
+    promise: 'An upload shares a commit only when it is known what the owner holds on other nodes.',
+    file: QUOTA,
+    find: 'return bytes === undefined ? [] : [[id, bytes]];',
+    replace: 'return [[id, bytes ?? 0]];',
+    tests: [[UPLOADS, 'leave out an owner of whom it is not known']],
+  },
+  {
+    name: 'every owner counts as one with a single workspace',
+    promise: 'An upload shares a commit only when it is known what the owner holds on other nodes.',
+    file: QUOTA,
+    find: 'for (const id of await this.catalogue.aloneOf(unknown)) this.keep(id, 0);',
+    replace: 'for (const id of unknown) this.keep(id, 0);',
+    tests: [[UPLOADS, 'leave out an owner of whom it is not known']],
+  },
+  {
+    name: 'what other nodes hold is known for good',
+    promise: 'What other nodes hold is asked for again after a few seconds.',
+    file: QUOTA,
+    find: 'known && known.until > performance.now() &&',
+    replace: 'known && known.until > 0 &&',
+    tests: [[UPLOADS, 'leave out an owner']],
+  },
+  {
+    name: 'what other nodes hold is not asked for near the quota',
+    promise: 'Near the quota, what other nodes hold is asked for each time.',
+    file: QUOTA,
+    find: '&& known.bytes < quota / 2 ?',
+    replace: '&& known.bytes < quota * 2 ?',
+    tests: [[UPLOADS, 'leave out an owner near to it']],
+  },
+  {
+    name: 'uploads that share a commit count their own node alone',
+    promise: 'The quota counts what the owner holds on other nodes, in shared commits too.',
+    file: WRITER,
+    find: 'held.push(elsewhere.get(workspaceId) ?? 0);',
+    replace: 'held.push(elsewhere.get(workspaceId) ? 0 : 0);',
+    tests: [[UPLOADS, 'count what the workspaces on other nodes hold']],
   },
 ];
