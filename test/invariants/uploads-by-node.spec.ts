@@ -291,6 +291,15 @@ const BREAKS: [string, DatabaseFault, number][] = [
     expect(await timesOf(others)).toEqual([1, 1]);
   });
 
+  it('of a batch are each refused when the coordinator does not say where they belong', async () => {
+    const workspaceId = uuidv7(); // of which nothing is known yet
+    engine.coordinator.set((asked) => (asked === 'distribution.shard_of' ? { kind: 'reset' } : undefined));
+    const puts = ['a', 'b'].map((path) => ({ ...putTo(at(0, 0), path), workspaceId }));
+    const outcomes = await queue.putAll(puts);
+    engine.coordinator.set();
+    expect(outcomes.map((one) => one.status === 'rejected' && isUnanswered(one.reason))).toEqual([true, true]);
+  });
+
   describe('within the quota', () => {
     /** Of one owner, on two nodes. */
     let here: TestWorkspace;

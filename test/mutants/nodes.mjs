@@ -354,7 +354,7 @@ export const NODE_MUTANTS = [
     file: ROUTER,
     find: '      throw this.from({ node }, error);\n    } finally {\n      client.release(failure);\n    }',
     replace:
-      '      throw this.from({ node }, error);\n    } finally {\n      if (!failure) client.release();\n    }',
+      '      throw this.from({ node }, error);\n    } finally {\n      if (failure) setTimeout(() => client.release(failure), 10_000);\n      else client.release();\n    }',
     tests: [[SPEC, 'give their connection back when']],
   },
   {
@@ -363,7 +363,7 @@ export const NODE_MUTANTS = [
     file: ROUTER,
     find: '      throw this.from({ node }, error);\n    } finally {\n      client.release(failure);\n    }',
     replace: '      throw this.from({ node }, error);\n    } finally {\n      client.release();\n    }',
-    tests: [[SPEC, 'give their connection back when COMMIT fails']],
+    tests: [[SPEC, 'give their connection back when (?:COMMIT|%s) fails']],
   },
   {
     name: 'a backup opens the snapshots of nodes during shared commits',
@@ -523,5 +523,13 @@ export const NODE_MUTANTS = [
     find: 'held.push(elsewhere.get(workspaceId) ?? 0);',
     replace: 'held.push(elsewhere.get(workspaceId) ? 0 : 0);',
     tests: [[UPLOADS, 'count what the workspaces on other nodes hold']],
+  },
+  {
+    name: 'a batch breaks off when it is not known where its workspace is',
+    promise: 'Each item of a batch has its own result, also when its node cannot be found.',
+    file: QUEUE,
+    find: "      return puts.map(() => ({ status: 'rejected', reason }));\n",
+    replace: '      throw reason;\n',
+    tests: [[UPLOADS, 'of a batch are each refused']],
   },
 ];
