@@ -297,7 +297,10 @@ const BREAKS: [string, DatabaseFault, number][] = [
     const puts = ['a', 'b'].map((path) => ({ ...putTo(at(0, 0), path), workspaceId }));
     const outcomes = await queue.putAll(puts);
     engine.coordinator.set();
-    expect(outcomes.map((one) => one.status === 'rejected' && isUnanswered(one.reason))).toEqual([true, true]);
+    expect(outcomes.map((one) => one.status === 'rejected' && isUnanswered(one.reason))).toEqual([
+      true,
+      true,
+    ]);
   });
 
   describe('within the quota', () => {
