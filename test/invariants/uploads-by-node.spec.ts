@@ -97,6 +97,7 @@ const BREAKS: [string, DatabaseFault, number][] = [
     await move(0, first);
     await move(1, second);
     for (const one of [at(0, 2), at(1, 2)]) await queue.put(putTo(one, uuidv7()));
+    for (const { id } of workspaces.flat()) await writer.nodeOf(id);
     for (const node of engine.nodes) node.seen = [];
   }
 
@@ -260,6 +261,7 @@ const BREAKS: [string, DatabaseFault, number][] = [
       const done = others.map((put) => queue.put(put));
       waiting.push(...held.map((put) => queue.put(put)));
       expect(await Promise.all([...done, opening])).toMatchObject([CREATED, CREATED, []]);
+      expect(togetherOn(1)).toBeGreaterThan(0);
       expect(await timesOf(held)).toEqual([0, 0]);
       await release();
       expect(await Promise.all(waiting)).toMatchObject([CREATED, CREATED]);
