@@ -94,7 +94,12 @@ export class GroupCommitQueue {
   async putAll(puts: readonly Put[]): Promise<PromiseSettledResult<PutOutcome>[]> {
     const [first] = puts;
     if (!first) return [];
-    const commits = this.writer.hasNodes ? await this.commitsOf(first) : this.commitsAt('');
+    let commits: NodeCommits;
+    try {
+      commits = this.writer.hasNodes ? await this.commitsOf(first) : this.commitsAt('');
+    } catch (reason) {
+      return puts.map(() => ({ status: 'rejected', reason }));
+    }
     const now = this.now();
     const entering: Waiting[] = [];
     const outcomes = puts.map(

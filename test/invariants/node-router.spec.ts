@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { DataSource } from 'typeorm';
-import { NodeRouter } from '../../src/platform/database/distribution/index.js';
+import { NodeRouter, type ShardRows } from '../../src/platform/database/distribution/index.js';
 import {
   AmbiguousCommit,
   createDataSource,
@@ -15,7 +15,7 @@ import {
 import type { DatabaseFault } from '../kit/database-link.js';
 import { isEngineThere } from '../kit/distributed-database.js';
 import { holdTimers } from '../kit/held-timers.js';
-import { eventually } from '../kit/index.js';
+import { eventually, holdRow } from '../kit/index.js';
 import { StandInEngine, type StandInNode } from '../kit/stand-in-engine.js';
 
 const POOL = 3;
@@ -49,6 +49,21 @@ const COUNTING = `
     RETURN counted;
   END $$`;
 const count = ofWorkspace('test.count', 'SELECT counted FROM put_documents($1) AS counted');
+/** For each workspace; fails where the divisor is 0. */
+const countAll = statement(
+  'test.together',
+  `SELECT id, put_documents(id) AS counted, 1 / $2::int AS share, current_setting('lock_timeout') AS wait
+   FROM unnest($1::uuid[]) AS asked (id)`,
+);
+
+interface Counted {
+  readonly id: string;
+  readonly counted: number;
+}
+const waitOf = ofWorkspace(
+  'test.wait',
+  `SELECT current_setting('lock_timeout') AS wait FROM workspaces WHERE id = $1`,
+);
 
 /** What a network does to a statement, and how often the statement is done then. */
 const BREAKS: [string, DatabaseFault, number][] = [
@@ -437,6 +452,170 @@ const BREAKS: [string, DatabaseFault, number][] = [
       expect(isUnanswered(await asked)).toBe(true);
       expect(await database.run(count, [idOf(FIRST)])).toEqual([{ counted: 1 }]);
     });
+  });
+
+  describe('statements for workspaces of one node', () => {
+    const LOCKED = '55P03';
+    const together = (
+      ids: readonly string[],
+      divisorOf: (shard: number) => number = () => 1,
+    ): Promise<ShardRows<Counted>[]> =>
+      database.runOnOneNode<Counted>(countAll, ids, (places) => {
+        const asked = places.map((place) => ids[place] as string);
+        return [asked, divisorOf(engine.shardOf(asked[0] as string))];
+      });
+    const both = (): string[] => [FIRST, SECOND].map(idOf);
+    const counted = (parts: readonly ShardRows<Counted>[]): unknown[] =>
+      parts.map(({ places, rows }) => [places, rows.map((row) => row.counted)]);
+
+    /** The transactions that wrote the workspaces last, on a node. */
+    async function commits(number: number): Promise<string[]> {
+      const xmins = [FIRST, SECOND].map(
+        (shard) => `SELECT xmin::text FROM ${engine.table(shard, 'workspaces')}
+        WHERE head_cursor > 0`,
+      );
+      const rows = await engine.node(number).database.query<{ xmin: string }>(xmins.join(' UNION '));
+      return rows.map(({ xmin }) => xmin);
+    }
+
+    it('are done in one commit, once for each shard', async () => {
+      await engine.move(SECOND, 1);
+      const ids = [idOf(FIRST), idOf(SECOND), engine.workspaceIn(FIRST, 1)];
+      const parts = await together(ids);
+      expect(parts.map(({ places, rows }) => [places, rows.map(({ id }) => id)])).toEqual([
+        [
+          [0, 2],
+          [ids[0], ids[2]],
+        ],
+        [[1], [ids[1]]],
+      ]);
+      expect(await commits(1)).toHaveLength(1);
+      expect(engine.node(1).sawOf('COMMIT')).toHaveLength(1);
+      expect(arrived()).toEqual([FIRST, SECOND].map((shard) => `1: test.together ${102_008 + shard}`));
+      await expectNoLeak();
+    });
+
+    it('leave out the workspaces of another node', async () => {
+      expect(counted(await together([idOf(SECOND), idOf(FIRST), engine.workspaceIn(SECOND, 1)]))).toEqual([
+        [
+          [0, 2],
+          [1, 1],
+        ],
+      ]);
+      expect(arrived()).toEqual(['2: test.together 102009']);
+      expect(await writes(FIRST)).toEqual([0, 0, 0, 0]);
+    });
+
+    it.each([
+      ['is there still', false],
+      ['is dropped', true],
+    ])('do nothing when one of the shards has moved and its old table %s', async (_, isDropped) => {
+      await engine.move(SECOND, 1);
+      await together(both());
+      await engine.move(SECOND, 2, { isDropped });
+      arrived();
+      expect(await together(both())).toEqual([]);
+      expect(await writes(FIRST)).toEqual([1, 0, 0, 0]);
+      expect(arrived().every((one) => one.startsWith('1: '))).toBe(true);
+      expect(counted(await together(both()))).toEqual([[[0], [2]]]);
+      expect(counted(await together(both().reverse()))).toEqual([[[0], [2]]]);
+      await expectNoLeak();
+    });
+
+    it.each([
+      ['first', FIRST],
+      ['last', SECOND],
+    ])('do nothing when the %s of them fails, and fail for its reason', async (_, failing) => {
+      await engine.move(SECOND, 1);
+      for (let n = 0; n <= POOL; n++)
+        await expect(together(both(), (shard) => (shard === failing ? 0 : 1))).rejects.toThrow(
+          'division by zero',
+        );
+      expect([...(await writes(FIRST)), ...(await writes(SECOND))]).toEqual(Array(8).fill(0));
+      await expectNoLeak();
+      expect(counted(await together(both()))).toEqual([
+        [[0], [1]],
+        [[1], [1]],
+      ]);
+    });
+
+    it.each(BREAKS)('are not repeated when the connection breaks %s', async (_, fault) => {
+      await engine.move(SECOND, 1);
+      await together(both());
+      arrived();
+      engine.node(1).set(
+        once(
+          (asked) => asked === 'test.together 102009',
+          () => fault,
+        ),
+      );
+      const error: unknown = await together(both()).catch((thrown: unknown) => thrown);
+      expect(isUnanswered(error)).toBe(true);
+      expect(arrived()).toEqual([FIRST, SECOND].map((shard) => `1: test.together ${102_008 + shard}`));
+      for (const shard of [FIRST, SECOND]) expect((await writes(shard))[0]).toBe(1);
+      await expectNoLeak();
+    });
+
+    it.each(BREAKS)('are not repeated when COMMIT is lost %s', async (_, fault, times) => {
+      await engine.move(SECOND, 1);
+      await together(both());
+      arrived();
+      engine.node(1).set(
+        once(
+          (asked) => asked === 'COMMIT',
+          () => fault,
+        ),
+      );
+      const error: unknown = await together(both()).catch((thrown: unknown) => thrown);
+      expect(isUnanswered(error)).toBe(true);
+      expect(arrived()).toEqual([FIRST, SECOND].map((shard) => `1: test.together ${102_008 + shard}`));
+      for (const shard of [FIRST, SECOND]) expect((await writes(shard))[0]).toBe(1 + times);
+      await expectNoLeak();
+      expect(counted(await together(both()))).toEqual([0, 1].map((place) => [[place], [2 + times]]));
+    });
+
+    it('wait only a moment for a lock, and other statements as long as ever', async () => {
+      const table = engine.table(FIRST, 'workspaces');
+      const held = await holdRow(engine.node(1).database, table, 'id', idOf(FIRST));
+      try {
+        const error: unknown = await together([idOf(FIRST)]).catch((thrown: unknown) => thrown);
+        expect(error).toMatchObject({ code: LOCKED });
+      } finally {
+        await held.release();
+      }
+      const [part] = await together([idOf(FIRST)]);
+      expect(part?.rows).toEqual([{ id: idOf(FIRST), counted: 1, share: 1, wait: '50ms' }]);
+      expect(await database.run(waitOf, [idOf(FIRST)])).toEqual([{ wait: '3s' }]);
+      await expectNoLeak();
+    });
+
+    it('leave out the workspaces of a node that is away', async () => {
+      await engine.lose(1);
+      await expect(nameOf(FIRST)).rejects.toThrow('failed with the following error');
+      expect(counted(await together(both()))).toEqual([[[1], [1]]]);
+      expect(await together([idOf(FIRST)])).toEqual([]);
+    });
+
+    it('do nothing on a node that this process cannot reach, and then leave it out for a while', async () => {
+      await engine.node(1).link.cut();
+      passTime(0);
+      expect(await together(both())).toEqual([]);
+      expect(counted(await together(both()))).toEqual([[[1], [1]]]);
+      await engine.node(1).link.mend();
+      passTime(60_000);
+      expect(counted(await together(both()))).toEqual([[[0], [1]]]);
+    });
+
+    it.each(['BEGIN', 'CREATE OR REPLACE FUNCTION', 'test.together', 'COMMIT'])(
+      'give their connection back when %s fails',
+      async (statement) => {
+        engine.node(1).set((asked) => (asked.trimStart().startsWith(statement) ? FULL : undefined));
+        for (let n = 0; n <= POOL; n++) await expect(together(both())).rejects.toThrow(FULL.message);
+        await expectNoLeak();
+        engine.node(1).set();
+        expect(counted(await together(both()))).toEqual([[[0], [1]]]);
+      },
+    );
   });
 
   describe('work on all parts', () => {

@@ -138,6 +138,11 @@ class Wire {
   /** Receives the server's answer instead of the client. */
   private keep: ((chunk: Buffer) => void) | undefined;
   private isStarted = false;
+  private isCut = false;
+  private readonly answers = new AnswerReader();
+  /** Requests that the server has and has not answered. */
+  private unanswered = 0;
+  private whenQuiet: (() => void) | undefined;
 
   /** @param database the one that is used, if not the one that is asked for */
   constructor(
@@ -152,19 +157,25 @@ class Wire {
   }
 
   toClient(chunk: Buffer): void {
+    this.unanswered -= this.answers.count(chunk);
     if (this.keep) this.keep(chunk);
     else this.client.write(chunk);
+    if (this.unanswered === 0) this.whenQuiet?.();
   }
 
-  private async meet({ bytes, statement }: Request): Promise<void> {
+  private async meet({ bytes, statement, hasAnswer }: Request): Promise<void> {
+    if (this.isCut) return; // no network loses a part and delivers what follows
     if (!this.isStarted) {
       this.isStarted = true;
+      this.unanswered++;
       this.server.write(this.database === undefined ? bytes : startIn(this.database, bytes));
       return;
     }
     const fault = statement === undefined ? undefined : this.weather(statement);
+    if (fault) await this.quiet();
     switch (fault?.kind) {
       case 'reset':
+        this.isCut = true;
         this.client.resetAndDestroy();
         return;
       case 'blackhole':
@@ -180,11 +191,13 @@ class Wire {
         this.client.write(errorAnswer('ERROR', fault.code, fault.message));
         return;
     }
+    if (hasAnswer) this.unanswered++;
     if (!fault || fault.kind === 'delay' || fault.kind === 'hold') {
       this.server.write(bytes);
       return;
     }
     const answer = await this.answerTo(bytes);
+    this.isCut = fault.kind !== 'panic';
     if (fault.kind === 'stall') return new Promise(() => undefined);
     if (fault.kind === 'panic') {
       this.keep = undefined;
@@ -195,6 +208,11 @@ class Wire {
       await new Promise((sent) => this.client.write(answer.subarray(0, Math.ceil(answer.length / 2)), sent));
     if (fault.kind === 'half-close') this.client.end();
     else this.client.resetAndDestroy();
+  }
+
+  /** Faults are of one request: those that were sent with it before have their answers. */
+  private quiet(): Promise<void> | void {
+    if (this.unanswered > 0) return new Promise((resolve) => (this.whenQuiet = resolve));
   }
 
   private answerTo(bytes: Buffer): Promise<Buffer> {

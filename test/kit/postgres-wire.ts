@@ -7,6 +7,8 @@ export interface Request {
   readonly bytes: Buffer;
   /** The name of a prepared statement, else the SQL; undefined for what comes before and after all statements. */
   readonly statement: string | undefined;
+  /** Whether the server says afterwards that it is ready again. */
+  readonly hasAnswer: boolean;
 }
 
 /** Takes apart what a PostgreSQL client sends (protocol 3.0, unencrypted). */
@@ -47,15 +49,16 @@ export class RequestReader {
     if (type === 'B') this.statement = this.nameOf(textAt(texts, 1));
     if (type === 'Q') this.statement = textAt(texts, 0);
     this.parts.push(message);
-    return 'PBDECF'.includes(type) ? undefined : this.whole();
+    return 'PBDECF'.includes(type) ? undefined : this.whole(type);
   }
 
   private nameOf(prepared: string): string | undefined {
     return prepared === '' ? this.texts.get('') : prepared;
   }
 
-  private whole(): Request {
-    const request = { bytes: Buffer.concat(this.parts), statement: this.statement };
+  private whole(type: string): Request {
+    const hasAnswer = ['start', 'Q', 'S'].includes(type);
+    const request = { bytes: Buffer.concat(this.parts), statement: this.statement, hasAnswer };
     this.parts = [];
     this.statement = undefined;
     return request;
@@ -78,6 +81,22 @@ export class AnswerReader {
       if (isReadyAgain) return this.bytes;
     }
     return undefined;
+  }
+
+  /** How many answers end in this chunk, for a reader of all answers of a connection. */
+  count(chunk: Buffer): number {
+    let ended = 0;
+    for (let answer = this.read(chunk); answer; answer = this.read(Buffer.alloc(0))) {
+      ended++;
+      this.forget();
+    }
+    this.forget();
+    return ended;
+  }
+
+  private forget(): void {
+    this.bytes = this.bytes.subarray(this.at);
+    this.at = 0;
   }
 }
 
