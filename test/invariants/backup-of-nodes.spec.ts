@@ -12,12 +12,11 @@ import { createDatabase, startService, type TestService } from '../kit/index.js'
 const SETTINGS = { AUTH_SECRET: 'the same for whatever restores it' };
 
 let service: TestService;
-let nodes: AsOnNodes;
 let home: string;
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'sync-nodes-'));
   service = await startService({ env: SETTINGS });
-  nodes = await AsOnNodes.of(service);
+  await AsOnNodes.of(service);
 });
 afterAll(async () => {
   await service.close();

@@ -25,7 +25,7 @@ it('a backup of nodes begins when no commit of several of them is under way, and
   await writer.query('BEGIN; DELETE FROM shared_commits; INSERT INTO written VALUES (1)');
 
   await backup.query(SNAPSHOT);
-  const opened = openSnapshots(service.app.get(Database), backup, () => Promise.resolve());
+  const opened = openSnapshots(service.app.get(Database), backup);
   await eventually(async () => expect(await service.database.query(WAITS)).toHaveLength(1));
   await writer.query('COMMIT');
   await opened;
