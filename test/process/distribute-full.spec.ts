@@ -71,6 +71,11 @@ async function fill(database: TestDatabase, env: Record<string, string>): Promis
     expect(await run()).toMatchObject({ code: 0 });
     expect(await rowsOf(database)).toEqual(before);
     expect((await run()).output).toContain('Nothing to do');
+
+    await database.query('DROP TABLE owed_deletions, owed_unsubscriptions');
+    await database.query(`DELETE FROM migrations WHERE name LIKE 'OwedToNodes%'`);
+    expect((await run('--dry-run')).output).toContain('migrate them to this version');
+    expect((await run()).output).toContain('1 steps done');
   });
 
   it('is repeated until it is done when it is killed at each of its steps', async () => {

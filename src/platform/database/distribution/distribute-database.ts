@@ -38,10 +38,12 @@ export async function distributeDatabase(url: string, options: DistributeOptions
 function preview(source: DataSource, { onStep }: DistributeOptions): Promise<number> {
   return onConnection(source, async (client) => {
     await refuseUnready(client);
+    const migrations = (await applied(source)) < source.migrations.length ? 1 : 0;
+    if (migrations > 0) onStep(MIGRATE);
     const { rows } = await client.query(`SELECT 1 WHERE to_regclass('workspaces') IS NULL`);
-    if (rows.length === 0) return distribute(client, { isDryRun: true, onStep });
-    for (const sentence of [MIGRATE, ...STEPS.map((step) => step.sentence)]) onStep(sentence);
-    return STEPS.length + 1;
+    if (rows.length === 0) return migrations + (await distribute(client, { isDryRun: true, onStep }));
+    for (const { sentence } of STEPS) onStep(sentence);
+    return migrations + STEPS.length;
   });
 }
 
