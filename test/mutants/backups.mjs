@@ -201,7 +201,7 @@ export const BACKUP_MUTANTS = [
     promise:
       'A backup of nodes can be restored on one server while the deletion of an account is owed to a node.',
     file: 'src/backup/table-files.ts',
-    find: "user_id: 'owner', ",
+    find: "      user_id: 'owner',\n",
     replace: '',
     tests: [[OWED, 'restored on one server']],
   },
@@ -209,7 +209,7 @@ export const BACKUP_MUTANTS = [
     name: 'restored workspace of a deleted account',
     promise: 'Workspaces of deleted accounts are marked in a backup, also when the mark is owed to a node.',
     file: 'src/backup/table-files.ts',
-    find: 'coalesce(deleted_at, CASE WHEN owner IS NULL THEN now() END)',
+    find: 'coalesce(deleted_at, CASE WHEN owner IS NULL AND user_id IS NOT NULL THEN now() END)',
     replace: 'deleted_at',
     tests: [[OWED, 'restored on one server']],
   },

@@ -377,23 +377,18 @@ export const NODE_MUTANTS = [
     name: 'a backup has its snapshot before it waits for shared commits',
     promise: 'A backup opens the snapshots of all nodes while no commit of several of them is under way.',
     file: 'src/backup/one-transaction.ts',
-    find: '  await inOneTransaction(database,',
-    replace: "  await client.query('SELECT 1');\n  await inOneTransaction(database,",
+    find: '  for (let attempt = 1; attempt <= ATTEMPTS; attempt++)\n    if (await inOneTransaction(',
+    replace:
+      "  await client.query('SELECT 1');\n  for (let attempt = 1; attempt <= ATTEMPTS; attempt++)\n    if (await inOneTransaction(",
     tests: [[SNAPSHOTS, 'begins when no commit of several of them is under way']],
   },
   {
     name: 'a backup holds up shared commits until it ends',
     promise: 'A backup of nodes holds up no commit after its snapshots are open.',
     file: 'src/backup/one-transaction.ts',
-    find: "  await inOneTransaction(database, 'BEGIN', async (holder) => {\n",
+    find: "    if (await inOneTransaction(database, 'BEGIN', (holder) => openUnderLock(holder, client))) return;",
     replace:
-      "  const holder = database.dedicatedClient('backup', 0);\n  await holder.connect();\n  await holder.query('BEGIN');\n  await (async () => {\n",
-    also: [
-      {
-        find: 'for (const sql of OPEN_SNAPSHOTS) await client.query(sql);\n  });',
-        replace: 'for (const sql of OPEN_SNAPSHOTS) await client.query(sql);\n  })();',
-      },
-    ],
+      "  {\n    const holder = database.dedicatedClient('backup', 0);\n    await holder.connect();\n    await holder.query('BEGIN');\n    if (await openUnderLock(holder, client)) return;\n  }",
     tests: [[SNAPSHOTS, 'holds up none afterwards']],
   },
   {
@@ -464,8 +459,8 @@ export const NODE_MUTANTS = [
     name: 'uploads beside a shard on the move are refused',
     promise: 'Uploads beside those to a shard on the move are committed by themselves.',
     file: QUEUE,
-    find: 'isOfOneRow(error) || /^(40|55P03|57014)/',
-    replace: 'isOfOneRow(error) || /^(40|57014)/',
+    find: 'isOfOneRow(error) || /^(0A|40|55P03|57014)/',
+    replace: 'isOfOneRow(error) || /^(0A|40|57014)/',
     tests: [[UPLOADS, 'do not wait for a shard that is being moved']],
   },
   {
