@@ -56,7 +56,7 @@ it('a backup of nodes that still have what the coordinator has deleted is restor
   const env = { AUTH_SECRET, DATABASE_URL: restored.url, DATA_DIR: join(home, 'data') };
   const restore = adminJson(env, 'backup', 'restore', directory).then(
     () => 'restored',
-    (error: Error) => error.message,
+    (error: unknown) => String(error).replace('OperatorError: ', ''),
   );
   expect(await restore).toBe('restored');
   expect((await adminJson(env, 'doctor', '--deep')).found).toBe(0);
