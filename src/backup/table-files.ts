@@ -45,22 +45,17 @@ const LEFT_OUT = [
 
 export const isLeftOut = (table: string): boolean => LEFT_OUT.includes(table);
 
-/**
- * Excludes blobs of uploads in progress, which nothing refers to yet, and what no foreign key removes where workspaces are on nodes:
- * push subscriptions of deleted devices, and tokens of workspaces that are purged.
- */
-const ROWS: Readonly<Record<string, string>> = {
-  blobs: "state <> 'staged'",
-  push_subscriptions:
-    '(workspace_id, device_id) NOT IN (SELECT workspace_id, device_id FROM owed_unsubscriptions)',
-  access_tokens: 'workspace_id IS NULL OR workspace_id IN (SELECT id FROM workspaces)',
-};
+/** Excludes blobs of uploads in progress, which nothing refers to yet. */
+const ROWS: Readonly<Record<string, string>> = { blobs: "state <> 'staged'" };
 
 /**
- * Writes workspaces of deleted accounts as marked for the purge, and without the account: on nodes they may still have it, and the
- * mark may still be owed.
+ * Where workspaces are on nodes, no foreign key ties them to what the coordinator has. Workspaces of deleted accounts are written
+ * without the account and as marked for the purge, because the mark may still be owed. Left out are push subscriptions of
+ * deleted devices, and tokens of workspaces that are purged.
  */
-const ALTERED: Readonly<Record<string, { join: string; columns: Readonly<Record<string, string>> }>> = {
+const ON_NODES: Readonly<
+  Record<string, { join?: string; columns?: Readonly<Record<string, string>>; rows?: string }>
+> = {
   workspaces: {
     join: 'LEFT JOIN (SELECT id AS owner FROM users) u ON owner = user_id',
     columns: {
@@ -68,6 +63,10 @@ const ALTERED: Readonly<Record<string, { join: string; columns: Readonly<Record<
       deleted_at: 'coalesce(deleted_at, CASE WHEN owner IS NULL AND user_id IS NOT NULL THEN now() END)',
     },
   },
+  push_subscriptions: {
+    rows: '(workspace_id, device_id) NOT IN (SELECT workspace_id, device_id FROM owed_unsubscriptions)',
+  },
+  access_tokens: { rows: 'workspace_id IS NULL OR workspace_id IN (SELECT id FROM workspaces)' },
 };
 
 /** The name of `SCHEMA_OID`. */
@@ -108,16 +107,21 @@ const LEVEL = 1;
 
 const pathOf = (name: string): string => `tables/${name}.copy.gz`;
 
-/** Writes one table of the client's snapshot. */
+/**
+ * Writes one table of the client's snapshot.
+ * @param isOnNodes whether workspaces are on several nodes
+ */
 export async function exportTable(
   client: pg.ClientBase,
   parts: BackupParts,
   { name, columns }: Table,
+  isOnNodes: boolean,
 ): Promise<TableFile> {
-  const altered = ALTERED[name];
-  const values = columns.map((column) => altered?.columns[column] ?? column).join(', ');
-  const rows = [name, altered?.join, ROWS[name] && `WHERE ${ROWS[name]}`].filter(Boolean).join(' ');
-  const copy = client.query(copyTo(`COPY (SELECT ${values} FROM ${rows}) TO STDOUT`));
+  const onNodes = isOnNodes ? ON_NODES[name] : undefined;
+  const values = columns.map((column) => onNodes?.columns?.[column] ?? column).join(', ');
+  const rows = onNodes?.rows ?? ROWS[name];
+  const from = [name, onNodes?.join, rows && `WHERE ${rows}`].filter(Boolean).join(' ');
+  const copy = client.query(copyTo(`COPY (SELECT ${values} FROM ${from}) TO STDOUT`));
   const body = new HashedBody(compressed(copy, LEVEL));
   await parts.write(pathOf(name), body);
   return { name, columns, rows: copy.rowCount, sha256: body.sha256() };
