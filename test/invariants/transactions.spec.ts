@@ -9,7 +9,7 @@ import { createDatabase, startService, type TestService } from '../kit/index.js'
 
 const insert = statement('test.insert', 'INSERT INTO notes (text) VALUES ($1)');
 const broken = statement('test.broken', 'SELECT 1 / $1::int');
-const count = statement('test.count', 'SELECT count(*) AS count FROM notes');
+const count = statement('test.count_rows', 'SELECT count(*) AS count FROM notes');
 
 describe('a transaction', () => {
   let service: TestService;
@@ -57,7 +57,7 @@ describe('a transaction', () => {
       await tx.run(insert, ['a']);
       attempts++;
       if (attempts === 1)
-        await tx.run(statement('test.fail', `DO $$ BEGIN RAISE SQLSTATE '40001'; END $$`), []);
+        await tx.run(statement('test.fail_in_transaction', `DO $$ BEGIN RAISE SQLSTATE '40001'; END $$`), []);
       if (attempts === 2)
         await tx.run(statement('test.die', 'SELECT pg_terminate_backend(pg_backend_pid())'), []);
     });
