@@ -3,8 +3,9 @@ import { GroupCommitQueue } from '../../src/files/group-commit-queue.js';
 import type { Put } from '../../src/files/put.js';
 import { UploadWriter } from '../../src/files/upload-writer.js';
 import { isEngineThere } from '../kit/distributed-database.js';
-import { sha256, startService, type TestService, type TestWorkspace } from '../kit/index.js';
+import { startService, type TestService, type TestWorkspace } from '../kit/index.js';
 import { expectReplayLaw } from '../kit/oracles.js';
+import { putOf } from '../kit/put.js';
 
 const CREATED = { outcome: 'created', version: 1, cursor: 1 };
 
@@ -25,19 +26,8 @@ const CREATED = { outcome: 'created', version: 1, cursor: 1 };
   });
   afterAll(() => service.close());
 
-  const putTo = ({ id, user }: TestWorkspace, path: string, more: Partial<Put> = {}): Put => ({
-    workspaceId: id,
-    caller: { userId: user.id, needsSubscription: true },
-    encryptedPath: path,
-    contentHash: sha256(path),
-    size: path.length,
-    deviceId: 'device',
-    precondition: { ifMatch: null, ifAbsent: false },
-    now: service.clock.now(),
-    fileId: uuidv7(),
-    versionId: uuidv7(),
-    blobId: uuidv7(),
-    bytes: Buffer.from(path),
+  const putTo = (notes: TestWorkspace, path: string, more: Partial<Put> = {}): Put => ({
+    ...putOf(service, notes, path),
     ...more,
   });
 

@@ -1,5 +1,4 @@
 import fc from 'fast-check';
-import { v7 as uuidv7 } from 'uuid';
 import { WorkspaceClosed } from '../../src/access/guards/index.js';
 import { Subscriptions } from '../../src/billing/index.js';
 import { DocumentQuota } from '../../src/files/document-quota.js';
@@ -14,6 +13,7 @@ import { heldOpen } from '../kit/hold.js';
 import { sha256, startService, type TestService, type TestWorkspace } from '../kit/index.js';
 import { waitPatiently } from '../kit/patient-locks.js';
 import { expectCountedDocuments, expectDenseLogs, expectReplayLaw } from '../kit/oracles.js';
+import { putOf } from '../kit/put.js';
 
 const GATE = 4712;
 
@@ -38,25 +38,11 @@ const workspaces = (count: number): Promise<TestWorkspace[]> =>
   Promise.all(Array.from({ length: count }, workspace));
 
 const putTo = (
-  { id, user }: TestWorkspace,
+  notes: TestWorkspace,
   path: string,
-  content = `${path} ${id}`,
+  content = `${path} ${notes.id}`,
   more: Partial<Put> = {},
-): Put => ({
-  workspaceId: id,
-  caller: { userId: user.id, needsSubscription: true },
-  encryptedPath: path,
-  contentHash: sha256(content),
-  size: content.length,
-  deviceId: 'device',
-  precondition: { ifMatch: null, ifAbsent: false },
-  now: service.clock.now(),
-  fileId: uuidv7(),
-  versionId: uuidv7(),
-  blobId: uuidv7(),
-  bytes: Buffer.from(content),
-  ...more,
-});
+): Put => ({ ...putOf(service, notes, path, content), ...more });
 
 /** The first upload is committed at once; all others come while that commit is under way, and share the next one. */
 async function sharing(puts: readonly Put[]): Promise<Promise<PutOutcome>[]> {

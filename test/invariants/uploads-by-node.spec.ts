@@ -18,6 +18,7 @@ import {
   type TestWorkspace,
 } from '../kit/index.js';
 import { StandInEngine, type StandInNode } from '../kit/stand-in-engine.js';
+import { putOf } from '../kit/put.js';
 
 const QUOTA = 1_000;
 const OF_EACH_SHARD = 3;
@@ -70,20 +71,7 @@ const BREAKS: [string, DatabaseFault, number][] = [
   const at = (shard: 0 | 1, nth: number): TestWorkspace => workspaces[shard][nth] as TestWorkspace;
   const some = (): TestWorkspace[] => [at(0, 0), at(1, 0), at(0, 1), at(1, 1)];
 
-  const putTo = ({ id, user }: TestWorkspace, path: string): Put => ({
-    workspaceId: id,
-    caller: { userId: user.id, needsSubscription: true },
-    encryptedPath: path,
-    contentHash: sha256(path),
-    size: path.length,
-    deviceId: 'device',
-    precondition: { ifMatch: null, ifAbsent: false },
-    now: service.clock.now(),
-    fileId: uuidv7(),
-    versionId: uuidv7(),
-    blobId: uuidv7(),
-    bytes: Buffer.from(path),
-  });
+  const putTo = (notes: TestWorkspace, path: string): Put => putOf(service, notes, path);
 
   /** By the number of the shard. */
   const placed = [1, 2];
