@@ -29,10 +29,10 @@ export interface ListedWorkspace {
   readonly changedAt: Date | null;
 }
 
-/** What the page shows of workspaces. */
+/** The workspaces as the page lists them. */
 export interface WorkspaceList {
   readonly reachable: readonly ListedWorkspace[];
-  /** Those on a node that is away; none on one server. */
+  /** Workspaces on a node that is away. Empty on one server. */
   readonly away: readonly { readonly id: string; readonly name: string }[];
 }
 

@@ -94,6 +94,7 @@ export class OwedUnsubscriptions implements Debt {
   }
 
   async settle(workspaceIds: readonly string[]): Promise<void> {
+    if (!this.database.isDistributed) return;
     await this.database.sharedTransaction(async (tx) => {
       const owed = await tx.run<Owed>(owedUnsubscriptionStatements.take, [workspaceIds]);
       if (owed.length === 0) return;

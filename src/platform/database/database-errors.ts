@@ -54,8 +54,8 @@ const CONNECTION_LOST = new Set([
 ]);
 
 /**
- * What an engine that distributes tables says of a lost connection to a node, or of its own end; the code is that of an internal
- * error. Some sentences are those of PostgreSQL's client library.
+ * Messages of an engine that distributes tables about a lost connection to a node, or about its own shutdown. They have the code of an
+ * internal error. Some come from PostgreSQL's client library.
  */
 const NODE_LOST =
   /^(?:failure on connection marked as essential|connection not open|postmaster was shut down|server closed the connection|no connection to the server|lost synchronization with server|could not (?:receive data from|send data to) server|SSL (?:connection has been closed|error|SYSCALL error))/;

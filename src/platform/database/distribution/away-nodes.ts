@@ -4,8 +4,8 @@ import { AmbiguousCommit, nodeOfInternalError } from '../database-errors.js';
 const LOOK_AGAIN_MS = 1_000;
 
 /**
- * What the engine says when it cannot connect to a node or has lost it, with its address. It translates none of this, whatever
- * `lc_messages` is; the reason that follows is of the system or of the node, in any language.
+ * The engine's messages when it cannot connect to a node or has lost it, with the address. The engine never translates them, whatever
+ * `lc_messages` is. The reason that follows comes from the system or from the node, in any language.
  */
 const UNREACHABLE = [
   /^connection to the remote node (?:\S*@)?(\S+:\d+) failed/,
@@ -102,7 +102,7 @@ export class AwayNodes {
     } else this.lookSoon(node);
   }
 
-  /** Also true for a node that is none any more. */
+  /** Also true for a node that the engine no longer has. */
   private async answers(node: string): Promise<boolean> {
     const end = node.lastIndexOf(':');
     const values = [node.slice(0, end), node.slice(end + 1)];

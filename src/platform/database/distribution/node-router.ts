@@ -22,11 +22,11 @@ export interface NodeTransaction {
 /** Workspaces, put together by the node that has them. */
 export interface ByNode {
   readonly groups: readonly (readonly string[])[];
-  /** Those of nodes that are known to be away; they are in no group. */
+  /** Workspaces of nodes that are known to be away. They are in no group. */
   readonly away: readonly string[];
 }
 
-/** What a statement returned for some workspaces of one shard, given by their places. */
+/** The rows that a statement returned for workspaces of one shard, and the places of these workspaces. */
 export interface ShardRows<Row = unknown> {
   readonly places: readonly number[];
   readonly rows: readonly Row[];
@@ -47,7 +47,7 @@ const DIRECT_AGAIN_MS = 2_000;
 const ATTEMPTS = 3;
 /** The table of a shard that was moved away is dropped soon after. */
 const MOVED = new Set([NOT_HERE, '42P01']);
-/** Of all statements of a transaction after the one that failed. */
+/** The code of each statement that follows the failed one in a transaction. */
 const ABORTED = '25P02';
 
 export interface NodeRouterSettings {
