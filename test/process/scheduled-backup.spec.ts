@@ -27,6 +27,7 @@ import {
   createDatabase,
   holdTable,
   startService,
+  stopCatchingUp,
   type TestService,
   type TestWorkspace,
 } from '../kit/index.js';
@@ -53,12 +54,7 @@ beforeAll(async () => {
   const own = { ...SETTINGS, BACKUP_DIR: backups, BACKUP_KEEP: '2', METRICS_PORT: '0' };
   first = await startService({ env: own });
   second = await startService({ env: own, beside: first });
-  for (const { app } of [first, second]) {
-    const registry = app.get(SchedulerRegistry, { strict: false });
-    for (const name of registry.getTimeouts()) registry.deleteTimeout(name); // a slow run must not meet the catching up
-    for (const name of registry.getIntervals())
-      if (/BackupSchedule/.test(name)) registry.deleteInterval(name);
-  }
+  for (const service of [first, second]) stopCatchingUp(service);
   env = { ...own, DATABASE_URL: first.database.url, DATA_DIR: first.dataDir, METRICS_PORT: '' };
   leave = enterEnvironment(env); // a backup runs in a process with the environment of the service
   notes = await (await first.user('alice')).workspace('notes');
