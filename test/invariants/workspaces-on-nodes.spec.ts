@@ -1,6 +1,10 @@
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import WebSocket from 'ws';
 import { isEngineThere } from '../kit/distributed-database.js';
 import {
   eventually,
+  socketUrl,
   startService,
   type TestService,
   type TestUser,
@@ -91,6 +95,13 @@ import { StandInEngine } from '../kit/stand-in-engine.js';
         const { status, headers } = await refused;
         expect([status, headers['retry-after']]).toEqual([503, expect.stringMatching(/^\d+$/)]);
       }
+    const upgrade = new WebSocket(socketUrl(service.url, workspace(0).id, user.token));
+    const [, { statusCode, headers }] = (await once(upgrade, 'unexpected-response')) as [
+      unknown,
+      IncomingMessage,
+    ];
+    expect([statusCode, headers['retry-after']]).toEqual([503, expect.stringMatching(/^\d+$/)]);
+    upgrade.on('error', () => undefined).terminate();
     await workspace(1).put('a', 'while the other is away').expect(200);
     await user.get(workspace(1).file('a')).expect(200);
     await service.user('newcomer');
