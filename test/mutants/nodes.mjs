@@ -1,5 +1,6 @@
 /** Where workspaces are on nodes: statements, transactions and connections. */
 const ROUTER = 'src/platform/database/distribution/node-router.ts';
+const POOLS = 'src/platform/database/distribution/node-pools.ts';
 const DATABASE = 'src/platform/database/database.ts';
 const SPEC = 'test/invariants/node-router.spec.ts';
 const UPLOADS = 'test/invariants/uploads-by-node.spec.ts';
@@ -205,7 +206,7 @@ export const NODE_MUTANTS = [
   {
     name: 'a connection that ends while it is lent ends the process',
     promise: 'A connection to a node that ends while nothing is asked of it ends no process.',
-    file: ROUTER,
+    file: POOLS,
     find: "    pool.on('connect', (client) => client.on('error', () => undefined));\n",
     replace: '',
     tests: [[SPEC, 'while it is lent and idle ends no process']],
@@ -213,7 +214,7 @@ export const NODE_MUTANTS = [
   {
     name: 'the functions of uploads are created for each upload',
     promise: 'A connection gets the functions of a shard once.',
-    file: ROUTER,
+    file: POOLS,
     find: '    if (known.has(shard.id)) return;\n',
     replace: '',
     tests: [[SPEC, 'are created once for each connection and shard']],
@@ -221,7 +222,7 @@ export const NODE_MUTANTS = [
   {
     name: 'a connection has the functions of one shard',
     promise: 'A connection gets the functions of each shard that it writes to.',
-    file: ROUTER,
+    file: POOLS,
     find: 'if (known.has(shard.id)) return;',
     replace: 'if (known.size > 0) return;',
     tests: [[SPEC, 'are created once for each connection and shard']],
@@ -245,7 +246,7 @@ export const NODE_MUTANTS = [
   {
     name: 'connections to nodes outlive the service',
     promise: 'The connections to nodes end with the service.',
-    file: ROUTER,
+    file: POOLS,
     find: '    await Promise.all([...this.pools.values()].map((pool) => pool.end()));\n',
     replace: '',
     tests: [[SPEC, 'are counted, and end with the service']],
@@ -253,7 +254,7 @@ export const NODE_MUTANTS = [
   {
     name: 'only idle connections to nodes are counted',
     promise: 'All open connections to nodes are counted.',
-    file: ROUTER,
+    file: POOLS,
     find: '(sum, { totalCount }) => sum + totalCount',
     replace: '(sum, { idleCount }) => sum + idleCount',
     tests: [[SPEC, 'are counted, and end with the service']],

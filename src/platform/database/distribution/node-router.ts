@@ -1,16 +1,10 @@
-import pg from 'pg';
-import { connecting, DatabaseClient, isFailedConnect } from '../database-client.js';
+import type pg from 'pg';
+import { isFailedConnect } from '../database-client.js';
 import { NodeAway, sqlState } from '../database-errors.js';
-import { beginNodeSession } from '../session.js';
 import type { Parameter, Statement } from '../statement.js';
 import { AwayNodes, nodeNamedIn } from './away-nodes.js';
-import {
-  FUNCTION_DEFINITIONS,
-  NOT_HERE,
-  onShard as onTables,
-  shardFunction,
-  shardStatement,
-} from './shard-text.js';
+import { keyOf, NodePools, type NodePoolSettings } from './node-pools.js';
+import { NOT_HERE, onShard as onTables, shardStatement } from './shard-text.js';
 import { type Shard, Shards } from './shards.js';
 
 /** An open transaction on a node, to be ended and released by its owner. */
@@ -50,12 +44,7 @@ const MOVED = new Set([NOT_HERE, '42P01']);
 /** The code of each statement that follows the failed one in a transaction. */
 const ABORTED = '25P02';
 
-export interface NodeRouterSettings {
-  /** The pool of the coordinator; those of the nodes are made like it. */
-  readonly coordinator: pg.Pool;
-  /** The URL of the coordinator. */
-  readonly url: string;
-  readonly onPoolError: (error: unknown) => void;
+export interface NodeRouterSettings extends NodePoolSettings {
   /** Called when a node stops answering the coordinator, and when it answers again or has been replaced. */
   readonly onChange: (node: string, isAway: boolean) => void;
 }
@@ -66,10 +55,7 @@ export interface NodeRouterSettings {
  */
 export class NodeRouter {
   private readonly shards: Shards;
-  private readonly pools = new Map<string, pg.Pool>();
-  private functions: string[] = [];
-  /** The shards whose functions a connection has. */
-  private readonly prepared = new WeakMap<pg.PoolClient, Set<string>>();
+  private readonly pools: NodePools;
 
   /** The node that an error of one of its connections is from. */
   private readonly origins = new WeakMap<Error, string>();
@@ -80,8 +66,9 @@ export class NodeRouter {
 
   private readonly whenBack: (() => void)[] = [];
 
-  constructor(private readonly settings: NodeRouterSettings) {
+  constructor(settings: NodeRouterSettings) {
     this.shards = new Shards(settings.coordinator);
+    this.pools = new NodePools(settings);
     this.away = new AwayNodes(settings.coordinator, (node, isAway) => {
       this.shards.forgetPlaces(); // a standby may have taken over, under another address
       settings.onChange(node, isAway);
@@ -161,7 +148,7 @@ export class NodeRouter {
   }
 
   private async beginOn(shard: Shard): Promise<NodeTransaction> {
-    const client = await this.poolOf(shard).connect();
+    const client = await this.pools.of(shard).connect();
     try {
       await client.query('BEGIN');
       await client.query(`SELECT hold_shard(${shard.id})`);
@@ -247,10 +234,10 @@ export class NodeRouter {
     asked: readonly Asked[],
     valuesOf: (places: readonly number[]) => readonly Parameter[],
   ): Promise<ShardRows[]> {
-    const client = await this.poolOf({ node }).connect();
+    const client = await this.pools.of({ node }).connect();
     let failure: Error | undefined;
     try {
-      for (const { shard } of asked) await this.createFunctions(client, shard);
+      for (const { shard } of asked) await this.pools.createFunctions(client, shard);
       await client.query(`BEGIN; SET LOCAL lock_timeout = ${SHORT_WAIT_MS}`);
       const sent = asked.map(async ({ shard, places }) => {
         const query = { name: `${name} ${shard.id}`, text: shardStatement(onPart, shard) };
@@ -316,17 +303,17 @@ export class NodeRouter {
   /** One for each node that has shards and is not away. */
   async nodePools(): Promise<pg.Pool[]> {
     const shards = (await this.shards.all()).filter((shard) => !this.away.has(keyOf(shard)));
-    return [...new Set(shards.map((shard) => this.poolOf(shard)))];
+    return [...new Set(shards.map((shard) => this.pools.of(shard)))];
   }
 
   /** Open connections to the nodes. */
   get connections(): number {
-    return [...this.pools.values()].reduce((sum, { totalCount }) => sum + totalCount, 0);
+    return this.pools.connections;
   }
 
   async end(): Promise<void> {
     this.away.stop();
-    await Promise.all([...this.pools.values()].map((pool) => pool.end()));
+    await this.pools.end();
   }
 
   private async runOn(
@@ -334,10 +321,10 @@ export class NodeRouter {
     { name, text, onShard = text }: Statement,
     values: readonly Parameter[],
   ): Promise<unknown[]> {
-    const client = await this.poolOf(shard).connect();
+    const client = await this.pools.of(shard).connect();
     let failure: Error | undefined;
     try {
-      if (onShard.includes('put_documents(')) await this.createFunctions(client, shard);
+      if (onShard.includes('put_documents(')) await this.pools.createFunctions(client, shard);
       const query = {
         name: `${name} ${shard.id}`,
         text: shardStatement(onShard, shard),
@@ -352,48 +339,7 @@ export class NodeRouter {
       client.release(failure);
     }
   }
-
-  private async createFunctions(client: pg.PoolClient, shard: Shard): Promise<void> {
-    const known = this.prepared.get(client) ?? new Set();
-    this.prepared.set(client, known);
-    if (known.has(shard.id)) return;
-    const definitions = await this.definitions();
-    await client.query(definitions.map((definition) => shardFunction(definition, shard)).join('; '));
-    known.add(shard.id);
-  }
-
-  /** As of the start: a migration that replaces them is made for instances of the version before, too. */
-  private async definitions(): Promise<string[]> {
-    if (this.functions.length > 0) return this.functions;
-    const { rows } = await this.settings.coordinator.query<{ definition: string }>(FUNCTION_DEFINITIONS);
-    return (this.functions = rows.map(({ definition }) => definition));
-  }
-
-  private poolOf(shard: Pick<Shard, 'node'>): pg.Pool {
-    const key = keyOf(shard);
-    const { host, port } = shard.node;
-    const known = this.pools.get(key);
-    if (known) return known;
-    const { options } = this.settings.coordinator as unknown as { options: pg.PoolConfig };
-    const url = new URL(this.settings.url);
-    url.searchParams.delete('host'); // of a socket: it would replace the node's
-    url.searchParams.delete('port');
-    url.hostname = host;
-    url.port = String(port);
-    const onConnect = (client: pg.ClientBase): Promise<void> => connecting(() => beginNodeSession(client));
-    // The pool waits for the promise; its types do not say so.
-    const ownConfig = { connectionString: url.href, Client: DatabaseClient, pipeline: true, onConnect };
-    const config: object = { ...options, ...ownConfig };
-    const pool = new pg.Pool(config);
-    pool.on('error', (error) => this.settings.onPoolError(error));
-    // Of a connection in use: its statement rejects too, and without a listener the process would end.
-    pool.on('connect', (client) => client.on('error', () => undefined));
-    this.pools.set(key, pool);
-    return pool;
-  }
 }
-
-const keyOf = ({ node: { host, port } }: Pick<Shard, 'node'>): string => `${host}:${port}`;
 
 /** Waits for all. @throws the error of the statement that failed first, not of those that its transaction then refused */
 async function settledOrFirstFault(statements: readonly Promise<unknown>[]): Promise<void> {
