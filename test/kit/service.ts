@@ -1,4 +1,5 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { SchedulerRegistry } from '@nestjs/schedule';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -96,6 +97,8 @@ export async function startService({
   });
   app.get(Overload).stopLooking(); // it would take what the test itself computes in this process for too much work
   await app.listen({ port, host: '127.0.0.1' });
+  const scheduler = app.get(SchedulerRegistry, { strict: false });
+  for (const name of scheduler.getTimeouts()) scheduler.deleteTimeout(name); // a slow test must not meet the jobs that catch up
 
   const url = (await app.getUrl()).replace('[::1]', '127.0.0.1');
   const close = async (): Promise<void> => {

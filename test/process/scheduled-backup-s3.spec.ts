@@ -17,7 +17,7 @@ import { S3Objects } from '../../src/storage/s3/s3-objects.js';
 import { adminReport } from '../kit/admin.js';
 import { Exposition } from '../kit/exposition.js';
 import { FaultProxy, type ProxiedRequest } from '../kit/fault-proxy.js';
-import { createDatabase, holdTable, startService, stopCatchingUp, type TestService } from '../kit/index.js';
+import { createDatabase, holdTable, startService, type TestService } from '../kit/index.js';
 import { scrub } from '../kit/oracles.js';
 import { ADMIN, enterEnvironment, environment, type ProcessEnv } from '../kit/process.js';
 import { describeWithTestServers, startS3, type TestS3 } from '../kit/s3.js';
@@ -46,7 +46,6 @@ describeWithTestServers('scheduled backups in S3', () => {
     service = await startService({
       env: { ...SETTINGS, BACKUP_DIR: 's3://unused', ...store(), METRICS_PORT: '0' },
     });
-    stopCatchingUp(service);
     const notes = await (await service.user('alice')).workspace('notes');
     for (const [file, size] of SIZES.entries())
       await notes.put(`file-${file}`, randomBytes(size)).expect(201);

@@ -27,7 +27,6 @@ import {
   createDatabase,
   holdTable,
   startService,
-  stopCatchingUp,
   type TestService,
   type TestWorkspace,
 } from '../kit/index.js';
@@ -54,7 +53,6 @@ beforeAll(async () => {
   const own = { ...SETTINGS, BACKUP_DIR: backups, BACKUP_KEEP: '2', METRICS_PORT: '0' };
   first = await startService({ env: own });
   second = await startService({ env: own, beside: first });
-  for (const service of [first, second]) stopCatchingUp(service);
   env = { ...own, DATABASE_URL: first.database.url, DATA_DIR: first.dataDir, METRICS_PORT: '' };
   leave = enterEnvironment(env); // a backup runs in a process with the environment of the service
   notes = await (await first.user('alice')).workspace('notes');
