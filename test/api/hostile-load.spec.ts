@@ -27,7 +27,7 @@ describe('a single fault or a single hostile request', () => {
         `SELECT FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'`,
       );
       await service.database.query(
-        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
          WHERE datname = current_database() AND application_name = 'cloud-sync-service'`,
       );
       for (const status of await Promise.all(signUps)) expect([200, 503]).toContain(status);
@@ -77,7 +77,7 @@ describe('a single fault or a single hostile request', () => {
       );
     await readOnly('on');
     await service.database.query(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
        WHERE datname = current_database() AND application_name = 'cloud-sync-service'`,
     );
     const { headers, body } = await workspace.put('path', 'content').expect(503);
