@@ -5,7 +5,7 @@ const ADDRESSES = { '0.0.0.0': '127.0.0.1', '::': '::1', '': '127.0.0.1' };
 
 /**
  * Asks /health where HOST and PORT say that the service listens.
- * @returns whether it answers 200 in time; never rejects
+ * @returns whether it answers 200 in time, or closes the connection, which it does to those beyond its limit; never rejects
  */
 export function isAlive({ HOST = '127.0.0.1', PORT = '8787' }, timeoutMs) {
   return new Promise((resolve) => {
@@ -17,7 +17,7 @@ export function isAlive({ HOST = '127.0.0.1', PORT = '8787' }, timeoutMs) {
     const asked = request({ host: ADDRESSES[HOST] ?? HOST, port: PORT, path: '/health', agent: false });
     const timer = setTimeout(end, timeoutMs, false);
     asked.on('response', ({ statusCode }) => end(statusCode === 200));
-    asked.on('error', () => end(false));
+    asked.on('error', ({ code }) => end(code === 'ECONNRESET')); // a process that hangs closes nothing
     asked.end();
   });
 }

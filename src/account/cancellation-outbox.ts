@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { PaymentProvider, type ProviderIds, ProviderRefusal } from '../billing/index.js';
 import { CoalescingRunner } from '../platform/async/index.js';
 import { Database } from '../platform/database/index.js';
-import { Log } from '../platform/log/index.js';
+import { Log, requestScope } from '../platform/log/index.js';
 import { accountStatements } from './account.queries.js';
 
 const BATCH = 100;
@@ -21,7 +21,7 @@ interface Owed extends ProviderIds {
 @Injectable()
 export class CancellationOutbox {
   private readonly passes = new CoalescingRunner(async () => {
-    await this.log.bestEffort('cancel at the payment provider', () => this.settle());
+    await requestScope.exit(() => this.log.bestEffort('cancel at the payment provider', () => this.settle()));
   });
   private lastPass: Promise<void> | undefined;
 

@@ -4,7 +4,7 @@ import { Clock } from '../platform/clock/index.js';
 import { Database, type Tx } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
 import { Conflict, NotFound } from '../platform/http/index.js';
-import { Log } from '../platform/log/index.js';
+import { Log, requestScope } from '../platform/log/index.js';
 import { ASSETS } from '../workspaces/index.js';
 import { assetStatements } from './assets.queries.js';
 import { lockWorkspace, lockWorkspaceForPurge } from './asset-uploads.js';
@@ -131,8 +131,8 @@ export class Assets {
 
   /** Not awaited. A blob marked for deletion during a sweep may stay until the next one. */
   private sweepSoon(): void {
-    this.sweeping ??= this.log
-      .bestEffort('remove the objects of deleted assets', () => this.blobs.sweepBlobs())
+    this.sweeping ??= requestScope
+      .exit(() => this.log.bestEffort('remove the objects of deleted assets', () => this.blobs.sweepBlobs()))
       .finally(() => (this.sweeping = undefined));
   }
 }

@@ -4,7 +4,7 @@ import { Configuration } from '../config/index.js';
 import type { Tx } from '../platform/database/index.js';
 import { Background } from '../platform/jobs/index.js';
 import { CoalescingRunner } from '../platform/async/index.js';
-import { Log } from '../platform/log/index.js';
+import { Log, requestScope } from '../platform/log/index.js';
 import { MailDispatcher, type Preparation } from './mail-dispatcher.js';
 import { MailQueue, type OutgoingMail } from './mail-queue.js';
 import type { TemplateName } from './templates.js';
@@ -23,7 +23,7 @@ const WAKE_AFTER_MS = 20;
 @Injectable()
 export class Mail implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly rounds = new CoalescingRunner(async () => {
-    await this.log.bestEffort('send mail', () => this.dispatcher.startDue());
+    await requestScope.exit(() => this.log.bestEffort('send mail', () => this.dispatcher.startDue()));
   });
   private waking: NodeJS.Timeout | undefined;
 

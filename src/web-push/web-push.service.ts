@@ -9,7 +9,7 @@ import { createECDH } from 'node:crypto';
 import webPush from 'web-push';
 import { Configuration } from '../config/index.js';
 import { EventBus, type Topic } from '../platform/events/index.js';
-import { Log } from '../platform/log/index.js';
+import { Log, requestScope } from '../platform/log/index.js';
 import { ASSETS, CHANGES, type Committed } from '../workspaces/index.js';
 import { type LiveCheck, PushDispatcher } from './push-dispatcher.js';
 import { type Announcement, PushQueue } from './push-queue.js';
@@ -124,7 +124,7 @@ export class WebPush implements OnApplicationBootstrap, BeforeApplicationShutdow
     clearTimeout(this.gathering);
     this.gathering = undefined;
     this.isWanted = true;
-    this.working ??= this.rounds();
+    this.working ??= requestScope.exit(() => this.rounds());
     return this.working;
   }
 

@@ -9,7 +9,7 @@ import { BlobSweeper } from '../storage/index.js';
 import { Clock, drained } from '../platform/clock/index.js';
 import { BEFORE_ALL_IDS, BOUND_TABLES, Database, type Part, statement } from '../platform/database/index.js';
 import { Background } from '../platform/jobs/index.js';
-import { Log } from '../platform/log/index.js';
+import { Log, requestScope } from '../platform/log/index.js';
 import { type DeletedWorkspace, PurgeQueue } from './purge-queue.js';
 
 /** Deletes a bounded number of a deleted workspace's rows; returns how many it deleted, 0 when none is left. */
@@ -143,10 +143,12 @@ export class WorkspacePurge
 
   /** Restarts also for a workspace that was queued after the last check of the queue, before the run has ended. */
   private start(): void {
-    this.working ??= this.work().finally(() => {
-      this.working = undefined;
-      if (this.waiting.size > 0 && !this.isStopping) this.start();
-    });
+    this.working ??= requestScope
+      .exit(() => this.work())
+      .finally(() => {
+        this.working = undefined;
+        if (this.waiting.size > 0 && !this.isStopping) this.start();
+      });
   }
 
   private async work(): Promise<void> {

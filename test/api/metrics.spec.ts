@@ -355,6 +355,8 @@ describe('GET /metrics while PostgreSQL is away', () => {
       await eventually(async () => {
         const exposition = await Exposition.of(linked);
         expect(exposition.value('cloud_sync_blobs_waiting', { state: 'staged' })).toBeUndefined();
+        expect(exposition.value('cloud_sync_ready', { part: 'database' })).toBe(0);
+        expect(exposition.value('cloud_sync_ready', { part: 'blobs' })).toBe(1);
         expect(exposition.value('cloud_sync_sockets', { state: 'joined' })).toBe(0);
         expect(exposition.value('process_start_time_seconds')).toBeGreaterThan(0);
       });

@@ -1,4 +1,4 @@
-import { createHook } from 'node:async_hooks';
+import { AsyncLocalStorage, createHook } from 'node:async_hooks';
 import { createDecipheriv, createHash, hkdfSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { argon2id as argon2idOfLibrary, pbkdf2 as pbkdf2OfLibrary, createSHA256 } from 'hash-wasm';
@@ -69,16 +69,19 @@ const [firstPassword, firstRecovery, firstPasskey] = [
   vectors.passkeySlots[0]!,
 ];
 
-/** How many derivations Node.js has begun in this process, in any thread. */
+/** How many derivations Node.js has begun for the work of `derivationsOf`, in any thread. */
 const DERIVATIONS = new Set(['PBKDF2REQUEST', 'ARGON2REQUEST', 'SCRYPTREQUEST', 'WORKER']);
 let begun = 0;
-const counter = createHook({ init: (_, type) => void (begun += DERIVATIONS.has(type) ? 1 : 0) });
+const counted = new AsyncLocalStorage<true>();
+const counter = createHook({
+  init: (_, type) => void (begun += DERIVATIONS.has(type) && counted.getStore() ? 1 : 0),
+});
 beforeAll(() => void counter.enable());
 afterAll(() => void counter.disable());
 
 async function derivationsOf(work: () => unknown): Promise<number> {
   const before = begun;
-  await work();
+  await counted.run(true, work);
   return begun - before;
 }
 

@@ -326,6 +326,7 @@ describe('a scheduled backup is due', () => {
   it('again after one by hand that has kept it from being made, and is looked for every half hour', async () => {
     const held = await holdTable(first.database, 'versions');
     const byHand = admin('backup', 'run');
+    await first.database.eventually('SELECT FROM job_runs');
     await held.waiting(1);
     await first.database.query('UPDATE job_runs SET started_at = $1', [new Date(Date.now() - DAY)]);
     await schedule(second).runIfDue();

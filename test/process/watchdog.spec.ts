@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createConnection, createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '../../bench/free-port.js';
@@ -12,6 +12,7 @@ import { createDatabase, eventually, type TestDatabase, TestUser } from '../kit/
 import { compiled, environment, type ServiceProcess, startProcess } from '../kit/process.js';
 
 const WATCHDOG = join(ROOT, 'ops/watchdog.mjs');
+const HEALTHCHECK = join(ROOT, 'ops/healthcheck.mjs');
 /** It gives an answer as long as the interval, and a slow machine takes its time for one. */
 const QUICK = { WATCHDOG_INTERVAL_S: '1', WATCHDOG_FAILURES: '3' };
 /** For a service at work. */
@@ -123,6 +124,33 @@ describe('ops/watchdog.mjs', () => {
     child.kill('SIGTERM');
     expect(await once(child, 'exit')).toEqual([0, null]);
     server.close();
+  });
+});
+
+describe('ops/healthcheck.mjs', () => {
+  const check = async (port: number): Promise<unknown[]> => {
+    const env = { PATH: process.env.PATH, PORT: String(port) };
+    return once(spawn(process.execPath, [HEALTHCHECK], { env, stdio: 'ignore' }), 'exit');
+  };
+
+  it('takes an instance that has all the connections that it may have for alive, and one that hangs or is gone for dead', async () => {
+    const { server, port } = await answering(() => 200);
+    server.maxConnections = 1;
+    await once(createConnection(port), 'connect');
+    await once(
+      createConnection(port)
+        .on('error', () => undefined)
+        .resume(),
+      'close',
+    );
+    expect(await check(port)).toEqual([0, null]);
+    server.closeAllConnections();
+    server.close();
+    expect(await check(port)).toEqual([1, null]);
+    const hanging = createTcpServer(() => undefined).listen(0, '127.0.0.1');
+    await once(hanging, 'listening');
+    expect(await check((hanging.address() as AddressInfo).port)).toEqual([1, null]);
+    hanging.close();
   });
 });
 

@@ -5,6 +5,7 @@ import { CoalescingRunner } from '../../platform/async/index.js';
 import { Clock } from '../../platform/clock/index.js';
 import { Database, type Statement, statement } from '../../platform/database/index.js';
 import { NotFound, PaymentRequired, ServiceUnavailable, Unauthorized } from '../../platform/http/index.js';
+import { requestScope } from '../../platform/log/index.js';
 import type { Caller } from '../index.js';
 
 /** What the database says of a caller. */
@@ -113,7 +114,7 @@ export class WorkspaceAccess {
   private readonly allowed = new Map<string, number>();
   private readonly waiting: Waiting[] = [];
   /** One statement at a time for all who wait: the coordinator has to do it for the requests of all nodes. */
-  private readonly checks = new CoalescingRunner(() => this.checkWaiting());
+  private readonly checks = new CoalescingRunner(() => requestScope.exit(() => this.checkWaiting()));
 
   constructor(
     private readonly database: Database,

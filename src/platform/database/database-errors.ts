@@ -26,6 +26,7 @@ const TRANSIENT = new Set([
   '40P01', // deadlock
   '25006', // read only, as after a failover to a standby
   '25P03', // idle in a transaction for too long
+  '25P04', // transaction timeout
   DISK_FULL,
   '53200', // out of memory
   '53300', // too many connections

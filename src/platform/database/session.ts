@@ -15,6 +15,7 @@ const LIMITED = [
   `SET lock_timeout = ${LIMITS.lock}`,
   `SET idle_in_transaction_session_timeout = ${LIMITS.idleInTransaction}`,
   'SET idle_session_timeout = 0', // the pool closes idle connections itself
+  `SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'transaction_timeout'`, // PostgreSQL 15 has none
 ];
 
 /**

@@ -10,7 +10,8 @@ export interface RequestScope {
 }
 
 /**
- * All work for a request, at any depth, runs in its scope: log lines carry its id, and its statements count for its user. Only
- * one per process: every AsyncLocalStorage in use makes each promise slower.
+ * All work for a request, at any depth, runs in its scope: log lines carry its id, and its statements count for its user. Danger:
+ * that includes timers and loops that a request happens to start. What they do for everybody begins with `exit`, or it waits in the
+ * line of one user. Only one per process: every AsyncLocalStorage in use makes each promise slower.
  */
 export const requestScope = new AsyncLocalStorage<RequestScope>();
