@@ -1,11 +1,16 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
+import supertest from 'supertest';
 import { UploadBodies } from '../../src/assets/upload-bodies.js';
 import { IndexFeed } from '../../src/automation/search/index-feed.js';
 import { SearchIndexes } from '../../src/automation/search/search-indexes.js';
 import { Search } from '../../src/automation/search/search.service.js';
 import type { Vault } from '../../src/automation/vault.js';
 import { Projections } from '../../src/checkpoints/index.js';
+import { MailDispatcher } from '../../src/mail/mail-dispatcher.js';
+import { BlobUpkeep } from '../../src/storage/index.js';
+import { PushDispatcher } from '../../src/web-push/push-dispatcher.js';
 import { PushQueue } from '../../src/web-push/push-queue.js';
+import { generateVapidKeys } from '../../src/web-push/web-push.service.js';
 import { Database, StatementLimiter } from '../../src/platform/database/index.js';
 import type { FairSemaphore } from '../../src/platform/limits/index.js';
 import { requestScope } from '../../src/platform/log/index.js';
@@ -14,7 +19,14 @@ import { assetToken, TestAssets } from '../kit/assets.js';
 import { TestVault } from '../kit/automation.js';
 import { writeLog } from '../kit/histories.js';
 import { holdTable } from '../kit/hold.js';
-import { eventually, startService, type TestService, type TestUser, TestWorkspace } from '../kit/index.js';
+import {
+  eventually,
+  startService,
+  stopIntervals,
+  type TestService,
+  type TestUser,
+  TestWorkspace,
+} from '../kit/index.js';
 
 const BUSY_WITH_OWN = /: wait for your own requests to finish$/;
 
@@ -187,6 +199,55 @@ describe('one user who asks for much delays another only by work under way:', ()
     await eventually(() => expect(order).toContain(late.id));
     expect(order.indexOf(late.id)).toBeLessThanOrEqual(1);
   });
+});
+
+it("work for all users is in the line of none of them, whoever's request starts it", async () => {
+  const VAPID = generateVapidKeys();
+  const own = await startService({
+    env: {
+      INLINE_BLOB_BYTES: '100',
+      SMTP_URL: 'smtp://127.0.0.1:1',
+      MAIL_FROM: 'notes@example.org',
+      VAPID_PUBLIC_KEY: VAPID.publicKey,
+      VAPID_PRIVATE_KEY: VAPID.privateKey,
+      VAPID_SUBJECT: 'mailto:push@example.org',
+    },
+  });
+  try {
+    stopIntervals(own);
+    const begun: [string, object | undefined][] = [];
+    const note = (work: string): void => void begun.push([work, requestScope.getStore()]);
+    own.app.get(WorkspacePurge).addStep(() => {
+      note('purge');
+      return Promise.resolve(0);
+    });
+    const noted = <T>(object: T, method: keyof T & string, work: string): void => {
+      const original = (object[method] as (...args: unknown[]) => unknown).bind(object);
+      (object as Record<string, unknown>)[method] = (...args: unknown[]) => {
+        note(work);
+        return original(...args);
+      };
+    };
+    noted(own.app.get(PushDispatcher), 'startDue', 'pushes');
+    noted(own.app.get(MailDispatcher), 'startDue', 'mail');
+    noted(own.app.get(BlobUpkeep, { strict: false }), 'sweepBlobs', 'sweep');
+
+    const alice = await own.user('alice');
+    const [notes, gone] = [await alice.workspace(), await alice.workspace()];
+    await notes.put('a', 'text').expect(201);
+    const assets = TestAssets.of(notes);
+    const token = assetToken();
+    await assets.create(token, randomBytes(200)).expect(201);
+    await assets.delete(token).expect(200);
+    await alice.delete(gone.path).expect(200);
+    await supertest(own.url).post('/api/auth/request-password-reset').send({ email: alice.email });
+    await eventually(() =>
+      expect(new Set(begun.map(([work]) => work))).toEqual(new Set(['purge', 'pushes', 'mail', 'sweep'])),
+    );
+    expect(begun.filter(([, request]) => request !== undefined)).toEqual([]);
+  } finally {
+    await own.close();
+  }
 });
 
 describe('turns at the database', () => {

@@ -218,4 +218,37 @@ export const SHARES_MUTANTS = [
     replace: 'ORDER BY s.due_at LIMIT $2',
     tests: [[SHARES, 'due pushes go to']],
   },
+  {
+    name: 'pushes wait in the line of one user',
+    promise: 'Work for all users is in the line of none of them.',
+    file: 'src/web-push/web-push.service.ts',
+    find: 'requestScope.exit(() => this.rounds())',
+    replace: 'this.rounds()',
+    tests: [[SHARES, 'in the line of none of them']],
+  },
+  {
+    name: 'mail waits in the line of one user',
+    promise: 'Work for all users is in the line of none of them.',
+    file: 'src/mail/mail.ts',
+    find: "requestScope.exit(() => this.log.bestEffort('send mail', () => this.dispatcher.startDue()))",
+    replace: "this.log.bestEffort('send mail', () => this.dispatcher.startDue())",
+    tests: [[SHARES, 'in the line of none of them']],
+  },
+  {
+    name: 'a purge waits in the line of one user',
+    promise: 'Work for all users is in the line of none of them.',
+    file: 'src/workspaces/workspace-purge.ts',
+    find: 'requestScope\n      .exit(() => this.work())\n',
+    replace: 'this.work()\n',
+    tests: [[SHARES, 'in the line of none of them']],
+  },
+  {
+    name: 'a sweep waits in the line of one user',
+    promise: 'Work for all users is in the line of none of them.',
+    file: 'src/assets/assets.service.ts',
+    find: "requestScope\n      .exit(() => this.log.bestEffort('remove the objects of deleted assets', () => this.blobs.sweepBlobs()))",
+    replace:
+      "this.log\n      .bestEffort('remove the objects of deleted assets', () => this.blobs.sweepBlobs())",
+    tests: [[SHARES, 'in the line of none of them']],
+  },
 ];
