@@ -31,3 +31,10 @@ describe('an internal error of an engine that distributes tables', () => {
     },
   );
 });
+
+it('a transaction that a server has ended because of its age may succeed later', () => {
+  const ended = Object.assign(new Error('terminating connection due to transaction timeout'), {
+    code: '25P04',
+  });
+  expect(isTransient(ended)).toBe(true);
+});

@@ -16,9 +16,14 @@ const SETTINGS = {
   bytea_output: 'escape',
   plan_cache_mode: 'force_custom_plan',
   idle_session_timeout: '1s',
+  transaction_timeout: '5s', // since PostgreSQL 17
 };
 const howDurable = statement('test.how_durable', `SELECT current_setting('synchronous_commit') AS setting`);
 const howLong = statement('test.how_long', `SELECT current_setting('statement_timeout') AS "limit"`);
+const howLongTogether = statement(
+  'test.how_long_together',
+  `SELECT coalesce(current_setting('transaction_timeout', true), '0') AS "limit"`,
+);
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 let home: TestService;
@@ -26,7 +31,9 @@ let first: TestService;
 let second: TestService;
 beforeAll(async () => {
   home = await startService();
+  const known = await home.database.query<{ name: string }>('SELECT name FROM pg_settings');
   for (const [name, value] of Object.entries(SETTINGS)) {
+    if (!known.some((one) => one.name === name)) continue;
     await home.database.query(`ALTER DATABASE ${home.database.name} SET ${name} = '${value}'`);
   }
   first = await startService({ beside: home });
@@ -58,6 +65,10 @@ describe('on a server with settings of its own', () => {
   it('a commit waits for the disk', async () => {
     const [row] = await first.app.get(Database).run(howDurable, []);
     expect(row).toEqual({ setting: 'on' });
+  });
+
+  it('a transaction may last as long as its statements', async () => {
+    expect(await first.app.get(Database).run(howLongTogether, [])).toEqual([{ limit: '0' }]);
   });
 
   it('times are answered as everywhere, and are current', async () => {
