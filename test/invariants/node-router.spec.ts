@@ -1,3 +1,5 @@
+import { once as event } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import type pg from 'pg';
 import type { DataSource } from 'typeorm';
 import { NodeRouter, type ShardRows } from '../../src/platform/database/distribution/index.js';
@@ -22,6 +24,8 @@ const POOL = 3;
 const FAILURES = 100;
 /** As the service has it for its pool. */
 const CONNECT_WITHIN_MS = 5_000;
+/** A node that this process does not reach is tried again after this. */
+const DIRECT_AGAIN_MS = 2_000;
 
 /** A shard each; the first is on node 1, the second on node 2. */
 const [FIRST, SECOND] = [0, 1];
@@ -107,6 +111,7 @@ const BREAKS: [string, DatabaseFault, number][] = [
     database = new Database(source, new StatementLimiter({ atOnce: POOL, connections: POOL }), router);
   });
   afterEach(async () => {
+    jest.restoreAllMocks();
     if (!hasEnded) await database.endNodes();
     await source.destroy();
   });
@@ -173,9 +178,9 @@ const BREAKS: [string, DatabaseFault, number][] = [
   }
 
   /** The connections to a node end, and this process has noticed. */
-  async function cut(number: number): Promise<void> {
+  async function cut(number: number, of = 1): Promise<void> {
     await engine.node(number).link.cut();
-    await eventually(() => expect(router.connections).toBe(0));
+    await eventually(() => expect(router.connections).toBe(of - 1));
   }
 
   describe('statements of a workspace', () => {
@@ -310,6 +315,40 @@ const BREAKS: [string, DatabaseFault, number][] = [
     });
   });
 
+  describe('a node with an IPv6 address', () => {
+    let relay: Server;
+    beforeEach(async () => {
+      const { port } = engine.node(1).link;
+      relay = createServer((socket) => {
+        const onward = connect(port, '127.0.0.1');
+        for (const one of [socket, onward]) one.on('error', () => undefined);
+        socket.pipe(onward).pipe(socket);
+      });
+      relay.listen(0, '::1');
+      await event(relay, 'listening');
+      await place('::1', (relay.address() as AddressInfo).port);
+    });
+    afterEach(async () => {
+      await place('127.0.0.1', engine.node(1).link.port);
+      await database.endNodes();
+      hasEnded = true;
+      relay.close();
+      await event(relay, 'close');
+    });
+
+    async function place(host: string, port: number): Promise<void> {
+      await engine.coordinator.database.query(
+        'UPDATE pg_dist_node SET nodename = $1, nodeport = $2 WHERE groupid = 1',
+        [host, port],
+      );
+    }
+
+    it('is connected to there', async () => {
+      expect([await nameOf(FIRST), await writeTo(FIRST)]).toEqual(Array(2).fill('of shard 0'));
+      expect(await database.nodeOf(idOf(FIRST))).toMatch(/^::1:\d+$/);
+    });
+  });
+
   describe('a node that only this process cannot reach', () => {
     it('is left to the coordinator for a while, and then tried again', async () => {
       await nameOf(FIRST);
@@ -433,6 +472,24 @@ const BREAKS: [string, DatabaseFault, number][] = [
       expect(await writeTo(FIRST)).toBe('of shard 0');
       expect(await writes(FIRST)).toEqual([1, 0, 0, 0]);
       await expectNoLeak();
+    });
+
+    it.each([
+      ['by an administrator', 'FATAL', '57P01'],
+      ['because it was idle in a transaction, in the language of the server', 'ВАЖНО', '25P03'],
+      ['because a transaction took too long, in the language of the server', 'ВАЖНО', '25P04'],
+      ['for another reason', 'FATAL', '58030'],
+      ['by a crash', 'PANIC', '58030'],
+    ])('after an error that ends it %s is not lent again', async (_, severity, code) => {
+      await nameOf(FIRST);
+      engine.node(1).set(
+        once(
+          (asked) => asked.startsWith('test.read'),
+          () => ({ kind: 'end', severity, code }),
+        ),
+      );
+      await expect(nameOf(FIRST)).rejects.toMatchObject({ severity, code });
+      expect(await nameOf(FIRST)).toBe('of shard 0');
     });
 
     it('while it is lent and idle ends no process', async () => {
@@ -654,6 +711,52 @@ const BREAKS: [string, DatabaseFault, number][] = [
       await expectNoLeak();
     });
 
+    it('leaves out a node that only this process cannot reach, and says when it reaches it', async () => {
+      const { key, link } = engine.node(1);
+      let back = 0;
+      database.onNodeBack(() => back++);
+      await database.runOnParts(readAll, []);
+      await cut(1, 2);
+      const looks = holdTimers(DIRECT_AGAIN_MS, DIRECT_AGAIN_MS);
+      for (let n = 0; n < 2; n++) {
+        const { result, leftOut } = await database.notingAway(() => database.runOnParts(readAll, []));
+        expect([result, leftOut]).toEqual([SECOND_ROWS, [key]]);
+      }
+      expect(looks.started).toBe(1);
+      looks.goOff();
+      await eventually(() => expect(looks.started).toBe(2));
+      expect(back).toBe(0);
+      await link.mend();
+      looks.goOff();
+      await eventually(() => expect(back).toBe(1));
+      expect(looks.running()).toEqual([]);
+      expect(await database.runOnParts(readAll, [])).toHaveLength(2 * SECOND_ROWS.length);
+      expect(changes).toEqual([]);
+    });
+
+    it('does not look for what it has left out when the service ends', async () => {
+      await engine.node(1).link.cut();
+      const looks = holdTimers(DIRECT_AGAIN_MS, DIRECT_AGAIN_MS);
+      expect(await database.runOnParts(readAll, [])).toEqual(SECOND_ROWS);
+      expect(looks.running()).toHaveLength(1);
+      await database.endNodes();
+      hasEnded = true;
+      expect(looks.running()).toEqual([]);
+    });
+
+    it('leaves out a node that goes away during a COMMIT', async () => {
+      engine.node(1).set(
+        once(
+          (asked) => asked === 'COMMIT',
+          () => ({ kind: 'hold', until: engine.lose(1) }),
+        ),
+      );
+      const { key } = engine.node(1);
+      const { leftOut } = await database.notingAway(() => database.runOnParts(addAll, []));
+      expect(leftOut).toEqual([key]);
+      expect(await writes(SECOND)).toEqual([0, 1, 0, 0]);
+    });
+
     it('follows a shard that has moved', async () => {
       await database.runOnParts(readAll, []);
       await engine.move(FIRST, 3);
@@ -757,8 +860,8 @@ const BREAKS: [string, DatabaseFault, number][] = [
     expect(router.connections).toBe(0);
     await nameOf(FIRST);
     await database.workspaceTransaction(idOf(SECOND), async () => {
-      await nameOf(SECOND);
-      expect(router.connections).toBe(3);
+      await nameOf(FIRST);
+      expect(router.connections).toBe(2);
     });
     await database.endNodes();
     hasEnded = true;
