@@ -24,6 +24,8 @@ const POOL = 3;
 const FAILURES = 100;
 /** As the service has it for its pool. */
 const CONNECT_WITHIN_MS = 5_000;
+/** For a connection, or a turn. */
+const LONGEST_WAIT_MS = 5_000;
 /** A node that this process does not reach is tried again after this. */
 const DIRECT_AGAIN_MS = 2_000;
 
@@ -313,6 +315,47 @@ const BREAKS: [string, DatabaseFault, number][] = [
       expect(await writes(FIRST)).toEqual([0, 1, 0, 0]);
       expect(arrived()).toEqual(['1: test.count 102008', '2: test.count 102008']);
     });
+  });
+
+  it('what needs one node keeps half of the connections, and the rest is for others', async () => {
+    let end = (): void => undefined;
+    const until = new Promise<void>((resolve) => (end = resolve));
+    const done: string[] = [];
+    const asked = {
+      transaction: database.workspaceTransaction(idOf(FIRST), () => until),
+      statement: nameOf(FIRST),
+      'another transaction': writeTo(FIRST),
+      'shared transaction': database.sharedTransaction((tx) => tx.run(read, [idOf(FIRST)]), idOf(FIRST)),
+      'shared commit': database.runOnOneNode(countAll, [idOf(FIRST)], () => [[idOf(FIRST)], 1]),
+    };
+    const noted = Object.entries(asked).map(([what, work]) => work.then(() => done.push(what)));
+    try {
+      await eventually(() => expect(database.waiting).toBe(4));
+      expect([await nameOf(SECOND), await writeTo(SECOND)]).toEqual(Array(2).fill('of shard 1'));
+      await database.sharedTransaction((tx) => tx.run(read, [idOf(SECOND)]), idOf(SECOND));
+      await database.transaction((tx) => tx.run(read, [idOf(SECOND)]));
+      expect(done).toEqual([]);
+    } finally {
+      end();
+    }
+    await Promise.all(noted);
+    expect(done.sort()).toEqual(Object.keys(asked).sort());
+    expect(database.waiting).toBe(0);
+  });
+
+  it('what waits too long for its node is refused as for want of a connection', async () => {
+    let end = (): void => undefined;
+    const until = new Promise<void>((resolve) => (end = resolve));
+    await nameOf(FIRST);
+    const held = database.workspaceTransaction(idOf(FIRST), () => until);
+    const timers = holdTimers(LONGEST_WAIT_MS, LONGEST_WAIT_MS);
+    const refused = nameOf(FIRST).catch((thrown: unknown) => thrown);
+    await eventually(() => expect(database.waiting).toBe(1));
+    timers.goOff();
+    expect(isUnanswered(await refused)).toBe(true);
+    end();
+    await held;
+    expect(await nameOf(FIRST)).toBe('of shard 0');
   });
 
   describe('a node with an IPv6 address', () => {
@@ -695,6 +738,7 @@ const BREAKS: [string, DatabaseFault, number][] = [
       await expect(nameOf(FIRST)).rejects.toThrow('is away');
       arrived();
       await engine.node(1).link.mend(); // what this process can reach makes no difference
+      passTime(60_000);
       expect(await database.runOnParts(readAll, [])).toEqual(SECOND_ROWS);
       expect(arrived()).toEqual(['2: test.read_all in 102009']);
     });
@@ -717,16 +761,19 @@ const BREAKS: [string, DatabaseFault, number][] = [
       database.onNodeBack(() => back++);
       await database.runOnParts(readAll, []);
       await cut(1, 2);
+      passTime(0);
       const looks = holdTimers(DIRECT_AGAIN_MS, DIRECT_AGAIN_MS);
-      for (let n = 0; n < 2; n++) {
+      const readBoth = async (): Promise<unknown[]> => {
         const { result, leftOut } = await database.notingAway(() => database.runOnParts(readAll, []));
-        expect([result, leftOut]).toEqual([SECOND_ROWS, [key]]);
-      }
+        return [result, leftOut];
+      };
+      expect(await readBoth()).toEqual([SECOND_ROWS, [key]]);
       expect(looks.started).toBe(1);
       looks.goOff();
       await eventually(() => expect(looks.started).toBe(2));
-      expect(back).toBe(0);
       await link.mend();
+      expect(await readBoth()).toEqual([SECOND_ROWS, [key]]); // not tried before it is reached, which may take long
+      expect([looks.started, back]).toEqual([2, 0]);
       looks.goOff();
       await eventually(() => expect(back).toBe(1));
       expect(looks.running()).toEqual([]);
