@@ -33,6 +33,7 @@ const DIRECT_AGAIN_MS = 2_000;
 const [FIRST, SECOND] = [0, 1];
 
 const read = ofWorkspace('test.read', 'SELECT name FROM workspaces WHERE id = $1');
+const changesOf = statement('test.changes', 'SELECT count(*) FROM changes WHERE workspace_id = $1');
 const readAll = statement('test.read_all', 'SELECT name FROM workspaces ORDER BY id');
 const add = statement(
   'test.add',
@@ -324,15 +325,17 @@ const BREAKS: [string, DatabaseFault, number][] = [
     const asked = {
       transaction: database.workspaceTransaction(idOf(FIRST), () => until),
       statement: nameOf(FIRST),
+      'statement of the coordinator': database.run(changesOf, [idOf(FIRST)]),
       'another transaction': writeTo(FIRST),
       'shared transaction': database.sharedTransaction((tx) => tx.run(read, [idOf(FIRST)]), idOf(FIRST)),
       'shared commit': database.runOnOneNode(countAll, [idOf(FIRST)], () => [[idOf(FIRST)], 1]),
     };
     const noted = Object.entries(asked).map(([what, work]) => work.then(() => done.push(what)));
     try {
-      await eventually(() => expect(database.waiting).toBe(4));
+      await eventually(() => expect(database.waiting).toBe(5));
       expect([await nameOf(SECOND), await writeTo(SECOND)]).toEqual(Array(2).fill('of shard 1'));
       await database.sharedTransaction((tx) => tx.run(read, [idOf(SECOND)]), idOf(SECOND));
+      await database.run(changesOf, [idOf(SECOND)]);
       await database.transaction((tx) => tx.run(read, [idOf(SECOND)]));
       expect(done).toEqual([]);
     } finally {

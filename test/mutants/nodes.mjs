@@ -16,8 +16,8 @@ export const NODE_MUTANTS = [
     name: 'statements of a workspace all go through the coordinator',
     promise: 'A statement of a workspace goes straight to the node that has it.',
     file: DATABASE,
-    find: '((await router.run(statement, values)) as Row[] | undefined)',
-    replace: '(undefined as Row[] | undefined)',
+    find: 'statement.onShard === undefined ? undefined : await router.run(statement, values)',
+    replace: 'undefined',
     tests: [[SPEC, 'go to the node that has its shard, and nowhere else']],
   },
   {
@@ -245,6 +245,14 @@ export const NODE_MUTANTS = [
     file: DATABASE,
     find: 'shared, { workspaceId, isOnNode: false }',
     replace: 'shared, { isOnNode: false }',
+    tests: [[SPEC, 'what needs one node keeps half of the connections']],
+  },
+  {
+    name: 'statements that the coordinator runs for one node keep all connections',
+    promise: 'What needs a node has half of the connections, through the coordinator too.',
+    file: 'src/platform/database/statement.ts',
+    find: 'variants.onShard !== undefined || OF_WORKSPACE.test(text)',
+    replace: 'variants.onShard !== undefined && OF_WORKSPACE.test(text) !== undefined',
     tests: [[SPEC, 'what needs one node keeps half of the connections']],
   },
   {

@@ -93,12 +93,13 @@ export class Database {
   /** Runs one prepared statement outside a transaction; it is committed when this resolves. */
   async run<Row>(statement: Statement, values: readonly Parameter[]): Promise<Row[]> {
     const { router, limiter } = this;
-    if (!router || statement.onShard === undefined)
+    if (!router || !statement.isOfWorkspace)
       return limiter.run(() => this.runOn<Row>(this.pool, statement, values));
     return limiter.run(
-      async () =>
-        ((await router.run(statement, values)) as Row[] | undefined) ??
-        this.runOn(this.pool, statement, values),
+      async () => {
+        const routed = statement.onShard === undefined ? undefined : await router.run(statement, values);
+        return (routed as Row[] | undefined) ?? this.runOn<Row>(this.pool, statement, values);
+      },
       await this.lineOf(router, String(values[0])),
     );
   }
