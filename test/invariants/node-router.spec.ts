@@ -784,6 +784,21 @@ const BREAKS: [string, DatabaseFault, number][] = [
       expect(changes).toEqual([]);
     });
 
+    it.each(BREAKS)('begins on another connection when the one that it gets breaks %s', async (_, fault) => {
+      engine.node(1).set(
+        once(
+          (asked) => asked === 'BEGIN',
+          () => fault,
+        ),
+      );
+      await database.runOnParts(addAll, []);
+      expect([await writes(FIRST), await writes(SECOND)]).toEqual([
+        [1, 0, 0, 0],
+        [0, 1, 0, 0],
+      ]);
+      await expectNoLeak();
+    });
+
     it('does not look for what it has left out when the service ends', async () => {
       await engine.node(1).link.cut();
       const looks = holdTimers(DIRECT_AGAIN_MS, DIRECT_AGAIN_MS);

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import WebSocket from 'ws';
-import { Database } from '../../src/platform/database/index.js';
+import { Database, statement } from '../../src/platform/database/index.js';
 import { PushQueue } from '../../src/web-push/push-queue.js';
 import { isEngineThere } from '../kit/distributed-database.js';
 import {
@@ -13,6 +13,8 @@ import {
   type TestWorkspace,
 } from '../kit/index.js';
 import { StandInEngine } from '../kit/stand-in-engine.js';
+
+const anyWorkspace = statement('test.any_workspace', 'SELECT id FROM workspaces LIMIT 1');
 
 /** The whole service over real databases in the places of an engine that distributes tables. */
 (isEngineThere ? describe.skip : describe)('a service whose workspaces are on nodes', () => {
@@ -140,6 +142,22 @@ import { StandInEngine } from '../kit/stand-in-engine.js';
     await expect(claim()).rejects.toThrow('No space left on device');
     engine.node(2).set();
     expect(await claim()).toEqual([workspace(1).id]);
+  });
+
+  it('leaves out a node that it cannot reach itself, says so in the log, and serves it through the coordinator', async () => {
+    const database = service.app.get(Database);
+    const { link, key } = engine.node(1);
+    await link.cut();
+    const { leftOut } = await database.notingAway(() => database.runOnParts(anyWorkspace, []));
+    expect(leftOut).toEqual([key]);
+    expect(service.logged()).toContain('this instance cannot reach a node');
+    await user.get(`${workspace(0).path}/sync/status`).expect(200);
+    await link.mend();
+    await eventually(() => expect(service.logged()).toContain('this instance reaches the node again'));
+    expect(await database.notingAway(() => database.runOnParts(anyWorkspace, []))).toEqual({
+      result: expect.anything(),
+      leftOut: [],
+    });
   });
 
   it('answers 503 for what is on a node that is away, and goes on with all else until the node is back', async () => {

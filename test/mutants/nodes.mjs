@@ -64,8 +64,8 @@ export const NODE_MUTANTS = [
     name: 'the place of a shard is remembered when it has moved',
     promise: 'After a shard has moved, the placements are read again.',
     file: ROUTER,
-    find: "        if (!MOVED.has(sqlState(error) ?? '')) throw error;\n        this.shards.forget();\n",
-    replace: "        if (!MOVED.has(sqlState(error) ?? '')) throw error;\n",
+    find: "        if (!MOVED.has(sqlState(error) ?? '')) throw error;\n        this.shards.forget();\n      }",
+    replace: "        if (!MOVED.has(sqlState(error) ?? '')) throw error;\n      }",
     tests: [[SPEC, 'is followed when its old table']],
   },
   {
@@ -88,8 +88,9 @@ export const NODE_MUTANTS = [
     name: 'a broken connection to a node repeats the statement',
     promise: 'A statement that a node may have done is not repeated.',
     file: ROUTER,
-    find: "        if (!MOVED.has(sqlState(error) ?? '')) throw error;\n",
-    replace: '        if (!MOVED.has(sqlState(error) ?? NOT_HERE)) throw error;\n',
+    find: "        if (!MOVED.has(sqlState(error) ?? '')) throw error;\n        this.shards.forget();\n      }",
+    replace:
+      '        if (!MOVED.has(sqlState(error) ?? NOT_HERE)) throw error;\n        this.shards.forget();\n      }',
     tests: [[SPEC, 'fails the upload, which is not repeated']],
   },
   {
@@ -173,11 +174,19 @@ export const NODE_MUTANTS = [
     tests: [[SPEC, 'leaves out a node that only this process cannot reach']],
   },
   {
+    name: 'a connection that was lost while it was idle fails the work on all parts',
+    promise: 'Work on a part begins on another connection when the one that it gets is lost.',
+    file: ROUTER,
+    find: '        if (isConnectionLost(error)) continue; // one that was idle: nothing was done on it\n',
+    replace: '',
+    tests: [[SPEC, 'begins on another connection']],
+  },
+  {
     name: 'nobody is told when a node that was left out is reached',
     promise: 'Work that a node was left out of is done when this process reaches it.',
     file: ROUTER,
-    find: 'else if (isReached) this.announceBack(key);',
-    replace: 'else if (isReached) this.missed.delete(key);',
+    find: '(key, false);\n      this.announceBack(key);',
+    replace: '(key, false);\n      this.missed.delete(key);',
     tests: [[SPEC, 'leaves out a node that only this process cannot reach']],
   },
   {
@@ -307,8 +316,8 @@ export const NODE_MUTANTS = [
     name: 'a shard that has moved fails the work on all parts',
     promise: 'Work on all parts is done on a shard that has just moved where it is now.',
     file: ROUTER,
-    find: "if (!MOVED.has(sqlState(error) ?? '') || attempt === ATTEMPTS) throw error;",
-    replace: 'throw error;',
+    find: "        if (!MOVED.has(sqlState(error) ?? '')) throw error;\n        this.shards.forget();\n        place",
+    replace: '        throw error;\n        place',
     tests: [[SPEC, 'follows a shard that has moved']],
   },
   {

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { isFailedConnect } from '../database-client.js';
-import { NodeAway, sqlState } from '../database-errors.js';
+import { isConnectionLost, NodeAway, sqlState } from '../database-errors.js';
 import type { Parameter, Statement } from '../statement.js';
 import { AwayNodes, nodeNamedIn } from './away-nodes.js';
 import { keyOf, NodePools, type NodePoolSettings } from './node-pools.js';
@@ -51,6 +51,8 @@ const ABORTED = '25P02';
 export interface NodeRouterSettings extends NodePoolSettings {
   /** Called when a node stops answering the coordinator, and when it answers again or has been replaced. */
   readonly onChange: (node: string, isAway: boolean) => void;
+  /** Called when work on all parts begins to leave out a node that this process does not reach, and when it reaches it. */
+  readonly onMissed?: (node: string, isMissed: boolean) => void;
 }
 
 /**
@@ -74,7 +76,7 @@ export class NodeRouter {
   private readonly whenBack: (() => void)[] = [];
   private hasEnded = false;
 
-  constructor(settings: NodeRouterSettings) {
+  constructor(private readonly settings: NodeRouterSettings) {
     this.shards = new Shards(settings.coordinator);
     this.pools = new NodePools(settings);
     this.away = new AwayNodes(settings.coordinator, (node, isAway) => {
@@ -154,7 +156,9 @@ export class NodeRouter {
           this.avoid(place);
           throw this.missing(key, error);
         }
-        if (!MOVED.has(sqlState(error) ?? '') || attempt === ATTEMPTS) throw error;
+        if (attempt === ATTEMPTS) throw error;
+        if (isConnectionLost(error)) continue; // one that was idle: nothing was done on it
+        if (!MOVED.has(sqlState(error) ?? '')) throw error;
         this.shards.forget();
         place = (await this.shards.all()).find(({ id }) => id === shard.id);
       }
@@ -164,7 +168,10 @@ export class NodeRouter {
 
   /** For a part that is left out because this process does not reach its node: `whenBack` is called when it does. */
   private missing(key: string, cause?: unknown): NodeAway {
-    if (!this.missed.has(key)) this.lookSoon(key);
+    if (!this.missed.has(key)) {
+      this.settings.onMissed?.(key, true);
+      this.lookSoon(key);
+    }
     return new NodeAway(key, cause);
   }
 
@@ -180,8 +187,10 @@ export class NodeRouter {
     const isReached = await this.reaches(key).catch(() => false);
     if (this.away.has(key))
       this.missed.delete(key); // what knows that tells when it is back
-    else if (isReached) this.announceBack(key);
-    else {
+    else if (isReached) {
+      this.settings.onMissed?.(key, false);
+      this.announceBack(key);
+    } else {
       this.shards.forgetPlaces();
       this.lookSoon(key);
     }
