@@ -87,8 +87,9 @@ export class AssetUploads {
     let verdict: Verdict;
     try {
       const allowance = await this.quota.allowance(upload.ownerId);
-      verdict = await this.database.sharedTransaction((tx) =>
-        this.commit(tx, upload, { token, blob, allowance }),
+      verdict = await this.database.sharedTransaction(
+        (tx) => this.commit(tx, upload, { token, blob, allowance }),
+        upload.workspaceId,
       );
     } catch (error) {
       // If the database does not respond, do not make the client wait a second time: the sweeper removes the blob.

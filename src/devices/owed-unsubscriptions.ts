@@ -101,6 +101,6 @@ export class OwedUnsubscriptions implements Debt {
       const workspaces = owed.map(({ workspaceId }) => workspaceId);
       const devices = owed.map(({ deviceId }) => deviceId);
       await tx.run(owedUnsubscriptionStatements.settle, [workspaces, devices]);
-    });
+    }, workspaceIds[0]);
   }
 }

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock } from '../platform/clock/index.js';
 import { Database, type Part } from '../platform/database/index.js';
 import { queueStatements } from './push-queue.queries.js';
+import { Log } from '../platform/log/index.js';
 import type { PushMessage, PushResult, PushType } from './push-sender.js';
 
 /** The minimum interval between pushes to a device for one workspace. */
@@ -43,6 +44,7 @@ export class PushQueue {
   constructor(
     private readonly database: Database,
     private readonly clock: Clock,
+    private readonly log: Log,
   ) {}
 
   async mark(announcements: readonly Announcement[]): Promise<void> {
@@ -77,12 +79,19 @@ export class PushQueue {
     const busy = new Map(underWay);
     for (const { id } of suspended) busy.set(id, ofOneOwner);
     const claimed: ClaimedPush[] = [];
-    await this.database.onParts(async (part) => {
+    const claims = this.database.onParts(async (part) => {
       if (claimed.length >= limit) return;
       const pushes = await this.claimIn(part, limit - claimed.length, ofOneOwner, busy);
       for (const { ownerId } of pushes) busy.set(ownerId, (busy.get(ownerId) ?? 0) + 1);
       claimed.push(...pushes);
     });
+    try {
+      await claims;
+    } catch (err) {
+      // Nobody else sends what was claimed before.
+      if (claimed.length === 0) throw err;
+      this.log.warn({ err }, 'could not claim pushes on all nodes');
+    }
     return claimed.length === 0 ? [] : this.withoutDeleted(claimed);
   }
 

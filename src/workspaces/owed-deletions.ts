@@ -83,6 +83,6 @@ export class OwedDeletions implements Debt {
       const marked = await tx.run<DeletedWorkspace>(owedDeletionStatements.mark, values);
       await tx.run(owedDeletionStatements.settled, [marked.map(({ id }) => id)]);
       return marked;
-    });
+    }, workspaceIds[0]);
   }
 }

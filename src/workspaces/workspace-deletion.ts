@@ -39,7 +39,7 @@ export class WorkspaceDeletion {
   /** When this resolves, the workspace is gone for every caller. Returns whether it existed. */
   async delete(id: string, now: Date): Promise<boolean> {
     const deleted = this.database.isDistributed
-      ? await this.database.sharedTransaction((tx) => this.deleteListed(tx, id, now))
+      ? await this.database.sharedTransaction((tx) => this.deleteListed(tx, id, now), id)
       : await this.database.run<DeletedWorkspace>(deleteOne, [id, now]);
     this.announce(deleted);
     return deleted.length > 0;

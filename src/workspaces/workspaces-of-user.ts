@@ -115,7 +115,7 @@ export class WorkspacesOfUser {
       const node = await this.database.nodeOf(id);
       if (away.has(node) && attempt < MAX_IDS) continue;
       try {
-        return await this.database.sharedTransaction((tx) => this.insert(tx, id, userId, name));
+        return await this.database.sharedTransaction((tx) => this.insert(tx, id, userId, name), id);
       } catch (error) {
         if (node === undefined || away.has(node) || !isUnanswered(error) || error instanceof AmbiguousCommit)
           throw error;

@@ -129,7 +129,7 @@ export class Workspaces {
       const changed = await tx.run(change, values);
       if (changed.length > 0) await this.catalogue.change(tx, id, { name, encryptionSalt, updatedAt });
       return changed.length > 0;
-    });
+    }, id);
   }
 
   /** Whether the hash matches the workspace's; false before set-up. @throws TooManyRequests after ten attempts a minute */

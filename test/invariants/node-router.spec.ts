@@ -1,3 +1,5 @@
+import { once as event } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import type pg from 'pg';
 import type { DataSource } from 'typeorm';
 import { NodeRouter, type ShardRows } from '../../src/platform/database/distribution/index.js';
@@ -22,11 +24,16 @@ const POOL = 3;
 const FAILURES = 100;
 /** As the service has it for its pool. */
 const CONNECT_WITHIN_MS = 5_000;
+/** For a connection, or a turn. */
+const LONGEST_WAIT_MS = 5_000;
+/** A node that this process does not reach is tried again after this. */
+const DIRECT_AGAIN_MS = 2_000;
 
 /** A shard each; the first is on node 1, the second on node 2. */
 const [FIRST, SECOND] = [0, 1];
 
 const read = ofWorkspace('test.read', 'SELECT name FROM workspaces WHERE id = $1');
+const changesOf = statement('test.changes', 'SELECT count(*) FROM changes WHERE workspace_id = $1');
 const readAll = statement('test.read_all', 'SELECT name FROM workspaces ORDER BY id');
 const add = statement(
   'test.add',
@@ -107,6 +114,7 @@ const BREAKS: [string, DatabaseFault, number][] = [
     database = new Database(source, new StatementLimiter({ atOnce: POOL, connections: POOL }), router);
   });
   afterEach(async () => {
+    jest.restoreAllMocks();
     if (!hasEnded) await database.endNodes();
     await source.destroy();
   });
@@ -173,9 +181,9 @@ const BREAKS: [string, DatabaseFault, number][] = [
   }
 
   /** The connections to a node end, and this process has noticed. */
-  async function cut(number: number): Promise<void> {
+  async function cut(number: number, of = 1): Promise<void> {
     await engine.node(number).link.cut();
-    await eventually(() => expect(router.connections).toBe(0));
+    await eventually(() => expect(router.connections).toBe(of - 1));
   }
 
   describe('statements of a workspace', () => {
@@ -310,6 +318,83 @@ const BREAKS: [string, DatabaseFault, number][] = [
     });
   });
 
+  it('what needs one node keeps half of the connections, and the rest is for others', async () => {
+    let end = (): void => undefined;
+    const until = new Promise<void>((resolve) => (end = resolve));
+    const done: string[] = [];
+    const asked = {
+      transaction: database.workspaceTransaction(idOf(FIRST), () => until),
+      statement: nameOf(FIRST),
+      'statement of the coordinator': database.run(changesOf, [idOf(FIRST)]),
+      'another transaction': writeTo(FIRST),
+      'shared transaction': database.sharedTransaction((tx) => tx.run(read, [idOf(FIRST)]), idOf(FIRST)),
+      'shared commit': database.runOnOneNode(countAll, [idOf(FIRST)], () => [[idOf(FIRST)], 1]),
+    };
+    const noted = Object.entries(asked).map(([what, work]) => work.then(() => done.push(what)));
+    try {
+      await eventually(() => expect(database.waiting).toBe(5));
+      expect([await nameOf(SECOND), await writeTo(SECOND)]).toEqual(Array(2).fill('of shard 1'));
+      await database.sharedTransaction((tx) => tx.run(read, [idOf(SECOND)]), idOf(SECOND));
+      await database.run(changesOf, [idOf(SECOND)]);
+      await database.transaction((tx) => tx.run(read, [idOf(SECOND)]));
+      expect(done).toEqual([]);
+    } finally {
+      end();
+    }
+    await Promise.all(noted);
+    expect(done.sort()).toEqual(Object.keys(asked).sort());
+    expect(database.waiting).toBe(0);
+  });
+
+  it('what waits too long for its node is refused as for want of a connection', async () => {
+    let end = (): void => undefined;
+    const until = new Promise<void>((resolve) => (end = resolve));
+    await nameOf(FIRST);
+    const held = database.workspaceTransaction(idOf(FIRST), () => until);
+    const timers = holdTimers(LONGEST_WAIT_MS, LONGEST_WAIT_MS);
+    const refused = nameOf(FIRST).catch((thrown: unknown) => thrown);
+    await eventually(() => expect(database.waiting).toBe(1));
+    timers.goOff();
+    expect(isUnanswered(await refused)).toBe(true);
+    end();
+    await held;
+    expect(await nameOf(FIRST)).toBe('of shard 0');
+  });
+
+  describe('a node with an IPv6 address', () => {
+    let relay: Server;
+    beforeEach(async () => {
+      const { port } = engine.node(1).link;
+      relay = createServer((socket) => {
+        const onward = connect(port, '127.0.0.1');
+        for (const one of [socket, onward]) one.on('error', () => undefined);
+        socket.pipe(onward).pipe(socket);
+      });
+      relay.listen(0, '::1');
+      await event(relay, 'listening');
+      await place('::1', (relay.address() as AddressInfo).port);
+    });
+    afterEach(async () => {
+      await place('127.0.0.1', engine.node(1).link.port);
+      await database.endNodes();
+      hasEnded = true;
+      relay.close();
+      await event(relay, 'close');
+    });
+
+    async function place(host: string, port: number): Promise<void> {
+      await engine.coordinator.database.query(
+        'UPDATE pg_dist_node SET nodename = $1, nodeport = $2 WHERE groupid = 1',
+        [host, port],
+      );
+    }
+
+    it('is connected to there', async () => {
+      expect([await nameOf(FIRST), await writeTo(FIRST)]).toEqual(Array(2).fill('of shard 0'));
+      expect(await database.nodeOf(idOf(FIRST))).toMatch(/^::1:\d+$/);
+    });
+  });
+
   describe('a node that only this process cannot reach', () => {
     it('is left to the coordinator for a while, and then tried again', async () => {
       await nameOf(FIRST);
@@ -433,6 +518,24 @@ const BREAKS: [string, DatabaseFault, number][] = [
       expect(await writeTo(FIRST)).toBe('of shard 0');
       expect(await writes(FIRST)).toEqual([1, 0, 0, 0]);
       await expectNoLeak();
+    });
+
+    it.each([
+      ['by an administrator', 'FATAL', '57P01'],
+      ['because it was idle in a transaction, in the language of the server', 'ВАЖНО', '25P03'],
+      ['because a transaction took too long, in the language of the server', 'ВАЖНО', '25P04'],
+      ['for another reason', 'FATAL', '58030'],
+      ['by a crash', 'PANIC', '58030'],
+    ])('after an error that ends it %s is not lent again', async (_, severity, code) => {
+      await nameOf(FIRST);
+      engine.node(1).set(
+        once(
+          (asked) => asked.startsWith('test.read'),
+          () => ({ kind: 'end', severity, code }),
+        ),
+      );
+      await expect(nameOf(FIRST)).rejects.toMatchObject({ severity, code });
+      expect(await nameOf(FIRST)).toBe('of shard 0');
     });
 
     it('while it is lent and idle ends no process', async () => {
@@ -638,6 +741,7 @@ const BREAKS: [string, DatabaseFault, number][] = [
       await expect(nameOf(FIRST)).rejects.toThrow('is away');
       arrived();
       await engine.node(1).link.mend(); // what this process can reach makes no difference
+      passTime(60_000);
       expect(await database.runOnParts(readAll, [])).toEqual(SECOND_ROWS);
       expect(arrived()).toEqual(['2: test.read_all in 102009']);
     });
@@ -652,6 +756,70 @@ const BREAKS: [string, DatabaseFault, number][] = [
       expect(await walk(readAll)).toEqual(SECOND_ROWS);
       await expect(walk(failAll)).rejects.toThrow('division by zero');
       await expectNoLeak();
+    });
+
+    it('leaves out a node that only this process cannot reach, and says when it reaches it', async () => {
+      const { key, link } = engine.node(1);
+      let back = 0;
+      database.onNodeBack(() => back++);
+      await database.runOnParts(readAll, []);
+      await cut(1, 2);
+      passTime(0);
+      const looks = holdTimers(DIRECT_AGAIN_MS, DIRECT_AGAIN_MS);
+      const readBoth = async (): Promise<unknown[]> => {
+        const { result, leftOut } = await database.notingAway(() => database.runOnParts(readAll, []));
+        return [result, leftOut];
+      };
+      expect(await readBoth()).toEqual([SECOND_ROWS, [key]]);
+      expect(looks.started).toBe(1);
+      looks.goOff();
+      await eventually(() => expect(looks.started).toBe(2));
+      await link.mend();
+      expect(await readBoth()).toEqual([SECOND_ROWS, [key]]); // not tried before it is reached, which may take long
+      expect([looks.started, back]).toEqual([2, 0]);
+      looks.goOff();
+      await eventually(() => expect(back).toBe(1));
+      expect(looks.running()).toEqual([]);
+      expect(await database.runOnParts(readAll, [])).toHaveLength(2 * SECOND_ROWS.length);
+      expect(changes).toEqual([]);
+    });
+
+    it.each(BREAKS)('begins on another connection when the one that it gets breaks %s', async (_, fault) => {
+      engine.node(1).set(
+        once(
+          (asked) => asked === 'BEGIN',
+          () => fault,
+        ),
+      );
+      await database.runOnParts(addAll, []);
+      expect([await writes(FIRST), await writes(SECOND)]).toEqual([
+        [1, 0, 0, 0],
+        [0, 1, 0, 0],
+      ]);
+      await expectNoLeak();
+    });
+
+    it('does not look for what it has left out when the service ends', async () => {
+      await engine.node(1).link.cut();
+      const looks = holdTimers(DIRECT_AGAIN_MS, DIRECT_AGAIN_MS);
+      expect(await database.runOnParts(readAll, [])).toEqual(SECOND_ROWS);
+      expect(looks.running()).toHaveLength(1);
+      await database.endNodes();
+      hasEnded = true;
+      expect(looks.running()).toEqual([]);
+    });
+
+    it('leaves out a node that goes away during a COMMIT', async () => {
+      engine.node(1).set(
+        once(
+          (asked) => asked === 'COMMIT',
+          () => ({ kind: 'hold', until: engine.lose(1) }),
+        ),
+      );
+      const { key } = engine.node(1);
+      const { leftOut } = await database.notingAway(() => database.runOnParts(addAll, []));
+      expect(leftOut).toEqual([key]);
+      expect(await writes(SECOND)).toEqual([0, 1, 0, 0]);
     });
 
     it('follows a shard that has moved', async () => {
@@ -757,8 +925,8 @@ const BREAKS: [string, DatabaseFault, number][] = [
     expect(router.connections).toBe(0);
     await nameOf(FIRST);
     await database.workspaceTransaction(idOf(SECOND), async () => {
-      await nameOf(SECOND);
-      expect(router.connections).toBe(3);
+      await nameOf(FIRST);
+      expect(router.connections).toBe(2);
     });
     await database.endNodes();
     hasEnded = true;

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import WebSocket from 'ws';
+import { Database, statement } from '../../src/platform/database/index.js';
+import { PushQueue } from '../../src/web-push/push-queue.js';
 import { isEngineThere } from '../kit/distributed-database.js';
 import {
   eventually,
@@ -11,6 +13,8 @@ import {
   type TestWorkspace,
 } from '../kit/index.js';
 import { StandInEngine } from '../kit/stand-in-engine.js';
+
+const anyWorkspace = statement('test.any_workspace', 'SELECT id FROM workspaces LIMIT 1');
 
 /** The whole service over real databases in the places of an engine that distributes tables. */
 (isEngineThere ? describe.skip : describe)('a service whose workspaces are on nodes', () => {
@@ -24,16 +28,16 @@ import { StandInEngine } from '../kit/stand-in-engine.js';
     engine = await StandInEngine.create();
     service = await startService({ env: { DATABASE_URL: engine.coordinator.link.url } });
     user = await service.user('alice');
-    workspaces = await Promise.all([workspaceIn(0), workspaceIn(1)]);
+    workspaces = await Promise.all([workspaceIn(0, user), workspaceIn(1, user)]);
   });
   afterAll(async () => {
     await service?.close();
     await engine.close();
   });
 
-  async function workspaceIn(shard: number): Promise<TestWorkspace> {
+  async function workspaceIn(shard: number, owner: TestUser): Promise<TestWorkspace> {
     for (;;) {
-      const workspace = await user.workspace();
+      const workspace = await owner.workspace();
       if (engine.shardOf(workspace.id) !== shard) continue;
       await engine.adopt(workspace.id);
       return workspace;
@@ -81,6 +85,79 @@ import { StandInEngine } from '../kit/stand-in-engine.js';
     expect(await versionsOn(1, 0)).toBe(before + 1);
     await workspace(0).put('lost', 'answer').expect(200);
     expect(await versionsOn(1, 0)).toBe(before + 1);
+  });
+
+  it('answers what needs no node, or another one, while a node holds all that is sent to it', async () => {
+    const others = await Promise.all(['bob', 'carol'].map((name) => service.user(name)));
+    const here = [workspace(0), ...(await Promise.all(others.map((one) => workspaceIn(0, one))))];
+    const elsewhere = await workspaceIn(1, others[0] as TestUser);
+    for (const one of here) await one.put('a', 'before').expect(({ status }) => status < 300);
+    let release = (): void => undefined;
+    const until = new Promise<void>((resolve) => (release = resolve));
+    engine.node(1).set(() => ({ kind: 'hold', until }));
+    let answered = 0;
+    const held = here.flatMap((one) =>
+      Array.from({ length: 10 }, async () => {
+        const { status } = await one.get('a');
+        answered++;
+        return status;
+      }),
+    );
+    try {
+      const database = service.app.get(Database);
+      await eventually(() => expect(database.waiting).toBeGreaterThanOrEqual(15));
+      await elsewhere.put('b', 'meanwhile').expect(201);
+      await elsewhere.get('b').expect(200);
+      await user.get('/api/v1/workspaces').expect(200);
+      await service.user('newcomer-meanwhile');
+      await workspace(1).put('b', 'meanwhile').expect(201);
+      expect(answered).toBe(0);
+    } finally {
+      release();
+      engine.node(1).set();
+    }
+    expect(new Set(await Promise.all(held))).toEqual(new Set([200]));
+  });
+
+  it('sends the pushes that it has claimed on one node when another one fails', async () => {
+    const queue = service.app.get(PushQueue, { strict: false });
+    const claim = async (): Promise<string[]> =>
+      (await queue.claim(10, 10, new Map())).map(({ workspaceId }) => workspaceId);
+    for (const shard of [0, 1])
+      await engine.node(shard + 1).database.query(
+        `INSERT INTO ${engine.table(shard, 'push_subscriptions')}
+           (workspace_id, device_id, endpoint, p256dh, auth, updated_at, pending_changes, due_at)
+         VALUES ($1, 'phone', 'https://push.example/', repeat('a', 87), repeat('a', 22), now(), true, '2020-01-01')`,
+        [workspace(shard).id],
+      );
+    engine
+      .node(2)
+      .set((asked) =>
+        asked.startsWith('push_queue.claim')
+          ? { kind: 'refuse', code: '53100', message: 'No space left on device' }
+          : undefined,
+      );
+    expect(await claim()).toEqual([workspace(0).id]);
+    expect(service.logged()).toContain('could not claim pushes on all nodes');
+    await expect(claim()).rejects.toThrow('No space left on device');
+    engine.node(2).set();
+    expect(await claim()).toEqual([workspace(1).id]);
+  });
+
+  it('leaves out a node that it cannot reach itself, says so in the log, and serves it through the coordinator', async () => {
+    const database = service.app.get(Database);
+    const { link, key } = engine.node(1);
+    await link.cut();
+    const { leftOut } = await database.notingAway(() => database.runOnParts(anyWorkspace, []));
+    expect(leftOut).toEqual([key]);
+    expect(service.logged()).toContain('this instance cannot reach a node');
+    await user.get(`${workspace(0).path}/sync/status`).expect(200);
+    await link.mend();
+    await eventually(() => expect(service.logged()).toContain('this instance reaches the node again'));
+    expect(await database.notingAway(() => database.runOnParts(anyWorkspace, []))).toEqual({
+      result: expect.anything(),
+      leftOut: [],
+    });
   });
 
   it('answers 503 for what is on a node that is away, and goes on with all else until the node is back', async () => {

@@ -62,6 +62,10 @@ export class AsOnNodes {
     return Promise.resolve(this.away.has(id) ? NODE : 'the other');
   }
 
+  knownNodeOf(): undefined {
+    // Each time it is asked anew.
+  }
+
   byNode(ids: readonly string[]): Promise<ByNode> {
     const here = ids.filter((id) => !this.away.has(id));
     return Promise.resolve({
@@ -74,6 +78,10 @@ export class AsOnNodes {
     return Promise.resolve(error instanceof NodeAway && isUnanswered(error) ? error.node : undefined);
   }
 
+  leftOutBy(error: unknown): Promise<string | undefined> {
+    return this.awayIn(error);
+  }
+
   /** Two: all rows, and those of the node when it is away. */
   parts(): Promise<(() => Promise<NodeTransaction>)[]> {
     const away = (): Promise<NodeTransaction> => Promise.reject(new NodeAway(NODE));
@@ -83,7 +91,7 @@ export class AsOnNodes {
       const run = async ({ name, text, onPart = text }: Statement, values: readonly Parameter[]) =>
         (await client.query({ name: `${name} in a part`, text: onPart, values: [...values] }))
           .rows as unknown[];
-      return { client, run };
+      return { client, run, from: (error) => error };
     };
     return Promise.resolve(this.away.size > 0 ? [away, all] : [all]);
   }

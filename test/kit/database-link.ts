@@ -13,6 +13,8 @@ export type DatabaseFault =
   | { readonly kind: 'hold'; readonly until: Promise<unknown> }
   /** Answered with an error, after which the connection goes on; the server has not received it. */
   | { readonly kind: 'refuse'; readonly code: string; readonly message: string }
+  /** Answered with an error that ends the connection: what follows on it meets a reset. The server has not received it. */
+  | { readonly kind: 'end'; readonly severity: string; readonly code: string }
   /** The connection is reset; the server has not received it. */
   | { readonly kind: 'reset' }
   /** Nothing passes this connection any more, in either direction; the server has not received it. */
@@ -139,6 +141,7 @@ class Wire {
   private keep: ((chunk: Buffer) => void) | undefined;
   private isStarted = false;
   private isCut = false;
+  private isEnding = false;
   private readonly answers = new AnswerReader();
   /** Requests that the server has and has not answered. */
   private unanswered = 0;
@@ -164,7 +167,8 @@ class Wire {
   }
 
   private async meet({ bytes, statement, hasAnswer }: Request): Promise<void> {
-    if (this.isCut) return; // no network loses a part and delivers what follows
+    if (this.isEnding) this.client.resetAndDestroy();
+    if (this.isCut || this.isEnding) return; // no network loses a part and delivers what follows
     if (!this.isStarted) {
       this.isStarted = true;
       this.unanswered++;
@@ -174,6 +178,10 @@ class Wire {
     const fault = statement === undefined ? undefined : this.weather(statement);
     if (fault) await this.quiet();
     switch (fault?.kind) {
+      case 'end':
+        this.isEnding = true;
+        this.client.write(errorAnswer(fault.severity, fault.code, 'terminating connection'));
+        return;
       case 'reset':
         this.isCut = true;
         this.client.resetAndDestroy();

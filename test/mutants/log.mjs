@@ -357,7 +357,7 @@ export const LOG_MUTANTS = [
     name: 'work is done again after a COMMIT without an answer',
     promise: 'A write that may have been committed is not repeated.',
     file: 'src/platform/database/database.ts',
-    find: 'throw isUnknown(error) ? new AmbiguousCommit(error) : error;',
+    find: 'throw isUnknown(error) ? new AmbiguousCommit(from(error)) : from(error);',
     replace: 'throw error;',
     tests: [['test/invariants/transactions.spec.ts', 'is not run again']],
   },

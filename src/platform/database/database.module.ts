@@ -143,6 +143,7 @@ async function routerFor(
     url,
     onPoolError: onLostConnection(log),
     onChange: onNodeChange(log),
+    onMissed: onMissedNode(log),
   });
 }
 
@@ -158,6 +159,14 @@ const onNodeChange =
     requestScope.exit(() => {
       if (isAway) log.warn({ node }, 'a node is away, and its workspaces with it');
       else log.info({ node }, 'the node answers again, or has been replaced');
+    });
+
+const onMissedNode =
+  (log: Log) =>
+  (node: string, isMissed: boolean): void =>
+    requestScope.exit(() => {
+      if (isMissed) log.warn({ node }, 'this instance cannot reach a node; work on all nodes leaves it out');
+      else log.info({ node }, 'this instance reaches the node again, or it has been replaced');
     });
 
 async function connect(

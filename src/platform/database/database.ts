@@ -33,6 +33,13 @@ const RETRY_WITHIN_MS = 5_000;
 /** The engine commits in two phases what has touched this table, even if no row of it. */
 const shareCommit = statement('database.share_commit', `DELETE FROM ${SHARED_COMMITS} WHERE id = 0`);
 
+/** The workspace that a transaction is about, and whether it may run on its node. */
+interface About {
+  readonly workspaceId?: string | undefined;
+  readonly isOnNode?: boolean;
+}
+const NOTHING: About = {};
+
 /** One open transaction. Functions that take part in a transaction take it as their first parameter. */
 export interface Tx {
   readonly manager: EntityManager;
@@ -85,10 +92,16 @@ export class Database {
 
   /** Runs one prepared statement outside a transaction; it is committed when this resolves. */
   async run<Row>(statement: Statement, values: readonly Parameter[]): Promise<Row[]> {
-    return this.limiter.run(async () => {
-      const routed = statement.onShard === undefined ? undefined : await this.router?.run(statement, values);
-      return (routed as Row[] | undefined) ?? this.runOn<Row>(this.pool, statement, values);
-    });
+    const { router, limiter } = this;
+    if (!router || !statement.isOfWorkspace)
+      return limiter.run(() => this.runOn<Row>(this.pool, statement, values));
+    return limiter.run(
+      async () => {
+        const routed = statement.onShard === undefined ? undefined : await router.run(statement, values);
+        return (routed as Row[] | undefined) ?? this.runOn<Row>(this.pool, statement, values);
+      },
+      await this.lineOf(router, String(values[0])),
+    );
   }
 
   /**
@@ -104,8 +117,8 @@ export class Database {
   }
 
   /**
-   * Does work on one part after the other, without those of a node that is away (see `notingAway`); on one server it fails with
-   * the database.
+   * Does work on one part after the other, without those of a node that is away or that this process cannot reach (see
+   * `notingAway`); on one server it fails with the database.
    */
   async onParts<T>(work: (part: Part) => Promise<T>): Promise<T[]> {
     if (!this.router) return [await work(this)];
@@ -148,9 +161,9 @@ export class Database {
     }
   }
 
-  /** @throws the error, unless it is of a node that is away */
+  /** @throws the error, unless it is of a node that is away or that this process cannot reach */
   private async leaveOut(error: unknown): Promise<void> {
-    const node = await this.awayIn(error);
+    const node = isUnanswered(error) ? await this.router?.leftOutBy(error) : undefined;
     if (node === undefined) throw error;
     this.leftOut.getStore()?.add(node);
   }
@@ -181,7 +194,7 @@ export class Database {
     return { groups: workspaceIds.length === 0 ? [] : [workspaceIds], away: [] };
   }
 
-  /** @param work called whenever a node that was away answers again; not on one server. It must not throw. */
+  /** @param work called whenever a node that was away, or was left out, answers again; not on one server. It must not throw. */
   onNodeBack(work: () => void): void {
     this.router?.onBack(work);
   }
@@ -199,7 +212,11 @@ export class Database {
   ): Promise<ShardRows<Row>[]> {
     const { router } = this;
     if (!router) throw new Error('there are no nodes');
-    const parts = await this.limiter.run(() => router.runTogether(statement, workspaceIds, valuesOf));
+    const [first] = workspaceIds;
+    const parts = await this.limiter.run(
+      () => router.runTogether(statement, workspaceIds, valuesOf),
+      first === undefined ? undefined : await this.lineOf(router, first),
+    );
     return parts as ShardRows<Row>[];
   }
 
@@ -262,7 +279,7 @@ export class Database {
    * the coordinator when this process cannot reach the node.
    */
   workspaceTransaction<T>(workspaceId: string, work: (tx: WorkspaceTx) => Promise<T>): Promise<T> {
-    return this.attempt('BEGIN', work, workspaceId);
+    return this.attempt('BEGIN', work, { workspaceId, isOnNode: true });
   }
 
   /** `run` for a statement of the workspace $1 alone that changes it in a way that only one server can. */
@@ -274,13 +291,15 @@ export class Database {
   /**
    * As `transaction`, for changes to a workspace together with accounts or the catalogue: where workspaces are on nodes, both are
    * committed or none, also when the coordinator or the node crashes.
+   * @param workspaceId the one that it changes
    */
-  sharedTransaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+  sharedTransaction<T>(work: (tx: Tx) => Promise<T>, workspaceId?: string): Promise<T> {
     if (!this.isDistributed) return this.transaction(work);
-    return this.transaction(async (tx) => {
+    const shared = async (tx: Tx): Promise<T> => {
       await tx.run(shareCommit, []);
       return work(tx);
-    });
+    };
+    return this.attempt('BEGIN', shared, { workspaceId, isOnNode: false });
   }
 
   /** Runs `work` on one consistent, read-only snapshot of the database. */
@@ -288,13 +307,27 @@ export class Database {
     return this.attempt('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', work);
   }
 
-  private async attempt<T>(begin: string, work: (tx: Tx) => Promise<T>, workspaceId?: string): Promise<T> {
+  /** The node in whose line what is about a workspace waits first. */
+  private lineOf(router: NodeRouter, workspaceId: string): string | Promise<string | undefined> {
+    return router.knownNodeOf(workspaceId) ?? this.limiter.run(() => router.nodeOf(workspaceId));
+  }
+
+  private async attempt<T>(
+    begin: string,
+    work: (tx: Tx) => Promise<T>,
+    { workspaceId, isOnNode }: About = NOTHING,
+  ): Promise<T> {
+    const { router, limiter } = this;
     const retryUntil = performance.now() + RETRY_WITHIN_MS;
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.limiter.transaction(() => this.onceAnywhere(begin, work, workspaceId));
+        if (!router || workspaceId === undefined)
+          return await limiter.transaction(() => this.once(begin, work));
+        const node = await this.lineOf(router, workspaceId);
+        const onNode = isOnNode ? workspaceId : undefined;
+        return await limiter.transaction(() => this.onceAnywhere(begin, work, onNode), node);
       } catch (error) {
-        this.router?.note(error);
+        router?.note(error);
         const isLast = attempt === ATTEMPTS || performance.now() > retryUntil;
         if (isLast || error instanceof AmbiguousCommit || !mayRetry(error)) throw error;
       }
@@ -349,13 +382,13 @@ export class Database {
 }
 
 async function onNode<T>(
-  { client, run }: NodeTransaction,
+  { client, run, from }: NodeTransaction,
   work: (tx: WorkspaceTx) => Promise<T>,
 ): Promise<T> {
   let failure: Error | undefined;
   try {
     const result = await work({ run: run as Tx['run'] });
-    await commit(client);
+    await commit(client, from);
     return result;
   } catch (error) {
     await client.query('ROLLBACK').catch((lost: unknown) => (failure = lost as Error));
@@ -368,13 +401,13 @@ async function onNode<T>(
 /**
  * PostgreSQL answers COMMIT with ROLLBACK if an error was swallowed inside the transaction; that must never look like success.
  */
-async function commit(client: PoolClient): Promise<void> {
+async function commit(client: PoolClient, from = (error: unknown): unknown => error): Promise<void> {
   let tag: string;
   try {
     tag = (await client.query('COMMIT')).command;
   } catch (error) {
     // Without an answer from the server itself, or from a node that it has asked, it is unknown whether it has committed.
-    throw isUnknown(error) ? new AmbiguousCommit(error) : error;
+    throw isUnknown(error) ? new AmbiguousCommit(from(error)) : from(error);
   }
   if (tag !== 'COMMIT')
     throw new Error(`the transaction ended with ${tag}: an error inside it was swallowed`);

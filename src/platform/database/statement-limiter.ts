@@ -40,6 +40,8 @@ interface Waiter {
  * The number of concurrent statements is limited, for one client more strictly, so that a client with slow statements leaves
  * room. Other statements wait, but not for long: the overall limit saves the machine's resources, and only the limit per
  * client is one to rely on. Transactions wait only for a connection.
+ *
+ * Where workspaces are on nodes, a node that is slow or silent keeps no more than half of the connections.
  */
 export class StatementLimiter {
   private readonly atOnce: number;
@@ -55,6 +57,8 @@ export class StatementLimiter {
   private round = 0;
   /** By round, then by arrival. An array: a map would keep waiters from being collected in the young generation. */
   private readonly line: Waiter[] = [];
+  /** By node: what one node needs has half of the connections, and otherwise waits in a line of its own. */
+  private readonly shares = new Map<string, StatementLimiter>();
 
   constructor({ atOnce, connections = Infinity, patienceMs = PATIENCE_MS }: StatementLimits) {
     this.atOnce = atOnce;
@@ -69,11 +73,17 @@ export class StatementLimiter {
   }
 
   get waiting(): number {
-    return this.line.length;
+    let waiting = this.line.length;
+    for (const share of this.shares.values()) waiting += share.waiting;
+    return waiting;
   }
 
-  /** Runs a single statement when it is its turn. */
-  async run<T>(work: () => Promise<T>): Promise<T> {
+  /**
+   * Runs a single statement when it is its turn.
+   * @param node the one that it needs, in whose line it waits first
+   */
+  async run<T>(work: () => Promise<T>, node?: string): Promise<T> {
+    if (node !== undefined) return this.shareOf(node).run(() => this.run(work));
     const client = currentClient();
     this.lately.note(requestScope.getStore()?.userId);
     if (this.mayGo(client, true, false)) this.statements.increment(client);
@@ -86,8 +96,12 @@ export class StatementLimiter {
     }
   }
 
-  /** Runs a transaction, which keeps a connection until its end. Its statements do not queue: others wait for its locks. */
-  async transaction<T>(work: () => Promise<T>): Promise<T> {
+  /**
+   * Runs a transaction, which keeps a connection until its end. Its statements do not queue: others wait for its locks.
+   * @param node as for `run`
+   */
+  async transaction<T>(work: () => Promise<T>, node?: string): Promise<T> {
+    if (node !== undefined) return this.shareOf(node).transaction(() => this.transaction(work));
     const client = currentClient();
     if (this.mayGo(client, false, true)) this.transactions.increment(client);
     else await this.turn(client, false);
@@ -97,6 +111,15 @@ export class StatementLimiter {
       this.transactions.decrement(client);
       this.callNext();
     }
+  }
+
+  private shareOf(node: string): StatementLimiter {
+    const known = this.shares.get(node);
+    if (known) return known;
+    const half = atLeastOne(this.connections / 2);
+    const share = new StatementLimiter({ atOnce: half, connections: half });
+    this.shares.set(node, share);
+    return share;
   }
 
   private mayGo(client: string, isStatement: boolean, isUrgent: boolean): boolean {

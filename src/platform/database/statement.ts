@@ -8,6 +8,8 @@ export interface Statement {
   readonly onShard?: string;
   /** The text for one of the parts that `Database.parts` has, if `text` reads tables that are not there. */
   readonly onPart?: string;
+  /** Whether it is about the workspace $1, and so needs its node alone, if any. */
+  readonly isOfWorkspace?: boolean;
 }
 
 type Variants = Pick<Statement, 'onNodes' | 'onShard' | 'onPart'>;
@@ -18,9 +20,16 @@ export type Parameter =
 
 const statements = new Map<string, Statement>();
 
+const OF_WORKSPACE = /\bworkspace_id = \$1\b/;
+
 /** @throws when another text has the same name: a connection would run whichever it prepared first */
 export function statement(name: string, text: string, variants: Variants = {}): Statement {
-  const known = statements.get(name) ?? { name, text, ...variants };
+  const known = statements.get(name) ?? {
+    name,
+    text,
+    isOfWorkspace: variants.onShard !== undefined || OF_WORKSPACE.test(text),
+    ...variants,
+  };
   if (known.text !== text || known.onNodes !== variants.onNodes)
     throw new Error(`two statements have the name ${name}`);
   statements.set(name, known);

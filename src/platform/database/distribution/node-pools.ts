@@ -1,3 +1,4 @@
+import { isIPv6 } from 'node:net';
 import pg from 'pg';
 import { connecting, DatabaseClient } from '../database-client.js';
 import { beginNodeSession } from '../session.js';
@@ -64,7 +65,7 @@ export class NodePools {
     const url = new URL(this.settings.url);
     url.searchParams.delete('host'); // of a socket: it would replace the node's
     url.searchParams.delete('port');
-    url.hostname = host;
+    url.hostname = isIPv6(host) ? `[${host}]` : host; // one without brackets is ignored
     url.port = String(port);
     const onConnect = (client: pg.ClientBase): Promise<void> => connecting(() => beginNodeSession(client));
     // The pool waits for the promise; its types do not say so.

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { isFailedConnect } from '../database-client.js';
-import { NodeAway, sqlState } from '../database-errors.js';
+import { isConnectionLost, NodeAway, sqlState } from '../database-errors.js';
 import type { Parameter, Statement } from '../statement.js';
 import { AwayNodes, nodeNamedIn } from './away-nodes.js';
 import { keyOf, NodePools, type NodePoolSettings } from './node-pools.js';
@@ -11,6 +11,8 @@ import { type Shard, Shards } from './shards.js';
 export interface NodeTransaction {
   readonly client: pg.PoolClient;
   readonly run: (statement: Statement, values: readonly Parameter[]) => Promise<unknown[]>;
+  /** Keeps that an error is of the node; for those of COMMIT, which the owner sends. @returns the error */
+  readonly from: (error: unknown) => unknown;
 }
 
 /** Workspaces, put together by the node that has them. */
@@ -41,12 +43,16 @@ const DIRECT_AGAIN_MS = 2_000;
 const ATTEMPTS = 3;
 /** The table of a shard that was moved away is dropped soon after. */
 const MOVED = new Set([NOT_HERE, '42P01']);
+/** With these a server ends the connection. The severity is in its language. */
+const ENDS_CONNECTION = /^(?:08|57P|25P0[34])/;
 /** The code of each statement that follows the failed one in a transaction. */
 const ABORTED = '25P02';
 
 export interface NodeRouterSettings extends NodePoolSettings {
   /** Called when a node stops answering the coordinator, and when it answers again or has been replaced. */
   readonly onChange: (node: string, isAway: boolean) => void;
+  /** Called when work on all parts begins to leave out a node that this process does not reach, and when it reaches it. */
+  readonly onMissed?: (node: string, isMissed: boolean) => void;
 }
 
 /**
@@ -64,15 +70,19 @@ export class NodeRouter {
   /** The nodes that this process cannot reach by itself, and when it tries again, by `performance.now()`. */
   private readonly indirect = new Map<string, number>();
 
-  private readonly whenBack: (() => void)[] = [];
+  /** Nodes whose parts were left out because this process did not reach them, and when it looks again. */
+  private readonly missed = new Map<string, NodeJS.Timeout>();
 
-  constructor(settings: NodeRouterSettings) {
+  private readonly whenBack: (() => void)[] = [];
+  private hasEnded = false;
+
+  constructor(private readonly settings: NodeRouterSettings) {
     this.shards = new Shards(settings.coordinator);
     this.pools = new NodePools(settings);
     this.away = new AwayNodes(settings.coordinator, (node, isAway) => {
       this.shards.forgetPlaces(); // a standby may have taken over, under another address
       settings.onChange(node, isAway);
-      if (!isAway) for (const work of this.whenBack) work();
+      if (!isAway) this.announceBack(node);
     });
   }
 
@@ -94,6 +104,12 @@ export class NodeRouter {
     return shard && keyOf(shard);
   }
 
+  /** As `nodeOf`, if that is known already. */
+  knownNodeOf(workspaceId: string): string | undefined {
+    const shard = this.shards.knownOf(workspaceId);
+    return shard && keyOf(shard);
+  }
+
   async byNode(workspaceIds: readonly string[]): Promise<ByNode> {
     const groups = new Map<string, string[]>();
     const away: string[] = [];
@@ -107,7 +123,7 @@ export class NodeRouter {
     return { groups: [...groups.values()], away };
   }
 
-  /** @param work called whenever a node that was away answers again, or has been replaced */
+  /** @param work called whenever a node that was away, or was left out, answers again or has been replaced */
   onBack(work: () => void): void {
     this.whenBack.push(work);
   }
@@ -132,19 +148,66 @@ export class NodeRouter {
     for (let place: Shard | undefined = shard, attempt = 1; place; attempt++) {
       const key = keyOf(place);
       if (this.away.has(key)) throw new NodeAway(key);
+      if (this.isAvoided(key)) throw this.missing(key);
       try {
         return await this.beginOn(place);
       } catch (error) {
         if (isFailedConnect(error as object)) {
-          this.shards.forgetPlaces();
-          throw new NodeAway(key, error);
+          this.avoid(place);
+          throw this.missing(key, error);
         }
-        if (!MOVED.has(sqlState(error) ?? '') || attempt === ATTEMPTS) throw error;
+        if (attempt === ATTEMPTS) throw error;
+        if (isConnectionLost(error)) continue; // one that was idle: nothing was done on it
+        if (!MOVED.has(sqlState(error) ?? '')) throw error;
         this.shards.forget();
         place = (await this.shards.all()).find(({ id }) => id === shard.id);
       }
     }
     throw new Error(`the shard ${shard.id} is no longer there`); // split or merged meanwhile
+  }
+
+  /** For a part that is left out because this process does not reach its node: `whenBack` is called when it does. */
+  private missing(key: string, cause?: unknown): NodeAway {
+    if (!this.missed.has(key)) {
+      this.settings.onMissed?.(key, true);
+      this.lookSoon(key);
+    }
+    return new NodeAway(key, cause);
+  }
+
+  private lookSoon(key: string): void {
+    if (this.hasEnded) return;
+    this.missed.set(
+      key,
+      setTimeout(() => void this.look(key), DIRECT_AGAIN_MS),
+    );
+  }
+
+  private async look(key: string): Promise<void> {
+    const isReached = await this.reaches(key).catch(() => false);
+    if (this.away.has(key))
+      this.missed.delete(key); // what knows that tells when it is back
+    else if (isReached) {
+      this.settings.onMissed?.(key, false);
+      this.announceBack(key);
+    } else {
+      this.shards.forgetPlaces();
+      this.lookSoon(key);
+    }
+  }
+
+  /** Also true for a node that has no shards any more. */
+  private async reaches(key: string): Promise<boolean> {
+    const place = (await this.shards.all()).find((shard) => keyOf(shard) === key);
+    if (place) await this.pools.of(place).query('SELECT 1');
+    return true;
+  }
+
+  private announceBack(key: string): void {
+    clearTimeout(this.missed.get(key));
+    this.missed.delete(key);
+    this.indirect.delete(key);
+    for (const work of this.whenBack) work();
   }
 
   private async beginOn(shard: Shard): Promise<NodeTransaction> {
@@ -168,7 +231,7 @@ export class NodeRouter {
         throw this.from(shard, error);
       }
     };
-    return { client, run };
+    return { client, run, from: (error) => this.from(shard, error) };
   }
 
   /** The shard of a workspace, unless its node cannot be found, or was not reached a moment ago. @throws NodeAway */
@@ -177,7 +240,12 @@ export class NodeRouter {
     if (!shard) return undefined;
     const key = keyOf(shard);
     if (this.away.has(key)) throw new NodeAway(key);
-    return (this.indirect.get(key) ?? 0) > performance.now() ? undefined : shard;
+    return this.isAvoided(key) ? undefined : shard;
+  }
+
+  /** Whether this process did not reach a node a moment ago. */
+  private isAvoided(key: string): boolean {
+    return (this.indirect.get(key) ?? 0) > performance.now();
   }
 
   private avoid(shard: Shard): void {
@@ -288,6 +356,12 @@ export class NodeRouter {
     return node !== undefined && (await this.away.isAway(node)) ? node : undefined;
   }
 
+  /** The node whose parts are left out because of an error: it is away (see `awayIn`), or this process does not reach it. */
+  async leftOutBy(error: unknown): Promise<string | undefined> {
+    const away = await this.awayIn(error);
+    return away ?? (error instanceof NodeAway ? error.node : undefined);
+  }
+
   private nodeIn(error: unknown): string | undefined {
     if (!(error instanceof Error)) return undefined;
     if (error instanceof NodeAway) return error.node;
@@ -312,6 +386,8 @@ export class NodeRouter {
   }
 
   async end(): Promise<void> {
+    this.hasEnded = true;
+    for (const timer of this.missed.values()) clearTimeout(timer);
     this.away.stop();
     await this.pools.end();
   }
@@ -333,12 +409,19 @@ export class NodeRouter {
       return (await client.query(query)).rows as unknown[];
     } catch (error) {
       // A connection that has met a moved shard has plans and functions for it.
-      if (sqlState(error) === undefined || MOVED.has(sqlState(error) ?? '')) failure = error as Error;
+      if (isOver(error) || MOVED.has(sqlState(error) ?? '')) failure = error as Error;
       throw this.from(shard, error);
     } finally {
       client.release(failure);
     }
   }
+}
+
+/** Whether the connection has ended with an error, or is about to. */
+function isOver(error: unknown): boolean {
+  const state = sqlState(error);
+  const { severity = '' } = error as pg.DatabaseError;
+  return state === undefined || ENDS_CONNECTION.test(state) || /^(?:FATAL|PANIC)$/.test(severity);
 }
 
 /** Waits for all. @throws the error of the statement that failed first, not of those that its transaction then refused */

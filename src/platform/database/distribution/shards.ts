@@ -48,21 +48,26 @@ export class Shards {
   /** Replaced when it is forgotten: an answer that was asked for before is not kept after. */
   private idOf = new Map<string, string>();
   private known: Promise<Map<string, Shard>> | undefined;
+  /** What `known` has resolved with. */
+  private places: Map<string, Shard> | undefined;
 
   /** @param coordinator the pool of the coordinator */
   constructor(private readonly coordinator: Pool) {}
 
   /** @returns undefined when the engine knows no shard or node for the workspace */
   async of(workspaceId: string): Promise<Shard | undefined> {
-    this.known ??= this.read();
-    const shards = await this.known;
+    const shards = await this.placed();
     return shards.get(await this.shardId(workspaceId));
+  }
+
+  /** As `of`, if that is known already. */
+  knownOf(workspaceId: string): Shard | undefined {
+    return this.places?.get(this.idOf.get(workspaceId) ?? '');
   }
 
   /** All shards of the engine. */
   async all(): Promise<Shard[]> {
-    this.known ??= this.read();
-    return [...(await this.known).values()];
+    return [...(await this.placed()).values()];
   }
 
   /** After a shard has moved or was split: the next call reads the tables again. */
@@ -74,6 +79,7 @@ export class Shards {
   /** After a node did not answer: its shards may have another address by now. */
   forgetPlaces(): void {
     this.known = undefined;
+    this.places = undefined;
   }
 
   private async shardId(workspaceId: string): Promise<string> {
@@ -85,6 +91,13 @@ export class Shards {
     if (idOf.size >= MAX_WORKSPACES) idOf.clear();
     idOf.set(workspaceId, id);
     return id;
+  }
+
+  private async placed(): Promise<Map<string, Shard>> {
+    const asked = (this.known ??= this.read());
+    const places = await asked;
+    if (this.known === asked) this.places = places; // else they were forgotten meanwhile
+    return places;
   }
 
   private async read(): Promise<Map<string, Shard>> {
