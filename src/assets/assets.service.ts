@@ -89,8 +89,9 @@ export class Assets {
    */
   async delete(workspaceId: string, tokens: readonly string[]): Promise<Set<string>> {
     if (tokens.length === 0) return new Set();
-    const removed = await this.database.sharedTransaction(async (tx) =>
-      this.remove(tx, workspaceId, await lockWorkspace(tx, workspaceId), tokens),
+    const removed = await this.database.sharedTransaction(
+      async (tx) => this.remove(tx, workspaceId, await lockWorkspace(tx, workspaceId), tokens),
+      workspaceId,
     );
     if (removed.length > 0) this.announce(workspaceId);
     if (removed.some(({ location }) => location !== 'inline')) this.sweepSoon();
@@ -105,7 +106,7 @@ export class Assets {
       const some = await tx.run<{ token: string }>(assetStatements.some, [workspaceId, PURGE_BATCH]);
       const tokens = some.map(({ token }) => token);
       return (await this.remove(tx, workspaceId, ownerId, tokens)).length;
-    });
+    }, workspaceId);
   }
 
   private async remove(

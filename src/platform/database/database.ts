@@ -17,6 +17,7 @@ import {
   SHARED_COMMITS,
   type ShardRows,
 } from './distribution/index.js';
+import { requestScope } from '../log/index.js';
 import { DURABLE, WITHOUT_LIMITS } from './session.js';
 import { endQuietly } from './silence.js';
 import { type Parameter, statement, type Statement } from './statement.js';
@@ -196,7 +197,7 @@ export class Database {
 
   /** @param work called whenever a node that was away, or was left out, answers again; not on one server. It must not throw. */
   onNodeBack(work: () => void): void {
-    this.router?.onBack(work);
+    this.router?.onBack(() => requestScope.exit(work)); // whoever's request has found it back
   }
 
   /**
