@@ -20,10 +20,10 @@ import { expectNothingLostOrLeft, TestBucket } from '../kit/stored-blobs.js';
 const SETTINGS = { INLINE_BLOB_BYTES: '1024', AUTH_SECRET: 'the same for whatever restores it' };
 const CONTENTS = [0, 1, 2].map((file) => ({ path: `file-${file}`, bytes: randomBytes(3000) }));
 
-/** With which an attempt is refused. */
-const sentenceOf = (attempt: Promise<Report>): Promise<string> =>
+/** The sentence with which a restore is refused, or `restored`. */
+const outcomeOf = (attempt: Promise<Report>): Promise<string> =>
   attempt.then(
-    () => 'not refused',
+    () => 'restored',
     (error: unknown) => {
       if (error instanceof OperatorError) return error.message;
       throw error;
@@ -91,7 +91,7 @@ describeWithTestServers('a restore after only the database was lost, with the bl
   async function expectRefused(sentence: string | RegExp, ...options: string[]): Promise<void> {
     const before = { stores: await registered(), objects: await objects() };
     for (const how of [['--dry-run'], []]) {
-      expect(await sentenceOf(restore(...how, ...options))).toMatch(sentence);
+      expect(await outcomeOf(restore(...how, ...options))).toMatch(sentence);
       expect({ stores: await registered(), objects: await objects() }).toEqual(before);
       expect(await database.query('SELECT FROM users UNION ALL SELECT FROM blobs')).toEqual([]);
     }
@@ -122,7 +122,7 @@ describeWithTestServers('a restore after only the database was lost, with the bl
     const before = await objects();
     expect(await restore('--dry-run', '--adopt-store')).toMatchObject({ dryRun: true });
     expect([await registered(), await objects()]).toEqual([[], before]);
-    await restore('--adopt-store');
+    expect(await outcomeOf(restore('--adopt-store'))).toBe('restored');
     expect(blobsOnly(await objects())).toEqual(blobsOnly(before));
     await expectRestored();
   });
