@@ -54,7 +54,8 @@ export const BACKUP_MUTANTS = [
   },
   {
     name: 'unknown finding in a backup noted only',
-    promise: 'What a check of the doctor finds in a backup is a fault of it, unless this kind is known to be none.',
+    promise:
+      'What a check of the doctor finds in a backup is a fault of it, unless this kind is known to be none.',
     file: 'src/admin/verify-backup.ts',
     find: '(NOTED.has(finding.fault) ? notes : findings)',
     replace: "(finding.fault === 'bytes missing or damaged' ? findings : notes)",
