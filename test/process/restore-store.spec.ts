@@ -143,7 +143,7 @@ describeWithTestServers('a restore after only the database was lost, with the bl
   });
 
   it('that failed after it had taken the bucket over succeeds when it is repeated', async () => {
-    const [[key = ''] = []] = blobsOnly(await objects());
+    const [key] = blobsOnly(await objects())[0]!;
     await bucket.remove(key);
     const whole = backup;
     backup = join(await mkdtemp(join(home, 'copy-')), 'backup');
