@@ -16,6 +16,8 @@ tree=$(cd "$(dirname "$0")/.." && pwd)
 home=$(mktemp -d "${TMPDIR:-/tmp}/try-compose-XXXXXX")
 first=try-$$-a second=try-$$-b
 sync=(npm --silent --prefix "$tree" run sync --)
+adopt=
+case " $* " in *' --with s3 '*) adopt=--adopt-store ;; esac
 
 step() { printf '%s  %s\n' "$(date +%T)" "$*"; }
 fail() { printf 'FAILED: %s\n' "$*" >&2; exit 1; }
@@ -200,7 +202,8 @@ services:
     image: ${NEXT_POSTGRES:-postgres:18-bookworm}
     environment: { PGDATA: /var/lib/postgresql/data/pgdata-next }
 END
-in_stack "$first" run --rm -T service node dist/service/admin.js backup restore /srv/backups/before-next
+# With S3, the bucket has the id of the database that is left behind.
+in_stack "$first" run --rm -T service node dist/service/admin.js backup restore /srv/backups/before-next ${adopt:+"$adopt"}
 in_stack "$first" run --rm -T service node dist/service/admin.js doctor --deep
 in_stack "$first" up --detach
 ready 18787

@@ -7,6 +7,6 @@ export { Backups } from './backups.js';
 export { type FailoverRequest, Failovers, type HandledFailover } from './failovers.js';
 export { cursorGap } from './cursor-gap.js';
 export { placeOf } from './with-parts.js';
-export { Restores } from './restores.js';
+export { type RestoreOptions, Restores } from './restores.js';
 export { onTrialDatabase } from './trial-database.js';
 export type { Manifest } from './manifest.js';

@@ -3,6 +3,7 @@ import type pg from 'pg';
 import { Configuration, OperatorError } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, FILL_CATALOGUE, SchemaHistory, sqlState } from '../platform/database/index.js';
+import { StoreAdoption, StoreCheck } from '../storage/index.js';
 import { WorkspacePurge } from '../workspaces/index.js';
 import { AFTER_IMPORT, backupStatements } from './backup.queries.js';
 import type { BackupParts } from './backup-parts.js';
@@ -19,6 +20,17 @@ const OTHER_TABLES =
 /** Errors of syntax and access, and objects on which others depend, such as views of somebody else. */
 const isOfTables = (error: unknown): boolean => /^(?:42|2B)/.test(sqlState(error) ?? '');
 
+export interface RestoreOptions {
+  /** Whether to take over a bucket that belongs to another database, which is lost or no longer used. */
+  readonly adoptStore?: boolean;
+}
+
+interface Foreseen {
+  readonly manifest: Manifest;
+  /** The id of the store that this database has to adopt. */
+  readonly foreignId: string | undefined;
+}
+
 /** Thrown to roll a transaction back that has shown what it was for. */
 class OnlyATrial extends Error {}
 
@@ -29,6 +41,8 @@ export class Restores {
     private readonly database: Database,
     private readonly schemas: SchemaHistory,
     private readonly blobFiles: BlobFiles,
+    private readonly adoption: StoreAdoption,
+    private readonly store: StoreCheck,
     private readonly purge: WorkspacePurge,
     private readonly clock: Clock,
     private readonly configuration: Configuration,
@@ -39,11 +53,14 @@ export class Restores {
    * before and the restore can be repeated. A backup of an older version is migrated as an upgrade would. Heads are
    * advanced, so that clients that have seen more than the backup start again.
    * @param place a directory or `s3://bucket/prefix`
-   * @throws OperatorError when the service is in use or older than the backup, or the backup is damaged
+   * @throws OperatorError when the service is in use or older than the backup, the backup is damaged, or the store is not this
+   * database's
    */
-  restore(place: string): Promise<Manifest> {
+  restore(place: string, options: RestoreOptions = {}): Promise<Manifest> {
     return withParts(place, this.configuration, async (parts) => {
-      const manifest = await this.foresee(parts);
+      const { manifest, foreignId } = await this.foresee(parts, options);
+      if (foreignId !== undefined) await this.adopt(foreignId);
+      await this.store.look(); // opens it, which must not wait for the transaction of the restore
       await inOneTransaction(this.database, 'BEGIN', async (client) => {
         await this.prepare(client, manifest);
         await this.importTables(client, parts, manifest);
@@ -59,11 +76,15 @@ export class Restores {
    * Describes what `restore` would restore, without reading all of it. @throws OperatorError when a failure is
    * foreseeable
    */
-  preview(place: string): Promise<Manifest> {
-    return withParts(place, this.configuration, (parts) => this.foresee(parts));
+  preview(place: string, options: RestoreOptions = {}): Promise<Manifest> {
+    return withParts(
+      place,
+      this.configuration,
+      async (parts) => (await this.foresee(parts, options)).manifest,
+    );
   }
 
-  private async foresee(parts: BackupParts): Promise<Manifest> {
+  private async foresee(parts: BackupParts, { adoptStore = false }: RestoreOptions): Promise<Foreseen> {
     const manifest = await readManifest(parts);
     await refuseWhenInUse(this.database.pool);
     this.refuseUnknownSchema(manifest);
@@ -74,13 +95,20 @@ export class Restores {
     await trial.catch((error: unknown) => {
       if (!(error instanceof OnlyATrial)) throw error;
     });
-    return manifest;
+    return { manifest, foreignId: await this.adoption.foreignId(adoptStore) };
   }
 
-  /** Keeps everyone else out until the transaction ends, and gives the database the schema of the backup. */
+  /** Ahead of the transaction of the restore, because the store is opened over another connection. */
+  private adopt(foreignId: string): Promise<void> {
+    return inOneTransaction(this.database, 'BEGIN', async (client) => {
+      await lockOutOthers(client);
+      await this.adoption.adopt(client, foreignId);
+    });
+  }
+
+  /** Gives the database the schema of the backup. */
   private async prepare(client: pg.ClientBase, manifest: Manifest): Promise<void> {
-    await client.query('LOCK TABLE users, workspaces');
-    await refuseWhenInUse(client);
+    await lockOutOthers(client);
     try {
       await this.schemas.rewind(client, manifest.migrations.length);
     } catch (error) {
@@ -150,6 +178,12 @@ export class Restores {
           'restore it into an empty database of the coordinator whose tables are not distributed yet, then run `npm run distribute`.',
       );
   }
+}
+
+/** Keeps everyone else out until the transaction ends. @throws OperatorError when the database is in use */
+async function lockOutOthers(client: pg.ClientBase): Promise<void> {
+  await client.query('LOCK TABLE users, workspaces');
+  await refuseWhenInUse(client);
 }
 
 async function refuseWhenInUse(on: pg.ClientBase | pg.Pool): Promise<void> {

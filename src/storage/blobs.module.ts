@@ -18,6 +18,7 @@ import { FreeSpace } from './free-space.js';
 import { OrphanedCopies } from './orphaned-copies.js';
 import { openStores } from './open-stores.js';
 import { OrphansCheck } from './orphans-check.js';
+import { StoreAdoption } from './store-adoption.js';
 import { StoreCheck } from './store-check.js';
 import { SweepingCheck } from './sweeping-check.js';
 
@@ -36,6 +37,7 @@ import { SweepingCheck } from './sweeping-check.js';
     BytesCheck,
     OrphanedCopies,
     OrphansCheck,
+    StoreAdoption,
     StoreCheck,
     SweepingCheck,
     // Depends on the database: an embedded one creates DATA_DIR and sets its mode.
@@ -46,7 +48,7 @@ import { SweepingCheck } from './sweeping-check.js';
       useFactory: (database: Database) => BlobReferences.read(database),
     },
   ],
-  exports: [BlobPreview, BlobMover, Blobs, BlobSweeper, BlobUpkeep, FreeSpace, StoreCheck],
+  exports: [BlobPreview, BlobMover, Blobs, BlobSweeper, BlobUpkeep, FreeSpace, StoreAdoption, StoreCheck],
 })
 export class BlobsModule {
   constructor(doctor: Doctor, sweeping: SweepingCheck, bytes: BytesCheck, orphans: OrphansCheck) {

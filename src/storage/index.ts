@@ -9,4 +9,5 @@ export { type Count, diskSpace, FreeSpace } from './free-space.js';
 export { HashedBody } from './hashed-body.js';
 export { openObjects } from './open-objects.js';
 export type { S3Objects } from './s3/s3-objects.js';
+export { StoreAdoption } from './store-adoption.js';
 export { StoreCheck } from './store-check.js';

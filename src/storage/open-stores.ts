@@ -7,6 +7,7 @@ import { BlobStores } from './blob-stores.js';
 import { blobStatements } from './blobs.queries.js';
 import { DeferredBlobStore } from './deferred-blob-store.js';
 import { hasDiskStore, openDiskStore } from './open-disk-store.js';
+import type { S3Settings } from './s3/s3-connection.js';
 
 /**
  * Opens the main store, which is S3 if configured, and the disk store if it still has blobs of this database. A service starts
@@ -54,21 +55,25 @@ function isAway(error: unknown): boolean {
   return cause instanceof StoreUnavailable && cause.isCurable;
 }
 
-/** @throws OperatorError */
 async function openS3(configuration: Configuration, database: Database): Promise<BlobStore> {
+  const settings = s3SettingsIn(configuration);
+  // Loaded only if needed: the S3 client is 30 MB.
+  const { openS3Store } = await import('./s3/index.js');
+  return openS3Store(settings, database, configuration.maxFileBytes);
+}
+
+/** @throws OperatorError when there are none */
+export function s3SettingsIn(configuration: Configuration): S3Settings {
   const { s3Endpoint, s3AccessKey, s3SecretKey, s3Bucket, s3Region } = configuration;
   if (!s3Endpoint || !s3AccessKey || !s3SecretKey || !s3Bucket) {
     const names = 'S3_ENDPOINT, S3_ACCESS_KEY, S3_SECRET_KEY and S3_BUCKET';
     throw new OperatorError(`There is no S3 store; set ${names}.`);
   }
-  const settings = {
+  return {
     endpoint: s3Endpoint,
     accessKey: s3AccessKey,
     secretKey: s3SecretKey,
     bucket: s3Bucket,
     region: s3Region,
   };
-  // Loaded only if needed: the S3 client is 30 MB.
-  const { openS3Store } = await import('./s3/index.js');
-  return openS3Store(settings, database, configuration.maxFileBytes);
 }

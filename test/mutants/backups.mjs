@@ -3,6 +3,7 @@
 const SCHEDULED = 'test/process/scheduled-backup.spec.ts';
 const IN_S3 = 'test/process/scheduled-backup-s3.spec.ts';
 const DIRECTORY = 'test/process/backup-directory.spec.ts';
+const STORE = 'test/process/restore-store.spec.ts';
 const OLDER = 'test/process/backup-older.spec.ts';
 const FAILOVER = 'test/process/failover.spec.ts';
 const RULES = 'test/contract/monitoring-rules.spec.ts';
@@ -34,6 +35,31 @@ export const BACKUP_MUTANTS = [
     find: 'if (fault !== undefined) {',
     replace: "if (fault === '') {",
     tests: [[SCHEDULED, 'that fails its verification']],
+  },
+  {
+    name: 'backup of a late sweeper called faulty',
+    promise: 'A backup is whole whatever waits for the sweeper of the service that it was made of.',
+    file: 'src/admin/verify-backup.ts',
+    find: "new Set(['quota drift', 'usage drift', 'not swept'])",
+    replace: "new Set(['quota drift', 'usage drift'])",
+    tests: [[SCHEDULED, 'is whole: verified, with notes']],
+  },
+  {
+    name: 'backup of wrong counters called faulty',
+    promise: 'A backup is whole whatever the counters of the service say that it was made of.',
+    file: 'src/admin/verify-backup.ts',
+    find: "new Set(['quota drift', 'usage drift', 'not swept'])",
+    replace: "new Set(['not swept'])",
+    tests: [[SCHEDULED, 'is whole: verified, with notes']],
+  },
+  {
+    name: 'unknown finding in a backup noted only',
+    promise:
+      'What a check of the doctor finds in a backup is a fault of it, unless this kind is known to be none.',
+    file: 'src/admin/verify-backup.ts',
+    find: '(NOTED.has(finding.fault) ? notes : findings)',
+    replace: "(finding.fault === 'bytes missing or damaged' ? findings : notes)",
+    tests: [[SCHEDULED, 'what this command does not know']],
   },
   {
     name: 'draft under the final name',
@@ -103,10 +129,42 @@ export const BACKUP_MUTANTS = [
     name: 'columns dropped in use',
     promise: 'A restore of an earlier version takes no column away from a database in use.',
     file: 'src/backup/restores.ts',
-    find: "    await client.query('LOCK TABLE users, workspaces');\n    await refuseWhenInUse(client);\n",
+    find: "  await client.query('LOCK TABLE users, workspaces');\n  await refuseWhenInUse(client);\n",
     replace: '',
     also: [{ find: '    await refuseWhenInUse(this.database.pool);\n', replace: '' }],
     tests: [[OLDER, 'does not touch a database in use']],
+  },
+  {
+    name: 'bucket of another database taken over unasked',
+    promise: 'A restore uses the bucket of another database only with --adopt-store.',
+    file: 'src/storage/store-adoption.ts',
+    find: 'if (id === undefined || mayAdopt) return id;',
+    replace: 'if (mayAdopt || !mayAdopt) return id;',
+    tests: [[STORE, 'is refused without --adopt-store']],
+  },
+  {
+    name: 'bucket of a lost database refused',
+    promise: 'After the loss of only the database, a restore can use the bucket that it had.',
+    file: 'src/backup/restores.ts',
+    find: 'if (foreignId !== undefined) await this.adopt(foreignId);',
+    replace: '',
+    tests: [[STORE, 'takes the bucket over']],
+  },
+  {
+    name: 'restore that makes the bucket its own',
+    promise: 'A restore leaves the id of a bucket as it is: the service whose bucket it is goes on.',
+    file: 'src/storage/s3/open-s3-store.ts',
+    find: '    if (found === undefined || UUID.test(found)) return found;',
+    replace: '    await bucket.write(registered ?? randomUUID());\n    return undefined;',
+    tests: [[STORE, 'is refused without --adopt-store']],
+  },
+  {
+    name: 'dry run of a restore that makes a bucket',
+    promise: 'The dry run of a restore makes no bucket.',
+    file: 'src/storage/s3/open-s3-store.ts',
+    find: '    if (found === undefined || UUID.test(found)) return found;',
+    replace: '    if (found === undefined) await bucket.make();\n    return found;',
+    tests: [[STORE, 'none in a dry run']],
   },
   {
     name: 'newer backup taken',

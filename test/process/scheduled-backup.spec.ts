@@ -1,6 +1,6 @@
 import { SchedulerRegistry } from '@nestjs/schedule';
 import { spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ import { BlobFiles } from '../../src/backup/blob-files.js';
 import { DirectoryParts } from '../../src/backup/directory-parts.js';
 import { Backups, BackupTimes, onTrialDatabase } from '../../src/backup/index.js';
 import { TrialCheck } from '../../src/backup/trial-check.js';
-import type { Finding } from '../../src/platform/doctor/index.js';
+import { Doctor, type Finding } from '../../src/platform/doctor/index.js';
 import { type JobRun, JobRuns } from '../../src/platform/jobs/index.js';
 import { KillSwitch } from '../../src/platform/kill-switch/index.js';
 import { adminReport } from '../kit/admin.js';
@@ -164,6 +164,86 @@ describe('a scheduled backup', () => {
     const { text } = await Exposition.of(second);
     expect(text).toMatch(/^cloud_sync_job_last_success\{name="backup"\} 0$/m);
     expect(text).not.toMatch(/^cloud_sync_backup_last_verified_timestamp_seconds /m);
+  });
+});
+
+describe('a backup of a service that has not swept in time, and whose counters are wrong', () => {
+  const dying = randomUUID();
+  const DRIFT = [
+    'UPDATE workspaces SET document_bytes = document_bytes + $1',
+    'UPDATE storage_accounts SET used_bytes = used_bytes + $1',
+  ];
+  beforeEach(async () => {
+    await first.database.query(
+      `INSERT INTO blobs (workspace_id, id, state, location, size, sha256, created_at, not_before)
+       VALUES ($1, $2, 'dying', 'disk', 3000, repeat('0', 64), $3, $3)`,
+      [notes.id, dying, new Date(Date.now() - 2 * DAY)],
+    );
+    await first.database.query(
+      'INSERT INTO storage_accounts (user_id, used_bytes) SELECT user_id, 0 FROM workspaces ON CONFLICT DO NOTHING',
+    );
+    for (const sql of DRIFT) await first.database.query(sql, [7]);
+  });
+  afterEach(async () => {
+    jest.restoreAllMocks();
+    for (const sql of DRIFT) await first.database.query(sql, [-7]);
+    await first.database.query('DELETE FROM blobs WHERE id = $1', [dying]);
+  });
+
+  const NOTES = ['not swept', 'quota drift', 'usage drift'];
+  const kindsOf = (findings: unknown): string[] => (findings as Finding[]).map(({ fault }) => fault).sort();
+  const verifyNewest = async (): Promise<Report> =>
+    admin('backup', 'verify', join(backups, (await readdir(backups)).sort().at(-1) ?? ''));
+
+  it('is whole: verified, with notes', async () => {
+    await schedule(first).runIfDue();
+    expect(await readdir(backups)).toEqual([expect.stringMatching(/^scheduled-/)]);
+    expect(await runs()).toEqual([expect.objectContaining({ error: null })]);
+    const { text, exitCode, isWhole, findings, notes: noted } = await verifyNewest();
+    expect({ exitCode, isWhole, findings }).toEqual({ exitCode: undefined, isWhole: true, findings: [] });
+    expect(kindsOf(noted)).toEqual(NOTES);
+    expect(text).toMatch(/^The backup is intact: .*\n(?:note: .*\n?){3}$/);
+    expect(text).toContain('\nnote: blobs past their grace: 1 have been waiting for the sweeper too long.');
+  });
+
+  it('is faulty when a blob is damaged, and says that first', async () => {
+    const [{ id, sha256 }] = (await first.database.query(
+      `UPDATE blobs SET sha256 = reverse(sha256) WHERE id = (SELECT min(id::text)::uuid FROM blobs WHERE state = 'live')
+       RETURNING id, reverse(sha256) AS sha256`,
+    )) as [{ id: string; sha256: string }];
+    try {
+      await schedule(first).runIfDue();
+    } finally {
+      await first.database.query('UPDATE blobs SET sha256 = $2 WHERE id = $1', [id, sha256]);
+    }
+    expect((await runs())[0]!.error).toMatch(
+      new RegExp(
+        `: The backup has 1 faults: [^;]*; ${notes.id}/${id}: It has no bytes in the disk store\\.$`,
+      ),
+    );
+    const { exitCode, isWhole, findings, notes: noted } = await verifyNewest();
+    expect({ exitCode, isWhole }).toEqual({ exitCode: 1, isWhole: false });
+    expect([kindsOf(findings), kindsOf(noted)]).toEqual([['bytes missing or damaged'], NOTES]);
+  });
+
+  it('is faulty when the doctor finds what this command does not know', async () => {
+    const unknown = {
+      fault: 'something new',
+      subject: 'it',
+      problem: 'Is new.',
+      cure: 'None.',
+      isFixed: false,
+    };
+    await admin('backup', 'run');
+    jest.spyOn(Doctor.prototype, 'examine').mockImplementation(async function* () {
+      yield await Promise.resolve(unknown);
+    });
+    expect(await verifyNewest()).toMatchObject({
+      exitCode: 1,
+      isWhole: false,
+      findings: [unknown],
+      notes: [],
+    });
   });
 });
 

@@ -1,6 +1,5 @@
 import { type Command, Option } from 'commander';
-import { Backups, placeOf, Restores } from '../../backup/index.js';
-import { StoreCheck } from '../../storage/index.js';
+import { Backups, placeOf, type RestoreOptions, Restores } from '../../backup/index.js';
 import { type DryRun, dryRunOption } from '../arguments.js';
 import { contentsOf, summaryOf } from '../backup-summary.js';
 import type { Report, Run } from '../report.js';
@@ -35,9 +34,13 @@ export function addBackup(program: Command, run: Run): void {
     .command('restore')
     .argument('<directory>', 'where the backup is: a directory or s3://bucket/prefix')
     .addOption(dryRunOption())
-    .description('fill an empty database and blob store, with the service stopped')
-    .action((directory: string, { dryRun }: DryRun) =>
-      run(() => (dryRun ? previewRestore(directory) : restoreBackup(directory))),
+    .option(
+      '--adopt-store',
+      'use the bucket S3_BUCKET of another database, which is lost or no longer used, with the blobs in it',
+    )
+    .description('fill an empty database and its blob store, with the service stopped')
+    .action((directory: string, { dryRun, ...options }: DryRun & RestoreOptions) =>
+      run(() => (dryRun ? previewRestore(directory, options) : restoreBackup(directory, options))),
     );
   addScheduled(backup, run);
 }
@@ -56,19 +59,18 @@ function addScheduled(backup: Command, run: Run): void {
 }
 
 /** Restores into an empty database and store. On failure, nothing is restored. */
-function restoreBackup(directory: string): Promise<Report> {
+function restoreBackup(directory: string, options: RestoreOptions): Promise<Report> {
   return withService(async (service) => {
-    await service.get(StoreCheck).look(); // opens the store, which must not wait for the transaction of the restore
-    const manifest = await service.get(Restores).restore(placeOf(directory));
+    const manifest = await service.get(Restores).restore(placeOf(directory), options);
     const text = `Restored ${contentsOf(manifest)}, as of ${manifest.takenAt}`;
     return { ...summaryOf(manifest), text };
   });
 }
 
 /** Reports what would be restored, if a restore is possible. */
-function previewRestore(directory: string): Promise<Report> {
+function previewRestore(directory: string, options: RestoreOptions): Promise<Report> {
   return withService(async (service) => {
-    const manifest = await service.get(Restores).preview(placeOf(directory));
+    const manifest = await service.get(Restores).preview(placeOf(directory), options);
     const text = `${contentsOf(manifest)}, as of ${manifest.takenAt}, would be restored`;
     return { dryRun: true, ...summaryOf(manifest), text };
   });

@@ -12,6 +12,8 @@ import { md5 } from './s3-upload.js';
 /** Stored next to the blobs in the bucket; no blob has such a key. */
 const ID_KEY = 'store-id';
 
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
 /**
  * Opens the store in a bucket, which is created if necessary and must be writable and belong to this database.
  * @param largest maximum size of a blob in bytes
@@ -34,32 +36,64 @@ export async function openS3Store(
 }
 
 /**
+ * The id of a bucket that belongs to another database; undefined when `openS3Store` would take the bucket. Creates, writes and
+ * registers nothing.
+ * @throws OperatorError when the bucket cannot be read, its id is damaged, or this database has blobs elsewhere
+ */
+export async function foreignIdOf(settings: S3Settings, database: Database): Promise<string | undefined> {
+  const connection = new S3Connection(settings);
+  try {
+    const bucket = new Bucket(connection, settings.region);
+    const { found, registered } = await idsOf(bucket, database);
+    if (found !== undefined && found === registered) return undefined;
+    await refuseBlobsElsewhere(bucket, database);
+    if (found === undefined || UUID.test(found)) return found;
+    throw new OperatorError(
+      `The object ${ID_KEY} in the bucket ${bucket.name} is damaged; give it the id of its database in blob_stores, or remove it if that database is lost.`,
+    );
+  } catch (error) {
+    throw error instanceof S3Fault ? explained(error, connection) : error;
+  } finally {
+    connection.close();
+  }
+}
+
+/**
  * With a wrong bucket, a database's downloads would fail, and its doctor would take another database's blobs for leftovers.
  * The bucket and the database therefore carry the same id. Here the database has it first: if a bucket has an id while the
  * database has none, the bucket belongs to another database; instances that start at the same time all write the same id.
  */
 async function expectSameStore(bucket: Bucket, database: Database): Promise<string> {
-  const { name } = bucket;
-  // The bucket is read first: an id that another instance has written there is in the database already.
-  const found = await bucket.id();
-  const registered = await registeredId(database);
+  const { found, registered } = await idsOf(bucket, database);
   if (found !== undefined && found === registered) return found;
   if (found !== undefined) {
     throw new OperatorError(
-      `The bucket ${name} belongs to another database; set S3_BUCKET to a bucket of its own.`,
+      `The bucket ${bucket.name} belongs to another database; set S3_BUCKET to a bucket of its own.`,
     );
   }
-  const [named] = await database.run(blobStatements.anyStored, ['s3']);
-  if (named) {
-    throw new OperatorError(
-      `The bucket ${name} is not the one with this database's blobs; set S3_BUCKET and S3_ENDPOINT to that one.`,
-    );
-  }
+  await refuseBlobsElsewhere(bucket, database);
   await bucket.make();
   await database.run(blobStatements.registerStore, ['s3', registered ?? randomUUID()]);
   const id = await registeredId(database);
   if (id === undefined) throw new Error('the store was not registered');
   return id;
+}
+
+/** The bucket is read first: an id that another instance has written there is in the database already. */
+async function idsOf(
+  bucket: Bucket,
+  database: Database,
+): Promise<{ found: string | undefined; registered: string | undefined }> {
+  const found = await bucket.id();
+  return { found, registered: await registeredId(database) };
+}
+
+async function refuseBlobsElsewhere({ name }: Bucket, database: Database): Promise<void> {
+  const [named] = await database.run(blobStatements.anyStored, ['s3']);
+  if (!named) return;
+  throw new OperatorError(
+    `The bucket ${name} is not the one with this database's blobs; set S3_BUCKET and S3_ENDPOINT to that one.`,
+  );
 }
 
 async function registeredId(database: Database): Promise<string | undefined> {
