@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import WebSocket from 'ws';
+import { WorkspaceAccess } from '../../src/access/guards/index.js';
+import { requestScope } from '../../src/platform/log/index.js';
 import { Database, statement } from '../../src/platform/database/index.js';
 import { PushQueue } from '../../src/web-push/push-queue.js';
 import { isEngineThere } from '../kit/distributed-database.js';
@@ -60,6 +62,19 @@ const anyWorkspace = statement('test.any_workspace', 'SELECT id FROM workspaces 
       expect(await versionsOn(shard + 1, shard)).toBe(1);
     }
     expect(await engine.coordinator.database.query('SELECT FROM files')).toEqual([]);
+  });
+
+  it('looks at the accounts of all callers in the line of none of them', async () => {
+    const access = service.app.get(WorkspaceAccess, { strict: false });
+    const areAdmitted = access.areAdmitted.bind(access);
+    const scopes: unknown[] = [];
+    const looked = jest.spyOn(access, 'areAdmitted').mockImplementation((callers) => {
+      scopes.push(requestScope.getStore());
+      return areAdmitted(callers);
+    });
+    await user.get(workspace(0).file('a')).expect(200);
+    looked.mockRestore();
+    expect(scopes).toEqual([undefined]);
   });
 
   it('does what changes while a shard moves once, at either place', async () => {

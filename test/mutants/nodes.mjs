@@ -670,4 +670,12 @@ export const NODE_MUTANTS = [
     replace: '      throw reason;\n',
     tests: [[UPLOADS, 'of a batch are each refused']],
   },
+  {
+    name: 'the look at accounts waits in the line of one user',
+    promise: 'The accounts of all callers are looked at in the line of none of them.',
+    file: 'src/access/guards/workspace-access.ts',
+    find: 'requestScope.exit(() => this.checkWaiting())',
+    replace: 'this.checkWaiting()',
+    tests: [['test/invariants/workspaces-on-nodes.spec.ts', 'looks at the accounts of all callers']],
+  },
 ];
