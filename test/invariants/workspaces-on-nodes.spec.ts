@@ -6,6 +6,7 @@ import { requestScope } from '../../src/platform/log/index.js';
 import { Database, statement } from '../../src/platform/database/index.js';
 import { PushQueue } from '../../src/web-push/push-queue.js';
 import { isEngineThere } from '../kit/distributed-database.js';
+import { holdTimers } from '../kit/held-timers.js';
 import {
   eventually,
   socketUrl,
@@ -15,6 +16,9 @@ import {
   type TestWorkspace,
 } from '../kit/index.js';
 import { StandInEngine } from '../kit/stand-in-engine.js';
+
+/** For so long a statement waits for a connection. */
+const PATIENCE_MS = 5_000;
 
 const anyWorkspace = statement('test.any_workspace', 'SELECT id FROM workspaces LIMIT 1');
 
@@ -106,10 +110,12 @@ const anyWorkspace = statement('test.any_workspace', 'SELECT id FROM workspaces 
     const others = await Promise.all(['bob', 'carol'].map((name) => service.user(name)));
     const here = [workspace(0), ...(await Promise.all(others.map((one) => workspaceIn(0, one))))];
     const elsewhere = await workspaceIn(1, others[0] as TestUser);
-    for (const one of here) await one.put('a', 'before').expect(({ status }) => status < 300);
+    for (const one of here)
+      await one.put('a', 'before').expect(({ status }) => expect(status).toBeLessThan(300));
     let release = (): void => undefined;
     const until = new Promise<void>((resolve) => (release = resolve));
     engine.node(1).set(() => ({ kind: 'hold', until }));
+    const timers = holdTimers(PATIENCE_MS, PATIENCE_MS); // of what waits, which a slow machine would make wait too long
     let answered = 0;
     const held = here.flatMap((one) =>
       Array.from({ length: 10 }, async () => {
@@ -128,6 +134,7 @@ const anyWorkspace = statement('test.any_workspace', 'SELECT id FROM workspaces 
       await workspace(1).put('b', 'meanwhile').expect(201);
       expect(answered).toBe(0);
     } finally {
+      timers.release();
       release();
       engine.node(1).set();
     }
