@@ -28,6 +28,13 @@ export const STORED_BLOBS = `
          EXISTS (SELECT 1 FROM assets a WHERE a.workspace_id = b.workspace_id AND a.blob_id = b.id)
   FROM blobs b WHERE location <> 'inline' AND state = 'live' ORDER BY workspace_id, id`;
 
+/**
+ * Gives the database the bucket with the id $1. The id in the bucket stays: where a restore was pointed at the wrong bucket, the
+ * service whose bucket it is goes on. Danger: the database must have no blobs, and stay so until the transaction commits.
+ */
+export const ADOPT_STORE = `
+  INSERT INTO blob_stores (location, id) VALUES ('s3', $1) ON CONFLICT (location) DO UPDATE SET id = excluded.id`;
+
 /** Each runs in the transaction that has filled the tables. */
 export const AFTER_IMPORT = {
   leaveGap: 'UPDATE workspaces SET head_cursor = head_cursor + $1::bigint',

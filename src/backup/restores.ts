@@ -5,7 +5,7 @@ import { Clock } from '../platform/clock/index.js';
 import { Database, FILL_CATALOGUE, SchemaHistory, sqlState } from '../platform/database/index.js';
 import { StoreAdoption, StoreCheck } from '../storage/index.js';
 import { WorkspacePurge } from '../workspaces/index.js';
-import { AFTER_IMPORT, backupStatements } from './backup.queries.js';
+import { ADOPT_STORE, AFTER_IMPORT, backupStatements } from './backup.queries.js';
 import type { BackupParts } from './backup-parts.js';
 import { BlobFiles } from './blob-files.js';
 import { cursorGap } from './cursor-gap.js';
@@ -102,7 +102,7 @@ export class Restores {
   private adopt(foreignId: string): Promise<void> {
     return inOneTransaction(this.database, 'BEGIN', async (client) => {
       await lockOutOthers(client);
-      await this.adoption.adopt(client, foreignId);
+      await client.query(ADOPT_STORE, [foreignId]);
     });
   }
 

@@ -1,15 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import type pg from 'pg';
 import { Configuration, OperatorError } from '../config/index.js';
 import { Database } from '../platform/database/index.js';
 import { s3SettingsIn } from './open-stores.js';
 
-const ADOPT = `
-  INSERT INTO blob_stores (location, id) VALUES ('s3', $1) ON CONFLICT (location) DO UPDATE SET id = excluded.id`;
-
 /**
- * Gives an empty database the bucket of one that is lost. The id in the bucket stays: where a restore was pointed at the wrong
- * bucket, the service whose bucket it is goes on. A disk store needs none of this, because a new database adopts its directory.
+ * Whether an empty database has to take over the bucket of one that is lost. A disk store needs none of this, because a new
+ * database adopts its directory.
  */
 @Injectable()
 export class StoreAdoption {
@@ -32,10 +28,5 @@ export class StoreAdoption {
     throw new OperatorError(
       `The bucket ${settings.bucket} belongs to another database; set S3_BUCKET to a bucket of its own, or restore with --adopt-store if that database is lost or no longer used.`,
     );
-  }
-
-  /** Danger: the database must have no blobs, and stay so until `client` commits. */
-  async adopt(client: pg.ClientBase, id: string): Promise<void> {
-    await client.query(ADOPT, [id]);
   }
 }
