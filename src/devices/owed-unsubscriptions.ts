@@ -27,6 +27,7 @@ export const owedUnsubscriptionStatements = {
   one: statement(
     'owed_unsubscriptions.one',
     'SELECT 1 AS one FROM owed_unsubscriptions WHERE workspace_id = $1 AND device_id = $2',
+    { isOfWorkspace: false },
   ),
 
   take: statement(

@@ -54,5 +54,6 @@ export const realtimeStatements = {
     'realtime.present_among',
     `SELECT DISTINCT p.device_id AS "deviceId" FROM presence p JOIN instances i ON i.id = p.instance_id
      WHERE p.workspace_id = $1 AND p.device_id = ANY ($2) AND ${ALIVE}`,
+    { isOfWorkspace: false }, // presence is not on nodes
   ),
 };

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../platform/clock/index.js';
-import { Database, type Part } from '../platform/database/index.js';
+import { Database, isUnanswered, type Part } from '../platform/database/index.js';
 import { queueStatements } from './push-queue.queries.js';
 import { Log } from '../platform/log/index.js';
 import type { PushMessage, PushResult, PushType } from './push-sender.js';
@@ -79,16 +79,22 @@ export class PushQueue {
     const busy = new Map(underWay);
     for (const { id } of suspended) busy.set(id, ofOneOwner);
     const claimed: ClaimedPush[] = [];
+    const faults: Error[] = [];
     const claims = this.database.onParts(async (part) => {
       if (claimed.length >= limit) return;
-      const pushes = await this.claimIn(part, limit - claimed.length, ofOneOwner, busy);
-      for (const { ownerId } of pushes) busy.set(ownerId, (busy.get(ownerId) ?? 0) + 1);
-      claimed.push(...pushes);
+      try {
+        const pushes = await this.claimIn(part, limit - claimed.length, ofOneOwner, busy);
+        for (const { ownerId } of pushes) busy.set(ownerId, (busy.get(ownerId) ?? 0) + 1);
+        claimed.push(...pushes);
+      } catch (error) {
+        if (isUnanswered(error)) throw error; // perhaps of a node that is away
+        faults.push(error as Error); // such as a full disk: the other parts go on
+      }
     });
-    try {
-      await claims;
-    } catch (err) {
-      // Nobody else sends what was claimed before.
+    await claims.catch((error: unknown) => faults.push(error as Error));
+    const [err] = faults;
+    if (err !== undefined) {
+      // Nobody else sends what was claimed.
       if (claimed.length === 0) throw err;
       this.log.warn({ err }, 'could not claim pushes on all nodes');
     }

@@ -36,7 +36,9 @@ const countDeleted = statement(
 );
 /** The rows of tables that stay with the accounts where workspaces are on other nodes: no foreign key deletes them there. */
 const removeBound = BOUND_TABLES.map((table) =>
-  statement(`workspaces.remove_${table}`, `DELETE FROM ${table} WHERE workspace_id = $1`),
+  statement(`workspaces.remove_${table}`, `DELETE FROM ${table} WHERE workspace_id = $1`, {
+    isOfWorkspace: false,
+  }),
 );
 const removeRow = statement(
   'workspaces.remove_row',

@@ -257,6 +257,20 @@ describe("a workspace's rows can be distributed by its id", () => {
     expect(asking.filter((path) => !allowed.test(path))).toEqual([]);
   });
 
+  it('what needs the node of one workspace says so, and what the coordinator alone has does not', () => {
+    const ofOne = ownStatements().filter(({ isOfWorkspace }) => isOfWorkspace);
+    expect(ofOne.filter(({ text: sql }) => !touches(sql)).map(({ name }) => name)).toEqual([]);
+    expect(ofOne.map(({ name }) => name)).toEqual(
+      expect.arrayContaining([
+        'blobs.stage',
+        'blobs.mark_for_deletion',
+        'workspaces.remove_row',
+        'retention.mark_all',
+        'retention.progress_of_workspace',
+      ]),
+    );
+  });
+
   it('no function has a statement without it: each table comes with its argument', async () => {
     const functions = await service.database.query<{ name: string; source: string }>(
       `SELECT proname AS name, prosrc AS source FROM pg_proc WHERE pronamespace = 'public'::regnamespace`,

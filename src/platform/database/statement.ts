@@ -8,11 +8,11 @@ export interface Statement {
   readonly onShard?: string;
   /** The text for one of the parts that `Database.parts` has, if `text` reads tables that are not there. */
   readonly onPart?: string;
-  /** Whether it is about the workspace $1, and so needs its node alone, if any. */
+  /** Whether it is about the workspace $1, and so needs its node alone, if any; read from the text unless told. */
   readonly isOfWorkspace?: boolean;
 }
 
-type Variants = Pick<Statement, 'onNodes' | 'onShard' | 'onPart'>;
+type Variants = Pick<Statement, 'onNodes' | 'onShard' | 'onPart' | 'isOfWorkspace'>;
 
 /** A value that the driver can bind. */
 export type Parameter =
@@ -20,7 +20,8 @@ export type Parameter =
 
 const statements = new Map<string, Statement>();
 
-const OF_WORKSPACE = /\bworkspace_id = \$1\b/;
+const OF_WORKSPACE =
+  /\bworkspace_id = \$1\b|\(workspace_id,[^)]*\)\s+VALUES \(\$1,|\bworkspaces\b[^,;]* WHERE (?:w\.)?id = \$1\b/;
 
 /** @throws when another text has the same name: a connection would run whichever it prepared first */
 export function statement(name: string, text: string, variants: Variants = {}): Statement {
