@@ -25,6 +25,11 @@ export interface RestoreOptions {
   readonly adoptStore?: boolean;
 }
 
+export interface Restored extends Manifest {
+  /** Whether the store of another database is taken over. */
+  readonly adoptsStore: boolean;
+}
+
 interface Foreseen {
   readonly manifest: Manifest;
   /** The id of the store that this database has to adopt. */
@@ -56,7 +61,7 @@ export class Restores {
    * @throws OperatorError when the service is in use or older than the backup, the backup is damaged, or the store is not this
    * database's
    */
-  restore(place: string, options: RestoreOptions = {}): Promise<Manifest> {
+  restore(place: string, options: RestoreOptions = {}): Promise<Restored> {
     return withParts(place, this.configuration, async (parts) => {
       const { manifest, foreignId } = await this.foresee(parts, options);
       if (foreignId !== undefined) await this.adopt(foreignId);
@@ -68,7 +73,7 @@ export class Restores {
       });
       await this.advance(manifest);
       await this.purge.finish(); // completes deletions that were in progress
-      return manifest;
+      return { ...manifest, adoptsStore: foreignId !== undefined };
     });
   }
 
@@ -76,12 +81,11 @@ export class Restores {
    * Describes what `restore` would restore, without reading all of it. @throws OperatorError when a failure is
    * foreseeable
    */
-  preview(place: string, options: RestoreOptions = {}): Promise<Manifest> {
-    return withParts(
-      place,
-      this.configuration,
-      async (parts) => (await this.foresee(parts, options)).manifest,
-    );
+  preview(place: string, options: RestoreOptions = {}): Promise<Restored> {
+    return withParts(place, this.configuration, async (parts) => {
+      const { manifest, foreignId } = await this.foresee(parts, options);
+      return { ...manifest, adoptsStore: foreignId !== undefined };
+    });
   }
 
   private async foresee(parts: BackupParts, { adoptStore = false }: RestoreOptions): Promise<Foreseen> {

@@ -120,7 +120,11 @@ describeWithTestServers('a restore after only the database was lost, with the bl
 
   it('takes the bucket over with --adopt-store: the blobs stay as they are, and each can be read', async () => {
     const before = await objects();
-    expect(await restore('--dry-run', '--adopt-store')).toMatchObject({ dryRun: true });
+    expect(await restore('--dry-run', '--adopt-store')).toMatchObject({
+      dryRun: true,
+      adoptsStore: true,
+      text: expect.stringContaining('the bucket of another database would be taken over') as string,
+    });
     expect([await registered(), await objects()]).toEqual([[], before]);
     const { code, output } = await runProcess(env, ADMIN, ['backup', 'restore', backup, '--adopt-store']);
     expect([code, output]).toEqual([0, expect.stringMatching(/^Restored 1 accounts, .* 3 large blobs/)]);

@@ -63,7 +63,8 @@ function restoreBackup(directory: string, options: RestoreOptions): Promise<Repo
   return withService(async (service) => {
     const manifest = await service.get(Restores).restore(placeOf(directory), options);
     const text = `Restored ${contentsOf(manifest)}, as of ${manifest.takenAt}`;
-    return { ...summaryOf(manifest), text };
+    const adopted = manifest.adoptsStore ? '; took over the bucket of another database' : '';
+    return { ...summaryOf(manifest), adoptsStore: manifest.adoptsStore, text: text + adopted };
   });
 }
 
@@ -72,7 +73,13 @@ function previewRestore(directory: string, options: RestoreOptions): Promise<Rep
   return withService(async (service) => {
     const manifest = await service.get(Restores).preview(placeOf(directory), options);
     const text = `${contentsOf(manifest)}, as of ${manifest.takenAt}, would be restored`;
-    return { dryRun: true, ...summaryOf(manifest), text };
+    const adopted = manifest.adoptsStore ? '; the bucket of another database would be taken over' : '';
+    return {
+      dryRun: true,
+      ...summaryOf(manifest),
+      adoptsStore: manifest.adoptsStore,
+      text: text + adopted,
+    };
   });
 }
 
