@@ -21,8 +21,8 @@ const ITEM_BYTES = items.map((i) =>
 const LENGTH = ITEM_BYTES.reduce((sum, { length }) => sum + length, 0);
 
 /**
- * Of processes, each of which has batches up and then down. When garbage is collected is left to chance, so the least of their
- * peaks is what the batches themselves need.
+ * Each round starts a process and uploads batches, then downloads them. Garbage is collected at a time of the runtime's choosing, so
+ * the lowest peak of all rounds shows what the batches themselves need.
  */
 const ROUNDS = 3;
 

@@ -95,7 +95,7 @@ const allVersions = (): Promise<Row[]> =>
      FROM versions v JOIN files f ON f.workspace_id = v.workspace_id AND f.id = v.file_id`,
   );
 
-/** What the pure rule leaves of versions. */
+/** The versions that the pure rule keeps. */
 function leftByRule(rows: readonly Row[], now: Date): Set<string> {
   const left = new Set(rows.map(({ id }) => id));
   for (const fileId of new Set(rows.map((row) => row.fileId))) {

@@ -25,7 +25,7 @@ const OF_EACH_SHARD = 3;
 const CREATED = { outcome: 'created' };
 const IS_PUT_TOGETHER = /^files\.put_together/;
 
-/** What becomes of a COMMIT, and how often it is done then. */
+/** When the connection breaks during a COMMIT, and how often the upload is then stored. */
 const BREAKS: [string, DatabaseFault, number][] = [
   ['before it arrives', { kind: 'reset' }, 0],
   ['after it is done', { kind: 'cut after sending' }, 1],
@@ -294,7 +294,7 @@ const BREAKS: [string, DatabaseFault, number][] = [
   });
 
   describe('within the quota', () => {
-    /** Of one owner, on two nodes. */
+    /** Two workspaces of one owner, each on another node. */
     let here: TestWorkspace;
     let there: TestWorkspace;
 
@@ -310,7 +310,7 @@ const BREAKS: [string, DatabaseFault, number][] = [
     });
     afterEach(() => jest.restoreAllMocks());
 
-    /** What the coordinator says of the workspace on the other node. */
+    /** Sets how many bytes the workspace on the other node has, as the coordinator knows it. */
     const hold = (bytes: number): Promise<unknown[]> =>
       engine.coordinator.database.query('UPDATE workspaces SET document_bytes = $1 WHERE id = $2', [
         bytes,

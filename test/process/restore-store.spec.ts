@@ -36,7 +36,7 @@ describeWithTestServers('a restore after only the database was lost, with the bl
   let bucket: TestBucket;
   let backup: string;
   let notes: TestWorkspace;
-  /** Of the bucket and of the database that is lost. */
+  /** The store id that the bucket has, and that the lost database had. */
   let id: string;
   let database: TestDatabase;
   let env: ProcessEnv;

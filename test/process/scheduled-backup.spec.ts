@@ -80,6 +80,20 @@ const wrote = (agoMs: number, isOver: boolean, error: string | null = null): Pro
     [new Date(Date.now() - agoMs), isOver ? new Date(Date.now() - agoMs) : null, error],
   );
 
+/** Makes a scheduled backup while a blob that is in use has the hash of other bytes. @returns the blob's id */
+async function runWithDamage(): Promise<string> {
+  const [{ id, sha256 }] = (await first.database.query(
+    `UPDATE blobs SET sha256 = reverse(sha256) WHERE id = (SELECT min(id::text)::uuid FROM blobs WHERE state = 'live')
+     RETURNING id, reverse(sha256) AS sha256`,
+  )) as [{ id: string; sha256: string }];
+  try {
+    await schedule(first).runIfDue();
+  } finally {
+    await first.database.query('UPDATE blobs SET sha256 = $2 WHERE id = $1', [id, sha256]);
+  }
+  return id;
+}
+
 /** A backup of that time by its name, which only its name and its manifest tell from a real one. */
 const planted = (time: string): Promise<void> => mkdir(join(backups, `scheduled-${time}`));
 
@@ -142,15 +156,7 @@ describe('a scheduled backup', () => {
     for (const time of ['2026-01-01T040000.000Z', '2026-01-02T040000.000Z', '2026-01-03T040000.000Z'])
       await planted(time);
     await mkdir(join(backups, 'unverified-2026-01-04T040000.000Z'));
-    const [{ id, sha256 }] = (await first.database.query(
-      `UPDATE blobs SET sha256 = reverse(sha256) WHERE ctid = (SELECT min(ctid) FROM blobs)
-       RETURNING id, reverse(sha256) AS sha256`,
-    )) as [{ id: string; sha256: string }];
-    try {
-      await schedule(first).runIfDue();
-    } finally {
-      await first.database.query('UPDATE blobs SET sha256 = $2 WHERE id = $1', [id, sha256]);
-    }
+    await runWithDamage();
     const names = (await readdir(backups)).sort();
     expect(names).toEqual([
       'scheduled-2026-01-01T040000.000Z',
@@ -207,15 +213,7 @@ describe('a backup of a service that has not swept in time, and whose counters a
   });
 
   it('is faulty when a blob is damaged, and says that first', async () => {
-    const [{ id, sha256 }] = (await first.database.query(
-      `UPDATE blobs SET sha256 = reverse(sha256) WHERE id = (SELECT min(id::text)::uuid FROM blobs WHERE state = 'live')
-       RETURNING id, reverse(sha256) AS sha256`,
-    )) as [{ id: string; sha256: string }];
-    try {
-      await schedule(first).runIfDue();
-    } finally {
-      await first.database.query('UPDATE blobs SET sha256 = $2 WHERE id = $1', [id, sha256]);
-    }
+    const id = await runWithDamage();
     expect((await runs())[0]!.error).toMatch(
       new RegExp(
         `: The backup has 1 faults: [^;]*; ${notes.id}/${id}: It has no bytes in the disk store\\.$`,

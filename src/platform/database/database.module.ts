@@ -142,8 +142,16 @@ async function routerFor(
     coordinator,
     url,
     onPoolError: onLostConnection(log),
-    onChange: onNodeChange(log),
-    onMissed: onMissedNode(log),
+    onChange: onNodeState(
+      log,
+      'a node is away, and its workspaces with it',
+      'the node answers again, or has been replaced',
+    ),
+    onMissed: onNodeState(
+      log,
+      'this instance cannot reach a node; work on all nodes leaves it out',
+      'this instance reaches the node again, or it has been replaced',
+    ),
   });
 }
 
@@ -153,20 +161,13 @@ const onLostConnection =
   (err: unknown): void =>
     requestScope.exit(() => log.warn({ err }, 'a database connection was lost'));
 
-const onNodeChange =
-  (log: Log) =>
-  (node: string, isAway: boolean): void =>
+/** Logs a warning when the state of a node begins, and a message when it ends. */
+const onNodeState =
+  (log: Log, begins: string, ends: string) =>
+  (node: string, hasBegun: boolean): void =>
     requestScope.exit(() => {
-      if (isAway) log.warn({ node }, 'a node is away, and its workspaces with it');
-      else log.info({ node }, 'the node answers again, or has been replaced');
-    });
-
-const onMissedNode =
-  (log: Log) =>
-  (node: string, isMissed: boolean): void =>
-    requestScope.exit(() => {
-      if (isMissed) log.warn({ node }, 'this instance cannot reach a node; work on all nodes leaves it out');
-      else log.info({ node }, 'this instance reaches the node again, or it has been replaced');
+      if (hasBegun) log.warn({ node }, begins);
+      else log.info({ node }, ends);
     });
 
 async function connect(

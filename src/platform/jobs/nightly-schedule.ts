@@ -63,8 +63,8 @@ export class NightlySchedule implements BeforeApplicationShutdown {
   }
 
   /**
-   * What a night has left out because a node was away is done when it is back, not a day later. Waits for other runs on one
-   * connection, however often nodes come back meanwhile.
+   * Runs the jobs that left out a node again as soon as the node is back, instead of a day later. However often nodes come back,
+   * it waits for other runs on a single connection.
    */
   private async runLeftOut(): Promise<void> {
     this.isBack = true;

@@ -73,7 +73,7 @@ export class NodePools {
     const config: object = { ...options, ...ownConfig };
     const pool = new pg.Pool(config);
     pool.on('error', (error) => this.settings.onPoolError(error));
-    // Of a connection in use: its statement rejects too, and without a listener the process would end.
+    // A connection in use emits this beside the rejection of its statement; without a listener the process would end.
     pool.on('connect', (client) => client.on('error', () => undefined));
     return pool;
   }
